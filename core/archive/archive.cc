@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/archive/hour_writer.hpp"
-#include "core/archive/when.hpp"
+#include "core/archive/time_text.hpp"
 #include "core/base/own_files.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
@@ -21,24 +21,24 @@ namespace {
 
 // Limits the files that are dropped for one window when the disk is full, because other programs
 // may be filling it.
-constexpr std::size_t kMostDroppedForOne = 2;
+constexpr std::size_t kMaxDroppedPerWindow = 2;
 
-std::string windows(std::uint64_t count) {
+std::string count_text(std::uint64_t count) {
   return count == 1 ? "1 window" : std::to_string(count) + " windows";
 }
 
 // Returns for example "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16
 // 16:00:00)".
-std::string told_file(const KeptFile& file) {
-  std::string text = name_of(file.name);
+std::string describe_file(const ArchiveFile& file) {
+  std::string text = file_name_of(file.name);
   if (file.windows.empty()) return text;
-  return text + " (" + windows(file.windows.size()) + ", " +
-         local_times(file.windows.front().opened.wall_unix_ns,
-                     file.windows.back().ended.wall_unix_ns) +
+  return text + " (" + count_text(file.windows.size()) + ", " +
+         format_local_times(file.windows.front().opened_at.wall_unix_ns,
+                            file.windows.back().ended_at.wall_unix_ns) +
          ")";
 }
 
-bool is_full(int number) { return number == ENOSPC || number == EDQUOT; }
+bool is_disk_full(int number) { return number == ENOSPC || number == EDQUOT; }
 
 }  // namespace
 
@@ -50,11 +50,12 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
                ? errno_error("locking the directory", path, errno)
                : error("recording into the directory", path,
                        "another ctprof records into it; stop that one, or name another directory");
-  if (const std::string why = why_not_own_directory(path, directory->fd()); !why.empty())
+  if (const std::string why = directory_ownership_problem(path, directory->fd()); !why.empty())
     return error("recording into the directory", path, why);
-  const auto has = directory->has_files();
-  if (!has) return has.error();
-  if (const auto stranger = directory->stranger(); !*has && (!stranger || !stranger->empty()))
+  const auto has_files = directory->has_files();
+  if (!has_files) return has_files.error();
+  if (const auto stranger = directory->foreign_name();
+      !*has_files && (!stranger || !stranger->empty()))
     return !stranger ? stranger.error()
                      : error("recording into the directory", path,
                              "it has other files, such as '" + *stranger +
@@ -62,49 +63,53 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
   if (::faccessat(directory->fd(), ".", W_OK, AT_EACCESS) != 0)
     return errno_error("recording into the directory", path, errno);
   Archive archive(std::move(*directory), std::move(options));
-  if (auto looked = archive.look(); !looked) return looked.error();
+  if (auto scanned = archive.scan_files(); !scanned) return scanned.error();
   return archive;
 }
 
-Result<void> Archive::look() {
-  auto files = directory_.files(Directory::Of::User);
+Result<void> Archive::scan_files() {
+  auto files = directory_.files(Directory::Owner::EffectiveUser);
   if (!files) return files.error();
   files_ = std::move(*files);
-  for (const KeptFile& file : files_) {
-    if (file.torn)
-      found_.push_back(name_of(file.name) + " ends with an incomplete window, which is lost");
-    if (!file.unread.empty())
-      found_.push_back(name_of(file.name) + " cannot be read from byte " +
-                       std::to_string(file.whole) + " on: " + file.unread);
+  for (const ArchiveFile& file : files_) {
+    if (file.is_truncated)
+      open_messages_.push_back(file_name_of(file.name) +
+                               " ends with an incomplete window, which is lost");
+    if (!file.invalid_reason.empty())
+      open_messages_.push_back(file_name_of(file.name) + " cannot be read from byte " +
+                               std::to_string(file.complete_bytes) + " on: " + file.invalid_reason);
   }
   write_index();
   return {};
 }
 
-std::vector<std::string> Archive::keep(const Snapshot& window) {
-  std::vector<std::string> told;
-  const Ages ages = this->ages(window, told);
-  drop_old(ages, told);
-  const auto block = block_of(window, options_.workers);
-  if (!block) return miss(window, block.error().text, told), told;
+std::vector<std::string> Archive::add(const Snapshot& window) {
+  std::vector<std::string> messages;
+  const FileAges ages = this->compute_ages(window, messages);
+  drop_old(ages, messages);
+  const auto block = serialize_block(window, options_.workers);
+  if (!block) return record_missing_window(window, block.error().text, messages), messages;
   last_bytes_ = block->size();
-  if (block->size() > options_.rules.most_bytes / 2 || block->size() > limits::kFileBytes)
-    return miss(window,
-                "it has " + std::to_string(block->size()) + " bytes, too many for --max-size",
-                told),
-           told;
-  if (!make_room(ages, block->size(), told))
-    return miss(window, "files that cannot be deleted fill --max-size", told), told;
-  int failed = put(window, *block);
+  if (block->size() > options_.rules.max_bytes / 2 || block->size() > limits::kFileBytes)
+    return record_missing_window(
+               window,
+               "it has " + std::to_string(block->size()) + " bytes, too many for --max-size",
+               messages),
+           messages;
+  if (!drop_for_size(ages, block->size(), messages))
+    return record_missing_window(window, "files that cannot be deleted fill --max-size", messages),
+           messages;
+  int failed = write_window(window, *block);
   for (std::size_t dropped = 0;
-       is_full(failed) && dropped < kMostDroppedForOne && drop_for_disk(ages, told); ++dropped)
-    failed = put(window, *block);
+       is_disk_full(failed) && dropped < kMaxDroppedPerWindow && drop_for_disk(ages, messages);
+       ++dropped)
+    failed = write_window(window, *block);
   if (failed != 0)
-    miss(window, std::strerror(failed), told);
+    record_missing_window(window, std::strerror(failed), messages);
   else
-    tell_missing(told);
-  if (!index_is_whole_) write_index();
-  return told;
+    report_missing(messages);
+  if (!is_index_complete_) write_index();
+  return messages;
 }
 
 bool Archive::is_removed() const {
@@ -114,165 +119,172 @@ bool Archive::is_removed() const {
 }
 
 std::vector<std::string> Archive::finish() {
-  std::vector<std::string> told;
-  tell_missing(told);
-  return told;
+  std::vector<std::string> messages;
+  report_missing(messages);
+  return messages;
 }
 
 // Returns the file to which the window is appended; null if a new file is needed. Only the last
 // file of the hour is used, and only if its end is readable and the window fits.
-KeptFile* Archive::file_for(std::uint64_t hour, std::uint64_t bytes) {
+ArchiveFile* Archive::file_to_append(std::uint64_t hour, std::uint64_t bytes) {
   const std::uint64_t most =
-      std::min<std::uint64_t>(options_.rules.most_bytes / kLeastParts, limits::kFileBytes / 2);
+      std::min<std::uint64_t>(options_.rules.max_bytes / kMinParts, limits::kFileBytes / 2);
   const auto last = std::find_if(files_.rbegin(), files_.rend(),
-                                 [&](const KeptFile& file) { return file.name.hour == hour; });
-  if (last == files_.rend() || !last->unread.empty() || last->whole + bytes > most) return nullptr;
+                                 [&](const ArchiveFile& file) { return file.name.hour == hour; });
+  if (last == files_.rend() || !last->invalid_reason.empty() || last->complete_bytes + bytes > most)
+    return nullptr;
   return &*last;
 }
 
 unsigned Archive::next_part(std::uint64_t hour) const {
   unsigned part = 0;
-  for (const KeptFile& file : files_)
+  for (const ArchiveFile& file : files_)
     if (file.name.hour == hour) part = std::max(part, file.name.part);
   return part + 1;
 }
 
 // Writes a window to a file. Returns 0 or an errno.
-int Archive::put(const Snapshot& window, std::string_view block) {
-  const HourFile first = hour_file_at(window.window->opened.wall_unix_ns);
-  if (KeptFile* file = file_for(first.hour, block.size())) {
-    const int failed =
-        append_to_file(directory_.fd(), name_of(file->name), file->whole, block, options_.sync);
-    if (failed == 0) return put_into(*file, window, block);
+int Archive::write_window(const Snapshot& window, std::string_view block) {
+  const HourFile first = hour_file_at(window.window->opened_at.wall_unix_ns);
+  if (ArchiveFile* file = file_to_append(first.hour, block.size())) {
+    const int failed = append_to_file(directory_.fd(), file_name_of(file->name),
+                                      file->complete_bytes, block, options_.sync);
+    if (failed == 0) return record_window(*file, window, block);
     // The file was removed or changed by somebody else.
     if (failed != ENOENT && failed != ESTALE && failed != ELOOP && failed != EPERM) return failed;
-    file->unread = "another process changed it";
-    index_is_whole_ = false;
+    file->invalid_reason = "another process changed it";
+    is_index_complete_ = false;
   }
-  KeptFile file;
+  ArchiveFile file;
   file.name = {first.hour, next_part(first.hour)};
   int failed = EEXIST;
   for (int attempt = 0; attempt < 16 && failed == EEXIST; ++attempt, ++file.name.part)
-    if (failed = write_new_file(directory_.fd(), name_of(file.name), block, options_.sync);
+    if (failed = write_new_file(directory_.fd(), file_name_of(file.name), block, options_.sync);
         failed == 0)
       break;
   if (failed != 0) return failed;
-  const auto place = std::ranges::lower_bound(files_, file.name, {}, &KeptFile::name);
-  return put_into(*files_.insert(place, std::move(file)), window, block);
+  const auto place = std::ranges::lower_bound(files_, file.name, {}, &ArchiveFile::name);
+  return record_window(*files_.insert(place, std::move(file)), window, block);
 }
 
 // Records a window that was written.
-int Archive::put_into(KeptFile& file, const Snapshot& window, std::string_view block) {
-  file.windows.push_back(
-      {file.whole, block.size(), window.meta.boot_id, window.window->opened, window.meta.start});
-  file.whole += block.size();
-  file.size = file.whole;
-  file.torn = false;
-  added_to_ = file.name;
+int Archive::record_window(ArchiveFile& file, const Snapshot& window, std::string_view block) {
+  file.windows.push_back({file.complete_bytes, block.size(), window.meta.boot_id,
+                          window.window->opened_at, window.meta.start});
+  file.complete_bytes += block.size();
+  file.size = file.complete_bytes;
+  file.is_truncated = false;
+  last_appended_ = file.name;
   add_to_index(file);
   return 0;
 }
 
 // Returns the ages of files. Reports once if the wall clock was set far forward.
-Ages Archive::ages(const Snapshot& window, std::vector<std::string>& told) {
-  const Moment now{options_.now_unix_ns(), window.meta.start.boottime_ns};
-  Ages ages(files_, {window.meta.boot_id, now, window.window->opened}, options_.rules.keep_ns);
+FileAges Archive::compute_ages(const Snapshot& window, std::vector<std::string>& messages) {
+  const Timestamp now{options_.now_unix_ns(), window.meta.start.boottime_ns};
+  FileAges ages(files_, {window.meta.boot_id, now, window.window->opened_at},
+                options_.rules.max_age_ns);
   const bool is_far = ages.step_ns() > 0;
-  if (is_far && !told_step_)
-    told.push_back("the clock was set forward by " + how_long(ages.step_ns()) +
-                   ": what was recorded before is kept as long as if it had not been");
-  told_step_ = is_far;
+  if (is_far && !has_reported_step_)
+    messages.push_back("the clock was set forward by " + format_duration(ages.step_ns()) +
+                       ": what was recorded before is kept as long as if it had not been");
+  has_reported_step_ = is_far;
   return ages;
 }
 
-void Archive::drop_old(const Ages& ages, std::vector<std::string>& told) {
-  const std::uint64_t at = options_.now_unix_ns() + options_.ahead_ns;
+void Archive::drop_old(const FileAges& compute_ages, std::vector<std::string>& messages) {
+  const std::uint64_t at = options_.now_unix_ns() + options_.time_to_next_window_ns;
   std::vector<HourFile> old;
-  for (const std::size_t place : too_old(files_, ages, at, options_.rules))
+  for (const std::size_t place : find_too_old(files_, compute_ages, at, options_.rules))
     old.push_back(files_[place].name);
-  for (const HourFile& name : old) drop(name, told);
+  for (const HourFile& name : old) drop(name, messages);
 }
 
 // Drops the oldest files until `bytes` more fit. Returns whether they fit.
-bool Archive::make_room(const Ages& ages, std::uint64_t bytes, std::vector<std::string>& told) {
-  const std::uint64_t most = options_.rules.most_bytes;
-  if (bytes_with(files_, bytes) <= most) return true;
-  for (const HourFile& name : by_age(ages)) {
-    const std::string file = told_file(*std::ranges::find(files_, name, &KeptFile::name));
-    if (!drop(name, told)) continue;
-    told.push_back("dropped " + file + " to stay within --max-size: less than " +
-                   how_long(options_.rules.keep_ns) + " is kept");
-    if (bytes_with(files_, bytes) <= most) return true;
+bool Archive::drop_for_size(const FileAges& compute_ages, std::uint64_t bytes,
+                            std::vector<std::string>& messages) {
+  const std::uint64_t most = options_.rules.max_bytes;
+  if (bytes_with_window(files_, bytes) <= most) return true;
+  for (const HourFile& name : files_by_age(compute_ages)) {
+    const std::string file = describe_file(*std::ranges::find(files_, name, &ArchiveFile::name));
+    if (!drop(name, messages)) continue;
+    messages.push_back("dropped " + file + " to stay within --max-size: less than " +
+                       format_duration(options_.rules.max_age_ns) + " is kept");
+    if (bytes_with_window(files_, bytes) <= most) return true;
   }
   return false;
 }
 
 // Drops the oldest file except the one that is appended to. Returns false if there is none.
-bool Archive::drop_for_disk(const Ages& ages, std::vector<std::string>& told) {
-  const std::vector<HourFile> names = by_age(ages);
+bool Archive::drop_for_disk(const FileAges& compute_ages, std::vector<std::string>& messages) {
+  const std::vector<HourFile> names = files_by_age(compute_ages);
   for (const HourFile& name : names) {
-    if (name == added_to_.value_or(names.back())) continue;
-    const std::string file = told_file(*std::ranges::find(files_, name, &KeptFile::name));
-    if (!drop(name, told)) continue;
-    told.push_back("the disk is full: dropped " + file);
+    if (name == last_appended_.value_or(names.back())) continue;
+    const std::string file = describe_file(*std::ranges::find(files_, name, &ArchiveFile::name));
+    if (!drop(name, messages)) continue;
+    messages.push_back("the disk is full: dropped " + file);
     return true;
   }
   return false;
 }
 
 // Deletes a file. A file that cannot be deleted is still counted, and is reported once.
-bool Archive::drop(const HourFile& name, std::vector<std::string>& told) {
-  if (::unlinkat(directory_.fd(), name_of(name).c_str(), 0) != 0 && errno != ENOENT) {
+bool Archive::drop(const HourFile& name, std::vector<std::string>& messages) {
+  if (::unlinkat(directory_.fd(), file_name_of(name).c_str(), 0) != 0 && errno != ENOENT) {
     const std::string why = std::strerror(errno);
-    if (stuck_.insert(name).second)
-      told.push_back(name_of(name) + " could not be dropped: " + why +
-                     "; it stays, and counts for --max-size");
+    if (undeletable_.insert(name).second)
+      messages.push_back(file_name_of(name) + " could not be dropped: " + why +
+                         "; it stays, and counts for --max-size");
     return false;
   }
-  stuck_.erase(name);
-  std::erase_if(files_, [&](const KeptFile& file) { return file.name == name; });
-  index_is_whole_ = false;
+  undeletable_.erase(name);
+  std::erase_if(files_, [&](const ArchiveFile& file) { return file.name == name; });
+  is_index_complete_ = false;
   return true;
 }
 
-std::vector<HourFile> Archive::by_age(const Ages& ages) const {
+std::vector<HourFile> Archive::files_by_age(const FileAges& compute_ages) const {
   std::vector<HourFile> names;
-  for (const std::size_t place : ages.by_age(files_)) names.push_back(files_[place].name);
+  for (const std::size_t place : compute_ages.sort_by_age(files_))
+    names.push_back(files_[place].name);
   return names;
 }
 
 void Archive::write_index() {
   std::string text;
-  for (const KeptFile& file : files_)
-    for (const KeptWindow& window : file.windows) text += index_line(file.name, window);
-  index_is_whole_ = replace_file(directory_.fd(), kIndexName, text) == 0;
+  for (const ArchiveFile& file : files_)
+    for (const ArchivedWindow& window : file.windows) text += index_line(file.name, window);
+  is_index_complete_ = replace_file(directory_.fd(), kIndexName, text) == 0;
 }
 
 // On failure the index is rewritten later; until then readers read the files instead.
-void Archive::add_to_index(const KeptFile& file) {
-  if (!index_is_whole_) return;
+void Archive::add_to_index(const ArchiveFile& file) {
+  if (!is_index_complete_) return;
   const std::string line = index_line(file.name, file.windows.back());
   const sdk::Fd index(::openat(directory_.fd(), kIndexName,
                                O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  index_is_whole_ =
+  is_index_complete_ =
       index && ::write(index.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-void Archive::miss(const Snapshot& window, const std::string& why, std::vector<std::string>& told) {
-  if (missing_.windows++ == 0) {
-    missing_.from_ns = window.window->opened.wall_unix_ns;
-    told.push_back("the window of " +
-                   local_times(missing_.from_ns, window.meta.start.wall_unix_ns) +
-                   " could not be written and is missing: " + why + "; recording continues");
+void Archive::record_missing_window(const Snapshot& window, const std::string& why,
+                                    std::vector<std::string>& messages) {
+  if (missing_windows_.windows++ == 0) {
+    missing_windows_.from_ns = window.window->opened_at.wall_unix_ns;
+    messages.push_back(
+        "the window of " +
+        format_local_times(missing_windows_.from_ns, window.meta.start.wall_unix_ns) +
+        " could not be written and is missing: " + why + "; recording continues");
   }
-  missing_.until_ns = window.meta.start.wall_unix_ns;
+  missing_windows_.until_ns = window.meta.start.wall_unix_ns;
 }
 
-void Archive::tell_missing(std::vector<std::string>& told) {
-  if (missing_.windows > 0)
-    told.push_back(windows(missing_.windows) + (missing_.windows == 1 ? " is" : " are") +
-                   " missing, " + local_times(missing_.from_ns, missing_.until_ns));
-  missing_ = {};
+void Archive::report_missing(std::vector<std::string>& messages) {
+  if (missing_windows_.windows > 0)
+    messages.push_back(count_text(missing_windows_.windows) +
+                       (missing_windows_.windows == 1 ? " is" : " are") + " missing, " +
+                       format_local_times(missing_windows_.from_ns, missing_windows_.until_ns));
+  missing_windows_ = {};
 }
 
 }  // namespace ctprof

@@ -39,8 +39,8 @@ namespace ctprof {
 
 // Options of an archive.
 struct ArchiveOptions {
-  KeepRules rules;
-  std::uint64_t ahead_ns =
+  RetentionRules rules;
+  std::uint64_t time_to_next_window_ns =
       0;  // time to the next window: files that become too old until then are dropped now
   bool sync = true;      // call fsync after each window
   unsigned workers = 0;  // 0: as many as the host can spare
@@ -59,7 +59,7 @@ class Archive {
   // Adds a window. Returns messages for the user: files that were dropped before their time, and
   // missing windows. REQUIRES: the window's counters were not converted to differences. Throws
   // bad_alloc.
-  std::vector<std::string> keep(const Snapshot& window);
+  std::vector<std::string> add(const Snapshot& window);
   // Returns a message about missing windows at the end, if there are any.
   std::vector<std::string> finish();
 
@@ -67,44 +67,46 @@ class Archive {
   bool is_removed() const;
 
   // The existing files, sorted by name.
-  const std::vector<KeptFile>& files() const { return files_; }
+  const std::vector<ArchiveFile>& files() const { return files_; }
   // Messages about the files found by open(), such as incomplete windows at their ends.
-  const std::vector<std::string>& found() const { return found_; }
+  const std::vector<std::string>& open_messages() const { return open_messages_; }
   // Size of the last window that was added.
   std::uint64_t last_bytes() const { return last_bytes_; }
 
  private:
   Archive(Directory directory, ArchiveOptions options)
       : directory_(std::move(directory)), options_(std::move(options)) {}
-  Result<void> look();
-  KeptFile* file_for(std::uint64_t hour, std::uint64_t bytes);
+  Result<void> scan_files();
+  ArchiveFile* file_to_append(std::uint64_t hour, std::uint64_t bytes);
   unsigned next_part(std::uint64_t hour) const;
-  int put(const Snapshot& window, std::string_view block);
-  int put_into(KeptFile& file, const Snapshot& window, std::string_view block);
-  Ages ages(const Snapshot& window, std::vector<std::string>& told);
-  void drop_old(const Ages& ages, std::vector<std::string>& told);
-  bool make_room(const Ages& ages, std::uint64_t bytes, std::vector<std::string>& told);
-  bool drop_for_disk(const Ages& ages, std::vector<std::string>& told);
-  bool drop(const HourFile& name, std::vector<std::string>& told);
-  std::vector<HourFile> by_age(const Ages& ages) const;
+  int write_window(const Snapshot& window, std::string_view block);
+  int record_window(ArchiveFile& file, const Snapshot& window, std::string_view block);
+  FileAges compute_ages(const Snapshot& window, std::vector<std::string>& messages);
+  void drop_old(const FileAges& compute_ages, std::vector<std::string>& messages);
+  bool drop_for_size(const FileAges& compute_ages, std::uint64_t bytes,
+                     std::vector<std::string>& messages);
+  bool drop_for_disk(const FileAges& compute_ages, std::vector<std::string>& messages);
+  bool drop(const HourFile& name, std::vector<std::string>& messages);
+  std::vector<HourFile> files_by_age(const FileAges& compute_ages) const;
   void write_index();
-  void add_to_index(const KeptFile& file);
-  void miss(const Snapshot& window, const std::string& why, std::vector<std::string>& told);
-  void tell_missing(std::vector<std::string>& told);
+  void add_to_index(const ArchiveFile& file);
+  void record_missing_window(const Snapshot& window, const std::string& why,
+                             std::vector<std::string>& messages);
+  void report_missing(std::vector<std::string>& messages);
 
   Directory directory_;
   ArchiveOptions options_;
-  std::vector<KeptFile> files_;
-  std::vector<std::string> found_;
+  std::vector<ArchiveFile> files_;
+  std::vector<std::string> open_messages_;
   std::uint64_t last_bytes_ = 0;
-  bool index_is_whole_ = false;
-  std::optional<HourFile> added_to_;  // the last file that received a window
-  std::set<HourFile> stuck_;          // files that could not be deleted
-  bool told_step_ = false;
+  bool is_index_complete_ = false;
+  std::optional<HourFile> last_appended_;  // the last file that received a window
+  std::set<HourFile> undeletable_;         // files that could not be deleted
+  bool has_reported_step_ = false;
   // Consecutive windows that could not be written, in wall clock time.
-  struct Missing {
+  struct MissingWindows {
     std::uint64_t windows = 0, from_ns = 0, until_ns = 0;
-  } missing_;
+  } missing_windows_;
 };
 
 }  // namespace ctprof

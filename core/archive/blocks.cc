@@ -7,47 +7,47 @@
 #include <optional>
 #include <string_view>
 
-#include "core/archive/when.hpp"
+#include "core/archive/time_text.hpp"
 #include "core/registry/identity.hpp"
 #include "core/statistics/autocorrelation.hpp"
-#include "core/window/happened.hpp"
-#include "core/window/laps.hpp"
+#include "core/window/differences.hpp"
+#include "core/window/join_windows.hpp"
 
 namespace ctprof {
 namespace {
 
 // Autocorrelation times per block that make blocks nearly independent.
-constexpr double kTimesInBlock = 5;
+constexpr double kAutocorrelationTimesPerBlock = 5;
 // Smallest share of a metric with which a program counts, and smallest share of a window with which
 // its values are kept.
-constexpr double kLeastShare = 0.05, kLeastShareOfWindow = 0.01;
+constexpr double kMinShare = 0.05, kMinShareOfWindow = 0.01;
 
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 // Returns the column of program names, as ids of their texts.
-const Column* programs_of(const Table& threads) {
+const Column* program_column(const Table& threads) {
   const Column* column = threads.find(kPcomm);
   return column && column->def().storage == Storage::String ? column : nullptr;
 }
 
 // Returns the row's increase inside the window; none if its base is unknown.
-std::optional<std::uint64_t> counted(const Column& column, const Opening& opening,
-                                     const Column* base, std::size_t row) {
+std::optional<std::uint64_t> increase_of(const Column& column, const Opening& opening,
+                                         const Column* base, std::size_t row) {
   if (!column.has_value(row)) return std::nullopt;
   const std::uint64_t end = column.u64()[row];
-  if (row < opening.born.size() && opening.born[row] != 0) return end;
+  if (row < opening.started.size() && opening.started[row] != 0) return end;
   if (!base || !base->has_value(row) || base->u64()[row] > end) return std::nullopt;
   return end - base->u64()[row];
 }
 
-void add_rates(const Snapshot& window, const Column& column, double length_s, WindowFigures& out) {
+void add_rates(const Snapshot& window, const Column& column, double length_s, WindowRates& out) {
   const Opening& opening = window.window->openings[static_cast<std::size_t>(Entity::Thread)];
   const Column* base = opening.find(column.def().name);
-  const Column* programs = programs_of(window.threads());
+  const Column* programs = program_column(window.threads());
   std::map<Id, double> sums;
   double sum = 0;
   for (std::size_t row = 0; row < column.rows(); ++row) {
-    const auto number = counted(column, opening, base, row);
+    const auto number = increase_of(column, opening, base, row);
     if (!number || *number == 0) continue;
     const double rate = static_cast<double>(*number) / length_s;
     sum += rate;
@@ -56,7 +56,7 @@ void add_rates(const Snapshot& window, const Column& column, double length_s, Wi
   const std::string& metric = column.def().name;
   out.rates[{metric, ""}] = sum;
   for (const auto& [id, rate] : sums)
-    if (rate >= kLeastShareOfWindow * sum)
+    if (rate >= kMinShareOfWindow * sum)
       out.rates[{metric, std::string(window.pools->texts[id])}] += rate;
 }
 
@@ -71,69 +71,70 @@ void add_blocks(const WindowRange& piece, std::size_t windows, std::vector<Windo
   }
 }
 
-std::string in_words(double ns) { return how_long(static_cast<std::uint64_t>(ns)); }
+std::string duration_text(double ns) { return format_duration(static_cast<std::uint64_t>(ns)); }
 
 // The minimum length of a block, and its reason.
 struct BlockLength {
   double ns = 0;
-  bool is_of_autocorrelation = false;  // otherwise chosen so that the shorter side has kMostBlocks
+  bool is_from_autocorrelation = false;  // otherwise chosen so that the shorter side has kMaxBlocks
 };
 
-BlockLength length_of_blocks(std::span<const WindowSeries> sides) {
+BlockLength compute_block_length(std::span<const WindowSeries> sides) {
   double autocorrelation_ns = 0, shortest_ns = std::numeric_limits<double>::infinity();
   for (const WindowSeries& side : sides) {
     autocorrelation_ns = std::max(autocorrelation_ns, side.autocorrelation_ns());
     shortest_ns = std::min(
         shortest_ns, static_cast<double>(side.window_ns()) * static_cast<double>(side.size()));
   }
-  const double needed_ns = kTimesInBlock * autocorrelation_ns;
-  const bool is_needed = needed_ns > shortest_ns / kMostBlocks;
-  return {is_needed ? needed_ns : shortest_ns / kMostBlocks, is_needed};
+  const double needed_ns = kAutocorrelationTimesPerBlock * autocorrelation_ns;
+  const bool is_needed = needed_ns > shortest_ns / kMaxBlocks;
+  return {is_needed ? needed_ns : shortest_ns / kMaxBlocks, is_needed};
 }
 
 // Returns the blocks of one side.
-std::vector<WindowRange> blocks_of(const WindowSeries& side, double block_ns) {
+std::vector<WindowRange> divide_into_blocks(const WindowSeries& side, double block_ns) {
   std::vector<WindowRange> blocks;
   const double window_ns = static_cast<double>(side.window_ns());
-  const double least = static_cast<double>(side.size()) / kMostBlocksOfLonger;
+  const double least = static_cast<double>(side.size()) / kMaxBlocksOfLongerSide;
   const double windows = std::max({std::ceil(block_ns / window_ns - 1e-3), std::ceil(least), 1.0});
   if (windows > static_cast<double>(side.size())) return blocks;
-  for (const WindowRange& piece : side.pieces())
+  for (const WindowRange& piece : side.contiguous_ranges())
     add_blocks(piece, static_cast<std::size_t>(windows), blocks);
   return blocks;
 }
 
-std::string too_few_windows(const WindowSeries& side) {
-  if (side.size() >= kLeastWindows) return "too few to test: windows have no length";
+std::string too_few_windows_message(const WindowSeries& side) {
+  if (side.size() >= kMinWindows) return "too few to test: windows have no length";
   return "too few to test: " + std::to_string(side.size()) + " windows on one side; at least " +
-         std::to_string(kLeastWindows) + " are needed";
+         std::to_string(kMinWindows) + " are needed";
 }
 
 // Explains why a side has too few blocks: gaps or the autocorrelation can be the cause.
-std::string too_few_blocks(std::size_t blocks, const WindowSeries& side,
-                           const BlockLength& length) {
+std::string too_few_blocks_message(std::size_t blocks, const WindowSeries& side,
+                                   const BlockLength& length) {
   std::string text = "too few to test: " + std::to_string(side.size()) + " windows";
-  if (side.pieces().size() > 1)
-    text += " in " + std::to_string(side.pieces().size()) + " parts with gaps between them";
+  if (side.contiguous_ranges().size() > 1)
+    text +=
+        " in " + std::to_string(side.contiguous_ranges().size()) + " parts with gaps between them";
   text += " have " + std::to_string(blocks) + " independent blocks";
-  if (length.is_of_autocorrelation)
-    text += std::isinf(length.ns)
-                ? ", because figures change as slowly as the span is long"
-                : " of " + in_words(length.ns) + " (" + std::to_string(std::lround(kTimesInBlock)) +
-                      " autocorrelation times)";
-  return text + "; each side needs " + std::to_string(kLeastBlocks);
+  if (length.is_from_autocorrelation)
+    text += std::isinf(length.ns) ? ", because figures change as slowly as the span is long"
+                                  : " of " + duration_text(length.ns) + " (" +
+                                        std::to_string(std::lround(kAutocorrelationTimesPerBlock)) +
+                                        " autocorrelation times)";
+  return text + "; each side needs " + std::to_string(kMinBlocks);
 }
 
 // Returns for example "240 windows in 8 blocks of 2 min 30 s, each a run; 3 windows beside gaps are
 // in no block".
-std::string remark_of(const WindowSeries& side, std::span<const WindowRange> blocks) {
-  const std::size_t windows = windows_in(blocks);
+std::string describe_blocks(const WindowSeries& side, std::span<const WindowRange> blocks) {
+  const std::size_t windows = count_windows(blocks);
   const auto ns = static_cast<double>(side.window_ns()) * static_cast<double>(windows);
   std::string text = std::to_string(windows) + " windows in " + std::to_string(blocks.size()) +
-                     " blocks of " + in_words(ns / static_cast<double>(blocks.size())) +
+                     " blocks of " + duration_text(ns / static_cast<double>(blocks.size())) +
                      ", each a run";
-  if (side.pieces().size() > 1)
-    text += "; gaps leave " + std::to_string(side.pieces().size()) + " parts";
+  if (side.contiguous_ranges().size() > 1)
+    text += "; gaps leave " + std::to_string(side.contiguous_ranges().size()) + " parts";
   if (windows < side.size())
     text += "; " + std::to_string(side.size() - windows) + " windows beside gaps are in no block";
   return text;
@@ -141,8 +142,8 @@ std::string remark_of(const WindowSeries& side, std::span<const WindowRange> blo
 
 }  // namespace
 
-WindowFigures figures_of(const Snapshot& window) {
-  WindowFigures figures{window.window->opened, window.meta.start, window.meta.boot_id, {}};
+WindowRates rates_of(const Snapshot& window) {
+  WindowRates figures{window.window->opened_at, window.meta.start, window.meta.boot_id, {}};
   const double length_s = seconds(std::max<std::uint64_t>(figures.length_ns(), 1));
   for (const Column& column : window.threads().columns)
     if (column.def().headline && column.def().storage == Storage::U64 && counts_up(column.def()))
@@ -150,16 +151,18 @@ WindowFigures figures_of(const Snapshot& window) {
   return figures;
 }
 
-void WindowSeries::add(std::size_t number, const WindowFigures& figures) {
-  const bool goes_on = !pieces_.empty() && number == pieces_.back().first + pieces_.back().count &&
-                       !boot_id_.empty() && figures.boot_id == boot_id_ &&
-                       figures.opened.boottime_ns == ended_.boottime_ns;
-  if (!goes_on) pieces_.push_back({number, 0});
-  ++pieces_.back().count;
+void WindowSeries::add(std::size_t number, const WindowRates& figures) {
+  const bool is_contiguous =
+      !contiguous_ranges_.empty() &&
+      number == contiguous_ranges_.back().first + contiguous_ranges_.back().count &&
+      !boot_id_.empty() && figures.boot_id == boot_id_ &&
+      figures.opened_at.boottime_ns == last_ended_at_.boottime_ns;
+  if (!is_contiguous) contiguous_ranges_.push_back({number, 0});
+  ++contiguous_ranges_.back().count;
   for (const auto& [key, rate] : figures.rates)
     rates_[key].emplace_back(lengths_ns_.size(), static_cast<float>(rate));
   lengths_ns_.push_back(figures.length_ns());
-  ended_ = figures.ended;
+  last_ended_at_ = figures.ended_at;
   boot_id_ = figures.boot_id;
 }
 
@@ -171,28 +174,29 @@ std::uint64_t WindowSeries::window_ns() const {
 
 // Returns the series of all threads, and those of programs with a sufficient share that ran in at
 // least every other window. The work of a short-lived program is in one or two blocks, and its rows
-// cannot be significant (core/statistics/eligible.hpp).
+// cannot be significant (core/statistics/eligible_rows.hpp).
 std::vector<std::vector<double>> WindowSeries::series() const {
   std::map<std::string, double> sums;
   std::vector<std::vector<double>> series;
   // For each metric, the sum of all threads comes first, because its program name is empty.
   for (const auto& [key, rates] : rates_) {
-    std::vector<double> one(size());
-    for (const auto& [window, rate] : rates) one[window] = rate;
-    const double sum = std::accumulate(one.begin(), one.end(), 0.0);
+    std::vector<double> rates_of_windows(size());
+    for (const auto& [window, rate] : rates) rates_of_windows[window] = rate;
+    const double sum = std::accumulate(rates_of_windows.begin(), rates_of_windows.end(), 0.0);
     if (key.second.empty()) sums[key.first] = sum;
-    const auto idle = static_cast<std::size_t>(std::ranges::count(one, 0.0));
-    if (sum > 0 && sum >= kLeastShare * sums[key.first] && 2 * idle <= size())
-      series.push_back(std::move(one));
+    const auto idle = static_cast<std::size_t>(std::ranges::count(rates_of_windows, 0.0));
+    if (sum > 0 && sum >= kMinShare * sums[key.first] && 2 * idle <= size())
+      series.push_back(std::move(rates_of_windows));
   }
   return series;
 }
 
 double WindowSeries::autocorrelation_ns() const {
-  return statistics::shared_autocorrelation_time(series()) * static_cast<double>(window_ns());
+  return statistics::estimate_shared_autocorrelation_time(series()) *
+         static_cast<double>(window_ns());
 }
 
-std::size_t windows_in(std::span<const WindowRange> blocks) {
+std::size_t count_windows(std::span<const WindowRange> blocks) {
   std::size_t count = 0;
   for (const WindowRange& block : blocks) count += block.count;
   return count;
@@ -201,33 +205,36 @@ std::size_t windows_in(std::span<const WindowRange> blocks) {
 BlockPlan plan_blocks(std::span<const WindowSeries> sides) {
   BlockPlan plan;
   for (const WindowSeries& side : sides)
-    if (side.size() < kLeastWindows || side.window_ns() == 0)
-      return {{}, {}, too_few_windows(side)};
-  const BlockLength length = length_of_blocks(sides);
+    if (side.size() < kMinWindows || side.window_ns() == 0)
+      return {{}, {}, too_few_windows_message(side)};
+  const BlockLength length = compute_block_length(sides);
   for (const WindowSeries& side : sides) {
-    const std::vector<WindowRange>& blocks = plan.sides.emplace_back(blocks_of(side, length.ns));
-    if (blocks.size() < kLeastBlocks) return {{}, {}, too_few_blocks(blocks.size(), side, length)};
-    plan.remarks.push_back(remark_of(side, blocks));
+    const std::vector<WindowRange>& blocks =
+        plan.sides.emplace_back(divide_into_blocks(side, length.ns));
+    if (blocks.size() < kMinBlocks)
+      return {{}, {}, too_few_blocks_message(blocks.size(), side, length)};
+    plan.messages.push_back(describe_blocks(side, blocks));
   }
   return plan;
 }
 
-Result<Snapshot> joined(const WindowRange& block,
-                        const std::function<Result<Snapshot>(std::size_t)>& read) {
+Result<Snapshot> join_block(const WindowRange& block,
+                            const std::function<Result<Snapshot>(std::size_t)>& read) {
   auto first = read(block.first);
   if (!first || block.count == 1) return first;
-  Moment ended = first->meta.start;
+  Timestamp ended_at = first->meta.start;
   const std::string boot_id = first->meta.boot_id;
-  Laps laps(std::move(*first));
+  WindowJoiner joiner(std::move(*first));
   for (std::size_t at = 1; at < block.count; ++at) {
     auto next = read(block.first + at);
     if (!next) return next;
-    if (next->meta.boot_id != boot_id || next->window->opened.boottime_ns != ended.boottime_ns)
+    if (next->meta.boot_id != boot_id ||
+        next->window->opened_at.boottime_ns != ended_at.boottime_ns)
       return Error{"reading consecutive windows: they changed while they were read; try again"};
-    ended = next->meta.start;
-    laps.add(std::move(*next));
+    ended_at = next->meta.start;
+    joiner.add(std::move(*next));
   }
-  return std::move(laps).join();
+  return std::move(joiner).join();
 }
 
 }  // namespace ctprof

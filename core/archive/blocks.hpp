@@ -33,9 +33,9 @@ namespace ctprof {
 
 // Minimum windows and blocks per side for a test. In simulated spans without a difference, four or
 // five blocks lead to a significant row too often (tests/statistics/simulate_spans.cc).
-inline constexpr std::size_t kLeastWindows = 30, kLeastBlocks = 6;
+inline constexpr std::size_t kMinWindows = 30, kMinBlocks = 6;
 // Maximum number of blocks on the shorter side, and on a longer one: more would add little.
-inline constexpr std::size_t kMostBlocks = 16, kMostBlocksOfLonger = 64;
+inline constexpr std::size_t kMaxBlocks = 16, kMaxBlocksOfLongerSide = 64;
 
 // Consecutive windows, by their numbers.
 struct WindowRange {
@@ -45,32 +45,32 @@ struct WindowRange {
 
 // The rates of a window, per second: for each headline that is a counter, the sum of all threads
 // and that of each program with at least 1 % of it.
-struct WindowFigures {
-  Moment opened, ended;
+struct WindowRates {
+  Timestamp opened_at, ended_at;
   std::string boot_id;
   std::map<std::pair<std::string, std::string>, double> rates;  // by metric and program ("": all)
 
   std::uint64_t length_ns() const {
-    return ended.boottime_ns - std::min(opened.boottime_ns, ended.boottime_ns);
+    return ended_at.boottime_ns - std::min(opened_at.boottime_ns, ended_at.boottime_ns);
   }
 };
 
 // Computes the rates of a window. REQUIRES: window.window, and counters that were not converted to
 // differences. Run time or wait time that is in progress at an end of the window belongs to the
 // window in which the kernel adds it.
-WindowFigures figures_of(const Snapshot& window);
+WindowRates rates_of(const Snapshot& window);
 
 // The windows of one side.
 class WindowSeries {
  public:
   // Adds a window. REQUIRES: the numbers ascend.
-  void add(std::size_t number, const WindowFigures& figures);
+  void add(std::size_t number, const WindowRates& figures);
 
   std::size_t size() const { return lengths_ns_.size(); }
   // Returns the mean length of a window.
   std::uint64_t window_ns() const;
   // Returns the ranges of windows without a gap inside.
-  const std::vector<WindowRange>& pieces() const { return pieces_; }
+  const std::vector<WindowRange>& contiguous_ranges() const { return contiguous_ranges_; }
   // Returns the longest autocorrelation time of the tested series.
   double autocorrelation_ns() const;
 
@@ -78,9 +78,9 @@ class WindowSeries {
   std::vector<std::vector<double>> series() const;
 
   std::vector<std::uint64_t> lengths_ns_;
-  std::vector<WindowRange> pieces_;
-  Moment ended_;         // end of the last window
-  std::string boot_id_;  // boot id of the last window
+  std::vector<WindowRange> contiguous_ranges_;
+  Timestamp last_ended_at_;  // end of the last window
+  std::string boot_id_;      // boot id of the last window
   // By metric and program: window number and rate. Windows without an entry have a rate of zero.
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::size_t, float>>> rates_;
 };
@@ -88,19 +88,19 @@ class WindowSeries {
 // The division of all sides into blocks, or the reason why there is none.
 struct BlockPlan {
   std::vector<std::vector<WindowRange>> sides;  // the blocks of each side; empty if there are none
-  std::vector<std::string> remarks;  // for each side: its blocks, and the windows that are in none
-  std::string why_none;              // why there are no blocks
+  std::vector<std::string> messages;  // for each side: its blocks, and the windows that are in none
+  std::string reason_for_none;        // why there are no blocks
 };
 
 // Plans the blocks. REQUIRES: at least two sides.
 BlockPlan plan_blocks(std::span<const WindowSeries> sides);
 
 // Returns the number of windows in the blocks.
-std::size_t windows_in(std::span<const WindowRange> blocks);
+std::size_t count_windows(std::span<const WindowRange> blocks);
 
 // Joins the windows of a block into one. `read` returns a window by its number; it is called once
 // for each window, in order. Fails if `read` or make_window() fails.
-Result<Snapshot> joined(const WindowRange& block,
-                        const std::function<Result<Snapshot>(std::size_t)>& read);
+Result<Snapshot> join_block(const WindowRange& block,
+                            const std::function<Result<Snapshot>(std::size_t)>& read);
 
 }  // namespace ctprof

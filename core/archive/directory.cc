@@ -19,9 +19,9 @@ namespace ctprof {
 namespace {
 
 // Maximum size of an index that is read. Windows of one second for a week need about 90 MB.
-constexpr std::uint64_t kMostIndex = 256 * limits::kMiB;
+constexpr std::uint64_t kMaxIndexBytes = 256 * limits::kMiB;
 // Maximum number of files in a directory: hourly files of a century.
-constexpr std::size_t kMostFiles = 1'000'000;
+constexpr std::size_t kMaxFiles = 1'000'000;
 
 constexpr int kOpenFile = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
@@ -29,9 +29,9 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-bool is_own_name(std::string_view name) {
+bool is_known_name(std::string_view name) {
   return name == "." || name == ".." || name == "lost+found" || name == kIndexName ||
-         name.starts_with(".ctprof-") || hour_file_of(name).has_value();
+         name.starts_with(".ctprof-") || parse_hour_file(name).has_value();
 }
 
 }  // namespace
@@ -43,8 +43,9 @@ Result<Directory> Directory::open(const std::string& path) {
 }
 
 Result<std::vector<std::string>> Directory::names() const {
-  const int again = ::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, CloseDirectory> entries(again < 0 ? nullptr : ::fdopendir(again));
+  const int descriptor = ::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, CloseDirectory> entries(descriptor < 0 ? nullptr
+                                                                    : ::fdopendir(descriptor));
   if (!entries) return errno_error("looking into the directory", path_, errno);
   std::vector<std::string> names;
   for (errno = 0;;) {
@@ -52,95 +53,95 @@ Result<std::vector<std::string>> Directory::names() const {
     if (!entry && errno != 0) return errno_error("looking into the directory", path_, errno);
     if (!entry) return names;
     names.emplace_back(entry->d_name);
-    if (names.size() > kMostFiles)
+    if (names.size() > kMaxFiles)
       return error("looking into the directory", path_, "it has more than a million files");
   }
 }
 
-Result<std::string> Directory::bytes_of(const std::string& name, std::uint64_t at,
-                                        std::uint64_t most) const {
+Result<std::string> Directory::read_bytes(const std::string& name, std::uint64_t offset,
+                                          std::uint64_t max_bytes) const {
   const std::string path = path_ + (path_.ends_with('/') ? "" : "/") + name;
   const sdk::Fd file(::openat(fd(), name.c_str(), kOpenFile));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return errno_error("reading", path, errno);
   if (!S_ISREG(status.st_mode)) return error("reading", path, "it is no file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  std::string bytes(std::min(most, size - std::min(at, size)), '\0');
-  std::size_t got = 0;
-  while (got < bytes.size()) {
-    const ssize_t more =
-        ::pread(file.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(at + got));
-    if (more < 0 && errno == EINTR) continue;
-    if (more < 0) return errno_error("reading", path, errno);
-    if (more == 0) break;
-    got += static_cast<std::size_t>(more);
+  std::string bytes(std::min(max_bytes, size - std::min(offset, size)), '\0');
+  std::size_t size_read = 0;
+  while (size_read < bytes.size()) {
+    const ssize_t count = ::pread(file.get(), bytes.data() + size_read, bytes.size() - size_read,
+                                  static_cast<off_t>(offset + size_read));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno_error("reading", path, errno);
+    if (count == 0) break;
+    size_read += static_cast<std::size_t>(count);
   }
-  bytes.resize(got);
+  bytes.resize(size_read);
   return {boost::system::in_place_value, std::move(bytes)};
 }
 
 // Finds the windows in a file after those that are known from the index.
-void Directory::look_into(KeptFile& file) const {
-  if (file.whole >= file.size) return;
-  if (file.size - file.whole > limits::kFileBytes) {
-    file.unread = "it is larger than " + std::to_string(limits::kFileBytes) + " bytes";
+void Directory::find_windows(ArchiveFile& file) const {
+  if (file.complete_bytes >= file.size) return;
+  if (file.size - file.complete_bytes > limits::kFileBytes) {
+    file.invalid_reason = "it is larger than " + std::to_string(limits::kFileBytes) + " bytes";
     return;
   }
-  const auto bytes = bytes_of(name_of(file.name), file.whole, limits::kFileBytes);
+  const auto bytes = read_bytes(file_name_of(file.name), file.complete_bytes, limits::kFileBytes);
   if (!bytes) {
-    file.unread = bytes.error().text;
+    file.invalid_reason = bytes.error().text;
     return;
   }
-  const columns::Blocks blocks = columns::list_blocks(*bytes);
-  const std::uint64_t begin = file.whole;
-  for (const columns::BlockPlace& block : blocks.whole) {
+  const columns::BlockList blocks = columns::list_blocks(*bytes);
+  const std::uint64_t begin = file.complete_bytes;
+  for (const columns::BlockLocation& block : blocks.blocks) {
     if (!block.is_window) {
-      file.unread = "it holds a snapshot among windows";
+      file.invalid_reason = "it holds a snapshot among windows";
       return;
     }
     file.windows.push_back(
-        {begin + block.at, block.bytes, block.boot_id, block.opened, block.ended});
-    file.whole = begin + block.at + block.bytes;
+        {begin + block.offset, block.bytes, block.boot_id, block.opened_at, block.ended_at});
+    file.complete_bytes = begin + block.offset + block.bytes;
   }
   file.size = begin + bytes->size();
-  file.torn = blocks.torn;
-  file.unread = blocks.unread;
+  file.is_truncated = blocks.is_truncated;
+  file.invalid_reason = blocks.invalid_reason;
 }
 
-bool Directory::counts(const std::string& name, Of of, struct stat& status) const {
+bool Directory::is_used(const std::string& name, Owner owner, struct stat& status) const {
   const bool is_file =
       ::fstatat(fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
-  return is_file && (of == Of::Anybody || is_own_file(status));
+  return is_file && (owner == Owner::AnyUser || is_own_file(status));
 }
 
-Result<std::vector<KeptFile>> Directory::files(Of of) const {
+Result<std::vector<ArchiveFile>> Directory::files(Owner owner) const {
   auto found = names();
   if (!found) return found.error();
-  std::map<HourFile, KeptFile> files;
+  std::map<HourFile, ArchiveFile> files;
   for (const std::string& name : *found) {
-    const auto hour = hour_file_of(name);
+    const auto hour = parse_hour_file(name);
     struct stat status {};
-    if (!hour || !counts(name, of, status)) continue;
-    KeptFile file;
+    if (!hour || !is_used(name, owner, status)) continue;
+    ArchiveFile file;
     file.name = *hour;
     file.size = static_cast<std::uint64_t>(status.st_size);
     files.emplace(*hour, std::move(file));
   }
   // The index is used for each file as far as its windows are contiguous from the first byte on.
   struct stat status {};
-  if (const auto text = bytes_of(kIndexName, 0, kMostIndex);
-      text && counts(std::string(kIndexName), of, status))
+  if (const auto text = read_bytes(kIndexName, 0, kMaxIndexBytes);
+      text && is_used(std::string(kIndexName), owner, status))
     for (IndexEntry& entry : read_index(*text)) {
       const auto file = files.find(entry.file);
-      if (file == files.end() || entry.window.at != file->second.whole ||
-          entry.window.bytes > file->second.size - file->second.whole)
+      if (file == files.end() || entry.window.offset != file->second.complete_bytes ||
+          entry.window.bytes > file->second.size - file->second.complete_bytes)
         continue;
-      file->second.whole += entry.window.bytes;
+      file->second.complete_bytes += entry.window.bytes;
       file->second.windows.push_back(std::move(entry.window));
     }
-  std::vector<KeptFile> sorted;
+  std::vector<ArchiveFile> sorted;
   for (auto& [name, file] : files) {
-    look_into(file);
+    find_windows(file);
     sorted.push_back(std::move(file));
   }
   return sorted;
@@ -150,29 +151,29 @@ Result<bool> Directory::has_files() const {
   const auto found = names();
   if (!found) return found.error();
   return std::ranges::any_of(
-      *found, [](const std::string& name) { return hour_file_of(name).has_value(); });
+      *found, [](const std::string& name) { return parse_hour_file(name).has_value(); });
 }
 
-Result<std::string> Directory::stranger() const {
+Result<std::string> Directory::foreign_name() const {
   const auto found = names();
   if (!found) return found.error();
-  const auto strange =
-      std::ranges::find_if(*found, [](const std::string& name) { return !is_own_name(name); });
-  if (strange == found->end()) return {boost::system::in_place_value, std::string()};
-  return {boost::system::in_place_value, *strange};
+  const auto foreign =
+      std::ranges::find_if(*found, [](const std::string& name) { return !is_known_name(name); });
+  if (foreign == found->end()) return {boost::system::in_place_value, std::string()};
+  return {boost::system::in_place_value, *foreign};
 }
 
-Result<std::string> Directory::read(const HourFile& file, const KeptWindow& window) const {
+Result<std::string> Directory::read(const HourFile& file, const ArchivedWindow& window) const {
   if (window.bytes > limits::kFileBytes)
-    return error("reading", name_of(file), "a window is larger than a file may be");
-  return bytes_of(name_of(file), window.at, window.bytes);
+    return error("reading", file_name_of(file), "a window is larger than a file may be");
+  return read_bytes(file_name_of(file), window.offset, window.bytes);
 }
 
 bool is_archive(const std::string& path) {
   const auto directory = Directory::open(path);
   if (!directory) return false;
-  const auto has = directory->has_files();
-  return has && *has;
+  const auto has_files = directory->has_files();
+  return has_files && *has_files;
 }
 
 }  // namespace ctprof

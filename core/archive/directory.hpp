@@ -24,13 +24,13 @@
 namespace ctprof {
 
 // An hourly file and the windows in it.
-struct KeptFile {
+struct ArchiveFile {
   HourFile name;
   std::uint64_t size = 0;
-  std::uint64_t whole = 0;          // bytes of complete windows from the start of the file
-  bool torn = false;                // an incomplete window follows
-  std::string unread;               // why the data after them is not a window; empty: no such data
-  std::vector<KeptWindow> windows;  // in file order
+  std::uint64_t complete_bytes = 0;  // bytes of complete windows from the start of the file
+  bool is_truncated = false;         // an incomplete window follows
+  std::string invalid_reason;        // why the data after them is not a window; empty: no such data
+  std::vector<ArchivedWindow> windows;  // in file order
 };
 
 // An open directory of recordings.
@@ -42,27 +42,28 @@ class Directory {
   int fd() const { return fd_.get(); }
 
   // Whose files and index are used.
-  enum class Of : std::uint8_t { Anybody, User };
+  enum class Owner : std::uint8_t { AnyUser, EffectiveUser };
   // Returns the files, sorted by name, with their windows. Reads those that the index lacks. Fails
   // if the directory cannot be read; a file that cannot be read has no windows, and contains the
   // reason. Owner::EffectiveUser selects files of the effective user without other links
   // (own_files.hpp), which a recorder needs because it drops files and appends to them.
-  Result<std::vector<KeptFile>> files(Of of = Of::Anybody) const;
+  Result<std::vector<ArchiveFile>> files(Owner owner = Owner::AnyUser) const;
   // Returns whether the directory has any hourly file.
   Result<bool> has_files() const;
   // Returns a name that belongs neither to ctprof nor to the file system (lost+found); empty if
   // there is none.
-  Result<std::string> stranger() const;
+  Result<std::string> foreign_name() const;
 
   // Reads the bytes of one window. The error names the file.
-  Result<std::string> read(const HourFile& file, const KeptWindow& window) const;
+  Result<std::string> read(const HourFile& file, const ArchivedWindow& window) const;
 
  private:
   Directory(std::string path, sdk::Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   Result<std::vector<std::string>> names() const;
-  bool counts(const std::string& name, Of of, struct stat& status) const;
-  Result<std::string> bytes_of(const std::string& name, std::uint64_t at, std::uint64_t most) const;
-  void look_into(KeptFile& file) const;
+  bool is_used(const std::string& name, Owner owner, struct stat& status) const;
+  Result<std::string> read_bytes(const std::string& name, std::uint64_t offset,
+                                 std::uint64_t max_bytes) const;
+  void find_windows(ArchiveFile& file) const;
 
   std::string path_;
   sdk::Fd fd_;

@@ -20,7 +20,7 @@ int write_new_file(int directory, const std::string& name, std::string_view byte
 // Appends after the first `complete_bytes` bytes, and cuts off everything after them. Returns
 // ESTALE if the file is shorter, and EPERM if it is not a regular file of this user with a single
 // link.
-int append_to_file(int directory, const std::string& name, std::uint64_t whole,
+int append_to_file(int directory, const std::string& name, std::uint64_t complete_bytes,
                    std::string_view bytes, bool sync);
 
 // Replaces the contents of a file, or creates it.

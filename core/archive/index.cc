@@ -15,8 +15,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kSecondsPerHour = 3600;
-constexpr std::size_t kStamp = 12;  // 20261123T15Z
-constexpr std::size_t kMostDigits = 6, kMostBootId = 64;
+constexpr std::size_t kStampBytes = 12;  // 20261123T15Z
+constexpr std::size_t kMaxPartDigits = 6, kMaxBootIdBytes = 64;
 
 std::string checksum_of(std::string_view text) {
   const auto sum =
@@ -27,28 +27,30 @@ std::string checksum_of(std::string_view text) {
 }
 
 template <class Number>
-bool read(std::string_view text, Number& number) {
+bool parse_number(std::string_view text, Number& number) {
   const auto parsed = sdk::number<Number>(text);
   number = parsed ? parsed.value : 0;
   return static_cast<bool>(parsed);
 }
 
-std::optional<IndexEntry> entry_in(std::string_view line) {
+std::optional<IndexEntry> parse_entry(std::string_view line) {
   const auto end = line.rfind('\t');
   if (end == line.npos || checksum_of(line.substr(0, end)) != line.substr(end + 1))
     return std::nullopt;
   const auto fields = split(line.substr(0, end), '\t');
   if (fields.size() != 8) return std::nullopt;
-  const auto file = hour_file_of(fields[0]);
+  const auto file = parse_hour_file(fields[0]);
   if (!file) return std::nullopt;
   IndexEntry entry{*file, {}};
-  KeptWindow& window = entry.window;
+  ArchivedWindow& window = entry.window;
   window.boot_id = fields[3];
-  const bool is_sound =
-      read(fields[1], window.at) && read(fields[2], window.bytes) &&
-      read(fields[4], window.opened.wall_unix_ns) && read(fields[5], window.opened.boottime_ns) &&
-      read(fields[6], window.ended.wall_unix_ns) && read(fields[7], window.ended.boottime_ns);
-  return is_sound && window.bytes > 0 ? std::optional(entry) : std::nullopt;
+  const bool is_valid = parse_number(fields[1], window.offset) &&
+                        parse_number(fields[2], window.bytes) &&
+                        parse_number(fields[4], window.opened_at.wall_unix_ns) &&
+                        parse_number(fields[5], window.opened_at.boottime_ns) &&
+                        parse_number(fields[6], window.ended_at.wall_unix_ns) &&
+                        parse_number(fields[7], window.ended_at.boottime_ns);
+  return is_valid && window.bytes > 0 ? std::optional(entry) : std::nullopt;
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ HourFile hour_file_at(std::uint64_t unix_ns, unsigned part) {
   return {unix_ns / kNsPerSecond / kSecondsPerHour, part};
 }
 
-std::string name_of(const HourFile& file) {
+std::string file_name_of(const HourFile& file) {
   const auto seconds = static_cast<std::time_t>(file.hour * kSecondsPerHour);
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
@@ -68,29 +70,30 @@ std::string name_of(const HourFile& file) {
   return name.data() + std::string(kFileSuffix);
 }
 
-std::optional<HourFile> hour_file_of(std::string_view name) {
+std::optional<HourFile> parse_hour_file(std::string_view name) {
   if (!name.ends_with(kFileSuffix)) return std::nullopt;
   const std::string_view stem = name.substr(0, name.size() - kFileSuffix.size());
-  if (stem.size() < kStamp + 2 || stem.size() > kStamp + 1 + kMostDigits) return std::nullopt;
+  if (stem.size() < kStampBytes + 2 || stem.size() > kStampBytes + 1 + kMaxPartDigits)
+    return std::nullopt;
   std::tm parts{};
-  const std::string stamp(stem.substr(0, kStamp));
+  const std::string stamp(stem.substr(0, kStampBytes));
   const char* end = ::strptime(stamp.c_str(), "%Y%m%dT%HZ", &parts);
-  const auto part = sdk::number<unsigned>(stem.substr(kStamp + 1));
+  const auto part = sdk::number<unsigned>(stem.substr(kStampBytes + 1));
   const std::time_t seconds = ::timegm(&parts);
   if (!end || *end || !part || seconds < 0) return std::nullopt;
   const HourFile file{static_cast<std::uint64_t>(seconds) / kSecondsPerHour, part.value};
-  return name_of(file) == name ? std::optional(file) : std::nullopt;
+  return file_name_of(file) == name ? std::optional(file) : std::nullopt;
 }
 
-std::string index_line(const HourFile& file, const KeptWindow& window) {
+std::string index_line(const HourFile& file, const ArchivedWindow& window) {
   // A boot id normally comes from the kernel, but a modified file may contain any text.
-  std::string boot = window.boot_id.substr(0, kMostBootId);
+  std::string boot = window.boot_id.substr(0, kMaxBootIdBytes);
   for (char& c : boot)
     if (c == '\t' || c == '\n') c = '?';
-  std::string line = name_of(file) + '\t' + std::to_string(window.at) + '\t' +
+  std::string line = file_name_of(file) + '\t' + std::to_string(window.offset) + '\t' +
                      std::to_string(window.bytes) + '\t' + boot;
-  for (const std::uint64_t ns : {window.opened.wall_unix_ns, window.opened.boottime_ns,
-                                 window.ended.wall_unix_ns, window.ended.boottime_ns})
+  for (const std::uint64_t ns : {window.opened_at.wall_unix_ns, window.opened_at.boottime_ns,
+                                 window.ended_at.wall_unix_ns, window.ended_at.boottime_ns})
     line += '\t' + std::to_string(ns);
   return line + '\t' + checksum_of(line) + '\n';
 }
@@ -98,7 +101,7 @@ std::string index_line(const HourFile& file, const KeptWindow& window) {
 std::vector<IndexEntry> read_index(std::string_view text) {
   std::vector<IndexEntry> entries;
   while (!text.empty())
-    if (auto entry = entry_in(sdk::take(text, '\n'))) entries.push_back(std::move(*entry));
+    if (auto entry = parse_entry(sdk::take(text, '\n'))) entries.push_back(std::move(*entry));
   return entries;
 }
 

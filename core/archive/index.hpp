@@ -37,24 +37,24 @@ struct HourFile {
 
 HourFile hour_file_at(std::uint64_t unix_ns, unsigned part = 1);
 // Returns for example "20261123T15Z-01.ctprof.zst".
-std::string name_of(const HourFile& file);
+std::string file_name_of(const HourFile& file);
 // Parses a file name; none if it is not the name of an hourly file.
-std::optional<HourFile> hour_file_of(std::string_view name);
+std::optional<HourFile> parse_hour_file(std::string_view name);
 
 // A window and its position in a file.
-struct KeptWindow {
-  std::size_t at = 0, bytes = 0;
+struct ArchivedWindow {
+  std::size_t offset = 0, bytes = 0;
   std::string boot_id;
-  Moment opened, ended;
+  Timestamp opened_at, ended_at;
 };
 
 // Returns the index line, including its line feed.
-std::string index_line(const HourFile& file, const KeptWindow& window);
+std::string index_line(const HourFile& file, const ArchivedWindow& window);
 
 // One line of the index.
 struct IndexEntry {
   HourFile file;
-  KeptWindow window;
+  ArchivedWindow window;
 };
 // Returns the valid lines, in order, and ignores others.
 std::vector<IndexEntry> read_index(std::string_view text);

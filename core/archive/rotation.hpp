@@ -24,70 +24,71 @@
 namespace ctprof {
 
 // The limits of an archive: the age of its windows, and its size.
-struct KeepRules {
-  std::uint64_t keep_ns = 0;
-  std::uint64_t most_bytes = 0;  // limit for all files and the index
+struct RetentionRules {
+  std::uint64_t max_age_ns = 0;
+  std::uint64_t max_bytes = 0;  // limit for all files and the index
 };
 
 // A new file is begun before a file exceeds this fraction of the limit, so that dropping one file
 // loses little.
-inline constexpr std::uint64_t kLeastParts = 8;
+inline constexpr std::uint64_t kMinParts = 8;
 // With lower limits, dropping one file could leave nothing.
-inline constexpr std::uint64_t kLeastKeepNs = 2ULL * 3600 * 1'000'000'000;
-inline constexpr std::uint64_t kLeastBytes = 1024 * 1024;
+inline constexpr std::uint64_t kMinAgeNs = 2ULL * 3600 * 1'000'000'000;
+inline constexpr std::uint64_t kMinBytes = 1024 * 1024;
 
 // The current time and boot.
-struct Present {
+struct CurrentTime {
   std::string boot_id;  // empty: unknown
-  Moment now;
-  Moment before;  // any earlier window of this boot, which shows the setting of the wall clock at
-                  // that time
+  Timestamp now;
+  Timestamp earlier_window;  // any earlier window of this boot, which shows the setting of the wall
+                             // clock at that time
 };
 
 // The ages of files. Examines both ends of each file, and all its windows if the ends differ in
 // boot or clock setting.
-class Ages {
+class FileAges {
  public:
-  Ages(std::span<const KeptFile> files, Present present, std::uint64_t keep_ns);
+  FileAges(std::span<const ArchiveFile> files, CurrentTime present, std::uint64_t max_age_ns);
 
   // Returns when the file's oldest window opened, according to the current wall clock; for a file
   // without windows, the hour of its name.
-  std::uint64_t oldest_in(const KeptFile& file) const;
+  std::uint64_t oldest_window_time(const ArchiveFile& file) const;
   // Returns by how much the wall clock was set forward in this boot, if that exceeds the age limit;
   // otherwise 0.
   std::uint64_t step_ns() const { return step_ns_; }
   // Returns the indexes of the files, the oldest first.
-  std::vector<std::size_t> by_age(std::span<const KeptFile> files) const;
+  std::vector<std::size_t> sort_by_age(std::span<const ArchiveFile> files) const;
 
  private:
-  void take(const KeptWindow& window, std::uint64_t keep_ns);
-  void take(const Moment& moment, std::uint64_t keep_ns);
-  bool is_of_boot(const KeptWindow& window) const;
-  std::uint64_t opened(const KeptWindow& window) const;
+  void check_clock_step(const ArchivedWindow& window, std::uint64_t max_age_ns);
+  void check_clock_step(const Timestamp& moment, std::uint64_t max_age_ns);
+  bool is_of_current_boot(const ArchivedWindow& window) const;
+  std::uint64_t corrected_open_time(const ArchivedWindow& window) const;
 
-  Present present_;
+  CurrentTime current_;
   std::uint64_t step_ns_ = 0;
-  std::uint64_t stepped_at_ns_ = 0;  // time of the step, in wall clock time before it
+  std::uint64_t step_time_ns_ = 0;  // time of the step, in wall clock time before it
 };
 
 // Return the bytes of files including their lines in the index.
-std::uint64_t bytes_of(const KeptFile& file);
-std::uint64_t bytes_of(std::span<const KeptFile> files);
+std::uint64_t bytes_of(const ArchiveFile& file);
+std::uint64_t bytes_of(std::span<const ArchiveFile> files);
 // Returns the bytes of the files after adding a window of `more` bytes.
-std::uint64_t bytes_with(std::span<const KeptFile> files, std::uint64_t more);
+std::uint64_t bytes_with_window(std::span<const ArchiveFile> files, std::uint64_t window_bytes);
 
 // Returns the indexes of files that are too old at that time, the oldest first.
-std::vector<std::size_t> too_old(std::span<const KeptFile> files, const Ages& ages,
-                                 std::uint64_t at_unix_ns, const KeepRules& rules);
+std::vector<std::size_t> find_too_old(std::span<const ArchiveFile> files, const FileAges& ages,
+                                      std::uint64_t at_unix_ns, const RetentionRules& rules);
 
 // Predicts the size of an archive from the size and interval of its windows.
 struct Forecast {
   std::uint64_t window_bytes = 0;
   std::uint64_t day_bytes = 0;
-  std::uint64_t whole_bytes = 0;  // bytes of all windows within the age limit
-  std::uint64_t kept_ns =
+  std::uint64_t total_bytes = 0;  // bytes of all windows within the age limit
+  std::uint64_t available_ns =
       0;  // time that will be available: less than requested if the size limit is reached first
 };
-Forecast forecast(std::uint64_t window_bytes, std::uint64_t every_ns, const KeepRules& rules);
+Forecast predict_size(std::uint64_t window_bytes, std::uint64_t every_ns,
+                      const RetentionRules& rules);
 
 }  // namespace ctprof

@@ -35,45 +35,47 @@ class SpanWindows {
   // Finds the windows. If none is in the span, the error contains the time range of the directory.
   static Result<SpanWindows> find(const std::string& path, const Span& span);
 
-  std::size_t size() const { return places_.size(); }
+  std::size_t size() const { return locations_.size(); }
   // Reads a window. The error names the file. Throws bad_alloc.
   Result<Snapshot> read(std::size_t number, const Vocabulary& vocabulary) const;
   // Messages about times without windows, and about files that could not be read.
-  const std::vector<std::string>& told() const { return told_; }
+  const std::vector<std::string>& messages() const { return messages_; }
   // The path of the directory.
   const std::string& path() const { return directory_.path(); }
 
  private:
   // A window and the file that contains it.
-  struct Place {
+  struct Location {
     HourFile file;
-    KeptWindow window;
+    ArchivedWindow window;
   };
   explicit SpanWindows(Directory directory) : directory_(std::move(directory)) {}
-  static bool lies_in(const Place& place, const Span& span);
-  static void sort_by_time(std::vector<Place>& places);
-  static std::vector<std::string> ends_of(const Span& span, const std::vector<Place>& all);
-  static Error nothing_there(const std::string& path, const std::vector<Place>& all);
+  static bool is_in_span(const Location& location, const Span& span);
+  static void sort_by_time(std::vector<Location>& locations);
+  static std::vector<std::string> describe_missing_ends(const Span& span,
+                                                        const std::vector<Location>& all);
+  static Error no_window_error(const std::string& path, const std::vector<Location>& all);
 
   Directory directory_;
-  std::vector<Place> places_;
-  std::vector<std::string> told_;
+  std::vector<Location> locations_;
+  std::vector<std::string> messages_;
 };
 
 // Returns the memory that the exited threads of a window take while windows are joined.
 std::size_t memory_of_exited(const Snapshot& window);
 
 // The contents of a span.
-struct Spanned {
+struct SpanResult {
   std::vector<Snapshot> runs;               // at least one window, in the order of time
-  std::vector<std::string> told;            // messages about missing and unreadable windows
-  std::size_t windows = 0;                  // number of windows that were joined
+  std::vector<std::string> messages;        // messages about missing and unreadable windows
+  std::size_t window_count = 0;             // number of windows that were joined
   std::uint64_t from_ns = 0, until_ns = 0;  // total range, in wall clock time
 };
 
 // Reads a span. If no window is in the span, the error contains the time range of the directory.
 // Also fails if the threads that exited in the span take more memory than a file may. Throws
 // bad_alloc.
-Result<Spanned> read_span(const std::string& path, const Span& span, const Vocabulary& vocabulary);
+Result<SpanResult> read_span(const std::string& path, const Span& span,
+                             const Vocabulary& vocabulary);
 
 }  // namespace ctprof

@@ -7,4 +7,4 @@
 #include "core/archive/index.cc"
 #include "core/archive/rotation.cc"
 #include "core/archive/span.cc"
-#include "core/archive/when.cc"
+#include "core/archive/time_text.cc"

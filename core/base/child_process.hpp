@@ -32,35 +32,35 @@ struct ChildMessage {
 
 class ChildProcess {
  public:
-  static constexpr std::size_t kMostBytes = 64 << 10;  // of a message; a longer one is not sent
+  static constexpr std::size_t kMaxBytes = 64 << 10;  // of a message; a longer one is not sent
 
   // Runs in the child, once per request. The child is a copy of this process at the first request
   // after its start; it has one thread and blocks all signals.
-  using Serve = std::function<ChildMessage(ChildMessage)>;
-  enum class Outcome : std::uint8_t { Answered, Late, Interrupted, Failed };
+  using Handler = std::function<ChildMessage(ChildMessage)>;
+  enum class Outcome : std::uint8_t { Answered, TimedOut, Interrupted, Failed };
 
   // REQUIRES: `handler` is not empty. `kept_descriptors`: descriptors that `handler` uses, which
   // must stay open while this object exists; the child closes all others.
-  explicit ChildProcess(Serve serve, std::vector<int> keep = {});
-  ~ChildProcess() { leave(true); }
+  explicit ChildProcess(Handler handler, std::vector<int> kept_descriptors = {});
+  ~ChildProcess() { abandon(true); }
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   // Sends a request and waits for its answer: for `timeout`, or until the descriptor `stop_fd`
   // (unless it is -1) is readable. After any outcome but Answered, the child has exited or is
   // abandoned, and `answer` is unchanged. Failed: no process could be started, or it exited.
-  Outcome ask(const ChildMessage& request, std::chrono::milliseconds patience, ChildMessage& answer,
-              int stop = -1);
+  Outcome send_request(const ChildMessage& request, std::chrono::milliseconds timeout,
+                       ChildMessage& answer, int stop_fd = -1);
 
  private:
   bool start();
   // `is_idle`: the child waits for a request, so that it exits as soon as it is killed.
-  void leave(bool is_idle);
+  void abandon(bool is_idle);
   [[noreturn]] void run(int socket);
-  Outcome wait(std::chrono::milliseconds patience, int stop) const;
+  Outcome wait(std::chrono::milliseconds timeout, int stop_fd) const;
 
-  Serve serve_;
-  std::vector<int> keep_;
+  Handler handler_;
+  std::vector<int> kept_descriptors_;
   sdk::Fd socket_;  // to the child; invalid: there is no child
   int process_ = 0;
 };

@@ -22,7 +22,7 @@ bool take(std::string_view& text, char c) {
 
 }  // namespace
 
-std::string cpu_ranges(std::span<const std::uint64_t> words) {
+std::string format_cpu_ranges(std::span<const std::uint64_t> words) {
   const std::size_t bits = words.size() * kWordBits;
   const auto is_set = [&](std::size_t bit) {
     return bit < bits && (words[bit / kWordBits] >> bit % kWordBits & 1) != 0;
@@ -39,20 +39,21 @@ std::string cpu_ranges(std::span<const std::uint64_t> words) {
   return text;
 }
 
-bool parse_cpu_ranges(std::string_view text, std::size_t most, std::vector<std::uint64_t>& words) {
+bool parse_cpu_ranges(std::string_view text, std::size_t cpu_count,
+                      std::vector<std::uint64_t>& words) {
   words.clear();
-  std::size_t least = 0;  // smallest number that may follow
+  std::size_t next_cpu = 0;  // smallest number that may follow
   while (!text.empty()) {
-    if (least > 0 && !take(text, ',')) return false;
+    if (next_cpu > 0 && !take(text, ',')) return false;
     std::size_t first = 0, last = 0;
     if (!take_number(text, first)) return false;
     last = first;
     if (take(text, '-') && !take_number(text, last)) return false;
-    if (first < least || last < first || last >= most) return false;
+    if (first < next_cpu || last < first || last >= cpu_count) return false;
     if (words.size() <= last / kWordBits) words.resize(last / kWordBits + 1);
     for (std::size_t cpu = first; cpu <= last; ++cpu)
       words[cpu / kWordBits] |= std::uint64_t{1} << cpu % kWordBits;
-    least = last + 1;
+    next_cpu = last + 1;
   }
   return true;
 }

@@ -12,10 +12,11 @@
 namespace ctprof {
 
 // Formats words of 64 bits, the lowest CPU in the lowest bit; "" for an empty set.
-std::string cpu_ranges(std::span<const std::uint64_t> words);
+std::string format_cpu_ranges(std::span<const std::uint64_t> words);
 
 // Parses that format, without zero words at the end. Returns false if the text is not such a list,
 // contains a CPU number of at least `cpu_count`, or is not ascending and without overlaps.
-bool parse_cpu_ranges(std::string_view text, std::size_t most, std::vector<std::uint64_t>& words);
+bool parse_cpu_ranges(std::string_view text, std::size_t cpu_count,
+                      std::vector<std::uint64_t>& words);
 
 }  // namespace ctprof

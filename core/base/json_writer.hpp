@@ -29,11 +29,11 @@ namespace ctprof {
 
 // Which characters of a string are escaped.
 enum class Escape {
-  Json,        // as JSON requires: for files
-  Unshowable,  // also characters that control a terminal or are invisible: for output on terminals
+  Json,         // as JSON requires: for files
+  Unprintable,  // also characters that control a terminal or are invisible: for output on terminals
 };
 
-class Phrase;
+class PreparedJson;
 
 class JsonWriter {
  public:
@@ -43,10 +43,10 @@ class JsonWriter {
   std::size_t size() const { return static_cast<std::size_t>(at_ - begin_.get()); }
   bool empty() const { return size() == 0; }
   // Removes all but the first `size` bytes.
-  void rewind(std::size_t size) { at_ = begin_.get() + size; }
-  void clear() { rewind(0); }
+  void truncate(std::size_t size) { at_ = begin_.get() + size; }
+  void clear() { truncate(0); }
   // Sets the total capacity in bytes. Memory pages are only used when they are written to.
-  void expect(std::size_t bytes) {
+  void set_capacity(std::size_t bytes) {
     if (bytes > size()) reserve(bytes - size());
   }
 
@@ -59,12 +59,12 @@ class JsonWriter {
   }
   // Appends existing JSON; escapes its strings further if the Escape requires that. REQUIRES: valid
   // JSON without blanks outside strings.
-  void made(std::string_view json);
+  void embed(std::string_view json);
   // Appends the first `size` bytes of a block. Copies a fixed length in one step; most keys fit.
-  static constexpr std::size_t kBlock = 32;
-  void block(const std::array<char, kBlock>& bytes, std::size_t size) {
-    reserve(kBlock);
-    std::memcpy(at_, bytes.data(), kBlock);
+  static constexpr std::size_t kBlockBytes = 32;
+  void put_block(const std::array<char, kBlockBytes>& bytes, std::size_t size) {
+    reserve(kBlockBytes);
+    std::memcpy(at_, bytes.data(), kBlockBytes);
     at_ += size;
   }
   void put(char c) {
@@ -96,7 +96,7 @@ class JsonWriter {
     put(',');
   }
   // Same with a prepared key that includes its colon: most of a file in rows layout.
-  void member(const Phrase& key, std::uint64_t value);
+  void member(const PreparedJson& key, std::uint64_t value);
   // Writes each number with a comma: most of a file in columns layout.
   void items(std::span<const std::uint64_t> numbers);
   // Ends an object or an array: removes the comma of its last member.
@@ -106,14 +106,14 @@ class JsonWriter {
   }
 
  private:
-  void reserve(std::size_t more) {
-    if (static_cast<std::size_t>(end_ - at_) < more) grow(more);
+  void reserve(std::size_t bytes) {
+    if (static_cast<std::size_t>(end_ - at_) < bytes) grow(bytes);
   }
-  void grow(std::size_t more);
+  void grow(std::size_t bytes);
   void long_number(std::uint64_t value);
-  std::string_view rare(std::string_view text);
-  void code_point(std::string_view bytes, char32_t value);
-  void escaped(char32_t point);
+  std::string_view put_special(std::string_view text);
+  void put_code_point(std::string_view bytes, char32_t value);
+  void put_escape(char32_t point);
 
   std::unique_ptr<char[]> begin_;
   char* at_ = nullptr;
@@ -122,23 +122,23 @@ class JsonWriter {
 };
 
 // JSON text that is written repeatedly.
-class Phrase {
+class PreparedJson {
  public:
-  Phrase() = default;
-  explicit Phrase(std::string_view text)
+  PreparedJson() = default;
+  explicit PreparedJson(std::string_view text)
       : size_(std::min(text.size(), head_.size())), rest_(text.substr(size_)) {
     std::copy_n(text.begin(), size_, head_.begin());
   }
   bool empty() const { return size_ == 0; }
   void write(JsonWriter& out) const {
-    out.block(head_, size_);
+    out.put_block(head_, size_);
     if (!rest_.empty()) out.raw(rest_);
   }
 
  private:
   friend class JsonWriter;
 
-  std::array<char, JsonWriter::kBlock> head_{};
+  std::array<char, JsonWriter::kBlockBytes> head_{};
   std::size_t size_ = 0;
   std::string rest_;
 };
@@ -147,7 +147,7 @@ class Phrase {
 class Sink {
  public:
   // Size at which a write is worthwhile.
-  static constexpr std::size_t kPiece = 64 * 1024;
+  static constexpr std::size_t kFlushBytes = 64 * 1024;
 
   virtual ~Sink() = default;
   // Returns an error if the text was not accepted; then nothing more may be written.

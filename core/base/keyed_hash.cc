@@ -28,13 +28,13 @@ struct State {
     v2 = std::rotl(v2, 32);
   }
 
-  void take(std::uint64_t word) {
+  void add_word(std::uint64_t word) {
     v3 ^= word;
     mix(), mix();
     v0 ^= word;
   }
 
-  std::uint64_t end() {
+  std::uint64_t finish() {
     v2 ^= 0xff;
     mix(), mix(), mix(), mix();
     return v0 ^ v1 ^ v2 ^ v3;
@@ -51,7 +51,7 @@ std::uint64_t word_of(std::string_view bytes) {
 
 }  // namespace
 
-KeyedHash::Key KeyedHash::key_of(std::string_view bytes) {
+KeyedHash::Key KeyedHash::derive_key(std::string_view bytes) {
   const KeyedHash first({1, 0}), second({2, 0});
   return {first(bytes), second(bytes)};
 }
@@ -59,9 +59,9 @@ KeyedHash::Key KeyedHash::key_of(std::string_view bytes) {
 std::uint64_t KeyedHash::operator()(std::string_view text) const {
   State state(key_);
   const std::uint64_t size = text.size();
-  for (; text.size() >= 8; text.remove_prefix(8)) state.take(word_of(text.substr(0, 8)));
-  state.take(size << 56 | word_of(text));
-  return state.end();
+  for (; text.size() >= 8; text.remove_prefix(8)) state.add_word(word_of(text.substr(0, 8)));
+  state.add_word(size << 56 | word_of(text));
+  return state.finish();
 }
 
 std::uint64_t KeyedHash::round(unsigned round, std::uint64_t half, std::uint64_t size) const {
@@ -72,7 +72,7 @@ std::uint64_t KeyedHash::round(unsigned round, std::uint64_t half, std::uint64_t
 }
 
 // Feistel network over the next power of four, repeated until the result is in the range.
-std::uint64_t KeyedHash::permuted(std::uint64_t number, std::uint64_t size) const {
+std::uint64_t KeyedHash::permute(std::uint64_t number, std::uint64_t size) const {
   unsigned bits = 1;
   while (std::uint64_t{1} << (2 * bits) < size) ++bits;
   const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;

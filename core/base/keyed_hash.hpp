@@ -17,11 +17,11 @@ class KeyedHash {
 
   explicit KeyedHash(const Key& key) : key_(key) {}
   // Derives a key from these bytes; it is as secure as they are hard to guess.
-  static Key key_of(std::string_view bytes);
+  static Key derive_key(std::string_view bytes);
 
   std::uint64_t operator()(std::string_view text) const;
   // Applies the permutation of 0 to `size` - 1 to a number. REQUIRES: number < size <= 2^62.
-  std::uint64_t permuted(std::uint64_t number, std::uint64_t size) const;
+  std::uint64_t permute(std::uint64_t number, std::uint64_t size) const;
 
  private:
   std::uint64_t round(unsigned round, std::uint64_t half, std::uint64_t size) const;

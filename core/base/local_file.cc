@@ -16,7 +16,7 @@
 namespace ctprof {
 namespace {
 
-std::optional<std::uint64_t> mount_of(int directory, const char* path, int flags) {
+std::optional<std::uint64_t> mount_id_at(int directory, const char* path, int flags) {
   struct statx status {};
   const bool is_known =
       ::statx(directory, path, flags | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) == 0 &&
@@ -25,35 +25,36 @@ std::optional<std::uint64_t> mount_of(int directory, const char* path, int flags
 }
 
 bool is_on_root_mount(int fd) {
-  const auto mount = mount_of(fd, "", AT_EMPTY_PATH);
-  return mount && mount == mount_of(AT_FDCWD, "/", 0);
+  const auto mount = mount_id_at(fd, "", AT_EMPTY_PATH);
+  return mount && mount == mount_id_at(AT_FDCWD, "/", 0);
 }
 
-std::string name_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
 
-bool is_regular(int named, struct stat& status) {
-  return named >= 0 && ::fstat(named, &status) == 0 && S_ISREG(status.st_mode);
+bool is_regular(int descriptor, struct stat& status) {
+  return descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-sdk::Fd open_named(int named) {
-  return sdk::Fd(::open(name_of(named).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+sdk::Fd reopen_for_reading(int descriptor) {
+  return sdk::Fd(
+      ::open(descriptor_path(descriptor).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
-std::string path_of_open_file(int fd) {
+std::string read_path_of_descriptor(int fd) {
   char path[PATH_MAX];
-  const ssize_t size = ::readlink(name_of(fd).c_str(), path, sizeof path);
+  const ssize_t size = ::readlink(descriptor_path(fd).c_str(), path, sizeof path);
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
 }
 
-std::uint64_t root_device() {
+std::uint64_t read_root_device() {
   struct stat status {};
   return ::stat("/", &status) == 0 ? status.st_dev : 0;
 }
 
 bool is_local(int fd, dev_t device) {
-  if (major(device) != 0 || device == root_device() || is_on_root_mount(fd)) return true;
+  if (major(device) != 0 || device == read_root_device() || is_on_root_mount(fd)) return true;
   struct statfs status {};
   if (::fstatfs(fd, &status) != 0) return false;
   return status.f_type == TMPFS_MAGIC || status.f_type == BTRFS_SUPER_MAGIC;
@@ -63,9 +64,10 @@ sdk::Fd copy_in_memory(int fd, std::uint64_t bytes) {
   sdk::Fd copy(::memfd_create("file", MFD_CLOEXEC));
   if (!copy) return sdk::Fd();
   const auto end = static_cast<off_t>(bytes);
-  for (off_t at = 0; at < end;) {
-    const ssize_t got = ::sendfile(copy.get(), fd, &at, static_cast<std::size_t>(end - at));
-    if (got <= 0) return sdk::Fd();
+  for (off_t offset = 0; offset < end;) {
+    const ssize_t count =
+        ::sendfile(copy.get(), fd, &offset, static_cast<std::size_t>(end - offset));
+    if (count <= 0) return sdk::Fd();
   }
   return copy;
 }

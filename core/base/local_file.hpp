@@ -20,17 +20,17 @@ namespace ctprof {
 
 // Returns whether a descriptor (O_PATH suffices) refers to a regular file, and stores its status.
 // Returns false for -1.
-bool is_regular(int named, struct stat& status);
+bool is_regular(int descriptor, struct stat& status);
 
 // Opens the file of an O_PATH descriptor for reading, with the rights of the thread. Returns an
 // invalid descriptor on failure. REQUIRES: is_regular.
-sdk::Fd open_named(int named);
+sdk::Fd reopen_for_reading(int descriptor);
 
 // Returns the path of an open file as in /proc/self/maps; empty: unknown.
-std::string path_of_open_file(int fd);
+std::string read_path_of_descriptor(int fd);
 
 // Returns the device of the root directory of ctprof; 0: unknown.
-std::uint64_t root_device();
+std::uint64_t read_root_device();
 
 // Returns whether reading the file always ends, because it is on a disk, in memory, or on the file
 // system of the root directory. `device`: st_dev of the open file. On an overlay mount, files of

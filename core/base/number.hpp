@@ -23,19 +23,19 @@ namespace ctprof {
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 inline ctprof_number no_number() { return {}; }
-inline ctprof_number number_of(std::uint64_t value) {
+inline ctprof_number make_number(std::uint64_t value) {
   ctprof_number number{};
   number.kind = CTPROF_NUMBER_U64;
   number.u64 = value;
   return number;
 }
-inline ctprof_number number_of(std::int64_t value) {
+inline ctprof_number make_number(std::int64_t value) {
   ctprof_number number{};
   number.kind = CTPROF_NUMBER_I64;
   number.i64 = value;
   return number;
 }
-inline ctprof_number number_of(double value) {
+inline ctprof_number make_number(double value) {
   ctprof_number number{};
   number.kind = CTPROF_NUMBER_F64;
   number.f64 = value;
@@ -50,12 +50,12 @@ double as_double(const ctprof_number& number);
 struct Difference {
   enum class Type { None, Integer, Real };
   Type type = Type::None;
-  bool negative = false;
+  bool is_negative = false;
   std::uint64_t magnitude = 0;  // of an integer
   double real = 0;              // the nearest double
 
-  bool known() const { return type != Type::None; }
-  bool zero() const { return type == Type::Integer ? magnitude == 0 : real == 0; }
+  bool is_known() const { return type != Type::None; }
+  bool is_zero() const { return type == Type::Integer ? magnitude == 0 : real == 0; }
 };
 
 // Returns `candidate` minus `baseline`: exact if both are integers, none if either is none or not
@@ -80,21 +80,21 @@ void append_json(std::string& out, double value);
 void append_json(std::string& out, std::uint64_t value);
 
 // Appends existing JSON. REQUIRES: valid JSON without blanks outside strings.
-void append_made_json(std::string& out, std::string_view json);
+void append_existing_json(std::string& out, std::string_view json);
 
 // Returns "1.234ms", "22ticks", "12.34%", "0.500" for a ratio; "-" for none.
-std::string scaled(const ctprof_number& number, std::string_view unit);
+std::string format_scaled(const ctprof_number& number, std::string_view unit);
 // Same, always with a sign: "+5ns", "-92.457K"; "-" for none.
-std::string scaled(const Difference& difference, std::string_view unit);
+std::string format_scaled(const Difference& difference, std::string_view unit);
 // Returns at most three digits, with one decimal, or two for a scaled number: "376", "46.7", "0.3",
 // "1.23K", "12.3Mi", "0"; "-" for NaN.
-std::string brief(double value, std::string_view unit);
+std::string format_brief(double value, std::string_view unit);
 // Same for several numbers in the scale of the largest: "0.05→12.3Mi". Equal texts are written
 // once.
-std::string brief_steps(std::span<const double> values, std::string_view unit);
+std::string format_brief_steps(std::span<const double> values, std::string_view unit);
 // Formats a count that can be a median, and so can end in .5: "3", "2.5".
-std::string count_text(double count);
+std::string format_decimal_count(double count);
 // Formats a fraction in percent with a sign: "+1063.1%"; "-" for NaN.
-std::string percent(double fraction);
+std::string format_percent(double fraction);
 
 }  // namespace ctprof

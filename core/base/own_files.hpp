@@ -18,6 +18,6 @@ bool is_own_file(const struct stat& file);
 // effective user: "it belongs to user 1000; name a directory of your own". Empty: only that user
 // and root can replace or remove the user's files in it. Others may add their own files if it has
 // the sticky bit.
-std::string why_not_own_directory(const std::string& path, int directory);
+std::string directory_ownership_problem(const std::string& path, int directory);
 
 }  // namespace ctprof

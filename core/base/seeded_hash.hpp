@@ -28,16 +28,16 @@ class SeededHash {
     const auto& [first, second] = seed();
     std::uint64_t hash = first ^ text.size();
     for (; text.size() >= sizeof hash; text.remove_prefix(sizeof hash))
-      hash = folded(word(text) ^ second, hash ^ kOdd);
-    if (!text.empty()) hash = folded(word(text) ^ second, hash ^ kOdd);
-    return static_cast<std::size_t>(folded(hash ^ first, second | 1));
+      hash = multiply_and_fold(word(text) ^ second, hash ^ kMultiplier);
+    if (!text.empty()) hash = multiply_and_fold(word(text) ^ second, hash ^ kMultiplier);
+    return static_cast<std::size_t>(multiply_and_fold(hash ^ first, second | 1));
   }
 
  private:
-  static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  static constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   __extension__ using Product = unsigned __int128;
 
-  static std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
+  static std::uint64_t multiply_and_fold(std::uint64_t a, std::uint64_t b) {
     const Product product = static_cast<Product>(a) * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
@@ -51,13 +51,13 @@ class SeededHash {
 
   // Returns the random bytes that the kernel passed to this process.
   static const std::array<std::uint64_t, 2>& seed() {
-    static const std::array<std::uint64_t, 2> given = [] {
+    static const std::array<std::uint64_t, 2> seed_words = [] {
       std::array<std::uint64_t, 2> bytes{};
       if (const auto* random = reinterpret_cast<const char*>(::getauxval(AT_RANDOM)))
         std::memcpy(bytes.data(), random, sizeof bytes);
       return bytes;
     }();
-    return given;
+    return seed_words;
   }
 };
 

@@ -10,7 +10,7 @@ namespace ctprof {
 namespace {
 
 // Normalizes a name for comparison: ignores case, and treats - and _ as equal.
-std::string folded(std::string_view word) {
+std::string normalize_name(std::string_view word) {
   std::string out(word);
   for (char& c : out)
     if (c >= 'A' && c <= 'Z')
@@ -36,22 +36,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest_hint(std::string_view word, std::span<const std::string> names) {
-  const std::string wanted = folded(word);
-  struct Near {
+std::string suggest_nearest(std::string_view word, std::span<const std::string> names) {
+  const std::string normalized_word = normalize_name(word);
+  struct Candidate {
     bool is_far;  // many letters differ, but it begins with the word
     std::size_t distance;
     std::string_view name;
-    auto operator<=>(const Near&) const = default;
+    auto operator<=>(const Candidate&) const = default;
   };
-  std::optional<Near> nearest;
+  std::optional<Candidate> nearest;
   for (const std::string_view name : names) {
-    const std::string known = folded(name);
-    const std::size_t letters = distance(wanted, known);
-    const bool is_far = letters > std::max<std::size_t>(2, wanted.size() / 3);
-    if (is_far && (wanted.empty() || !known.starts_with(wanted))) continue;
-    const Near near{is_far, letters, name};
-    if (!nearest || near < *nearest) nearest = near;
+    const std::string normalized_name = normalize_name(name);
+    const std::size_t letters = distance(normalized_word, normalized_name);
+    const bool is_far = letters > std::max<std::size_t>(2, normalized_word.size() / 3);
+    if (is_far && (normalized_word.empty() || !normalized_name.starts_with(normalized_word)))
+      continue;
+    const Candidate candidate{is_far, letters, name};
+    if (!nearest || candidate < *nearest) nearest = candidate;
   }
   return nearest ? " (did you mean '" + std::string(nearest->name) + "'?)" : "";
 }
@@ -59,18 +60,18 @@ std::string nearest_hint(std::string_view word, std::span<const std::string> nam
 namespace {
 
 // Lead bytes by length: their bit pattern, and the smallest code point of that length.
-struct Form {
+struct LeadByteForm {
   unsigned char mask, lead;
   std::size_t bytes;
-  char32_t least;
+  char32_t min_code_point;
 };
-constexpr Form kForms[] = {
+constexpr LeadByteForm kForms[] = {
     {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
 
 struct PointRange {
   char32_t first, last;
 };
-constexpr PointRange kNotShowable[] = {
+constexpr PointRange kUnprintable[] = {
     {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},    {0x180e, 0x180e},
     {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   {0xfe00, 0xfe0f},  {0xfeff, 0xfeff},
     {0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
@@ -85,34 +86,36 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 CodePoint first_code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (const Form& form : kForms) {
+  for (const LeadByteForm& form : kForms) {
     if ((byte(0) & form.mask) != form.lead || text.size() < form.bytes) continue;
     char32_t value = byte(0) & static_cast<unsigned char>(~form.mask);
     for (std::size_t i = 1; i < form.bytes; ++i) {
       if ((byte(i) & 0xc0) != 0x80) return {};
       value = value << 6 | (byte(i) & 0x3f);
     }
-    if (value < form.least || !is_scalar(value)) return {};
+    if (value < form.min_code_point || !is_scalar(value)) return {};
     return {value, form.bytes, true};
   }
   return {};
 }
 
-bool is_showable(char32_t point) {
+bool is_printable(char32_t point) {
   if (point >= ' ' && point <= '~') return true;  // the most frequent case
-  return std::none_of(std::begin(kNotShowable), std::end(kNotShowable),
+  return std::none_of(std::begin(kUnprintable), std::end(kUnprintable),
                       [&](PointRange r) { return point >= r.first && point <= r.last; });
 }
 
-std::size_t bad_part(std::string_view text) {
+std::size_t invalid_prefix_size(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t wanted = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : 1;
-  if (wanted == 1 || text.size() < 2 || !is_continuation(text[1])) return 1;
+  const std::size_t expected_bytes = lead >= 0xf0 && lead <= 0xf4  ? 4
+                                     : lead >= 0xe0 && lead < 0xf0 ? 3
+                                                                   : 1;
+  if (expected_bytes == 1 || text.size() < 2 || !is_continuation(text[1])) return 1;
   const auto second = static_cast<unsigned char>(text[1]);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool beyond = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
-  if (overlong || beyond) return 1;
-  return wanted == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
+  const bool is_overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool is_out_of_range = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
+  if (is_overlong || is_out_of_range) return 1;
+  return expected_bytes == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
 }
 
 bool looks_like_formula(std::string_view text) {
@@ -124,23 +127,23 @@ bool looks_like_formula(std::string_view text) {
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);
-    if (!point.valid) return false;
+    if (!point.is_valid) return false;
     text.remove_prefix(point.bytes);
   }
   return true;
 }
 
-std::string valid_utf8(std::string_view text) {
+std::string replace_invalid_utf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);
-    out += point.valid ? text.substr(0, point.bytes) : kReplacement;
-    text.remove_prefix(point.valid ? point.bytes : bad_part(text));
+    out += point.is_valid ? text.substr(0, point.bytes) : kReplacement;
+    text.remove_prefix(point.is_valid ? point.bytes : invalid_prefix_size(text));
   }
   return out;
 }
 
-std::string hex(std::string_view bytes) {
+std::string to_hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
@@ -150,7 +153,7 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> unhex(std::string_view text) {
+std::optional<std::string> from_hex(std::string_view text) {
   if (text.size() % 2 != 0) return std::nullopt;
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); i += 2) {

@@ -18,11 +18,11 @@ namespace ctprof {
 
 // Returns the entries between the separators, unchanged. There is one more than separators, so an
 // empty text is one empty entry.
-inline std::vector<std::string_view> split(std::string_view list, char mark = ',') {
+inline std::vector<std::string_view> split(std::string_view list, char separator = ',') {
   std::vector<std::string_view> entries;
-  for (bool more = true; more;) {
-    more = list.find(mark) != list.npos;
-    entries.push_back(sdk::take(list, mark));
+  for (bool has_more = true; has_more;) {
+    has_more = list.find(separator) != list.npos;
+    entries.push_back(sdk::take(list, separator));
   }
   return entries;
 }
@@ -30,11 +30,11 @@ inline std::vector<std::string_view> split(std::string_view list, char mark = ',
 // Joins texts to "a, b, c", or with another separator. `Texts`: a range of values that convert to
 // string_view.
 template <class Texts>
-std::string joined(const Texts& texts, std::string_view between = ", ") {
+std::string join_texts(const Texts& texts, std::string_view separator = ", ") {
   std::string list;
   bool first = true;
   for (const std::string_view text : texts) {
-    if (!first) list += between;
+    if (!first) list += separator;
     list += text;
     first = false;
   }
@@ -44,12 +44,12 @@ std::string joined(const Texts& texts, std::string_view between = ", ") {
 // Returns " (did you mean 'x'?)" for the nearest of `names`, or "" if none is near enough. The
 // nearest name has the fewest letters to change, ignoring case; else it is the shortest that begins
 // with the word.
-std::string nearest_hint(std::string_view word, std::span<const std::string> names);
+std::string suggest_nearest(std::string_view word, std::span<const std::string> names);
 
 struct CodePoint {
   char32_t value = 0;
   std::size_t bytes = 1;
-  bool valid = false;  // false: a byte that belongs to no code point
+  bool is_valid = false;  // false: a byte that belongs to no code point
 };
 
 // Returns the first code point. Overlong forms, surrogates and values beyond U+10FFFF are invalid.
@@ -59,11 +59,11 @@ CodePoint first_code_point(std::string_view text);
 // Returns whether a terminal shows the character in its place. False for controls, and for
 // characters that change the direction of writing, join characters, separate lines, or are
 // invisible.
-bool is_showable(char32_t point);
+bool is_printable(char32_t point);
 
 // Returns the number of invalid bytes at the start that one U+FFFD replaces: a truncated code
 // point, at least one byte. REQUIRES: text is not empty and does not begin with a valid code point.
-std::size_t bad_part(std::string_view text);
+std::size_t invalid_prefix_size(std::string_view text);
 
 // U+FFFD, the replacement of bytes that are not UTF-8.
 inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";
@@ -75,11 +75,11 @@ bool is_utf8(std::string_view text);
 bool looks_like_formula(std::string_view text);
 
 // Replaces each longest invalid part by U+FFFD.
-std::string valid_utf8(std::string_view text);
+std::string replace_invalid_utf8(std::string_view text);
 
 // Returns two lower-case digits per byte.
-std::string hex(std::string_view bytes);
+std::string to_hex(std::string_view bytes);
 // Returns the bytes; nullopt for any other text.
-std::optional<std::string> unhex(std::string_view text);
+std::optional<std::string> from_hex(std::string_view text);
 
 }  // namespace ctprof

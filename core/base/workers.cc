@@ -19,28 +19,28 @@
 #include "ctprof/work_thread.hpp"
 
 namespace ctprof {
-unsigned spare_workers() {
+unsigned count_spare_workers() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   const unsigned processors = ::sched_getaffinity(0, sizeof mine, &mine) == 0
                                   ? static_cast<unsigned>(CPU_COUNT(&mine))
                                   : std::thread::hardware_concurrency();
   sdk::TextFile file;
-  return spare_workers(processors, file.read(AT_FDCWD, "/proc/loadavg").value);
+  return count_spare_workers(processors, file.read(AT_FDCWD, "/proc/loadavg").value);
 }
 
-unsigned spare_workers(unsigned processors, std::string_view loadavg) {
+unsigned count_spare_workers(unsigned processors, std::string_view loadavg) {
   for (int average = 0; average < 3; ++average) sdk::take(loadavg, ' ');
   const unsigned running = sdk::number<unsigned>(sdk::take(loadavg, '/')).value;
   const unsigned others = running > 0 ? running - 1 : 0;
   return others < processors ? processors - others : 1;
 }
 
-std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
-                                 const std::function<void(unsigned, std::size_t)>& work) {
+std::vector<std::uint64_t> share_work(unsigned workers, std::size_t pieces,
+                                      const std::function<void(unsigned, std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
-  std::mutex failing;
+  std::mutex mutex;
   workers = static_cast<unsigned>(std::clamp<std::size_t>(pieces, 1, workers));
   std::vector<std::uint64_t> tids(workers);
   const auto run = [&](unsigned worker) {
@@ -49,7 +49,7 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
     try {
       for (std::size_t piece = next++; piece < pieces; piece = next++) work(worker, piece);
     } catch (...) {
-      const std::lock_guard lock(failing);
+      const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
       next = pieces;
     }
@@ -73,41 +73,41 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
 namespace {
 
 // A thread that runs a task periodically until the object is destroyed.
-class Repeated {
+class PeriodicTask {
  public:
-  Repeated(std::chrono::milliseconds every, const std::function<void()>& again) {
+  PeriodicTask(std::chrono::milliseconds interval, const std::function<void()>& task) {
     try {
-      thread_ = std::jthread([=, this](const std::stop_token& stop) { run(stop, every, again); });
-      begun_.get_future().wait();
+      thread_ = std::jthread([=, this](const std::stop_token& stop) { run(stop, interval, task); });
+      start_signal_.get_future().wait();
     } catch (const std::system_error&) {
       // RLIMIT_NPROC permits no more threads.
     }
   }
   std::uint64_t tid() const { return tid_; }
   // Waits for the last run, and rethrows an exception of the task.
-  void end() {
+  void stop_and_join() {
     if (thread_.joinable()) thread_.request_stop(), thread_.join();
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void run(const std::stop_token& stop, std::chrono::milliseconds every,
-           const std::function<void()>& again) {
+  void run(const std::stop_token& stop, std::chrono::milliseconds interval,
+           const std::function<void()>& task) {
     const CLocale locale;
     tid_ = static_cast<std::uint64_t>(::gettid());
-    begun_.set_value();
+    start_signal_.set_value();
     std::mutex mutex;
-    std::condition_variable_any never;
+    std::condition_variable_any stop_condition;
     std::unique_lock lock(mutex);
     try {
-      do again();
-      while (!never.wait_for(lock, stop, every, [&] { return stop.stop_requested(); }));
+      do task();
+      while (!stop_condition.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); }));
     } catch (...) {
       failure_ = std::current_exception();
     }
   }
 
-  std::promise<void> begun_;
+  std::promise<void> start_signal_;
   std::uint64_t tid_ = 0;
   std::exception_ptr failure_;
   std::jthread thread_;  // last: it uses the other members
@@ -115,12 +115,13 @@ class Repeated {
 
 }  // namespace
 
-std::uint64_t work_beside(std::chrono::milliseconds every, const std::function<void()>& again,
-                          const std::function<void()>& work) {
-  Repeated repeated(every, again);
+std::uint64_t run_with_periodic_task(std::chrono::milliseconds interval,
+                                     const std::function<void()>& task,
+                                     const std::function<void()>& work) {
+  PeriodicTask periodic_task(interval, task);
   work();
-  repeated.end();
-  return repeated.tid();
+  periodic_task.stop_and_join();
+  return periodic_task.tid();
 }
 
 namespace {
@@ -133,7 +134,7 @@ locale_t c_locale() {
 
 }  // namespace
 
-CLocale::CLocale() : before_(::uselocale(c_locale())) {}
-CLocale::~CLocale() { ::uselocale(before_); }
+CLocale::CLocale() : previous_(::uselocale(c_locale())) {}
+CLocale::~CLocale() { ::uselocale(previous_); }
 
 }  // namespace ctprof

@@ -19,21 +19,22 @@ namespace ctprof {
 
 // Returns the number of workers for which the host has idle CPUs: the CPUs that ctprof may use,
 // minus the threads that run or wait at this moment, at least one. Load averages are ignored.
-unsigned spare_workers();
+unsigned count_spare_workers();
 // Same, from the text of /proc/loadavg, "0.52 0.58 0.59 3/467 11206": three threads run, one of
 // which is the reader. Text that cannot be parsed counts as no running thread.
-unsigned spare_workers(unsigned processors, std::string_view loadavg);
+unsigned count_spare_workers(unsigned processors, std::string_view loadavg);
 
 // Runs `work(worker, piece)` for every piece below `pieces`. Rethrows the first exception of `work`
 // after all workers have finished. Returns the thread ids of the workers, the caller's first.
-std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
-                                 const std::function<void(unsigned, std::size_t)>& work);
+std::vector<std::uint64_t> share_work(unsigned workers, std::size_t pieces,
+                                      const std::function<void(unsigned, std::size_t)>& work);
 
 // Runs `work` in the calling thread and, at the same time, `task` at every `interval` in another
 // one, at least once. Rethrows exceptions of both. Returns the id of the other thread; 0 if the
 // system refuses one, and then `task` is not run.
-std::uint64_t work_beside(std::chrono::milliseconds every, const std::function<void()>& again,
-                          const std::function<void()>& work);
+std::uint64_t run_with_periodic_task(std::chrono::milliseconds interval,
+                                     const std::function<void()>& task,
+                                     const std::function<void()>& work);
 
 // Sets the C locale for the calling thread during its lifetime, independent of the process's
 // locale, so that numbers are always read and written in the same format. Each worker has one.
@@ -45,7 +46,7 @@ class CLocale {
   CLocale& operator=(const CLocale&) = delete;
 
  private:
-  locale_t before_;
+  locale_t previous_;
 };
 
 }  // namespace ctprof

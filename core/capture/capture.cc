@@ -20,16 +20,16 @@
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/recorded_losses.hpp"
 #include "core/capture/recorded_stacks.hpp"
-#include "core/capture/recorded_words.hpp"
+#include "core/capture/recorder_notes.hpp"
 #include "core/registry/identity.hpp"
-#include "core/registry/process_state.hpp"
+#include "core/registry/process_state_guard.hpp"
 #include "core/window/descendants.hpp"
 
 namespace ctprof {
 namespace {
 
 // The kernel's buffer of exit records lasts 1/3 s at the highest rate of exits that was measured.
-constexpr std::chrono::milliseconds kDrainEvery{20};
+constexpr std::chrono::milliseconds kDrainInterval{20};
 
 // Checks that each pid exists and is a process, not a thread of another process.
 Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pids) {
@@ -57,39 +57,39 @@ Result<void> check_cgroup(const Roots& roots, const std::string& cgroup) {
   return {};
 }
 
-bool leaves_out(const CaptureOptions& options) {
+bool skips_expensive_metrics(const CaptureOptions& options) {
   return options.level == Level::Fast && !options.metrics;
 }
 
 // Returns the names of the metrics to plan; nullopt: all.
 std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& options,
-                                                       const Probed& probed) {
-  if (!leaves_out(options)) return options.metrics;
-  std::vector<std::string> cheap;
-  for (const ProbedField& field : probed.fields())
-    if (!field.def->costly && !field.def->hidden) cheap.push_back(field.def->name);
-  return cheap;
+                                                       const ProbedHost& probed) {
+  if (!skips_expensive_metrics(options)) return options.metrics;
+  std::vector<std::string> names;
+  for (const ProbedMetric& field : probed.metrics())
+    if (!field.def->costly && !field.def->is_hidden) names.push_back(field.def->name);
+  return names;
 }
 
 // Returns the expensive metrics that work here and that this capture skips. Marks are omitted.
-std::vector<std::string> left_out(const CaptureOptions& options, const Probed& probed) {
+std::vector<std::string> skipped_metrics(const CaptureOptions& options, const ProbedHost& probed) {
   std::vector<std::string> names;
-  if (!leaves_out(options)) return names;
-  for (const ProbedField& field : probed.fields())
-    if (field.def->costly && !field.def->hidden && !field.def->is_mark &&
-        std::ranges::find(field.offers, Gap::None, &ProbedOffer::verdict) != field.offers.end())
+  if (!skips_expensive_metrics(options)) return names;
+  for (const ProbedMetric& field : probed.metrics())
+    if (field.def->costly && !field.def->is_hidden && !field.def->is_mark &&
+        std::ranges::find(field.offers, Gap::None, &ProbedOffer::refusal) != field.offers.end())
       names.push_back(field.def->name);
   return names;
 }
 
 // Returns whether recorders work: while a window is open, or once beside a snapshot.
-bool records(const CaptureOptions& options) {
-  return !options.record.recorders.empty() && (options.window || options.record.once);
+bool uses_recorders(const CaptureOptions& options) {
+  return !options.record.recorders.empty() && (options.is_window || options.record.sample_once);
 }
 
-Recorders recorders_of(const CaptureOptions& options) {
-  if (records(options)) return Recorders::All;
-  return options.window ? Recorders::OfEnds : Recorders::None;
+RecorderSelection select_recorders(const CaptureOptions& options) {
+  if (uses_recorders(options)) return RecorderSelection::All;
+  return options.is_window ? RecorderSelection::ExitedThreads : RecorderSelection::None;
 }
 
 std::set<std::uint64_t> as_set(const std::vector<std::uint64_t>& pids) {
@@ -97,20 +97,20 @@ std::set<std::uint64_t> as_set(const std::vector<std::uint64_t>& pids) {
 }
 
 // Returns the process that becomes the parent of orphaned descendants; 0: unknown.
-std::uint64_t adopter() {
-  int adopts = 0;
-  const bool known = ::prctl(PR_GET_CHILD_SUBREAPER, &adopts, 0, 0, 0) == 0;
-  return known && adopts != 0 ? static_cast<std::uint64_t>(::getpid()) : 0;
+std::uint64_t subreaper_pid() {
+  int is_subreaper = 0;
+  const bool known = ::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0, 0, 0) == 0;
+  return known && is_subreaper != 0 ? static_cast<std::uint64_t>(::getpid()) : 0;
 }
 
 }  // namespace
 
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
-                         std::vector<Refusal>* refused, Ahead ahead) {
-  auto session = Session::open(registry, options, std::move(ahead));
+                         std::vector<Refusal>* refusals, EarlyOpener opener) {
+  auto session = Session::open(registry, options, std::move(opener));
   if (!session) return session.error();
-  if (auto begun = session->begin(); !begun) return begun.error();
-  if (refused) *refused = session->refused();
+  if (auto result = session->begin(); !result) return result.error();
+  if (refusals) *refusals = session->refusals();
   return session->end();
 }
 
@@ -128,66 +128,67 @@ CellTally tally(const Snapshot& snapshot) {
   return tally;
 }
 
-Ahead::Ahead(const std::string& rootfs) {
+EarlyOpener::EarlyOpener(const std::string& rootfs) {
   if (auto roots = open_roots(rootfs)) roots_ = std::make_unique<const Roots>(std::move(*roots));
 }
 
-void Ahead::open(const Plugin& plugin) {
+void EarlyOpener::open(const Plugin& plugin) {
   if (roots_ && plugin.open) contexts_.try_emplace(plugin.path, plugin, roots_->host());
 }
 
-Result<Session> Session::open(const Registry& registry, CaptureOptions options, Ahead ahead) {
-  if (!ahead.roots_) {
+Result<Session> Session::open(const Registry& registry, CaptureOptions options,
+                              EarlyOpener opener) {
+  if (!opener.roots_) {
     auto roots = open_roots(options.rootfs);
     if (!roots) return roots.error();
-    ahead.roots_ = std::make_unique<const Roots>(std::move(*roots));
+    opener.roots_ = std::make_unique<const Roots>(std::move(*roots));
   }
-  if (auto there = check_pids(*ahead.roots_, options.pids); !there) return there.error();
-  if (auto there = check_cgroup(*ahead.roots_, options.cgroup); !there) return there.error();
-  Session session(registry, std::move(options), std::move(ahead));
-  if (auto enough = check_descriptors(kDescriptorsAfterProbing); !enough) return enough.error();
+  if (auto checked = check_pids(*opener.roots_, options.pids); !checked) return checked.error();
+  if (auto checked = check_cgroup(*opener.roots_, options.cgroup); !checked) return checked.error();
+  Session session(registry, std::move(options), std::move(opener));
+  if (auto checked = check_descriptors(kDescriptorsAfterProbing); !checked) return checked.error();
   return session;
 }
 
-Session::Session(const Registry& registry, CaptureOptions options, Ahead ahead)
+Session::Session(const Registry& registry, CaptureOptions options, EarlyOpener opener)
     : options_(std::move(options)),
-      roots_(std::move(ahead.roots_)),
-      probed_(registry, roots_->host(), recorders_of(options_), std::move(ahead.contexts_)) {}
+      roots_(std::move(opener.roots_)),
+      probed_(registry, roots_->host(), select_recorders(options_), std::move(opener.contexts_)) {}
 
 Result<void> Session::begin() {
-  if (options_.window) state_ = host_state(*roots_);
-  if (auto started = start_recorders(); !started) return started;
-  auto snapshot = read(options_.window);
+  if (options_.is_window) host_state_ = read_host_state(*roots_);
+  if (auto result = start_recorders(); !result) return result;
+  auto snapshot = read_host(options_.is_window);
   if (!snapshot) return snapshot.error();
-  read_ = std::move(*snapshot);
-  if (records_ && options_.window) records_->open_sums();
-  if (ends_) ends_->opened();
-  if (records_ && !options_.window) add_one_look();
+  last_snapshot_ = std::move(*snapshot);
+  if (records_ && options_.is_window) records_->open_sums();
+  if (exit_tracker_) exit_tracker_->begin_window();
+  if (records_ && !options_.is_window) add_snapshot_stacks();
   return {};
 }
 
 // The recorders worked while the threads were read.
-void Session::add_one_look() {
-  const KeptProcessState kept;
-  gather_recorded(true, read_->meta.start.boottime_ns, read_->meta);
-  put_stacks(recorded_, roots_->proc_fd.get(), *read_, {});
+void Session::add_snapshot_stacks() {
+  const ProcessStateGuard kept;
+  collect_records(true, last_snapshot_->meta.start.boottime_ns, last_snapshot_->meta);
+  put_stacks(recorded_, roots_->proc_fd.get(), *last_snapshot_, {});
   records_.reset();
 }
 
-bool Session::is_about_a_cgroup() const {
+bool Session::is_limited_to_cgroup() const {
   return !options_.cgroup.empty() && options_.cgroup != "/";
 }
 
 // Creating ring buffers is slow. So recorders start before anything is planned, and the records of
 // that time are dropped before the window opens.
 Result<void> Session::start_recorders() {
-  if (!records(options_)) return {};
-  const KeptProcessState kept;
+  if (!uses_recorders(options_)) return {};
+  const ProcessStateGuard kept;
   const auto planned = plan_recorders(probed_, options_.record.recorders);
   if (!planned) return planned.error();
   const int proc = roots_->proc_fd.get();
-  if (is_about_a_cgroup()) options_.record.cgroup = cgroup_id(*roots_, options_.cgroup);
-  records_ = std::make_unique<Records>(
+  if (is_limited_to_cgroup()) options_.record.cgroup = find_cgroup_id(*roots_, options_.cgroup);
+  records_ = std::make_unique<ActiveRecorders>(
       *planned, probed_, options_.record,
       WantedProcesses(options_.pids, options_.cgroup, proc, options_.record.inherits), proc);
   return records_->start();
@@ -195,7 +196,7 @@ Result<void> Session::start_recorders() {
 
 // Descendants of a command are marked in the rows instead of being followed.
 bool Session::follows_children() const {
-  return options_.window && options_.record.inherits && !options_.pids.empty() &&
+  return options_.is_window && options_.record.inherits && !options_.pids.empty() &&
          options_.command == 0;
 }
 
@@ -204,13 +205,14 @@ bool Session::follows_children() const {
 void Session::find_children() {
   if (!follows_children()) return;
   std::vector<std::uint64_t> family = options_.pids;
-  if (records_) children_.merge(as_set(records_->followed()));
-  children_.merge(as_set(ends_->born()));
-  if (ends_->sees_births()) return;
+  if (records_) children_.merge(as_set(records_->followed_processes()));
+  children_.merge(as_set(exit_tracker_->forked_processes()));
+  if (exit_tracker_->sees_forks()) return;
   family.insert(family.end(), children_.begin(), children_.end());
-  const std::uint64_t ns_per_tick = kNsPerSecond / std::max<std::uint64_t>(1, read_->meta.user_hz);
-  children_.merge(as_set(
-      children_of(roots_->proc_fd.get(), family, read_->meta.start.boottime_ns / ns_per_tick)));
+  const std::uint64_t ns_per_tick =
+      kNsPerSecond / std::max<std::uint64_t>(1, last_snapshot_->meta.user_hz);
+  children_.merge(as_set(find_descendants(roots_->proc_fd.get(), family,
+                                          last_snapshot_->meta.start.boottime_ns / ns_per_tick)));
 }
 
 // Their ids may belong to other processes in the next window.
@@ -222,32 +224,32 @@ void Session::forget_exited_children(const Snapshot& window) {
 }
 
 // Reads the host. If this opens a window, starts watching for exited threads first.
-Result<Snapshot> Session::read(bool opens) {
-  const KeptProcessState kept;
-  Lost lost;
+Result<Snapshot> Session::read_host(bool is_opening) {
+  const ProcessStateGuard kept;
+  FailedSources lost;
   std::vector<SourceCost> costs;
   const auto wanted = wanted_metrics(options_, probed_);
-  CaptureOptions reads = options_;
-  reads.pids.insert(reads.pids.end(), children_.begin(), children_.end());
+  CaptureOptions pass_options = options_;
+  pass_options.pids.insert(pass_options.pids.end(), children_.begin(), children_.end());
   for (;;) {
     const auto plan = make_plan(probed_, wanted, lost);
     if (!plan) return plan.error();
-    refused_ = probed_.thrown();
-    refused_.insert(refused_.end(), plan->refused.begin(), plan->refused.end());
-    if (opens && !ends_) {
-      ends_ = std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup,
-                                     options_.command, follows_children());
-      ends_->start();
-      if (records_) records_->forget();
+    refusals_ = probed_.failures();
+    refusals_.insert(refusals_.end(), plan->refusals.begin(), plan->refusals.end());
+    if (is_opening && !exit_tracker_) {
+      exit_tracker_ = std::make_unique<ExitTracker>(*plan, probed_, options_.pids, options_.cgroup,
+                                                    options_.command, follows_children());
+      exit_tracker_->start();
+      if (records_) records_->discard();
     }
     std::optional<Result<std::variant<Snapshot, FailedLister>>> outcome;
-    const std::uint64_t drainer =
-        drain_during([&] { outcome = HostPass(probed_, *roots_, *plan, reads).run(); });
+    const std::uint64_t drain_tid =
+        drain_during([&] { outcome = HostPass(probed_, *roots_, *plan, pass_options).run(); });
     if (!*outcome) return outcome->error();
     if (auto* snapshot = std::get_if<Snapshot>(&**outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
-      snapshot->meta.left_out = left_out(options_, probed_);
-      if (drainer != 0 && roots_->own_tids) snapshot->meta.own_threads.push_back(drainer);
+      snapshot->meta.left_out = skipped_metrics(options_, probed_);
+      if (drain_tid != 0 && roots_->has_own_tids) snapshot->meta.own_threads.push_back(drain_tid);
       return std::move(*snapshot);
     }
     const auto& [source, cost] = std::get<FailedLister>(**outcome);
@@ -257,65 +259,67 @@ Result<Snapshot> Session::read(bool opens) {
 }
 
 void Session::drain() {
-  const KeptProcessState kept;
-  if (!ends_) return;
+  const ProcessStateGuard kept;
+  if (!exit_tracker_) return;
   drain_sources();
-  ends_->bound();
+  exit_tracker_->limit_rows();
 }
 
 void Session::drain_sources() {
-  ends_->drain();
+  exit_tracker_->drain();
   if (records_) records_->drain();
 }
 
 std::uint64_t Session::drain_during(const std::function<void()>& work) {
-  if (!ends_) return work(), 0;
-  const KeptProcessState kept;
-  return work_beside(
-      kDrainEvery, [this] { drain_sources(); }, work);
+  if (!exit_tracker_) return work(), 0;
+  const ProcessStateGuard kept;
+  return run_with_periodic_task(
+      kDrainInterval, [this] { drain_sources(); }, work);
 }
 
-Result<Snapshot> Session::window_until_now(bool is_last) {
+Result<Snapshot> Session::close_window(bool is_last) {
   drain();  // distinguishes earlier exits from exits while the host is read
   find_children();
-  const Snapshot before = end_of(*std::exchange(read_, std::nullopt));
+  const Snapshot before = closing_snapshot(*std::exchange(last_snapshot_, std::nullopt));
   if (records_) records_->close_sums();
-  auto after = read(false);
+  auto after = read_host(false);
   if (after) forget_exited_children(*after);
   if (!after) return after.error();
-  const KeptProcessState kept;
-  is_last ? ends_->stop() : ends_->drain();
-  gather_recorded(is_last, before.meta.start.boottime_ns, after->meta);
-  Ended& ended = ends_->told(before, after->meta.sources);
-  if (options_.command != 0) mark_descendants(before, *after, ended);
-  auto window = make_lap(before, std::move(*after), ended, "the window's begin", "its end");
+  const ProcessStateGuard kept;
+  is_last ? exit_tracker_->stop() : exit_tracker_->drain();
+  collect_records(is_last, before.meta.start.boottime_ns, after->meta);
+  ExitedThreads& exited = exit_tracker_->collect(before, after->meta.sources);
+  if (options_.command != 0) mark_descendants(before, *after, exited);
+  auto window =
+      make_consecutive_window(before, std::move(*after), exited, "the window's begin", "its end");
   if (!window) return window;
   add_stacks(*window, is_last);
-  if (window->window->ended_merged > 0)
-    window->meta.notes.push_back(std::to_string(window->window->ended_merged) +
+  if (window->window->exited_merged > 0)
+    window->meta.notes.push_back(std::to_string(window->window->exited_merged) +
                                  " exited threads share rows with others of the same process, name "
                                  "and cgroup, because there were too many");
-  if (!ends_->why_not().empty())
-    window->meta.notes.push_back("exited threads are not recorded: " + ends_->why_not());
-  const HostState state = host_state(*roots_);
-  window->window->partial = !options_.pids.empty() || !options_.cgroup.empty();
-  std::ranges::move(what_happened(std::exchange(state_, state), state),
+  if (!exit_tracker_->failure_reason().empty())
+    window->meta.notes.push_back("exited threads are not recorded: " +
+                                 exit_tracker_->failure_reason());
+  const HostState state = read_host_state(*roots_);
+  window->window->is_partial = !options_.pids.empty() || !options_.cgroup.empty();
+  std::ranges::move(describe_changes(std::exchange(host_state_, state), state),
                     std::back_inserter(window->window->notes));
   return window;
 }
 
-void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta) {
+void Session::collect_records(bool is_last, std::uint64_t opened_ns, Meta& meta) {
   if (!records_) return;
   records_->end_window();
   if (is_last) records_->stop();
   recorded_ = records_->take();
-  if (options_.window && !is_last) records_->open_sums();
-  for (Recorded& recorded : recorded_.recorders) {
-    keep_losses_since(recorded, opened_ns, !has_laps_);
+  if (options_.is_window && !is_last) records_->open_sums();
+  for (RecorderResult& recorded : recorded_.recorders) {
+    drop_losses_before(recorded, opened_ns, !has_closed_window_);
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
-    if (recorded.tables_refused > 0) meta.notes.push_back(tables_refused_in_words(recorded));
+    if (recorded.refused_tables > 0) meta.notes.push_back(describe_refused_tables(recorded));
   }
-  if (is_about_a_cgroup() && options_.record.cgroup == 0)
+  if (is_limited_to_cgroup() && options_.record.cgroup == 0)
     meta.notes.push_back(
         "recorders follow the whole host, for no mounted cgroup v2 hierarchy shows cgroup '" +
         options_.cgroup + "'; records of other cgroups are dropped");
@@ -326,39 +330,43 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
 void Session::add_stacks(Snapshot& window, bool is_last) {
   if (!records_) return;
   const auto unwind = [&] {
-    put_stacks(recorded_, roots_->proc_fd.get(), window, {.begin = !has_laps_, .end = is_last},
+    put_stacks(recorded_, roots_->proc_fd.get(), window,
+               {.has_own_begin = !has_closed_window_, .has_own_end = is_last},
                options_.record.names);
   };
   is_last ? unwind() : void(drain_during(unwind));
 }
 
-void Session::mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const {
-  const bool saw_births = ends_->sees_births();
-  ctprof::mark_descendants(before, after, ended, {options_.command, saw_births ? 0 : adopter()});
-  if (!saw_births)
+void Session::mark_descendants(const Snapshot& before, Snapshot& after,
+                               const ExitedThreads& exited) const {
+  const bool saw_forks = exit_tracker_->sees_forks();
+  ctprof::mark_descendants(before, after, exited,
+                           {options_.command, saw_forks ? 0 : subreaper_pid()});
+  if (!saw_forks)
     after.meta.notes.push_back(
         "descendants of the command are found from parents at the end of the window, because forks "
         "cannot be traced here: threads that exited before are not marked");
 }
 
 std::size_t Session::threads() const {
-  if (!read_) return 0;
-  return read_->window ? read_->window->living : read_->threads().rows;
+  if (!last_snapshot_) return 0;
+  return last_snapshot_->window ? last_snapshot_->window->living_threads
+                                : last_snapshot_->threads().rows;
 }
 
-Result<const Snapshot*> Session::lap() {
-  auto window = window_until_now(false);
+Result<const Snapshot*> Session::next_window() {
+  auto window = close_window(false);
   if (!window) return window.error();
-  has_laps_ = true;
-  read_ = std::move(*window);
-  ends_->opened();
-  return &*read_;
+  has_closed_window_ = true;
+  last_snapshot_ = std::move(*window);
+  exit_tracker_->begin_window();
+  return &*last_snapshot_;
 }
 
 Result<Snapshot> Session::end() {
-  if (!options_.window) return *std::exchange(read_, std::nullopt);
-  auto window = window_until_now(true);
-  ends_.reset();
+  if (!options_.is_window) return *std::exchange(last_snapshot_, std::nullopt);
+  auto window = close_window(true);
+  exit_tracker_.reset();
   records_.reset();
   return window;
 }

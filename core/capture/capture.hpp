@@ -39,13 +39,13 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/capture/ends.hpp"
+#include "core/capture/active_recorders.hpp"
+#include "core/capture/exit_tracker.hpp"
 #include "core/capture/meta.hpp"
 #include "core/capture/options.hpp"
-#include "core/capture/records.hpp"
 #include "core/capture/roots.hpp"
 #include "core/registry/plan.hpp"
-#include "core/registry/probed.hpp"
+#include "core/registry/probed_host.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -60,17 +60,17 @@ namespace ctprof {
 //   auto session = Session::open(registry, options, std::move(opener));
 //
 // If an open fails here, the session repeats it and reports the error.
-class Ahead {
+class EarlyOpener {
  public:
-  Ahead() = default;
+  EarlyOpener() = default;
   // Prepares for a session with this rootfs.
-  explicit Ahead(const std::string& rootfs);
+  explicit EarlyOpener(const std::string& rootfs);
   void open(const Plugin& plugin);
 
  private:
   friend class Session;
   std::unique_ptr<const Roots> roots_;  // null: no plugin is opened early
-  ContextsAhead contexts_;
+  EarlyContexts contexts_;
 };
 
 class Session {
@@ -79,7 +79,8 @@ class Session {
   // exist, opens every plugin and probes every source. Fails if /proc or one of the requested
   // objects is missing.
   // REQUIRES: the registry outlives the session.
-  static Result<Session> open(const Registry& registry, CaptureOptions options, Ahead ahead = {});
+  static Result<Session> open(const Registry& registry, CaptureOptions options,
+                              EarlyOpener opener = {});
 
   // Plans the capture and reads everything. Fails if /proc cannot be read, or if no plugin provides
   // a requested metric. If the source that lists the threads fails, the host is read again without
@@ -93,7 +94,7 @@ class Session {
   // Closes the window, opens the next one and returns the closed one. The session owns the
   // snapshot, which is valid until the next call of next_window() or end(). REQUIRES: as end(), and
   // CaptureOptions::is_window.
-  Result<const Snapshot*> lap();
+  Result<const Snapshot*> next_window();
   // Returns the snapshot or the window, and closes the session. REQUIRES: begin() succeeded, and
   // end() has not been called.
   Result<Snapshot> end();
@@ -103,48 +104,50 @@ class Session {
   // Returns the number of threads when the window opened.
   std::size_t threads() const;
   // Returns the number of threads that exited in the window until the last drain().
-  std::size_t ends_seen() const { return ends_ ? ends_->seen() : 0; }
+  std::size_t count_exited_threads() const {
+    return exit_tracker_ ? exit_tracker_->count_exits() : 0;
+  }
   // Returns whether a source reports forks by the descendants of the command. Without such a
   // source, descendants are found from parent ids at the end of the window. Orphans are then found
   // only if they are reparented to ctprof (PR_SET_CHILD_SUBREAPER).
-  bool sees_births() const { return ends_ && ends_->sees_births(); }
-  std::uint64_t ends_lost() const { return ends_ ? ends_->lost() : 0; }
+  bool sees_forks() const { return exit_tracker_ && exit_tracker_->sees_forks(); }
+  std::uint64_t count_lost_exits() const { return exit_tracker_ ? exit_tracker_->count_lost() : 0; }
 
   // Returns loaded sources that took no part, and why. Complete once begin() has returned.
-  const std::vector<Refusal>& refused() const { return refused_; }
+  const std::vector<Refusal>& refusals() const { return refusals_; }
 
  private:
-  Session(const Registry& registry, CaptureOptions options, Ahead ahead);
+  Session(const Registry& registry, CaptureOptions options, EarlyOpener opener);
 
-  Result<Snapshot> read(bool opens);
+  Result<Snapshot> read_host(bool is_opening);
   bool follows_children() const;
   void find_children();
   void forget_exited_children(const Snapshot& window);
-  bool is_about_a_cgroup() const;
+  bool is_limited_to_cgroup() const;
   Result<void> start_recorders();
   void drain_sources();
-  void gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta);
+  void collect_records(bool is_last, std::uint64_t opened_ns, Meta& meta);
   void add_stacks(Snapshot& window, bool is_last);
-  void add_one_look();
-  Result<Snapshot> window_until_now(bool is_last);
-  void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const;
+  void add_snapshot_stacks();
+  Result<Snapshot> close_window(bool is_last);
+  void mark_descendants(const Snapshot& before, Snapshot& after, const ExitedThreads& exited) const;
 
   CaptureOptions options_;
   std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it
-  Probed probed_;
-  std::unique_ptr<Ends> ends_;        // null without a window
-  std::unique_ptr<Records> records_;  // null unless recorders are requested
+  ProbedHost probed_;
+  std::unique_ptr<ExitTracker> exit_tracker_;  // null without a window
+  std::unique_ptr<ActiveRecorders> records_;   // null unless recorders are requested
   RecordedWindow recorded_;
-  std::optional<Snapshot> read_;      // the last reading, or the window that ended with it
-  HostState state_;                   // at the last reading
-  std::set<std::uint64_t> children_;  // descendants of options_.pids started in a window
-  bool has_laps_ = false;
-  std::vector<Refusal> refused_;
+  std::optional<Snapshot> last_snapshot_;  // the last reading, or the window that ended with it
+  HostState host_state_;                   // at the last reading
+  std::set<std::uint64_t> children_;       // descendants of options_.pids started in a window
+  bool has_closed_window_ = false;
+  std::vector<Refusal> refusals_;
 };
 
 // Runs a whole session. Stores in `refusals`, unless it is null, the sources that took no part.
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
-                         std::vector<Refusal>* refused = nullptr, Ahead ahead = {});
+                         std::vector<Refusal>* refusals = nullptr, EarlyOpener opener = {});
 
 // Captures one process.
 Result<Snapshot> capture_pid(const Registry& registry, std::uint64_t pid,

@@ -8,35 +8,35 @@ namespace ctprof {
 namespace {
 
 // Marks a pooled cell whose value has not been put.
-constexpr Id kNothingPut = UINT32_MAX;
+constexpr Id kNoValue = UINT32_MAX;
 
-void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
+void mark_missing_values(std::span<Id> ids, std::span<ctprof_gap> gaps) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] != kNothingPut) continue;
+    if (ids[i] != kNoValue) continue;
     ids[i] = 0;
     if (gaps[i] == CTPROF_VALUE) gaps[i] = CTPROF_UNTOUCHED;
   }
 }
 
-void reject_unending(std::span<const double> values, std::span<ctprof_gap> gaps) {
+void reject_non_finite(std::span<const double> values, std::span<ctprof_gap> gaps) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (gaps[i] == CTPROF_VALUE && !std::isfinite(values[i])) gaps[i] = CTPROF_MALFORMED;
 }
 
-CellSink& self(void* core) { return *static_cast<CellSink*>(core); }
+CellSink& sink_of(void* core) { return *static_cast<CellSink*>(core); }
 
 }  // namespace
 
 void prepare_cells(Column& column, std::size_t first_row, std::size_t rows) {
   if (is_pooled(column.def().storage))
-    std::ranges::fill(column.ids().subspan(first_row, rows), kNothingPut);
+    std::ranges::fill(column.ids().subspan(first_row, rows), kNoValue);
 }
 
 void settle_cells(Column& column, std::size_t first_row, std::size_t rows) {
   const auto gaps = column.gaps().subspan(first_row, rows);
   const Storage storage = column.def().storage;
-  if (is_pooled(storage)) disown_unput(column.ids().subspan(first_row, rows), gaps);
-  if (storage == Storage::F64) reject_unending(column.f64().subspan(first_row, rows), gaps);
+  if (is_pooled(storage)) mark_missing_values(column.ids().subspan(first_row, rows), gaps);
+  if (storage == Storage::F64) reject_non_finite(column.f64().subspan(first_row, rows), gaps);
   if (storage == Storage::Bool)
     for (std::uint8_t& value : column.bools().subspan(first_row, rows)) value = value ? 1 : 0;
 }
@@ -48,13 +48,13 @@ CellSink::CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint3
       last_texts_(columns.size()),
       tallies_(tallies) {}
 
-void CellSink::aim(std::size_t first_row, std::uint32_t rows) {
+void CellSink::set_rows(std::size_t first_row, std::uint32_t rows) {
   first_row_ = first_row;
   rows_ = rows;
 }
 
-void CellSink::blame(std::string what) {
-  if (fault_.empty()) fault_ = std::move(what);
+void CellSink::set_error(std::string description) {
+  if (error_.empty()) error_ = std::move(description);
 }
 
 void CellSink::connect(ctprof_batch& batch) {
@@ -69,15 +69,16 @@ void CellSink::connect(ctprof_batch& batch) {
 // Returns the cell's column; null if it was not selected, or if the call is wrong.
 Column* CellSink::column(std::uint32_t offer, std::uint32_t row, Storage storage) {
   if (offer >= columns_.size())
-    return blame("put a value into offer " + std::to_string(offer) + ", which it does not have"),
+    return set_error("put a value into offer " + std::to_string(offer) +
+                     ", which it does not have"),
            nullptr;
   if (row >= rows_)
-    return blame("put a value into row " + std::to_string(row) + " of a batch of " +
-                 std::to_string(rows_)),
+    return set_error("put a value into row " + std::to_string(row) + " of a batch of " +
+                     std::to_string(rows_)),
            nullptr;
   Column* column = columns_[offer];
   if (column && column->def().storage != storage)
-    return blame("put a " + std::string(name(storage)) + " into '" + column->def().name + "'"),
+    return set_error("put a " + std::string(name(storage)) + " into '" + column->def().name + "'"),
            nullptr;
   return column;
 }
@@ -87,7 +88,7 @@ void CellSink::put(Column& column, std::uint32_t row, Id id) const {
   column.gaps()[first_row_ + row] = CTPROF_VALUE;
 }
 
-Id CellSink::id_of(std::uint32_t offer, std::string_view text) {
+Id CellSink::intern(std::uint32_t offer, std::string_view text) {
   LastText& last = last_texts_[offer];
   if (last.id && last.text == text) return *last.id;
   last.id = texts_.intern(text);
@@ -95,7 +96,7 @@ Id CellSink::id_of(std::uint32_t offer, std::string_view text) {
   return *last.id;
 }
 
-Id CellSink::id_of(std::span<const std::uint64_t> words) {
+Id CellSink::intern(std::span<const std::uint64_t> words) {
   if (last_words_id_ && std::ranges::equal(words, last_words_)) return *last_words_id_;
   last_words_id_ = pools_.words.intern(words);
   last_words_.assign(words.begin(), words.end());
@@ -104,37 +105,37 @@ Id CellSink::id_of(std::span<const std::uint64_t> words) {
 
 void CellSink::put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
                         std::size_t size) {
-  CellSink& sink = self(core);
+  CellSink& sink = sink_of(core);
   if (Column* column = sink.column(offer, row, Storage::String))
-    sink.put(*column, row, sink.id_of(offer, {data, size}));
+    sink.put(*column, row, sink.intern(offer, {data, size}));
 }
 
 void CellSink::put_bits(void* core, std::uint32_t offer, std::uint32_t row,
                         const std::uint64_t* words, std::size_t count) {
-  CellSink& sink = self(core);
+  CellSink& sink = sink_of(core);
   while (count > 0 && words[count - 1] == 0) --count;
   if (Column* column = sink.column(offer, row, Storage::Bitset))
-    sink.put(*column, row, sink.id_of({words, count}));
+    sink.put(*column, row, sink.intern({words, count}));
 }
 
 void CellSink::put_map(void* core, std::uint32_t offer, std::uint32_t row,
                        const ctprof_entry* entries, std::size_t count) {
-  CellSink& sink = self(core);
+  CellSink& sink = sink_of(core);
   if (Column* column = sink.column(offer, row, Storage::Map))
     sink.put(*column, row, sink.pools_.maps.append({entries, count}, sink.pools_.texts));
 }
 
 void CellSink::put_array(void* core, std::uint32_t offer, std::uint32_t row,
                          const std::uint64_t* values, std::size_t count) {
-  CellSink& sink = self(core);
+  CellSink& sink = sink_of(core);
   if (Column* column = sink.column(offer, row, Storage::Array))
-    sink.put(*column, row, sink.id_of({values, count}));
+    sink.put(*column, row, sink.intern({values, count}));
 }
 
 void CellSink::tally(void* core, std::uint32_t tally, std::uint64_t count) {
-  CellSink& sink = self(core);
+  CellSink& sink = sink_of(core);
   if (tally >= sink.tallies_.size())
-    sink.blame("counted in tally " + std::to_string(tally) + ", which it does not have");
+    sink.set_error("counted in tally " + std::to_string(tally) + ", which it does not have");
   else
     sink.tallies_[tally] += count;
 }

@@ -35,18 +35,18 @@ class CellSink {
   CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint32_t tallies);
 
   // Sets the rows of the table that subsequent calls may write.
-  void aim(std::size_t first_row, std::uint32_t rows);
+  void set_rows(std::size_t first_row, std::uint32_t rows);
   std::size_t first_row() const { return first_row_; }
   std::uint32_t rows() const { return rows_; }
 
   // Describes the first wrong call, as in "put a value into row 9 of a batch of 8", or "".
-  const std::string& fault() const { return fault_; }
-  void blame(std::string what);
-  void forgive() { fault_.clear(); }
+  const std::string& error() const { return error_; }
+  void set_error(std::string description);
+  void clear_error() { error_.clear(); }
 
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }
   // Continues counting from these values. REQUIRES: as many tallies as this sink has, or none.
-  void begin_at(const std::vector<std::uint64_t>& tallies) {
+  void continue_from(const std::vector<std::uint64_t>& tallies) {
     if (tallies.size() == tallies_.size()) tallies_ = tallies;
   }
 
@@ -57,8 +57,8 @@ class CellSink {
  private:
   Column* column(std::uint32_t offer, std::uint32_t row, Storage storage);
   void put(Column& column, std::uint32_t row, Id id) const;
-  Id id_of(std::uint32_t offer, std::string_view text);
-  Id id_of(std::span<const std::uint64_t> words);
+  Id intern(std::uint32_t offer, std::string_view text);
+  Id intern(std::span<const std::uint64_t> words);
 
   static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
                        std::size_t size);
@@ -84,7 +84,7 @@ class CellSink {
   std::vector<std::uint64_t> tallies_;
   std::size_t first_row_ = 0;
   std::uint32_t rows_ = 0;
-  std::string fault_;
+  std::string error_;
 };
 
 }  // namespace ctprof

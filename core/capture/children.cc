@@ -15,7 +15,7 @@ struct Child {
 };
 
 // Returns the processes that started at `since_ticks` or later.
-std::vector<Child> started_since(int proc, std::uint64_t since_ticks) {
+std::vector<Child> list_processes_started_since(int proc, std::uint64_t since_ticks) {
   std::vector<Child> children;
   sdk::TextFile file;
   const auto tgids = Walker().processes(proc);
@@ -30,10 +30,10 @@ std::vector<Child> started_since(int proc, std::uint64_t since_ticks) {
 
 }  // namespace
 
-std::vector<std::uint64_t> children_of(int proc, const std::vector<std::uint64_t>& family,
-                                       std::uint64_t since_ticks) {
+std::vector<std::uint64_t> find_descendants(int proc, const std::vector<std::uint64_t>& family,
+                                            std::uint64_t since_ticks) {
   std::set<std::uint64_t> all(family.begin(), family.end());
-  const std::vector<Child> children = started_since(proc, since_ticks);
+  const std::vector<Child> children = list_processes_started_since(proc, since_ticks);
   std::vector<std::uint64_t> found;
   for (std::size_t before = all.size() + 1; before != all.size();) {
     before = all.size();

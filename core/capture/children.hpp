@@ -10,7 +10,7 @@ namespace ctprof {
 
 // Returns the living processes that started at `since_ticks` or later (ticks since boot) and whose
 // parent is in `family` or is such a descendant itself. `proc`: the open directory /proc.
-std::vector<std::uint64_t> children_of(int proc, const std::vector<std::uint64_t>& family,
-                                       std::uint64_t since_ticks);
+std::vector<std::uint64_t> find_descendants(int proc, const std::vector<std::uint64_t>& family,
+                                            std::uint64_t since_ticks);
 
 }  // namespace ctprof

@@ -19,7 +19,7 @@ inline constexpr std::size_t kDescriptors = 16;
 inline constexpr std::size_t kDescriptorsAfterProbing = 8;
 
 // Fails unless `minimum` files can be opened now. The error states the limit that is needed.
-Result<void> check_descriptors(std::size_t fewest);
+Result<void> check_descriptors(std::size_t minimum);
 
 // How many workers a pass over the threads may use, and how many directories each may keep open.
 struct DescriptorShare {

@@ -12,7 +12,7 @@
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
 #include "core/capture/thread_pass.hpp"
-#include "core/capture/unseen.hpp"
+#include "core/capture/unseen_threads.hpp"
 
 namespace ctprof {
 namespace {
@@ -33,7 +33,7 @@ constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Proc
 
 // Records the time spans within which threads, and all rows, were read. REQUIRES: meta.sources is
 // complete.
-void tell_skew(const std::optional<Span>& threads, Meta& meta) {
+void record_skew(const std::optional<Span>& threads, Meta& meta) {
   if (!threads) return;
   Span all = *threads;
   for (const SourceCost& cost : meta.sources) {
@@ -47,17 +47,17 @@ void tell_skew(const std::optional<Span>& threads, Meta& meta) {
 
 }  // namespace
 
-HostPass::HostPass(const Probed& probed, const Roots& roots, const Plan& plan,
+HostPass::HostPass(const ProbedHost& probed, const Roots& roots, const Plan& plan,
                    const CaptureOptions& options)
     : probed_(probed),
       roots_(roots),
       plan_(plan),
       options_(options),
-      workers_(options.jobs > 0 ? options.jobs : spare_workers()) {}
+      workers_(options.jobs > 0 ? options.jobs : count_spare_workers()) {}
 
 Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
-  snapshot_.meta = begin_meta(roots_, options_.hostname);
+  snapshot_.meta = begin_meta(roots_, options_.records_hostname);
   open_sources();
   // The host's CPU time is compared with that of its threads, so nothing slow may run in between.
   add_host_row(snapshot_);
@@ -66,20 +66,20 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   // time.
   auto pids = options_.cgroup.empty()
                   ? Result<std::vector<std::uint64_t>>(options_.pids)
-                  : processes_below(roots_.proc_fd.get(), options_.cgroup, options_.pids);
+                  : list_processes_below(roots_.proc_fd.get(), options_.cgroup, options_.pids);
   if (!pids) return pids.error();
   ThreadPass threads{
       roots_,   snapshot_, std::move(*pids), workers_, snapshot_.meta.start.boottime_ns,
-      sources_, held_};
+      sources_, blocking_};
   const auto failed_lister = threads.run();
   if (!failed_lister) return failed_lister.error();
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
-  std::vector<SourceCost> reserve =
-      fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
+  std::vector<SourceCost> reserve_costs =
+      fill_unseen_threads(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
   add_cgroup_rows(snapshot_, all_cgroups());
   run_stage(CTPROF_STAGE_CGROUP);
-  finish(cpu_before, std::move(reserve));
-  tell_skew(threads.read, snapshot_.meta);
+  finish(cpu_before, std::move(reserve_costs));
+  record_skew(threads.read_span, snapshot_.meta);
   return std::move(snapshot_);
 }
 
@@ -98,7 +98,7 @@ CgroupList HostPass::all_cgroups() {
   if (!are_read || !options_.all_cgroups || !options_.pids.empty() || !options_.cgroup.empty())
     return {};
   CgroupList list = list_cgroups(roots_);
-  if (!list.complete && !list.entries.empty())
+  if (!list.is_complete && !list.entries.empty())
     snapshot_.meta.notes.push_back("there are too many cgroups: only the first " +
                                    std::to_string(list.entries.size()) +
                                    " were read, and cgroups without threads may be missing");
@@ -112,27 +112,27 @@ void HostPass::run_stage(ctprof_stage stage) {
     if (column.rows() != table.rows) column.resize(table.rows, Gap::Untouched);
   for (SourceRun& source : sources_) {
     if (source.stage() != stage) continue;
-    share(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
+    share_work(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
       source.collect(worker, run * kRowsPerRun, rows_of_run(table, run), {});
     });
   }
 }
 
-void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve) {
-  for (const Unfilled& unfilled : plan_.unfilled) {
+void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve_costs) {
+  for (const UnfilledMetric& unfilled : plan_.unfilled_metrics) {
     Column& column = snapshot_.table(unfilled.metric->entity).add(unfilled.metric, unfilled.gap);
     column.provenance = {{}, {}, unfilled.gap, unfilled.reason};
   }
-  note_within_reach(snapshot_);
-  snapshot_.meta.takeovers = takeovers(probed_, plan_);
+  note_obtainable_columns(snapshot_);
+  snapshot_.meta.takeovers = list_takeovers(probed_, plan_);
   summarise(sources_, snapshot_);
-  std::ranges::move(held_.sentences(), std::back_inserter(snapshot_.meta.notes));
-  std::ranges::move(reserve, std::back_inserter(snapshot_.meta.sources));
-  if (const Column* born_at = snapshot_.threads().find(kBornAt))
-    snapshot_.born_at.assign(born_at->u64().begin(), born_at->u64().end());
+  std::ranges::move(blocking_.messages(), std::back_inserter(snapshot_.meta.notes));
+  std::ranges::move(reserve_costs, std::back_inserter(snapshot_.meta.sources));
+  if (const Column* born_at = snapshot_.threads().find(kStartedAt))
+    snapshot_.started_at.assign(born_at->u64().begin(), born_at->u64().end());
   for (Table& table : snapshot_.tables)
-    std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
-  snapshot_.derived = probed_.registry().derived_with(options_.record.recorders);
+    std::erase_if(table.columns, [](const Column& column) { return column.def().is_hidden; });
+  snapshot_.derived = probed_.registry().derived_metrics_for(options_.record.recorders);
   snapshot_.meta.end = now();
   snapshot_.meta.cpu_time_ns = cpu_time_ns() - cpu_before;
 }

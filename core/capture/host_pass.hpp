@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "core/base/result.hpp"
+#include "core/capture/blocking_processes.hpp"
 #include "core/capture/capture.hpp"
-#include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/registry/plan.hpp"
@@ -29,7 +29,7 @@ struct FailedLister {
 
 class HostPass {
  public:
-  HostPass(const Probed& probed, const Roots& roots, const Plan& plan,
+  HostPass(const ProbedHost& probed, const Roots& roots, const Plan& plan,
            const CaptureOptions& options);
 
   Result<std::variant<Snapshot, FailedLister>> run();
@@ -38,16 +38,16 @@ class HostPass {
   void open_sources();
   void run_stage(ctprof_stage stage);
   CgroupList all_cgroups();
-  void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve);
+  void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve_costs);
 
-  const Probed& probed_;
+  const ProbedHost& probed_;
   const Roots& roots_;
   const Plan& plan_;
   const CaptureOptions& options_;
   unsigned workers_;
   Snapshot snapshot_;
   std::deque<SourceRun> sources_;
-  HeldProcesses held_;
+  BlockingProcesses blocking_;
 };
 
 }  // namespace ctprof

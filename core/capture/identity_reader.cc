@@ -21,8 +21,8 @@ namespace {
 constexpr int kFieldsBeforeParent = 2;
 constexpr int kFieldsBetweenParentAndFlags = 4;
 constexpr int kFieldsBetweenFlagsAndStart = 12;
-constexpr std::uint64_t kKernelsOwn = 0x200000;   // PF_KTHREAD of include/linux/sched.h
-constexpr std::uint64_t kWorkqueueWorker = 0x20;  // PF_WQ_WORKER of include/linux/sched.h
+constexpr std::uint64_t kKernelThreadFlag = 0x200000;  // PF_KTHREAD of include/linux/sched.h
+constexpr std::uint64_t kWorkqueueWorker = 0x20;       // PF_WQ_WORKER of include/linux/sched.h
 
 void skip_fields(std::string_view& text, int fields) {
   for (int field = 0; field < fields; ++field) sdk::take(text, ' ');
@@ -71,7 +71,7 @@ std::optional<StatIdentity> parse_stat_identity(std::string_view text) {
   const std::string_view name = text.substr(open + 1, close - open - 1);
   const bool is_worker = (flags.value & kWorkqueueWorker) != 0;
   return StatIdentity{is_worker ? sdk::worker_name(name) : name, start.value, parent.value,
-                      (flags.value & kKernelsOwn) != 0};
+                      (flags.value & kKernelThreadFlag) != 0};
 }
 
 std::optional<std::string_view> parse_cgroup_path(std::string_view text) {
@@ -87,8 +87,8 @@ bool is_below(std::string_view cgroup, std::string_view ancestor) {
          (cgroup.size() == ancestor.size() || cgroup[ancestor.size()] == '/');
 }
 
-Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cgroup,
-                                                   const std::vector<std::uint64_t>& pids) {
+Result<std::vector<std::uint64_t>> list_processes_below(int proc, std::string_view cgroup,
+                                                        const std::vector<std::uint64_t>& pids) {
   auto found = pids.empty() ? Walker().processes(proc) : Result<std::vector<std::uint64_t>>(pids);
   if (!found) return found;
   sdk::TextFile file;
@@ -97,22 +97,23 @@ Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cg
     const auto path = text ? parse_cgroup_path(text.value) : std::nullopt;
     return !path || !is_below(*path, cgroup);
   });
-  if (found->empty()) found->push_back(kNobody);
+  if (found->empty()) found->push_back(kNoProcess);
   return found;
 }
 
 bool ThreadedCgroups::threads_can_differ(std::string_view path) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto it = known_.find(std::string(path)); it != known_.end()) return it->second;
+    if (const auto it = differs_by_path_.find(std::string(path)); it != differs_by_path_.end())
+      return it->second;
   }
-  const bool differ = look(path);
+  const bool differ = read_threads_can_differ(path);
   const std::lock_guard lock(mutex_);
-  known_.emplace(path, differ);
+  differs_by_path_.emplace(path, differ);
   return differ;
 }
 
-bool ThreadedCgroups::look(std::string_view path) const {
+bool ThreadedCgroups::read_threads_can_differ(std::string_view path) const {
   if (root_fd_ < 0 || path.starts_with("/..")) return true;
   if (path == "/") return root_has_threaded_child();
   sdk::TextFile file;
@@ -136,16 +137,16 @@ bool ThreadedCgroups::root_has_threaded_child() const {
 }
 
 IdentityReader::IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
-                               ThreadedCgroups& threaded, const HeldProcesses& held,
+                               ThreadedCgroups& threaded_cgroups, const BlockingProcesses& blocking,
                                std::vector<std::uint64_t>& read_at, std::uint64_t clock_start)
     : roots_(roots),
       columns_(columns),
       texts_(texts),
-      threaded_(threaded),
-      held_(held),
+      threaded_cgroups_(threaded_cgroups),
+      blocking_(blocking),
       read_at_(read_at),
       clock_start_(clock_start),
-      stat_texts_(kRows) {}
+      stat_texts_(kMaxRows) {}
 
 std::uint32_t IdentityReader::read(std::span<const ThreadId> threads, std::size_t first_row) {
   std::size_t row = first_row;
@@ -179,15 +180,15 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   read_at_[row] = boottime_ns() - clock_start_;
   put(columns_.tid, row, thread.tid);
   put(columns_.tgid, row, thread.tgid);
-  for (Column* column : of_stat()) put_gap(*column, row, stat.gap);
-  std::string& kept = stat_texts_[stats_.size()];
-  kept.assign(stat ? stat.value : std::string_view{});
-  stats_.push_back({kept.data(), kept.size()});
+  for (Column* column : stat_columns()) put_gap(*column, row, stat.gap);
+  std::string& stat_text = stat_texts_[stats_.size()];
+  stat_text.assign(stat ? stat.value : std::string_view{});
+  stats_.push_back({stat_text.data(), stat_text.size()});
   stat_gaps_.push_back(static_cast<ctprof_gap>(stat.gap));
-  if (stat) read_stat(kept, row);
+  if (stat) read_stat(stat_text, row);
   if (stat.gap == Gap::Busy && directory) read_name(directory.get(), row);
   read_cgroup(thread, directory.get(), row);
-  if (directories_.size() >= most_directories_) directory.reset();
+  if (directories_.size() >= max_directories_) directory.reset();
   task_dirs_.push_back(directory.get());
   if (directory) directories_.push_back(std::move(directory));
   return true;
@@ -196,7 +197,7 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
 sdk::Reading<std::string_view> IdentityReader::read_file(const ThreadId& thread, int directory,
                                                          int error) {
   if (directory < 0) return gap_of_errno(error);
-  if (held_.has(thread.tgid)) return Gap::Busy;
+  if (blocking_.contains(thread.tgid)) return Gap::Busy;
   return file_.read(directory, "stat");
 }
 
@@ -215,11 +216,11 @@ void IdentityReader::read_stat(std::string_view text, std::size_t row) {
     put_gap(columns_.kernel_thread, row, Gap::None);
     return;
   }
-  for (Column* column : of_stat()) put_gap(*column, row, Gap::Malformed);
+  for (Column* column : stat_columns()) put_gap(*column, row, Gap::Malformed);
 }
 
 // Returns the columns that are read from a stat file.
-std::array<Column*, 4> IdentityReader::of_stat() {
+std::array<Column*, 4> IdentityReader::stat_columns() {
   return {&columns_.comm, &columns_.start_time, &columns_.parent, &columns_.kernel_thread};
 }
 
@@ -232,14 +233,16 @@ void IdentityReader::read_cgroup(const ThreadId& thread, int directory, std::siz
   const auto text =
       directory < 0 ? file_.read(roots_.proc_fd.get(), path) : file_.read(directory, "cgroup");
   // Threads of a recorded tree do not exit: a missing file was not recorded.
-  const bool gone = text.gap == Gap::ThreadGone;
+  const bool is_missing = text.gap == Gap::ThreadGone;
   if (!text)
-    return put_gap(columns_.cgroup, row, gone && !roots_.live ? Gap::Unsupported : text.gap);
+    return put_gap(columns_.cgroup, row,
+                   is_missing && !roots_.is_live ? Gap::Unsupported : text.gap);
   const auto cgroup = parse_cgroup_path(text.value);
   if (!cgroup) return put_gap(columns_.cgroup, row, Gap::Unsupported);
   const Id id = texts_.intern(*cgroup);
   put_id(columns_.cgroup, row, id);
-  if (!threaded_.threads_can_differ(*cgroup)) shared_tgid_ = thread.tgid, shared_cgroup_ = id;
+  if (!threaded_cgroups_.threads_can_differ(*cgroup))
+    shared_tgid_ = thread.tgid, shared_cgroup_ = id;
 }
 
 namespace {
@@ -261,19 +264,19 @@ void add_process_rows(Snapshot& snapshot) {
   const Table& threads = snapshot.threads();
   const auto thread_tgid = threads.find(kTgid)->u64();
   const Column& thread_pcomm = *threads.find(kPcomm);
-  std::vector<std::size_t> firsts;
+  std::vector<std::size_t> first_rows;
   for (std::size_t row = 0; row < threads.rows; ++row)
-    if (row == 0 || thread_tgid[row] != thread_tgid[row - 1]) firsts.push_back(row);
+    if (row == 0 || thread_tgid[row] != thread_tgid[row - 1]) first_rows.push_back(row);
 
   Table& processes = snapshot.table(Entity::Process);
-  processes.rows = firsts.size();
+  processes.rows = first_rows.size();
   Column& tgid = add_key(processes, kProcessTgid);
   Column& pcomm = add_key(processes, kProcessPcomm);
-  for (std::size_t row = 0; row < firsts.size(); ++row) {
-    tgid.u64()[row] = thread_tgid[firsts[row]];
+  for (std::size_t row = 0; row < first_rows.size(); ++row) {
+    tgid.u64()[row] = thread_tgid[first_rows[row]];
     tgid.gaps()[row] = CTPROF_VALUE;
-    pcomm.ids()[row] = thread_pcomm.ids()[firsts[row]];
-    pcomm.gaps()[row] = thread_pcomm.gaps()[firsts[row]];
+    pcomm.ids()[row] = thread_pcomm.ids()[first_rows[row]];
+    pcomm.gaps()[row] = thread_pcomm.gaps()[first_rows[row]];
   }
   for (Column& column : processes.columns)
     if (column.rows() != processes.rows) column.resize(processes.rows, Gap::Untouched);
@@ -303,7 +306,7 @@ void add_cgroup_rows(Snapshot& snapshot, const CgroupList& all) {
   Table& table = snapshot.table(Entity::Cgroup);
   table.rows = ids.size();
   Column& paths = add_key(table, kCgroupPath);
-  Column* numbers = all.complete ? &add_key(table, kCgroupId) : nullptr;
+  Column* numbers = all.is_complete ? &add_key(table, kCgroupId) : nullptr;
   std::size_t row = 0;
   for (const auto& [path, id] : ids) {
     put_id(paths, row, snapshot.pools->texts.intern(path));

@@ -23,7 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/capture/held.hpp"
+#include "core/capture/blocking_processes.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -56,26 +56,26 @@ class ThreadedCgroups {
   bool threads_can_differ(std::string_view path);
 
  private:
-  bool look(std::string_view path) const;
+  bool read_threads_can_differ(std::string_view path) const;
   bool root_has_threaded_child() const;
 
   int root_fd_;
   std::mutex mutex_;
-  std::unordered_map<std::string, bool> known_;
+  std::unordered_map<std::string, bool> differs_by_path_;
 };
 
 class IdentityReader {
  public:
   // The maximum number of rows that a reader keeps open.
-  static constexpr std::uint32_t kRows = 128;
+  static constexpr std::uint32_t kMaxRows = 128;
 
   IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
-                 ThreadedCgroups& threaded, const HeldProcesses& held,
+                 ThreadedCgroups& threaded_cgroups, const BlockingProcesses& blocking,
                  std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
 
   // Sets how many directories of a run remain open for sources; initially 0. Sources open the files
   // of the other threads by path.
-  void keep_open(std::uint32_t directories) { most_directories_ = directories; }
+  void set_open_directories(std::uint32_t directories) { max_directories_ = directories; }
   // Reads at most kMaxRows threads into the rows from `first_row` on. Returns how many still
   // existed. The stat file of a blocking process is not read and becomes Busy.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
@@ -89,19 +89,19 @@ class IdentityReader {
   sdk::Reading<std::string_view> read_file(const ThreadId& thread, int directory, int error);
   void read_name(int directory, std::size_t row);
   void read_stat(std::string_view text, std::size_t row);
-  std::array<Column*, 4> of_stat();
+  std::array<Column*, 4> stat_columns();
   void read_cgroup(const ThreadId& thread, int directory, std::size_t row);
 
   const Roots& roots_;
   IdentityColumns& columns_;
   TextCache texts_;
-  ThreadedCgroups& threaded_;
-  const HeldProcesses& held_;
+  ThreadedCgroups& threaded_cgroups_;
+  const BlockingProcesses& blocking_;
   std::vector<std::uint64_t>& read_at_;
   std::uint64_t clock_start_;
   sdk::TextFile file_;
   std::vector<sdk::Fd> directories_;
-  std::uint32_t most_directories_ = 0;
+  std::uint32_t max_directories_ = 0;
   std::vector<std::int64_t> task_dirs_;
   std::vector<std::string> stat_texts_;
   std::vector<ctprof_text> stats_;
@@ -129,9 +129,9 @@ bool is_below(std::string_view cgroup, std::string_view ancestor);
 
 // Returns those of `pids` (of all processes if empty) that are in the cgroup or its descendants.
 // Returns only kNoProcess if there is none, because an empty list would mean all processes.
-inline constexpr std::uint64_t kNobody = 0;
-Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cgroup,
-                                                   const std::vector<std::uint64_t>& pids);
+inline constexpr std::uint64_t kNoProcess = 0;
+Result<std::vector<std::uint64_t>> list_processes_below(int proc, std::string_view cgroup,
+                                                        const std::vector<std::uint64_t>& pids);
 
 // Adds one row per process. REQUIRES: the thread table has its rows and their identity. The other
 // columns of processes become Untouched.

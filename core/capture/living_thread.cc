@@ -19,7 +19,7 @@ bool has_no_program(int proc, std::uint64_t tid) {
 
 }  // namespace
 
-std::uint64_t living_thread(int proc, std::uint64_t tgid) {
+std::uint64_t find_living_thread(int proc, std::uint64_t tgid) {
   if (!has_no_program(proc, tgid)) return tgid;
   for (const std::uint64_t tid : sdk::other_threads(proc, tgid))
     if (!has_no_program(proc, tid)) return tid;

@@ -12,6 +12,6 @@ namespace ctprof {
 
 // Returns the tgid while the main thread lives, else the tid of another living thread. Returns the
 // tgid if there is none, or if ctprof may not read the process. `proc`: the open directory /proc.
-std::uint64_t living_thread(int proc, std::uint64_t tgid);
+std::uint64_t find_living_thread(int proc, std::uint64_t tgid);
 
 }  // namespace ctprof

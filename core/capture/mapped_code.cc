@@ -23,51 +23,51 @@ namespace ctprof {
 namespace {
 
 // A typical process has some 10 kB of text there; a hostile one may have hundreds of megabytes.
-constexpr std::size_t kMostMapsText = 8 << 20;
+constexpr std::size_t kMaxMapsText = 8 << 20;
 // For all processes together.
-constexpr std::size_t kMostBytes = 256 << 20;
+constexpr std::size_t kMaxBytes = 256 << 20;
 
 // Returns the first kMaxMapsText bytes of a file; nullopt if it cannot be read.
-std::optional<std::string> beginning_of(int file) {
+std::optional<std::string> read_prefix(int file) {
   std::string text;
-  for (std::size_t size = 0; size < kMostMapsText;) {
+  for (std::size_t size = 0; size < kMaxMapsText;) {
     text.resize(size + (64 << 10));
-    const ssize_t got = ::read(file, text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    size += static_cast<std::size_t>(got);
+    const ssize_t count = ::read(file, text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    size += static_cast<std::size_t>(count);
     text.resize(size);
-    if (got == 0) break;
+    if (count == 0) break;
   }
   return text;
 }
 
-std::optional<std::string> text_of_maps(int process, const char* name) {
+std::optional<std::string> read_maps(int process, const char* name) {
   const sdk::Fd file(::openat(process, name, O_RDONLY | O_CLOEXEC));
-  return file ? beginning_of(file.get()) : std::nullopt;
+  return file ? read_prefix(file.get()) : std::nullopt;
 }
 
 // Reads through another thread if the main thread has exited.
-std::optional<std::string> text_of_maps(int proc, int process, std::uint64_t tgid) {
-  auto text = text_of_maps(process, "maps");
+std::optional<std::string> read_maps(int proc, int process, std::uint64_t tgid) {
+  auto text = read_maps(process, "maps");
   if (!text || !text->empty()) return text;
   for (const std::uint64_t tid : sdk::other_threads(proc, tgid)) {
     const std::string name = "task/" + std::to_string(tid) + "/maps";
-    auto of_thread = text_of_maps(process, name.c_str());
-    if (of_thread && !of_thread->empty()) return of_thread;
+    auto thread_text = read_maps(process, name.c_str());
+    if (thread_text && !thread_text->empty()) return thread_text;
   }
   return text;
 }
 
 // The time is taken before the file is opened, because the file shows the memory map of that time,
 // and nothing once the process runs another program. Records report later changes.
-std::optional<ProcessCode> code_of(int proc, std::uint64_t tgid) {
+std::optional<ProcessCode> read_code(int proc, std::uint64_t tgid) {
   const std::uint64_t now = boottime_ns();
   const sdk::Fd process(
       ::openat(proc, std::to_string(tgid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const auto text = text_of_maps(proc, process.get(), tgid);
+  const auto text = read_maps(proc, process.get(), tgid);
   if (!text) return std::nullopt;
-  return ProcessCode{tgid, now, code_mappings(*text), owner_of(process.get())};
+  return ProcessCode{tgid, now, parse_code_mappings(*text), read_owner(process.get())};
 }
 
 std::size_t bytes_of(const ProcessCode& code) {
@@ -79,93 +79,94 @@ std::size_t bytes_of(const ProcessCode& code) {
 
 }  // namespace
 
-Mapping mapping_of(const ctprof_change& change) {
+Mapping to_mapping(const ctprof_change& change) {
   const FileId file{makedev(change.device_major, change.device_minor), change.inode};
   return {change.start, change.start + change.length, change.offset, file,
           std::string(change.path.data, change.path.size)};
 }
 
 struct MappedCode::Shared {
-  Shared(int proc_fd, Seen seen_by)
-      : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)), seen(std::move(seen_by)) {}
+  Shared(int proc_fd, OnRead callback)
+      : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)), on_read(std::move(callback)) {}
 
   void read_all();
-  void keep(std::optional<ProcessCode> code);
+  void store(std::optional<ProcessCode> code);
 
   const sdk::Fd proc;
-  const Seen seen;   // may be empty
-  std::mutex mutex;  // protects all members below
+  const OnRead on_read;  // may be empty
+  std::mutex mutex;      // protects all members below
   std::condition_variable changed;
-  std::deque<std::uint64_t> wanted;
-  Taken taken;
+  std::deque<std::uint64_t> queue;
+  Batch batch;
   std::size_t bytes = 0;
-  bool reads = false;  // a request that was removed from the queue
-  bool runs = true;
-  bool ends = false;
+  bool is_reading = false;  // a request that was removed from the queue
+  bool is_running = true;
+  bool must_stop = false;
 };
 
 // Runs in the reading thread.
 void MappedCode::Shared::read_all() {
   std::unique_lock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return ends || !wanted.empty(); });
-    if (ends) break;
-    const std::uint64_t tgid = wanted.front();
-    wanted.pop_front();
-    reads = true;
+    changed.wait(lock, [&] { return must_stop || !queue.empty(); });
+    if (must_stop) break;
+    const std::uint64_t tgid = queue.front();
+    queue.pop_front();
+    is_reading = true;
     lock.unlock();
-    auto code = code_of(proc.get(), tgid);
-    if (code && seen) seen(*code);
+    auto code = read_code(proc.get(), tgid);
+    if (code && on_read) on_read(*code);
     lock.lock();
-    reads = false;
-    keep(std::move(code));
+    is_reading = false;
+    store(std::move(code));
     changed.notify_all();
   }
-  runs = false;
+  is_running = false;
   changed.notify_all();
 }
 
-void MappedCode::Shared::keep(std::optional<ProcessCode> code) {
-  const std::size_t more = code ? bytes_of(*code) : 0;
-  if (!code || bytes + more > kMostBytes) return void(++taken.unknown);
-  bytes += more;
-  taken.processes.push_back(std::move(*code));
+void MappedCode::Shared::store(std::optional<ProcessCode> code) {
+  const std::size_t code_bytes = code ? bytes_of(*code) : 0;
+  if (!code || bytes + code_bytes > kMaxBytes) return void(++batch.unreadable);
+  bytes += code_bytes;
+  batch.processes.push_back(std::move(*code));
 }
 
-MappedCode::MappedCode(int proc, std::chrono::milliseconds patience, Seen seen)
-    : shared_(std::make_shared<Shared>(proc, std::move(seen))), patience_(patience) {
+MappedCode::MappedCode(int proc, std::chrono::milliseconds timeout, OnRead on_read)
+    : shared_(std::make_shared<Shared>(proc, std::move(on_read))), timeout_(timeout) {
   try {
     thread_ = std::thread([shared = shared_] { shared->read_all(); });
   } catch (const std::system_error&) {
-    shared_->runs = false;  // RLIMIT_NPROC permits no more threads
+    shared_->is_running = false;  // RLIMIT_NPROC permits no more threads
   }
 }
 
 MappedCode::~MappedCode() {
   std::unique_lock lock(shared_->mutex);
-  shared_->ends = true;
+  shared_->must_stop = true;
   shared_->changed.notify_all();
-  const bool ended = shared_->changed.wait_for(lock, patience_, [&] { return !shared_->runs; });
+  const bool has_stopped =
+      shared_->changed.wait_for(lock, timeout_, [&] { return !shared_->is_running; });
   lock.unlock();
-  if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
+  if (thread_.joinable()) has_stopped ? thread_.join() : thread_.detach();
 }
 
-void MappedCode::want(std::uint64_t tgid) {
+void MappedCode::request(std::uint64_t tgid) {
   const std::lock_guard lock(shared_->mutex);
-  shared_->wanted.push_back(tgid);
+  shared_->queue.push_back(tgid);
   shared_->changed.notify_all();
 }
 
-MappedCode::Taken MappedCode::take() {
+MappedCode::Batch MappedCode::take() {
   std::unique_lock lock(shared_->mutex);
-  if (shared_->runs)
-    shared_->changed.wait_for(lock, patience_,
-                              [&] { return shared_->wanted.empty() && !shared_->reads; });
+  if (shared_->is_running)
+    shared_->changed.wait_for(lock, timeout_,
+                              [&] { return shared_->queue.empty() && !shared_->is_reading; });
   shared_->bytes = 0;
-  Taken taken = std::exchange(shared_->taken, {});
-  taken.unknown += shared_->wanted.size() + (shared_->reads ? 1 : 0);
-  shared_->wanted.clear();
-  return taken;
+  Batch batch = std::exchange(shared_->batch, {});
+  batch.unreadable += shared_->queue.size() + (shared_->is_reading ? 1 : 0);
+  shared_->queue.clear();
+  return batch;
 }
 
 }  // namespace ctprof

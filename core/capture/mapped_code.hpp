@@ -36,38 +36,38 @@ struct ProcessCode {
 };
 
 // Returns the mapping that a change added. REQUIRES: its kind is CTPROF_CHANGE_MAPPED.
-Mapping mapping_of(const ctprof_change& change);
+Mapping to_mapping(const ctprof_change& change);
 
 class MappedCode {
  public:
-  struct Taken {
+  struct Batch {
     std::vector<ProcessCode> processes;
-    std::uint64_t unknown = 0;  // that had exited, may not be read, or blocked the reader
+    std::uint64_t unreadable = 0;  // that had exited, may not be read, or blocked the reader
   };
 
-  static constexpr std::chrono::milliseconds kPatience{500};
+  static constexpr std::chrono::milliseconds kTimeout{500};
 
   // Called in the reading thread with the code of each process.
-  using Seen = std::function<void(const ProcessCode& code)>;
+  using OnRead = std::function<void(const ProcessCode& code)>;
 
   // `proc`: the open directory /proc; it may be closed afterwards. `timeout`: how long `take` and
   // the destructor wait for the thread. `on_read` may be called after this object is destroyed.
-  explicit MappedCode(int proc, std::chrono::milliseconds patience = kPatience, Seen seen = {});
+  explicit MappedCode(int proc, std::chrono::milliseconds timeout = kTimeout, OnRead on_read = {});
   ~MappedCode();
   MappedCode(const MappedCode&) = delete;
   MappedCode& operator=(const MappedCode&) = delete;
 
-  void want(std::uint64_t tgid);
+  void request(std::uint64_t tgid);
   // Returns the code that was read since the previous call. Waits at most `timeout` for outstanding
   // requests and then drops them.
-  Taken take();
+  Batch take();
 
  private:
   struct Shared;
 
   std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object
   std::thread thread_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
 };
 
 }  // namespace ctprof

@@ -30,7 +30,7 @@ std::string read(int root, const char* path) {
 }
 
 // Returns the effective capabilities of this process. Always reads the host's own /proc.
-std::string capability_mask() {
+std::string read_capability_mask() {
   sdk::TextFile file;
   const auto status = file.read(AT_FDCWD, "/proc/self/status");
   const auto value =
@@ -44,46 +44,47 @@ bool is_identity(const MetricDef& metric) {
                      [&](const MetricDef& def) { return def.name == metric.name; });
 }
 
-bool could_be_ours(const Probed& probed, const MetricDef& metric) {
-  const ProbedField* field = probed.find(metric.name);
-  if (metric.hidden || !field) return false;
+bool could_fill_metric(const ProbedHost& probed, const MetricDef& metric) {
+  const ProbedMetric* field = probed.find(metric.name);
+  if (metric.is_hidden || !field) return false;
   return is_identity(metric) ||
          std::any_of(field->offers.begin(), field->offers.end(), [](const ProbedOffer& offer) {
-           return offer.plugin->shipped && offer.verdict == Gap::None;
+           return offer.plugin->is_shipped && offer.refusal == Gap::None;
          });
 }
 
-std::vector<std::string> taken_by(const PlannedSource& planned, const Probed& probed) {
+std::vector<std::string> metrics_filled_by(const PlannedSource& planned, const ProbedHost& probed) {
   std::vector<std::string> metrics;
-  for (std::size_t i = 0; i < planned.chosen.size(); ++i) {
+  for (std::size_t i = 0; i < planned.selected_offers.size(); ++i) {
     const MetricDef& metric = planned.source->offers[i].metric;
-    if (planned.chosen[i] && could_be_ours(probed, metric)) metrics.push_back(metric.name);
+    if (planned.selected_offers[i] && could_fill_metric(probed, metric))
+      metrics.push_back(metric.name);
   }
   return metrics;
 }
 
 }  // namespace
 
-Moment now() { return {realtime_ns(), boottime_ns()}; }
+Timestamp now() { return {realtime_ns(), boottime_ns()}; }
 
 namespace {
 
 // Tolerated change of the difference between two clocks, in ns. All clocks are slewed equally, so
 // only a step changes their difference; but they are read one after the other.
-constexpr std::int64_t kReadApart = 1'000'000;
+constexpr std::int64_t kClockTolerance = 1'000'000;
 
 // Reads the clocks several times and keeps the reading with the shortest distance, because an
 // interrupt between two of them separates them.
 void read_clocks(HostState& state) {
   constexpr int kAttempts = 5;
-  std::uint64_t least = UINT64_MAX;
+  std::uint64_t shortest = UINT64_MAX;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::uint64_t before = monotonic_ns();
-    const Moment at = now();
+    const Timestamp moment = now();
     const std::uint64_t after = monotonic_ns();
-    if (after - before >= least) continue;
-    least = after - before;
-    state.now = at;
+    if (after - before >= shortest) continue;
+    shortest = after - before;
+    state.now = moment;
     state.monotonic_ns = before;
   }
 }
@@ -109,30 +110,32 @@ std::string seconds(std::int64_t ns) {
 }
 
 // "CPU 3", "CPUs 1, 2 and 3"
-std::string named(const std::vector<unsigned>& cpus) {
-  constexpr std::size_t kMost = 16;
+std::string list_cpus(const std::vector<unsigned>& cpus) {
+  constexpr std::size_t kMaxCpus = 16;
   std::string text = cpus.size() == 1 ? "CPU " : "CPUs ";
-  const std::size_t shown = std::min(cpus.size(), kMost);
-  for (std::size_t at = 0; at < shown; ++at)
-    text += (at == 0 ? "" : at + 1 == cpus.size() ? " and " : ", ") + std::to_string(cpus[at]);
-  return shown == cpus.size() ? text
-                              : text + " and " + std::to_string(cpus.size() - shown) + " others";
+  const std::size_t shown_count = std::min(cpus.size(), kMaxCpus);
+  for (std::size_t i = 0; i < shown_count; ++i)
+    text += (i == 0 ? "" : i + 1 == cpus.size() ? " and " : ", ") + std::to_string(cpus[i]);
+  return shown_count == cpus.size()
+             ? text
+             : text + " and " + std::to_string(cpus.size() - shown_count) + " others";
 }
 
-void tell_cpus(const HostState& before, const HostState& after, std::vector<std::string>& told) {
-  std::vector<unsigned> went, came, came_back;
+void describe_cpu_changes(const HostState& before, const HostState& after,
+                          std::vector<std::string>& messages) {
+  std::vector<unsigned> offline, online, restarted;
   for (const auto& [cpu, inode] : before.cpus) {
     const auto now = after.cpus.find(cpu);
     if (now == after.cpus.end())
-      went.push_back(cpu);
+      offline.push_back(cpu);
     else if (now->second != inode)
-      came_back.push_back(cpu);
+      restarted.push_back(cpu);
   }
   for (const auto& [cpu, inode] : after.cpus)
-    if (!before.cpus.contains(cpu)) came.push_back(cpu);
-  if (!went.empty()) told.push_back(named(went) + " went offline");
-  if (!came.empty()) told.push_back(named(came) + " came online");
-  if (!came_back.empty()) told.push_back(named(came_back) + " went offline and came back");
+    if (!before.cpus.contains(cpu)) online.push_back(cpu);
+  if (!offline.empty()) messages.push_back(list_cpus(offline) + " went offline");
+  if (!online.empty()) messages.push_back(list_cpus(online) + " came online");
+  if (!restarted.empty()) messages.push_back(list_cpus(restarted) + " went offline and came back");
 }
 
 std::int64_t difference(std::uint64_t after, std::uint64_t before) {
@@ -141,24 +144,27 @@ std::int64_t difference(std::uint64_t after, std::uint64_t before) {
 
 }  // namespace
 
-HostState host_state(const Roots& roots) {
+HostState read_host_state(const Roots& roots) {
   HostState state;
   read_clocks(state);
   if (roots.sys_fd) read_cpus(roots.sys_fd.get(), state);
   return state;
 }
 
-std::vector<std::string> what_happened(const HostState& before, const HostState& after) {
-  std::vector<std::string> told;
-  const std::int64_t boot = difference(after.now.boottime_ns, before.now.boottime_ns);
-  const std::int64_t step = difference(after.now.wall_unix_ns, before.now.wall_unix_ns) - boot;
-  const std::int64_t slept = boot - difference(after.monotonic_ns, before.monotonic_ns);
-  if (std::abs(step) > kReadApart)
-    told.push_back("the clock was set " + std::string(step > 0 ? "forward" : "back") + " by " +
-                   seconds(step));
-  if (slept > kReadApart) told.push_back("the host was suspended for " + seconds(slept));
-  tell_cpus(before, after, told);
-  return told;
+std::vector<std::string> describe_changes(const HostState& before, const HostState& after) {
+  std::vector<std::string> messages;
+  const std::int64_t boottime_ns_passed = difference(after.now.boottime_ns, before.now.boottime_ns);
+  const std::int64_t step_ns =
+      difference(after.now.wall_unix_ns, before.now.wall_unix_ns) - boottime_ns_passed;
+  const std::int64_t suspended_ns =
+      boottime_ns_passed - difference(after.monotonic_ns, before.monotonic_ns);
+  if (std::abs(step_ns) > kClockTolerance)
+    messages.push_back("the clock was set " + std::string(step_ns > 0 ? "forward" : "back") +
+                       " by " + seconds(step_ns));
+  if (suspended_ns > kClockTolerance)
+    messages.push_back("the host was suspended for " + seconds(suspended_ns));
+  describe_cpu_changes(before, after, messages);
+  return messages;
 }
 
 Meta begin_meta(const Roots& roots, bool with_hostname) {
@@ -169,26 +175,26 @@ Meta begin_meta(const Roots& roots, bool with_hostname) {
     if (std::string name = read(roots.proc_fd.get(), "sys/kernel/hostname"); !name.empty())
       meta.hostname = std::move(name);
   meta.user_hz = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  meta.live = roots.live;
+  meta.live = roots.is_live;
   meta.euid = ::geteuid();
-  meta.capabilities = capability_mask();
+  meta.capabilities = read_capability_mask();
   meta.cgroup_mount = roots.cgroup;
   meta.cgroup_root = roots.cgroup_root;
   meta.start = now();
   return meta;
 }
 
-std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan) {
+std::vector<Takeover> list_takeovers(const ProbedHost& probed, const Plan& plan) {
   std::vector<Takeover> all;
   for (const PlannedSource& planned : plan.sources) {
-    const auto metrics =
-        planned.plugin->shipped ? std::vector<std::string>{} : taken_by(planned, probed);
+    const auto metrics = planned.plugin->is_shipped ? std::vector<std::string>{}
+                                                    : metrics_filled_by(planned, probed);
     if (metrics.empty()) continue;
-    auto known = std::find_if(all.begin(), all.end(), [&](const Takeover& takeover) {
+    auto entry = std::find_if(all.begin(), all.end(), [&](const Takeover& takeover) {
       return takeover.plugin == planned.plugin->name;
     });
-    if (known == all.end()) known = all.insert(known, {planned.plugin->name, {}});
-    known->metrics.insert(known->metrics.end(), metrics.begin(), metrics.end());
+    if (entry == all.end()) entry = all.insert(entry, {planned.plugin->name, {}});
+    entry->metrics.insert(entry->metrics.end(), metrics.begin(), metrics.end());
   }
   return all;
 }
@@ -201,19 +207,19 @@ class SummaryObject {
   explicit SummaryObject(Meta& meta) : meta_(meta) { out_.put('{'); }
 
   static void put_u64(void* core, const char* key, std::uint64_t value) {
-    if (JsonWriter* out = self(core).at(key)) out->number(value), out->put(',');
+    if (JsonWriter* out = object_of(core).open_key(key)) out->number(value), out->put(',');
   }
   static void put_bool(void* core, const char* key, std::uint32_t value) {
-    if (JsonWriter* out = self(core).at(key)) out->boolean(value != 0), out->put(',');
+    if (JsonWriter* out = object_of(core).open_key(key)) out->boolean(value != 0), out->put(',');
   }
   static void put_text(void* core, const char* key, const char* data, std::size_t size) {
-    JsonWriter* out = self(core).at(key);
+    JsonWriter* out = object_of(core).open_key(key);
     if (!out) return;
     data ? out->text({data, size}) : out->raw("null");
     out->put(',');
   }
   static void note(void* core, const char* data, std::size_t size) {
-    self(core).meta_.notes.emplace_back(data, size);
+    object_of(core).meta_.notes.emplace_back(data, size);
   }
 
   RawJson finish() {
@@ -223,11 +229,11 @@ class SummaryObject {
   }
 
  private:
-  static SummaryObject& self(void* core) { return *static_cast<SummaryObject*>(core); }
+  static SummaryObject& object_of(void* core) { return *static_cast<SummaryObject*>(core); }
 
   // Opens the inner object that the key names and writes the last part of the key. Returns null if
   // the key has no last part; the value is then not written.
-  JsonWriter* at(std::string_view key) {
+  JsonWriter* open_key(std::string_view key) {
     const auto dot = key.find('.');
     enter(dot == key.npos ? "" : key.substr(0, dot));
     const std::string_view last = dot == key.npos ? key : key.substr(dot + 1);
@@ -251,7 +257,7 @@ class SummaryObject {
 };
 
 // "a", or "a and 3 other metrics".
-std::string named(const std::vector<std::string_view>& names) {
+std::string list_metrics(const std::vector<std::string_view>& names) {
   const std::string first(names.front());
   if (names.size() == 1) return first;
   return first + " and " + std::to_string(names.size() - 1) +
@@ -259,7 +265,7 @@ std::string named(const std::vector<std::string_view>& names) {
 }
 
 // Returns whether two sources of one plugin have the same summary key.
-bool share_summary(const SourceRun& a, const SourceRun& b) {
+bool have_same_summary(const SourceRun& a, const SourceRun& b) {
   const char* key_a = a.source().table.summary_key;
   const char* key_b = b.source().table.summary_key;
   return &a == &b ||
@@ -267,19 +273,19 @@ bool share_summary(const SourceRun& a, const SourceRun& b) {
 }
 
 // Returns the tallies of all sources that share a summary with `run`.
-std::vector<std::uint64_t> shared_tallies(const SourceRun& run,
-                                          const std::deque<SourceRun>& sources) {
+std::vector<std::uint64_t> sum_shared_tallies(const SourceRun& run,
+                                              const std::deque<SourceRun>& sources) {
   std::vector<std::uint64_t> sums = run.tallies();
   for (const SourceRun& other : sources) {
-    if (&other == &run || !share_summary(run, other)) continue;
-    const std::size_t both = std::min(sums.size(), other.tallies().size());
-    for (std::size_t i = 0; i < both; ++i) sums[i] += other.tallies()[i];
+    if (&other == &run || !have_same_summary(run, other)) continue;
+    const std::size_t common_count = std::min(sums.size(), other.tallies().size());
+    for (std::size_t i = 0; i < common_count; ++i) sums[i] += other.tallies()[i];
   }
   return sums;
 }
 
-void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
-               Snapshot& snapshot) {
+void call_summarise(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
+                    Snapshot& snapshot) {
   const ctprof_source& table = run.source().table;
   SummaryObject object(snapshot.meta);
   const ctprof_summary summary{.size = sizeof(ctprof_summary),
@@ -294,9 +300,10 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
                                .note = &SummaryObject::note,
                                .context = run.context()};
   const CallOwner* owner = call_owner(run.plugin()->path, "source '" + run.source().name + "'");
-  const std::string thrown = contained(owner, "summarise", [&] { table.summarise(&summary); });
-  if (!thrown.empty())
-    snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + thrown);
+  const std::string exception_text =
+      run_contained(owner, "summarise", [&] { table.summarise(&summary); });
+  if (!exception_text.empty())
+    snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + exception_text);
   if (RawJson text = object.finish(); table.summary_key)
     snapshot.objects[table.summary_key] = std::move(text);
 }
@@ -311,19 +318,22 @@ void note_remarks(const std::deque<SourceRun>& sources, Meta& meta) {
 
 }  // namespace
 
-void note_within_reach(Snapshot& snapshot) {
+void note_obtainable_columns(Snapshot& snapshot) {
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> reasons;
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns) {
-      const Provenance& why = column.provenance;
-      if (!why.plugin.empty() || (why.gap != Gap::Denied && why.gap != Gap::SwitchedOff)) continue;
-      auto known = std::find_if(reasons.begin(), reasons.end(),
-                                [&](const auto& reason) { return reason.first == why.reason; });
-      if (known == reasons.end()) known = reasons.insert(known, {why.reason, {}});
-      known->second.push_back(column.def().name);
+      const Provenance& provenance = column.provenance;
+      if (!provenance.plugin.empty() ||
+          (provenance.gap != Gap::Denied && provenance.gap != Gap::SwitchedOff))
+        continue;
+      auto entry = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+        return reason.first == provenance.reason;
+      });
+      if (entry == reasons.end()) entry = reasons.insert(entry, {provenance.reason, {}});
+      entry->second.push_back(column.def().name);
     }
   for (const auto& [reason, names] : reasons)
-    snapshot.meta.notes.push_back("without " + named(names) + ": " + std::string(reason));
+    snapshot.meta.notes.push_back("without " + list_metrics(names) + ": " + std::string(reason));
 }
 
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
@@ -331,10 +341,10 @@ void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
   note_remarks(sources, snapshot.meta);
   for (const SourceRun& run : sources) {
     const auto first = std::find_if(sources.begin(), sources.end(), [&](const SourceRun& other) {
-      return share_summary(run, other);
+      return have_same_summary(run, other);
     });
     if (&*first == &run && run.source().table.summarise)
-      let_speak(run, shared_tallies(run, sources), snapshot);
+      call_summarise(run, sum_shared_tallies(run, sources), snapshot);
   }
 }
 

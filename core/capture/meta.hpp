@@ -18,20 +18,20 @@
 namespace ctprof {
 
 // Returns the current time of CLOCK_REALTIME and CLOCK_BOOTTIME.
-Moment now();
+Timestamp now();
 
 // The state of the host whose changes during a window are reported.
 struct HostState {
-  Moment now;
+  Timestamp now;
   std::uint64_t monotonic_ns = 0;
   // Online CPUs, each with the inode of a directory that the kernel creates anew whenever it brings
   // that CPU up.
   std::map<unsigned, std::uint64_t> cpus;
 };
-HostState host_state(const Roots& roots);
+HostState read_host_state(const Roots& roots);
 // Returns one message for the user per event: the clock was set, the host was suspended, CPUs went
 // offline or came online.
-std::vector<std::string> what_happened(const HostState& before, const HostState& after);
+std::vector<std::string> describe_changes(const HostState& before, const HostState& after);
 
 // Returns all metadata that is known before the capture: all except its end, cost and sources.
 Meta begin_meta(const Roots& roots, bool with_hostname);
@@ -39,11 +39,11 @@ Meta begin_meta(const Roots& roots, bool with_hostname);
 // Returns the metrics of ctprof that a third-party plugin fills because of its higher rank, one
 // entry per plugin. A metric counts only if a source of ctprof could have filled it on this host;
 // identity metrics always count.
-std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan);
+std::vector<Takeover> list_takeovers(const ProbedHost& probed, const Plan& plan);
 
 // Adds a note for each reason why columns are empty that a permission or a kernel setting would
 // fill.
-void note_within_reach(Snapshot& snapshot);
+void note_obtainable_columns(Snapshot& snapshot);
 
 // Finishes every source, records its cost, and calls its `summarise`. Sources of one plugin with
 // the same summary key get one call, with their tallies added up.

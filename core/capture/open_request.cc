@@ -13,9 +13,9 @@ namespace ctprof {
 namespace {
 
 // The fixed-size part of a request.
-struct FixedPart {
+struct RequestHeader {
   OpenRequest::Kind kind;
-  bool has_owner, has_stamp, may_be_of_layer;
+  bool has_owner, has_stamp, may_be_layer_file;
   std::uint32_t groups;
   uid_t user;
   gid_t group;
@@ -24,19 +24,19 @@ struct FixedPart {
   FileId file;
   FileStamp stamp;
 };
-static_assert(std::is_trivially_copyable_v<FixedPart>);
+static_assert(std::is_trivially_copyable_v<RequestHeader>);
 
 // The fixed-size part of an answer, without the descriptor.
-struct AnswerPart {
+struct AnswerHeader {
   bool is_too_large, is_changed, has_stamp;
-  std::uint64_t copied;
+  std::uint64_t copied_bytes;
   FileStamp stamp;
-  FileId on_overlay;
+  FileId overlay_file;
 };
-static_assert(std::is_trivially_copyable_v<AnswerPart>);
+static_assert(std::is_trivially_copyable_v<AnswerHeader>);
 
 // The kernel permits 65536 groups per process. If some are omitted, some files cannot be opened.
-constexpr std::size_t kMostGroups = 4096;
+constexpr std::size_t kMaxGroups = 4096;
 
 template <typename T>
 void append(std::string& bytes, const T* values, std::size_t count) {
@@ -45,75 +45,76 @@ void append(std::string& bytes, const T* values, std::size_t count) {
 
 }  // namespace
 
-ChildMessage message_of(const OpenRequest& request) {
+ChildMessage to_message(const OpenRequest& request) {
   const MappedContent& content = request.content;
   const TargetOwner owner = request.owner.value_or(TargetOwner());
-  const std::size_t groups = std::min(owner.groups.size(), kMostGroups);
-  const FixedPart fixed{request.kind,
-                        request.owner.has_value(),
-                        content.stamp.has_value(),
-                        request.may_be_of_layer,
-                        static_cast<std::uint32_t>(groups),
-                        owner.user,
-                        owner.group,
-                        request.process,
-                        owner.started_unix_ns,
-                        content.mapped_unix_ns,
-                        request.range,
-                        request.file,
-                        content.stamp.value_or(FileStamp())};
+  const std::size_t groups = std::min(owner.groups.size(), kMaxGroups);
+  const RequestHeader header{request.kind,
+                             request.owner.has_value(),
+                             content.stamp.has_value(),
+                             request.may_be_layer_file,
+                             static_cast<std::uint32_t>(groups),
+                             owner.user,
+                             owner.group,
+                             request.process,
+                             owner.start_unix_ns,
+                             content.mapped_unix_ns,
+                             request.range,
+                             request.file,
+                             content.stamp.value_or(FileStamp())};
   ChildMessage message;
-  append(message.bytes, &fixed, 1);
+  append(message.bytes, &header, 1);
   append(message.bytes, owner.groups.data(), groups);
   message.bytes += request.path;
-  if (content.named) message.fd.reset(::fcntl(content.named->get(), F_DUPFD_CLOEXEC, 0));
+  if (content.descriptor) message.fd.reset(::fcntl(content.descriptor->get(), F_DUPFD_CLOEXEC, 0));
   return message;
 }
 
-OpenRequest request_in(ChildMessage message) {
-  FixedPart fixed{};
-  std::memcpy(&fixed, message.bytes.data(), sizeof fixed);
+OpenRequest parse_request(ChildMessage message) {
+  RequestHeader header{};
+  std::memcpy(&header, message.bytes.data(), sizeof header);
   OpenRequest request;
-  request.kind = fixed.kind;
-  request.process = fixed.process;
-  request.range = fixed.range;
-  request.file = fixed.file;
-  request.may_be_of_layer = fixed.may_be_of_layer;
-  request.content.mapped_unix_ns = fixed.mapped_unix_ns;
-  if (fixed.has_stamp) request.content.stamp = fixed.stamp;
-  if (message.fd) request.content.named = std::make_shared<sdk::Fd>(std::move(message.fd));
-  std::vector<gid_t> groups(fixed.groups);
+  request.kind = header.kind;
+  request.process = header.process;
+  request.range = header.range;
+  request.file = header.file;
+  request.may_be_layer_file = header.may_be_layer_file;
+  request.content.mapped_unix_ns = header.mapped_unix_ns;
+  if (header.has_stamp) request.content.stamp = header.stamp;
+  if (message.fd) request.content.descriptor = std::make_shared<sdk::Fd>(std::move(message.fd));
+  std::vector<gid_t> groups(header.groups);
   const std::size_t size = groups.size() * sizeof(gid_t);
-  if (size > 0) std::memcpy(groups.data(), message.bytes.data() + sizeof fixed, size);
-  request.path = message.bytes.substr(sizeof fixed + size);
-  if (fixed.has_owner)
-    request.owner = {fixed.user, fixed.group, std::move(groups), fixed.started_unix_ns};
+  if (size > 0) std::memcpy(groups.data(), message.bytes.data() + sizeof header, size);
+  request.path = message.bytes.substr(sizeof header + size);
+  if (header.has_owner)
+    request.owner = {header.user, header.group, std::move(groups), header.started_unix_ns};
   return request;
 }
 
-ChildMessage message_of(OpenedFile opened) {
-  const AnswerPart part{opened.is_too_large,
-                        opened.is_changed,
-                        opened.stamp.has_value(),
-                        opened.copied,
-                        opened.stamp.value_or(FileStamp()),
-                        opened.on_overlay};
+ChildMessage to_message(OpenedFile file) {
+  const AnswerHeader header{file.is_too_large,
+                            file.is_changed,
+                            file.stamp.has_value(),
+                            file.copied_bytes,
+                            file.stamp.value_or(FileStamp()),
+                            file.overlay_file};
   ChildMessage message;
-  append(message.bytes, &part, 1);
-  message.bytes += opened.path;
-  message.fd = std::move(opened.fd);
+  append(message.bytes, &header, 1);
+  message.bytes += file.path;
+  message.fd = std::move(file.fd);
   return message;
 }
 
-OpenedFile opened_in(ChildMessage message) {
-  AnswerPart part{};
-  if (message.bytes.size() < sizeof part) return {};
-  std::memcpy(&part, message.bytes.data(), sizeof part);
-  OpenedFile opened{std::move(message.fd), part.is_too_large, part.is_changed, part.copied};
-  if (part.has_stamp) opened.stamp = part.stamp;
-  opened.on_overlay = part.on_overlay;
-  opened.path = message.bytes.substr(sizeof part);
-  return opened;
+OpenedFile parse_opened_file(ChildMessage message) {
+  AnswerHeader header{};
+  if (message.bytes.size() < sizeof header) return {};
+  std::memcpy(&header, message.bytes.data(), sizeof header);
+  OpenedFile file{std::move(message.fd), header.is_too_large, header.is_changed,
+                  header.copied_bytes};
+  if (header.has_stamp) file.stamp = header.stamp;
+  file.overlay_file = header.overlay_file;
+  file.path = message.bytes.substr(sizeof header);
+  return file;
 }
 
 }  // namespace ctprof

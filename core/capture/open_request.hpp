@@ -21,43 +21,43 @@ namespace ctprof {
 
 // Identifies the contents that a file had when it was mapped.
 struct MappedContent {
-  std::shared_ptr<const sdk::Fd> named = {};  // pinned file: its O_PATH descriptor
-  std::optional<FileStamp> stamp = {};        // pinned file: its contents
+  std::shared_ptr<const sdk::Fd> descriptor = {};  // pinned file: its O_PATH descriptor
+  std::optional<FileStamp> stamp = {};             // pinned file: its contents
   // Unpinned file: when it was mapped; it is not opened if it changed later. 0: unknown.
   std::uint64_t mapped_unix_ns = 0;
 };
 
 struct OpenRequest {
-  enum class Kind : std::uint8_t { Mapped, PerfMap, Named };
+  enum class Kind : std::uint8_t { Mapped, PerfMap, ByPath };
 
-  Kind kind = Kind::Named;
+  Kind kind = Kind::ByPath;
   std::uint64_t process = 0;         // for Mapped and PerfMap, like owner
   std::optional<TargetOwner> owner;  // as last read
   CodeRange range = {};              // for Mapped, like file, may_be_layer_file and content
   FileId file = {};
   // The kernel reads `file`; on an overlay mount that is a file of a layer (overlay_mount.hpp).
-  bool may_be_of_layer = false;
+  bool may_be_layer_file = false;
   MappedContent content = {};
   std::string path = {};  // for Mapped and ByPath
 };
 
 struct OpenedFile {
-  sdk::Fd fd = sdk::Fd();     // invalid: it was not opened
-  bool is_too_large = false;  // not opened: no more bytes may be copied
-  bool is_changed = false;    // not opened: the contents differ
-  std::uint64_t copied = 0;   // bytes, if `fd` is a copy in memory
+  sdk::Fd fd = sdk::Fd();          // invalid: it was not opened
+  bool is_too_large = false;       // not opened: no more bytes may be copied
+  bool is_changed = false;         // not opened: the contents differ
+  std::uint64_t copied_bytes = 0;  // bytes, if `fd` is a copy in memory
   // Stamp of the file itself, even if `fd` is a copy; the contents are not newer. nullopt: unknown.
   std::optional<FileStamp> stamp = {};
   // The file on an overlay mount that was opened instead of the layer's file, as /proc/PID/maps
   // lists it; inode 0: the requested file was opened.
-  FileId on_overlay = {};
+  FileId overlay_file = {};
   std::string path = {};  // of overlay_file; empty: unknown
 };
 
 // REQUIRES for the parsers: the message was made by `to_message`.
-ChildMessage message_of(const OpenRequest& request);
-OpenRequest request_in(ChildMessage message);
-ChildMessage message_of(OpenedFile opened);
-OpenedFile opened_in(ChildMessage message);
+ChildMessage to_message(const OpenRequest& request);
+OpenRequest parse_request(ChildMessage message);
+ChildMessage to_message(OpenedFile file);
+OpenedFile parse_opened_file(ChildMessage message);
 
 }  // namespace ctprof

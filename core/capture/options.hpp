@@ -19,7 +19,7 @@ namespace ctprof {
 struct RecordOptions {
   std::vector<std::string> recorders = {};  // names of plugins or sources
   std::uint32_t frequency_hz = 99;
-  std::uint32_t depth = 0;  // maximum frames per stack, kernel and user part together
+  std::uint32_t max_depth = 0;  // maximum frames per stack, kernel and user part together
   std::uint32_t stack_bytes = 0;
   ctprof_user_stack user_kind = CTPROF_USER_COPY;
   std::uint64_t ring_bytes = 0;
@@ -27,15 +27,15 @@ struct RecordOptions {
   std::uint64_t period_ns = 1'000'000;
   std::uint64_t budget_ppm = 0;
   std::uint64_t cgroup = 0;  // id of the requested cgroup; 0: all, or unknown
-  bool once = false;
-  bool every_stack = false;
-  bool all_waits = false;
+  bool sample_once = false;
+  bool records_every_stack = false;
+  bool records_all_waits = false;
   // Whether recorders and the rows of the window also include processes that CaptureOptions::pids
   // fork while a window is open.
   bool inherits = true;
   // Bytes for all records of one window; at most a quarter of the host's memory is used.
-  std::size_t memory = std::size_t{2} << 30;
-  std::chrono::milliseconds code_patience = MappedCode::kPatience;
+  std::size_t memory_bytes = std::size_t{2} << 30;
+  std::chrono::milliseconds code_timeout = MappedCode::kTimeout;
   NameOptions names = {};
 };
 
@@ -48,8 +48,8 @@ struct CaptureOptions {
   std::vector<std::uint64_t> pids;                  // only these processes; empty: all
   std::optional<std::vector<std::string>> metrics;  // only these; nullopt: all
   unsigned jobs = 0;                                // worker threads; 0: one per idle processor
-  bool hostname = true;                             // whether to record the host's name
-  bool window = false;                              // whether begin() and end() enclose a window
+  bool records_hostname = true;                     // whether to record the host's name
+  bool is_window = false;                           // whether begin() and end() enclose a window
   std::string cgroup = {};                          // only processes in or below it; empty: all
   // Windows only: a process that does not run yet and whose descendants are marked; 0: none.
   std::uint64_t command = 0;

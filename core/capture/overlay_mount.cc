@@ -16,7 +16,7 @@ namespace {
 // The higher bits may contain the number of the layer (mount option `xino`).
 constexpr std::uint64_t kInodeBits = (std::uint64_t{1} << 48) - 1;
 
-std::optional<std::uint64_t> mount_of(int file) {
+std::optional<std::uint64_t> mount_id_of(int file) {
   struct statx status {};
   if (::statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) != 0 ||
       (status.stx_mask & STATX_MNT_ID) == 0)
@@ -48,7 +48,7 @@ bool is_overlay(std::string_view mountinfo, std::uint64_t mount) {
   return false;
 }
 
-bool can_be_of_layer(const struct stat& overlay, const FileId& layer) {
+bool can_be_layer_file(const struct stat& overlay, const FileId& layer) {
   return ((overlay.st_ino ^ layer.inode) & kInodeBits) == 0;
 }
 
@@ -56,7 +56,7 @@ bool can_be_of_layer(const struct stat& overlay, const FileId& layer) {
 bool is_on_overlay_of(int process, int file) {
   struct statfs status {};
   if (::fstatfs(file, &status) != 0 || status.f_type != OVERLAYFS_SUPER_MAGIC) return false;
-  const auto mount = mount_of(file);
+  const auto mount = mount_id_of(file);
   sdk::TextFile text;
   const auto mountinfo = text.read_records(process, "mountinfo");
   return mount && mountinfo && is_overlay(mountinfo.value, *mount) &&

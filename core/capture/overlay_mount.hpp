@@ -30,7 +30,7 @@ bool is_on_overlay_of(int process, int file);
 // Returns whether an overlay file with this status can have its contents in that file of a layer.
 // The overlay shows the inode number of the layer's file; if the layers are on several file
 // systems, the highest bits hold the number of the layer. A file that was copied up differs.
-bool can_be_of_layer(const struct stat& overlay, const FileId& layer);
+bool can_be_layer_file(const struct stat& overlay, const FileId& layer);
 
 // Returns whether the mount with this id is an overlay. `mountinfo`: text of /proc/PID/mountinfo.
 bool is_overlay(std::string_view mountinfo, std::uint64_t mount);

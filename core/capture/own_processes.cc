@@ -6,30 +6,31 @@
 #include <cerrno>
 #include <string>
 
-#include "core/base/lowered_rights.hpp"
+#include "core/base/dropped_capabilities.hpp"
 #include "core/capture/living_thread.hpp"
 
 namespace ctprof {
 
-OwnProcesses::OwnProcesses(int proc, bool is_lent)
-    : is_lent_(is_lent), proc_(is_lent ? ::fcntl(proc, F_DUPFD_CLOEXEC, 0) : -1) {}
+OwnProcesses::OwnProcesses(int proc, bool has_extra_rights)
+    : has_extra_rights_(has_extra_rights),
+      proc_(has_extra_rights ? ::fcntl(proc, F_DUPFD_CLOEXEC, 0) : -1) {}
 
-OwnProcesses::Whose OwnProcesses::whose(std::uint64_t tgid) {
-  if (!is_lent_) return Whose::Own;
-  const auto [known, is_new] = known_.try_emplace(tgid, Whose::Foreign);
-  if (is_new) known->second = find(tgid);
-  return known->second;
+OwnProcesses::Access OwnProcesses::find_access(std::uint64_t tgid) {
+  if (!has_extra_rights_) return Access::Own;
+  const auto [entry, is_new] = access_by_tgid_.try_emplace(tgid, Access::Foreign);
+  if (is_new) entry->second = read_access(tgid);
+  return entry->second;
 }
 
 // Reading the link takes no lock that the process can hold.
-OwnProcesses::Whose OwnProcesses::find(std::uint64_t tgid) const {
-  const LoweredRights lowered;
-  if (!lowered) return Whose::Foreign;
-  const std::uint64_t thread = living_thread(proc_.get(), tgid);
+OwnProcesses::Access OwnProcesses::read_access(std::uint64_t tgid) const {
+  const DroppedCapabilities rights;
+  if (!rights) return Access::Foreign;
+  const std::uint64_t thread = find_living_thread(proc_.get(), tgid);
   char target;
   if (::readlinkat(proc_.get(), (std::to_string(thread) + "/root").c_str(), &target, 1) >= 0)
-    return Whose::Own;
-  return errno == ENOENT || errno == ESRCH ? Whose::Exited : Whose::Foreign;
+    return Access::Own;
+  return errno == ENOENT || errno == ESRCH ? Access::Exited : Access::Foreign;
 }
 
 }  // namespace ctprof

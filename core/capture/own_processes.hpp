@@ -15,22 +15,22 @@ namespace ctprof {
 
 class OwnProcesses {
  public:
-  enum class Whose : std::uint8_t { Own, Foreign, Exited };
+  enum class Access : std::uint8_t { Own, Foreign, Exited };
 
   // `proc`: the open directory /proc; it may be closed afterwards. `has_extra_rights`: whether
   // ctprof has rights that its user lacks; otherwise all processes are Own.
-  OwnProcesses(int proc, bool is_lent);
+  OwnProcesses(int proc, bool has_extra_rights);
 
   // Returns whether the user may inspect the process. The first result is cached: if the process
   // runs another program later, only a new object sees the change.
-  Whose whose(std::uint64_t tgid);
+  Access find_access(std::uint64_t tgid);
 
  private:
-  Whose find(std::uint64_t tgid) const;
+  Access read_access(std::uint64_t tgid) const;
 
-  bool is_lent_;
+  bool has_extra_rights_;
   sdk::Fd proc_;
-  std::unordered_map<std::uint64_t, Whose, SeededHash> known_;
+  std::unordered_map<std::uint64_t, Access, SeededHash> access_by_tgid_;
 };
 
 }  // namespace ctprof

@@ -22,7 +22,7 @@ namespace ctprof {
 namespace {
 
 // Limit of queued requests, about 40 bytes each.
-constexpr std::size_t kMostWaiting = 64 << 10;
+constexpr std::size_t kMaxQueued = 64 << 10;
 // Limit of versions per file, on average; a program may write to its own files continuously.
 constexpr std::size_t kContentsPerFile = 4;
 
@@ -31,16 +31,16 @@ struct Request {
   FileId file;
 };
 
-std::uint64_t in_ns(const statx_timestamp& time) {
+std::uint64_t to_ns(const statx_timestamp& time) {
   if (time.tv_sec < 0) return 0;
   return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
 }
 
-std::optional<FileStamp> stamp_in(const struct statx& status) {
+std::optional<FileStamp> to_stamp(const struct statx& status) {
   constexpr unsigned kNeeded = STATX_CTIME | STATX_MTIME | STATX_SIZE;
   if ((status.stx_mask & kNeeded) != kNeeded) return std::nullopt;
-  FileStamp stamp{in_ns(status.stx_ctime), in_ns(status.stx_mtime), 0, status.stx_size};
-  if ((status.stx_mask & STATX_BTIME) != 0) stamp.created_ns = in_ns(status.stx_btime);
+  FileStamp stamp{to_ns(status.stx_ctime), to_ns(status.stx_mtime), 0, status.stx_size};
+  if ((status.stx_mask & STATX_BTIME) != 0) stamp.created_ns = to_ns(status.stx_btime);
   return stamp;
 }
 
@@ -52,31 +52,31 @@ bool read_status(int fd, struct statx& status) {
 // On some file systems (btrfs, overlayfs), maps lists another device than stat(2); these file
 // systems have no block device. The check is repeated when the file is opened for reading
 // (target_files.hpp).
-bool may_be(const struct statx& status, const FileId& file) {
+bool may_be_same_file(const struct statx& status, const FileId& file) {
   if (file.inode != status.stx_ino) return false;
   const dev_t device = makedev(status.stx_dev_major, status.stx_dev_minor);
   return file.device == device || major(file.device) == 0 || status.stx_dev_major == 0;
 }
 
 // Uses only names that the kernel provides; neither follows a path that the process chose.
-sdk::Fd named_by_mapping(int proc, const Request& request, struct statx& status) {
+sdk::Fd open_by_mapping(int proc, const Request& request, struct statx& status) {
   char range[96], exe[32];
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-  const auto thread = number(living_thread(proc, request.tgid));
+  const auto thread = number(find_living_thread(proc, request.tgid));
   std::snprintf(range, sizeof range, "%llu/map_files/%llx-%llx", thread, number(request.start),
                 number(request.end));
   std::snprintf(exe, sizeof exe, "%llu/exe", thread);
   for (const char* name : {range, exe}) {
     sdk::Fd fd(::openat(proc, name, O_PATH | O_CLOEXEC));
     if (fd && read_status(fd.get(), status) && S_ISREG(status.stx_mode) &&
-        may_be(status, request.file))
+        may_be_same_file(status, request.file))
       return fd;
   }
   return sdk::Fd();
 }
 
 // Returns the number of descriptors to use; the others remain for captures and for reading files.
-std::size_t share_of_descriptors() {
+std::size_t max_pinned_descriptors() {
   constexpr rlim_t kShares = 4;
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / kShares : 0;
@@ -84,123 +84,125 @@ std::size_t share_of_descriptors() {
 
 }  // namespace
 
-std::optional<FileStamp> stamp_of(int fd) {
+std::optional<FileStamp> read_stamp(int fd) {
   struct statx status {};
-  return read_status(fd, status) ? stamp_in(status) : std::nullopt;
+  return read_status(fd, status) ? to_stamp(status) : std::nullopt;
 }
 
 struct PinnedFiles::Shared {
-  Shared(int proc_fd, std::size_t most_files)
-      : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)), most(most_files) {}
+  Shared(int proc_fd, std::size_t file_limit)
+      : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)), max_files(file_limit) {}
 
-  void want(const Request& request);
+  void enqueue(const Request& request);
   void pin_all();
   std::optional<PinnedFile> last_content(const FileId& file) const;
   std::optional<PinnedFile> pin(const Request& request, std::optional<PinnedFile> last) const;
-  void keep(PinnedFile pinned);
+  void store(PinnedFile pinned);
 
   const sdk::Fd proc;
-  const std::size_t most;
+  const std::size_t max_files;
   std::mutex mutex;  // protects all members below
   std::condition_variable changed;
-  std::deque<Request> wanted;
+  std::deque<Request> queue;
   std::vector<PinnedFile> pinned;
   std::map<FileId, std::uint64_t> versions;  // the last version of each file
-  bool works = false;                        // on a request that was removed from the queue
-  bool runs = true;
-  bool ends = false;
+  bool is_working = false;                   // on a request that was removed from the queue
+  bool is_running = true;
+  bool must_stop = false;
 };
 
-void PinnedFiles::Shared::want(const Request& request) {
+void PinnedFiles::Shared::enqueue(const Request& request) {
   const std::lock_guard lock(mutex);
-  if (!runs || wanted.size() == kMostWaiting) return;
-  wanted.push_back(request);
-  if (wanted.size() == 1) changed.notify_all();
+  if (!is_running || queue.size() == kMaxQueued) return;
+  queue.push_back(request);
+  if (queue.size() == 1) changed.notify_all();
 }
 
 // Runs in the worker thread.
 void PinnedFiles::Shared::pin_all() {
   std::unique_lock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return ends || !wanted.empty(); });
-    if (ends) break;
-    const Request request = wanted.front();
-    wanted.pop_front();
+    changed.wait(lock, [&] { return must_stop || !queue.empty(); });
+    if (must_stop) break;
+    const Request request = queue.front();
+    queue.pop_front();
     auto last = last_content(request.file);
-    works = true;
+    is_working = true;
     lock.unlock();
-    auto now = pin(request, std::move(last));
+    auto version = pin(request, std::move(last));
     lock.lock();
-    works = false;
-    if (now) keep(std::move(*now));
-    if (wanted.empty()) changed.notify_all();
+    is_working = false;
+    if (version) store(std::move(*version));
+    if (queue.empty()) changed.notify_all();
   }
-  runs = false;
+  is_running = false;
   changed.notify_all();
 }
 
 std::optional<PinnedFile> PinnedFiles::Shared::last_content(const FileId& file) const {
-  const auto known = versions.find(file);
-  return known == versions.end() ? std::nullopt : std::optional(pinned[known->second - 1]);
+  const auto entry = versions.find(file);
+  return entry == versions.end() ? std::nullopt : std::optional(pinned[entry->second - 1]);
 }
 
 // Returns the new version; nullopt if the contents equal `last`, or if the file cannot be pinned.
 std::optional<PinnedFile> PinnedFiles::Shared::pin(const Request& request,
                                                    std::optional<PinnedFile> last) const {
   if (last) {
-    const auto stamp = stamp_of(last->named->get());
+    const auto stamp = read_stamp(last->descriptor->get());
     if (!stamp || stamp->has_same_content(last->stamp)) return std::nullopt;
-    return PinnedFile{request.file, request.tgid, *stamp, std::move(last->named)};
+    return PinnedFile{request.file, request.tgid, *stamp, std::move(last->descriptor)};
   }
   struct statx status {};
-  sdk::Fd named = named_by_mapping(proc.get(), request, status);
-  const auto stamp = named ? stamp_in(status) : std::nullopt;
+  sdk::Fd descriptor = open_by_mapping(proc.get(), request, status);
+  const auto stamp = descriptor ? to_stamp(status) : std::nullopt;
   if (!stamp) return std::nullopt;
   return PinnedFile{request.file, request.tgid, *stamp,
-                    std::make_shared<const sdk::Fd>(std::move(named))};
+                    std::make_shared<const sdk::Fd>(std::move(descriptor))};
 }
 
-void PinnedFiles::Shared::keep(PinnedFile now) {
+void PinnedFiles::Shared::store(PinnedFile now) {
   const bool is_new = !versions.contains(now.file);
-  if (is_new ? versions.size() >= most : pinned.size() >= kContentsPerFile * most) return;
+  if (is_new ? versions.size() >= max_files : pinned.size() >= kContentsPerFile * max_files) return;
   versions[now.file] = pinned.size() + 1;
   now.file.version = pinned.size() + 1;
   pinned.push_back(std::move(now));
 }
 
-PinnedFiles::PinnedFiles(int proc, std::chrono::milliseconds patience, std::size_t most)
-    : shared_(std::make_shared<Shared>(proc, std::min(most, share_of_descriptors()))),
-      want_([shared = shared_](std::uint64_t tgid, const Mapping& mapping) {
-        if (mapping.file.inode != 0) shared->want({tgid, mapping.start, mapping.end, mapping.file});
+PinnedFiles::PinnedFiles(int proc, std::chrono::milliseconds timeout, std::size_t max_files)
+    : shared_(std::make_shared<Shared>(proc, std::min(max_files, max_pinned_descriptors()))),
+      request_function_([shared = shared_](std::uint64_t tgid, const Mapping& mapping) {
+        if (mapping.file.inode != 0)
+          shared->enqueue({tgid, mapping.start, mapping.end, mapping.file});
       }),
-      patience_(patience) {
+      timeout_(timeout) {
   try {
     thread_ = std::thread([shared = shared_] { shared->pin_all(); });
   } catch (const std::system_error&) {
-    shared_->runs = false;  // RLIMIT_NPROC permits no more threads
+    shared_->is_running = false;  // RLIMIT_NPROC permits no more threads
   }
 }
 
 PinnedFiles::~PinnedFiles() {
   std::unique_lock lock(shared_->mutex);
-  shared_->ends = true;
+  shared_->must_stop = true;
   shared_->changed.notify_all();
-  const bool ended = shared_->changed.wait_for(lock, patience_, [&] { return !shared_->runs; });
+  const bool has_stopped =
+      shared_->changed.wait_for(lock, timeout_, [&] { return !shared_->is_running; });
   lock.unlock();
-  if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
+  if (thread_.joinable()) has_stopped ? thread_.join() : thread_.detach();
 }
 
 void PinnedFiles::wait() const {
   std::unique_lock lock(shared_->mutex);
-  if (shared_->runs)
-    shared_->changed.wait_for(lock, patience_,
-                              [&] { return shared_->wanted.empty() && !shared_->works; });
+  if (shared_->is_running)
+    shared_->changed.wait_for(lock, timeout_,
+                              [&] { return shared_->queue.empty() && !shared_->is_working; });
 }
 
 std::vector<PinnedFile> PinnedFiles::take() {
   wait();
   const std::lock_guard lock(shared_->mutex);
-  shared_->wanted.clear();
+  shared_->queue.clear();
   shared_->versions.clear();
   return std::exchange(shared_->pinned, {});
 }

@@ -50,34 +50,36 @@ struct FileStamp {
 
 // Returns the stamp of an open file from the kernel's caches, without contacting a file server;
 // nullopt on failure.
-std::optional<FileStamp> stamp_of(int fd);
+std::optional<FileStamp> read_stamp(int fd);
 
 struct PinnedFile {
   FileId file;             // its version is the index of this entry plus 1
   std::uint64_t tgid = 0;  // a process that maps it
   FileStamp stamp;
-  std::shared_ptr<const sdk::Fd> named;  // shared by all versions of one file
+  std::shared_ptr<const sdk::Fd> descriptor;  // shared by all versions of one file
 };
 
 class PinnedFiles {
  public:
-  static constexpr std::size_t kMost = 1024;
-  static constexpr std::chrono::milliseconds kPatience{500};
+  static constexpr std::size_t kMaxFiles = 1024;
+  static constexpr std::chrono::milliseconds kTimeout{500};
 
   // `proc`: the open directory /proc; it may be closed afterwards. `timeout`: how long `take` and
   // the destructor wait for the thread. `max_files`: files in one window.
-  explicit PinnedFiles(int proc, std::chrono::milliseconds patience = kPatience,
-                       std::size_t most = kMost);
+  explicit PinnedFiles(int proc, std::chrono::milliseconds timeout = kTimeout,
+                       std::size_t max_files = kMaxFiles);
   ~PinnedFiles();
   PinnedFiles(const PinnedFiles&) = delete;
   PinnedFiles& operator=(const PinnedFiles&) = delete;
 
   // Requests to pin the file of a mapping that the process has now, or had when it exited.
-  void want(std::uint64_t tgid, const Mapping& mapping) const { want_(tgid, mapping); }
+  void request(std::uint64_t tgid, const Mapping& mapping) const {
+    request_function_(tgid, mapping);
+  }
   // `request` for other threads, which may call it at any time, even after this object is
   // destroyed.
-  using Want = std::function<void(std::uint64_t tgid, const Mapping& mapping)>;
-  const Want& wanter() const { return want_; }
+  using RequestFunction = std::function<void(std::uint64_t tgid, const Mapping& mapping)>;
+  const RequestFunction& request_function() const { return request_function_; }
   // Waits until all requests are processed, but no longer than `timeout`.
   void wait() const;
   // Waits like wait(), then returns the files that were pinned since the previous call.
@@ -87,9 +89,9 @@ class PinnedFiles {
   struct Shared;
 
   std::shared_ptr<Shared> shared_;  // shared with the thread
-  Want want_;
+  RequestFunction request_function_;
   std::thread thread_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
 };
 
 }  // namespace ctprof

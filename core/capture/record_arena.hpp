@@ -34,13 +34,13 @@ class PiecePool {
   std::size_t bytes() const;
 
  private:
-  static constexpr std::size_t kInBlock = 256;
+  static constexpr std::size_t kPiecesPerBlock = 256;
   struct Slot {
     std::uint32_t tag = 0;
-    std::uint32_t piece_and_one = 0;  // 0: free
+    std::uint32_t piece_plus_one = 0;  // 0: free
   };
 
-  std::size_t slot_of(std::uint64_t hash, const std::byte* piece) const;
+  std::size_t find_slot(std::uint64_t hash, const std::byte* piece) const;
   void grow();
 
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
@@ -51,9 +51,9 @@ class PiecePool {
 class RecordArena {
  public:
   // The maximum contents of an entry; `add` accepts no more.
-  static constexpr std::size_t kMostAddresses = 2048;
-  static constexpr std::size_t kMostStack = 256 * 1024;
-  static constexpr std::size_t kMostText = 4096;
+  static constexpr std::size_t kMaxAddresses = 2048;
+  static constexpr std::size_t kMaxStack = 256 * 1024;
+  static constexpr std::size_t kMaxText = 4096;
 
   // `budget`: maximum bytes to allocate.
   explicit RecordArena(std::size_t budget) : budget_(budget) {}
@@ -70,14 +70,14 @@ class RecordArena {
   template <class OnRecord, class OnChange>
   void for_each(OnRecord on_record, OnChange on_change) const {
     std::vector<std::uint8_t> stack;
-    for (Cursor at = begin(); !is_end(at); next(at))
-      is_change(at) ? on_change(change_at(at)) : on_record(record_at(at, stack));
+    for (Cursor cursor = begin(); !is_end(cursor); next(cursor))
+      is_change(cursor) ? on_change(change_at(cursor)) : on_record(record_at(cursor, stack));
   }
 
   std::size_t bytes() const;
 
  private:
-  static constexpr std::size_t kBlock = 256 * 1024;
+  static constexpr std::size_t kBlockBytes = 256 * 1024;
   struct Block {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t used = 0;
@@ -89,16 +89,16 @@ class RecordArena {
   class Writer;
 
   // Returns memory for an entry, or null.
-  std::byte* room(std::size_t bytes);
+  std::byte* allocate(std::size_t bytes);
   Cursor begin() const { return {}; }
-  bool is_end(const Cursor& at) const { return at.block == blocks_.size(); }
-  void next(Cursor& at) const;
-  const std::byte* entry(const Cursor& at) const {
-    return blocks_[at.block].bytes.get() + at.offset;
+  bool is_end(const Cursor& cursor) const { return cursor.block == blocks_.size(); }
+  void next(Cursor& cursor) const;
+  const std::byte* entry(const Cursor& cursor) const {
+    return blocks_[cursor.block].bytes.get() + cursor.offset;
   }
-  bool is_change(const Cursor& at) const;
-  ctprof_change change_at(const Cursor& at) const;
-  ctprof_record record_at(const Cursor& at, std::vector<std::uint8_t>& stack) const;
+  bool is_change(const Cursor& cursor) const;
+  ctprof_change change_at(const Cursor& cursor) const;
+  ctprof_record record_at(const Cursor& cursor, std::vector<std::uint8_t>& stack) const;
 
   std::size_t budget_;
   std::vector<Block> blocks_;

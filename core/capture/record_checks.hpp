@@ -14,8 +14,9 @@ namespace ctprof {
 
 // Returns the error in a record, such as "of the impossible thread 0/0"; empty if it is valid.
 // `tables`: how many unwind tables the source has.
-std::string fault_of(const ctprof_record& record, const PlannedSource& planned, std::size_t tables);
+std::string find_error(const ctprof_record& record, const PlannedSource& planned,
+                       std::size_t tables);
 // Same for a change to the memory of a process.
-std::string fault_of(const ctprof_change& change);
+std::string find_error(const ctprof_change& change);
 
 }  // namespace ctprof

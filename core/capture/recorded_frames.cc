@@ -9,7 +9,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kFlagsOfFrame = CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED;
-constexpr std::uint64_t kPlaces = (std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT) - 1;
+constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT) - 1;
 
 }  // namespace
 
@@ -20,39 +20,39 @@ void RecordedStacks::add_kernel_frames(const ctprof_record& record) {
     frames_.push_back({record.kernel[i] - (i > 0 ? 1 : 0), Modules::kKernel, false});
 }
 
-Ending RecordedStacks::find_user_frames(const ctprof_record& record) {
+WalkEnd RecordedStacks::find_user_frames(const ctprof_record& record) {
   const AddressSpace& space = process_of(record.tgid).space;
   if (record.user_kind == CTPROF_USER_FRAMES) return find_table_frames(record, space);
   if (record.user_kind == CTPROF_USER_COPY) {
     const std::string_view copy(reinterpret_cast<const char*>(record.stack), record.stack_size);
     return unwinder_.walk(space, {record.ip, record.sp, record.bp, record.lr}, {record.sp, copy},
-                          user_frames_, depth_ - frames_.size());
+                          user_frames_, max_frames_ - frames_.size());
   }
   addresses_.assign(record.user, record.user + record.user_count);
-  const Ending ending = unwinder_.place(space, addresses_, user_frames_);
+  const WalkEnd ending = unwinder_.make_frames(space, addresses_, user_frames_);
   for (std::size_t i = 0; i < user_frames_.size(); ++i) {
     user_frames_[i].is_guessed = i > 0 && (record.flags & CTPROF_RECORD_GUESSED) != 0;
   }
   return ending;
 }
 
-Ending RecordedStacks::find_table_frames(const ctprof_record& record, const AddressSpace& space) {
+WalkEnd RecordedStacks::find_table_frames(const ctprof_record& record, const AddressSpace& space) {
   user_frames_.clear();
   for (const std::uint64_t word : std::span(record.user, record.user_count)) {
     Frame frame{word & ~kFlagsOfFrame, 0, (word & CTPROF_FRAME_GUESSED) != 0};
     if ((word & CTPROF_FRAME_ADDRESS) != 0) {
       const CodeRange* range = space.find(frame.offset);
       const Mapping anonymous{frame.offset, frame.offset + 1, 0, {}, {}};
-      const CodeRange code = range ? *range : modules_.range_of(record.tgid, anonymous);
+      const CodeRange code = range ? *range : modules_.make_code_range(record.tgid, anonymous);
       frame.module = code.module;
       frame.offset = frame.offset - code.start + code.offset;
     } else {
       frame.module = module_of_table(frame.offset >> CTPROF_FRAME_TABLE_SHIFT);
-      frame.offset &= kPlaces;
+      frame.offset &= kOffsetMask;
     }
     user_frames_.push_back(frame);
   }
-  return Ending::Root;
+  return WalkEnd::Root;
 }
 
 // REQUIRES: the table exists; record_checks.hpp verified it.
@@ -62,48 +62,49 @@ std::uint32_t RecordedStacks::module_of_table(std::uint64_t table) {
   if (module != kNoModule) return module;
   const TableFile& file = tables_[table - 1];
   Mapping mapping = file.mapping;
-  mapping.is_program = true;
+  mapping.is_elf_in_memory = true;
   mapping.file.version = version_of(mapping.file, file.stamp);
-  const CodeRange range = modules_.range_of(file.process, mapping);
-  if (files_of_modules_.size() <= range.module) files_of_modules_.resize(range.module + 1);
-  if (range.module != Modules::kUnknown) files_of_modules_[range.module].file = mapping.file;
+  const CodeRange range = modules_.make_code_range(file.process, mapping);
+  if (module_origins_.size() <= range.module) module_origins_.resize(range.module + 1);
+  if (range.module != Modules::kUnknown) module_origins_[range.module].file = mapping.file;
   // Opens the file while the process lives: symbol names are read from it later.
-  if (!modules_.file(range.module)) modules_.rule_at(file.process, range, range.offset);
+  if (!modules_.file(range.module)) modules_.find_rule(file.process, range, range.offset);
   return module = range.module;
 }
 
 // Returns the version of the file that has the contents from which a table was made.
 std::uint64_t RecordedStacks::version_of(const FileId& file, const FileStamp& stamp) {
-  for (const auto* versions : {&versions_, &versions_of_tables_})
+  for (const auto* versions : {&versions_, &table_versions_})
     if (const auto found = versions->find(file); found != versions->end())
       for (const std::uint32_t number : found->second)
         if (content_of_version(number + 1).stamp->has_same_content(stamp)) return number + 1;
   if (file.inode == 0) return 0;
-  const auto number = static_cast<std::uint32_t>(pinned_.size() + contents_of_tables_.size());
-  contents_of_tables_.push_back(stamp);
-  versions_of_tables_[file].push_back(number);
+  const auto number = static_cast<std::uint32_t>(pinned_.size() + table_stamps_.size());
+  table_stamps_.push_back(stamp);
+  table_versions_[file].push_back(number);
   return number + 1;
 }
 
 MappedContent RecordedStacks::content_of_version(std::uint64_t version) const {
-  if (version <= pinned_.size()) return {pinned_[version - 1].named, pinned_[version - 1].stamp, 0};
-  return {{}, contents_of_tables_[version - 1 - pinned_.size()], 0};
+  if (version <= pinned_.size())
+    return {pinned_[version - 1].descriptor, pinned_[version - 1].stamp, 0};
+  return {{}, table_stamps_[version - 1 - pinned_.size()], 0};
 }
 
-Ending RecordedStacks::find_frames(const ctprof_record& record) {
+WalkEnd RecordedStacks::find_frames(const ctprof_record& record) {
   frames_.clear();
   user_frames_.clear();
   add_kernel_frames(record);
-  Ending ending = record.flags & CTPROF_RECORD_NO_USER ? Ending::Lost : Ending::Root;
+  WalkEnd ending = record.flags & CTPROF_RECORD_NO_USER ? WalkEnd::Failed : WalkEnd::Root;
   if (record.user_kind != CTPROF_USER_NONE)
-    ending = frames_.size() < depth_ ? find_user_frames(record) : Ending::Deep;
+    ending = frames_.size() < max_frames_ ? find_user_frames(record) : WalkEnd::TooDeep;
   frames_.insert(frames_.end(), user_frames_.begin(), user_frames_.end());
-  if (frames_.size() > depth_) {
-    frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(depth_), frames_.end());
-    ending = Ending::Deep;
+  if (frames_.size() > max_frames_) {
+    frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(max_frames_), frames_.end());
+    ending = WalkEnd::TooDeep;
   }
-  const bool is_cut = (record.flags & CTPROF_RECORD_CUT) != 0;
-  return is_cut && ending == Ending::Root ? Ending::Deep : ending;
+  const bool is_truncated = (record.flags & CTPROF_RECORD_CUT) != 0;
+  return is_truncated && ending == WalkEnd::Root ? WalkEnd::TooDeep : ending;
 }
 
 }  // namespace ctprof

@@ -4,10 +4,10 @@
 
 namespace ctprof {
 
-void keep_losses_since(Recorded& recorded, std::uint64_t opened_ns, bool is_first) {
+void drop_losses_before(RecorderResult& recorded, std::uint64_t opened_ns, bool is_first) {
   std::erase_if(recorded.losses, [&](const ctprof_loss& loss) {
     if (loss.until_ns > opened_ns) return false;
-    std::uint64_t& total = loss.kind == CTPROF_LOSS_FULL ? recorded.lost : recorded.unseen;
+    std::uint64_t& total = loss.kind == CTPROF_LOSS_FULL ? recorded.lost : recorded.missed;
     if (is_first) total -= std::min(total, loss.count);
     return true;
   });

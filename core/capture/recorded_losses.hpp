@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "core/capture/records.hpp"
+#include "core/capture/active_recorders.hpp"
 
 namespace ctprof {
 
 // Removes losses that ended before the window opened, on CLOCK_BOOTTIME. `is_first`: there is no
 // previous window, so their records are also removed from the counts. Otherwise they still count,
 // because the previous window is complete. Losses that span the opening start there.
-void keep_losses_since(Recorded& recorded, std::uint64_t opened_ns, bool is_first);
+void drop_losses_before(RecorderResult& recorded, std::uint64_t opened_ns, bool is_first);
 
 }  // namespace ctprof

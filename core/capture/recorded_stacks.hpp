@@ -10,8 +10,8 @@
 // exited thread that shares a row with others, the process determines the row. The weight of
 // records without a row is reported as a sum.
 //
-// Records and files are untrusted: all work is bounded (FrameLimits, NameLimits), and files are
-// opened by target_files.hpp. What a limit omits is counted, and notes name the files. Opening
+// Records and files are untrusted: all work is bounded (FrameLimits, FrameNamingLimits), and files
+// are opened by target_files.hpp. What a limit omits is counted, and notes name the files. Opening
 // files and naming frames takes at most eight seconds, in addition to reading the records.
 //
 // See also: active_recorders.hpp runs recorders; core/stacks unwinds and names.
@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/capture/active_recorders.hpp"
 #include "core/capture/own_processes.hpp"
-#include "core/capture/records.hpp"
 #include "core/capture/target_files.hpp"
 #include "core/capture/thread_rows.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -45,9 +45,9 @@ namespace ctprof {
 
 // Which ends of a window are not shared with a neighbouring window. At a shared end, the records
 // that are taken while rows are read belong to the window in which they are delivered.
-struct OwnEnds {
-  bool begin = true;
-  bool end = true;
+struct ExclusiveEnds {
+  bool has_own_begin = true;
+  bool has_own_end = true;
 };
 
 class RecordedStacks {
@@ -57,29 +57,30 @@ class RecordedStacks {
   // `has_extra_rights`: whether ctprof has rights that its user lacks. Then only stacks of the
   // user's own processes are kept, without addresses of the kernel or of generated code. REQUIRES:
   // `window` outlives this object.
-  RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {},
-                 std::chrono::milliseconds patience = TargetFiles::kPatience,
-                 const FrameLimits& limits = {}, bool is_lent = has_lent_rights());
+  RecordedStacks(Snapshot& window, int proc, ExclusiveEnds exclusive_ends = {},
+                 std::chrono::milliseconds timeout = TargetFiles::kTimeout,
+                 const FrameLimits& limits = {}, bool has_extra_rights = has_elevated_rights());
 
   // Sets the files that were pinned during the window; the index of a file is its version minus 1.
   // REQUIRES: they outlive this object, and no mappings have been added.
-  void pinned(std::span<const PinnedFile> files);
+  void set_pinned_files(std::span<const PinnedFile> files);
   // Sets the maximum number of frames per stack, kernel and user part together, counted from the
-  // leaf. A stack with more frames gets Ending::Deep. Default: Unwinder::kMostFrames.
-  void limit_depth(std::size_t most) { depth_ = most; }
+  // leaf. A stack with more frames gets Ending::Deep. Default: Unwinder::kMaxFrames.
+  void limit_depth(std::size_t max_frames) { max_frames_ = max_frames; }
   // Sets the code that a process had mapped at `read_ns`, which includes all earlier changes.
   // Further calls for one process take effect when a CTPROF_CHANGE_REMAPPED requires new mappings.
   // `owner`: the user of the process; its files are opened with the rights of that user once it has
   // exited. REQUIRES: calls for one process are in order of time.
-  void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings,
-              const std::optional<TargetOwner>& owner = {});
+  void add_mappings(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings,
+                    const std::optional<TargetOwner>& owner = {});
   // Starts the records of a source; `metrics` are its offers in order. Adds a column for each: of
   // stacks, where a thread without records has an empty set; or of numbers (see ctprof_record).
   // `tables`: the modules of its unwind tables, table n in [n - 1].
-  void begin(const std::string& plugin, const std::string& source,
-             const std::vector<SharedMetric>& metrics, const std::vector<TableFile>& tables = {});
-  void take(const ctprof_change& change);
-  void take(const ctprof_record& record);
+  void begin_source(const std::string& plugin, const std::string& source,
+                    const std::vector<SharedMetric>& metrics,
+                    const std::vector<TableFile>& tables = {});
+  void add(const ctprof_change& change);
+  void add(const ctprof_record& record);
   // Stops unwinding. Further records are counted, with known stacks or with none.
   void interrupt();
   // Fills the columns and names the frames. Records in Meta::stacks and in notes what was not
@@ -96,100 +97,101 @@ class RecordedStacks {
   };
   using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
   // How the numbers of a thread are combined into one.
-  enum class Combined { Sum, Largest, Least };
+  enum class Combination { Sum, Max, Min };
   // Weights of one column, by row.
-  struct Sums {
+  struct ColumnSums {
     std::string metric, unit;
     Storage storage;
-    Combined combined;
-    std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> by_row{};
-    std::vector<ctprof_stack> in_no_row{};
-    std::unordered_map<std::uint32_t, std::uint64_t> numbers{};
-    std::uint64_t number_in_no_row = 0;
-    std::vector<std::uint32_t> unseen{};  // rows that the source may not observe
-    std::size_t source = 0;               // index in Meta::stacks
+    Combination combination;
+    std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> stacks_by_row{};
+    std::vector<ctprof_stack> stacks_without_row{};
+    std::unordered_map<std::uint32_t, std::uint64_t> numbers_by_row{};
+    std::uint64_t number_without_row = 0;
+    std::vector<std::uint32_t> unseen_rows{};  // rows that the source may not observe
+    std::size_t source = 0;                    // index in Meta::stacks
   };
   // The stack of a record, and how unwinding ended.
-  struct Walked {
+  struct UnwoundStack {
     std::uint64_t start = 0;  // start time of its thread
     std::uint32_t node = 0;
-    Ending ending = Ending::Root;
+    WalkEnd ending = WalkEnd::Root;
     bool is_guessed = false;
   };
 
-  static Combined combined(const MetricDef& def);
-  bool is_of_window(const ctprof_record& record, const ThreadRows::Row* thread) const;
+  static Combination combination_of(const MetricDef& def);
+  bool belongs_to_window(const ctprof_record& record, const ThreadRows::Row* thread) const;
   Process& process_of(std::uint64_t tgid);
-  void map(Process& process, const Mapping& mapping, std::uint64_t at_ns);
+  void add_mapping(Process& process, const Mapping& mapping, std::uint64_t at_ns);
   std::uint64_t version_of(const FileId& file, std::uint64_t tgid, std::uint64_t at_ns) const;
   std::uint64_t version_of(const FileId& file, const FileStamp& stamp);
   MappedContent content_of_version(std::uint64_t version) const;
-  void make_room();
-  void fork(Process& process, const ctprof_change& change);
-  void map_anew(const ctprof_change& change);
-  Walked walk(const ctprof_record& record);
-  Walked stack_of(const ctprof_record& record);
-  Ending find_frames(const ctprof_record& record);
-  Ending find_user_frames(const ctprof_record& record);
-  Ending find_table_frames(const ctprof_record& record, const AddressSpace& space);
+  void remove_exited_processes();
+  void copy_mappings(Process& process, const ctprof_change& change);
+  void replace_mappings(const ctprof_change& change);
+  UnwoundStack unwind(const ctprof_record& record);
+  UnwoundStack stack_of(const ctprof_record& record);
+  WalkEnd find_frames(const ctprof_record& record);
+  WalkEnd find_user_frames(const ctprof_record& record);
+  WalkEnd find_table_frames(const ctprof_record& record, const AddressSpace& space);
   std::uint32_t module_of_table(std::uint64_t table);
   void add_kernel_frames(const ctprof_record& record);
-  static void note_unseen(Sums& sums, const ThreadRows::Row* thread);
-  void add_number(Sums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
-  void count(const ctprof_record& record, const Walked& walked);
-  std::uint32_t node_of(Ending ending, std::uint64_t tgid);
+  static void note_unseen(ColumnSums& sums, const ThreadRows::Row* thread);
+  void add_number(ColumnSums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
+  void count_record(const ctprof_record& record, const UnwoundStack& unwound);
+  std::uint32_t add_stack_node(WalkEnd ending, std::uint64_t tgid);
   std::uint32_t rest_node();
-  std::uint32_t module_of(std::uint32_t module, std::uint64_t tgid);
-  const ElfFile* unchanged_file(std::uint32_t module);
+  std::uint32_t add_module(std::uint32_t module, std::uint64_t tgid);
+  const ElfFile* find_unchanged_file(std::uint32_t module);
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path);
   // Adds a note about records without a row only for the first metric of each source, because its
   // other metrics concern the same threads.
-  void fill(const Sums& sums);
-  void fill_numbers(const Sums& sums, Column& column);
-  void fill_stacks(const Sums& sums, Column& column);
-  void mark_foreign(Column& column);
+  void fill_column(const ColumnSums& sums);
+  void fill_numbers(const ColumnSums& sums, Column& column);
+  void fill_stacks(const ColumnSums& sums, Column& column);
+  void mark_foreign_processes(Column& column);
   void hide_addresses();
-  StackNames name_all(const NameOptions& names);
-  void note_refused();
-  std::string perf_map(std::uint64_t process);
-  void note_changed();
-  void note_32_bit();
+  NamingResult name_frames(const NameOptions& names);
+  void note_unwind_limits();
+  std::string read_perf_map_of(std::uint64_t process);
+  void note_changed_files();
+  void note_32_bit_files();
   MappedContent content_of(const FileId& file, std::uint64_t mapped_ns) const;
   bool is_program_in_memory(const Process& process, const Mapping& mapping);
   bool is_copied_code(const Process& process, const Mapping& mapping) const;
-  StackTable& table() { return window_.pools->stacks.table; }
+  StackTable& stack_table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
-  OwnEnds ends_;
-  bool is_lent_;
-  OwnProcesses own_;
+  ExclusiveEnds exclusive_ends_;
+  bool has_extra_rights_;
+  OwnProcesses own_processes_;
   ThreadRows rows_;
   TargetFiles files_;
   Modules modules_;
   Unwinder unwinder_;
-  std::size_t depth_ = Unwinder::kMostFrames;
+  std::size_t max_frames_ = Unwinder::kMaxFrames;
   // The file of a module, and the data that detects a change of it.
   struct Origin {
     FileId file;
     std::uint64_t mapped_ns = 0;  // first time; 0: unknown
-    FileStamp opened = {};
+    FileStamp opened_stamp = {};
     bool is_changed = false;
   };
-  std::vector<Origin> files_of_modules_;
+  std::vector<Origin> module_origins_;
   std::span<const PinnedFile> pinned_;
-  std::map<FileId, bool> in_memory_;  // whether such files (memfd_create(2)) are programs
+  std::map<FileId, bool> is_program_by_file_;  // whether such files (memfd_create(2)) are programs
   std::map<FileId, std::vector<std::uint32_t>> versions_;  // indexes in `pinned_`
   // Stamps of files from which unwind tables were made and that are not pinned. Their versions
   // follow those of `pinned_`.
-  std::vector<FileStamp> contents_of_tables_;
-  std::map<FileId, std::vector<std::uint32_t>> versions_of_tables_;
-  std::vector<std::uint32_t> numbers_;  // in the stack table, by module; kNoNumber: not added yet
-  std::vector<std::uint32_t> origins_;  // modules, by their number in the stack table
-  Processes met_, processes_;           // when the window opened; now
+  std::vector<FileStamp> table_stamps_;
+  std::map<FileId, std::vector<std::uint32_t>> table_versions_;
+  std::vector<std::uint32_t>
+      module_numbers_;  // in the stack table, by module; kNoNumber: not added yet
+  std::vector<std::uint32_t> modules_by_number_;  // modules, by their number in the stack table
+  Processes initial_processes_, processes_;       // when the window opened; now
   // Mappings that were read later, of processes in `initial_processes_`, oldest first.
-  std::unordered_map<std::uint64_t, std::deque<ProcessCode>, SeededHash> read_later_;
-  std::size_t ranges_ = 0;      // approximate total of all processes
-  std::size_t room_after_ = 0;  // number of processes that triggers the next removal
+  std::unordered_map<std::uint64_t, std::deque<ProcessCode>, SeededHash> later_readings_;
+  std::size_t range_count_ = 0;        // approximate total of all processes
+  std::size_t next_removal_size_ = 0;  // number of processes that triggers the next removal
   bool is_interrupted_ = false;
   // Users of all processes of all sources, because recorders observe different processes.
   std::unordered_map<std::uint64_t, TargetOwner, SeededHash> owners_;
@@ -200,14 +202,14 @@ class RecordedStacks {
     std::string path;
   };
   std::unordered_map<std::uint64_t, JitDump, SeededHash> jit_dumps_;  // by process
-  std::vector<Module> cut_maps_;  // processes whose perf maps exceed the size limit
-  std::uint64_t unmapped_ = 0;    // processes whose mappings exceeded the limit
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::deque<Sums> sums_;
-  std::set<std::size_t> told_in_no_row_;
-  std::vector<Sums*> by_offer_;  // of the source; null: the window already has this column
-  std::unordered_map<std::uint64_t, Walked, SeededHash>
-      last_;                                  // of the source, by offer and thread
+  std::vector<Module> truncated_maps_;    // processes whose perf maps exceed the size limit
+  std::uint64_t unmapped_processes_ = 0;  // processes whose mappings exceeded the limit
+  std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
+  std::deque<ColumnSums> sums_;
+  std::set<std::size_t> noted_sources_;
+  std::vector<ColumnSums*> by_offer_;  // of the source; null: the window already has this column
+  std::unordered_map<std::uint64_t, UnwoundStack, SeededHash>
+      last_stacks_;                           // of the source, by offer and thread
   StackTally* tally_ = nullptr;               // of the source
   std::vector<TableFile> tables_;             // of the source
   std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked up yet
@@ -216,7 +218,7 @@ class RecordedStacks {
 };
 
 // Converts all records of a window to columns. `proc` and REQUIRES: as in the constructor.
-void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,
-                const NameOptions& names = {});
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
+                ExclusiveEnds exclusive_ends, const NameOptions& names = {});
 
 }  // namespace ctprof

@@ -29,11 +29,11 @@ bool parse_number(const char* name, std::uint64_t& out) {
 
 }  // namespace
 
-bool Walker::numbers(int directory, std::vector<std::uint64_t>& out) {
+bool Walker::read_numbers(int directory, std::vector<std::uint64_t>& out) {
   for (;;) {
-    const ssize_t got = ::getdents64(directory, buffer_.data(), buffer_.size());
-    if (got <= 0) return got == 0;
-    for (ssize_t at = 0; at < got;) {
+    const ssize_t size = ::getdents64(directory, buffer_.data(), buffer_.size());
+    if (size <= 0) return size == 0;
+    for (ssize_t at = 0; at < size;) {
       const auto* entry = reinterpret_cast<const dirent64*>(buffer_.data() + at);
       if (std::uint64_t number = 0; parse_number(entry->d_name, number)) out.push_back(number);
       at += entry->d_reclen;
@@ -44,7 +44,7 @@ bool Walker::numbers(int directory, std::vector<std::uint64_t>& out) {
 Result<std::vector<std::uint64_t>> Walker::processes(int proc) {
   const sdk::Fd directory(::openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::vector<std::uint64_t> tgids;
-  if (!directory || !numbers(directory.get(), tgids))
+  if (!directory || !read_numbers(directory.get(), tgids))
     return errno_error("listing the processes in", "/proc", errno);
   std::sort(tgids.begin(), tgids.end());
   return tgids;
@@ -56,28 +56,28 @@ int Walker::threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out) {
   const sdk::Fd directory(::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return errno;
   std::vector<std::uint64_t> tids;
-  numbers(directory.get(), tids);
+  read_numbers(directory.get(), tids);
   std::sort(tids.begin(), tids.end());
   for (const std::uint64_t tid : tids) out.push_back({tgid, tid});
   return 0;
 }
 
-ThreadId first_thread(int proc) {
+ThreadId find_first_thread(int proc) {
   Walker walker;
   sdk::TextFile file;
-  ThreadId any;
+  ThreadId fallback;
   const auto tgids = walker.processes(proc);
-  if (!tgids) return any;
+  if (!tgids) return fallback;
   for (const std::uint64_t tgid : *tgids) {
     std::vector<ThreadId> threads;
     walker.threads(proc, tgid, threads);
     if (threads.empty()) continue;
-    if (any.tid == 0) any = threads.front();
+    if (fallback.tid == 0) fallback = threads.front();
     // A process with user memory has more files to test than a kernel thread.
     const std::string smaps = std::to_string(tgid) + "/smaps_rollup";
     if (file.read(proc, smaps.c_str())) return threads.front();
   }
-  return any;
+  return fallback;
 }
 
 namespace {
@@ -93,7 +93,7 @@ bool is_procfs(int fd) {
 
 // Returns the number of PID namespaces from this procfs down to ours, including ours. 1: its ids
 // are valid for us. 0: we are not in it.
-std::size_t namespaces_down_to_us(int proc) {
+std::size_t count_pid_namespaces(int proc) {
   sdk::TextFile file;
   const auto status = file.read(proc, "self/status");
   if (!status) return 0;
@@ -113,18 +113,18 @@ void find_cgroup2(int proc, Roots& roots) {
     const std::string line(sdk::take(rest, '\n'));
     if (line.find(" - cgroup2 ") == line.npos) continue;
     std::istringstream fields(line);
-    std::string id, parent, device, root, place;
-    fields >> id >> parent >> device >> root >> place;
-    if (roots.cgroup.empty() || place == roots.cgroup)
-      roots.cgroup = place, roots.cgroup_root = root;
+    std::string id, parent, device, root, mount_point;
+    fields >> id >> parent >> device >> root >> mount_point;
+    if (roots.cgroup.empty() || mount_point == roots.cgroup)
+      roots.cgroup = mount_point, roots.cgroup_root = root;
   }
 }
 
 // Tries the two usual directories, for a tree outside our mount namespace.
-void look_for_cgroup2(const std::string& rootfs, Roots& roots) {
-  for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-    if (::access((rootfs + place + "/cgroup.controllers").c_str(), F_OK) != 0) continue;
-    roots.cgroup = rootfs + place;
+void search_cgroup2(const std::string& rootfs, Roots& roots) {
+  for (const char* directory : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+    if (::access((rootfs + directory + "/cgroup.controllers").c_str(), F_OK) != 0) continue;
+    roots.cgroup = rootfs + directory;
     roots.cgroup_root = "/";
     return;
   }
@@ -146,10 +146,10 @@ Result<Roots> open_roots(const std::string& rootfs) {
   if (!roots.proc_fd) return errno_error("opening the directory", roots.proc, errno);
   roots.sys_fd = open_directory(roots.sys);
   const bool procfs = is_procfs(roots.proc_fd.get());
-  const std::size_t namespaces = procfs ? namespaces_down_to_us(roots.proc_fd.get()) : 0;
-  roots.live = namespaces >= 1;
-  roots.own_tids = namespaces == 1;
-  prefix.empty() ? find_cgroup2(roots.proc_fd.get(), roots) : look_for_cgroup2(prefix, roots);
+  const std::size_t namespaces = procfs ? count_pid_namespaces(roots.proc_fd.get()) : 0;
+  roots.is_live = namespaces >= 1;
+  roots.has_own_tids = namespaces == 1;
+  prefix.empty() ? find_cgroup2(roots.proc_fd.get(), roots) : search_cgroup2(prefix, roots);
   roots.cgroup_fd = open_directory(roots.cgroup);
   return roots;
 }
@@ -168,20 +168,20 @@ Directory open_below(int root, const std::string& path) {
 // Walks the hierarchy level by level.
 class CgroupWalk {
  public:
-  CgroupWalk(const Roots& roots, std::size_t most)
+  CgroupWalk(const Roots& roots, std::size_t max_cgroups)
       : root_(roots.cgroup_fd.get()),
-        top_(roots.cgroup_root == "/" ? "" : roots.cgroup_root),
-        most_(most) {}
+        root_path_(roots.cgroup_root == "/" ? "" : roots.cgroup_root),
+        max_cgroups_(max_cgroups) {}
 
-  CgroupList run(std::uint64_t until) {
+  CgroupList run(std::uint64_t deadline_ns) {
     struct stat status {};
     if (::fstat(root_, &status) != 0) return {};
     device_ = status.st_dev;
-    list_.complete = true;
-    list_.entries.push_back({top_.empty() ? "/" : top_, status.st_ino});
-    for (std::size_t at = 0; at < list_.entries.size() && list_.complete; ++at) {
-      list_.complete = monotonic_ns() < until;
-      add_children(list_.entries[at].path.substr(top_.size()));
+    list_.is_complete = true;
+    list_.entries.push_back({root_path_.empty() ? "/" : root_path_, status.st_ino});
+    for (std::size_t at = 0; at < list_.entries.size() && list_.is_complete; ++at) {
+      list_.is_complete = monotonic_ns() < deadline_ns;
+      add_children(list_.entries[at].path.substr(root_path_.size()));
     }
     return std::move(list_);
   }
@@ -190,44 +190,45 @@ class CgroupWalk {
   void add_children(const std::string& path) {
     const Directory directory = open_below(root_, "./" + path);
     // A removed cgroup has no children.
-    if (!directory) return void(list_.complete &= errno == ENOENT);
+    if (!directory) return void(list_.is_complete &= errno == ENOENT);
     struct stat status {};
     if (::fstat(::dirfd(directory.get()), &status) != 0 || status.st_dev != device_) return;
-    const std::string prefix = top_ + (path == "/" ? path : path + "/");
+    const std::string prefix = root_path_ + (path == "/" ? path : path + "/");
     while (const dirent* entry = ::readdir(directory.get())) {
       if (entry->d_type != DT_DIR || entry->d_name[0] == '.') continue;
-      if (list_.entries.size() == most_) return void(list_.complete = false);
+      if (list_.entries.size() == max_cgroups_) return void(list_.is_complete = false);
       list_.entries.push_back({prefix + entry->d_name, entry->d_ino});
     }
   }
 
   int root_;
-  std::string top_;
-  std::size_t most_;
+  std::string root_path_;
+  std::size_t max_cgroups_;
   dev_t device_ = 0;
   CgroupList list_;
 };
 
 }  // namespace
 
-CgroupList list_cgroups(const Roots& roots, std::size_t most, std::uint64_t most_ns) {
-  if (!roots.live || !roots.cgroup_fd || roots.cgroup_root.starts_with("/..")) return {};
-  return CgroupWalk(roots, most).run(monotonic_ns() + most_ns);
+CgroupList list_cgroups(const Roots& roots, std::size_t max_cgroups, std::uint64_t max_ns) {
+  if (!roots.is_live || !roots.cgroup_fd || roots.cgroup_root.starts_with("/..")) return {};
+  return CgroupWalk(roots, max_cgroups).run(monotonic_ns() + max_ns);
 }
 
-std::uint64_t cgroup_id(const Roots& roots, const std::string& path) {
-  const std::string top = roots.cgroup_root == "/" ? "" : roots.cgroup_root;
-  if (!roots.live || !roots.cgroup_fd || !(path + "/").starts_with(top + "/")) return 0;
+std::uint64_t find_cgroup_id(const Roots& roots, const std::string& path) {
+  const std::string root_path = roots.cgroup_root == "/" ? "" : roots.cgroup_root;
+  if (!roots.is_live || !roots.cgroup_fd || !(path + "/").starts_with(root_path + "/")) return 0;
   struct stat status {};
-  const std::string place = "./" + path.substr(top.size());
-  return ::fstatat(roots.cgroup_fd.get(), place.c_str(), &status, 0) == 0 ? status.st_ino : 0;
+  const std::string relative_path = "./" + path.substr(root_path.size());
+  return ::fstatat(roots.cgroup_fd.get(), relative_path.c_str(), &status, 0) == 0 ? status.st_ino
+                                                                                  : 0;
 }
 
 ctprof_host Roots::host() const {
   ctprof_host host{};
   host.size = sizeof host;
-  if (live) host.flags |= CTPROF_HOST_LIVE;
-  if (own_tids) host.flags |= CTPROF_HOST_OWN_TIDS;
+  if (is_live) host.flags |= CTPROF_HOST_LIVE;
+  if (has_own_tids) host.flags |= CTPROF_HOST_OWN_TIDS;
   host.proc_fd = proc_fd.get();
   host.sys_fd = sys_fd.get();
   host.cgroup_fd = cgroup_fd.get();
@@ -235,9 +236,9 @@ ctprof_host Roots::host() const {
   host.proc = proc.c_str();
   host.sys = sys.c_str();
   host.cgroup = cgroup.c_str();
-  if (own_tids)
+  if (has_own_tids)
     host.sample_tgid = host.sample_tid = static_cast<std::uint64_t>(::getpid());
-  else if (const auto first = first_thread(proc_fd.get()); first.tid != 0)
+  else if (const auto first = find_first_thread(proc_fd.get()); first.tid != 0)
     host.sample_tgid = first.tgid, host.sample_tid = first.tid;
   return host;
 }

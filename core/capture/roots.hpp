@@ -36,14 +36,14 @@ class Walker {
   int threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out);
 
  private:
-  bool numbers(int directory, std::vector<std::uint64_t>& out);
+  bool read_numbers(int directory, std::vector<std::uint64_t>& out);
 
   std::vector<char> buffer_ = std::vector<char>(64 * 1024);
 };
 
 // Returns an existing thread for tests of files: of the first process with user memory if there is
 // one, else of any process; {0, 0} if there is none.
-ThreadId first_thread(int proc);
+ThreadId find_first_thread(int proc);
 
 struct Roots {
   std::string proc;
@@ -53,14 +53,14 @@ struct Roots {
   sdk::Fd proc_fd;
   sdk::Fd sys_fd;
   sdk::Fd cgroup_fd;
-  bool live = false;
-  bool own_tids = false;
+  bool is_live = false;
+  bool has_own_tids = false;
 
   // Returns the open /proc for WatchedWorkers; -1 if none of its files can block a reader.
-  int proc_that_may_hang() const { return live ? proc_fd.get() : -1; }
+  int watched_proc_fd() const { return is_live ? proc_fd.get() : -1; }
 
   // Returns the view of the host for plugins. It points into this object, which must outlive it.
-  // The sample thread is our own if its id is valid there, else first_thread().
+  // The sample thread is our own if its id is valid there, else find_first_thread().
   ctprof_host host() const;
 };
 
@@ -71,22 +71,22 @@ struct CgroupList {
     std::uint64_t id = 0;
   };
   std::vector<Entry> entries;
-  bool complete = false;  // whether the list is complete
+  bool is_complete = false;  // whether the list is complete
 };
 
 // Limits of the number of cgroups and of the listing time, because unprivileged users may create
 // many cgroups and nest them deeply.
-inline constexpr std::size_t kMostCgroups = 10'000;
-inline constexpr std::uint64_t kCgroupListNs = 500'000'000;
+inline constexpr std::size_t kMaxCgroups = 10'000;
+inline constexpr std::uint64_t kMaxCgroupListNs = 500'000'000;
 
 // Lists the cgroups that the mount shows, level by level, so that deeply nested cgroups of a user
 // do not displace those of the system. Returns an empty list if paths in the mount differ from
 // those in /proc/PID/cgroup: in a recorded tree, and if the mount begins above our namespace.
-CgroupList list_cgroups(const Roots& roots, std::size_t most = kMostCgroups,
-                        std::uint64_t most_ns = kCgroupListNs);
+CgroupList list_cgroups(const Roots& roots, std::size_t max_cgroups = kMaxCgroups,
+                        std::uint64_t max_ns = kMaxCgroupListNs);
 
 // Returns the id of a cgroup by its path in /proc/PID/cgroup; 0 if the mount does not show it.
-std::uint64_t cgroup_id(const Roots& roots, const std::string& path);
+std::uint64_t find_cgroup_id(const Roots& roots, const std::string& path);
 
 // Fails if `rootfs` has no readable proc directory. Also fails for a non-empty `rootfs` if the
 // executable file has capabilities: links in a tree that the user made could then lead to files

@@ -29,22 +29,22 @@ struct SourceRun::Worker {
 
   SourceRun& run;
   CellSink sink;
-  bool opened = false;
-  bool usable = false;
+  bool was_opened = false;
+  bool is_usable = false;
   void* context = nullptr;
   std::vector<ctprof_input> inputs;
   std::vector<std::vector<ctprof_text>> texts;  // by input, for string columns
   std::vector<ctprof_cells> cells;
-  ctprof_batch listed{};  // the batch that a lister fills
+  ctprof_batch listing_batch{};  // the batch that a lister fills
   std::vector<std::uint64_t>* read_at = nullptr;
   std::array<char, 512> message{};
-  std::string failed;  // the first error
+  std::string error;   // the first error
   std::string remark;  // the last remark
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
   std::uint64_t busy_ns = 0;
   std::uint64_t longest_stop_ns = 0;
-  std::vector<std::uint64_t> kept_count;
+  std::vector<std::uint64_t> saved_tallies;
 };
 
 SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
@@ -57,8 +57,8 @@ SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
       clock_start_(clock_start) {
   for (std::size_t i = 0; i < planned_.source->offers.size(); ++i) {
     const SharedMetric& def = planned_.source->offers[i].metric;
-    Column* column = planned_.chosen[i] ? table_.find(def->name) : nullptr;
-    if (planned_.chosen[i] && !column) column = &table_.add(def, Gap::Untouched);
+    Column* column = planned_.selected_offers[i] ? table_.find(def->name) : nullptr;
+    if (planned_.selected_offers[i] && !column) column = &table_.add(def, Gap::Untouched);
     if (column) column->provenance = {planned_.plugin->name, planned_.source->name, Gap::None, {}};
     columns_.push_back(column);
   }
@@ -67,27 +67,27 @@ SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
 }
 
 SourceRun::~SourceRun() {
-  for (const auto& worker : workers_) close(*worker);
+  for (const auto& worker : workers_) close_worker(*worker);
 }
 
-void SourceRun::keep_count(unsigned worker) {
-  workers_[worker]->kept_count = workers_[worker]->sink.tallies();
+void SourceRun::save_tallies(unsigned worker) {
+  workers_[worker]->saved_tallies = workers_[worker]->sink.tallies();
 }
 
-void SourceRun::replace(unsigned index) {
-  const Worker& lost = *workers_[index].release();
+void SourceRun::replace_worker(unsigned index) {
+  const Worker& old_worker = *workers_[index].release();
   auto worker = std::make_unique<Worker>(*this, pools_);
-  worker->sink.begin_at(lost.kept_count);
-  worker->failed = lost.failed;
-  worker->remark = lost.remark;
-  worker->first_ns = lost.first_ns;
+  worker->sink.continue_from(old_worker.saved_tallies);
+  worker->error = old_worker.error;
+  worker->remark = old_worker.remark;
+  worker->first_ns = old_worker.first_ns;
   worker->last_ns = boottime_ns();
-  worker->busy_ns = lost.busy_ns;
-  worker->longest_stop_ns = lost.longest_stop_ns;
+  worker->busy_ns = old_worker.busy_ns;
+  worker->longest_stop_ns = old_worker.longest_stop_ns;
   workers_[index] = std::move(worker);
 }
 
-void SourceRun::leave(std::size_t first_row, std::uint32_t rows, Gap gap) {
+void SourceRun::set_gaps(std::size_t first_row, std::uint32_t rows, Gap gap) {
   for (Column* column : columns_) {
     if (!column) continue;
     if (is_pooled(column->def().storage))
@@ -96,28 +96,28 @@ void SourceRun::leave(std::size_t first_row, std::uint32_t rows, Gap gap) {
   }
 }
 
-void SourceRun::close(Worker& worker) {
-  if (!std::exchange(worker.usable, false)) return;
-  std::string thrown = contained(owner_, "close_worker",
-                                 [&] { planned_.source->table.close_worker(worker.context); });
-  if (worker.failed.empty()) worker.failed = std::move(thrown);
+void SourceRun::close_worker(Worker& worker) {
+  if (!std::exchange(worker.is_usable, false)) return;
+  std::string exception_text = run_contained(
+      owner_, "close_worker", [&] { planned_.source->table.close_worker(worker.context); });
+  if (worker.error.empty()) worker.error = std::move(exception_text);
 }
 
-bool SourceRun::open(Worker& worker) {
-  if (worker.opened) return worker.usable;
-  worker.opened = true;
+bool SourceRun::open_worker(Worker& worker) {
+  if (worker.was_opened) return worker.is_usable;
+  worker.was_opened = true;
   worker.message[0] = 0;
   std::int32_t status = 1;
-  worker.failed = contained(owner_, "open_worker", [&] {
+  worker.error = run_contained(owner_, "open_worker", [&] {
     status = planned_.source->table.open_worker(&host_, &worker.context, worker.message.data(),
                                                 worker.message.size());
   });
   worker.message.back() = 0;
-  worker.usable = worker.failed.empty() && status == 0;
-  if (!worker.usable && worker.failed.empty())
-    worker.failed =
+  worker.is_usable = worker.error.empty() && status == 0;
+  if (!worker.is_usable && worker.error.empty())
+    worker.error =
         worker.message[0] ? worker.message.data() : "it failed to start without a message";
-  return worker.usable;
+  return worker.is_usable;
 }
 
 void SourceRun::fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows,
@@ -128,7 +128,7 @@ void SourceRun::fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t
     ctprof_input input{nullptr, nullptr};
     if (name == kTaskDir && hidden.task_dirs) {
       input = {hidden.task_dirs, kNoGaps.data()};
-    } else if (name == kStat && hidden.stats) {
+    } else if (name == kStatText && hidden.stats) {
       input = {hidden.stats, hidden.stat_gaps};
     } else if (const Column* column = table_.find(name)) {
       input = {column->values_at(first_row), column->gaps().data() + first_row};
@@ -153,7 +153,7 @@ void SourceRun::fill_cells(Worker& worker, std::size_t first_row, std::uint32_t 
   }
 }
 
-ctprof_batch SourceRun::batch(Worker& worker) {
+ctprof_batch SourceRun::make_batch(Worker& worker) {
   worker.message[0] = 0;
   ctprof_batch batch{};
   batch.size = sizeof batch;
@@ -172,94 +172,96 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
   const std::uint64_t begin = boottime_ns();
   if (worker.first_ns == 0) worker.first_ns = begin;
   std::string failure;
-  if (!open(worker)) {
-    failure = worker.failed;
+  if (!open_worker(worker)) {
+    failure = worker.error;
   } else {
     fill_inputs(worker, first_row, rows, hidden);
     fill_cells(worker, first_row, rows);
-    worker.sink.aim(first_row, rows);
-    worker.sink.forgive();
-    ctprof_batch work = batch(worker);
+    worker.sink.set_rows(first_row, rows);
+    worker.sink.clear_error();
+    ctprof_batch current_batch = make_batch(worker);
     std::int32_t status = 0;
-    failure = contained(owner_, "collect",
-                        [&] { status = planned_.source->table.collect(worker.context, &work); });
+    failure = run_contained(owner_, "collect", [&] {
+      status = planned_.source->table.collect(worker.context, &current_batch);
+    });
     worker.message.back() = 0;
-    worker.longest_stop_ns = std::max(worker.longest_stop_ns, work.longest_stop_ns);
+    worker.longest_stop_ns = std::max(worker.longest_stop_ns, current_batch.longest_stop_ns);
     if (!failure.empty()) {
       // It threw; `failure` is set.
     } else if (status != 0)
       failure = worker.message[0] ? worker.message.data() : "it failed without a message";
-    else if (!worker.sink.fault().empty())
-      failure = "it " + worker.sink.fault();
-    else if (work.rows_done != rows)
-      failure = "it did " + std::to_string(work.rows_done) + " rows of a batch of " +
+    else if (!worker.sink.error().empty())
+      failure = "it " + worker.sink.error();
+    else if (current_batch.rows_done != rows)
+      failure = "it did " + std::to_string(current_batch.rows_done) + " rows of a batch of " +
                 std::to_string(rows);
     else if (worker.message[0])
       worker.remark = worker.message.data();
   }
-  if (worker.failed.empty()) worker.failed = failure;
-  settle(worker, first_row, rows, !failure.empty());
+  if (worker.error.empty()) worker.error = failure;
+  check_cells(worker, first_row, rows, !failure.empty());
   worker.last_ns = boottime_ns();
   worker.busy_ns += worker.last_ns - begin;
 }
 
-void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed) {
+void SourceRun::check_cells(Worker& worker, std::size_t first_row, std::uint32_t rows,
+                            bool has_failed) {
   // Only a lister may leave cells to other sources.
-  const ctprof_gap barred = stage() == CTPROF_STAGE_LIST ? CTPROF_UNTOUCHED : CTPROF_UNSEEN;
-  const auto is_wrong = [barred](ctprof_gap gap) {
-    return (gap != CTPROF_VALUE && !may_be_written(gap)) || gap == barred;
+  const ctprof_gap forbidden_gap = stage() == CTPROF_STAGE_LIST ? CTPROF_UNTOUCHED : CTPROF_UNSEEN;
+  const auto is_wrong = [forbidden_gap](ctprof_gap gap) {
+    return (gap != CTPROF_VALUE && !may_be_written(gap)) || gap == forbidden_gap;
   };
   for (Column* column : columns_) {
     if (!column) continue;
     const auto gaps = column->gaps().subspan(first_row, rows);
     settle_cells(*column, first_row, rows);
     // Most batches have no wrong cell; one branch-free pass detects that.
-    unsigned wrong = 0;
-    for (const ctprof_gap gap : gaps) wrong += is_wrong(gap);
-    if (wrong > 0) {
-      if (!failed && worker.failed.empty())
-        worker.failed = "it left " + std::to_string(wrong) + " cells of '" + column->def().name +
-                        "' without value or reason";
+    unsigned wrong_cells = 0;
+    for (const ctprof_gap gap : gaps) wrong_cells += is_wrong(gap);
+    if (wrong_cells > 0) {
+      if (!has_failed && worker.error.empty())
+        worker.error = "it left " + std::to_string(wrong_cells) + " cells of '" +
+                       column->def().name + "' without value or reason";
       std::replace_if(gaps.begin(), gaps.end(), is_wrong,
                       static_cast<ctprof_gap>(CTPROF_SOURCE_FAILED));
     }
   }
 }
 
-ctprof_batch* SourceRun::room(void* core) {
+ctprof_batch* SourceRun::reserve_rows(void* core) {
   auto& worker = *static_cast<Worker*>(core);
   SourceRun& run = worker.run;
   const std::size_t first = run.table_.rows;
   if (first + CTPROF_MAX_ROWS > UINT32_MAX) return nullptr;
   for (Column& column : run.table_.columns) column.resize(first + CTPROF_MAX_ROWS, Gap::Untouched);
   run.fill_cells(worker, first, CTPROF_MAX_ROWS);
-  worker.sink.aim(first, CTPROF_MAX_ROWS);
-  worker.listed = run.batch(worker);
-  return &worker.listed;
+  worker.sink.set_rows(first, CTPROF_MAX_ROWS);
+  worker.listing_batch = run.make_batch(worker);
+  return &worker.listing_batch;
 }
 
-void SourceRun::commit(void* core, std::uint32_t rows) {
+void SourceRun::commit_rows(void* core, std::uint32_t rows) {
   auto& worker = *static_cast<Worker*>(core);
   SourceRun& run = worker.run;
   if (rows > CTPROF_MAX_ROWS || worker.sink.rows() == 0) {
-    worker.sink.blame("listed " + std::to_string(rows) + " rows, but the limit is " +
-                      std::to_string(worker.sink.rows()));
+    worker.sink.set_error("listed " + std::to_string(rows) + " rows, but the limit is " +
+                          std::to_string(worker.sink.rows()));
     return;
   }
-  run.settle(worker, run.table_.rows, rows, false);
+  run.check_cells(worker, run.table_.rows, rows, false);
   run.table_.rows += rows;
   worker.read_at->resize(run.table_.rows, boottime_ns() - run.clock_start_);
-  worker.sink.aim(run.table_.rows, 0);
+  worker.sink.set_rows(run.table_.rows, 0);
 }
 
-ctprof_listing SourceRun::listing(Worker& worker, const std::vector<std::uint64_t>& pids) {
+ctprof_listing SourceRun::make_listing(Worker& worker, const std::vector<std::uint64_t>& pids) {
   worker.message[0] = 0;
   return {.size = sizeof(ctprof_listing),
           .pids_count = static_cast<std::uint32_t>(pids.size()),
           .pids = pids.data(),
           .core = &worker,
-          .room = &room,
-          .commit = &commit,
+          .room = &reserve_rows,
+          .commit = &commit_rows,
           .message = worker.message.data(),
           .message_size = worker.message.size(),
           .context = host_.context};
@@ -267,19 +269,19 @@ ctprof_listing SourceRun::listing(Worker& worker, const std::vector<std::uint64_
 
 // Calls a function of the source that may fail. Returns false if it did, and sets worker.error.
 template <class Call>
-bool SourceRun::ask(Worker& worker, const char* function, Call call) {
+bool SourceRun::call_source(Worker& worker, const char* function, Call call) {
   const std::uint64_t begin = boottime_ns();
   if (worker.first_ns == 0) worker.first_ns = begin;
-  std::string failure = asked(owner_, function, worker.message, call);
-  if (failure.empty() && !worker.sink.fault().empty()) failure = "it " + worker.sink.fault();
-  if (worker.failed.empty()) worker.failed = failure;
+  std::string failure = run_contained_with_status(owner_, function, worker.message, call);
+  if (failure.empty() && !worker.sink.error().empty()) failure = "it " + worker.sink.error();
+  if (worker.error.empty()) worker.error = failure;
   worker.last_ns = boottime_ns();
   worker.busy_ns += worker.last_ns - begin;
   return failure.empty();
 }
 
 // Removes rows that were reserved but not committed.
-void SourceRun::drop_room() {
+void SourceRun::drop_reserved_rows() {
   for (Column& column : table_.columns) column.resize(table_.rows, Gap::Untouched);
 }
 
@@ -287,50 +289,52 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
   Worker& worker = *workers_.front();
   worker.read_at = &read_at;
   worker.first_ns = boottime_ns();
-  if (open(worker)) {
-    ctprof_listing listed = listing(worker, pids);
-    ask(worker, "list", [&] { return planned_.source->table.list(worker.context, &listed); });
+  if (open_worker(worker)) {
+    ctprof_listing listing = make_listing(worker, pids);
+    call_source(worker, "list",
+                [&] { return planned_.source->table.list(worker.context, &listing); });
   }
-  drop_room();
+  drop_reserved_rows();
   for (const std::string_view key : {kTid, kTgid})
-    if (worker.failed.empty() && std::ranges::any_of(table_.find(key)->gaps(), [](ctprof_gap gap) {
+    if (worker.error.empty() && std::ranges::any_of(table_.find(key)->gaps(), [](ctprof_gap gap) {
           return gap != CTPROF_VALUE;
         }))
-      worker.failed = "it listed a thread without a " + std::string(key);
+      worker.error = "it listed a thread without a " + std::string(key);
   worker.last_ns = boottime_ns();
   worker.busy_ns = worker.last_ns - worker.first_ns;
-  return worker.failed.empty();
+  return worker.error.empty();
 }
 
 bool SourceRun::start(const ctprof_window& window) {
   Worker& worker = *workers_.front();
-  return open(worker) && ask(worker, "start", [&] {
+  return open_worker(worker) && call_source(worker, "start", [&] {
            return planned_.source->table.start(worker.context, &window, worker.message.data(),
                                                worker.message.size());
          });
 }
 
-bool SourceRun::drain(std::vector<std::uint64_t>& read_at, Missed& missed) {
+bool SourceRun::drain(std::vector<std::uint64_t>& read_at, Losses& losses) {
   Worker& worker = *workers_.front();
   worker.read_at = &read_at;
   const std::size_t first = table_.rows;
-  ctprof_listing listed = listing(worker, {});
-  bool told = ask(worker, "drain_exited",
-                  [&] { return planned_.source->table.drain_exited(worker.context, &listed); });
-  drop_room();
-  missed.lost += listed.lost;
-  missed.unseen += listed.unseen;
+  ctprof_listing listing = make_listing(worker, {});
+  bool has_succeeded = call_source(worker, "drain_exited", [&] {
+    return planned_.source->table.drain_exited(worker.context, &listing);
+  });
+  drop_reserved_rows();
+  losses.lost += listing.lost;
+  losses.unseen += listing.unseen;
   const auto tids = std::as_const(*table_.find(kTid)).gaps().subspan(first);
-  if (told && std::ranges::count(tids, CTPROF_VALUE) != std::ssize(tids)) {
-    worker.failed = "it reported a thread without a tid";
-    told = false;
+  if (has_succeeded && std::ranges::count(tids, CTPROF_VALUE) != std::ssize(tids)) {
+    worker.error = "it reported a thread without a tid";
+    has_succeeded = false;
   }
-  return told;
+  return has_succeeded;
 }
 
 bool SourceRun::stop() {
   Worker& worker = *workers_.front();
-  return ask(worker, "stop", [&] {
+  return call_source(worker, "stop", [&] {
     return planned_.source->table.stop(worker.context, worker.message.data(),
                                        worker.message.size());
   });
@@ -340,7 +344,7 @@ bool SourceRun::stop() {
 void SourceRun::count_gaps(SourceCost& cost) const {
   GapCounts counts{};
   for (const Column* column : columns_)
-    if (column && !column->def().hidden) ctprof::count_gaps(column->gaps(), counts);
+    if (column && !column->def().is_hidden) ctprof::count_gaps(column->gaps(), counts);
   for (std::size_t gap = CTPROF_VALUE + 1; gap < counts.size(); ++gap)
     if (counts[gap] > 0) cost.gaps[std::string(kGapNames[gap])] = counts[gap];
 }
@@ -363,7 +367,7 @@ SourceCost SourceRun::cost() const {
       first = std::min(first, worker.first_ns), last = std::max(last, worker.last_ns);
     cost.busy_ns += worker.busy_ns;
     cost.longest_stop_ns = std::max(cost.longest_stop_ns, worker.longest_stop_ns);
-    if (cost.failed.empty()) cost.failed = worker.failed;
+    if (cost.failed.empty()) cost.failed = worker.error;
   }
   if (last != 0) cost.start_ns = first - clock_start_, cost.wall_ns = last - first;
   count_gaps(cost);
@@ -373,21 +377,22 @@ SourceCost SourceRun::cost() const {
 SourceCost SourceRun::finish() {
   tallies_.assign(planned_.source->table.tallies_count, 0);
   for (const auto& each : workers_) {
-    close(*each);
+    close_worker(*each);
     if (!each->remark.empty()) remarks_.insert(each->remark);
     for (std::size_t i = 0; i < tallies_.size(); ++i) tallies_[i] += each->sink.tallies()[i];
   }
   return cost();
 }
 
-void collect_unless_held(SourceRun& source, const HeldProcesses& held, unsigned worker,
-                         std::size_t first_row, std::span<const std::uint64_t> tgids,
-                         const HiddenColumns& hidden) {
+void collect_unless_blocked(SourceRun& source, const BlockingProcesses& blocking, unsigned worker,
+                            std::size_t first_row, std::span<const std::uint64_t> tgids,
+                            const HiddenColumns& hidden) {
   const auto rows = static_cast<std::uint32_t>(tgids.size());
-  if (!held.any()) return source.collect(worker, first_row, rows, hidden);
-  for (const HeldRun& run : cut_at_held(held, first_row, tgids))
-    run.held ? source.leave(run.first, run.rows, Gap::Busy)
-             : source.collect(worker, run.first, run.rows, hidden.from(run.first - first_row));
+  if (!blocking.is_any()) return source.collect(worker, first_row, rows, hidden);
+  for (const BlockingRun& run : split_by_blocking(blocking, first_row, tgids))
+    run.is_blocking
+        ? source.set_gaps(run.first, run.rows, Gap::Busy)
+        : source.collect(worker, run.first, run.rows, hidden.from_row(run.first - first_row));
 }
 
 }  // namespace ctprof

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/capture/held.hpp"
+#include "core/capture/blocking_processes.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -31,7 +31,7 @@ struct HiddenColumns {
   const ctprof_text* stats = nullptr;
   const ctprof_gap* stat_gaps = nullptr;
 
-  HiddenColumns from(std::size_t row) const {
+  HiddenColumns from_row(std::size_t row) const {
     if (!task_dirs) return {};
     return {task_dirs + row, stats + row, stat_gaps + row};
   }
@@ -57,12 +57,12 @@ class SourceRun {
                const HiddenColumns& hidden);
 
   // Sets the gap of these cells without calling the source.
-  void leave(std::size_t first_row, std::uint32_t rows, Gap gap);
+  void set_gaps(std::size_t first_row, std::uint32_t rows, Gap gap);
 
   // If a worker blocks in the source or before it, the worker is abandoned with all its data.
   // Another one takes its index and continues with the tallies that save_tallies() stored.
-  void keep_count(unsigned worker);
-  void replace(unsigned worker);
+  void save_tallies(unsigned worker);
+  void replace_worker(unsigned worker);
 
   // List stage: appends rows to the table until the source is done. Returns false if it failed;
   // then finish() returns the message, and the rows are unusable.
@@ -71,12 +71,12 @@ class SourceRun {
   // Stage of exited threads: call start, then drain any number of times, stop, and drain once more.
   // drain() appends rows to the table and adds to `losses`. Each returns false if the source
   // failed; then finish() returns the message, and rows drained before that remain.
-  struct Missed {
+  struct Losses {
     std::uint64_t lost = 0;
     std::uint64_t unseen = 0;
   };
   bool start(const ctprof_window& window);
-  bool drain(std::vector<std::uint64_t>& read_at, Missed& missed);
+  bool drain(std::vector<std::uint64_t>& read_at, Losses& losses);
   bool stop();
 
   // Returns the cost of the source so far, and the number of gaps in its columns.
@@ -91,20 +91,20 @@ class SourceRun {
  private:
   struct Worker;
 
-  bool open(Worker& worker);
-  void close(Worker& worker);
+  bool open_worker(Worker& worker);
+  void close_worker(Worker& worker);
   void fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows,
                    const HiddenColumns& hidden);
   void fill_cells(Worker& worker, std::size_t first_row, std::uint32_t rows);
-  ctprof_batch batch(Worker& worker);
-  void settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed);
+  ctprof_batch make_batch(Worker& worker);
+  void check_cells(Worker& worker, std::size_t first_row, std::uint32_t rows, bool has_failed);
   void count_gaps(SourceCost& cost) const;
-  ctprof_listing listing(Worker& worker, const std::vector<std::uint64_t>& pids);
+  ctprof_listing make_listing(Worker& worker, const std::vector<std::uint64_t>& pids);
   template <class Call>
-  bool ask(Worker& worker, const char* function, Call call);
-  void drop_room();
-  static ctprof_batch* room(void* core);
-  static void commit(void* core, std::uint32_t rows);
+  bool call_source(Worker& worker, const char* function, Call call);
+  void drop_reserved_rows();
+  static ctprof_batch* reserve_rows(void* core);
+  static void commit_rows(void* core, std::uint32_t rows);
 
   PlannedSource planned_;
   const CallOwner* owner_;
@@ -120,8 +120,8 @@ class SourceRun {
 
 // Collects the rows from `first_row` on; `tgids`: their processes. The rows of blocking processes
 // become Busy.
-void collect_unless_held(SourceRun& source, const HeldProcesses& held, unsigned worker,
-                         std::size_t first_row, std::span<const std::uint64_t> tgids,
-                         const HiddenColumns& hidden);
+void collect_unless_blocked(SourceRun& source, const BlockingProcesses& blocking, unsigned worker,
+                            std::size_t first_row, std::span<const std::uint64_t> tgids,
+                            const HiddenColumns& hidden);
 
 }  // namespace ctprof

@@ -9,50 +9,50 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostLeftOut = 100;
+constexpr std::size_t kMaxUnopened = 100;
 
 }  // namespace
 
-TargetFiles::TargetFiles(int proc, std::chrono::milliseconds patience, bool is_lent,
-                         std::uint64_t most_copied, std::size_t most_map)
+TargetFiles::TargetFiles(int proc, std::chrono::milliseconds timeout, bool has_extra_rights,
+                         std::uint64_t max_copied_bytes, std::size_t max_map_bytes)
     : proc_(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
-      opener_(proc, is_lent, most_copied),
+      opener_(proc, has_extra_rights, max_copied_bytes),
       child_(
           [this](ChildMessage request) {
-            return message_of(opener_.open(request_in(std::move(request))));
+            return to_message(opener_.open(parse_request(std::move(request))));
           },
           opener_.descriptors()),
-      late_(patience),
-      most_map_(most_map) {}
+      timeouts_(timeout),
+      max_map_bytes_(max_map_bytes) {}
 
-void TargetFiles::leave_out(const std::string& path) {
-  if (left_out_.size() < kMostLeftOut && !std::ranges::count(left_out_, path))
-    left_out_.push_back(path);
+void TargetFiles::add_unopened(const std::string& path) {
+  if (unopened_files_.size() < kMaxUnopened && !std::ranges::count(unopened_files_, path))
+    unopened_files_.push_back(path);
 }
 
-sdk::Fd TargetFiles::in_time(const OpenRequest& request, bool& is_late) {
+sdk::Fd TargetFiles::open_in_child(const OpenRequest& request, bool& has_timed_out) {
   ChildMessage answer;
-  is_left_out_ = true;
-  last_ = {};
-  switch (child_.ask(message_of(request), late_.patience(), answer)) {
+  is_last_unopened_ = true;
+  last_file_ = {};
+  switch (child_.send_request(to_message(request), timeouts_.patience(), answer)) {
     case ChildProcess::Outcome::Answered: break;
-    case ChildProcess::Outcome::Late: is_late = true; return sdk::Fd();
+    case ChildProcess::Outcome::TimedOut: has_timed_out = true; return sdk::Fd();
     case ChildProcess::Outcome::Interrupted:
     case ChildProcess::Outcome::Failed: return sdk::Fd();
   }
-  last_ = opened_in(std::move(answer));
-  is_left_out_ = last_.is_too_large;
-  return std::exchange(last_.fd, sdk::Fd());
+  last_file_ = parse_opened_file(std::move(answer));
+  is_last_unopened_ = last_file_.is_too_large;
+  return std::exchange(last_file_.fd, sdk::Fd());
 }
 
 sdk::Fd TargetFiles::open_mapped(const OpenRequest& request) {
-  bool is_late = false;
-  is_left_out_ = true;
-  last_ = {};
+  bool has_timed_out = false;
+  is_last_unopened_ = true;
+  last_file_ = {};
   sdk::Fd fd;
-  if (late_.may_ask(request.process, request.file)) fd = in_time(request, is_late);
-  if (is_late) late_.add(request.process, request.file);
-  if (is_left_out_) leave_out(request.path);
+  if (timeouts_.may_open(request.process, request.file)) fd = open_in_child(request, has_timed_out);
+  if (has_timed_out) timeouts_.add(request.process, request.file);
+  if (is_last_unopened_) add_unopened(request.path);
   return fd;
 }
 
@@ -63,37 +63,37 @@ sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const s
       {OpenRequest::Kind::Mapped, process, owner, range, file, false, content, path});
 }
 
-sdk::Fd TargetFiles::open_stored(std::uint64_t process, const Mapping& mapping) {
+sdk::Fd TargetFiles::open_by_kernel_id(std::uint64_t process, const Mapping& mapping) {
   OpenRequest request;
   request.kind = OpenRequest::Kind::Mapped;
   request.process = process;
   request.range = {mapping.start, mapping.end, mapping.offset, 0};
   request.file = mapping.file;
-  request.may_be_of_layer = true;
+  request.may_be_layer_file = true;
   request.path = mapping.path;
   return open_mapped(request);
 }
 
 void TargetFiles::close(sdk::Fd fd) {
   fd.reset();
-  opener_.give_back(std::exchange(last_.copied, 0));
+  opener_.release_copied(std::exchange(last_file_.copied_bytes, 0));
 }
 
 JitMap TargetFiles::perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner) {
-  if (!late_.may_ask(process)) return {};
-  bool is_late = false;
-  const auto fd = in_time({OpenRequest::Kind::PerfMap, process, owner}, is_late);
-  if (is_late) late_.add(process);
-  return fd ? read_perf_map(fd.get(), most_map_) : JitMap();
+  if (!timeouts_.may_open(process)) return {};
+  bool has_timed_out = false;
+  const auto fd = open_in_child({OpenRequest::Kind::PerfMap, process, owner}, has_timed_out);
+  if (has_timed_out) timeouts_.add(process);
+  return fd ? read_perf_map(fd.get(), max_map_bytes_) : JitMap();
 }
 
-sdk::Fd TargetFiles::open_named(const std::string& path) {
-  if (!late_.may_ask(0)) return sdk::Fd();
+sdk::Fd TargetFiles::open_by_path(const std::string& path) {
+  if (!timeouts_.may_open(0)) return sdk::Fd();
   OpenRequest request;
   request.path = path;
-  bool is_late = false;
-  sdk::Fd fd = in_time(request, is_late);
-  if (is_late) late_.add(0);
+  bool has_timed_out = false;
+  sdk::Fd fd = open_in_child(request, has_timed_out);
+  if (has_timed_out) timeouts_.add(0);
   return fd;
 }
 

@@ -34,7 +34,7 @@
 #include <vector>
 
 #include "core/base/child_process.hpp"
-#include "core/capture/late_answers.hpp"
+#include "core/capture/open_timeouts.hpp"
 #include "core/capture/target_opener.hpp"
 #include "core/capture/target_owner.hpp"
 #include "core/stacks/address_space.hpp"
@@ -46,15 +46,16 @@ namespace ctprof {
 
 class TargetFiles {
  public:
-  static constexpr std::chrono::milliseconds kPatience{1000};
+  static constexpr std::chrono::milliseconds kTimeout{1000};
   // Limit of the bytes of all copies; a container with a browser has 300 MiB of such files.
-  static constexpr std::uint64_t kMostCopied = 512 << 20;
+  static constexpr std::uint64_t kMaxCopiedBytes = 512 << 20;
 
   // `proc`: the open directory /proc; it may be closed afterwards. `timeout`: time limit of one
   // open. `has_extra_rights`: whether ctprof has rights that its user lacks.
-  explicit TargetFiles(int proc, std::chrono::milliseconds patience = kPatience,
-                       bool is_lent = has_lent_rights(), std::uint64_t most_copied = kMostCopied,
-                       std::size_t most_map = JitMap::kMost);
+  explicit TargetFiles(int proc, std::chrono::milliseconds timeout = kTimeout,
+                       bool has_extra_rights = has_elevated_rights(),
+                       std::uint64_t max_copied_bytes = kMaxCopiedBytes,
+                       std::size_t max_map_bytes = JitMap::kMaxBytes);
   TargetFiles(const TargetFiles&) = delete;
   TargetFiles& operator=(const TargetFiles&) = delete;
 
@@ -67,15 +68,15 @@ class TargetFiles {
   // are those of a layer's file. Opens the overlay file instead, if a process in our user namespace
   // has mapped it on an overlay mount of its own (overlay_mount.hpp). The caller checks the size
   // and the time of the last change, which equal those of the layer's file.
-  sdk::Fd open_stored(std::uint64_t process, const Mapping& mapping);
+  sdk::Fd open_by_kernel_id(std::uint64_t process, const Mapping& mapping);
   // Returns the overlay file that the last open_by_kernel_id() opened, as listed in /proc/PID/maps.
-  const FileId& on_overlay() const { return last_.on_overlay; }
-  const std::string& path_on_overlay() const { return last_.path; }
+  const FileId& overlay_file() const { return last_file_.overlay_file; }
+  const std::string& overlay_path() const { return last_file_.path; }
   // Returns whether the last `open` failed because the file has other contents.
-  bool is_changed() const { return last_.is_changed; }
+  bool is_changed() const { return last_file_.is_changed; }
   // Returns the stamp of the file that the last `open` opened; for a copy, that of the original.
   // nullopt: the file was not opened, or its stamp is unknown.
-  const std::optional<FileStamp>& stamp() const { return last_.stamp; }
+  const std::optional<FileStamp>& stamp() const { return last_file_.stamp; }
   // Closes the descriptor that the last `open` returned. If it is a copy, its bytes no longer count
   // towards the limit.
   void close(sdk::Fd fd);
@@ -88,31 +89,31 @@ class TargetFiles {
   JitMap perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner = {});
   // Opens a regular file that another file refers to by an absolute path, as the user of ctprof
   // without capabilities. Returns an invalid descriptor on failure or timeout.
-  sdk::Fd open_named(const std::string& path);
+  sdk::Fd open_by_path(const std::string& path);
   // Reads /proc/kallsyms.
   std::string kernel_symbols();
 
   // Clears all timeouts; count_timeouts() restarts at 0.
-  void forget_late() { late_ = LateAnswers(late_.full_patience()); }
+  void clear_timeouts() { timeouts_ = OpenTimeouts(timeouts_.full_timeout()); }
 
   // Returns the number of opens that timed out.
-  std::size_t held_up() const { return late_.count(); }
+  std::size_t count_timeouts() const { return timeouts_.count(); }
   // Returns the first hundred files that were not opened because of timeouts or the copy limit.
-  const std::vector<std::string>& left_out() const { return left_out_; }
+  const std::vector<std::string>& unopened_files() const { return unopened_files_; }
 
  private:
   sdk::Fd open_mapped(const OpenRequest& request);
-  sdk::Fd in_time(const OpenRequest& request, bool& is_late);
-  void leave_out(const std::string& path);
+  sdk::Fd open_in_child(const OpenRequest& request, bool& has_timed_out);
+  void add_unopened(const std::string& path);
 
   sdk::Fd proc_;
   TargetOpener opener_;
   ChildProcess child_;  // runs the opener
-  LateAnswers late_;
-  std::size_t most_map_;
-  std::vector<std::string> left_out_;
-  bool is_left_out_ = false;  // the last file was not opened: timeout or limit
-  OpenedFile last_ = {};      // without its descriptor
+  OpenTimeouts timeouts_;
+  std::size_t max_map_bytes_;
+  std::vector<std::string> unopened_files_;
+  bool is_last_unopened_ = false;  // the last file was not opened: timeout or limit
+  OpenedFile last_file_ = {};      // without its descriptor
 };
 
 }  // namespace ctprof

@@ -20,18 +20,19 @@ class TargetOpener {
   // `proc`: the open directory /proc; it may be closed afterwards. `has_extra_rights`: whether
   // ctprof has rights that its user lacks. `max_copied_bytes`: limit for all copies that this
   // object and its copies in child processes make.
-  TargetOpener(int proc, bool is_lent, std::uint64_t most_copied);
+  TargetOpener(int proc, bool has_extra_rights, std::uint64_t max_copied_bytes);
 
   OpenedFile open(const OpenRequest& request) const;
   // Returns the bytes of closed copies to the limit.
-  void give_back(std::uint64_t bytes) const { *left_to_copy_ += bytes; }
+  void release_copied(std::uint64_t bytes) const { *remaining_copy_bytes_ += bytes; }
   // Returns the descriptors that `open` uses; this object owns them.
   std::vector<int> descriptors() const { return {proc_.get(), root_.get()}; }
 
  private:
   sdk::Fd proc_, root_;
-  bool is_lent_;
-  std::shared_ptr<std::atomic<std::uint64_t>> left_to_copy_;  // in memory shared by these processes
+  bool has_extra_rights_;
+  std::shared_ptr<std::atomic<std::uint64_t>>
+      remaining_copy_bytes_;  // in memory shared by these processes
 };
 
 }  // namespace ctprof

@@ -30,26 +30,26 @@ std::optional<std::uint64_t> take_number(std::string_view& list) {
   return number ? std::optional(number.value) : std::nullopt;
 }
 
-std::optional<std::uint64_t> number_after(std::string_view list, int before) {
-  for (int i = 0; i < before; ++i)
+std::optional<std::uint64_t> take_number_after(std::string_view list, int skipped) {
+  for (int i = 0; i < skipped; ++i)
     if (!take_number(list)) return std::nullopt;
   return take_number(list);
 }
 
 std::optional<std::uint64_t> file_id(std::string_view status, const char* field) {
   const auto ids = sdk::value_of(status, field);
-  return ids ? number_after(ids.value, kIdsBeforeFileId) : std::nullopt;
+  return ids ? take_number_after(ids.value, kIdsBeforeFileId) : std::nullopt;
 }
 
-std::vector<gid_t> groups_in(std::string_view status) {
+std::vector<gid_t> parse_groups(std::string_view status) {
   std::vector<gid_t> groups;
-  const auto listed = sdk::value_of(status, "Groups");
-  std::string_view rest = listed ? listed.value : std::string_view();
+  const auto text = sdk::value_of(status, "Groups");
+  std::string_view rest = text ? text.value : std::string_view();
   while (const auto group = take_number(rest)) groups.push_back(static_cast<gid_t>(*group));
   return groups;
 }
 
-std::optional<std::uint64_t> start_unix_ns(int process) {
+std::optional<std::uint64_t> read_start_unix_ns(int process) {
   sdk::TextFile file;
   const auto stat = file.read(process, "stat");
   if (!stat) return std::nullopt;
@@ -64,23 +64,23 @@ std::optional<std::uint64_t> start_unix_ns(int process) {
 }
 
 // The C library's wrappers do not apply to a single thread only.
-bool take_user(uid_t user) {
+bool set_file_user(uid_t user) {
   ::setfsuid(user);
   return static_cast<uid_t>(::setfsuid(kNoId)) == user;
 }
 
-bool take_group(gid_t group) {
+bool set_file_group(gid_t group) {
   ::setfsgid(group);
   return static_cast<gid_t>(::setfsgid(kNoId)) == group;
 }
 
 // Sets the ids of the owner, or all those of the real user. Returns false if the result is mixed.
-bool take_ids(const TargetOwner* owner) {
-  if (owner && take_user(owner->user)) {
+bool set_file_ids(const TargetOwner* owner) {
+  if (owner && set_file_user(owner->user)) {
     if (::syscall(SYS_setgroups, owner->groups.size(), owner->groups.data()) == 0)
-      return take_group(owner->group);
+      return set_file_group(owner->group);
   }
-  return take_user(::getuid()) && take_group(::getgid());
+  return set_file_user(::getuid()) && set_file_group(::getgid());
 }
 
 std::vector<gid_t> own_groups() {
@@ -92,15 +92,15 @@ std::vector<gid_t> own_groups() {
 
 }  // namespace
 
-std::optional<TargetOwner> owner_of(int process) {
+std::optional<TargetOwner> read_owner(int process) {
   sdk::TextFile file;
   const auto status = file.read(process, "status");
   if (!status) return std::nullopt;
   const auto user = file_id(status.value, "Uid"), group = file_id(status.value, "Gid");
-  const auto started = start_unix_ns(process);
-  if (!user || !group || !started) return std::nullopt;
-  return TargetOwner{static_cast<uid_t>(*user), static_cast<gid_t>(*group), groups_in(status.value),
-                     *started};
+  const auto start = read_start_unix_ns(process);
+  if (!user || !group || !start) return std::nullopt;
+  return TargetOwner{static_cast<uid_t>(*user), static_cast<gid_t>(*group),
+                     parse_groups(status.value), *start};
 }
 
 // Drops capabilities last and restores them first, because changing the ids requires them. A change
@@ -110,7 +110,7 @@ TargetRights::TargetRights(const TargetOwner* owner)
       group_(static_cast<gid_t>(::setfsgid(kNoId))),
       groups_(own_groups()),
       capabilities_(effective_capabilities()),
-      is_as_wanted_(capabilities_ && take_ids(owner) && set_effective_capabilities({})) {}
+      is_applied_(capabilities_ && set_file_ids(owner) && set_effective_capabilities({})) {}
 
 TargetRights::~TargetRights() {
   if (!capabilities_) return;

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/lowered_rights.hpp"
+#include "core/base/dropped_capabilities.hpp"
 
 namespace ctprof {
 
@@ -24,13 +24,13 @@ struct TargetOwner {
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> groups;
-  std::uint64_t started_unix_ns = 0;  // rounded down to a clock tick
+  std::uint64_t start_unix_ns = 0;  // rounded down to a clock tick
 };
 
 // Reads the owner of a process. `process`: its open directory /proc/PID. Returns nullopt if the
 // process has exited or its files cannot be read. The start time is correct only if the host's
 // clock has not been set since.
-std::optional<TargetOwner> owner_of(int process);
+std::optional<TargetOwner> read_owner(int process);
 
 // While an object exists, the calling thread opens files without effective capabilities, as the
 // file system user and groups of the owner. If the thread may not change to these, it uses its real
@@ -50,7 +50,7 @@ class TargetRights {
   TargetRights& operator=(const TargetRights&) = delete;
 
   // Returns false if the user or the capabilities could not be changed; then open nothing.
-  explicit operator bool() const { return is_as_wanted_; }
+  explicit operator bool() const { return is_applied_; }
 
  private:
   // The previous values.
@@ -58,7 +58,7 @@ class TargetRights {
   gid_t group_;
   std::vector<gid_t> groups_;
   std::optional<CapabilityWords> capabilities_;
-  bool is_as_wanted_;
+  bool is_applied_;
 };
 
 }  // namespace ctprof

@@ -14,37 +14,37 @@
 #include "core/capture/descriptors.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/roots.hpp"
-#include "core/capture/watched.hpp"
+#include "core/capture/watched_workers.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/listing.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::uint32_t kThreadsPerRun = IdentityReader::kRows;
+constexpr std::uint32_t kThreadsPerRun = IdentityReader::kMaxRows;
 constexpr std::size_t kProcessesPerPiece = 64;
 // Rows per batch when no directories are kept open.
-constexpr std::uint32_t kListedRun = 512;
+constexpr std::uint32_t kRowsPerBatch = 512;
 // Processes per batch. Small, because the cost grows with memory, and few processes have most of
 // it.
-constexpr std::uint32_t kProcessRun = 16;
+constexpr std::uint32_t kProcessesPerBatch = 16;
 
 // Fewer rows are moved in less time than starting a thread takes.
-constexpr std::size_t kRowsToShare = 4096;
+constexpr std::size_t kMinRowsToShare = 4096;
 
 // PID_MAX_LIMIT of the kernel.
-constexpr std::uint64_t kMostThreads = 4 << 20;
+constexpr std::uint64_t kMaxThreads = 4 << 20;
 
 // Estimates the number of threads for reserving memory, from the count in /proc/loadavg: "0.52 0.58
 // 0.59 1/467 11206". Returns 0 if it is unknown.
-std::size_t threads_of_host(const Roots& roots) {
+std::size_t estimate_threads(const Roots& roots) {
   sdk::TextFile file;
   const auto text = file.read(roots.proc_fd.get(), "loadavg");
   if (!text) return 0;
   std::string_view rest = text.value;
   sdk::take(rest, '/');
   return static_cast<std::size_t>(
-      std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMostThreads));
+      std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMaxThreads));
 }
 
 // One identity reader per worker.
@@ -68,16 +68,16 @@ class Readers {
 };
 
 // Returns whether workers run the source in this pass.
-bool is_run_here(const SourceRun& source) {
+bool runs_in_workers(const SourceRun& source) {
   return source.stage() == CTPROF_STAGE_THREAD || source.stage() == CTPROF_STAGE_PROCESS;
 }
 
-void raise(std::atomic<std::uint64_t>& most, std::uint64_t value) {
-  for (std::uint64_t now = most; now < value && !most.compare_exchange_weak(now, value);) {
+void update_max(std::atomic<std::uint64_t>& maximum, std::uint64_t value) {
+  for (std::uint64_t now = maximum; now < value && !maximum.compare_exchange_weak(now, value);) {
   }
 }
 
-std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
+std::size_t count_pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
 
 }  // namespace
 
@@ -90,18 +90,18 @@ Result<SourceRun*> ThreadPass::run() {
   });
   const bool is_listed = lister != sources.end();
   if (!is_listed) {
-    if (auto walked = walk(); !walked) return walked.error();
-  } else if (!list_by(*lister)) {
+    if (auto result = walk_proc(); !result) return result.error();
+  } else if (!list_with(*lister)) {
     return &*lister;
   }
-  name_processes();
+  set_process_names();
   add_process_rows(snapshot);
   collect(is_listed);
-  take_moments();
+  use_source_read_times();
   return static_cast<SourceRun*>(nullptr);
 }
 
-Result<void> ThreadPass::walk() {
+Result<void> ThreadPass::walk_proc() {
   const auto listed = list_threads();
   if (!listed) return listed.error();
   snapshot.meta.rows_listed = listed->size();
@@ -116,21 +116,22 @@ Result<std::vector<ThreadId>> ThreadPass::list_threads() {
   if (!tgids) return tgids.error();
   std::sort(tgids->begin(), tgids->end());
   tgids->erase(std::unique(tgids->begin(), tgids->end()), tgids->end());
-  const std::size_t count = pieces(tgids->size(), kProcessesPerPiece);
-  std::vector<std::vector<ThreadId>> found(count);
+  const std::size_t count = count_pieces(tgids->size(), kProcessesPerPiece);
+  std::vector<std::vector<ThreadId>> threads_by_piece(count);
   std::vector<Walker> walkers(workers);
   std::atomic<int> failed{0};
-  share(workers, count, [&](unsigned worker, std::size_t piece) {
+  share_work(workers, count, [&](unsigned worker, std::size_t piece) {
     const std::size_t first = piece * kProcessesPerPiece,
                       last = std::min(first + kProcessesPerPiece, tgids->size());
     for (std::size_t i = first; i < last; ++i)
-      if (const int error = walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], found[piece]);
+      if (const int error =
+              walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], threads_by_piece[piece]);
           sdk::is_shortage(error))
         failed = error;
   });
   if (failed) return errno_error("listing the threads in", "/proc", failed);
   std::vector<ThreadId> threads;
-  for (const auto& part : found) threads.insert(threads.end(), part.begin(), part.end());
+  for (const auto& part : threads_by_piece) threads.insert(threads.end(), part.begin(), part.end());
   return threads;
 }
 
@@ -140,62 +141,63 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   for (Column& column : table.columns) column.resize(table.rows, Gap::Untouched);
   snapshot.read_at.resize(table.rows);
   IdentityColumns columns = identity_columns(table);
-  ThreadedCgroups threaded(roots);
+  ThreadedCgroups threaded_cgroups(roots);
   Readers readers(workers, [&] {
-    auto reader = std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded,
-                                                   held, snapshot.read_at, clock_start);
-    reader->keep_open(directories);
+    auto reader =
+        std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded_cgroups,
+                                         blocking, snapshot.read_at, clock_start);
+    reader->set_open_directories(directories);
     return reader;
   });
   const std::uint64_t start = boottime_ns() - clock_start;
-  std::vector<std::uint32_t> alive(pieces(listed.size(), kThreadsPerRun));
+  std::vector<std::uint32_t> living_rows(count_pieces(listed.size(), kThreadsPerRun));
   const auto read_run = [&](unsigned worker, std::size_t run) {
     const std::size_t first = run * kThreadsPerRun;
     IdentityReader& reader = readers[worker];
-    keep_counts(worker);
-    alive[run] =
+    save_tallies(worker);
+    living_rows[run] =
         reader.read(std::span(listed).subspan(
                         first, std::min<std::size_t>(kThreadsPerRun, listed.size() - first)),
                     first);
-    run_sources(worker, first, alive[run], reader.hidden());
+    run_sources(worker, first, living_rows[run], reader.hidden());
     reader.release();
   };
   const auto tids =
-      share_watched(workers, alive.size(), read_run,
-                    {roots.proc_that_may_hang(), [&](unsigned worker, std::uint64_t process) {
-                       replace(worker, process);
-                       readers.replace(worker);
-                     }});
-  if (roots.own_tids) snapshot.meta.own_threads = tids;
+      share_watched_work(workers, living_rows.size(), read_run,
+                         {roots.watched_proc_fd(), [&](unsigned worker, std::uint64_t process) {
+                            replace_worker(worker, process);
+                            readers.replace(worker);
+                          }});
+  if (roots.has_own_tids) snapshot.meta.own_threads = tids;
   const std::uint64_t end = boottime_ns() - clock_start;
-  compact(alive);
-  if (snapshot.threads().rows > 0) read = {start, end};
+  remove_exited_rows(living_rows);
+  if (snapshot.threads().rows > 0) read_span = {start, end};
 }
 
 // Removes the rows of threads that exited before anything was read.
-void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
+void ThreadPass::remove_exited_rows(const std::vector<std::uint32_t>& living_rows) {
   Table& table = snapshot.threads();
-  const std::size_t rows = std::accumulate(alive.begin(), alive.end(), std::size_t{0});
+  const std::size_t rows = std::accumulate(living_rows.begin(), living_rows.end(), std::size_t{0});
   if (rows == table.rows) return;
   for (Column& column : table.columns) {
     std::size_t to = 0;
-    for (std::size_t run = 0; run < alive.size(); to += alive[run++])
-      column.move_rows(to, run * kThreadsPerRun, alive[run]);
+    for (std::size_t run = 0; run < living_rows.size(); to += living_rows[run++])
+      column.move_rows(to, run * kThreadsPerRun, living_rows[run]);
     column.resize(rows, Gap::Untouched);
   }
   std::size_t to = 0;
-  for (std::size_t run = 0; run < alive.size(); to += alive[run++])
+  for (std::size_t run = 0; run < living_rows.size(); to += living_rows[run++])
     std::copy_n(snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(run * kThreadsPerRun),
-                alive[run], snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(to));
+                living_rows[run], snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(to));
   snapshot.read_at.resize(rows);
   snapshot.meta.rows_absent = table.rows - rows;
   table.rows = rows;
 }
 
-bool ThreadPass::list_by(SourceRun& lister) {
+bool ThreadPass::list_with(SourceRun& lister) {
   Table& table = snapshot.threads();
   const std::uint64_t start = boottime_ns() - clock_start;
-  const std::size_t expected = pids.empty() ? threads_of_host(roots) : 0;
+  const std::size_t expected = pids.empty() ? estimate_threads(roots) : 0;
   for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
   snapshot.meta.rows_listed = table.rows;
@@ -203,19 +205,19 @@ bool ThreadPass::list_by(SourceRun& lister) {
   for (const std::string_view name : {kParent, kKernelThread})
     std::ranges::replace(table.find(name)->gaps(), ctprof_gap{CTPROF_UNTOUCHED},
                          ctprof_gap{CTPROF_UNSUPPORTED});
-  take_moments();
-  if (table.rows > 0) read = {start, *std::ranges::max_element(snapshot.read_at)};
+  use_source_read_times();
+  if (table.rows > 0) read_span = {start, *std::ranges::max_element(snapshot.read_at)};
   std::vector<std::uint32_t> order(table.rows);
   std::iota(order.begin(), order.end(), 0u);
   const auto tid = table.find(kTid)->u64(), tgid = table.find(kTgid)->u64();
-  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+  const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(tgid[a], tid[a]) < std::pair(tgid[b], tid[b]);
   };
   // Most threads are already in order.
-  const auto disorder = std::is_sorted_until(order.begin(), order.end(), before);
+  const auto disorder = std::is_sorted_until(order.begin(), order.end(), is_before);
   if (disorder == order.end()) return true;
-  std::sort(disorder, order.end(), before);
-  std::inplace_merge(order.begin(), disorder, order.end(), before);
+  std::sort(disorder, order.end(), is_before);
+  std::inplace_merge(order.begin(), disorder, order.end(), is_before);
   reorder(order);
   const std::vector<std::uint64_t> read_at = snapshot.read_at;
   for (std::size_t row = 0; row < order.size(); ++row) snapshot.read_at[row] = read_at[order[row]];
@@ -226,14 +228,14 @@ void ThreadPass::reorder(const std::vector<std::uint32_t>& order) {
   Table& table = snapshot.threads();
   const std::vector<RowRun> runs = runs_of(order);
   std::vector<std::vector<std::byte>> scratch(workers);
-  share(order.size() < kRowsToShare ? 1 : workers, table.columns.size(),
-        [&](unsigned worker, std::size_t column) {
-          table.columns[column].permute(runs, scratch[worker]);
-        });
+  share_work(order.size() < kMinRowsToShare ? 1 : workers, table.columns.size(),
+             [&](unsigned worker, std::size_t column) {
+               table.columns[column].reorder_rows(runs, scratch[worker]);
+             });
 }
 
 // A source may report more exact times at which it read the run times of threads.
-void ThreadPass::take_moments() {
+void ThreadPass::use_source_read_times() {
   const Table& table = snapshot.threads();
   const Column* read_at = table.find(kReadAt);
   if (!read_at) return;
@@ -244,43 +246,43 @@ void ThreadPass::take_moments() {
       snapshot.read_at[row] = at - clock_start;
 }
 
-void ThreadPass::collect(bool threads_are_listed) {
+void ThreadPass::collect(bool uses_lister) {
   Table& table = snapshot.threads();
   IdentityColumns columns = identity_columns(table);
   const bool reads_cgroups =
-      threads_are_listed && columns.cgroup.provenance.plugin == identity_metric(kCgroup).plugin;
-  ThreadedCgroups threaded(roots);
+      uses_lister && columns.cgroup.provenance.plugin == identity_metric(kCgroup).plugin;
+  ThreadedCgroups threaded_cgroups(roots);
   Readers readers(workers, [&] {
-    return std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded, held,
-                                            snapshot.read_at, clock_start);
+    return std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded_cgroups,
+                                            blocking, snapshot.read_at, clock_start);
   });
   std::atomic<std::uint64_t> last{0};
   const auto read_threads = [&](unsigned worker, std::size_t run) {
-    const std::size_t first = run * kListedRun;
+    const std::size_t first = run * kRowsPerBatch;
     const auto rows =
-        static_cast<std::uint32_t>(std::min<std::size_t>(kListedRun, table.rows - first));
-    keep_counts(worker);
+        static_cast<std::uint32_t>(std::min<std::size_t>(kRowsPerBatch, table.rows - first));
+    save_tallies(worker);
     if (reads_cgroups) readers[worker].read_cgroups(first, rows);
     run_sources(worker, first, rows, {});
-    raise(last, boottime_ns() - clock_start);
+    update_max(last, boottime_ns() - clock_start);
   };
-  const bool reads_threads = threads_are_listed && (reads_cgroups || has_thread_stage());
-  const std::size_t thread_runs = reads_threads ? pieces(table.rows, kListedRun) : 0;
-  const auto tids = share_watched(
-      workers, thread_runs + pieces(snapshot.table(Entity::Process).rows, kProcessRun),
+  const bool reads_threads = uses_lister && (reads_cgroups || has_thread_stage());
+  const std::size_t thread_runs = reads_threads ? count_pieces(table.rows, kRowsPerBatch) : 0;
+  const auto tids = share_watched_work(
+      workers, thread_runs + count_pieces(snapshot.table(Entity::Process).rows, kProcessesPerBatch),
       [&](unsigned worker, std::size_t run) {
         run < thread_runs ? read_threads(worker, run)
                           : run_process_sources(worker, run - thread_runs);
       },
-      {.proc = roots.proc_that_may_hang(),
-       .lost =
+      {.proc = roots.watched_proc_fd(),
+       .replace_worker =
            [&](unsigned worker, std::uint64_t process) {
-             replace(worker, process);
+             replace_worker(worker, process);
              readers.replace(worker);
            },
        .from_both_ends = true});
-  if (roots.own_tids && threads_are_listed) snapshot.meta.own_threads = tids;
-  if (read && reads_threads) read->last = last;
+  if (roots.has_own_tids && uses_lister) snapshot.meta.own_threads = tids;
+  if (read_span && reads_threads) read_span->last = last;
 }
 
 bool ThreadPass::has_thread_stage() const {
@@ -293,35 +295,36 @@ void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32
   const auto tgids = snapshot.threads().find(kTgid)->u64().subspan(first_row, rows);
   for (SourceRun& source : sources)
     if (source.stage() == CTPROF_STAGE_THREAD && rows > 0)
-      collect_unless_held(source, held, worker, first_row, tgids, hidden);
+      collect_unless_blocked(source, blocking, worker, first_row, tgids, hidden);
 }
 
 void ThreadPass::run_process_sources(unsigned worker, std::size_t run) {
   const Table& table = snapshot.table(Entity::Process);
-  const std::size_t first = run * kProcessRun;
-  const auto tgids = table.find(kProcessTgid)
-                         ->u64()
-                         .subspan(first, std::min<std::size_t>(kProcessRun, table.rows - first));
-  keep_counts(worker);
+  const std::size_t first = run * kProcessesPerBatch;
+  const auto tgids =
+      table.find(kProcessTgid)
+          ->u64()
+          .subspan(first, std::min<std::size_t>(kProcessesPerBatch, table.rows - first));
+  save_tallies(worker);
   for (SourceRun& source : sources)
     if (source.stage() == CTPROF_STAGE_PROCESS)
-      collect_unless_held(source, held, worker, first, tgids, {});
+      collect_unless_blocked(source, blocking, worker, first, tgids, {});
 }
 
-void ThreadPass::keep_counts(unsigned worker) {
+void ThreadPass::save_tallies(unsigned worker) {
   for (SourceRun& source : sources)
-    if (is_run_here(source)) source.keep_count(worker);
+    if (runs_in_workers(source)) source.save_tallies(worker);
 }
 
-void ThreadPass::replace(unsigned worker, std::uint64_t process) {
-  held.add(process);
+void ThreadPass::replace_worker(unsigned worker, std::uint64_t process) {
+  blocking.add(process);
   for (SourceRun& source : sources)
-    if (is_run_here(source)) source.replace(worker);
+    if (runs_in_workers(source)) source.replace_worker(worker);
 }
 
 // Sets the name of each process to that of its leader. If the leader has no row, reads its name
 // again.
-void ThreadPass::name_processes() {
+void ThreadPass::set_process_names() {
   Table& table = snapshot.threads();
   Column& pcomm = *table.find(kPcomm);
   const Column& comm = *table.find(kComm);

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/capture/held.hpp"
+#include "core/capture/blocking_processes.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -39,7 +39,7 @@ struct ThreadPass {
   unsigned workers;
   std::uint64_t clock_start;
   std::deque<SourceRun>& sources;  // of all stages; run up to the process stage
-  HeldProcesses& held;             // their threads become Busy
+  BlockingProcesses& blocking;     // their threads become Busy
 
   // Fills the thread table, in (tgid, tid) order, and the process table. Returns null, or the
   // lister that failed.
@@ -47,26 +47,26 @@ struct ThreadPass {
   // Set by `run`:
   std::uint32_t directories = 0;  // kept open by each worker
   // When the lister and the sources read threads; nullopt: there are none.
-  std::optional<Span> read = std::nullopt;
+  std::optional<Span> read_span = std::nullopt;
 
  private:
   Result<std::vector<ThreadId>> list_threads();
-  Result<void> walk();
-  bool list_by(SourceRun& lister);
+  Result<void> walk_proc();
+  bool list_with(SourceRun& lister);
   void reorder(const std::vector<std::uint32_t>& order);
   void read_runs(const std::vector<ThreadId>& listed);
-  void take_moments();
+  void use_source_read_times();
   bool has_thread_stage() const;
   // Runs the sources of listed threads and of processes.
-  void collect(bool threads_are_listed);
+  void collect(bool uses_lister);
   void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows,
                    const HiddenColumns& hidden);
   void run_process_sources(unsigned worker, std::size_t run);
-  void keep_counts(unsigned worker);
+  void save_tallies(unsigned worker);
   // Replaces an abandoned worker and all objects that it used.
-  void replace(unsigned worker, std::uint64_t process);
-  void compact(const std::vector<std::uint32_t>& alive);
-  void name_processes();
+  void replace_worker(unsigned worker, std::uint64_t process);
+  void remove_exited_rows(const std::vector<std::uint32_t>& living_rows);
+  void set_process_names();
 };
 
 }  // namespace ctprof

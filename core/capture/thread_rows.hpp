@@ -23,8 +23,8 @@ class ThreadRows {
  public:
   struct Row {
     std::uint64_t tgid, tid, start;
-    Seen seen;            // CLOCK_BOOTTIME
-    std::uint64_t until;  // CLOCK_BOOTTIME, when another thread took over its id
+    SeenTimes read_times;       // CLOCK_BOOTTIME
+    std::uint64_t id_until_ns;  // CLOCK_BOOTTIME, when another thread took over its id
     std::uint32_t row;
   };
 
@@ -34,11 +34,11 @@ class ThreadRows {
 
  private:
   std::span<const Row> rows_of(std::uint64_t tgid, std::uint64_t tid) const;
-  const Row* successor(const ctprof_record& record) const;
+  const Row* find_after_exec(const ctprof_record& record) const;
 
-  std::vector<Row> rows_;                          // sorted by tgid and tid
-  std::unordered_map<std::uint64_t, Row> shared_;  // by tgid: a merged row of several threads
-  std::vector<TookOver> took_over_;
+  std::vector<Row> rows_;                               // sorted by tgid and tid
+  std::unordered_map<std::uint64_t, Row> merged_rows_;  // by tgid: a merged row of several threads
+  std::vector<LeaderReplacement> execs_;
 };
 
 }  // namespace ctprof

@@ -35,37 +35,37 @@ struct UnwindTables::Answer {
 };
 
 struct UnwindTables::Shared {
-  Shared(int proc, std::uint64_t steps_limit) : files(proc), most_steps(steps_limit) {}
+  Shared(int proc, std::uint64_t steps_limit) : files(proc), max_steps(steps_limit) {}
 
   void answer_all();
-  std::optional<UnwindTable> table_of(const Request& request, TableFile& file);
-  std::optional<UnwindTable> table_of(const ElfFile& file);
-  void keep(Answer answer);
+  std::optional<UnwindTable> make_table(const Request& request, TableFile& file);
+  std::optional<UnwindTable> make_table(const ElfFile& file);
+  void store(Answer answer);
 
-  TargetFiles files;                // used by the thread
-  std::uint64_t late_since_ns = 0;  // when timeouts were last cleared
-  const std::uint64_t most_steps;
+  TargetFiles files;                      // used by the thread
+  std::uint64_t timeouts_cleared_ns = 0;  // when timeouts were last cleared
+  const std::uint64_t max_steps;
   std::uint64_t steps = 0;  // used by the thread
   std::atomic<std::uint64_t> cpu_ns{0};
   std::atomic<std::uint64_t> refused{0};  // requests refused by a limit on all tables
   std::mutex mutex;                       // protects all members below
   std::condition_variable changed;
-  std::deque<Request> wanted;
+  std::deque<Request> queue;
   std::deque<Answer> answers;
   std::size_t bytes = 0;  // of the tables in `answers`
-  bool runs = false;
-  bool ends = false;
+  bool is_running = false;
+  bool must_stop = false;
 };
 
 namespace {
 
-constexpr std::size_t kLeastRequest = sizeof(ctprof_table_request);
+constexpr std::size_t kMinRequestSize = sizeof(ctprof_table_request);
 // A recorder may run for days: files that timed out a minute ago may be opened again.
-constexpr std::uint64_t kForgetLateNs = 60 * kNsPerSecond;
+constexpr std::uint64_t kTimeoutIntervalNs = 60 * kNsPerSecond;
 
-bool is_sound(const ctprof_table_request* request) {
-  return request && request->size >= kLeastRequest &&
-         request->path.size <= RecordArena::kMostText &&
+bool is_valid(const ctprof_table_request* request) {
+  return request && request->size >= kMinRequestSize &&
+         request->path.size <= RecordArena::kMaxText &&
          (request->path.data || request->path.size == 0) &&
          request->length <= UINT64_MAX - request->start;
 }
@@ -77,143 +77,147 @@ bool is_sound(const ctprof_table_request* request) {
 void UnwindTables::Shared::answer_all() {
   std::unique_lock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return ends || !wanted.empty(); });
-    if (ends) break;
-    const auto next = std::ranges::min_element(wanted, {}, &Request::size);
+    changed.wait(lock, [&] { return must_stop || !queue.empty(); });
+    if (must_stop) break;
+    const auto next = std::ranges::min_element(queue, {}, &Request::size);
     const Request request = std::move(*next);
-    wanted.erase(next);
+    queue.erase(next);
     lock.unlock();
     const std::uint64_t begin = thread_cpu_time_ns();
     Answer answer{request.number, request.file};
-    answer.table = table_of(request, answer.file);
+    answer.table = make_table(request, answer.file);
     cpu_ns += thread_cpu_time_ns() - begin;
     lock.lock();
-    keep(std::move(answer));
+    store(std::move(answer));
   }
-  runs = false;
+  is_running = false;
   changed.notify_all();
 }
 
-void UnwindTables::Shared::keep(Answer answer) {
-  const std::size_t more = answer.table ? answer.table->bytes() : 0;
-  if (bytes + more > kMostBytes) answer.table.reset();
-  if (answer.table) bytes += more;
+void UnwindTables::Shared::store(Answer answer) {
+  const std::size_t table_bytes = answer.table ? answer.table->get_memory_size() : 0;
+  if (bytes + table_bytes > kMaxBytes) answer.table.reset();
+  if (answer.table) bytes += table_bytes;
   answers.push_back(std::move(answer));
 }
 
-std::optional<UnwindTable> UnwindTables::Shared::table_of(const ElfFile& file) {
+std::optional<UnwindTable> UnwindTables::Shared::make_table(const ElfFile& file) {
   PackLimits limits;
-  const std::uint64_t left = most_steps - std::min(steps, most_steps);
-  if (left == 0) return ++refused, std::nullopt;
-  limits.steps = std::min(limits.steps, left);
+  const std::uint64_t remaining_steps = max_steps - std::min(steps, max_steps);
+  if (remaining_steps == 0) return ++refused, std::nullopt;
+  limits.steps = std::min(limits.steps, remaining_steps);
   const Cfi cfi(file);
   auto table = pack_rules(file, cfi, limits);
   steps += cfi.steps();
-  if (!table && cfi.steps() > left) ++refused;
+  if (!table && cfi.steps() > remaining_steps) ++refused;
   return table;
 }
 
 // Also stores the stamp of the file; for a copy, that of the original. Closes the copy, because a
 // recorder that runs for days may request more files than may be copied in total.
-std::optional<UnwindTable> UnwindTables::Shared::table_of(const Request& request, TableFile& file) {
-  if (request.is_vdso) return table_of(ElfFile(own_vdso()));
-  if (const std::uint64_t now = monotonic_ns(); now - late_since_ns > kForgetLateNs) {
-    late_since_ns = now;
-    files.forget_late();
+std::optional<UnwindTable> UnwindTables::Shared::make_table(const Request& request,
+                                                            TableFile& file) {
+  if (request.is_vdso) return make_table(ElfFile(get_own_vdso()));
+  if (const std::uint64_t now = monotonic_ns(); now - timeouts_cleared_ns > kTimeoutIntervalNs) {
+    timeouts_cleared_ns = now;
+    files.clear_timeouts();
   }
-  sdk::Fd fd = files.open_stored(request.file.process, request.file.mapping);
+  sdk::Fd fd = files.open_by_kernel_id(request.file.process, request.file.mapping);
   file.stamp = files.stamp().value_or(FileStamp());
   // All containers of an image share the layer's file, but each lists it as a separate file. Symbol
   // names would be read through the container that requested it first, even after that has exited.
-  const bool is_on_overlay = files.on_overlay().inode != 0;
-  const bool is_the_content = fd && !is_on_overlay && files.stamp() &&
-                              file.stamp.size == request.size &&
-                              file.stamp.changed_ns == request.changed_unix_ns;
-  auto table = is_the_content ? table_of(ElfFile(fd.get())) : std::nullopt;
+  const bool is_on_overlay = files.overlay_file().inode != 0;
+  const bool is_requested_file = fd && !is_on_overlay && files.stamp() &&
+                                 file.stamp.size == request.size &&
+                                 file.stamp.changed_ns == request.changed_unix_ns;
+  auto table = is_requested_file ? make_table(ElfFile(fd.get())) : std::nullopt;
   files.close(std::move(fd));
   return table;
 }
 
-UnwindTables::UnwindTables(int proc, std::chrono::milliseconds patience, std::size_t most_tables,
-                           std::uint64_t most_steps)
-    : proc_(proc), patience_(patience), most_tables_(most_tables), most_steps_(most_steps) {}
+UnwindTables::UnwindTables(int proc, std::chrono::milliseconds timeout, std::size_t max_tables,
+                           std::uint64_t max_steps)
+    : proc_(proc), timeout_(timeout), max_tables_(max_tables), max_steps_(max_steps) {}
 
 UnwindTables::~UnwindTables() {
   if (!thread_.joinable()) return;
   std::unique_lock lock(shared_->mutex);
-  shared_->ends = true;
+  shared_->must_stop = true;
   shared_->changed.notify_all();
-  const bool ended = shared_->changed.wait_for(lock, patience_, [&] { return !shared_->runs; });
+  const bool has_stopped =
+      shared_->changed.wait_for(lock, timeout_, [&] { return !shared_->is_running; });
   lock.unlock();
-  ended ? thread_.join() : thread_.detach();
+  has_stopped ? thread_.join() : thread_.detach();
 }
 
-void UnwindTables::want(const ctprof_table_request* request) {
+void UnwindTables::request(const ctprof_table_request* request) {
   if (!shared_) {
-    shared_ = std::make_shared<Shared>(proc_, most_steps_);
-    shared_->runs = true;
+    shared_ = std::make_shared<Shared>(proc_, max_steps_);
+    shared_->is_running = true;
     try {
       thread_ = std::thread([shared = shared_] { shared->answer_all(); });
     } catch (const std::system_error&) {
-      shared_->runs = false;  // RLIMIT_NPROC permits no more threads
+      shared_->is_running = false;  // RLIMIT_NPROC permits no more threads
     }
   }
   const std::lock_guard lock(shared_->mutex);
-  Request wanted;
-  if (request) wanted.number = request->request;
-  if (!is_sound(request) || !shared_->runs) return shared_->keep({wanted.number, {}});
-  if (++requests_ > most_tables_) {
+  Request new_request;
+  if (request) new_request.number = request->request;
+  if (!is_valid(request) || !shared_->is_running) return shared_->store({new_request.number, {}});
+  if (++requests_ > max_tables_) {
     ++shared_->refused;
-    return shared_->keep({wanted.number, {}});
+    return shared_->store({new_request.number, {}});
   }
-  wanted.is_vdso = (request->flags & CTPROF_TABLE_OF_VDSO) != 0;
-  wanted.size = request->file_size;
-  wanted.changed_unix_ns =
+  new_request.is_vdso = (request->flags & CTPROF_TABLE_OF_VDSO) != 0;
+  new_request.size = request->file_size;
+  new_request.changed_unix_ns =
       static_cast<std::uint64_t>(request->changed_s) * kNsPerSecond + request->changed_ns;
-  wanted.file = {request->tgid,
-                 {request->start, request->start + request->length, request->offset,
-                  FileId{makedev(request->device_major, request->device_minor), request->inode},
-                  std::string(request->path.data, request->path.size)},
-                 {}};
-  if (wanted.is_vdso) wanted.file.mapping.path = "[vdso]";
-  shared_->wanted.push_back(std::move(wanted));
+  new_request.file = {
+      request->tgid,
+      {request->start, request->start + request->length, request->offset,
+       FileId{makedev(request->device_major, request->device_minor), request->inode},
+       std::string(request->path.data, request->path.size)},
+      {}};
+  if (new_request.is_vdso) new_request.file.mapping.path = "[vdso]";
+  shared_->queue.push_back(std::move(new_request));
   shared_->changed.notify_all();
 }
 
 // The plugin may be older or newer than this core: fields that it does not have are omitted.
-void UnwindTables::hand_over(const Answer& answer, ctprof_unwind_table& table) {
-  ctprof_unwind_table full{};
-  full.size = table.size;
-  full.request = answer.request;
-  if (current_) {
+void UnwindTables::export_table(const Answer& answer, ctprof_unwind_table& table) {
+  ctprof_unwind_table fields{};
+  fields.size = table.size;
+  fields.request = answer.request;
+  if (delivered_) {
     files_.push_back(answer.file);
-    full.number = static_cast<std::uint32_t>(files_.size());
-    full.first_page = current_->first_page;
-    full.pages = current_->pages.data();
-    full.rows = current_->rows.data();
-    full.rules = current_->rules.data();
-    full.pages_count = static_cast<std::uint32_t>(current_->pages.size());
-    full.rows_count = static_cast<std::uint32_t>(current_->rows.size());
-    full.rules_count = static_cast<std::uint32_t>(current_->rules.size());
+    fields.number = static_cast<std::uint32_t>(files_.size());
+    fields.first_page = delivered_->first_page;
+    fields.pages = delivered_->pages.data();
+    fields.rows = delivered_->rows.data();
+    fields.rules = delivered_->rules.data();
+    fields.pages_count = static_cast<std::uint32_t>(delivered_->pages.size());
+    fields.rows_count = static_cast<std::uint32_t>(delivered_->rows.size());
+    fields.rules_count = static_cast<std::uint32_t>(delivered_->rules.size());
   }
-  std::memcpy(static_cast<void*>(&table), &full, std::min<std::size_t>(table.size, sizeof full));
+  std::memcpy(static_cast<void*>(&table), &fields,
+              std::min<std::size_t>(table.size, sizeof fields));
 }
 
 std::int32_t UnwindTables::next(ctprof_unwind_table* table) {
-  current_.reset();
+  delivered_.reset();
   if (!shared_ || !table) return 0;
   std::unique_lock lock(shared_->mutex);
   if (shared_->answers.empty()) return 0;
   Answer answer = std::move(shared_->answers.front());
   shared_->answers.pop_front();
-  if (answer.table) shared_->bytes -= answer.table->bytes();
+  if (answer.table) shared_->bytes -= answer.table->get_memory_size();
   lock.unlock();
-  current_ = std::move(answer.table);
-  hand_over(answer, *table);
+  delivered_ = std::move(answer.table);
+  export_table(answer, *table);
   return 1;
 }
 
-std::uint64_t UnwindTables::refused() const { return shared_ ? shared_->refused.load() : 0; }
+std::uint64_t UnwindTables::count_refused() const { return shared_ ? shared_->refused.load() : 0; }
 
 std::uint64_t UnwindTables::take_cpu_ns() { return shared_ ? shared_->cpu_ns.exchange(0) : 0; }
 

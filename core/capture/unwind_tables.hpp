@@ -43,30 +43,29 @@ struct TableFile {
 class UnwindTables {
  public:
   // Limit of tables of one recorder, and of files that it may request.
-  static constexpr std::size_t kMostTables = 1 << 14;
+  static constexpr std::size_t kMaxTables = 1 << 14;
   // Limit of Cfi steps for all files; all programs of a busy host need 100 million.
-  static constexpr std::uint64_t kMostSteps = 1 << 30;
+  static constexpr std::uint64_t kMaxSteps = 1 << 30;
   // Limit for tables that were not delivered yet.
-  static constexpr std::size_t kMostBytes = 64 << 20;
+  static constexpr std::size_t kMaxBytes = 64 << 20;
 
   // `proc`: the open directory /proc, which must outlive this object. `timeout`: how long the
   // destructor waits for the thread. The other parameters are for tests.
-  explicit UnwindTables(int proc, std::chrono::milliseconds patience = MappedCode::kPatience,
-                        std::size_t most_tables = kMostTables,
-                        std::uint64_t most_steps = kMostSteps);
+  explicit UnwindTables(int proc, std::chrono::milliseconds timeout = MappedCode::kTimeout,
+                        std::size_t max_tables = kMaxTables, std::uint64_t max_steps = kMaxSteps);
   ~UnwindTables();
   UnwindTables(const UnwindTables&) = delete;
   UnwindTables& operator=(const UnwindTables&) = delete;
 
   // Requests a table. A malformed request, or one beyond the limit, is answered without a table.
-  void want(const ctprof_table_request* request);
+  void request(const ctprof_table_request* request);
   // Implements ctprof_records.next_table.
   std::int32_t next(ctprof_unwind_table* table);
   // Returns the modules of the delivered tables: table n is [n - 1].
   const std::vector<TableFile>& files() const { return files_; }
   // Returns the number of requests that were answered without a table because of kMaxTables or
   // kMaxSteps. All later requests are refused, too.
-  std::uint64_t refused() const;
+  std::uint64_t count_refused() const;
   // Returns the CPU time of the thread since the previous call.
   std::uint64_t take_cpu_ns();
 
@@ -75,17 +74,17 @@ class UnwindTables {
   struct Answer;
   struct Shared;
 
-  void hand_over(const Answer& answer, ctprof_unwind_table& table);
+  void export_table(const Answer& answer, ctprof_unwind_table& table);
 
   int proc_;
-  std::chrono::milliseconds patience_;
-  std::size_t most_tables_;
-  std::uint64_t most_steps_;
+  std::chrono::milliseconds timeout_;
+  std::size_t max_tables_;
+  std::uint64_t max_steps_;
   std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object
   std::thread thread_;              // started by the first request
   std::size_t requests_ = 0;
   std::vector<TableFile> files_;
-  std::optional<UnwindTable> current_;  // the table that was delivered last
+  std::optional<UnwindTable> delivered_;  // the table that was delivered last
 };
 
 }  // namespace ctprof

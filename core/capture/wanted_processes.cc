@@ -13,29 +13,29 @@ WantedProcesses::WantedProcesses(std::vector<std::uint64_t> pids, std::string cg
   std::ranges::sort(pids_);
 }
 
-bool WantedProcesses::is_of_pids(std::uint64_t tgid) const {
+bool WantedProcesses::is_selected_by_pid(std::uint64_t tgid) const {
   return pids_.empty() || std::ranges::binary_search(pids_, tgid) || followed_.contains(tgid);
 }
 
-bool WantedProcesses::has(std::uint64_t tgid) {
-  if (!is_of_pids(tgid)) return false;
+bool WantedProcesses::contains(std::uint64_t tgid) {
+  if (!is_selected_by_pid(tgid)) return false;
   if (cgroup_.empty()) return true;
-  Known& known = known_[tgid];
-  return known.was_read ? known.is_wanted : read(known, tgid);
+  CgroupState& state = states_[tgid];
+  return state.was_read ? state.is_wanted : read_cgroup(state, tgid);
 }
 
-bool WantedProcesses::read(Known& known, std::uint64_t tgid) {
-  known.was_read = true;
+bool WantedProcesses::read_cgroup(CgroupState& state, std::uint64_t tgid) {
+  state.was_read = true;
   const auto text = file_.read(proc_, (std::to_string(tgid) + "/cgroup").c_str());
   const auto path = text ? parse_cgroup_path(text.value) : std::nullopt;
-  if (path) known.is_wanted = is_below(*path, cgroup_);
-  return known.is_wanted;
+  if (path) state.is_wanted = is_below(*path, cgroup_);
+  return state.is_wanted;
 }
 
-void WantedProcesses::forked(std::uint64_t tgid, std::uint64_t parent) {
+void WantedProcesses::add_forked(std::uint64_t tgid, std::uint64_t parent) {
   if (inherits_ && !pids_.empty())
-    is_of_pids(parent) ? void(followed_.insert(tgid)) : void(followed_.erase(tgid));
-  if (!cgroup_.empty()) known_[tgid] = {.is_wanted = has(parent), .was_read = false};
+    is_selected_by_pid(parent) ? void(followed_.insert(tgid)) : void(followed_.erase(tgid));
+  if (!cgroup_.empty()) states_[tgid] = {.is_wanted = contains(parent), .was_read = false};
 }
 
 }  // namespace ctprof

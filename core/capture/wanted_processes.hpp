@@ -25,23 +25,25 @@ class WantedProcesses {
   WantedProcesses(std::vector<std::uint64_t> pids, std::string cgroup, int proc,
                   bool inherits = false);
 
-  bool has(std::uint64_t tgid);
+  bool contains(std::uint64_t tgid);
   // Adds a new process; another process may have had its id.
-  void forked(std::uint64_t tgid, std::uint64_t parent);
+  void add_forked(std::uint64_t tgid, std::uint64_t parent);
   // Forgets the cgroup of an exited process, because its id may be reused. A followed process stays
   // wanted until a process of another parent gets its id, because its records may be delayed.
-  void ended(std::uint64_t tgid) { known_.erase(tgid); }
+  void forget_exited(std::uint64_t tgid) { states_.erase(tgid); }
   const std::vector<std::uint64_t>& pids() const { return pids_; }
   // Returns the followed descendants.
-  std::vector<std::uint64_t> followed() const { return {followed_.begin(), followed_.end()}; }
+  std::vector<std::uint64_t> followed_processes() const {
+    return {followed_.begin(), followed_.end()};
+  }
 
  private:
-  struct Known {
+  struct CgroupState {
     bool is_wanted = false;
     bool was_read = false;
   };
-  bool is_of_pids(std::uint64_t tgid) const;
-  bool read(Known& known, std::uint64_t tgid);
+  bool is_selected_by_pid(std::uint64_t tgid) const;
+  bool read_cgroup(CgroupState& state, std::uint64_t tgid);
 
   std::vector<std::uint64_t> pids_;  // sorted
   std::string cgroup_;
@@ -49,7 +51,8 @@ class WantedProcesses {
   bool inherits_;
   std::unordered_set<std::uint64_t, SeededHash> followed_;
   sdk::TextFile file_;
-  std::unordered_map<std::uint64_t, Known, SeededHash> known_;  // used only if a cgroup is selected
+  std::unordered_map<std::uint64_t, CgroupState, SeededHash>
+      states_;  // used only if a cgroup is selected
 };
 
 }  // namespace ctprof

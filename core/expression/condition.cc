@@ -13,62 +13,67 @@ namespace {
 using ValueType = Condition::ValueType;
 using Value = Condition::Value;
 
-bool may_be(ValueType type, ValueType wanted) {
-  return type == wanted || type == ValueType::Unknown ||
-         (type == ValueType::Flag && wanted != ValueType::Text);
+bool can_be(ValueType type, ValueType required) {
+  return type == required || type == ValueType::Unknown ||
+         (type == ValueType::Flag && required != ValueType::Text);
 }
 
 const Operator& operator_of(Op op) {
   return *std::find_if(std::begin(kOperators), std::end(kOperators),
-                       [&](const Operator& known) { return known.op == op; });
+                       [&](const Operator& candidate) { return candidate.op == op; });
 }
 
 // Returns why an operator rejects its operands, or "".
-std::string objection(const Operator& found, ValueType left, ValueType right) {
+std::string describe_type_error(const Operator& found, ValueType left, ValueType right) {
   const std::string sign = "'" + std::string(found.sign) + "' needs ";
-  const auto both = [&](ValueType type) { return may_be(left, type) && may_be(right, type); };
+  const auto both_can_be = [&](ValueType type) {
+    return can_be(left, type) && can_be(right, type);
+  };
   switch (found.operands) {
     case Operands::Numbers:
-    case Operands::Ordered: return both(ValueType::Number) ? "" : sign + "a number on either side";
-    case Operands::Alike:
-      return both(ValueType::Number) || both(ValueType::Text) ? ""
-                                                              : sign + "two numbers or two texts";
+    case Operands::Ordered:
+      return both_can_be(ValueType::Number) ? "" : sign + "a number on either side";
+    case Operands::SameType:
+      return both_can_be(ValueType::Number) || both_can_be(ValueType::Text)
+                 ? ""
+                 : sign + "two numbers or two texts";
     case Operands::Pattern:
-    case Operands::Path: return may_be(left, ValueType::Text) ? "" : sign + "a text on its left";
-    case Operands::Truths: return both(ValueType::Truth) ? "" : sign + "a condition on either side";
+    case Operands::Path: return can_be(left, ValueType::Text) ? "" : sign + "a text on its left";
+    case Operands::Booleans:
+      return both_can_be(ValueType::Boolean) ? "" : sign + "a condition on either side";
   }
   return {};
 }
 
 // Runs the program on the types of its operands instead of their values.
-class Checker {
+class TypeChecker {
  public:
-  Checker(const Program& program, std::span<const ValueType> types)
+  TypeChecker(const Program& program, std::span<const ValueType> types)
       : program_(program), types_(types) {}
 
-  std::string complaint() {
+  std::string find_type_error() {
     for (const Program::Instruction& instruction : program_.instructions)
-      if (std::string why = take(instruction); !why.empty()) return why;
-    return may_be(stack_.back(), ValueType::Truth) ? "" : "it is a value, not a condition";
+      if (std::string cause = check_instruction(instruction); !cause.empty()) return cause;
+    return can_be(stack_.back(), ValueType::Boolean) ? "" : "it is a value, not a condition";
   }
 
  private:
-  std::string take(const Program::Instruction& instruction) {
+  std::string check_instruction(const Program::Instruction& instruction) {
     switch (instruction.op) {
       case Op::Number: return push(ValueType::Number);
       case Op::Text: return push(ValueType::Text);
-      case Op::Input: return input(instruction.index);
+      case Op::Input: return push_input(instruction.index);
       case Op::Negate:
-        return may_be(stack_.back(), ValueType::Number) ? push(ValueType::Number, 1)
+        return can_be(stack_.back(), ValueType::Number) ? push(ValueType::Number, 1)
                                                         : "'-' needs a number after it";
       case Op::Not:
-        return may_be(stack_.back(), ValueType::Truth)
+        return can_be(stack_.back(), ValueType::Boolean)
                    ? push(stack_.back() == ValueType::Unknown ? ValueType::Unknown
-                                                              : ValueType::Truth,
+                                                              : ValueType::Boolean,
                           1)
                    : "'!' needs a condition after it, in parentheses";
-      case Op::Max: return numbers() ? push(ValueType::Number, 2) : "'max' needs numbers";
-      default: return two_sided(operator_of(instruction.op));
+      case Op::Max: return are_numbers() ? push(ValueType::Number, 2) : "'max' needs numbers";
+      default: return check_binary(operator_of(instruction.op));
     }
   }
 
@@ -78,7 +83,7 @@ class Checker {
     return {};
   }
 
-  std::string input(std::uint32_t index) {
+  std::string push_input(std::uint32_t index) {
     const ValueType type = types_.empty() ? ValueType::Unknown : types_[index];
     const Program::Input& input = program_.inputs[index];
     if (input.optional && type == ValueType::Text)
@@ -86,21 +91,21 @@ class Checker {
     return push(type);
   }
 
-  bool numbers() const {
-    return may_be(stack_.back(), ValueType::Number) &&
-           may_be(stack_[stack_.size() - 2], ValueType::Number);
+  bool are_numbers() const {
+    return can_be(stack_.back(), ValueType::Number) &&
+           can_be(stack_[stack_.size() - 2], ValueType::Number);
   }
 
-  std::string two_sided(const Operator& found) {
+  std::string check_binary(const Operator& found) {
     // A pattern or path on the right is stored in the program, so it is no operand on the stack.
-    const bool one_operand =
+    const bool has_one_operand =
         found.operands == Operands::Pattern || found.operands == Operands::Path;
-    const ValueType right = one_operand ? ValueType::Text : stack_.back();
-    const ValueType left = one_operand ? stack_.back() : stack_[stack_.size() - 2];
-    std::string why = objection(found, left, right);
-    if (!why.empty()) return why;
-    return push(found.operands == Operands::Numbers ? ValueType::Number : ValueType::Truth,
-                one_operand ? 1 : 2);
+    const ValueType right = has_one_operand ? ValueType::Text : stack_.back();
+    const ValueType left = has_one_operand ? stack_.back() : stack_[stack_.size() - 2];
+    std::string cause = describe_type_error(found, left, right);
+    if (!cause.empty()) return cause;
+    return push(found.operands == Operands::Numbers ? ValueType::Number : ValueType::Boolean,
+                has_one_operand ? 1 : 2);
   }
 
   const Program& program_;
@@ -108,7 +113,7 @@ class Checker {
   std::vector<ValueType> stack_;
 };
 
-Value truth(bool holds) { return {ValueType::Truth, holds ? 1.0 : 0.0}; }
+Value make_truth(bool holds) { return {ValueType::Boolean, holds ? 1.0 : 0.0}; }
 bool is_missing(const Value& value) {
   return value.type != ValueType::Text && std::isnan(value.number);
 }
@@ -133,28 +138,28 @@ bool compare(Op op, const Value& a, const Value& b) {
   }
 }
 
-Value join(Op op, const Value& a, const Value& b) {
+Value apply_binary(Op op, const Value& a, const Value& b) {
   const bool is_number = op == Op::Max || operator_of(op).operands == Operands::Numbers;
   return is_number ? Value{ValueType::Number, calculate(op, a.number, b.number)}
-                   : truth(compare(op, a, b));
+                   : make_truth(compare(op, a, b));
 }
 
 // Executes an operator: replaces its one or two operands on the stack with the result.
-void advance(std::vector<Value>& stack, const Program& program,
+void execute(std::vector<Value>& stack, const Program& program,
              const Program::Instruction& instruction) {
   Value& top = stack.back();
   if (instruction.op == Op::Negate) {
     top.number = -top.number;
   } else if (instruction.op == Op::Not) {
-    top = truth(top.number == 0);
+    top = make_truth(top.number == 0);
   } else if (instruction.op == Op::Matches) {
-    top = truth(!is_missing(top) && program.patterns[instruction.index].matches(top.text));
+    top = make_truth(!is_missing(top) && program.patterns[instruction.index].matches(top.text));
   } else if (instruction.op == Op::Under) {
-    top = truth(!is_missing(top) && is_under(top.text, program.texts[instruction.index]));
+    top = make_truth(!is_missing(top) && is_under(top.text, program.texts[instruction.index]));
   } else {
     const Value right = top;
     stack.pop_back();
-    stack.back() = join(instruction.op, stack.back(), right);
+    stack.back() = apply_binary(instruction.op, stack.back(), right);
   }
 }
 
@@ -164,24 +169,24 @@ Result<Condition> Condition::parse(std::string_view text, std::string_view activ
   auto program = ExpressionParser(text, Grammar::Condition).parse(activity);
   if (!program) return program.error();
   Condition condition(std::move(*program), activity);
-  if (auto sound = condition.check({}); !sound) return sound.error();
+  if (auto check_result = condition.check({}); !check_result) return check_result.error();
   return condition;
 }
 
 Result<void> Condition::check(std::span<const ValueType> types) const {
-  const std::string why = Checker(program_, types).complaint();
-  if (!why.empty()) return refusal(why);
+  const std::string cause = TypeChecker(program_, types).find_type_error();
+  if (!cause.empty()) return refusal(cause);
   return {};
 }
 
-std::vector<Condition> Condition::joined() const {
+std::vector<Condition> Condition::split_conjunction() const {
   std::vector<Condition> parts;
-  for (Program& part : joined_by_and(program_))
+  for (Program& part : split_at_and(program_))
     parts.push_back(Condition(std::move(part), activity_));
   return parts;
 }
 
-bool Condition::holds(std::span<const Value> inputs) const {
+bool Condition::is_true(std::span<const Value> inputs) const {
   std::vector<Value> stack;
   stack.reserve(program_.instructions.size());
   for (const Program::Instruction& instruction : program_.instructions) {
@@ -195,7 +200,7 @@ bool Condition::holds(std::span<const Value> inputs) const {
                           ? Value{ValueType::Number, 0}
                           : value);
     } else {
-      advance(stack, program_, instruction);
+      execute(stack, program_, instruction);
     }
   }
   return !is_missing(stack.back()) && stack.back().number != 0;

@@ -13,7 +13,7 @@
 //
 // A comparison with a missing value is false; the input `name?` counts as zero if it is missing.
 //
-// The caller determines the meaning of the names (compare/asked/expressions.hpp).
+// The caller determines the meaning of the names (compare/request/expressions.hpp).
 
 #pragma once
 
@@ -31,7 +31,7 @@ namespace ctprof {
 class Condition {
  public:
   // A Flag can be used as the number 0 or 1, and as a condition.
-  enum class ValueType : std::uint8_t { Unknown, Number, Text, Flag, Truth };
+  enum class ValueType : std::uint8_t { Unknown, Number, Text, Flag, Boolean };
   // The value of an input. A number is missing if it is NaN.
   struct Value {
     ValueType type = ValueType::Number;
@@ -51,11 +51,11 @@ class Condition {
   Result<void> check(std::span<const ValueType> types) const;
 
   // REQUIRES: one value for each input, of the type that was checked. Not thread-safe.
-  bool holds(std::span<const Value> inputs) const;
+  bool is_true(std::span<const Value> inputs) const;
 
   // Returns the conditions joined by && at the top level; if there is no &&, the condition itself.
   // The errors of each part quote the whole condition.
-  std::vector<Condition> joined() const;
+  std::vector<Condition> split_conjunction() const;
 
   // Returns the error "<activity> '<condition>': <cause>".
   Error refusal(std::string_view cause) const { return error(activity_, program_.text, cause); }

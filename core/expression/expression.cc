@@ -21,61 +21,62 @@ T pop(std::vector<T>& stack) {
 }
 
 // The unit of a literal number, which is compatible with every unit.
-constexpr std::string_view kAny = "";
+constexpr std::string_view kAnyUnit = "";
 
-bool is_pure(std::string_view unit) {
-  return unit == kAny || unit == "count" || unit == "ratio" || unit == "none";
+bool is_dimensionless(std::string_view unit) {
+  return unit == kAnyUnit || unit == "count" || unit == "ratio" || unit == "none";
 }
 
 // Returns the unit of `a op b`, or null if the units are incompatible.
-const std::string* joined(Op op, const std::string& a, const std::string& b) {
+const std::string* combine_units(Op op, const std::string& a, const std::string& b) {
   static const std::string ratio = "ratio";
-  if (op == Op::Multiply) return is_pure(a) ? &b : is_pure(b) ? &a : nullptr;
-  if (op == Op::Divide) return a == b && a != kAny ? &ratio : is_pure(b) ? &a : nullptr;
-  return a == b || b == kAny ? &a : a == kAny ? &b : nullptr;
+  if (op == Op::Multiply) return is_dimensionless(a) ? &b : is_dimensionless(b) ? &a : nullptr;
+  if (op == Op::Divide)
+    return a == b && a != kAnyUnit ? &ratio : is_dimensionless(b) ? &a : nullptr;
+  return a == b || b == kAnyUnit ? &a : a == kAnyUnit ? &b : nullptr;
 }
 
 using enum FigureKind;
 
 // Combines two kinds that do not grow with the length of the window.
-FigureKind steady(FigureKind a, FigureKind b) {
+FigureKind combine_without_counters(FigureKind a, FigureKind b) {
   if (a == Number || b == Number) return a == Number ? b : a;
   return a == Share && b == Share ? Share : Level;
 }
 
 std::optional<FigureKind> product(FigureKind a, FigureKind b) {
-  if (a != Counter && b != Counter) return steady(a, b);
+  if (a != Counter && b != Counter) return combine_without_counters(a, b);
   const FigureKind other = a == Counter ? b : a;
   return other == Number || other == Share ? std::optional(Counter) : std::nullopt;
 }
 
 std::optional<FigureKind> quotient(FigureKind a, FigureKind b) {
-  if (b != Counter) return a == Counter ? Counter : steady(a, b);
+  if (b != Counter) return a == Counter ? Counter : combine_without_counters(a, b);
   return a == Counter ? std::optional(Share) : std::nullopt;
 }
 
 std::optional<FigureKind> sum(FigureKind a, FigureKind b) {
-  if (a != Counter && b != Counter) return steady(a, b);
+  if (a != Counter && b != Counter) return combine_without_counters(a, b);
   const FigureKind other = a == Counter ? b : a;
   return other == Number || other == Counter ? std::optional(Counter) : std::nullopt;
 }
 
-std::optional<FigureKind> joined(Op op, FigureKind a, FigureKind b) {
+std::optional<FigureKind> combine_kinds(Op op, FigureKind a, FigureKind b) {
   if (op == Op::Multiply) return product(a, b);
   return op == Op::Divide ? quotient(a, b) : sum(a, b);
 }
 
-std::string_view in_words(FigureKind kind) {
+std::string_view describe_kind(FigureKind kind) {
   constexpr std::string_view kWords[] = {"a number", "a counter", "a level", "a ratio"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
-std::string refusal(Op op, FigureKind a, FigureKind b) {
-  const std::string first(in_words(a)), second(in_words(b));
-  const std::string what = op == Op::Multiply ? "it multiplies " + first + " by " + second
-                           : op == Op::Divide ? "it divides " + first + " by " + second
-                                              : "it combines " + first + " with " + second;
-  return what + ", which depends on how long the counter counts; use a ratio of counters";
+std::string describe_kind_conflict(Op op, FigureKind a, FigureKind b) {
+  const std::string first(describe_kind(a)), second(describe_kind(b));
+  const std::string operation = op == Op::Multiply ? "it multiplies " + first + " by " + second
+                                : op == Op::Divide ? "it divides " + first + " by " + second
+                                                   : "it combines " + first + " with " + second;
+  return operation + ", which depends on how long the counter counts; use a ratio of counters";
 }
 
 }  // namespace
@@ -98,9 +99,9 @@ Result<Expression> Expression::parse(std::string_view text) {
 }
 
 double Expression::evaluate(std::span<const double> values) const {
-  const bool nothing = !values.empty() && std::all_of(values.begin(), values.end(),
-                                                      [](double v) { return std::isnan(v); });
-  if (nothing) return kNaN;
+  const bool all_missing = !values.empty() && std::all_of(values.begin(), values.end(),
+                                                          [](double v) { return std::isnan(v); });
+  if (all_missing) return kNaN;
   std::vector<double> stack;
   stack.reserve(program_.instructions.size());
   for (const Program::Instruction& instruction : program_.instructions) {
@@ -123,19 +124,19 @@ Result<std::string> Expression::unit(std::span<const std::string> units) const {
   std::vector<std::string> stack;
   for (const Program::Instruction& instruction : program_.instructions) {
     if (instruction.op == Op::Number) {
-      stack.emplace_back(kAny);
+      stack.emplace_back(kAnyUnit);
     } else if (instruction.op == Op::Input) {
       stack.push_back(units[instruction.index]);
     } else if (instruction.op != Op::Negate) {
       const std::string right = pop(stack), left = pop(stack);
-      const std::string* both = joined(instruction.op, left, right);
-      if (!both)
+      const std::string* combined = combine_units(instruction.op, left, right);
+      if (!combined)
         return error("checking units of", program_.text,
                      "'" + left + "' and '" + right + "' do not go together");
-      stack.push_back(*both);
+      stack.push_back(*combined);
     }
   }
-  return {boost::system::in_place_value, stack.back() == kAny ? "none" : stack.back()};
+  return {boost::system::in_place_value, stack.back() == kAnyUnit ? "none" : stack.back()};
 }
 
 Result<FigureKind> Expression::kind(std::span<const FigureKind> inputs) const {
@@ -147,16 +148,17 @@ Result<FigureKind> Expression::kind(std::span<const FigureKind> inputs) const {
       stack.push_back(inputs[instruction.index]);
     } else if (instruction.op != Op::Negate) {
       const FigureKind right = pop(stack), left = pop(stack);
-      const auto both = joined(instruction.op, left, right);
-      if (!both)
-        return error("checking kinds of", program_.text, refusal(instruction.op, left, right));
-      stack.push_back(*both);
+      const auto combined = combine_kinds(instruction.op, left, right);
+      if (!combined)
+        return error("checking kinds of", program_.text,
+                     describe_kind_conflict(instruction.op, left, right));
+      stack.push_back(*combined);
     }
   }
   return stack.back();
 }
 
-bool Expression::subtracts() const {
+bool Expression::has_subtraction() const {
   return std::ranges::any_of(program_.instructions, [](const Program::Instruction& instruction) {
     return instruction.op == Op::Subtract || instruction.op == Op::Negate;
   });

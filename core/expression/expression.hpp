@@ -57,7 +57,7 @@ class Expression {
   // the number of kinds equals the number of inputs.
   Result<FigureKind> kind(std::span<const FigureKind> inputs) const;
   // Returns whether the expression contains a subtraction or a negation.
-  bool subtracts() const;
+  bool has_subtraction() const;
 
  private:
   explicit Expression(Program program) : program_(std::move(program)) {}

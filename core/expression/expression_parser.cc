@@ -7,12 +7,12 @@ namespace ctprof {
 namespace {
 
 // Limits for text from files; real expressions are much smaller.
-constexpr std::size_t kMostText = 4096;
-constexpr int kMostDepth = 64;
+constexpr std::size_t kMaxTextLength = 4096;
+constexpr int kMaxDepth = 64;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool goes_on(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
+bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool continues_name(char c) { return starts_name(c) || is_digit(c) || c == '.'; }
 
 // Reads the bracketed key at the start of the text. Returns its length including both brackets;
 // npos if the closing bracket is missing.
@@ -32,7 +32,7 @@ std::size_t read_key(std::string_view text, std::string& key) {
   return text.substr(std::min(at, text.size())).starts_with("\"]") ? at + 2 : text.npos;
 }
 
-std::size_t size_of_key(std::string_view text) {
+std::size_t key_length(std::string_view text) {
   std::string key;
   return read_key(text, key);
 }
@@ -47,7 +47,7 @@ std::optional<KeyName> split_key(std::string_view name) {
   return found;
 }
 
-std::string key_name(std::string_view metric, std::string_view key) {
+std::string format_key_name(std::string_view metric, std::string_view key) {
   std::string name(metric);
   if (key.find_first_of("[]\"") == key.npos) return name.append("[").append(key).append("]");
   name += "[\"";
@@ -55,19 +55,19 @@ std::string key_name(std::string_view metric, std::string_view key) {
   return name += "\"]";
 }
 
-std::string plain_name(std::string_view name) {
+std::string normalize_name(std::string_view name) {
   const std::size_t open = name.find('[');
   std::string key;
   const std::size_t size = open == name.npos ? open : read_key(name.substr(open), key);
   if (size == name.npos) return std::string(name);
-  return key_name(name.substr(0, open), key).append(name.substr(open + size));
+  return format_key_name(name.substr(0, open), key).append(name.substr(open + size));
 }
 
-std::size_t find_outside_keys(std::string_view text, char mark) {
+std::size_t find_outside_keys(std::string_view text, char character) {
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == mark) return at;
+    if (text[at] == character) return at;
     if (text[at] != '[') continue;
-    if (const std::size_t size = size_of_key(text.substr(at)); size != text.npos) at += size - 1;
+    if (const std::size_t size = key_length(text.substr(at)); size != text.npos) at += size - 1;
   }
   return text.npos;
 }
@@ -83,105 +83,106 @@ std::vector<std::string_view> split_names(std::string_view list) {
 }
 
 Result<Program> ExpressionParser::parse(std::string_view activity) {
-  const std::string_view whole = rest_;
-  if (whole.size() > kMostText) fail("it is too long");
-  if (why_.empty() && sum(1) && !rest_.empty())
+  const std::string_view full_text = rest_;
+  if (full_text.size() > kMaxTextLength) fail("it is too long");
+  if (error_cause_.empty() && parse_sum(1) && !rest_.empty())
     fail(grammar_ == Grammar::Condition && rest_.front() == '=' ? "'=' is not an operator; use =="
                                                                 : "an operator was expected");
-  if (why_.empty()) return std::move(made_);
-  const std::size_t at = whole.size() - rest_.size() + 1;
-  return error(activity, whole.substr(0, kMostText), why_ + " at character " + std::to_string(at));
+  if (error_cause_.empty()) return std::move(program_);
+  const std::size_t at = full_text.size() - rest_.size() + 1;
+  return error(activity, full_text.substr(0, kMaxTextLength),
+               error_cause_ + " at character " + std::to_string(at));
 }
 
 const Operator* ExpressionParser::find_operator() const {
   const auto it =
-      std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& known) {
-        if (grammar_ == Grammar::Formula && known.operands != Operands::Numbers) return false;
-        const std::size_t size = known.sign.size();
-        const bool is_word = begins_name(known.sign.front());
-        return rest_.starts_with(known.sign) &&
-               !(is_word && rest_.size() > size && goes_on(rest_[size]));
+      std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& match) {
+        if (grammar_ == Grammar::Formula && match.operands != Operands::Numbers) return false;
+        const std::size_t size = match.sign.size();
+        const bool is_word = starts_name(match.sign.front());
+        return rest_.starts_with(match.sign) &&
+               !(is_word && rest_.size() > size && continues_name(rest_[size]));
       });
   return it == std::end(kOperators) ? nullptr : it;
 }
 
 // Parses operands joined by operators of at least this precedence.
-bool ExpressionParser::sum(int least_precedence) {
-  if (!operand()) return false;
+bool ExpressionParser::parse_sum(int least_precedence) {
+  if (!parse_operand()) return false;
   while (true) {
     skip_blanks();
     const Operator* found = find_operator();
     if (!found || found->precedence < least_precedence) return true;
     rest_.remove_prefix(found->sign.size());
-    if (!right_side(*found)) return false;
+    if (!parse_right_side(*found)) return false;
   }
 }
 
-bool ExpressionParser::right_side(const Operator& found) {
-  if (found.operands == Operands::Pattern) return pattern();
-  if (found.operands == Operands::Path) return path();
-  if (!sum(found.precedence + 1)) return false;
+bool ExpressionParser::parse_right_side(const Operator& found) {
+  if (found.operands == Operands::Pattern) return parse_pattern();
+  if (found.operands == Operands::Path) return parse_path();
+  if (!parse_sum(found.precedence + 1)) return false;
   push(found.op);
   return true;
 }
 
-bool ExpressionParser::operand() {
-  if (++depth_ > kMostDepth) return fail("it is nested too deeply");
+bool ExpressionParser::parse_operand() {
+  if (++depth_ > kMaxDepth) return fail("it is nested too deeply");
   skip_blanks();
-  bool read = false;
-  if (take('(')) {
-    read = sum(1) && (take(')') || fail("')' was expected"));
-  } else if (take('-')) {
-    read = operand();
+  bool is_parsed = false;
+  if (skip_char('(')) {
+    is_parsed = parse_sum(1) && (skip_char(')') || fail("')' was expected"));
+  } else if (skip_char('-')) {
+    is_parsed = parse_operand();
     push(Op::Negate);
-  } else if (grammar_ == Grammar::Condition && take('!')) {
-    read = operand();
+  } else if (grammar_ == Grammar::Condition && skip_char('!')) {
+    is_parsed = parse_operand();
     push(Op::Not);
-  } else if (std::string text; grammar_ == Grammar::Condition && take_text(false, text)) {
-    read = why_.empty();
+  } else if (std::string text; grammar_ == Grammar::Condition && read_quoted_text(false, text)) {
+    is_parsed = error_cause_.empty();
     push(Op::Text, add_text(std::move(text)));
-  } else if (!rest_.empty() && begins_name(rest_.front())) {
-    read = name();
+  } else if (!rest_.empty() && starts_name(rest_.front())) {
+    is_parsed = parse_name();
   } else {
-    read = number();
+    is_parsed = parse_number();
   }
   --depth_;
-  return read;
+  return is_parsed;
 }
 
-bool ExpressionParser::name() {
-  const std::size_t end = end_of_name();
+bool ExpressionParser::parse_name() {
+  const std::size_t end = name_length();
   if (end == rest_.npos) return fail("the '[' of this name has no ']'");
   const std::string_view word = rest_.substr(0, end);
   rest_.remove_prefix(end);
-  if (word == "max" && take('(')) return max();
+  if (word == "max" && skip_char('(')) return parse_max();
   const bool optional = !rest_.empty() && rest_.front() == '?';
   if (optional) rest_.remove_prefix(1);
-  push(Op::Input, input(plain_name(word), optional));
+  push(Op::Input, add_input(normalize_name(word), optional));
   return true;
 }
 
 // Accepts letters, digits, dots and _, and a key in brackets.
-std::size_t ExpressionParser::end_of_name() const {
+std::size_t ExpressionParser::name_length() const {
   std::size_t end = 0;
-  while (end < rest_.size() && (goes_on(rest_[end]) || rest_[end] == '[')) {
-    const std::size_t size = rest_[end] == '[' ? size_of_key(rest_.substr(end)) : 1;
+  while (end < rest_.size() && (continues_name(rest_[end]) || rest_[end] == '[')) {
+    const std::size_t size = rest_[end] == '[' ? key_length(rest_.substr(end)) : 1;
     if (size == rest_.npos) return size;
     end += size;
   }
   return end;
 }
 
-bool ExpressionParser::max() {
-  if (!sum(1)) return false;
-  while (take(',')) {
-    if (!sum(1)) return false;
+bool ExpressionParser::parse_max() {
+  if (!parse_sum(1)) return false;
+  while (skip_char(',')) {
+    if (!parse_sum(1)) return false;
     push(Op::Max);
   }
-  return take(')') || fail("',' or ')' was expected");
+  return skip_char(')') || fail("',' or ')' was expected");
 }
 
-bool ExpressionParser::number() {
+bool ExpressionParser::parse_number() {
   double value = 0;
   const auto [end, problem] =
       std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, std::chars_format::fixed);
@@ -189,45 +190,45 @@ bool ExpressionParser::number() {
     return fail(grammar_ == Grammar::Formula ? "a name, a number or '(' was expected"
                                              : "a name, a number, a text or '(' was expected");
   rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-  made_.instructions.push_back({Op::Number, 0, value});
+  program_.instructions.push_back({Op::Number, 0, value});
   return true;
 }
 
 // Parses the right side of =~, which is always a literal.
-bool ExpressionParser::pattern() {
+bool ExpressionParser::parse_pattern() {
   skip_blanks();
   std::string text;
   const std::string_view before = rest_;
-  if (!take_text(true, text)) return fail("a pattern in double quotes was expected");
-  if (!why_.empty()) return false;
+  if (!read_quoted_text(true, text)) return fail("a pattern in double quotes was expected");
+  if (!error_cause_.empty()) return false;
   auto parsed = Pattern::parse(text);
   if (!parsed) {
     rest_ = before;
     return fail("a pattern in which " + parsed.error().text);
   }
-  push(Op::Matches, static_cast<std::uint32_t>(made_.patterns.size()));
-  made_.patterns.push_back(std::move(*parsed));
+  push(Op::Matches, static_cast<std::uint32_t>(program_.patterns.size()));
+  program_.patterns.push_back(std::move(*parsed));
   return true;
 }
 
 // Parses the right side of `under`, which is always a literal. Drops slashes at its end.
-bool ExpressionParser::path() {
+bool ExpressionParser::parse_path() {
   skip_blanks();
   std::string text;
   const std::string_view before = rest_;
-  if (!take_text(false, text) || !text.starts_with('/')) {
+  if (!read_quoted_text(false, text) || !text.starts_with('/')) {
     rest_ = before;
     return fail("a path in double quotes that begins with / was expected");
   }
   while (text.ends_with('/')) text.pop_back();
   push(Op::Under, add_text(std::move(text)));
-  return why_.empty();
+  return error_cause_.empty();
 }
 
 // Reads a text in double quotes, in which a backslash escapes a quote. In patterns, other
 // backslashes are left to the pattern. Returns false and reads nothing if there is no opening
 // quote.
-bool ExpressionParser::take_text(bool is_pattern, std::string& out) {
+bool ExpressionParser::read_quoted_text(bool is_pattern, std::string& out) {
   if (rest_.empty() || rest_.front() != '"') return false;
   std::size_t at = 1;
   for (; at < rest_.size() && rest_[at] != '"'; ++at) {
@@ -245,27 +246,27 @@ bool ExpressionParser::take_text(bool is_pattern, std::string& out) {
 }
 
 std::uint32_t ExpressionParser::add_text(std::string text) {
-  made_.texts.push_back(std::move(text));
-  return static_cast<std::uint32_t>(made_.texts.size() - 1);
+  program_.texts.push_back(std::move(text));
+  return static_cast<std::uint32_t>(program_.texts.size() - 1);
 }
 
 // A name that appears both with and without `?` is not optional.
-std::uint32_t ExpressionParser::input(std::string_view name, bool optional) {
-  auto& inputs = made_.inputs;
-  const auto known =
+std::uint32_t ExpressionParser::add_input(std::string_view name, bool optional) {
+  auto& inputs = program_.inputs;
+  const auto match =
       std::find_if(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; });
-  const auto index = static_cast<std::uint32_t>(known - inputs.begin());
-  if (known == inputs.end()) inputs.push_back({std::string(name), optional});
+  const auto index = static_cast<std::uint32_t>(match - inputs.begin());
+  if (match == inputs.end()) inputs.push_back({std::string(name), optional});
   inputs[index].optional = inputs[index].optional && optional;
   return index;
 }
 
-bool ExpressionParser::fail(std::string_view why) {
-  if (why_.empty()) why_ = why;
+bool ExpressionParser::fail(std::string_view cause) {
+  if (error_cause_.empty()) error_cause_ = cause;
   return false;
 }
 
-bool ExpressionParser::take(char c) {
+bool ExpressionParser::skip_char(char c) {
   skip_blanks();
   if (rest_.empty() || rest_.front() != c) return false;
   rest_.remove_prefix(1);

@@ -24,12 +24,12 @@ struct KeyName {
 // Returns no value if the name has no key.
 std::optional<KeyName> split_key(std::string_view name);
 // Returns the name of a map key, quoted only if necessary.
-std::string key_name(std::string_view metric, std::string_view key);
+std::string format_key_name(std::string_view metric, std::string_view key);
 // Returns the canonical spelling of a name, without unnecessary quotes.
-std::string plain_name(std::string_view name);
+std::string normalize_name(std::string_view name);
 
 // Returns the position of the first `character` outside keys; npos if there is none.
-std::size_t find_outside_keys(std::string_view text, char mark);
+std::size_t find_outside_keys(std::string_view text, char character);
 // Splits the list at commas outside keys.
 std::vector<std::string_view> split_names(std::string_view list);
 
@@ -38,7 +38,7 @@ enum class Grammar : std::uint8_t { Formula, Condition };
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, Grammar grammar) : rest_(text), grammar_(grammar) {
-    made_.text = text;
+    program_.text = text;
   }
 
   // The error begins with `activity`, and names the character at which the text is wrong.
@@ -47,29 +47,29 @@ class ExpressionParser {
  private:
   // Each of these functions parses one construct and appends its instructions; it returns false
   // after an error.
-  bool sum(int least_precedence);
-  bool right_side(const Operator& found);
-  bool operand();
-  bool name();
-  std::size_t end_of_name() const;
-  bool number();
-  bool max();
-  bool pattern();
-  bool path();
+  bool parse_sum(int least_precedence);
+  bool parse_right_side(const Operator& found);
+  bool parse_operand();
+  bool parse_name();
+  std::size_t name_length() const;
+  bool parse_number();
+  bool parse_max();
+  bool parse_pattern();
+  bool parse_path();
 
-  bool fail(std::string_view why);
-  bool take(char c);
-  bool take_text(bool is_pattern, std::string& out);
+  bool fail(std::string_view cause);
+  bool skip_char(char c);
+  bool read_quoted_text(bool is_pattern, std::string& out);
   void skip_blanks();
   const Operator* find_operator() const;
-  std::uint32_t input(std::string_view name, bool optional);
+  std::uint32_t add_input(std::string_view name, bool optional);
   std::uint32_t add_text(std::string text);
-  void push(Op op, std::uint32_t index = 0) { made_.instructions.push_back({op, index}); }
+  void push(Op op, std::uint32_t index = 0) { program_.instructions.push_back({op, index}); }
 
   std::string_view rest_;
   Grammar grammar_;
-  Program made_;
-  std::string why_;
+  Program program_;
+  std::string error_cause_;
   int depth_ = 0;
 };
 

@@ -10,9 +10,9 @@ namespace ctprof {
 namespace {
 
 // Limits the length of patterns; real patterns are shorter.
-constexpr std::size_t kMostPattern = 512;
+constexpr std::size_t kMaxPatternLength = 512;
 
-const char* cause_of(re2::RE2::ErrorCode code) {
+const char* describe_error(re2::RE2::ErrorCode code) {
   switch (code) {
     case re2::RE2::ErrorBadEscape:
       return "a backslash precedes a character that needs none; back-references are not supported";
@@ -33,19 +33,19 @@ const char* cause_of(re2::RE2::ErrorCode code) {
 }
 
 re2::RE2::Options options() {
-  re2::RE2::Options how(re2::RE2::Latin1);  // names are not always UTF-8
-  how.set_log_errors(false);
-  how.set_never_capture(true);
-  how.set_dot_nl(true);
-  return how;
+  re2::RE2::Options re2_options(re2::RE2::Latin1);  // names are not always UTF-8
+  re2_options.set_log_errors(false);
+  re2_options.set_never_capture(true);
+  re2_options.set_dot_nl(true);
+  return re2_options;
 }
 
 }  // namespace
 
 Result<Pattern> Pattern::parse(std::string_view text) {
-  if (text.size() > kMostPattern) return Error{"it is too long"};
+  if (text.size() > kMaxPatternLength) return Error{"it is too long"};
   auto compiled = std::make_shared<re2::RE2>(re2::StringPiece(text.data(), text.size()), options());
-  if (!compiled->ok()) return Error{cause_of(compiled->error_code())};
+  if (!compiled->ok()) return Error{describe_error(compiled->error_code())};
   return Pattern(std::move(compiled));
 }
 
@@ -57,7 +57,7 @@ namespace {
 
 using Instructions = std::span<const Program::Instruction>;
 
-std::size_t operands(Op op) {
+std::size_t count_operands(Op op) {
   switch (op) {
     case Op::Number:
     case Op::Input:
@@ -71,39 +71,39 @@ std::size_t operands(Op op) {
 }
 
 // Returns the number of instructions that form the last operand.
-std::size_t last_operand(Instructions instructions) {
-  std::size_t taken = 0;
-  for (std::size_t wanted = 1; wanted > 0; ++taken)
-    wanted += operands(instructions[instructions.size() - taken - 1].op) - 1;
-  return taken;
+std::size_t last_operand_size(Instructions instructions) {
+  std::size_t count = 0;
+  for (std::size_t missing_operands = 1; missing_operands > 0; ++count)
+    missing_operands += count_operands(instructions[instructions.size() - count - 1].op) - 1;
+  return count;
 }
 
-Program part_of(const Program& whole, Instructions instructions) {
+Program extract_part(const Program& whole, Instructions instructions) {
   Program part{
       whole.text, {}, {instructions.begin(), instructions.end()}, whole.texts, whole.patterns};
   for (Program::Instruction& instruction : part.instructions) {
     if (instruction.op != Op::Input) continue;
     const Program::Input& input = whole.inputs[instruction.index];
-    const auto known =
+    const auto match =
         std::find_if(part.inputs.begin(), part.inputs.end(),
                      [&](const Program::Input& other) { return other.name == input.name; });
-    instruction.index = static_cast<std::uint32_t>(known - part.inputs.begin());
-    if (known == part.inputs.end()) part.inputs.push_back(input);
+    instruction.index = static_cast<std::uint32_t>(match - part.inputs.begin());
+    if (match == part.inputs.end()) part.inputs.push_back(input);
   }
   return part;
 }
 
 void add_parts(std::vector<Program>& parts, const Program& whole, Instructions instructions) {
-  if (instructions.back().op != Op::And) return parts.push_back(part_of(whole, instructions));
-  const Instructions both = instructions.first(instructions.size() - 1);
-  const std::size_t right = last_operand(both);
-  add_parts(parts, whole, both.first(both.size() - right));
-  add_parts(parts, whole, both.last(right));
+  if (instructions.back().op != Op::And) return parts.push_back(extract_part(whole, instructions));
+  const Instructions operands = instructions.first(instructions.size() - 1);
+  const std::size_t right = last_operand_size(operands);
+  add_parts(parts, whole, operands.first(operands.size() - right));
+  add_parts(parts, whole, operands.last(right));
 }
 
 }  // namespace
 
-std::vector<Program> joined_by_and(const Program& program) {
+std::vector<Program> split_at_and(const Program& program) {
   std::vector<Program> parts;
   add_parts(parts, program, program.instructions);
   return parts;

@@ -78,7 +78,7 @@ struct Program {
 };
 
 // The operands of an operator. The result for Numbers is a number, otherwise true or false.
-enum class Operands : std::uint8_t { Numbers, Ordered, Alike, Pattern, Path, Truths };
+enum class Operands : std::uint8_t { Numbers, Ordered, SameType, Pattern, Path, Booleans };
 
 struct Operator {
   std::string_view sign;
@@ -90,8 +90,8 @@ struct Operator {
 // The table of binary operators. To add one, add a line. A sign that begins with another sign must
 // precede it.
 inline constexpr Operator kOperators[] = {
-    {"||", 1, Op::Or, Operands::Truths},           {"&&", 2, Op::And, Operands::Truths},
-    {"==", 3, Op::Equal, Operands::Alike},         {"!=", 3, Op::NotEqual, Operands::Alike},
+    {"||", 1, Op::Or, Operands::Booleans},         {"&&", 2, Op::And, Operands::Booleans},
+    {"==", 3, Op::Equal, Operands::SameType},      {"!=", 3, Op::NotEqual, Operands::SameType},
     {"=~", 3, Op::Matches, Operands::Pattern},     {"under", 3, Op::Under, Operands::Path},
     {"<=", 3, Op::LessOrEqual, Operands::Ordered}, {">=", 3, Op::GreaterOrEqual, Operands::Ordered},
     {"<", 3, Op::Less, Operands::Ordered},         {">", 3, Op::Greater, Operands::Ordered},
@@ -101,6 +101,6 @@ inline constexpr Operator kOperators[] = {
 
 // Splits a condition at the `&&` operators of its top level, from left to right. Each part keeps
 // only the inputs that it reads. A program without such an operator is returned as one part.
-std::vector<Program> joined_by_and(const Program& program);
+std::vector<Program> split_at_and(const Program& program);
 
 }  // namespace ctprof

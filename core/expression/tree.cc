@@ -14,17 +14,18 @@ std::size_t pop(std::vector<std::size_t>& stack) {
 }
 
 // Pops the node's operands from the stack.
-ExpressionNode node_of(const Program::Instruction& instruction,
-                       const std::vector<ExpressionNode>& nodes, std::vector<std::size_t>& stack) {
+ExpressionNode make_node(const Program::Instruction& instruction,
+                         const std::vector<ExpressionNode>& nodes,
+                         std::vector<std::size_t>& stack) {
   ExpressionNode node{instruction.op, instruction.number, instruction.index, {}};
   if (node.op == Op::Number || node.op == Op::Input) return node;
   const std::size_t last = pop(stack);
   if (node.op != Op::Negate) {
     // "a - b - c" is one operator with three operands.
     const std::size_t first = pop(stack);
-    node.of = nodes[first].op == node.op ? nodes[first].of : std::vector{first};
+    node.operands = nodes[first].op == node.op ? nodes[first].operands : std::vector{first};
   }
-  node.of.push_back(last);
+  node.operands.push_back(last);
   return node;
 }
 
@@ -36,7 +37,7 @@ Result<ExpressionTree> parse_tree(std::string_view text) {
   ExpressionTree tree{std::move(program->inputs), {}};
   std::vector<std::size_t> stack;
   for (const Program::Instruction& instruction : program->instructions) {
-    ExpressionNode node = node_of(instruction, tree.nodes, stack);
+    ExpressionNode node = make_node(instruction, tree.nodes, stack);
     stack.push_back(tree.nodes.size());
     tree.nodes.push_back(std::move(node));
   }

@@ -12,10 +12,10 @@
 namespace ctprof {
 
 struct ExpressionNode {
-  Op op = Op::Number;           // or Input, Add, Subtract, Negate, Multiply, Divide, Max
-  double number = 0;            // of a Number
-  std::size_t input = 0;        // index of an Input
-  std::vector<std::size_t> of;  // operands of an operator, applied from left to right
+  Op op = Op::Number;                 // or Input, Add, Subtract, Negate, Multiply, Divide, Max
+  double number = 0;                  // of a Number
+  std::size_t input = 0;              // index of an Input
+  std::vector<std::size_t> operands;  // operands of an operator, applied from left to right
 };
 
 struct ExpressionTree {

@@ -38,7 +38,7 @@ struct WriteOptions {
 };
 
 // Sizes and duration of a written file.
-struct Written {
+struct WriteResult {
   std::uint64_t json_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t sync_ns = 0;  // time spent waiting for the disk; 0 without fsync
@@ -48,14 +48,14 @@ struct Written {
 // file, and an existing file stays unchanged on any error. "-" writes to standard output. Only the
 // owner can access a new file. `vocabulary` determines which keys the file has even if the snapshot
 // lacks their columns.
-Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
-                           const Destination& place, const WriteOptions& options = {});
-Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
-                           const std::string& path, const WriteOptions& options = {});
+Result<WriteResult> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
+                               const Destination& destination, const WriteOptions& options = {});
+Result<WriteResult> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
+                               const std::string& path, const WriteOptions& options = {});
 
 // Returns the snapshot as the bytes of one block in columns, which can be appended to other blocks.
 // Throws bad_alloc.
-Result<std::string> block_of(const Snapshot& snapshot, unsigned workers = 0);
+Result<std::string> serialize_block(const Snapshot& snapshot, unsigned workers = 0);
 
 // Checks that a file can be written to `path`, before a long operation whose result would be lost.
 // Writes nothing; keeps the directory open.

@@ -8,7 +8,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/evidence/evidence.hpp"
-#include "core/statistics/eligible.hpp"
+#include "core/statistics/eligible_rows.hpp"
 #include "core/statistics/family.hpp"
 
 namespace ctprof {
@@ -18,36 +18,36 @@ constexpr double kShareOfTotal = 1e-3;
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
 // Returns the mean of each node over the runs of the design with known weights.
-std::vector<double> means(std::size_t nodes, std::span<const FlameWeights> runs,
-                          const SideDesign& design) {
+std::vector<double> compute_means(std::size_t nodes, std::span<const FlameWeights> runs,
+                                  const SideDesign& design) {
   std::vector<double> found(nodes);
-  const auto telling = static_cast<double>(
+  const auto known_runs = static_cast<double>(
       std::ranges::count_if(design.runs, [&](const std::size_t run) { return !runs[run].is_gap; }));
   for (const std::size_t run : design.runs)
     for (const auto& [node, weight] : runs[run].nodes)
-      found[node] += weight / runs[run].seconds / telling;
+      found[node] += weight / runs[run].seconds / known_runs;
   return found;
 }
 
 // Returns the nodes of the family, ascending.
-std::vector<std::uint32_t> nodes_above(const std::vector<double>& means, double floor) {
+std::vector<std::uint32_t> select_nodes(const std::vector<double>& compute_means, double floor) {
   std::vector<std::uint32_t> found;
-  for (std::uint32_t node = 0; node < means.size(); ++node)
-    if (means[node] > 0 && means[node] >= floor) found.push_back(node);
+  for (std::uint32_t node = 0; node < compute_means.size(); ++node)
+    if (compute_means[node] > 0 && compute_means[node] >= floor) found.push_back(node);
   return found;
 }
 
 // Returns the smallest weight, which is approximately that of one sample.
-double least(const std::vector<double>& weights) {
+double find_smallest(const std::vector<double>& weights) {
   double found = std::numeric_limits<double>::infinity();
   for (const double weight : weights)
     if (weight > 0) found = std::min(found, weight);
   return found;
 }
 
-statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::size_t nodes,
-                               std::span<const FlameWeights> runs, const SideDesign& design,
-                               const std::vector<double>& mean, double floor) {
+statistics::FamilyRows make_rows(const std::vector<std::uint32_t>& family, std::size_t nodes,
+                                 std::span<const FlameWeights> runs, const SideDesign& design,
+                                 const std::vector<double>& mean, double floor) {
   std::vector<std::uint32_t> row_of(nodes, kNoRow);
   for (std::uint32_t row = 0; row < family.size(); ++row) row_of[family[row]] = row;
   const std::size_t width = design.runs.size();
@@ -61,7 +61,7 @@ statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::si
     for (const auto& [node, weight] : run.nodes)
       if (row_of[node] != kNoRow) rows.values[row_of[node] * width + place] += weight / run.seconds;
   }
-  const double sample = least(rows.values);
+  const double sample = find_smallest(rows.values);
   for (std::size_t row = 0; row < family.size(); ++row)
     rows.resolutions[row] = sample / (mean[family[row]] + floor);
   for (double& value : rows.values) value = std::log(value + floor);
@@ -69,40 +69,40 @@ statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::si
 }
 
 // Drops the rows that cannot be significant.
-void keep_eligible(std::vector<std::uint32_t>& family, statistics::FamilyRows& rows,
-                   const statistics::Design& design, double alpha) {
-  std::vector<std::uint32_t> kept;
-  statistics::FamilyRows left;
+void drop_ineligible_rows(std::vector<std::uint32_t>& family, statistics::FamilyRows& rows,
+                          const statistics::Design& design, double alpha) {
+  std::vector<std::uint32_t> kept_family;
+  statistics::FamilyRows kept_rows;
   for (std::size_t at = 0; at < family.size(); ++at) {
     const auto row = rows.row(at);
     if (!statistics::is_eligible(row, design, alpha)) continue;
-    kept.push_back(family[at]);
-    left.resolutions.push_back(rows.resolutions[at]);
-    left.values.insert(left.values.end(), row.begin(), row.end());
+    kept_family.push_back(family[at]);
+    kept_rows.resolutions.push_back(rows.resolutions[at]);
+    kept_rows.values.insert(kept_rows.values.end(), row.begin(), row.end());
   }
-  family = std::move(kept);
-  rows = std::move(left);
+  family = std::move(kept_family);
+  rows = std::move(kept_rows);
 }
 
 }  // namespace
 
-void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const SideDesign& design,
-                   const Bar& bar) {
-  tree.judged = true;
-  for (FlameNode& node : tree.nodes) node.unproven = true;
-  const auto mean = means(tree.nodes.size(), runs, design);
+void mark_insignificant(FlameTree& tree, std::span<const FlameWeights> runs,
+                        const SideDesign& design, const SignificanceThreshold& bar) {
+  tree.is_tested = true;
+  for (FlameNode& node : tree.nodes) node.is_insignificant = true;
+  const auto mean = compute_means(tree.nodes.size(), runs, design);
   double total = 0;
-  for (const double each : mean) total += each;
+  for (const double node_mean : mean) total += node_mean;
   const double floor = kShareOfTotal * total;
-  auto family = nodes_above(mean, floor);
+  auto family = select_nodes(mean, floor);
   if (family.empty()) return;
-  auto rows = rows_of(family, tree.nodes.size(), runs, design, mean, floor);
-  keep_eligible(family, rows, design.design, bar.alpha);
+  auto rows = make_rows(family, tree.nodes.size(), runs, design, mean, floor);
+  drop_ineligible_rows(family, rows, design.design, bar.alpha);
   if (family.empty()) return;
-  const statistics::Family judged(design.design, std::move(rows));
+  const statistics::Family tested(design.design, std::move(rows));
   for (std::size_t row = 0; row < family.size(); ++row) {
-    const auto proof = proof_of(judged, row, floor, bar);
-    tree.nodes[family[row]].unproven = !proof || !proof->proven;
+    const auto proof = test_row(tested, row, floor, bar);
+    tree.nodes[family[row]].is_insignificant = !proof || !proof->is_significant;
   }
 }
 

@@ -29,7 +29,7 @@ struct FlameWeights {
 
 // Marks the nodes without a significant change. REQUIRES: `runs` are all runs of both sides, those
 // of the baseline first, in the order of the design.
-void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const SideDesign& design,
-                   const Bar& bar);
+void mark_insignificant(FlameTree& tree, std::span<const FlameWeights> runs,
+                        const SideDesign& design, const SignificanceThreshold& bar);
 
 }  // namespace ctprof

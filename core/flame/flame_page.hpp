@@ -23,30 +23,30 @@
 namespace ctprof {
 
 struct FlameStyle {
-  enum class Form : std::uint8_t { Svg, Html };
+  enum class Format : std::uint8_t { Svg, Html };
 
-  Form form = Form::Svg;
+  Format format = Format::Svg;
   std::string title;
-  std::string unit;      // of the weights
-  bool icicle = false;   // the root is at the top
-  bool waiting = false;  // cold colours, for waits
+  std::string unit;         // of the weights
+  bool is_icicle = false;   // the root is at the top
+  bool is_waiting = false;  // cold colours, for waits
 };
 
 // Maximum size in bytes; the smallest frames are merged as needed.
-inline constexpr std::size_t kMostFlamePage = 5'000'000;
+inline constexpr std::size_t kMaxFlamePageSize = 5'000'000;
 
-std::string flame_page(const FlameTree& tree, const FlameStyle& style);
+std::string make_flame_page(const FlameTree& tree, const FlameStyle& style);
 
 // The part of a graph to draw: a maximum number of frames, and a minimum share of the total.
-struct FlamePart {
-  std::size_t most_frames = 0;
-  double least_share = 0;
+struct FlameLimits {
+  std::size_t max_frames = 0;
+  double min_share = 0;
 };
 
-// Returns the same graph as an SVG element for another page, which contains flame_style(): frames
-// with their titles, without head, search and script. The strongest colour marks the largest
+// Returns the same graph as an SVG element for another page, which contains get_flame_style():
+// frames with their titles, without head, search and script. The strongest colour marks the largest
 // change, including changes of frames that only the baseline has.
-std::string flame_part(const FlameTree& tree, const FlameStyle& style, FlamePart part);
-std::string_view flame_style();
+std::string make_flame_element(const FlameTree& tree, const FlameStyle& style, FlameLimits limits);
+std::string_view get_flame_style();
 
 }  // namespace ctprof

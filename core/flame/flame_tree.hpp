@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/evidence/designs.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/flame/stack_profile.hpp"
 
 namespace ctprof {
@@ -37,21 +37,21 @@ struct FlameFigures {
 struct FlameNode {
   std::uint32_t parent = 0;
   std::uint32_t label = 0;
-  std::uint32_t merged = 0;  // for a Small node: how many nodes it replaces
-  FlameFigures now;
-  FlameFigures base;      // of the baseline, if there is one
-  bool unproven = false;  // in a tested tree: the change of self is not significant
+  std::uint32_t merged_nodes = 0;  // for a Small node: how many nodes it replaces
+  FlameFigures candidate;
+  FlameFigures baseline;          // of the baseline, if there is one
+  bool is_insignificant = false;  // in a tested tree: the change of self is not significant
 };
 
 struct FlameTree {
   std::vector<FlameLabel> labels;
   std::vector<FlameNode> nodes;  // a parent comes before its children; [0] is the root
-  bool has_base = false;
+  bool has_baseline = false;
   // The factor for figures of the baseline before a comparison.
-  double base_scale = 1;
+  double baseline_scale = 1;
   // Whether its differences were tested for significance, because both sides have several runs.
-  bool judged = false;
-  std::size_t small = 0;  // nodes too small to be drawn
+  bool is_tested = false;
+  std::size_t small_nodes = 0;  // nodes too small to be drawn
 
   const FlameLabel& label(const FlameNode& node) const { return labels[node.label]; }
   const FlameNode& root() const { return nodes.front(); }
@@ -77,23 +77,23 @@ FlameTree make_flame_tree(const FlameSide& side);
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline);
 
 // The pairing of the runs of both sides, and the thresholds of a significant change.
-struct FlameTest {
+struct FlameTestDesign {
   SideDesign design;
-  Bar bar;
+  SignificanceThreshold bar;
 };
 // The same, with tests for significance (flame_evidence.hpp).
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
-                          const FlameTest& test);
+                          const FlameTestDesign& test);
 
-// Returns the tree with at most `most` nodes, each with at least `least_share` of the root's total.
+// Returns the tree with at most `most` nodes, each with at least `min_share` of the root's total.
 // Smaller nodes are merged by parent into nodes of kind Small; each remaining node has at most one
 // of them.
-FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share);
+FlameTree merge_small_nodes(const FlameTree& tree, std::size_t max_nodes, double min_share);
 
 // Returns the topmost nodes that only the baseline has, largest first.
-std::vector<std::uint32_t> only_in_base(const FlameTree& tree);
+std::vector<std::uint32_t> find_baseline_only(const FlameTree& tree);
 
 // Returns the names from the first node below the root to the node.
-std::vector<std::string_view> path_to(const FlameTree& tree, std::uint32_t node);
+std::vector<std::string_view> get_path(const FlameTree& tree, std::uint32_t node);
 
 }  // namespace ctprof

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/flame/stack_forms.hpp"
+#include "core/flame/stack_formats.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -46,7 +46,7 @@ enum Interned {
   kPaths = 17,
   kMappings = 19
 };
-enum Entry { kNumber = 1, kText = 2 };
+enum EntryKind { kNumber = 1, kText = 2 };
 enum MappingField { kBuildId = 2, kPath = 7 };
 enum FrameField { kFunction = 2, kMapping = 3, kOffset = 4, kKind = 7 };
 enum Callstack { kFrame = 2 };
@@ -61,10 +61,10 @@ enum KindValue : std::int32_t { kUnknownKind = 0, kNativeKind = 1, kKernelKind =
 enum UnitValue : std::int32_t { kNanoseconds = 1, kBytes = 4, kCount = 9 };
 
 constexpr std::uint32_t kSequence = 1;
-constexpr std::size_t kFull = 1 << 20;                 // the buffer is written at this size
-constexpr std::uint64_t kFirstMadeUp = (1 << 22) + 1;  // above the kernel's PID_MAX_LIMIT
+constexpr std::size_t kBufferSize = 1 << 20;                // the buffer is written at this size
+constexpr std::uint64_t kFirstSyntheticId = (1 << 22) + 1;  // above the kernel's PID_MAX_LIMIT
 
-std::int32_t kind_value(FrameKind kind) {
+std::int32_t get_kind_value(FrameKind kind) {
   switch (kind) {
     case FrameKind::Native:
     case FrameKind::Guessed: return kNativeKind;
@@ -74,7 +74,7 @@ std::int32_t kind_value(FrameKind kind) {
   }
 }
 
-std::int32_t unit_value(const StackValue& value) {
+std::int32_t get_unit_value(const StackValue& value) {
   if (value.unit == "ns") return kNanoseconds;
   return value.unit == "bytes" ? kBytes : kCount;
 }
@@ -85,22 +85,22 @@ class Writer {
       : profile_(&profile), table_(profile.table), out_(&out) {}
 
   Result<void> write() {
-    number_owners();
-    for (const OwnedStacks& owned : profile_->owners) samples_ += rows_of(owned).size();
+    assign_ids();
+    for (const OwnedStacks& owned : profile_->owners) samples_ += collect_rows(owned).size();
     write_defaults();
     write_clocks();
     write_processes();
     write_names();
     std::vector<bool> known(table_->nodes().size());
     for (std::size_t owner = 0; owner < profile_->owners.size(); ++owner) {
-      for (const StackWeights& row : rows_of(profile_->owners[owner])) {
+      for (const StackWeights& row : collect_rows(profile_->owners[owner])) {
         if (!known[row.stack]) write_stack(row.stack);
         known[row.stack] = true;
         write_sample(tasks_[owner], row);
-        if (const auto written = hand_on(kFull); !written) return written;
+        if (const auto written = flush(kBufferSize); !written) return written;
       }
     }
-    return hand_on(0);
+    return flush(0);
   }
 
  private:
@@ -109,19 +109,20 @@ class Writer {
   };
 
   // Assigns ids to owners without one; equal names get equal ids.
-  void number_owners() {
-    std::map<std::vector<std::string_view>, std::uint64_t> made_up;
-    const auto number = [&](std::vector<std::string_view> names) {
-      return made_up.emplace(std::move(names), kFirstMadeUp + made_up.size()).first->second;
+  void assign_ids() {
+    std::map<std::vector<std::string_view>, std::uint64_t> synthetic_ids;
+    const auto assign_id = [&](std::vector<std::string_view> names) {
+      return synthetic_ids.emplace(std::move(names), kFirstSyntheticId + synthetic_ids.size())
+          .first->second;
     };
     for (const OwnedStacks& owned : profile_->owners) {
       const StackOwner& owner = owned.owner;
       const std::string_view process = owner.process.empty() ? owner.cgroup : owner.process;
-      const std::uint64_t pid = owner.pid ? owner.pid : number({process});
-      const bool is_whole = owner.tid == 0 && owner.thread.empty();
-      tasks_.push_back({pid, owner.tid  ? owner.tid
-                             : is_whole ? pid
-                                        : number({process, owner.thread})});
+      const std::uint64_t pid = owner.pid ? owner.pid : assign_id({process});
+      const bool is_whole_process = owner.tid == 0 && owner.thread.empty();
+      tasks_.push_back({pid, owner.tid          ? owner.tid
+                             : is_whole_process ? pid
+                                                : assign_id({process, owner.thread})});
     }
   }
 
@@ -160,11 +161,12 @@ class Writer {
   // apart.
   std::uint64_t next_time() {
     const ProfileSpan& span = profile_->span;
-    const double part = static_cast<double>(written_++) / static_cast<double>(samples_);
-    const std::uint64_t since =
-        span.length_ns > 0 ? static_cast<std::uint64_t>(part * static_cast<double>(span.length_ns))
-                           : written_;
-    return span.opened_boottime_ns + since;
+    const double fraction = static_cast<double>(written_samples_++) / static_cast<double>(samples_);
+    const std::uint64_t offset =
+        span.length_ns > 0
+            ? static_cast<std::uint64_t>(fraction * static_cast<double>(span.length_ns))
+            : written_samples_;
+    return span.opened_boottime_ns + offset;
   }
 
   void write_defaults() {
@@ -174,8 +176,8 @@ class Writer {
       samples.add_string(kSource, "ctprof");
       for (std::size_t value = 0; value < profile_->values.size(); ++value) {
         protozero::pbf_writer counter(samples, value == 0 ? kPrimary : kFollower);
-        counter.add_string(kCounterName, told_name(profile_->values[value].name));
-        counter.add_enum(kUnit, unit_value(profile_->values[value]));
+        counter.add_string(kCounterName, make_printable_short(profile_->values[value].name));
+        counter.add_enum(kUnit, get_unit_value(profile_->values[value]));
       }
     });
   }
@@ -189,13 +191,14 @@ class Writer {
       for (const auto& [pid, owner] : processes) {
         protozero::pbf_writer process(tree, kProcess);
         process.add_int32(kPid, static_cast<std::int32_t>(pid));
-        process.add_string(kCommandLine, told_name(roots_of(*owner).front()));
+        process.add_string(kCommandLine, make_printable_short(get_root_names(*owner).front()));
         process.add_bool(kIsName, true);
       }
       for (std::size_t at = 0; at < tasks_.size(); ++at) {
         protozero::pbf_writer thread(tree, kThread);
         thread.add_int32(kTid, static_cast<std::int32_t>(tasks_[at].tid));
-        thread.add_string(kThreadName, told_name(roots_of(profile_->owners[at].owner).back()));
+        thread.add_string(kThreadName,
+                          make_printable_short(get_root_names(profile_->owners[at].owner).back()));
         thread.add_int32(kTgid, static_cast<std::int32_t>(tasks_[at].pid));
       }
     });
@@ -207,8 +210,8 @@ class Writer {
       protozero::pbf_writer names(packet, kInternedData);
       const auto& modules = table_->modules();
       for (std::uint32_t module = 0; module < modules.size(); ++module) {
-        write_text(names, kBuildIds, module, hex(modules[module].build_id));
-        write_text(names, kPaths, module, told_name(name_of(modules[module])));
+        write_text(names, kBuildIds, module, to_hex(modules[module].build_id));
+        write_text(names, kPaths, module, make_printable_short(get_module_name(modules[module])));
         protozero::pbf_writer mapping(names, kMappings);
         mapping.add_uint64(kNumber, module + 1);
         mapping.add_uint64(kBuildId, module + 1);
@@ -227,7 +230,8 @@ class Writer {
   }
 
   void write_frame(protozero::pbf_writer& names, std::uint32_t number) {
-    write_text(names, kFunctionNames, number, told_name(marked_function_of(*table_, number)));
+    write_text(names, kFunctionNames, number,
+               make_printable_short(get_marked_function_name(*table_, number)));
     protozero::pbf_writer frame(names, kFrames);
     frame.add_uint64(kNumber, number + 1);
     frame.add_uint64(kFunction, number + 1);
@@ -235,7 +239,7 @@ class Writer {
       frame.add_uint64(kMapping, table_->frames()[number].module + 1);
       frame.add_uint64(kOffset, table_->frames()[number].offset);
     }
-    frame.add_enum(kKind, kind_value(kind_of(*table_, number)));
+    frame.add_enum(kKind, get_kind_value(get_frame_kind(*table_, number)));
   }
 
   void write_stack(std::uint64_t stack) {
@@ -243,7 +247,7 @@ class Writer {
       protozero::pbf_writer names(packet, kInternedData);
       protozero::pbf_writer callstack(names, kCallstacks);
       callstack.add_uint64(kNumber, stack + 1);
-      const auto frames = frames_of(*table_, stack);
+      const auto frames = get_frames(*table_, stack);
       std::for_each(frames.rbegin(), frames.rend(),
                     [&](std::uint32_t frame) { callstack.add_uint64(kFrame, frame + 1); });
     });
@@ -254,9 +258,9 @@ class Writer {
       packet.add_uint64(kTimestamp, next_time());
       protozero::pbf_writer sample(packet, kStackSample);
       {
-        protozero::pbf_writer who(sample, kTask);
-        who.add_uint32(kTaskPid, static_cast<std::uint32_t>(task.pid));
-        who.add_uint32(kTaskTid, static_cast<std::uint32_t>(task.tid));
+        protozero::pbf_writer task_writer(sample, kTask);
+        task_writer.add_uint32(kTaskPid, static_cast<std::uint32_t>(task.pid));
+        task_writer.add_uint32(kTaskTid, static_cast<std::uint32_t>(task.tid));
       }
       sample.add_uint64(kCallstack, row.stack + 1);
       sample.add_uint64(kPrimaryWeight, row.weights.front());
@@ -265,8 +269,8 @@ class Writer {
     });
   }
 
-  Result<void> hand_on(std::size_t least) {
-    if (data_.size() < least) return {};
+  Result<void> flush(std::size_t min_size) {
+    if (data_.size() < min_size) return {};
     const auto written = out_->write(data_);
     data_.clear();
     return written;
@@ -277,7 +281,7 @@ class Writer {
   Sink* out_;
   std::vector<TaskIds> tasks_;  // by owner
   std::string packet_, data_;
-  std::size_t samples_ = 0, written_ = 0;
+  std::size_t samples_ = 0, written_samples_ = 0;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/flame/stack_forms.hpp"
+#include "core/flame/stack_formats.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -53,25 +53,26 @@ enum Line { kLineFunction = 1 };
 enum Function { kFunctionId = 1, kName = 2, kSystemName = 3, kFunctionFile = 4 };
 
 // Above all addresses of programs, below those of the kernel.
-constexpr std::uint64_t kFirstFile = std::uint64_t{1} << 56, kFileSize = std::uint64_t{1} << 40;
-constexpr int kGzip = 16 + MAX_WBITS;  // the value with which deflateInit2 writes gzip
+constexpr std::uint64_t kFirstFileAddress = std::uint64_t{1} << 56,
+                        kFileRangeSize = std::uint64_t{1} << 40;
+constexpr int kGzipWindowBits = 16 + MAX_WBITS;  // the value with which deflateInit2 writes gzip
 
 bool is_file(const ctprof::Module& module) {
   return module.kind == Module::Kind::File || module.kind == Module::Kind::Vdso;
 }
 
-std::uint64_t start_of(const StackTable& table, std::uint32_t module) {
-  return is_file(table.modules()[module]) ? kFirstFile + module * kFileSize : 0;
+std::uint64_t get_range_start(const StackTable& table, std::uint32_t module) {
+  return is_file(table.modules()[module]) ? kFirstFileAddress + module * kFileRangeSize : 0;
 }
 
-std::uint64_t address_of(const StackTable& table, const Frame& frame) {
-  const std::uint64_t start = start_of(table, frame.module);
-  return start == 0 ? frame.offset : start + std::min(frame.offset, kFileSize - 1);
+std::uint64_t get_address(const StackTable& table, const Frame& frame) {
+  const std::uint64_t start = get_range_start(table, frame.module);
+  return start == 0 ? frame.offset : start + std::min(frame.offset, kFileRangeSize - 1);
 }
 
-std::int64_t signed_value(std::uint64_t weight) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::min(weight, kMost));
+std::int64_t clamp_to_signed(std::uint64_t weight) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(weight, kMax));
 }
 
 class Writer {
@@ -85,12 +86,12 @@ class Writer {
     write_span();
     used_.resize(table_->frames().size());
     for (const OwnedStacks& owned : profile_->owners)
-      for (const StackWeights& row : rows_of(owned)) write_sample(owned.owner, row);
+      for (const StackWeights& row : collect_rows(owned)) write_sample(owned.owner, row);
     for (std::uint32_t module = 0; module < table_->modules().size(); ++module)
       write_mapping(module);
     for (std::uint32_t frame = 0; frame < used_.size(); ++frame)
       if (used_[frame]) write_location(frame);
-    for (const std::string& each : texts_) out_.add_string(kStringTable, each);
+    for (const std::string& text : texts_) out_.add_string(kStringTable, text);
     return std::move(data_);
   }
 
@@ -101,11 +102,11 @@ class Writer {
     if (is_new) texts_.push_back(text);
     return known->second;
   }
-  std::int64_t name(std::string_view name) { return text(told_name(name)); }
+  std::int64_t name(std::string_view name) { return text(make_printable_short(name)); }
 
-  void write_type(std::uint32_t field, std::string_view named, std::string_view unit) {
+  void write_type(std::uint32_t field, std::string_view type_name, std::string_view unit) {
     protozero::pbf_writer type(out_, field);
-    type.add_int64(kType, name(named));
+    type.add_int64(kType, name(type_name));
     type.add_int64(kUnit, name(unit == "ns" ? "nanoseconds" : unit));
   }
 
@@ -114,20 +115,20 @@ class Writer {
     for (const StackValue& value : profile_->values)
       write_type(kSampleType, value.name, value.unit);
     for (const StackValue& value : profile_->values)
-      if (value.period_ns > 0) write_type(kSampleType, samples_name(value.name), "count");
+      if (value.period_ns > 0) write_type(kSampleType, make_samples_name(value.name), "count");
     if (!profile_->values.empty())
       out_.add_int64(kDefaultSampleType, name(profile_->values.front().name));
   }
 
   // Returns the nearest number of samples; at least one for a weight above 0.
-  static std::uint64_t samples_in(std::uint64_t weight, std::uint64_t period) {
+  static std::uint64_t count_samples(std::uint64_t weight, std::uint64_t period) {
     const std::uint64_t whole = weight / period, rest = weight % period;
     const std::uint64_t nearest = whole + (rest >= period - rest ? 1 : 0);
     return weight > 0 ? std::max<std::uint64_t>(nearest, 1) : 0;
   }
 
   // Returns "oncpu_samples" for "oncpu_stacks".
-  static std::string samples_name(std::string_view value) {
+  static std::string make_samples_name(std::string_view value) {
     constexpr std::string_view kStacks = "_stacks";
     if (value.ends_with(kStacks)) value.remove_suffix(kStacks.size());
     return std::string(value) + "_samples";
@@ -135,26 +136,26 @@ class Writer {
 
   void write_span() {
     const ProfileSpan& span = profile_->span;
-    if (span.opened_unix_ns > 0) out_.add_int64(kTimeNanos, signed_value(span.opened_unix_ns));
-    if (span.length_ns > 0) out_.add_int64(kDurationNanos, signed_value(span.length_ns));
+    if (span.opened_unix_ns > 0) out_.add_int64(kTimeNanos, clamp_to_signed(span.opened_unix_ns));
+    if (span.length_ns > 0) out_.add_int64(kDurationNanos, clamp_to_signed(span.length_ns));
     const auto sampled = std::ranges::find_if(
         profile_->values, [](const StackValue& value) { return value.period_ns > 0; });
     if (sampled == profile_->values.end()) return;
     write_type(kPeriodType, sampled->name, sampled->unit);
-    out_.add_int64(kPeriod, signed_value(sampled->period_ns));
+    out_.add_int64(kPeriod, clamp_to_signed(sampled->period_ns));
   }
 
   void write_sample(const StackOwner& owner, const StackWeights& row) {
     std::vector<std::uint64_t> locations;
-    for (const std::uint32_t frame : frames_of(*table_, row.stack)) {
+    for (const std::uint32_t frame : get_frames(*table_, row.stack)) {
       locations.push_back(frame + 1);
       used_[frame] = true;
     }
     std::vector<std::int64_t> values;
-    for (const std::uint64_t weight : row.weights) values.push_back(signed_value(weight));
+    for (const std::uint64_t weight : row.weights) values.push_back(clamp_to_signed(weight));
     for (std::size_t value = 0; value < row.weights.size(); ++value)
       if (const std::uint64_t period = profile_->values[value].period_ns; period > 0)
-        values.push_back(signed_value(samples_in(row.weights[value], period)));
+        values.push_back(clamp_to_signed(count_samples(row.weights[value], period)));
     protozero::pbf_writer sample(out_, kSample);
     sample.add_packed_uint64(kLocationId, locations.begin(), locations.end());
     sample.add_packed_int64(kValue, values.begin(), values.end());
@@ -175,38 +176,38 @@ class Writer {
     if (value == 0) return;
     protozero::pbf_writer label(sample, kLabel);
     label.add_int64(kKey, text(key));
-    label.add_int64(kNumber, signed_value(value));
+    label.add_int64(kNumber, clamp_to_signed(value));
   }
 
   void write_mapping(std::uint32_t number) {
     const ctprof::Module& module = table_->modules()[number];
-    const std::uint64_t start = start_of(*table_, number);
+    const std::uint64_t start = get_range_start(*table_, number);
     protozero::pbf_writer mapping(out_, kMapping);
     mapping.add_uint64(kMappingId, number + 1);
     mapping.add_uint64(kStart, start);
-    mapping.add_uint64(kLimit,
-                       start == 0 ? std::numeric_limits<std::uint64_t>::max() : start + kFileSize);
-    mapping.add_int64(kFilename, name(name_of(module)));
-    if (!module.build_id.empty()) mapping.add_int64(kBuildId, text(hex(module.build_id)));
+    mapping.add_uint64(
+        kLimit, start == 0 ? std::numeric_limits<std::uint64_t>::max() : start + kFileRangeSize);
+    mapping.add_int64(kFilename, name(get_module_name(module)));
+    if (!module.build_id.empty()) mapping.add_int64(kBuildId, text(to_hex(module.build_id)));
     mapping.add_bool(kHasFunctions, true);
   }
 
   void write_location(std::uint32_t number) {
-    const std::uint64_t called = function(number);
+    const std::uint64_t function_number = find_or_add_function(number);
     const Frame& frame = table_->frames()[number];
     protozero::pbf_writer location(out_, kLocation);
     location.add_uint64(kId, number + 1);
     if (number != StackTable::kTruncated) {
       location.add_uint64(kLocationMapping, frame.module + 1);
-      location.add_uint64(kAddress, address_of(*table_, frame));
+      location.add_uint64(kAddress, get_address(*table_, frame));
     }
     protozero::pbf_writer line(location, kLine);
-    line.add_uint64(kLineFunction, called);
+    line.add_uint64(kLineFunction, function_number);
   }
 
-  std::uint64_t function(std::uint32_t frame) {
-    const std::int64_t name_text = name(marked_function_of(*table_, frame));
-    const std::int64_t file_text = name(module_of(*table_, frame));
+  std::uint64_t find_or_add_function(std::uint32_t frame) {
+    const std::int64_t name_text = name(get_marked_function_name(*table_, frame));
+    const std::int64_t file_text = name(get_frame_module(*table_, frame));
     const auto [known, is_new] =
         functions_.emplace(std::pair(name_text, file_text), functions_.size() + 1);
     if (!is_new) return known->second;
@@ -232,7 +233,7 @@ Result<void> gzip(const std::string& text, std::string& packed) {
   if (text.size() > std::numeric_limits<uInt>::max())
     return Error{"packing a profile: more than 4 GiB of stacks"};
   z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, MAX_MEM_LEVEL,
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindowBits, MAX_MEM_LEVEL,
                    Z_DEFAULT_STRATEGY) != Z_OK)
     return Error{"packing a profile: out of memory"};
   packed.resize(deflateBound(&stream, text.size()));

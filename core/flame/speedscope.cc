@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/version.hpp"
-#include "core/flame/stack_forms.hpp"
+#include "core/flame/stack_formats.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -17,9 +17,9 @@ namespace speedscope {
 namespace {
 
 constexpr std::string_view kSchema = "https://www.speedscope.app/file-format-schema.json";
-constexpr std::size_t kFull = 1 << 20;  // the buffer is written at this size
+constexpr std::size_t kBufferSize = 1 << 20;  // the buffer is written at this size
 
-std::string_view unit_of(const StackValue& value) {
+std::string_view get_unit(const StackValue& value) {
   if (value.unit == "ns") return "nanoseconds";
   return value.unit == "bytes" ? "bytes" : "none";
 }
@@ -29,7 +29,7 @@ class Writer {
   Writer(const StackProfile& profile, Sink& out) : profile_(&profile), out_(&out) {}
 
   Result<void> write() {
-    number_frames();
+    write_frames();
     json_.put('{');
     json_.member("$schema", kSchema);
     json_.member("exporter", "ctprof " + std::string(kVersion));
@@ -46,12 +46,12 @@ class Writer {
   }
 
  private:
-  void number_frames() {
+  void write_frames() {
     const StackTable& table = *profile_->table;
     for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
-      add_frame(marked_function_of(table, frame), module_of(table, frame));
+      add_frame(get_marked_function_name(table, frame), get_frame_module(table, frame));
     for (const OwnedStacks& owned : profile_->owners) {
-      for (const std::string_view root : roots_of(owned.owner)) {
+      for (const std::string_view root : get_root_names(owned.owner)) {
         const auto next = profile_->table->frames().size() + roots_.size();
         if (roots_.emplace(root, next).second) add_frame(root, {});
       }
@@ -60,8 +60,8 @@ class Writer {
 
   void add_frame(std::string_view name, std::string_view file) {
     frames_.put('{');
-    frames_.member("name", told_name(name));
-    if (!file.empty()) frames_.member("file", told_name(file));
+    frames_.member("name", make_printable_short(name));
+    if (!file.empty()) frames_.member("file", make_printable_short(file));
     frames_.close('}');
     frames_.put(',');
   }
@@ -69,27 +69,27 @@ class Writer {
   Result<void> write_profile(std::size_t value) {
     json_.put('{');
     json_.member("type", "sampled");
-    json_.member("name", told_name(profile_->values[value].name));
-    json_.member("unit", unit_of(profile_->values[value]));
+    json_.member("name", make_printable_short(profile_->values[value].name));
+    json_.member("unit", get_unit(profile_->values[value]));
     json_.member("startValue", std::uint64_t{0});
-    json_.member("endValue", total(value));
+    json_.member("endValue", sum_weights(value));
     json_.key("samples");
     json_.put('[');
-    if (const auto written = each(value, &Writer::write_sample); !written) return written;
+    if (const auto written = for_each_stack(value, &Writer::write_sample); !written) return written;
     json_.close(']');
     json_.raw(",\"weights\":[");
-    if (const auto written = each(value, &Writer::write_weight); !written) return written;
+    if (const auto written = for_each_stack(value, &Writer::write_weight); !written) return written;
     json_.close(']');
     json_.raw("},");
     return {};
   }
 
-  using Write = void (Writer::*)(const StackOwner&, const ctprof_stack&);
-  Result<void> each(std::size_t value, Write write) {
+  using WriteFunction = void (Writer::*)(const StackOwner&, const ctprof_stack&);
+  Result<void> for_each_stack(std::size_t value, WriteFunction write) {
     for (const OwnedStacks& owned : profile_->owners) {
       for (const ctprof_stack& stack : owned.weights[value]) {
         (this->*write)(owned.owner, stack);
-        if (json_.size() < kFull) continue;
+        if (json_.size() < kBufferSize) continue;
         // Keeps the last comma in the buffer, because closing the list may remove it.
         if (const auto written = out_->write(json_.view().substr(0, json_.size() - 1)); !written)
           return written;
@@ -102,8 +102,9 @@ class Writer {
 
   void write_sample(const StackOwner& owner, const ctprof_stack& stack) {
     json_.put('[');
-    for (const std::string_view root : roots_of(owner)) write_index(roots_.find(root)->second);
-    const auto frames = frames_of(*profile_->table, stack.stack);
+    for (const std::string_view root : get_root_names(owner))
+      write_index(roots_.find(root)->second);
+    const auto frames = get_frames(*profile_->table, stack.stack);
     std::for_each(frames.rbegin(), frames.rend(), [&](std::uint32_t each) { write_index(each); });
     json_.close(']');
     json_.put(',');
@@ -119,7 +120,7 @@ class Writer {
     json_.put(',');
   }
 
-  std::uint64_t total(std::size_t value) const {
+  std::uint64_t sum_weights(std::size_t value) const {
     std::uint64_t sum = 0;
     for (const OwnedStacks& owned : profile_->owners)
       for (const ctprof_stack& stack : owned.weights[value])
@@ -130,8 +131,8 @@ class Writer {
 
   const StackProfile* profile_;
   Sink* out_;
-  JsonWriter json_{Escape::Unshowable};
-  JsonWriter frames_{Escape::Unshowable};
+  JsonWriter json_{Escape::Unprintable};
+  JsonWriter frames_{Escape::Unprintable};
   std::map<std::string, std::uint64_t, std::less<>> roots_;
 };
 

@@ -31,20 +31,20 @@ struct StackOwner {
 
 // A metric whose value is a weighted set of stacks.
 struct StackValue {
-  std::string name;      // "oncpu_stacks"
-  std::string unit;      // of its weights: "ns", "bytes", "count"
-  bool waiting = false;  // threads did not run at these stacks
+  std::string name;         // "oncpu_stacks"
+  std::string unit;         // of its weights: "ns", "bytes", "count"
+  bool is_waiting = false;  // threads did not run at these stacks
   // The mean number of ns that one sample represents; 0: the weights are not samples.
   std::uint64_t period_ns = 0;
   // The minimum weight of an idle stack in a thread that rarely waits; nothing: no stack is idle.
-  std::optional<double> long_wait_ns{};
+  std::optional<double> min_idle_ns{};
 };
 
 struct OwnedStacks {
   StackOwner owner;
   // One item for each value of the profile; may be empty. REQUIRES: nodes of the profile's table.
   std::vector<std::span<const ctprof_stack>> weights;
-  bool waits_rarely = false;  // LongWaits::waits_rarely()
+  bool is_rarely_waiting = false;  // LongWaits::waits_rarely()
 };
 
 // The window in which the stacks were recorded. 0: unknown.
@@ -63,7 +63,7 @@ struct StackProfile {
 
 // Returns the names above the frames of an owner's stacks: process and thread, if known, otherwise
 // the cgroup. Never empty.
-std::vector<std::string_view> roots_of(const StackOwner& owner);
+std::vector<std::string_view> get_root_names(const StackOwner& owner);
 
 // The kinds of frames that are displayed differently.
 enum class FrameKind : std::uint8_t {
@@ -76,15 +76,15 @@ enum class FrameKind : std::uint8_t {
   Small,      // several nodes that are too small to be drawn
 };
 
-FrameKind kind_of(const StackTable& table, std::uint32_t frame);
+FrameKind get_frame_kind(const StackTable& table, std::uint32_t frame);
 
 // Returns the function, or the module and offset: "libc.so.6+0x1f40".
-std::string function_of(const StackTable& table, std::uint32_t frame);
+std::string get_function_name(const StackTable& table, std::uint32_t frame);
 // The same with the suffix " (guessed)" for guessed frames, for formats without another mark.
-std::string marked_function_of(const StackTable& table, std::uint32_t frame);
+std::string get_marked_function_name(const StackTable& table, std::uint32_t frame);
 
 // Returns the path of a file, "[kernel]", "[vdso]", "[jit]", or an empty text.
-std::string_view name_of(const Module& module);
-std::string_view module_of(const StackTable& table, std::uint32_t frame);
+std::string_view get_module_name(const Module& module);
+std::string_view get_frame_module(const StackTable& table, std::uint32_t frame);
 
 }  // namespace ctprof

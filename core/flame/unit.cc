@@ -7,6 +7,6 @@
 #include "core/flame/perfetto.cc"
 #include "core/flame/pprof.cc"
 #include "core/flame/speedscope.cc"
-#include "core/flame/stack_forms.cc"
+#include "core/flame/stack_formats.cc"
 #include "core/flame/stack_profile.cc"
 #include "core/flame/window_profile.cc"

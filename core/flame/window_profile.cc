@@ -13,26 +13,26 @@
 namespace ctprof {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, OwnersBy>, 5> kKeys{{
-    {"pcomm", OwnersBy::Thread},
-    {"comm", OwnersBy::ThreadName},
-    {"pid", OwnersBy::Process},
-    {"cgroup", OwnersBy::Cgroup},
-    {"all", OwnersBy::All},
+constexpr std::array<std::pair<std::string_view, OwnerKey>, 5> kKeys{{
+    {"pcomm", OwnerKey::Thread},
+    {"comm", OwnerKey::ThreadName},
+    {"pid", OwnerKey::Process},
+    {"cgroup", OwnerKey::Cgroup},
+    {"all", OwnerKey::All},
 }};
 
 constexpr std::string_view kWaitingStacks = "waiting-stacks";  // the role of a metric
 
 using Columns = std::vector<const Column*>;
 
-Columns columns_of_stacks(const Table& threads) {
+Columns find_stack_columns(const Table& threads) {
   Columns columns;
   for (const Column& column : threads.columns)
     if (column.def().storage == Storage::Stacks) columns.push_back(&column);
   return columns;
 }
 
-Result<Columns> chosen(const Columns& all, std::span<const std::string> metrics) {
+Result<Columns> select_columns(const Columns& all, std::span<const std::string> metrics) {
   if (all.empty()) return Error{"it has no call stacks: `ctprof record --recorders` takes them"};
   if (metrics.empty()) return all;
   Columns columns;
@@ -46,17 +46,17 @@ Result<Columns> chosen(const Columns& all, std::span<const std::string> metrics)
 }
 
 // The shortest sampling period of `record --freq`: 4,000 samples a second.
-constexpr std::uint64_t kShortestPeriodNs = 250'000;
+constexpr std::uint64_t kMinPeriodNs = 250'000;
 
 // Finds "oncpu_samples" for "oncpu_stacks": the number of samples of each thread.
-const Column* samples_beside(const Table& threads, std::string_view stacks) {
+const Column* find_sample_counts(const Table& threads, std::string_view stacks) {
   constexpr std::string_view kStacks = "_stacks", kSamples = "_samples";
   if (!stacks.ends_with(kStacks)) return nullptr;
   stacks.remove_suffix(kStacks.size());
   return threads.find_u64(std::string(stacks).append(kSamples));
 }
 
-std::uint64_t sum_of(const Column& numbers) {
+std::uint64_t sum_column(const Column& numbers) {
   std::uint64_t sum = 0;
   for (std::size_t row = 0; row < numbers.rows(); ++row)
     if (numbers.has_value(row) && __builtin_add_overflow(sum, numbers.u64()[row], &sum)) return 0;
@@ -65,7 +65,7 @@ std::uint64_t sum_of(const Column& numbers) {
 
 // Returns the common divisor of all weights of the value, or, because a recorder may vary its
 // period, the mean weight of its samples. Durations of events have neither.
-std::uint64_t period_of(const StackProfile& profile, std::size_t value, const Table& threads) {
+std::uint64_t find_period(const StackProfile& profile, std::size_t value, const Table& threads) {
   std::uint64_t divisor = 0;
   double total = 0;
   for (const OwnedStacks& owned : profile.owners)
@@ -73,97 +73,98 @@ std::uint64_t period_of(const StackProfile& profile, std::size_t value, const Ta
       divisor = std::gcd(divisor, each.weight);
       total += static_cast<double>(each.weight);
     }
-  if (divisor >= kShortestPeriodNs) return divisor;
-  const Column* beside = samples_beside(threads, profile.values[value].name);
-  const std::uint64_t samples = beside ? sum_of(*beside) : 0;
+  if (divisor >= kMinPeriodNs) return divisor;
+  const Column* sample_counts = find_sample_counts(threads, profile.values[value].name);
+  const std::uint64_t samples = sample_counts ? sum_column(*sample_counts) : 0;
   return samples > 0 ? static_cast<std::uint64_t>(total / static_cast<double>(samples)) : 0;
 }
 
-ProfileSpan span_of(const Snapshot& window) {
+ProfileSpan make_span(const Snapshot& window) {
   if (!window.window) return {};
-  const Moment &opened = window.window->opened, &closed = window.meta.start;
+  const Timestamp &opened = window.window->opened_at, &closed = window.meta.start;
   return {opened.wall_unix_ns, opened.boottime_ns,
           closed.boottime_ns - std::min(closed.boottime_ns, opened.boottime_ns)};
 }
 
 // Reads the names and numbers of threads from a window.
-class Owners {
+class OwnerReader {
  public:
-  Owners(const Snapshot& window, OwnersBy by) : texts_(&window.pools->texts), by_(by) {
+  OwnerReader(const Snapshot& window, OwnerKey key) : texts_(&window.pools->texts), key_(key) {
     const Table& threads = window.threads();
     tgids_ = threads.find(kTgid), tids_ = threads.find(kTid);
     processes_ = threads.find(kPcomm), names_ = threads.find(kComm);
     cgroups_ = threads.find(kCgroup);
   }
 
-  StackOwner of(std::size_t row) const {
-    switch (by_) {
-      case OwnersBy::Thread:
-        return {text(processes_, row), text(names_, row), text(cgroups_, row), number(tgids_, row),
-                number(tids_, row)};
-      case OwnersBy::ThreadName: return {.thread = text(names_, row)};
-      case OwnersBy::Process: {
-        const std::uint64_t pid = number(tgids_, row);
-        return {.process = text(processes_, row) + " " + std::to_string(pid), .pid = pid};
+  StackOwner read_owner(std::size_t row) const {
+    switch (key_) {
+      case OwnerKey::Thread:
+        return {read_text(processes_, row), read_text(names_, row), read_text(cgroups_, row),
+                read_number(tgids_, row), read_number(tids_, row)};
+      case OwnerKey::ThreadName: return {.thread = read_text(names_, row)};
+      case OwnerKey::Process: {
+        const std::uint64_t pid = read_number(tgids_, row);
+        return {.process = read_text(processes_, row) + " " + std::to_string(pid), .pid = pid};
       }
-      case OwnersBy::Cgroup: return {.cgroup = text(cgroups_, row)};
-      case OwnersBy::All: return {.process = "all"};
+      case OwnerKey::Cgroup: return {.cgroup = read_text(cgroups_, row)};
+      case OwnerKey::All: return {.process = "all"};
     }
     return {};
   }
 
  private:
-  std::string text(const Column* column, std::size_t row) const {
+  std::string read_text(const Column* column, std::size_t row) const {
     return column && column->has_value(row) ? std::string((*texts_)[column->ids()[row]]) : "";
   }
-  static std::uint64_t number(const Column* column, std::size_t row) {
+  static std::uint64_t read_number(const Column* column, std::size_t row) {
     return column && column->has_value(row) ? column->u64()[row] : 0;
   }
 
   const TextPool* texts_;
-  OwnersBy by_;
+  OwnerKey key_;
   const Column *tgids_, *tids_, *processes_, *names_, *cgroups_;
 };
 
 }  // namespace
 
-Result<OwnersBy> owners_by(std::string_view key) {
+Result<OwnerKey> parse_owner_key(std::string_view key) {
   std::vector<std::string> keys;
-  for (const auto& [known, by] : kKeys) {
-    if (known == key) return by;
+  for (const auto& [known, owner_key] : kKeys) {
+    if (known == key) return owner_key;
     keys.emplace_back(known);
   }
-  return Error{"invalid --group-by '" + std::string(key) + "' for stacks (choose " + joined(keys) +
-               ")"};
+  return Error{"invalid --group-by '" + std::string(key) + "' for stacks (choose " +
+               join_texts(keys) + ")"};
 }
 
-Result<StackProfile> window_profile(const Snapshot& window, std::span<const std::string> metrics,
-                                    OwnersBy by, const WantedThreads& wanted) {
-  const auto columns = chosen(columns_of_stacks(window.threads()), metrics);
+Result<StackProfile> make_window_profile(const Snapshot& window,
+                                         std::span<const std::string> metrics, OwnerKey key,
+                                         const SelectedThreads& selected) {
+  const auto columns = select_columns(find_stack_columns(window.threads()), metrics);
   if (!columns) return columns.error();
   const StackPool& pool = window.pools->stacks;
-  StackProfile profile{.table = &pool.table, .span = span_of(window)};
+  StackProfile profile{.table = &pool.table, .span = make_span(window)};
   const LongWaits long_waits(window);
   for (const Column* column : *columns)
     profile.values.push_back({column->def().name, column->def().unit,
                               column->def().role == kWaitingStacks, 0,
-                              long_waits.least_ns(*column)});
-  const Owners owners(window, by);
+                              long_waits.min_weight_ns(*column)});
+  const OwnerReader owners(window, key);
   for (std::size_t row = 0; row < window.threads().rows; ++row) {
-    if (!wanted.empty() && !wanted[row]) continue;
+    if (!selected.empty() && !selected[row]) continue;
     OwnedStacks owned;
-    owned.waits_rarely = long_waits.waits_rarely(row);
+    owned.is_rarely_waiting = long_waits.has_few_waits(row);
     for (const Column* column : *columns)
       owned.weights.push_back(column->has_value(row) ? pool[column->ids()[row]]
                                                      : std::span<const ctprof_stack>());
     if (std::ranges::all_of(owned.weights, [](const auto& weights) { return weights.empty(); }))
       continue;
-    owned.owner = owners.of(row);
+    owned.owner = owners.read_owner(row);
     profile.owners.push_back(std::move(owned));
   }
   for (std::size_t value = 0; value < profile.values.size(); ++value)
-    if (profile.values[value].unit == "ns" && !profile.values[value].waiting)
-      profile.values[value].period_ns = period_of(profile, value, window.threads());
+    if (profile.values[value].unit == "ns" && !profile.values[value].is_waiting)
+      profile.values[value].period_ns = find_period(profile, value, window.threads());
   return profile;
 }
 

@@ -12,6 +12,6 @@
 namespace ctprof {
 
 // REQUIRES: report.stacks(), and a metric whose stacks are reported.
-FlameTree group_tree(const Report& report, RowAt at);
+FlameTree make_group_tree(const Report& report, RowPosition at);
 
 }  // namespace ctprof

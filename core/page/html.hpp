@@ -28,17 +28,17 @@ inline void append_line(std::string& out, std::string_view name, std::string_vie
 
 // Appends a list of at most `most` sentences; nothing if there are none.
 template <class Texts>
-void append_list(std::string& out, const Texts& texts, std::size_t most) {
+void append_list(std::string& out, const Texts& texts, std::size_t max_items) {
   if (texts.empty()) return;
   out += "<ul>\n";
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const std::string& text : texts) {
-    if (told == most) break;
+    if (shown == max_items) break;
     append_line(out, "li", text);
-    ++told;
+    ++shown;
   }
-  if (texts.size() > told)
-    append_line(out, "li", "and " + std::to_string(texts.size() - told) + " more",
+  if (texts.size() > shown)
+    append_line(out, "li", "and " + std::to_string(texts.size() - shown) + " more",
                 "class=\"quiet\"");
   out += "</ul>\n";
 }

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/page/html.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_sentences.hpp"
@@ -17,16 +17,16 @@ namespace ctprof {
 namespace {
 
 // Limits on texts from files, which may have any length.
-constexpr std::size_t kMostLines = 24, kMostHostLines = 40;
-constexpr std::size_t kMostSentence = 600, kMostFile = 300;  // columns of text
+constexpr std::size_t kMaxLines = 24, kMaxHostLines = 40;
+constexpr std::size_t kMaxSentenceWidth = 600, kMaxFileWidth = 300;  // columns of text
 
-std::string cut(std::string_view text) { return shortened(text, kMostSentence); }
+std::string shorten_sentence(std::string_view text) { return shorten(text, kMaxSentenceWidth); }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at) lines.push_back(cut(std::string_view(text).substr(at, end - at)));
+    if (end > at) lines.push_back(shorten_sentence(std::string_view(text).substr(at, end - at)));
     at = end + 1;
   }
   return lines;
@@ -48,8 +48,8 @@ void begin_table(std::string& out, std::string_view name, std::span<const char* 
 
 constexpr std::string_view kEndTable = "</tbody>\n</table>\n</div>\n";
 
-std::string name_of(const Report& report, std::size_t side) {
-  return report.compares() ? side_name(side) : "input";
+std::string get_side_label(const Report& report, std::size_t side) {
+  return report.is_comparison() ? side_name(side) : "input";
 }
 
 // --- sides and hosts
@@ -59,39 +59,39 @@ void append_side(std::string& out, const Report& report, const std::string& file
                  std::size_t side) {
   const RunFacts& run = report.sides()[side];
   out += "<tr>";
-  append_element(out, "th", name_of(report, side), "scope=\"row\"");
-  append_element(out, "td", shortened(printable(file), kMostFile));
-  append_element(out, "td", cut(hosts_in_words(report.runs(side))));
-  append_element(out, "td", utc(run.meta.start.wall_unix_ns));
-  const std::string runs = runs_in_words(report.runs(side));
+  append_element(out, "th", get_side_label(report, side), "scope=\"row\"");
+  append_element(out, "td", shorten(make_printable(file), kMaxFileWidth));
+  append_element(out, "td", shorten_sentence(describe_hosts(report.runs(side))));
+  append_element(out, "td", format_utc(run.meta.start.wall_unix_ns));
+  const std::string runs = describe_runs(report.runs(side));
   append_element(out, "td", runs.empty() ? "a snapshot" : runs);
   append_element(out, "td", std::to_string(run.threads()), "class=\"n\"");
   append_element(out, "td", std::to_string(run.processes()), "class=\"n\"");
   out += "</tr>\n";
 }
 
-void append_host_lines(std::string& out, const std::vector<HostLine>& lines) {
+void append_host_lines(std::string& out, const std::vector<HostDifferenceLine>& lines) {
   constexpr const char* kColumns[] = {"host", "baseline", "candidate"};
   begin_table(out, "How the hosts differ", kColumns);
-  for (std::size_t at = 0; at < std::min(lines.size(), kMostHostLines); ++at) {
+  for (std::size_t at = 0; at < std::min(lines.size(), kMaxHostLines); ++at) {
     out += "<tr>";
-    append_element(out, "th", cut(lines[at].key), "scope=\"row\"");
+    append_element(out, "th", shorten_sentence(lines[at].key), "scope=\"row\"");
     append_element(out, "td", lines[at].baseline);
     append_element(out, "td", lines[at].candidate);
     out += "</tr>\n";
   }
   out += kEndTable;
-  if (lines.size() > kMostHostLines)
+  if (lines.size() > kMaxHostLines)
     append_line(out, "p",
-                counted(lines.size() - kMostHostLines, "more difference") + " in --format json",
+                format_count(lines.size() - kMaxHostLines, "more difference") + " in --format json",
                 "class=\"quiet\"");
 }
 
 void append_hosts(std::string& out, const Report& report) {
   std::vector<HostDifference> differences;
   bool is_known = false;
-  tell(report, RowKind::Hosts, [&](const ReportRow& row) {
-    if (row.kind == RowKind::Hosts) is_known = row.is_known;
+  visit_rows(report, RowKind::HostsHeader, [&](const ReportRow& row) {
+    if (row.kind == RowKind::HostsHeader) is_known = row.are_hosts_known;
     if (row.kind == RowKind::HostFact) differences.push_back(*row.difference);
   });
   if (!is_known)
@@ -100,7 +100,7 @@ void append_hosts(std::string& out, const Report& report) {
     append_line(out, "p",
                 "Kernel, command line, tunables, CPUs and memory of the hosts are equal.");
   else
-    append_host_lines(out, host_lines(std::move(differences)));
+    append_host_lines(out, make_host_lines(std::move(differences)));
 }
 
 void append_settings(std::string& out, const Report& report) {
@@ -108,81 +108,86 @@ void append_settings(std::string& out, const Report& report) {
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     for (const RunFacts& run : report.runs(side))
       if (run.window)
-        if (std::string said = settings_sentence(*run.window, 0); !said.empty()) {
-          said.pop_back();
-          found.push_back(cut(name_of(report, side) + ": " + said));
+        if (std::string sentence = format_setting_changes(*run.window, 0); !sentence.empty()) {
+          sentence.pop_back();
+          found.push_back(shorten_sentence(get_side_label(report, side) + ": " + sentence));
         }
-  if (report.compares() && report.screen())
-    for (const std::string& said : settings_between(report)) found.push_back(cut(said));
+  if (report.is_comparison() && report.screen())
+    for (const std::string& sentence : find_setting_differences(report))
+      found.push_back(shorten_sentence(sentence));
   if (found.empty()) return;
   append_line(out, "h3", "Settings that differ or changed");
-  append_list(out, found, kMostLines);
+  append_list(out, found, kMaxLines);
 }
 
 }  // namespace
 
 void append_sides(std::string& out, const Report& report, std::span<const std::string> files) {
-  begin_section(out, "sides", report.compares() ? "Compared files" : "Input files");
+  begin_section(out, "sides", report.is_comparison() ? "Compared files" : "Input files");
   constexpr const char* kColumns[] = {"", "file", "host", "taken", "runs", "threads", "processes"};
   begin_table(out, "Sides", kColumns);
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     append_side(out, report, files[side], side);
   out += kEndTable;
-  if (report.compares()) {
-    for (const std::string& line : lines_of(other_boots(report))) append_line(out, "p", line);
-    for (const std::string& line : lines_of(order_text(report, 0))) append_line(out, "p", line);
+  if (report.is_comparison()) {
+    for (const std::string& line : split_lines(describe_other_boots(report)))
+      append_line(out, "p", line);
+    for (const std::string& line : split_lines(format_order_notes(report, 0)))
+      append_line(out, "p", line);
     append_hosts(out, report);
   }
   append_settings(out, report);
   out += "</section>\n";
 }
 
-void append_not_measured(std::string& out, const Report& report) {
+void append_missing_metrics(std::string& out, const Report& report) {
   begin_section(out, "not-measured", "Metrics that were not measured, and why");
-  const auto lines = lines_of(leftovers(report, 0));
+  const auto lines = split_lines(format_missing_metrics_and_notes(report, 0));
   if (lines.empty())
     append_line(out, "p", "Every metric has values.");
   else
-    append_list(out, lines, kMostLines);
+    append_list(out, lines, kMaxLines);
   out += "</section>\n";
 }
 
 namespace {
 
 // Adds the data that a run lacks: exited threads without a row, lost records, and notes.
-void add_losses(std::vector<std::string>& found, const RunFacts& run, const std::string& who) {
+void add_losses(std::vector<std::string>& found, const RunFacts& run, const std::string& label) {
   if (run.window) {
     const WindowFacts& window = *run.window;
-    for (const auto& [count, what] :
+    for (const auto& [count, description] :
          {std::pair(window.lost, "whose last values a full buffer dropped"),
           std::pair(window.unseen, "without any data"),
           std::pair(window.merged, "merged into the row of another thread")})
-      if (count) found.push_back(who + ": " + counted(count, "exited thread") + " " + what);
-    for (const std::string& line : lines_of(window_in_short(run, who, 0))) found.push_back(line);
+      if (count)
+        found.push_back(label + ": " + format_count(count, "exited thread") + " " + description);
+    for (const std::string& line : split_lines(format_window_summary(run, label, 0)))
+      found.push_back(line);
   }
   for (const std::string& note : run.meta.notes)
-    found.push_back(cut(who + ": " + told_name(note, kMostNote)));
+    found.push_back(shorten_sentence(label + ": " + make_printable_short(note, kMaxNoteBytes)));
   if (run.meta.rows_absent)
-    found.push_back(who + ": " + counted(run.meta.rows_absent, "row") +
+    found.push_back(label + ": " + format_count(run.meta.rows_absent, "row") +
                     " exited before they could be read");
 }
 
 }  // namespace
 
-void append_lost(std::string& out, const Report& report) {
+void append_lost_data(std::string& out, const Report& report) {
   begin_section(out, "lost", "Lost data, and the notes of each run");
   std::vector<std::string> found;
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
     const auto runs = report.runs(side);
     for (std::size_t at = 0; at < runs.size(); ++at) {
       const std::string number = runs.size() > 1 ? " " + std::to_string(at + 1) : "";
-      add_losses(found, runs[at], name_of(report, side) + number);
+      add_losses(found, runs[at], get_side_label(report, side) + number);
     }
   }
   if (found.empty())
     append_line(out, "p", "No loss is known.");
   else
-    append_list(out, found, kMostLines);
+    append_list(out, found, kMaxLines);
   out += "</section>\n";
 }
 

@@ -12,7 +12,7 @@
 namespace ctprof {
 
 void append_sides(std::string& out, const Report& report, std::span<const std::string> files);
-void append_not_measured(std::string& out, const Report& report);
-void append_lost(std::string& out, const Report& report);
+void append_missing_metrics(std::string& out, const Report& report);
+void append_lost_data(std::string& out, const Report& report);
 
 }  // namespace ctprof

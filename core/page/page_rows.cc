@@ -9,77 +9,83 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/render/displayed_figures.hpp"
 #include "core/render/report_lines.hpp"
-#include "core/render/shown_figures.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostGroup = 200, kMostMetric = 80, kMostTold = 80;  // columns of text
+constexpr std::size_t kMaxGroupWidth = 200, kMaxMetricWidth = 80,
+                      kMaxValueWidth = 80;  // columns of text
 
-std::string cut(const std::string& text, std::size_t most) { return shortened(text, most); }
+std::string shorten_to(const std::string& text, std::size_t max_width) {
+  return shorten(text, max_width);
+}
 
 // --- headlines
 // ------------------------------------------------------------------------------------------
 
-class Headlines {
+class HeadlineRows {
  public:
-  explicit Headlines(const Report& report) : report_(&report), screen_(report.screen()) {}
+  explicit HeadlineRows(const Report& report) : report_(&report), screen_(report.screen()) {}
 
-  PageRows rows() {
+  PageRows make_rows() {
     for (const ScreenRow& row : screen_->rows)
-      for (std::size_t column = 0; column < screen_->columns.size(); ++column) add(row, column);
+      for (std::size_t column = 0; column < screen_->columns.size(); ++column) add_row(row, column);
     return std::exchange(found_, {});
   }
 
-  std::vector<PageRow> about_rows() {
+  std::vector<PageRow> make_about_rows() {
     for (const ScreenRow& row : screen_->about_rows)
-      for (std::size_t column = 0; column < screen_->columns.size(); ++column) add(row, column);
+      for (std::size_t column = 0; column < screen_->columns.size(); ++column) add_row(row, column);
     return std::exchange(found_, {}).rows;
   }
 
  private:
-  void add(const ScreenRow& row, std::size_t at) {
+  void add_row(const ScreenRow& row, std::size_t at) {
     const ScreenColumn& column = screen_->columns[at];
     const auto figures = screen_->figures(row, at);
-    if (!any_proven(figures) && !is_loud(column, figures)) return void(++found_.quiet);
+    if (!has_significant_change(figures) && !is_above_floor(column, figures))
+      return void(++found_.quiet_figures);
     const PlannedMetric& metric = report_->metrics()[column.metric];
-    PageRow made;
-    made.at = {row.group, static_cast<std::uint32_t>(column.metric)};
-    made.group =
-        cut(group_text(report_->grouping(), report_->grouping().names[row.group]), kMostGroup);
-    made.metric = cut(printable(column.headline.label), kMostMetric);
-    made.unit = column.headline.shown == CTPROF_SHOWN_PERCENT ? "percent" : metric.unit;
-    const ShownFigures shown = shown_figures(*report_, row, at);
-    made.sides = shown.sides;
-    found_.are_pairs = found_.are_pairs || shown.is_pair;
-    for (const double side : shown.sides) made.told.push_back(brief(side, made.unit));
-    made.runs = runs_of(made.at, metric);
-    for (std::size_t side = 0; side < made.runs.size(); ++side)
-      for (double& run : made.runs[side]) run /= shown.divisor[side];
-    made.share = screen_->share(row, at);
-    if (figures.back().proof) made.proof = without_floor(*figures.back().proof);
-    found_.rows.push_back(std::move(made));
+    PageRow page_row;
+    page_row.at = {row.group, static_cast<std::uint32_t>(column.metric)};
+    page_row.group = shorten_to(
+        format_group(report_->grouping(), report_->grouping().names[row.group]), kMaxGroupWidth);
+    page_row.metric = shorten_to(make_printable(column.headline.label), kMaxMetricWidth);
+    page_row.unit = column.headline.shown == CTPROF_SHOWN_PERCENT ? "percent" : metric.unit;
+    const DisplayedFigures shown = compute_displayed_figures(*report_, row, at);
+    page_row.sides = shown.sides;
+    found_.have_test_figures = found_.have_test_figures || shown.is_tested;
+    for (const double side : shown.sides)
+      page_row.texts.push_back(format_brief(side, page_row.unit));
+    page_row.runs = get_run_figures(page_row.at, metric);
+    for (std::size_t side = 0; side < page_row.runs.size(); ++side)
+      for (double& run : page_row.runs[side]) run /= shown.divisor[side];
+    page_row.share = screen_->share(row, at);
+    if (figures.back().test_result) page_row.proof = remove_floor(*figures.back().test_result);
+    found_.rows.push_back(std::move(page_row));
   }
 
-  bool is_loud(const ScreenColumn& column, std::span<const ScreenFigure> figures) const {
+  bool is_above_floor(const ScreenColumn& column, std::span<const ScreenFigure> figures) const {
     const auto reaches = [&](double figure) {
       return figure != 0 && std::abs(figure) >= column.floor;
     };
-    if (figures.size() > 1 && reaches(moved(column, figures))) return true;
+    if (figures.size() > 1 && reaches(ordering_value(column, figures))) return true;
     return std::ranges::any_of(figures,
                                [&](const ScreenFigure& one) { return reaches(one.value); });
   }
 
   // Returns nothing for a figure that is neither per second nor a level.
-  std::vector<std::vector<double>> runs_of(RowAt at, const PlannedMetric& metric) const {
-    const bool level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
+  std::vector<std::vector<double>> get_run_figures(RowPosition at,
+                                                   const PlannedMetric& metric) const {
+    const bool is_level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
     std::vector<std::vector<double>> runs;
-    if (!level && !report_->rollup().per_second(at.metric)) return runs;
+    if (!is_level && !report_->rollup().is_per_second(at.metric)) return runs;
     for (std::size_t side = 0; side < report_->sides().size(); ++side) {
       runs.push_back(report_->rollup().run_numbers({side, at.group, at.metric}));
-      for (double& number : runs.back()) number = screen_figure(metric, number);
+      for (double& number : runs.back()) number = to_screen_value(metric, number);
     }
     return runs;
   }
@@ -92,61 +98,64 @@ class Headlines {
 // --- metrics
 // --------------------------------------------------------------------------------------------
 
-PageRow row_of(const Report& report, const ReportRow& told) {
+PageRow make_row(const Report& report, const ReportRow& report_row) {
   PageRow row;
-  row.at = told.at;
-  row.group = cut(group_text(report.grouping(), told.group), kMostGroup);
-  row.metric = cut(printable(told.metric->name), kMostMetric);
-  row.unit = told.metric->unit;
-  for (const SideFigure& side : told.sides) {
-    row.sides.push_back(told.metric->has_number() ? as_double(report.rollup().read(side.at).number)
-                                                  : kNaN);
-    row.told.push_back(cut(told_name(report.rollup().text(side.at)), kMostTold));
+  row.at = report_row.at;
+  row.group = shorten_to(format_group(report.grouping(), report_row.group), kMaxGroupWidth);
+  row.metric = shorten_to(make_printable(report_row.metric->name), kMaxMetricWidth);
+  row.unit = report_row.metric->unit;
+  for (const SideFigure& side : report_row.sides) {
+    row.sides.push_back(
+        report_row.metric->has_number() ? as_double(report.rollup().read(side.at).number) : kNaN);
+    row.texts.push_back(
+        shorten_to(make_printable_short(report.rollup().text(side.at)), kMaxValueWidth));
     if (!std::isfinite(row.sides.back())) row.sides.back() = kNaN;
   }
-  for (const SideFigure& side : told.sides)
-    if (told.metric->has_number()) row.runs.push_back(report.rollup().run_numbers(side.at));
-  if (!told.changes.empty() && told.changes.back().proof)
-    row.proof = without_floor(*told.changes.back().proof);
+  for (const SideFigure& side : report_row.sides)
+    if (report_row.metric->has_number()) row.runs.push_back(report.rollup().run_numbers(side.at));
+  if (!report_row.changes.empty() && report_row.changes.back().test_result)
+    row.proof = remove_floor(*report_row.changes.back().test_result);
   return row;
 }
 
 // Returns the magnitude of the row's change, or of its only figure.
-double size_of(const PageRow& row) {
-  return std::abs(row.sides.size() > 1 ? row.change() : row.sides[0]);
+double get_magnitude(const PageRow& row) {
+  return std::abs(row.sides.size() > 1 ? row.get_change() : row.sides[0]);
 }
 
 // Returns totals by metric: the sum of all groups on the larger side, or their maximum if the
 // figures are not sums.
-std::vector<double> totals(const Report& report, const std::vector<PageRow>& rows) {
-  std::vector<double> totals(report.metrics().size());
+std::vector<double> compute_totals(const Report& report, const std::vector<PageRow>& rows) {
+  std::vector<double> compute_totals(report.metrics().size());
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
-    std::vector<double> of_side(totals.size());
+    std::vector<double> side_totals(compute_totals.size());
     for (const PageRow& row : rows) {
       if (std::isnan(row.sides[side])) continue;
       const PlannedMetric& metric = report.metrics()[row.at.metric];
-      double& total = of_side[row.at.metric];
+      double& total = side_totals[row.at.metric];
       const double figure = std::abs(row.sides[side]);
-      total = metric.is_sum || metric.adds_up ? total + figure : std::max(total, figure);
+      total = metric.is_sum || metric.is_cumulative ? total + figure : std::max(total, figure);
     }
-    for (std::size_t at = 0; at < totals.size(); ++at)
-      totals[at] = std::max(totals[at], of_side[at]);
+    for (std::size_t at = 0; at < compute_totals.size(); ++at)
+      compute_totals[at] = std::max(compute_totals[at], side_totals[at]);
   }
-  return totals;
+  return compute_totals;
 }
 
-PageRows all_metrics(const Report& report) {
+PageRows make_metric_rows(const Report& report) {
   PageRows found;
-  tell(report, RowKind::Section, [&](const ReportRow& told) {
-    if (told.kind == RowKind::Section)
-      found.quiet += told.section->still + told.section->missing + told.section->cut;
+  visit_rows(report, RowKind::Section, [&](const ReportRow& report_row) {
+    if (report_row.kind == RowKind::Section)
+      found.quiet_figures += report_row.section->unchanged_rows +
+                             report_row.section->rows_without_value +
+                             report_row.section->over_limit;
     else
-      found.rows.push_back(row_of(report, told));
+      found.rows.push_back(make_row(report, report_row));
   });
-  const auto whole = totals(report, found.rows);
+  const auto total_by_metric = compute_totals(report, found.rows);
   for (PageRow& row : found.rows) {
-    const double total = whole[row.at.metric];
-    row.share = total > 0 ? size_of(row) / total : kNaN;
+    const double total = total_by_metric[row.at.metric];
+    row.share = total > 0 ? get_magnitude(row) / total : kNaN;
   }
   return found;
 }
@@ -157,44 +166,45 @@ void drop_single_runs(PageRow& row) {
     row.runs.clear();
 }
 
-double rank(const PageRow& row) { return std::isnan(row.share) ? -1 : row.share; }
+double get_sort_share(const PageRow& row) { return std::isnan(row.share) ? -1 : row.share; }
 
 // Sorts significant rows first; see the header.
 void sort_rows(std::vector<PageRow>& rows) {
-  const bool is_any_proven = std::ranges::any_of(rows, &PageRow::is_proven);
+  const bool is_any_proven = std::ranges::any_of(rows, &PageRow::is_significant);
   const auto p_alone = [&](const PageRow& row) {
-    return row.proof && !is_any_proven ? row.proof->p_alone : 1;
+    return row.proof && !is_any_proven ? row.proof->unadjusted_p : 1;
   };
   std::ranges::stable_sort(rows, [&](const PageRow& a, const PageRow& b) {
-    if (a.is_proven() != b.is_proven()) return a.is_proven();
+    if (a.is_significant() != b.is_significant()) return a.is_significant();
     if (a.proof.has_value() != b.proof.has_value()) return a.proof.has_value();
     if (p_alone(a) != p_alone(b)) return p_alone(a) < p_alone(b);
-    if (rank(a) != rank(b)) return rank(a) > rank(b);
+    if (get_sort_share(a) != get_sort_share(b)) return get_sort_share(a) > get_sort_share(b);
     return std::tie(a.group, a.metric) < std::tie(b.group, b.metric);
   });
 }
 
 }  // namespace
 
-double PageRow::change() const { return sides.size() < 2 ? kNaN : sides[1] - sides[0]; }
+double PageRow::get_change() const { return sides.size() < 2 ? kNaN : sides[1] - sides[0]; }
 
-double PageRow::relative() const {
-  return sides.size() < 2 || sides[0] == 0 ? kNaN : change() / std::abs(sides[0]);
+double PageRow::get_relative_change() const {
+  return sides.size() < 2 || sides[0] == 0 ? kNaN : get_change() / std::abs(sides[0]);
 }
 
-PageRows page_rows(const Report& report, bool details) {
-  PageRows found = report.screen() && !details ? Headlines(report).rows() : all_metrics(report);
-  if (report.screen()) found.about = Headlines(report).about_rows();
+PageRows make_page_rows(const Report& report, bool details) {
+  PageRows found =
+      report.screen() && !details ? HeadlineRows(report).make_rows() : make_metric_rows(report);
+  if (report.screen()) found.about = HeadlineRows(report).make_about_rows();
   std::set<std::uint32_t> groups;
   for (PageRow& row : found.rows) {
     groups.insert(row.at.group);
-    found.are_judged = found.are_judged || row.proof;
-    row.in_doubt = report.families().judge() && !row.is_proven();
+    found.are_tested = found.are_tested || row.proof;
+    row.is_insignificant = report.families().can_test() && !row.is_significant();
     drop_single_runs(row);
   }
   found.groups = groups.size();
   for (PageRow& row : found.about) {
-    row.in_doubt = report.families().judge() && !row.is_proven();
+    row.is_insignificant = report.families().can_test() && !row.is_significant();
     drop_single_runs(row);
   }
   sort_rows(found.rows);

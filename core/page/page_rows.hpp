@@ -24,37 +24,37 @@
 namespace ctprof {
 
 struct PageRow {
-  RowAt at{};
+  RowPosition at{};
   std::string group;   // printable
   std::string metric;  // printable: a headline's label, or the metric's name
   std::string unit;
   std::vector<double> sides;              // by side; NaN: unknown, or not a number
-  std::vector<std::string> told;          // the same as text
+  std::vector<std::string> texts;         // the same as text
   std::vector<std::vector<double>> runs;  // by side, for each run; empty if there is only one run
   double share = 0;                       // 0 to 1; NaN: unknown
-  std::optional<Proof> proof;             // without_floor(), for several runs; none: not tested
-  bool in_doubt = false;                  // for several runs: not significant
+  std::optional<RowTestResult> proof;     // remove_floor(), for several runs; none: not tested
+  bool is_insignificant = false;          // for several runs: not significant
 
   // A shift is a factor, so there is none if either side is zero.
   bool has_shift() const { return proof && !std::isnan(proof->shift) && sides[1] != 0; }
-  bool is_proven() const { return proof && proof->proven; }
+  bool is_significant() const { return proof && proof->is_significant; }
 
   // Returns the difference between the second side and the first; NaN if it is unknown.
-  double change() const;
+  double get_change() const;
   // Returns the change as a fraction of the first side's figure.
-  double relative() const;
+  double get_relative_change() const;
 };
 
 struct PageRows {
   std::vector<PageRow> rows;
-  std::size_t groups = 0;  // groups that have a row
-  std::size_t quiet = 0;   // figures below the floors
-  bool are_judged = false;
-  bool are_pairs = false;        // tested rows have the figures of Proof::before and after
-  std::vector<PageRow> about{};  // the rows of the groups of --about
+  std::size_t groups = 0;         // groups that have a row
+  std::size_t quiet_figures = 0;  // figures below the floors
+  bool are_tested = false;
+  bool have_test_figures = false;  // tested rows have the figures of Proof::before and after
+  std::vector<PageRow> about{};    // the rows of the groups of --about
 };
 
 // `details`: every metric, also for windows.
-PageRows page_rows(const Report& report, bool details);
+PageRows make_page_rows(const Report& report, bool details);
 
 }  // namespace ctprof

@@ -17,41 +17,42 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostGroups = 8;
-constexpr FlamePart kPart{.most_frames = 160, .least_share = 1.0 / 400};
-constexpr std::size_t kLeastFrames = 20;   // a graph with fewer frames is not useful
-constexpr std::size_t kMostFunctions = 5;  // below a graph
-constexpr std::size_t kMostName = 200;     // columns of text
+constexpr std::size_t kMaxGroups = 8;
+constexpr FlameLimits kFlameLimits{.max_frames = 160, .min_share = 1.0 / 400};
+constexpr std::size_t kMinFrames = 20;      // a graph with fewer frames is not useful
+constexpr std::size_t kMaxFunctions = 5;    // below a graph
+constexpr std::size_t kMaxNameWidth = 200;  // columns of text
 
 class StacksWriter {
  public:
-  StacksWriter(const Report& report, std::size_t room) : report_(&report), room_(room) {
-    for (const RowAt at : report.stacks()->groups()) metrics_[at.group].push_back(at.metric);
+  StacksWriter(const Report& report, std::size_t max_bytes)
+      : report_(&report), max_bytes_(max_bytes) {
+    for (const RowPosition at : report.stacks()->groups()) metrics_[at.group].push_back(at.metric);
   }
 
   // Returns the groups in the order of their rows, then groups without rows.
-  std::vector<std::uint32_t> groups(const PageRows& rows) const {
+  std::vector<std::uint32_t> sort_groups(const PageRows& rows) const {
     std::vector<std::uint32_t> order;
-    std::set<std::uint32_t> taken;
-    const auto take = [&](std::uint32_t group) {
-      if (metrics_.contains(group) && taken.insert(group).second) order.push_back(group);
+    std::set<std::uint32_t> added;
+    const auto add_group = [&](std::uint32_t group) {
+      if (metrics_.contains(group) && added.insert(group).second) order.push_back(group);
     };
-    for (const PageRow& row : rows.rows) take(row.at.group);
-    for (const RowAt at : report_->stacks()->groups()) take(at.group);
+    for (const PageRow& row : rows.rows) add_group(row.at.group);
+    for (const RowPosition at : report_->stacks()->groups()) add_group(at.group);
     return order;
   }
 
-  std::string section(const PageRows& rows) {
-    const auto order = groups(rows);
-    std::size_t left_out = order.size() - std::min(order.size(), kMostGroups);
-    for (std::size_t at = 0; at < order.size() - left_out; ++at)
-      if (!add(order[at])) {
-        left_out = order.size() - at;
+  std::string make_section(const PageRows& rows) {
+    const auto order = sort_groups(rows);
+    std::size_t omitted = order.size() - std::min(order.size(), kMaxGroups);
+    for (std::size_t at = 0; at < order.size() - omitted; ++at)
+      if (!add_group(order[at])) {
+        omitted = order.size() - at;
         break;
       }
-    if (left_out)
+    if (omitted)
       append_line(out_, "p",
-                  "The stacks of " + counted(left_out, "more group") +
+                  "The stacks of " + format_count(omitted, "more group") +
                       " are omitted; `ctprof flame` draws all.",
                   "class=\"quiet\"");
     return std::move(out_);
@@ -59,98 +60,105 @@ class StacksWriter {
 
  private:
   // Returns false if the group exceeds the remaining bytes.
-  bool add(std::uint32_t group) {
-    std::string made = "<article data-g=\"" + std::to_string(group) + "\">\n";
-    append_line(
-        made, "h3",
-        shortened(group_text(report_->grouping(), report_->grouping().names[group]), kMostName));
+  bool add_group(std::uint32_t group) {
+    std::string article = "<article data-g=\"" + std::to_string(group) + "\">\n";
+    append_line(article, "h3",
+                shorten(format_group(report_->grouping(), report_->grouping().names[group]),
+                        kMaxNameWidth));
     for (const std::uint32_t metric : metrics_.at(group)) {
-      if (out_.size() + made.size() > room_) return false;
-      append_figure(made, {group, metric}, room_ - out_.size() - made.size());
+      if (out_.size() + article.size() > max_bytes_) return false;
+      append_figure(article, {group, metric}, max_bytes_ - out_.size() - article.size());
     }
-    made += "</article>\n";
-    if (out_.size() + made.size() > room_) return false;
-    out_ += made;
+    article += "</article>\n";
+    if (out_.size() + article.size() > max_bytes_) return false;
+    out_ += article;
     return true;
   }
 
-  std::string name_of(std::uint32_t group) const {
-    return shortened(group_text(report_->grouping(), report_->grouping().names[group]), kMostName);
+  std::string format_group_name(std::uint32_t group) const {
+    return shorten(format_group(report_->grouping(), report_->grouping().names[group]),
+                   kMaxNameWidth);
   }
 
   // Draws the graph, with fewer frames if names are long.
-  std::string picture(const FlameTree& tree, const FlameStyle& style, std::size_t room) const {
-    FlamePart part = kPart;
-    std::string drawn = flame_part(tree, style, part);
-    while (drawn.size() > room / 3 && part.most_frames > kLeastFrames) {
-      part.most_frames /= 2;
-      drawn = flame_part(tree, style, part);
+  std::string draw_graph(const FlameTree& tree, const FlameStyle& style,
+                         std::size_t max_bytes) const {
+    FlameLimits limits = kFlameLimits;
+    std::string graph = make_flame_element(tree, style, limits);
+    while (graph.size() > max_bytes / 3 && limits.max_frames > kMinFrames) {
+      limits.max_frames /= 2;
+      graph = make_flame_element(tree, style, limits);
     }
-    return drawn;
+    return graph;
   }
 
-  void append_figure(std::string& out, RowAt at, std::size_t room) const {
+  void append_figure(std::string& out, RowPosition at, std::size_t max_bytes) const {
     const PlannedMetric& metric = report_->metrics()[at.metric];
-    const FlameTree tree = group_tree(*report_, at);
+    const FlameTree tree = make_group_tree(*report_, at);
     const FlameStyle style{.title = metric.name, .unit = metric.unit};
     out += "<figure>\n<figcaption>";
-    append_element(out, "b", shortened(printable(metric.name), kMostName));
-    append_markup(out, ": " + amounts(tree, metric));
+    append_element(out, "b", shorten(make_printable(metric.name), kMaxNameWidth));
+    append_markup(out, ": " + format_amounts(tree, metric));
     out += "</figcaption>\n";
-    if (tree.root().now.total > 0) out += picture(tree, style, room);
+    if (tree.root().candidate.total > 0) out += draw_graph(tree, style, max_bytes);
     append_functions(out, at);
     out += "</figure>\n";
   }
 
-  std::string amount(double weight, const PlannedMetric& metric) const {
-    const std::string text = brief(std::round(weight), metric.unit);
-    return text + (report_->rollup().per_second(metric_number(metric)) ? "/s" : "");
+  std::string format_amount(double weight, const PlannedMetric& metric) const {
+    const std::string text = format_brief(std::round(weight), metric.unit);
+    return text + (report_->rollup().is_per_second(get_metric_number(metric)) ? "/s" : "");
   }
-  std::size_t metric_number(const PlannedMetric& metric) const {
+  std::size_t get_metric_number(const PlannedMetric& metric) const {
     return static_cast<std::size_t>(&metric - report_->metrics().data());
   }
 
-  std::string amounts(const FlameTree& tree, const PlannedMetric& metric) const {
-    const std::string now = amount(static_cast<double>(tree.root().now.total), metric);
-    if (!tree.has_base) return now;
-    return amount(static_cast<double>(tree.root().base.total), metric) + " → " + now;
+  std::string format_amounts(const FlameTree& tree, const PlannedMetric& metric) const {
+    const std::string candidate =
+        format_amount(static_cast<double>(tree.root().candidate.total), metric);
+    if (!tree.has_baseline) return candidate;
+    return format_amount(static_cast<double>(tree.root().baseline.total), metric) + " → " +
+           candidate;
   }
 
   // Appends the main data of the graph as a table, for readers who cannot see the graph.
-  void append_functions(std::string& out, RowAt at) const {
-    const StackGroup group = report_->stacks()->of(at);
+  void append_functions(std::string& out, RowPosition at) const {
+    const StackGroup group = report_->stacks()->make_group(at);
     if (group.functions.empty()) return;
     const PlannedMetric& metric = report_->metrics()[at.metric];
     out += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
-    append_markup(out, "Functions: " + shortened(printable(metric.name), kMostName) + " of " +
-                           name_of(at.group));
+    append_markup(out, "Functions: " + shorten(make_printable(metric.name), kMaxNameWidth) +
+                           " of " + format_group_name(at.group));
     out += "\">\n<table class=\"functions\">\n<thead><tr><th scope=\"col\">function</th>";
     for (const char* figure : {"self", "total"})
       append_element(out, "th", figure, "scope=\"col\" class=\"n\"");
     out += "</tr></thead>\n<tbody>\n";
-    for (std::size_t row = 0; row < std::min(group.functions.size(), kMostFunctions); ++row) {
-      const FunctionRow& told = group.functions[row];
+    for (std::size_t row = 0; row < std::min(group.functions.size(), kMaxFunctions); ++row) {
+      const FunctionRow& function_row = group.functions[row];
       out += "<tr>";
       append_element(
           out, "th",
-          shortened(function_text(report_->stacks()->book().functions()[told.function]), kMostName),
+          shorten(format_function(report_->stacks()->book().functions()[function_row.function]),
+                  kMaxNameWidth),
           "scope=\"row\"");
-      append_element(out, "td", steps(figures(told, &FunctionWeight::self), metric), "class=\"n\"");
-      append_element(out, "td", steps(figures(told, &FunctionWeight::total), metric),
+      append_element(out, "td", format_sides(figures(function_row, &FunctionWeight::self), metric),
+                     "class=\"n\"");
+      append_element(out, "td", format_sides(figures(function_row, &FunctionWeight::total), metric),
                      "class=\"n\"");
       out += "</tr>\n";
     }
     out += "</tbody>\n</table>\n</div>\n";
   }
 
-  std::string steps(const std::vector<double>& sides, const PlannedMetric& metric) const {
+  std::string format_sides(const std::vector<double>& sides, const PlannedMetric& metric) const {
     std::string text;
-    for (const double side : sides) text += (text.empty() ? "" : " → ") + amount(side, metric);
+    for (const double side : sides)
+      text += (text.empty() ? "" : " → ") + format_amount(side, metric);
     return text;
   }
 
   const Report* report_;
-  std::size_t room_;
+  std::size_t max_bytes_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> metrics_;  // by group
   std::string out_;
 };
@@ -160,7 +168,8 @@ constexpr std::string_view kLegend =
     "width "
     "is its share of the candidate; a click enlarges it.<i style=\"background:#e0301e\"></i>larger "
     "self weight than in the baseline<i style=\"background:#2467d6\"></i>smaller";
-constexpr std::string_view kUnproven = "<i style=\"background:#9aa3ad\"></i>not significant";
+constexpr std::string_view kInsignificantLegend =
+    "<i style=\"background:#9aa3ad\"></i>not significant";
 constexpr std::string_view kLegendOfOne =
     "<p class=\"legend quiet\">Each frame is a function below the functions that it called; its "
     "width "
@@ -168,14 +177,15 @@ constexpr std::string_view kLegendOfOne =
 
 }  // namespace
 
-void append_stacks(std::string& out, const Report& report, const PageRows& rows, std::size_t room) {
+void append_stacks(std::string& out, const Report& report, const PageRows& rows,
+                   std::size_t max_bytes) {
   if (!report.stacks() || report.stacks()->groups().empty()) return;
   out += "<section aria-labelledby=\"stacks\">\n";
   append_line(out, "h2", "Call stacks", "id=\"stacks\"");
-  out += report.compares() ? kLegend : kLegendOfOne;
-  if (report.stacks()->judges()) out += kUnproven;
+  out += report.is_comparison() ? kLegend : kLegendOfOne;
+  if (report.stacks()->is_tested()) out += kInsignificantLegend;
   out += "</p>\n";
-  out += StacksWriter(report, room).section(rows);
+  out += StacksWriter(report, max_bytes).make_section(rows);
   out += "</section>\n";
 }
 

@@ -1,7 +1,7 @@
 // Appends a section of HTML about call stacks: for each group and metric of stacks a flame graph (a
 // differential one for two sides), and the functions with the largest weights.
 //
-// It contains as many groups as fit into `room` bytes, at most kMostGroups, in the order of their
+// It contains as many groups as fit into `room` bytes, at most kMaxGroups, in the order of their
 // rows; the others are counted.
 
 #pragma once
@@ -14,6 +14,7 @@
 
 namespace ctprof {
 
-void append_stacks(std::string& out, const Report& report, const PageRows& rows, std::size_t room);
+void append_stacks(std::string& out, const Report& report, const PageRows& rows,
+                   std::size_t max_bytes);
 
 }  // namespace ctprof

@@ -10,28 +10,29 @@
 
 #include "core/base/number.hpp"
 #include "core/base/version.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/flame/flame_page.hpp"
 #include "core/page/html.hpp"
 #include "core/page/page_facts.hpp"
 #include "core/page/page_files.hpp"
 #include "core/page/page_rows.hpp"
 #include "core/page/page_stacks.hpp"
-#include "core/page/verdict.hpp"
+#include "core/page/report_summary.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_sentences.hpp"
 
 namespace ctprof {
 namespace {
 
-// Parts of kMostReportPage; the rest is for style, script, and sentences with limits of their own.
-constexpr std::size_t kMostRows = 1'900'000, kMostStacks = 800'000;
-constexpr std::size_t kMostTitle = 160, kMostCommand = 4'000;  // columns of text
-constexpr double kStripWidth = 128, kStripMargin = 5;          // pixels, as in page.css
-constexpr int kDigits = 5;                                     // of a figure that is sorted
+// Parts of kMaxReportPageSize; the rest is for style, script, and sentences with limits of their
+// own.
+constexpr std::size_t kMaxRowBytes = 1'900'000, kMaxStackBytes = 800'000;
+constexpr std::size_t kMaxTitleWidth = 160, kMaxCommandWidth = 4'000;  // columns of text
+constexpr double kStripWidth = 128, kStripMargin = 5;                  // pixels, as in page.css
+constexpr int kDigits = 5;                                             // of a figure that is sorted
 
 // Formats a short number for the script; empty if it is missing.
-std::string digits(double value) {
+std::string format_digits(double value) {
   if (!std::isfinite(value)) return {};
   std::array<char, 32> text;
   const auto end =
@@ -39,22 +40,23 @@ std::string digits(double value) {
   return {text.data(), end.ptr};
 }
 
-std::string list_of(const std::vector<double>& values) {
+std::string format_list(const std::vector<double>& values) {
   std::string text;
   for (std::size_t at = 0; at < values.size(); ++at)
-    text += (at == 0 ? "" : ",") + digits(values[at]);
+    text += (at == 0 ? "" : ",") + format_digits(values[at]);
   return text;
 }
 
 // Replaces the blank before a percent sign, so that the sign stays on the line of its number.
-std::string kept_together(std::string text) {
-  constexpr std::string_view kFree = " %", kKept = "\u00a0%";
-  for (auto at = text.find(kFree); at != text.npos; at = text.find(kFree, at + kKept.size()))
-    if (const auto after = at + kFree.size();
+std::string protect_percent_signs(std::string text) {
+  constexpr std::string_view kBreaking = " %", kNonBreaking = "\u00a0%";
+  for (auto at = text.find(kBreaking); at != text.npos;
+       at = text.find(kBreaking, at + kNonBreaking.size()))
+    if (const auto after = at + kBreaking.size();
         at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9' &&
         (after == text.size() ||
          std::string_view(" ,.;)").find(text[after]) != std::string_view::npos))
-      text.replace(at, kFree.size(), kKept);
+      text.replace(at, kBreaking.size(), kNonBreaking);
   return text;
 }
 
@@ -64,31 +66,31 @@ class PageWriter {
       : report_(&report),
         files_(files),
         style_(&style),
-        rows_(page_rows(report, style.details)),
+        rows_(make_page_rows(report, style.shows_details)),
         has_runs_(std::ranges::any_of(rows_.rows,
                                       [](const PageRow& row) { return !row.runs.empty(); })) {}
 
-  std::string page() {
+  std::string make_page() {
     append_head();
     append_top();
     out_ += "<main>\n";
     append_sides(out_, *report_, files_);
     append_rows();
-    append_stacks(out_, *report_, rows_, kMostStacks);
-    append_not_measured(out_, *report_);
-    append_lost(out_, *report_);
-    append_making();
+    append_stacks(out_, *report_, rows_, kMaxStackBytes);
+    append_missing_metrics(out_, *report_);
+    append_lost_data(out_, *report_);
+    append_command();
     out_ += "</main>\n<script>\n";
     out_.append(kDotsJs).append(kPageJs).append("</script>\n</body>\n</html>\n");
     return std::move(out_);
   }
 
  private:
-  bool compares() const { return report_->compares(); }
+  bool compares() const { return report_->is_comparison(); }
 
-  std::string title() const {
-    std::string text = shortened(printable(files_[0]), kMostTitle);
-    return compares() ? text + " → " + shortened(printable(files_[1]), kMostTitle) : text;
+  std::string format_title() const {
+    std::string text = shorten(make_printable(files_[0]), kMaxTitleWidth);
+    return compares() ? text + " → " + shorten(make_printable(files_[1]), kMaxTitleWidth) : text;
   }
 
   void append_head() {
@@ -99,17 +101,17 @@ class PageWriter {
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n";
-    append_line(out_, "title", title());
-    out_.append("<style>\n").append(flame_style()).append(kPageCss).append("</style>\n");
+    append_line(out_, "title", format_title());
+    out_.append("<style>\n").append(get_flame_style()).append(kPageCss).append("</style>\n");
     out_ += "</head>\n<body>\n<a class=\"skip\" href=\"#rows\">Skip to the rows</a>\n";
   }
 
   void append_top() {
     out_ += "<header>\n";
-    append_line(out_, "h1", title());
+    append_line(out_, "h1", format_title());
     out_ += "<div class=\"verdict\">\n";
-    for (const std::string& sentence : verdict(*report_, rows_))
-      append_line(out_, "p", kept_together(sentence));
+    for (const std::string& sentence : summarize_report(*report_, rows_))
+      append_line(out_, "p", protect_percent_signs(sentence));
     out_ += "</div>\n</header>\n";
   }
 
@@ -122,36 +124,37 @@ class PageWriter {
     if (rows_.rows.empty()) {
       append_line(out_, "p", compares() ? "No figure differs." : "No figure is above its floor.");
     } else {
-      append_key();
+      append_dot_legend();
       append_evidence();
       out_ += "<div class=\"tools\" id=\"tools\" hidden></div>\n";
       append_table();
     }
-    if (rows_.quiet)
-      append_line(out_, "p", counted(rows_.quiet, "quiet figure") + " omitted.", "class=\"quiet\"");
+    if (rows_.quiet_figures)
+      append_line(out_, "p", format_count(rows_.quiet_figures, "quiet figure") + " omitted.",
+                  "class=\"quiet\"");
     out_ += "</section>\n";
   }
 
   // Appends the groups of --about first, in a table that the script does not change.
   void append_about() {
     if (rows_.about.empty()) return;
-    append_line(out_, "h3", "--about " + printable(report_->spec().about->text()));
+    append_line(out_, "h3", "--about " + make_printable(report_->spec().about->text()));
     out_ += "<div class=\"wide\">\n<table>\n<thead><tr>";
     append_columns();
     out_ += "</tr></thead>\n<tbody>\n";
-    append_fitting(rows_.about);
+    append_fitting_rows(rows_.about);
     append_line(out_, "h3", "All groups");
   }
 
   void append_evidence() {
-    if (!rows_.are_judged) return;
-    const bool of_screen = report_->screen() && !style_->details;
-    std::string said = evidence_text(*report_, of_screen, 0);
-    while (said.ends_with('\n')) said.pop_back();
-    append_line(out_, "p", said, "class=\"quiet\"");
+    if (!rows_.are_tested) return;
+    const bool is_for_screen = report_->screen() && !style_->shows_details;
+    std::string sentence = describe_evidence(*report_, is_for_screen, 0);
+    while (sentence.ends_with('\n')) sentence.pop_back();
+    append_line(out_, "p", sentence, "class=\"quiet\"");
   }
 
-  void append_key() {
+  void append_dot_legend() {
     if (!compares() || !has_runs_) return;
     out_ +=
         "<p class=\"key quiet\">Each dot is a run:<i></i>baseline<i "
@@ -162,22 +165,23 @@ class PageWriter {
     out_ += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Rows\">\n";
     out_ += "<table id=\"rows\" data-sides=\"";
     out_ += compares() ? "baseline\tcandidate" : "runs";
-    if (rows_.are_judged) out_ += "\" data-p=\"1";
+    if (rows_.are_tested) out_ += "\" data-p=\"1";
     out_ += "\">\n<thead><tr>";
     append_columns();
     out_ += "</tr></thead>\n<tbody>\n";
-    append_fitting(rows_.rows);
+    append_fitting_rows(rows_.rows);
   }
 
   // Appends the rows that fit on the page, the end of their table, and the number of further rows.
-  void append_fitting(const std::vector<PageRow>& rows) {
+  void append_fitting_rows(const std::vector<PageRow>& rows) {
     const std::size_t begin = out_.size();
     std::size_t shown = 0;
-    for (; shown < rows.size() && out_.size() - begin < kMostRows; ++shown) append_row(rows[shown]);
+    for (; shown < rows.size() && out_.size() - begin < kMaxRowBytes; ++shown)
+      append_row(rows[shown]);
     out_ += "</tbody>\n</table>\n</div>\n";
-    if (const std::size_t more = rows.size() - shown)
+    if (const std::size_t omitted = rows.size() - shown)
       append_line(out_, "p",
-                  counted(more, "more row") +
+                  format_count(omitted, "more row") +
                       " of the smallest omitted from this page: "
                       "ctprof compare --format json prints all.",
                   "class=\"quiet\"");
@@ -195,12 +199,12 @@ class PageWriter {
       append_column("baseline", "class=\"n v\" data-first=\"descending\" data-v=\"0\"");
       append_column("candidate", "class=\"n v\" data-first=\"descending\" data-v=\"1\"");
       append_column("change", "class=\"n\" data-first=\"descending\" data-v=\"2\" data-size=\"1\"");
-      if (rows_.are_judged) {
+      if (rows_.are_tested) {
         append_column("interval", "class=\"n interval\"");
         append_column("p", "class=\"n p\" data-first=\"ascending\" data-v=\"5\"");
       }
       append_column("of all", std::string("class=\"n\" data-first=\"descending\" data-v=\"6\"") +
-                                  (rows_.are_judged ? "" : " data-now=\"descending\""));
+                                  (rows_.are_tested ? "" : " data-now=\"descending\""));
     } else {
       append_column("value", "class=\"n\" data-first=\"descending\" data-v=\"0\"");
       append_column("of all",
@@ -211,52 +215,53 @@ class PageWriter {
   }
 
   void append_row(const PageRow& row) {
-    out_ += row.in_doubt ? "<tr class=\"row not\"" : "<tr class=\"row\"";
-    out_ +=
-        " data-g=\"" + std::to_string(row.at.group) + "\" data-v=\"" + list_of(figures(row)) + "\"";
+    out_ += row.is_insignificant ? "<tr class=\"row not\"" : "<tr class=\"row\"";
+    out_ += " data-g=\"" + std::to_string(row.at.group) + "\" data-v=\"" +
+            format_list(get_figures(row)) + "\"";
     for (std::size_t side = 0; side < row.runs.size(); ++side)
-      out_ += std::string(" data-") + "ab"[side] + "=\"" + list_of(row.runs[side]) + "\"";
+      out_ += std::string(" data-") + "ab"[side] + "=\"" + format_list(row.runs[side]) + "\"";
     if (row.unit == "bytes") out_ += " data-u=\"b\"";
     out_ += '>';
     append_element(out_, "th", row.group, "scope=\"row\"");
     append_element(out_, "td", row.metric);
-    for (const std::string& told : row.told)
-      append_element(out_, "td", told, compares() ? "class=\"n v\"" : "class=\"n\"");
+    for (const std::string& text : row.texts)
+      append_element(out_, "td", text, compares() ? "class=\"n v\"" : "class=\"n\"");
     if (compares()) append_change(row);
-    append_element(out_, "td", std::isnan(row.share) ? "-" : share_text(row.share), "class=\"n\"");
+    append_element(out_, "td", std::isnan(row.share) ? "-" : format_share(row.share),
+                   "class=\"n\"");
     if (has_runs_) append_strip(row);
     out_ += "</tr>\n";
   }
 
-  std::vector<double> figures(const PageRow& row) const {
+  std::vector<double> get_figures(const PageRow& row) const {
     if (!compares()) return {row.sides[0], row.share};
-    const Proof unknown{row.relative(), kNaN, kNaN, kNaN, false};
-    const Proof& shift = row.has_shift() ? *row.proof : unknown;
+    const RowTestResult unknown{row.get_relative_change(), kNaN, kNaN, kNaN, false};
+    const RowTestResult& shift = row.has_shift() ? *row.proof : unknown;
     const double p = row.proof ? row.proof->p : kNaN;
     return {row.sides[0], row.sides[1], shift.shift, shift.low, shift.high, p, row.share};
   }
 
-  static std::string share_text(double share) {
-    return brief(std::round(1000 * share) / 10, "percent") + " %";
+  static std::string format_share(double share) {
+    return format_brief(std::round(1000 * share) / 10, "percent") + " %";
   }
 
   // A change that is not significant has a "~" before it.
   void append_change(const PageRow& row) {
-    const double change = row.change();
-    std::string text = row.in_doubt ? std::string(kNotProven) + " " : "";
+    const double change = row.get_change();
+    std::string text = row.is_insignificant ? std::string(kNotSignificant) + " " : "";
     text += std::isnan(change)  ? "-"
             : row.sides[0] == 0 ? (change == 0 ? "0" : "new")
             : row.sides[1] == 0 ? "gone"
-            : row.proof         ? shift_text(row.proof->shift)
-                                : percent_text(row.relative());
+            : row.proof         ? format_shift(row.proof->shift)
+                                : format_spaced_percent(row.get_relative_change());
     append_element(out_, "td", text,
                    change > 0   ? "class=\"n change up\""
                    : change < 0 ? "class=\"n change down\""
                                 : "class=\"n change\"");
-    if (!rows_.are_judged) return;
-    append_element(out_, "td", row.has_shift() ? interval_text(*row.proof) : "",
+    if (!rows_.are_tested) return;
+    append_element(out_, "td", row.has_shift() ? format_interval(*row.proof) : "",
                    "class=\"n interval\"");
-    append_element(out_, "td", row.proof ? p_text(row.proof->p) : "", "class=\"n p\"");
+    append_element(out_, "td", row.proof ? format_p(row.proof->p) : "", "class=\"n p\"");
   }
 
   // Appends dots that need no script: strokes of length zero with round or square ends.
@@ -271,13 +276,13 @@ class PageWriter {
     for (const auto& side : row.runs)
       for (const double run : side)
         if (std::isfinite(run)) low = std::min(low, run), high = std::max(high, run);
-    const double wide = high > low ? high - low : 1;
+    const double range = high > low ? high - low : 1;
     out_ += "<svg class=\"s\" aria-hidden=\"true\">";
     for (std::size_t side = 0; side < row.runs.size(); ++side) {
       out_ += side == 0 ? "<path class=\"a\" d=\"" : "<path class=\"b square\" d=\"";
       for (const double run : row.runs[side]) {
         if (!std::isfinite(run)) continue;
-        const double x = kStripMargin + (run - low) / wide * (kStripWidth - 2 * kStripMargin);
+        const double x = kStripMargin + (run - low) / range * (kStripWidth - 2 * kStripMargin);
         out_ += "M" + std::to_string(std::lround(x)) + (side == 0 ? " 5h0" : " 13h0");
       }
       out_ += "\"/>";
@@ -287,11 +292,11 @@ class PageWriter {
 
   // --- the end
 
-  void append_making() {
+  void append_command() {
     out_ += "<section aria-labelledby=\"making\">\n";
     append_line(out_, "h2", "How this page was made", "id=\"making\"");
     out_ += "<pre tabindex=\"0\"><code>";
-    append_markup(out_, shortened(printable(style_->command), kMostCommand));
+    append_markup(out_, shorten(make_printable(style_->command), kMaxCommandWidth));
     out_ += "</code></pre>\n";
     append_line(out_, "p", "By ctprof " + std::string(kVersion) + ".", "class=\"quiet\"");
     out_ += "</section>\n";
@@ -307,9 +312,9 @@ class PageWriter {
 
 }  // namespace
 
-std::string report_page(const Report& report, std::span<const std::string> files,
-                        const PageStyle& style) {
-  return PageWriter(report, files, style).page();
+std::string make_report_page(const Report& report, std::span<const std::string> files,
+                             const PageStyle& style) {
+  return PageWriter(report, files, style).make_page();
 }
 
 }  // namespace ctprof

@@ -7,7 +7,7 @@
 // colours that the reader prefers.
 //
 // The data comes from the same rows as text and JSON. Names may be hostile and are escaped. A page
-// has at most kMostReportPage bytes: the last rows beyond the limit are omitted and counted.
+// has at most kMaxReportPageSize bytes: the last rows beyond the limit are omitted and counted.
 
 #pragma once
 
@@ -19,15 +19,15 @@
 
 namespace ctprof {
 
-inline constexpr std::size_t kMostReportPage = 3'000'000;
+inline constexpr std::size_t kMaxReportPageSize = 3'000'000;
 
 struct PageStyle {
-  std::string command;   // the command that made the page, for display
-  bool details = false;  // every metric, also for windows
+  std::string command;         // the command that made the page, for display
+  bool shows_details = false;  // every metric, also for windows
 };
 
 // `files`: a name for each side. REQUIRES: one side, or two.
-std::string report_page(const Report& report, std::span<const std::string> files,
-                        const PageStyle& style);
+std::string make_report_page(const Report& report, std::span<const std::string> files,
+                             const PageStyle& style);
 
 }  // namespace ctprof

@@ -5,4 +5,4 @@
 #include "core/page/page_rows.cc"
 #include "core/page/page_stacks.cc"
 #include "core/page/report_page.cc"
-#include "core/page/verdict.cc"
+#include "core/page/report_summary.cc"

@@ -26,27 +26,27 @@ namespace ctprof {
 
 class Pseudonyms {
  public:
-  explicit Pseudonyms(const KeyedHash::Key& key) : hash_(key) {}
+  explicit Pseudonyms(const KeyedHash::Key& key) : keyed_hash_(key) {}
 
   // Returns the pseudonym of a name or path.
-  std::string of(std::string_view name);
+  std::string pseudonym_of(std::string_view name);
   // Returns one word for a text whose shape would reveal it, such as the name of a function.
-  std::string of_whole(std::string_view text) { return text.empty() ? "" : word(text); }
+  std::string word_of(std::string_view text) { return text.empty() ? "" : add_word(text); }
   // Returns the same number of other bytes, for data without a shape.
-  std::string of_bytes(std::string_view bytes) const;
+  std::string bytes_of(std::string_view bytes) const;
   // Returns the pseudonym of a UUID; replaces hexadecimal digits in any other text.
-  std::string of_uuid(std::string_view uuid) const;
+  std::string uuid_of(std::string_view uuid) const;
 
  private:
   void add_token(std::string& out, std::string_view token);
   void add_runs(std::string& out, std::string_view token);
-  const std::string& word(std::string_view text);
-  std::string number(std::string_view digits) const;
-  std::string hex(std::string_view text) const;
+  const std::string& add_word(std::string_view text);
+  std::string permute_number(std::string_view digits) const;
+  std::string permute_hex(std::string_view text) const;
 
-  KeyedHash hash_;
+  KeyedHash keyed_hash_;
   // Pseudonyms by word, and words by pseudonym, so that no pseudonym is used twice.
-  std::unordered_map<std::string, std::string, SeededHash> words_, taken_;
+  std::unordered_map<std::string, std::string, SeededHash> words_, used_words_;
 };
 
 }  // namespace ctprof

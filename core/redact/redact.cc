@@ -18,81 +18,82 @@ namespace {
 
 // Keys that describe machine and kernel, which are needed to understand the values. Of the kernel
 // release only the numbers are kept.
-constexpr std::array<std::string_view, 8> kKept{"cpu_model",      "cpu_vendor",       "arch",
-                                                "kernel_name",    "thp_enabled",      "thp_defrag",
-                                                "task_delayacct", "config_task_xacct"};
-constexpr std::string_view kRelease = "kernel_release";
+constexpr std::array<std::string_view, 8> kKeptKeys{
+    "cpu_model",   "cpu_vendor", "arch",           "kernel_name",
+    "thp_enabled", "thp_defrag", "task_delayacct", "config_task_xacct"};
+constexpr std::string_view kReleaseKey = "kernel_release";
 // The usual mount points of cgroups.
 constexpr std::array<std::string_view, 2> kUsualMounts{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
-constexpr std::string_view kInNumbers = "0123456789.,+- \t";
+constexpr std::string_view kNumberCharacters = "0123456789.,+- \t";
 
-bool is_listed(std::span<const std::string_view> words, std::string_view word) {
+bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
 // Returns whether a text consists of numbers, such as "100000", "0-3" or "1 2 3", but is not a
 // network address.
-bool is_in_numbers(std::string_view text) {
-  return text.find_first_not_of(kInNumbers) == text.npos && text.find('.') == text.rfind('.');
+bool is_numeric(std::string_view text) {
+  return text.find_first_not_of(kNumberCharacters) == text.npos &&
+         text.find('.') == text.rfind('.');
 }
 
-std::string redacted_release(std::string_view release, Pseudonyms& pseudonyms) {
+std::string redact_release(std::string_view release, Pseudonyms& pseudonyms) {
   const std::size_t end = std::min(release.find_first_not_of("0123456789."), release.size());
-  return std::string(release.substr(0, end)) + pseudonyms.of(release.substr(end));
+  return std::string(release.substr(0, end)) + pseudonyms.pseudonym_of(release.substr(end));
 }
 
-std::string redacted_text(std::string_view key, std::string_view text, Pseudonyms& pseudonyms) {
-  if (is_listed(kKept, key) || is_in_numbers(text)) return std::string(text);
-  return key == kRelease ? redacted_release(text, pseudonyms) : pseudonyms.of_whole(text);
+std::string redact_text(std::string_view key, std::string_view text, Pseudonyms& pseudonyms) {
+  if (contains(kKeptKeys, key) || is_numeric(text)) return std::string(text);
+  return key == kReleaseKey ? redact_release(text, pseudonyms) : pseudonyms.word_of(text);
 }
 
 // --- cells
 
 // Redacts cells of texts and maps; a text or map that occurs several times is replaced once.
-class Cells {
+class CellRedactor {
  public:
-  Cells(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudonyms)
-      : pools_(*snapshot.pools), known_(known), pseudonyms_(pseudonyms) {}
+  CellRedactor(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudonyms& pseudonyms)
+      : pools_(*snapshot.pools), vocabulary_(vocabulary), pseudonyms_(pseudonyms) {}
 
   void redact(Column& column) {
     const MetricDef& def = column.def();
-    const bool is_vouched = known_.find(def.name) != nullptr;
-    if (def.storage == Storage::String && !(is_vouched && is_word_of_kernels(def)))
-      replace(column, texts_, [&](Id id) { return pools_.texts.intern(name_of(id)); });
-    if (def.storage == Storage::Map && !is_vouched)
-      replace(column, maps_, [&](Id id) { return with_other_keys(id); });
+    const bool is_known_metric = vocabulary_.find(def.name) != nullptr;
+    if (def.storage == Storage::String && !(is_known_metric && is_kernel_text(def)))
+      replace(column, texts_, [&](Id id) { return pools_.texts.intern(redact_name(id)); });
+    if (def.storage == Storage::Map && !is_known_metric)
+      replace(column, maps_, [&](Id id) { return redact_map_keys(id); });
   }
 
-  std::size_t replaced() const { return replaced_; }
+  std::size_t count() const { return replaced_; }
 
  private:
-  using Known = std::unordered_map<Id, Id>;
+  using Replacements = std::unordered_map<Id, Id>;
 
   // Categorical texts, such as policies and states, come from a short list of the kernel. Those of
   // the host may contain names.
-  static bool is_word_of_kernels(const MetricDef& def) {
+  static bool is_kernel_text(const MetricDef& def) {
     return def.family == "categorical" && def.entity != Entity::Host;
   }
 
-  std::string name_of(Id id) { return pseudonyms_.of(pools_.texts[id]); }
+  std::string redact_name(Id id) { return pseudonyms_.pseudonym_of(pools_.texts[id]); }
 
-  Id with_other_keys(Id id) {
+  Id redact_map_keys(Id id) {
     std::vector<std::string> keys;
     std::vector<ctprof_entry> entries(pools_.maps[id].begin(), pools_.maps[id].end());
     for (const ctprof_entry& entry : entries)
-      keys.push_back(pseudonyms_.of({entry.key.data, entry.key.size}));
+      keys.push_back(pseudonyms_.pseudonym_of({entry.key.data, entry.key.size}));
     for (std::size_t i = 0; i < entries.size(); ++i)
       entries[i].key = {keys[i].data(), keys[i].size()};
     return pools_.maps.append(entries, pools_.texts);
   }
 
   template <class Make>
-  void replace(Column& column, Known& known, const Make& make) {
+  void replace(Column& column, Replacements& vocabulary, const Make& make) {
     for (std::size_t row = 0; row < column.rows(); ++row) {
       if (!column.has_value(row)) continue;
       Id& id = column.ids()[row];
-      const auto [place, is_new] = known.try_emplace(id);
+      const auto [place, is_new] = vocabulary.try_emplace(id);
       if (is_new) place->second = make(id);
       id = place->second;
       ++replaced_;
@@ -100,9 +101,9 @@ class Cells {
   }
 
   Pools& pools_;
-  const Vocabulary& known_;
+  const Vocabulary& vocabulary_;
   Pseudonyms& pseudonyms_;
-  Known texts_, maps_;
+  Replacements texts_, maps_;
   std::size_t replaced_ = 0;
 };
 
@@ -119,32 +120,33 @@ void sort_cgroups(Snapshot& snapshot) {
   });
   const auto runs = runs_of(order);
   std::vector<std::byte> scratch;
-  for (Column& column : table.columns) column.permute(runs, scratch);
+  for (Column& column : table.columns) column.reorder_rows(runs, scratch);
   if (!snapshot.window) return;
   Opening& opening = snapshot.window->openings[static_cast<std::size_t>(Entity::Cgroup)];
-  for (Column& column : opening.columns) column.permute(runs, scratch);
-  std::vector<std::uint8_t> born;
-  for (std::size_t i = 0; i < opening.born.size(); ++i) born.push_back(opening.born[order[i]]);
-  opening.born = std::move(born);
+  for (Column& column : opening.columns) column.reorder_rows(runs, scratch);
+  std::vector<std::uint8_t> started;
+  for (std::size_t i = 0; i < opening.started.size(); ++i)
+    started.push_back(opening.started[order[i]]);
+  opening.started = std::move(started);
 }
 
 // --- stacks
 
-Module redacted_module(Module module, Pseudonyms& pseudonyms) {
-  module.path = pseudonyms.of(module.path);
-  module.build_id = pseudonyms.of_bytes(module.build_id);
+Module redact_module(Module module, Pseudonyms& pseudonyms) {
+  module.path = pseudonyms.pseudonym_of(module.path);
+  module.build_id = pseudonyms.bytes_of(module.build_id);
   return module;
 }
 
-bool is_of_user(const Module& module) {
+bool is_user_module(const Module& module) {
   return module.kind != Module::Kind::Kernel && module.kind != Module::Kind::Vdso;
 }
 
 // Kernel symbols of BPF programs contain names that their users chose.
-constexpr std::string_view kLoaded = "bpf_prog_";
+constexpr std::string_view kBpfPrefix = "bpf_prog_";
 
 bool is_private(const Module& module, std::string_view name) {
-  return is_of_user(module) || name.starts_with(kLoaded);
+  return is_user_module(module) || name.starts_with(kBpfPrefix);
 }
 
 // Keeps the numbers of frames and nodes, because cells of stacks refer to them.
@@ -153,17 +155,17 @@ std::size_t redact_stacks(StackTable& table, Pseudonyms& pseudonyms) {
   HiddenOffsets hidden;
   std::size_t names = 0;
   for (const Module& module : table.modules())
-    other.add_module(is_of_user(module) ? redacted_module(module, pseudonyms) : module);
+    other.add_module(is_user_module(module) ? redact_module(module, pseudonyms) : module);
   for (std::uint32_t number = 1; number < table.frames().size(); ++number) {
     const Frame& frame = table.frames()[number];
     const Module& module = table.modules()[frame.module];
-    other.add_frame(hidden.of(module, frame));
-    const std::string& name = table.name(number);
+    other.add_frame(hidden.hide_offset(module, frame));
+    const std::string& name = table.get_name(number);
     if (name.empty() && HiddenOffsets::are_addresses(module.kind))
-      other.set_name(number, HiddenOffsets::name_of(module.kind));
+      other.set_name(number, HiddenOffsets::get_placeholder_name(module.kind));
     if (name.empty()) continue;
     const bool replaced = is_private(module, name);
-    other.set_name(number, replaced ? pseudonyms.of_whole(name) : name);
+    other.set_name(number, replaced ? pseudonyms.word_of(name) : name);
     names += replaced;
   }
   for (std::uint32_t number = 1; number < table.nodes().size(); ++number)
@@ -175,11 +177,11 @@ std::size_t redact_stacks(StackTable& table, Pseudonyms& pseudonyms) {
 // --- metadata of the capture
 
 std::size_t redact_meta(Meta& meta, Pseudonyms& pseudonyms) {
-  meta.boot_id = pseudonyms.of_uuid(meta.boot_id);
-  if (meta.hostname) meta.hostname = pseudonyms.of(*meta.hostname);
-  meta.cgroup_root = pseudonyms.of(meta.cgroup_root);
-  if (!is_listed(kUsualMounts, meta.cgroup_mount))
-    meta.cgroup_mount = pseudonyms.of(meta.cgroup_mount);
+  meta.boot_id = pseudonyms.uuid_of(meta.boot_id);
+  if (meta.hostname) meta.hostname = pseudonyms.pseudonym_of(*meta.hostname);
+  meta.cgroup_root = pseudonyms.pseudonym_of(meta.cgroup_root);
+  if (!contains(kUsualMounts, meta.cgroup_mount))
+    meta.cgroup_mount = pseudonyms.pseudonym_of(meta.cgroup_mount);
   for (SourceCost& source : meta.sources)
     if (!source.failed.empty()) source.failed = "it failed (redacted)";
   return std::exchange(meta.notes, {}).size();
@@ -187,67 +189,70 @@ std::size_t redact_meta(Meta& meta, Pseudonyms& pseudonyms) {
 
 // Redacts the value of a key, including nested objects and arrays.
 void redact_value(Scanner& in, JsonWriter& out, std::string_view key, Pseudonyms& pseudonyms) {
-  const char begins = in.peek();
-  if (begins == '"') return out.text(redacted_text(key, in.text(), pseudonyms));
-  if (begins != '{' && begins != '[') return out.raw(in.skip());
-  const char ends = begins == '{' ? '}' : ']';
-  in.enter(begins);
-  out.put(begins);
-  while (in.next(ends)) {
-    const std::string inner(begins == '{' ? in.key() : key);
-    if (begins == '{') out.key(inner);
+  const char open_bracket = in.peek();
+  if (open_bracket == '"') return out.text(redact_text(key, in.text(), pseudonyms));
+  if (open_bracket != '{' && open_bracket != '[') return out.raw(in.skip());
+  const char close_bracket = open_bracket == '{' ? '}' : ']';
+  in.enter(open_bracket);
+  out.put(open_bracket);
+  while (in.next(close_bracket)) {
+    const std::string inner(open_bracket == '{' ? in.key() : key);
+    if (open_bracket == '{') out.key(inner);
     redact_value(in, out, inner, pseudonyms);
     out.put(',');
   }
-  out.close(ends);
+  out.close(close_bracket);
 }
 
 template <class Container>
-std::size_t emptied(Container& container) {
+std::size_t clear_and_count(Container& container) {
   return std::exchange(container, {}).size();
 }
 
 // Removes data that this version does not know, because it may contain names.
-std::size_t leave_out_unknown(Snapshot& snapshot, const Vocabulary& known) {
+std::size_t remove_unknown(Snapshot& snapshot, const Vocabulary& vocabulary) {
   std::size_t left_out = std::erase_if(snapshot.objects, [&](const auto& object) {
     return object.first != kHostContext &&
-           std::ranges::find(known.objects, object.first) == known.objects.end();
+           std::ranges::find(vocabulary.objects, object.first) == vocabulary.objects.end();
   });
-  std::erase_if(snapshot.early_objects,
+  std::erase_if(snapshot.header_objects,
                 [&](const std::string& name) { return !snapshot.objects.contains(name); });
-  for (KeptKeys& keys : snapshot.unknown_keys) left_out += emptied(keys);
+  for (KeptKeys& keys : snapshot.unknown_keys) left_out += clear_and_count(keys);
   if (snapshot.window)
-    left_out +=
-        emptied(snapshot.window->unknown_bases) + emptied(snapshot.window->unknown_opening_only);
+    left_out += clear_and_count(snapshot.window->unknown_bases) +
+                clear_and_count(snapshot.window->unknown_opening_only);
   UnknownDefinitions& unknown = snapshot.unknown_definitions;
-  return left_out + emptied(snapshot.unknown_meta) + emptied(snapshot.unknown_late_meta) +
-         emptied(snapshot.unknown_lines) + emptied(snapshot.unknown_window) +
-         emptied(snapshot.unknown_tables) + emptied(snapshot.unknown_gaps) +
-         emptied(snapshot.unknown_raw) + emptied(unknown.derived) + emptied(unknown.members) +
-         emptied(unknown.metrics) + emptied(unknown.of_metrics) + emptied(unknown.of_derived);
+  return left_out + clear_and_count(snapshot.unknown_meta) +
+         clear_and_count(snapshot.unknown_summary_meta) + clear_and_count(snapshot.unknown_lines) +
+         clear_and_count(snapshot.unknown_window) + clear_and_count(snapshot.unknown_tables) +
+         clear_and_count(snapshot.unknown_gaps) + clear_and_count(snapshot.unknown_raw) +
+         clear_and_count(unknown.derived) + clear_and_count(unknown.members) +
+         clear_and_count(unknown.metrics) + clear_and_count(unknown.metric_members) +
+         clear_and_count(unknown.derived_members);
 }
 
 // Redacts rows that only the opening of a window has. Returns the number of names that it replaced.
-std::size_t redact_rows(Snapshot& opening_only, const Vocabulary& known, Pseudonyms& pseudonyms) {
-  Cells cells(opening_only, known, pseudonyms);
+std::size_t redact_rows(Snapshot& opening_only, const Vocabulary& vocabulary,
+                        Pseudonyms& pseudonyms) {
+  CellRedactor cells(opening_only, vocabulary, pseudonyms);
   for (Table& table : opening_only.tables)
     for (Column& column : table.columns) cells.redact(column);
   sort_cgroups(opening_only);
-  return cells.replaced();
+  return cells.count();
 }
 
 }  // namespace
 
-std::string redacted_json(std::string_view json, Pseudonyms& pseudonyms) {
+std::string redact_json(std::string_view json, Pseudonyms& pseudonyms) {
   Scanner in(json);
   JsonWriter out;
   redact_value(in, out, {}, pseudonyms);
   return in.failed() ? "null" : std::string(out.view());
 }
 
-Redacted redact(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudonyms) {
-  Cells cells(snapshot, known, pseudonyms);
-  Redacted done;
+RedactionCounts redact(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudonyms& pseudonyms) {
+  CellRedactor cells(snapshot, vocabulary, pseudonyms);
+  RedactionCounts done;
   for (Table& table : snapshot.tables)
     for (Column& column : table.columns) {
       cells.redact(column);
@@ -256,15 +261,15 @@ Redacted redact(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudon
   if (snapshot.window) {
     for (Opening& opening : snapshot.window->openings)
       for (Column& column : opening.columns) cells.redact(column);
-    if (!snapshot.window->host.empty())
-      snapshot.window->host = redacted_json(snapshot.window->host, pseudonyms);
+    if (!snapshot.window->host_context.empty())
+      snapshot.window->host_context = redact_json(snapshot.window->host_context, pseudonyms);
   }
   sort_cgroups(snapshot);
   if (snapshot.window && snapshot.window->opening_only)
-    done.names += redact_rows(*snapshot.window->opening_only, known, pseudonyms);
-  done.names += cells.replaced() + redact_stacks(snapshot.pools->stacks.table, pseudonyms);
-  done.left_out = leave_out_unknown(snapshot, known) + redact_meta(snapshot.meta, pseudonyms);
-  for (auto& [key, object] : snapshot.objects) object = redacted_json(object, pseudonyms);
+    done.names += redact_rows(*snapshot.window->opening_only, vocabulary, pseudonyms);
+  done.names += cells.count() + redact_stacks(snapshot.pools->stacks.table, pseudonyms);
+  done.left_out = remove_unknown(snapshot, vocabulary) + redact_meta(snapshot.meta, pseudonyms);
+  for (auto& [key, object] : snapshot.objects) object = redact_json(object, pseudonyms);
   return done;
 }
 

@@ -26,16 +26,16 @@
 namespace ctprof {
 
 // The number of redactions.
-struct Redacted {
+struct RedactionCounts {
   std::size_t names = 0;     // cells, functions and modules that have a pseudonym now
   std::size_t left_out = 0;  // removed messages, objects and members
 };
 
 // Redacts the snapshot. `known` defines the metrics whose texts and keys are safe to keep.
-Redacted redact(Snapshot& snapshot, const Vocabulary& known, Pseudonyms& pseudonyms);
+RedactionCounts redact(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudonyms& pseudonyms);
 
 // Returns the JSON with pseudonyms for all texts, except keys, numbers in quotes, and descriptions
 // of machine and kernel.
-std::string redacted_json(std::string_view json, Pseudonyms& pseudonyms);
+std::string redact_json(std::string_view json, Pseudonyms& pseudonyms);
 
 }  // namespace ctprof

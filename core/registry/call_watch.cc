@@ -10,69 +10,69 @@
 namespace ctprof {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{250};
-constexpr std::chrono::milliseconds kFirstWord{2000};
+constexpr std::chrono::milliseconds kPollInterval{250};
+constexpr std::chrono::milliseconds kFirstReportAfter{2000};
 
 using Function = std::pair<const CallOwner*, const char*>;
 
 // The calls that were observed so far, and how long each function has been slow.
-class Looks {
+class SlowCallTracker {
  public:
   // Calls `say` for each function that is due for a report.
-  void look(const std::function<void(const SlowCall&)>& say) {
-    for (const Function& function : still_there()) {
-      Time& time = times_[function];
-      time.lasted += kBetweenLooks;
-      if (time.lasted < time.next_word) continue;
-      time.next_word *= 2;
-      say({*function.first, function.second,
-           std::chrono::duration_cast<std::chrono::seconds>(time.lasted)});
+  void report_slow_calls(const std::function<void(const SlowCall&)>& report) {
+    for (const Function& function : find_functions_in_same_call()) {
+      FunctionTime& time = times_[function];
+      time.duration += kPollInterval;
+      if (time.duration < time.next_report) continue;
+      time.next_report *= 2;
+      report({*function.first, function.second,
+              std::chrono::duration_cast<std::chrono::seconds>(time.duration)});
     }
   }
 
  private:
-  struct Time {
-    std::chrono::milliseconds lasted{0};
-    std::chrono::milliseconds next_word = kFirstWord;
+  struct FunctionTime {
+    std::chrono::milliseconds duration{0};
+    std::chrono::milliseconds next_report = kFirstReportAfter;
   };
 
   // Returns the functions in which a thread is still in the same call as at the last check.
-  std::set<Function> still_there() {
+  std::set<Function> find_functions_in_same_call() {
     std::set<Function> functions;
     for (std::size_t i = 0; i < kCallSlots; ++i) {
       const CallSlot& slot = call_slots()[i];
       const CallOwner* owner = slot.owner.load(std::memory_order_acquire);
       const char* function = slot.function.load(std::memory_order_relaxed);
-      const std::uint32_t call = slot.calls.load(std::memory_order_relaxed);
-      if (owner && seen_[i] == std::pair(owner, call)) functions.insert({owner, function});
-      seen_[i] = {owner, call};
+      const std::uint32_t call = slot.call_count.load(std::memory_order_relaxed);
+      if (owner && last_calls_[i] == std::pair(owner, call)) functions.insert({owner, function});
+      last_calls_[i] = {owner, call};
     }
     return functions;
   }
 
-  std::array<std::pair<const CallOwner*, std::uint32_t>, kCallSlots> seen_{};
-  std::map<Function, Time> times_;
+  std::array<std::pair<const CallOwner*, std::uint32_t>, kCallSlots> last_calls_{};
+  std::map<Function, FunctionTime> times_;
 };
 
 // Blocks all signals while it exists, so that a new thread inherits the mask and signals go to the
 // working threads.
-class AllBlocked {
+class SignalBlocker {
  public:
-  AllBlocked() {
+  SignalBlocker() {
     sigset_t all;
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    ::pthread_sigmask(SIG_SETMASK, &all, &old_mask_);
   }
-  ~AllBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalBlocker() { ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr); }
 
  private:
-  sigset_t before_;
+  sigset_t old_mask_;
 };
 
 }  // namespace
 
-CallWatch::CallWatch(std::function<void(const SlowCall&)> say) : say_(std::move(say)) {
-  const AllBlocked blocked;
+CallWatch::CallWatch(std::function<void(const SlowCall&)> report) : report_(std::move(report)) {
+  const SignalBlocker signal_blocker;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
@@ -81,18 +81,18 @@ CallWatch::CallWatch(std::function<void(const SlowCall&)> say) : say_(std::move(
 
 CallWatch::~CallWatch() { stop(); }
 
-void CallWatch::end() {
+void CallWatch::finish() {
   stop();
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
 }
 
 void CallWatch::stop() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(ending_);
-    ends_ = true;
+    const std::lock_guard lock(stop_mutex_);
+    is_stopping_ = true;
   }
-  ended_.notify_one();
+  stop_condition_.notify_one();
   thread_.join();
 }
 
@@ -100,14 +100,15 @@ void CallWatch::run() {
   try {
     watch();
   } catch (...) {
-    thrown_ = std::current_exception();
+    exception_ = std::current_exception();
   }
 }
 
 void CallWatch::watch() {
-  Looks looks;
-  std::unique_lock lock(ending_);
-  while (!ended_.wait_for(lock, kBetweenLooks, [this] { return ends_; })) looks.look(say_);
+  SlowCallTracker tracker;
+  std::unique_lock lock(stop_mutex_);
+  while (!stop_condition_.wait_for(lock, kPollInterval, [this] { return is_stopping_; }))
+    tracker.report_slow_calls(report_);
 }
 
 }  // namespace ctprof

@@ -25,30 +25,30 @@ namespace ctprof {
 struct SlowCall {
   const CallOwner& owner;
   const char* function;
-  std::chrono::seconds lasted;
+  std::chrono::seconds duration;
 };
 
 class CallWatch {
  public:
   // `say` is called on the watching thread; if it throws, watching ends.
-  explicit CallWatch(std::function<void(const SlowCall&)> say);
+  explicit CallWatch(std::function<void(const SlowCall&)> report);
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
   // Stops watching, and rethrows an exception of `say`.
-  void end();
+  void finish();
 
  private:
   void run();
   void watch();
   void stop();
 
-  std::function<void(const SlowCall&)> say_;
-  std::mutex ending_;
-  std::condition_variable ended_;
-  bool ends_ = false;
-  std::exception_ptr thrown_;  // set when the thread has finished
-  std::thread thread_;         // separate, because it must run while all workers are inside plugins
+  std::function<void(const SlowCall&)> report_;
+  std::mutex stop_mutex_;
+  std::condition_variable stop_condition_;
+  bool is_stopping_ = false;
+  std::exception_ptr exception_;  // set when the thread has finished
+  std::thread thread_;  // separate, because it must run while all workers are inside plugins
 };
 
 }  // namespace ctprof

@@ -13,10 +13,10 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint32_t kMostState = 64 * 1024;
+constexpr std::uint32_t kMaxStateSize = 64 * 1024;
 // The newest stage and storage that this version supports.
-constexpr ctprof_stage kLastStage = CTPROF_STAGE_RECORD;
-constexpr ctprof_storage kLastStorage = CTPROF_STACKS;
+constexpr ctprof_stage kNewestStage = CTPROF_STAGE_RECORD;
+constexpr ctprof_storage kNewestStorage = CTPROF_STACKS;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
                                                     "categorical", "limit", "identity"};
 
@@ -26,73 +26,75 @@ bool is_empty(const char* text) { return !text || !*text; }
 
 // Whether `text` consists of lower case letters, digits and characters of `also`, and begins with a
 // letter.
-bool is_name(std::string_view text, std::string_view also) {
-  const auto fine = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || also.find(c) != also.npos;
+bool is_name(std::string_view text, std::string_view extra_chars) {
+  const auto is_allowed = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           extra_chars.find(c) != extra_chars.npos;
   };
   return !text.empty() && text.size() <= 128 && text[0] >= 'a' && text[0] <= 'z' &&
-         std::all_of(text.begin(), text.end(), fine);
+         std::all_of(text.begin(), text.end(), is_allowed);
 }
 
 // Whether `text` may represent a missing value in a file; NULL, "" and "omit" leave the key out.
-bool stands_for_nothing(const char* text) {
-  boost::system::error_code failed;
-  if (!is_empty(text) && std::string_view(text) != "omit") boost::json::parse(text, failed);
-  return !failed;
+bool represents_missing_value(const char* text) {
+  boost::system::error_code error;
+  if (!is_empty(text) && std::string_view(text) != "omit") boost::json::parse(text, error);
+  return !error;
 }
 
 // Returns the plugin's own rule of that name, or null.
-const ctprof_rule* rule_of(const Plugin& plugin, std::string_view name) {
+const ctprof_rule* find_plugin_rule(const Plugin& plugin, std::string_view name) {
   const auto it = std::find_if(plugin.rules.begin(), plugin.rules.end(),
                                [&](const ctprof_rule& rule) { return rule.name == name; });
   return it == plugin.rules.end() ? nullptr : &*it;
 }
 
-std::string metric_named(const char* name) { return "metric " + quoted(name); }
+std::string metric_subject(const char* name) { return "metric " + quoted(name); }
 
 Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newtype,
                            const Plugin& plugin) {
-  Pairing found = Pairing::WithoutMeaning;
+  Pairing pair_result = Pairing::WithoutMeaning;
   if (const RuleInfo* rule = find_rule(metric.rule))
-    found = pairing(newtype, *rule);
-  else if (const ctprof_rule* own = rule_of(plugin, metric.rule))
-    found = is_listed(own->newtypes, newtype.name) ? pairing(newtype, *find_rule(own->fallback))
-                                                   : Pairing::WithoutMeaning;
+    pair_result = pairing(newtype, *rule);
+  else if (const ctprof_rule* plugin_rule = find_plugin_rule(plugin, metric.rule))
+    pair_result = is_listed(plugin_rule->newtypes, newtype.name)
+                      ? pairing(newtype, *find_rule(plugin_rule->fallback))
+                      : Pairing::WithoutMeaning;
   else
-    return Error{metric_named(metric.name) + " names the rule " + quoted(metric.rule) +
+    return Error{metric_subject(metric.name) + " names the rule " + quoted(metric.rule) +
                  ", which neither ctprof nor this plugin has"};
-  if (found == Pairing::Fits) return {};
-  return Error{metric_named(metric.name) + " pairs " + std::string(newtype.name) + " with " +
-               metric.rule + ": " + std::string(sentence(found))};
+  if (pair_result == Pairing::Fits) return {};
+  return Error{metric_subject(metric.name) + " pairs " + std::string(newtype.name) + " with " +
+               metric.rule + ": " + std::string(sentence(pair_result))};
 }
 
 // Checks the two fields that metrics and derived metrics share.
-Result<void> check_shown(const std::string& who, const ctprof_headline* headline,
-                         const char* role) {
+Result<void> check_headline_and_role(const std::string& subject, const ctprof_headline* headline,
+                                     const char* role) {
   if (!is_empty(role) && !is_role(role))
-    return Error{who + " claims the role " + quoted(role) + ", which ctprof does not have"};
+    return Error{subject + " claims the role " + quoted(role) + ", which ctprof does not have"};
   if (!headline) return {};
   if (headline->size < kSizeV1<ctprof_headline>)
-    return Error{too_small<ctprof_headline>(who + "'s headline", headline->size)};
-  if (is_empty(headline->label)) return Error{who + "'s headline has no label"};
+    return Error{size_error_message<ctprof_headline>(subject + "'s headline", headline->size)};
+  if (is_empty(headline->label)) return Error{subject + "'s headline has no label"};
   if (headline->shown > CTPROF_SHOWN_LEVEL)
-    return Error{who + "'s headline has display number " + std::to_string(headline->shown) +
+    return Error{subject + "'s headline has display number " + std::to_string(headline->shown) +
                  ", which ctprof does not know"};
   if (!std::isfinite(headline->floor) || headline->floor < 0)
-    return Error{who + "'s headline has a floor that is negative or not a number"};
+    return Error{subject + "'s headline has a floor that is negative or not a number"};
   return {};
 }
 
 }  // namespace
 
-std::string unserved(const ctprof_source& source) {
-  if (source.stage <= kLastStage) return {};
+std::string find_unsupported_reason(const ctprof_source& source) {
+  if (source.stage <= kNewestStage) return {};
   return "source " + quoted(is_empty(source.name) ? "" : source.name) + " has stage number " +
          std::to_string(source.stage) + ", which this version of ctprof does not support";
 }
 
-std::string unserved(const ctprof_metric& metric) {
-  if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kLastStorage) return {};
+std::string find_unsupported_reason(const ctprof_metric& metric) {
+  if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kNewestStorage) return {};
   return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) +
          " is stored as type number " + std::to_string(metric.storage) +
          ", which this version of ctprof does not support";
@@ -111,32 +113,33 @@ Result<void> check_plugin(const ctprof_plugin& plugin) {
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
   if (is_empty(metric.name)) return Error{"a metric without a name"};
   // A function, because correct metrics, of which there are hundreds, need no text.
-  const auto who = [&] { return metric_named(metric.name); };
+  const auto subject = [&] { return metric_subject(metric.name); };
   if (!is_name(metric.name, "._"))
-    return Error{who() +
+    return Error{subject() +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (metric.entity >= kEntities)
-    return Error{who() + " has entity number " + std::to_string(metric.entity) +
+    return Error{subject() + " has entity number " + std::to_string(metric.entity) +
                  ", which ctprof does not know"};
   if (is_empty(metric.newtype) || is_empty(metric.rule))
-    return Error{who() + " lacks a newtype or a rule"};
+    return Error{subject() + " lacks a newtype or a rule"};
   const NewtypeInfo* newtype = find_newtype(metric.newtype);
   if (!newtype)
-    return Error{who() + " is of the newtype " + quoted(metric.newtype) +
+    return Error{subject() + " is of the newtype " + quoted(metric.newtype) +
                  ", which ctprof does not have"};
   if (metric.storage != newtype->storage)
-    return Error{who() + " stores " + metric.newtype + " as storage number " +
+    return Error{subject() + " stores " + metric.newtype + " as storage number " +
                  std::to_string(metric.storage) + ", which must be " +
                  std::to_string(newtype->storage)};
   if (!is_empty(metric.family) &&
       std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
-    return Error{who() + " is of the family " + quoted(metric.family) +
+    return Error{subject() + " is of the family " + quoted(metric.family) +
                  ", which ctprof does not have"};
-  if (!stands_for_nothing(metric.file_absent))
-    return Error{who() + " has " + quoted(metric.file_absent) +
+  if (!represents_missing_value(metric.file_absent))
+    return Error{subject() + " has " + quoted(metric.file_absent) +
                  " stand for no value, which is not JSON"};
   if (metric.headline || !is_empty(metric.role))
-    if (auto fits = check_shown(who(), metric.headline, metric.role); !fits) return fits;
+    if (auto fits = check_headline_and_role(subject(), metric.headline, metric.role); !fits)
+      return fits;
   return check_pairing(metric, *newtype, plugin);
 }
 
@@ -144,11 +147,11 @@ Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
   constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process,
                                       Entity::Cgroup, Entity::Host,   Entity::Thread,
                                       Entity::Thread};
-  const bool records = source.table.stage == CTPROF_STAGE_RECORD;
+  const bool is_recorder = source.table.stage == CTPROF_STAGE_RECORD;
   const bool is_recorded =
-      metric.storage == Storage::Stacks || (records && metric.storage == Storage::U64);
-  if (records != is_recorded)
-    return Error{"source " + quoted(source.name) + (records ? " records" : " does not record") +
+      metric.storage == Storage::Stacks || (is_recorder && metric.storage == Storage::U64);
+  if (is_recorder != is_recorded)
+    return Error{"source " + quoted(source.name) + (is_recorder ? " records" : " does not record") +
                  " call stacks but offers " + quoted(metric.name) + ", which is stored as " +
                  std::string(name(metric.storage))};
   const Entity entity = kEntityOfStage[source.table.stage];
@@ -160,86 +163,88 @@ Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
 
 Result<void> check_source(const ctprof_source& source) {
   if (is_empty(source.name)) return Error{"a source without a name"};
-  const std::string who = "source " + quoted(source.name);
+  const std::string subject = "source " + quoted(source.name);
   if (source.size < kSizeV1<ctprof_source>)
-    return Error{too_small<ctprof_source>(who, source.size)};
-  if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
-  const bool lists = source.stage == CTPROF_STAGE_LIST;
-  const bool watches = source.stage == CTPROF_STAGE_EXITED;
-  const bool records = source.stage == CTPROF_STAGE_RECORD;
-  if (!source.open_worker) return Error{who + " has NULL for open_worker"};
-  if (!source.close_worker) return Error{who + " has NULL for close_worker"};
-  if (lists && !source.list) return Error{who + " has NULL for list"};
-  if (watches && (!source.start || !source.drain_exited || !source.stop))
-    return Error{who + " has NULL for one of start, drain_exited and stop"};
-  if (records && (!source.start || !source.drain_records || !source.stop))
-    return Error{who + " has NULL for one of start, drain_records and stop"};
-  if (!lists && !watches && !records && !source.collect)
-    return Error{who + " has NULL for collect"};
+    return Error{size_error_message<ctprof_source>(subject, source.size)};
+  if (source.tallies_count > 4096) return Error{subject + " has more than 4096 tallies"};
+  const bool is_lister = source.stage == CTPROF_STAGE_LIST;
+  const bool reports_exits = source.stage == CTPROF_STAGE_EXITED;
+  const bool is_recorder = source.stage == CTPROF_STAGE_RECORD;
+  if (!source.open_worker) return Error{subject + " has NULL for open_worker"};
+  if (!source.close_worker) return Error{subject + " has NULL for close_worker"};
+  if (is_lister && !source.list) return Error{subject + " has NULL for list"};
+  if (reports_exits && (!source.start || !source.drain_exited || !source.stop))
+    return Error{subject + " has NULL for one of start, drain_exited and stop"};
+  if (is_recorder && (!source.start || !source.drain_records || !source.stop))
+    return Error{subject + " has NULL for one of start, drain_records and stop"};
+  if (!is_lister && !reports_exits && !is_recorder && !source.collect)
+    return Error{subject + " has NULL for collect"};
   return {};
 }
 
 Result<void> check_lister(const SourceTable& source) {
-  const bool watches = source.table.stage == CTPROF_STAGE_EXITED;
-  if (source.table.stage != CTPROF_STAGE_LIST && !watches) return {};
-  for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime, kEndedAt}) {
-    if (needed == kEndedAt && !watches) continue;
+  const bool reports_exits = source.table.stage == CTPROF_STAGE_EXITED;
+  if (source.table.stage != CTPROF_STAGE_LIST && !reports_exits) return {};
+  for (const std::string_view required_name : {kTgid, kTid, kComm, kStartTime, kExitedAt}) {
+    if (required_name == kExitedAt && !reports_exits) continue;
     const auto offers = [&](const OfferTable& offer) {
-      return offer.served && offer.metric->name == needed;
+      return offer.is_supported && offer.metric->name == required_name;
     };
     if (std::none_of(source.offers.begin(), source.offers.end(), offers))
       return Error{"source " + quoted(source.name) + " lists threads but does not offer " +
-                   quoted(needed)};
+                   quoted(required_name)};
   }
   return {};
 }
 
 Result<void> check_derived(const ctprof_derived& derived) {
   if (is_empty(derived.name)) return Error{"a derived metric without a name"};
-  const std::string who = "derived metric " + quoted(derived.name);
+  const std::string subject = "derived metric " + quoted(derived.name);
   if (derived.size < kSizeV1<ctprof_derived>)
-    return Error{too_small<ctprof_derived>(who, derived.size)};
+    return Error{size_error_message<ctprof_derived>(subject, derived.size)};
   if (!is_name(derived.name, "._"))
-    return Error{who +
+    return Error{subject +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (derived.entity >= kEntities)
-    return Error{who + " has entity number " + std::to_string(derived.entity) +
+    return Error{subject + " has entity number " + std::to_string(derived.entity) +
                  ", which ctprof does not know"};
-  if (is_empty(derived.expression)) return Error{who + " has no expression"};
-  return check_shown(who, derived.headline, derived.role);
+  if (is_empty(derived.expression)) return Error{subject + " has no expression"};
+  return check_headline_and_role(subject, derived.headline, derived.role);
 }
 
 Result<void> check_option(const ctprof_option& option, const Plugin& plugin) {
   if (is_empty(option.key)) return Error{"an option without a key"};
-  const std::string who = "option " + quoted(option.key);
+  const std::string subject = "option " + quoted(option.key);
   if (option.size < kSizeV1<ctprof_option>)
-    return Error{too_small<ctprof_option>(who, option.size)};
+    return Error{size_error_message<ctprof_option>(subject, option.size)};
   if (!is_name(option.key, "-_"))
-    return Error{who + ": a key is lower case letters, digits, - and _, beginning with a letter"};
-  const bool twice =
+    return Error{subject +
+                 ": a key is lower case letters, digits, - and _, beginning with a letter"};
+  const bool is_duplicate =
       std::any_of(plugin.options.begin(), plugin.options.end(),
                   [&](const PluginOption& other) { return other.key == option.key; });
-  if (twice) return Error{who + " is declared twice"};
+  if (is_duplicate) return Error{subject + " is declared twice"};
   return {};
 }
 
 Result<void> check_rule(const ctprof_rule& rule) {
   if (is_empty(rule.name)) return Error{"a rule without a name"};
-  const std::string who = "rule " + quoted(rule.name);
-  if (rule.size < kSizeV1<ctprof_rule>) return Error{too_small<ctprof_rule>(who, rule.size)};
-  if (find_rule(rule.name)) return Error{who + " has the name of a built-in rule"};
-  if (rule.state_size == 0 || rule.state_size > kMostState)
-    return Error{who + " asks for a state of " + std::to_string(rule.state_size) + " bytes; 1 to " +
-                 std::to_string(kMostState) + " are possible"};
-  if (!rule.add) return Error{who + " has NULL for add"};
-  if (!rule.merge) return Error{who + " has NULL for merge"};
-  if (!rule.number && !rule.text) return Error{who + " has NULL for both number and text"};
+  const std::string subject = "rule " + quoted(rule.name);
+  if (rule.size < kSizeV1<ctprof_rule>)
+    return Error{size_error_message<ctprof_rule>(subject, rule.size)};
+  if (find_rule(rule.name)) return Error{subject + " has the name of a built-in rule"};
+  if (rule.state_size == 0 || rule.state_size > kMaxStateSize)
+    return Error{subject + " asks for a state of " + std::to_string(rule.state_size) +
+                 " bytes; 1 to " + std::to_string(kMaxStateSize) + " are possible"};
+  if (!rule.add) return Error{subject + " has NULL for add"};
+  if (!rule.merge) return Error{subject + " has NULL for merge"};
+  if (!rule.number && !rule.text) return Error{subject + " has NULL for both number and text"};
   if (rule.reduction > CTPROF_REDUCES_BY_KEY)
-    return Error{who + " has reduction number " + std::to_string(rule.reduction) +
+    return Error{subject + " has reduction number " + std::to_string(rule.reduction) +
                  ", which ctprof does not know"};
-  if (is_empty(rule.newtypes)) return Error{who + " accepts no newtype"};
+  if (is_empty(rule.newtypes)) return Error{subject + " accepts no newtype"};
   if (is_empty(rule.fallback) || !find_rule(rule.fallback))
-    return Error{who + " names no built-in rule as fallback for machines without this plugin"};
+    return Error{subject + " names no built-in rule as fallback for machines without this plugin"};
   return {};
 }
 

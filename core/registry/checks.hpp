@@ -41,16 +41,16 @@ inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 // Returns the message for a struct whose `size` field is too small; `who` is the subject of the
 // sentence.
 template <class Struct>
-std::string too_small(const std::string& who, std::size_t size) {
-  return who + " is of size " + std::to_string(size) + ", version 1 of the ABI has " +
+std::string size_error_message(const std::string& subject, std::size_t size) {
+  return subject + " is of size " + std::to_string(size) + ", version 1 of the ABI has " +
          std::to_string(kSizeV1<Struct>);
 }
 
 Result<void> check_plugin(const ctprof_plugin& plugin);
 // Returns why this version of ctprof does not support a source or a metric, or "" if it does. Call
 // it before the check: an unsupported part is ignored instead of refused.
-std::string unserved(const ctprof_source& source);
-std::string unserved(const ctprof_metric& metric);
+std::string find_unsupported_reason(const ctprof_source& source);
+std::string find_unsupported_reason(const ctprof_metric& metric);
 // Checks a metric. `plugin` supplies the rules that the metric may name.
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin);
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source);

@@ -19,14 +19,14 @@ class DeclaredMetrics {
   // Adds a declaration and its definition. The first declaration of a name counts. REQUIRES:
   // `given` was checked, and its texts stay valid, as those of a plugin do, which is never
   // unloaded.
-  void add(const ctprof_metric& given, const SharedMetric& made);
+  void add(const ctprof_metric& declaration, const SharedMetric& definition);
   // Adds all declarations of another object.
-  void add(DeclaredMetrics others) { all_.merge(others.all_); }
+  void add(DeclaredMetrics other) { metrics_.merge(other.metrics_); }
   // Returns the definition of an identical declaration, or null.
-  const SharedMetric* find(const ctprof_metric& given) const;
+  const SharedMetric* find(const ctprof_metric& declaration) const;
 
  private:
-  std::unordered_map<std::string_view, std::pair<ctprof_metric, SharedMetric>> all_;
+  std::unordered_map<std::string_view, std::pair<ctprof_metric, SharedMetric>> metrics_;
 };
 
 }  // namespace ctprof

@@ -3,12 +3,12 @@
 namespace ctprof {
 namespace {
 
-constexpr std::string_view kCounts = "cumulative", kLevel = "gauge";
+constexpr std::string_view kCumulative = "cumulative", kGauge = "gauge";
 
 }  // namespace
 
-FigureKind figure_kind(std::string_view family) {
-  return family == kCounts ? FigureKind::Counter : FigureKind::Level;
+FigureKind kind_of_family(std::string_view family) {
+  return family == kCumulative ? FigureKind::Counter : FigureKind::Level;
 }
 
 Result<DerivedFamily> derived_family(const Expression& expression,
@@ -17,12 +17,12 @@ Result<DerivedFamily> derived_family(const Expression& expression,
   const auto kind = expression.kind(inputs);
   if (!kind) return kind.error();
   if (*kind != FigureKind::Counter) return DerivedFamily::Level;
-  const bool is_level = declared == kLevel && expression.subtracts();
-  return is_level ? DerivedFamily::LevelOfTotals : DerivedFamily::Counter;
+  const bool is_level = declared == kGauge && expression.has_subtraction();
+  return is_level ? DerivedFamily::LevelFromTotals : DerivedFamily::Counter;
 }
 
 std::string_view name(DerivedFamily family) {
-  return family == DerivedFamily::Counter ? kCounts : kLevel;
+  return family == DerivedFamily::Counter ? kCumulative : kGauge;
 }
 
 }  // namespace ctprof

@@ -20,13 +20,13 @@
 namespace ctprof {
 
 enum class DerivedFamily : std::uint8_t {
-  Counter,        // computed from the differences of its inputs over the window
-  Level,          // computed at both ends of the window, or a ratio of differences over the window
-  LevelOfTotals,  // computed at both ends of the window, from totals of counters
+  Counter,  // computed from the differences of its inputs over the window
+  Level,    // computed at both ends of the window, or a ratio of differences over the window
+  LevelFromTotals,  // computed at both ends of the window, from totals of counters
 };
 
 // Whether a metric of this family is a counter in a formula.
-FigureKind figure_kind(std::string_view family);
+FigureKind kind_of_family(std::string_view family);
 
 // `declared`: "cumulative", "gauge", or empty if the definition does not specify it. An error only
 // concerns the formula (Expression::kind). REQUIRES: as many kinds as inputs.

@@ -29,21 +29,22 @@ inline constexpr std::string_view kCgroupId = "cgroup.id";
 // Hidden columns of the core's own lister, valid for one batch: the descriptor of the thread's
 // directory, and the text of its stat file.
 inline constexpr std::string_view kTaskDir = "task_dir";
-inline constexpr std::string_view kStat = "stat";
+inline constexpr std::string_view kStatText = "stat";
 // Hidden columns that contain the time at which a source read a thread, and the start time of the
 // thread.
 inline constexpr std::string_view kReadAt = "read_at_ns";
-inline constexpr std::string_view kBornAt = "born_at_ns";
+inline constexpr std::string_view kStartedAt = "born_at_ns";
 // Hidden columns of exited threads: the time of the exit, the possible error of the start time, the
 // unit to which byte counters are rounded down, and whether the row is an exec instead of an exit.
-inline constexpr std::string_view kEndedAt = "ended_at_ns";
-inline constexpr std::string_view kStartWithin = "start_within_ticks";
-inline constexpr std::string_view kBytesRounded = "bytes_rounded";
-inline constexpr std::string_view kTookOver = "took_over";
+inline constexpr std::string_view kExitedAt = "ended_at_ns";
+inline constexpr std::string_view kStartErrorTicks = "start_within_ticks";
+inline constexpr std::string_view kByteRounding = "bytes_rounded";
+inline constexpr std::string_view kTookOverLeader = "took_over";
 // Hidden: whether the row is not an exit but a new process that descends from the window's command.
-inline constexpr std::string_view kWasBorn = "was_born";
+inline constexpr std::string_view kIsNewDescendant = "was_born";
 
-// Returns the definitions of all columns above except the hidden ones, including thread_count.
+// Returns the definitions of all columns above except the hidden ones, including
+// make_thread_count_metric.
 const std::vector<MetricDef>& identity_metrics();
 // REQUIRES: `name` is one of the constants above, and not hidden.
 const MetricDef& identity_metric(std::string_view name);

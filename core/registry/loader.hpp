@@ -31,38 +31,39 @@
 namespace ctprof {
 
 struct LoadOptions {
-  std::string own_directory;  // the directory of ctprof's own plugins
+  std::string shipped_directory;  // the directory of ctprof's own plugins
   std::vector<std::string>
       directories;  // directories of --plugin-path and of the environment, in order
   std::optional<std::vector<std::string>>
-      only;                    // --plugins: exactly these; layouts are always loaded
-  bool layouts_alone = false;  // other plugins are inspected, but not loaded
-  bool for_capture = false;  // also load ctprof's own plugins that take part in every capture, even
-                             // if `only` omits them
+      selected_plugins;            // --plugins: exactly these; layouts are always loaded
+  bool load_only_layouts = false;  // other plugins are inspected, but not loaded
+  bool is_for_capture = false;  // also load ctprof's own plugins that take part in every capture,
+                                // even if `only` omits them
   // False: nothing is recorded, and plugins that contain only recorders (CTPROF_PLUGIN_RECORDER)
   // are inspected, but not loaded unless `only` is set.
-  bool recorders = true;
+  bool load_recorders = true;
   // Called for each of ctprof's own plugins that requests it (CTPROF_PLUGIN_AHEAD), unless `only`
   // omits the plugin. These plugins are loaded before the others and passed immediately, without
   // their metrics and sources. The result of load_plugins() is the same as if they had been loaded
   // in the usual order.
-  std::function<void(const Plugin&)> ahead = {};
+  std::function<void(const Plugin&)> on_early_plugin = {};
 };
 
 // A plugin, a metric or a source that was refused, and why.
 struct Refusal {
-  std::string what;  // path of a file or directory, or name of a plugin
+  std::string subject;  // path of a file or directory, or name of a plugin
   std::string reason;
 };
 
 struct LoadedPlugins {
   std::vector<Plugin> plugins;
-  std::vector<Refusal> refused;
+  std::vector<Refusal> refusals;
 };
 
 // Fails if `only` names a plugin that is missing or refused, if one of `directories` cannot be
 // opened, or if no plugin file was found anywhere (unless only layouts are requested); the error
-// then lists the directories. Throws PluginThrew if a plugin's constructor throws. Not thread-safe.
+// then lists the directories. Throws PluginException if a plugin's constructor throws. Not
+// thread-safe.
 Result<LoadedPlugins> load_plugins(const LoadOptions& options);
 
 // Whether the executable gave this process privileges, so that neither options nor the environment
@@ -71,11 +72,11 @@ bool runs_privileged();
 
 // Returns the first reason why a ctprof with such privileges would refuse a file in `directory`, or
 // "" if it would load all files. The caller needs no privileges.
-std::string closed_to_privileged(const std::string& directory);
+std::string find_privileged_refusal(const std::string& directory);
 
 // Applies `--set PLUGIN.KEY=VALUE`. If an option is set twice, the later value counts. The error
 // describes the first entry that cannot be applied, such as an unknown key, with a list of the
-// known ones. The plugin itself checks the value when it is opened (probed.hpp).
-Result<void> apply_settings(std::vector<Plugin>& plugins, std::span<const std::string> given);
+// known ones. The plugin itself checks the value when it is opened (probed_host.hpp).
+Result<void> apply_settings(std::vector<Plugin>& plugins, std::span<const std::string> entries);
 
 }  // namespace ctprof

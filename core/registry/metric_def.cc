@@ -24,36 +24,37 @@ bool parse_name(const std::array<std::string_view, N>& names, std::string_view w
   return true;
 }
 
-std::string text(const char* given, std::string_view otherwise = "") {
-  return given && *given ? std::string(given) : std::string(otherwise);
+std::string text_or_default(const char* text, std::string_view default_text = "") {
+  return text && *text ? std::string(text) : std::string(default_text);
 }
 
 // Returns the reduction of a built-in rule; empty for a rule that reduces nothing, and for a
 // plugin's rule.
-std::string reduction_of(std::string_view rule) {
-  constexpr std::array<ctprof_reduction, 8> kWays{
+std::string find_reduction(std::string_view rule) {
+  constexpr std::array<ctprof_reduction, 8> kReductionNumbers{
       CTPROF_REDUCES_BY_SUM,      CTPROF_REDUCES_BY_MAX,   CTPROF_REDUCES_BY_MIN,
       CTPROF_REDUCES_OTHERWISE,   CTPROF_REDUCES_TO_RANGE, CTPROF_REDUCES_TO_MODE,
       CTPROF_REDUCES_TO_AFFINITY, CTPROF_REDUCES_BY_KEY};
   const RuleInfo* found = find_rule(rule);
   if (!found || found->reduction == Reduction::None) return "";
-  return std::string(kReductions[kWays[static_cast<std::size_t>(found->reduction)]]);
+  return std::string(kReductions[kReductionNumbers[static_cast<std::size_t>(found->reduction)]]);
 }
 
-std::optional<Headline> headline_of(const ctprof_headline* headline) {
+std::optional<Headline> make_headline(const ctprof_headline* headline) {
   if (!headline) return std::nullopt;
   return Headline{.label = headline->label,
                   .order = headline->order,
                   .shown = headline->shown,
-                  .by_change = (headline->flags & CTPROF_HEADLINE_BY_CHANGE) != 0,
+                  .orders_by_change = (headline->flags & CTPROF_HEADLINE_BY_CHANGE) != 0,
                   .floor = headline->floor};
 }
 
-std::vector<std::string> tags(const std::string& sched_class, bool dead, std::string_view gates) {
+std::vector<std::string> make_tags(const std::string& sched_class, bool is_dead,
+                                   std::string_view gates) {
   constexpr std::string_view kConfig = "CONFIG_";
   std::vector<std::string> tags;
   if (!sched_class.empty()) tags.push_back(sched_class);
-  if (dead) tags.emplace_back("dead");
+  if (is_dead) tags.emplace_back("dead");
   for (std::string_view gate : split(gates)) {
     if (gate.starts_with(kConfig)) gate.remove_prefix(kConfig.size());
     if (!gate.empty()) tags.emplace_back(gate);
@@ -70,7 +71,7 @@ bool parse(std::string_view word, Storage& storage) {
   return parse_name(kStorageNames, word, storage);
 }
 
-std::string home_place(Entity entity, std::string_view name) {
+std::string default_file_path(Entity entity, std::string_view name) {
   return std::string(kEntityTables[static_cast<std::size_t>(entity)]) + std::string(name);
 }
 
@@ -82,28 +83,28 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.storage = static_cast<Storage>(metric.storage);
   def.newtype = metric.newtype;
   def.rule = metric.rule;
-  def.reduction = reduction_of(def.rule);
+  def.reduction = find_reduction(def.rule);
   for (const MetricText& field : kMetricTexts)
-    if (const char* given = metric.*field.given; given && *given)
-      (def.*field.kept).assign(given);
+    if (const char* text = metric.*field.source_field; text && *text)
+      (def.*field.target_field).assign(text);
     else
-      (def.*field.kept).assign(field.otherwise);
+      (def.*field.target_field).assign(field.default_text);
   if (def.unit.empty()) def.unit = newtype.unit;
   if (def.family.empty()) def.family = newtype.family;
-  if (def.file_path.empty()) def.file_path = home_place(def.entity, def.name);
+  if (def.file_path.empty()) def.file_path = default_file_path(def.entity, def.name);
   if (metric.flags & CTPROF_METRIC_HIDDEN) def.file_path = "none";
   def.plugin = plugin;
-  def.hidden = (metric.flags & CTPROF_METRIC_HIDDEN) != 0;
+  def.is_hidden = (metric.flags & CTPROF_METRIC_HIDDEN) != 0;
   def.is_mark = (metric.flags & CTPROF_METRIC_MARK) != 0;
-  def.setting = (metric.flags & CTPROF_METRIC_SETTING) != 0;
+  def.is_setting = (metric.flags & CTPROF_METRIC_SETTING) != 0;
   def.costly = (metric.flags & CTPROF_METRIC_COSTLY) != 0;
-  def.of_window = (metric.flags & CTPROF_METRIC_OF_WINDOW) != 0;
-  def.headline = headline_of(metric.headline);
-  def.role = text(metric.role);
+  def.covers_window = (metric.flags & CTPROF_METRIC_OF_WINDOW) != 0;
+  def.headline = make_headline(metric.headline);
+  def.role = text_or_default(metric.role);
   return def;
 }
 
-bool same_meaning(const MetricDef& a, const MetricDef& b) {
+bool has_same_meaning(const MetricDef& a, const MetricDef& b) {
   return a.newtype == b.newtype && a.rule == b.rule && a.unit == b.unit && a.entity == b.entity &&
          a.storage == b.storage;
 }
@@ -112,17 +113,17 @@ DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {
   return {.name = derived.name,
           .entity = static_cast<Entity>(derived.entity),
           .expression = derived.expression,
-          .unit = text(derived.unit, "none"),
-          .family = text(derived.family, "gauge"),
-          .section = text(derived.section, "derived"),
-          .sched_class = text(derived.sched_class),
-          .config_gates = text(derived.config_gates),
-          .applies_to = text(derived.applies_to, "all"),
-          .description = text(derived.description),
-          .caveat = text(derived.caveat),
+          .unit = text_or_default(derived.unit, "none"),
+          .family = text_or_default(derived.family, "gauge"),
+          .section = text_or_default(derived.section, "derived"),
+          .sched_class = text_or_default(derived.sched_class),
+          .config_gates = text_or_default(derived.config_gates),
+          .applies_to = text_or_default(derived.applies_to, "all"),
+          .description = text_or_default(derived.description),
+          .caveat = text_or_default(derived.caveat),
           .plugin = std::string(plugin),
-          .headline = headline_of(derived.headline),
-          .role = text(derived.role)};
+          .headline = make_headline(derived.headline),
+          .role = text_or_default(derived.role)};
 }
 
 const MetricDef* Vocabulary::find(std::string_view name) const {
@@ -132,10 +133,10 @@ const MetricDef* Vocabulary::find(std::string_view name) const {
 }
 
 std::vector<std::string> tags_of(const MetricDef& def) {
-  return tags(def.sched_class, def.rule == "Dead", def.config_gates);
+  return make_tags(def.sched_class, def.rule == "Dead", def.config_gates);
 }
 std::vector<std::string> tags_of(const DerivedDef& def) {
-  return tags(def.sched_class, false, def.config_gates);
+  return make_tags(def.sched_class, false, def.config_gates);
 }
 
 }  // namespace ctprof

@@ -57,7 +57,7 @@ struct Headline {
   std::string label;
   std::uint32_t order = 0;
   ctprof_shown shown = CTPROF_SHOWN_PERCENT;
-  bool by_change = false;
+  bool orders_by_change = false;
   double floor = 0;
   bool operator==(const Headline&) const = default;
 };
@@ -89,11 +89,11 @@ struct MetricDef {
   std::string mark;
   std::string map_keys;
   std::string plugin;  // the plugin that declared it first
-  bool hidden = false;
+  bool is_hidden = false;
   bool is_mark = false;
-  bool setting = false;  // chosen by the user or administrator; reported when it changes
+  bool is_setting = false;  // chosen by the user or administrator; reported when it changes
   bool costly = false;
-  bool of_window =
+  bool covers_window =
       false;  // covers the window even if others of its family cover the life of a thread
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
@@ -123,9 +123,9 @@ class SharedMetric {
 // its default. `define`, the file and the help iterate over this table.
 struct MetricText {
   const char* name;
-  const char* ctprof_metric::*given;
-  std::string MetricDef::*kept;
-  const char* otherwise = "";  // used if neither the newtype nor the entity determines the text
+  const char* ctprof_metric::*source_field;
+  std::string MetricDef::*target_field;
+  const char* default_text = "";  // used if neither the newtype nor the entity determines the text
 };
 
 // To add a text, add a member to ctprof_metric and sdk::About, a member above, and a line here.
@@ -154,10 +154,10 @@ inline constexpr MetricText kMetricTexts[] = {
 MetricDef define(const ctprof_metric& metric, std::string_view plugin);
 
 // Returns the path in the file of a metric that does not specify one.
-std::string home_place(Entity entity, std::string_view name);
+std::string default_file_path(Entity entity, std::string_view name);
 
 // Whether two definitions agree on newtype, rule, unit, entity and storage.
-bool same_meaning(const MetricDef& a, const MetricDef& b);
+bool has_same_meaning(const MetricDef& a, const MetricDef& b);
 
 // The definition of a derived metric; it owns its texts.
 struct DerivedDef {

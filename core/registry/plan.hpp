@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/registry/probed.hpp"
+#include "core/registry/probed_host.hpp"
 
 namespace ctprof {
 
@@ -20,11 +20,11 @@ namespace ctprof {
 struct PlannedSource {
   const Plugin* plugin;
   const SourceTable* source;
-  std::vector<bool> chosen;  // one per offer of the source
+  std::vector<bool> selected_offers;  // one per offer of the source
 };
 
 // A metric that no source can fill on this host: all cells of its column contain this gap.
-struct Unfilled {
+struct UnfilledMetric {
   SharedMetric metric;
   Gap gap;
   std::string reason;
@@ -33,26 +33,28 @@ struct Unfilled {
 struct Plan {
   std::vector<PlannedSource>
       sources;  // sorted by stage, each source after those whose columns it reads
-  std::vector<PlannedSource> unseen;  // for cells that the lister leaves Unseen: the next offer for
-                                      // each metric that it fills
-  std::optional<PlannedSource> ends;  // for a window: the source that reports exited threads
-  std::string no_ends;                // the reason if there is no such source
-  std::vector<Unfilled> unfilled;
-  std::vector<Refusal> refused;  // sources that could not be ordered or lack an input
+  std::vector<PlannedSource> reserve_sources;  // for cells that the lister leaves Unseen: the next
+                                               // offer for each metric that it fills
+  std::optional<PlannedSource>
+      exited_thread_source;             // for a window: the source that reports exited threads
+  std::string no_exited_source_reason;  // the reason if there is no such source
+  std::vector<UnfilledMetric> unfilled_metrics;
+  std::vector<Refusal> refusals;  // sources that could not be ordered or lack an input
 };
 
 // Sources that failed earlier, with their error messages.
-using Lost = std::map<const SourceTable*, std::string>;
+using FailedSources = std::map<const SourceTable*, std::string>;
 
 // `wanted`: names of metrics or derived metrics; nullopt: all that are not hidden. Fails if a name
 // is unknown; the error contains the name. The plan refers to `probed`, which must outlive it.
-Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted,
-                       const Lost& lost = {});
+Result<Plan> make_plan(const ProbedHost& probed,
+                       const std::optional<std::vector<std::string>>& requested,
+                       const FailedSources& failed_sources = {});
 
 // Returns the recorders of call stacks with these names, each the name of a plugin or of a source,
 // with the offers that work on this host. Fails with the reason if a name is unknown, or if a
 // recorder cannot record here.
-Result<std::vector<PlannedSource>> plan_recorders(const Probed& probed,
+Result<std::vector<PlannedSource>> plan_recorders(const ProbedHost& probed,
                                                   const std::vector<std::string>& names);
 
 }  // namespace ctprof

@@ -10,11 +10,11 @@ namespace ctprof {
 namespace {
 
 std::array<CallSlot, kCallSlots> g_slots;
-std::array<std::atomic<bool>, kCallSlots> g_taken;
+std::array<std::atomic<bool>, kCallSlots> g_slot_in_use;
 CallHooks g_hooks;
 
 constinit thread_local CallSlot* t_slot = nullptr;
-constinit thread_local CallSlot t_beyond;  // for threads without a slot
+constinit thread_local CallSlot t_overflow_slot;  // for threads without a slot
 
 // Frees a thread's slot when the thread exits. If a plugin calls exit(), the thread exits inside a
 // call, and the mark stays.
@@ -23,14 +23,14 @@ struct SlotHolder {
   ~SlotHolder() {
     if (!t_slot || t_slot->owner.load(std::memory_order_relaxed)) return;
     t_slot = nullptr;
-    if (number < kCallSlots) g_taken[number].store(false, std::memory_order_release);
+    if (number < kCallSlots) g_slot_in_use[number].store(false, std::memory_order_release);
   }
 };
 
 std::size_t free_slot() {
   for (std::size_t number = 0; number < kCallSlots; ++number)
-    if (!g_taken[number].load(std::memory_order_relaxed) &&
-        !g_taken[number].exchange(true, std::memory_order_acquire))
+    if (!g_slot_in_use[number].load(std::memory_order_relaxed) &&
+        !g_slot_in_use[number].exchange(true, std::memory_order_acquire))
       return number;
   return kCallSlots;
 }
@@ -38,18 +38,18 @@ std::size_t free_slot() {
 CallSlot* take_slot() {
   static thread_local SlotHolder holder;
   holder.number = free_slot();
-  t_slot = holder.number < kCallSlots ? &g_slots[holder.number] : &t_beyond;
-  if (g_hooks.thread_began) g_hooks.thread_began(holder.number);
+  t_slot = holder.number < kCallSlots ? &g_slots[holder.number] : &t_overflow_slot;
+  if (g_hooks.on_first_call) g_hooks.on_first_call(holder.number);
   return t_slot;
 }
 
 // The address range of a plugin's code: [first, last).
-struct Code {
+struct CodeRange {
   std::uintptr_t first = 0, last = 0;
   const CallOwner* owner = nullptr;
 };
-constexpr std::size_t kMostCode = 1024;
-std::array<Code, kMostCode> g_code;
+constexpr std::size_t kMaxCodeRanges = 1024;
+std::array<CodeRange, kMaxCodeRanges> g_code_ranges;
 std::atomic<std::size_t> g_code_count{0};
 
 struct CodeSearch {
@@ -57,30 +57,30 @@ struct CodeSearch {
   const CallOwner* owner;
 };
 
-bool covers(const dl_phdr_info& info, const ElfW(Phdr) & part, std::uintptr_t address) {
-  const std::uintptr_t first = info.dlpi_addr + part.p_vaddr;
-  return part.p_type == PT_LOAD && address >= first && address - first < part.p_memsz;
+bool covers(const dl_phdr_info& info, const ElfW(Phdr) & segment, std::uintptr_t address) {
+  const std::uintptr_t first = info.dlpi_addr + segment.p_vaddr;
+  return segment.p_type == PT_LOAD && address >= first && address - first < segment.p_memsz;
 }
 
-void remember(const dl_phdr_info& info, const ElfW(Phdr) & part, const CallOwner* owner) {
+void add_code_range(const dl_phdr_info& info, const ElfW(Phdr) & segment, const CallOwner* owner) {
   const std::size_t count = g_code_count.load(std::memory_order_relaxed);
-  if (count == kMostCode) return;
-  g_code[count].first = info.dlpi_addr + part.p_vaddr;
-  g_code[count].last = info.dlpi_addr + part.p_vaddr + part.p_memsz;
-  g_code[count].owner = owner;
+  if (count == kMaxCodeRanges) return;
+  g_code_ranges[count].first = info.dlpi_addr + segment.p_vaddr;
+  g_code_ranges[count].last = info.dlpi_addr + segment.p_vaddr + segment.p_memsz;
+  g_code_ranges[count].owner = owner;
   g_code_count.store(count + 1, std::memory_order_release);
 }
 
-int remember_library(dl_phdr_info* info, std::size_t, void* data) {
+int add_library_code(dl_phdr_info* info, std::size_t, void* data) {
   const auto& search = *static_cast<const CodeSearch*>(data);
-  const auto* parts = info->dlpi_phdr;
-  const auto* end = parts + info->dlpi_phnum;
-  if (std::none_of(parts, end,
-                   [&](const auto& part) { return covers(*info, part, search.address); }))
+  const auto* segments = info->dlpi_phdr;
+  const auto* end = segments + info->dlpi_phnum;
+  if (std::none_of(segments, end,
+                   [&](const auto& segment) { return covers(*info, segment, search.address); }))
     return 0;
-  for (const auto* part = parts; part != end; ++part)
-    if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0)
-      remember(*info, *part, search.owner);
+  for (const auto* segment = segments; segment != end; ++segment)
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0)
+      add_code_range(*info, *segment, search.owner);
   return 1;
 }
 
@@ -88,12 +88,12 @@ int remember_library(dl_phdr_info* info, std::size_t, void* data) {
 
 const CallOwner* call_owner(std::string_view file, std::string_view source) {
   static auto* owners = new std::deque<CallOwner>;
-  static std::mutex adding;
-  const std::lock_guard lock(adding);
-  const auto known = std::find_if(owners->begin(), owners->end(), [&](const CallOwner& owner) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto existing = std::find_if(owners->begin(), owners->end(), [&](const CallOwner& owner) {
     return owner.file == file && owner.source == source;
   });
-  if (known != owners->end()) return &*known;
+  if (existing != owners->end()) return &*existing;
   return &owners->emplace_back(CallOwner{std::string(file), std::string(source)});
 }
 
@@ -106,7 +106,8 @@ PluginCall::PluginCall(const CallOwner* owner, const char* function)
       outer_owner_(slot_->owner.load(std::memory_order_relaxed)),
       outer_function_(slot_->function.load(std::memory_order_relaxed)) {
   slot_->function.store(function, std::memory_order_relaxed);
-  slot_->calls.store(slot_->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  slot_->call_count.store(slot_->call_count.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
   slot_->owner.store(owner, std::memory_order_release);
 }
 
@@ -126,25 +127,27 @@ LimitedCall::~LimitedCall() {
   if (g_hooks.end_limit) g_hooks.end_limit();
 }
 
-void remember_code(const void* address, const CallOwner& owner) {
-  static std::mutex adding;
-  const std::lock_guard lock(adding);
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (owner_of_code(at)) return;
-  CodeSearch search{at, &owner};
-  ::dl_iterate_phdr(&remember_library, &search);
+void register_code(const void* address, const CallOwner& owner) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto code_address = reinterpret_cast<std::uintptr_t>(address);
+  if (find_owner_of_code(code_address)) return;
+  CodeSearch search{code_address, &owner};
+  ::dl_iterate_phdr(&add_library_code, &search);
 }
 
-const CallOwner* owner_of_code(std::uintptr_t address) {
+const CallOwner* find_owner_of_code(std::uintptr_t address) {
   const std::size_t count = g_code_count.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i)
-    if (address >= g_code[i].first && address < g_code[i].last) return g_code[i].owner;
+    if (address >= g_code_ranges[i].first && address < g_code_ranges[i].last)
+      return g_code_ranges[i].owner;
   return nullptr;
 }
 
-std::string thrown_in_words(const CallOwner& owner, const char* function, const char* what) {
+std::string format_exception_message(const CallOwner& owner, const char* function,
+                                     const char* exception_text) {
   return owner.file + ": " + (owner.source.empty() ? "" : owner.source + ": ") + function +
-         " threw an exception: " + what;
+         " threw an exception: " + exception_text;
 }
 
 }  // namespace ctprof

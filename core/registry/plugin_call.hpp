@@ -41,7 +41,7 @@ const CallOwner* call_owner(std::string_view file, std::string_view source = {})
 struct CallSlot {
   std::atomic<const CallOwner*> owner{nullptr};  // null: in no plugin
   std::atomic<const char*> function{""};
-  std::atomic<std::uint32_t> calls{
+  std::atomic<std::uint32_t> call_count{
       0};  // grows with each call, so that two calls can be distinguished
 };
 
@@ -72,10 +72,10 @@ class PluginCall {
 struct CallHooks {
   void (*begin_limit)(const CallOwner& owner, const char* function) = nullptr;
   void (*end_limit)() = nullptr;
-  void (*thread_began)(std::size_t slot) =
+  void (*on_first_call)(std::size_t slot) =
       nullptr;  // called before the first call of a thread into a plugin
   // A plugin terminates a thread of ctprof (pthread_exit), which cannot be undone. Must not return.
-  void (*thread_ends)(const CallOwner& owner, const char* function) = nullptr;
+  void (*on_thread_exit)(const CallOwner& owner, const char* function) = nullptr;
 };
 // REQUIRES: no plugin has been loaded yet.
 void set_call_hooks(const CallHooks& hooks);
@@ -92,31 +92,32 @@ class LimitedCall {
 };
 
 // Records the address range of the library that contains `address`.
-void remember_code(const void* address, const CallOwner& owner);
+void register_code(const void* address, const CallOwner& owner);
 // Returns the plugin whose code is at `address`, or null. Safe in a signal handler.
-const CallOwner* owner_of_code(std::uintptr_t address);
+const CallOwner* find_owner_of_code(std::uintptr_t address);
 
 // Thrown when ctprof cannot continue after a plugin's exception. what() is the complete message.
-struct PluginThrew : std::runtime_error {
+struct PluginException : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-std::string thrown_in_words(const CallOwner& owner, const char* function, const char* what);
+std::string format_exception_message(const CallOwner& owner, const char* function,
+                                     const char* exception_text);
 
 // The text of std::bad_alloc, which a plugin may pass on as its message.
-inline constexpr std::string_view kBadAlloc = "std::bad_alloc";
+inline constexpr std::string_view kBadAllocText = "std::bad_alloc";
 
 // Runs `call` as a marked call. Returns a message if it threw, or "".
 template <class Call>
-std::string contained(const CallOwner* owner, const char* function, Call&& call) {
-  const PluginCall in_plugin(owner, function);
+std::string run_contained(const CallOwner* owner, const char* function, Call&& call) {
+  const PluginCall call_mark(owner, function);
   try {
     call();
     return {};
   } catch (const std::exception& exception) {
-    if (exception.what() == kBadAlloc) return std::string(function) + ": not enough memory";
+    if (exception.what() == kBadAllocText) return std::string(function) + ": not enough memory";
     return std::string(function) + " threw an exception: " + exception.what();
   } catch (const abi::__forced_unwind&) {
-    if (call_hooks().thread_ends) call_hooks().thread_ends(*owner, function);
+    if (call_hooks().on_thread_exit) call_hooks().on_thread_exit(*owner, function);
     throw;
   } catch (...) {
     return std::string(function) + " threw an exception without a message";
@@ -126,14 +127,15 @@ std::string contained(const CallOwner* owner, const char* function, Call&& call)
 // The same for a function that returns a status. Returns a message if it threw or returned a value
 // other than 0, or "". `room` is the buffer for the plugin's message.
 template <class Call>
-std::string asked(const CallOwner* owner, const char* function, std::span<char> room, Call&& call) {
+std::string run_contained_with_status(const CallOwner* owner, const char* function,
+                                      std::span<char> message_buffer, Call&& call) {
   std::int32_t status = 0;
-  room.front() = 0;
-  std::string failure = contained(owner, function, [&] { status = call(); });
-  room.back() = 0;
+  message_buffer.front() = 0;
+  std::string failure = run_contained(owner, function, [&] { status = call(); });
+  message_buffer.back() = 0;
   if (!failure.empty() || status == 0) return failure;
-  if (std::string_view(room.data()) == kBadAlloc) return "not enough memory";
-  return room.front() ? room.data() : "it failed without a message";
+  if (std::string_view(message_buffer.data()) == kBadAllocText) return "not enough memory";
+  return message_buffer.front() ? message_buffer.data() : "it failed without a message";
 }
 
 }  // namespace ctprof

@@ -14,7 +14,7 @@
 namespace ctprof {
 namespace {
 
-std::string octal(mode_t mode) {
+std::string format_octal(mode_t mode) {
   std::array<char, 8> text{};
   std::snprintf(text.data(), text.size(), "%o", mode & 07777u);
   return text.data();
@@ -22,16 +22,17 @@ std::string octal(mode_t mode) {
 
 // Returns why a user other than root could change the open file, as a sentence about `who`, or "".
 // Writers from an access control list appear in the group bits.
-std::string objection(int fd, const std::string& who) {
+std::string find_trust_violation(int fd, const std::string& subject) {
   struct stat status {};
   struct statvfs mount {};
   if (::fstat(fd, &status) != 0 || ::fstatvfs(fd, &mount) != 0)
-    return who + " cannot be looked at: " + std::strerror(errno);
-  if (S_ISLNK(status.st_mode)) return who + " is a symbolic link";
-  if (status.st_uid != 0) return who + " belongs to user " + std::to_string(status.st_uid);
+    return subject + " cannot be looked at: " + std::strerror(errno);
+  if (S_ISLNK(status.st_mode)) return subject + " is a symbolic link";
+  if (status.st_uid != 0) return subject + " belongs to user " + std::to_string(status.st_uid);
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return who + " is writable by others (mode " + octal(status.st_mode) + ")";
-  if ((mount.f_flag & ST_NOSUID) != 0) return who + " is on a filesystem that is mounted nosuid";
+    return subject + " is writable by others (mode " + format_octal(status.st_mode) + ")";
+  if ((mount.f_flag & ST_NOSUID) != 0)
+    return subject + " is on a filesystem that is mounted nosuid";
   return {};
 }
 
@@ -43,15 +44,16 @@ bool is_link(int directory, const std::string& name) {
 
 // Opens one component of a path, which must not be a link and which only root may be able to
 // change.
-Result<sdk::Fd> open_step(int directory, const std::string& name, const std::string& who,
-                          int flags) {
+Result<sdk::Fd> open_component(int directory, const std::string& name, const std::string& subject,
+                               int flags) {
   sdk::Fd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
-    const std::string words = std::strerror(errno);
-    return Error{
-        who + (is_link(directory, name) ? " is a symbolic link" : " cannot be opened: " + words)};
+    const std::string message = std::strerror(errno);
+    return Error{subject + (is_link(directory, name) ? " is a symbolic link"
+                                                     : " cannot be opened: " + message)};
   }
-  if (std::string why = objection(fd.get(), who); !why.empty()) return Error{std::move(why)};
+  if (std::string violation = find_trust_violation(fd.get(), subject); !violation.empty())
+    return Error{std::move(violation)};
   return fd;
 }
 
@@ -59,25 +61,26 @@ Result<sdk::Fd> open_step(int directory, const std::string& name, const std::str
 
 Result<sdk::Fd> open_trusted_directory(const std::string& path) {
   if (!path.starts_with('/')) return Error{"'" + path + "' is no absolute path"};
-  std::string walked;
-  auto fd = open_step(AT_FDCWD, "/", "'/'", O_PATH | O_DIRECTORY);
+  std::string walked_path;
+  auto fd = open_component(AT_FDCWD, "/", "'/'", O_PATH | O_DIRECTORY);
   for (std::string_view rest = path; fd && !rest.empty();) {
     const std::string name(sdk::take(rest, '/'));
     if (name.empty() || name == ".") continue;
     if (name == "..") return Error{"'" + path + "' has a part '..'"};
-    walked += "/" + name;
-    fd = open_step(fd->get(), name, "'" + walked + "'", O_PATH | O_DIRECTORY);
+    walked_path += "/" + name;
+    fd = open_component(fd->get(), name, "'" + walked_path + "'", O_PATH | O_DIRECTORY);
   }
-  return fd ? open_step(fd->get(), ".", "'" + path + "'", O_RDONLY | O_DIRECTORY) : std::move(fd);
+  return fd ? open_component(fd->get(), ".", "'" + path + "'", O_RDONLY | O_DIRECTORY)
+            : std::move(fd);
 }
 
 Result<sdk::Fd> open_trusted_file(int directory, const std::string& name) {
-  const auto found = open_step(directory, name, "it", O_PATH);
-  if (!found) return found.error();
+  const auto path_fd = open_component(directory, name, "it", O_PATH);
+  if (!path_fd) return path_fd.error();
   struct stat status {};
-  if (::fstat(found->get(), &status) != 0 || !S_ISREG(status.st_mode))
+  if (::fstat(path_fd->get(), &status) != 0 || !S_ISREG(status.st_mode))
     return Error{"it is not a regular file"};
-  return open_step(directory, name, "it", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  return open_component(directory, name, "it", O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 namespace {
@@ -90,12 +93,12 @@ Result<sdk::Fd> open_directory(const std::string& path) {
   return fd;
 }
 
-Error cannot_open(int number) {
-  return {std::string("it cannot be opened: ") + std::strerror(number)};
+Error open_error(int error_number) {
+  return {std::string("it cannot be opened: ") + std::strerror(error_number)};
 }
 
 // Returns the names of plugin files, sorted.
-Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
+Result<std::vector<std::string>> list_plugin_files(int directory, const std::string& path) {
   sdk::Fd fd(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fd ? ::fdopendir(fd.get()) : nullptr,
                                                     &::closedir);
@@ -113,10 +116,10 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
 // Refuses a FIFO without opening it; O_NONBLOCK covers one that replaces the file in between.
 Result<sdk::Fd> open_regular(int directory, const std::string& name) {
   struct stat status {};
-  if (::fstatat(directory, name.c_str(), &status, 0) != 0) return cannot_open(errno);
+  if (::fstatat(directory, name.c_str(), &status, 0) != 0) return open_error(errno);
   if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
   sdk::Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd) return cannot_open(errno);
+  if (!fd) return open_error(errno);
   return fd;
 }
 
@@ -132,7 +135,7 @@ Result<void> check_directory(const std::string& directory) {
 }
 
 Result<void> check_libraries(const PluginFile& file) {
-  for (const std::string& directory : file.directories)
+  for (const std::string& directory : file.library_directories)
     if (auto fits = check_directory(directory); !fits) return fits;
   for (const std::string& library : file.libraries)
     if (library.find('/') != library.npos)
@@ -143,37 +146,37 @@ Result<void> check_libraries(const PluginFile& file) {
 }  // namespace
 
 Result<PluginDirectory> PluginDirectory::open(const std::string& path, Trust trust) {
-  auto fd = trust == Trust::RootAlone ? open_trusted_directory(path) : open_directory(path);
+  auto fd = trust == Trust::RootOnly ? open_trusted_directory(path) : open_directory(path);
   if (!fd) return fd.error();
-  auto names = names_in(fd->get(), path);
+  auto names = list_plugin_files(fd->get(), path);
   if (!names) return names.error();
   return PluginDirectory(path, trust, std::move(*fd), std::move(*names));
 }
 
-Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const {
-  return trust_ == Trust::RootAlone ? open_trusted_file(fd_.get(), name)
-                                    : open_regular(fd_.get(), name);
+Result<sdk::Fd> PluginDirectory::open_plugin_descriptor(const std::string& name) const {
+  return trust_ == Trust::RootOnly ? open_trusted_file(fd_.get(), name)
+                                   : open_regular(fd_.get(), name);
 }
 
 // Adds the rule for privileged programs to the reason of a refusal.
-Error PluginDirectory::refusal(const Error& why) const {
-  if (trust_ == Trust::Anybody) return why;
-  return {why.text +
+Error PluginDirectory::make_refusal(const Error& cause) const {
+  if (trust_ == Trust::AnyUser) return cause;
+  return {cause.text +
           "; a ctprof with file capabilities loads only plugins that only root can change"};
 }
 
 Result<OpenPlugin> PluginDirectory::open_file(const std::string& name) const {
-  auto fd = open_descriptor(name);
-  if (!fd) return refusal(fd.error());
+  auto fd = open_plugin_descriptor(name);
+  if (!fd) return make_refusal(fd.error());
   auto file = read_plugin_file(fd->get());
   if (!file) return file.error();
-  if (trust_ == Trust::RootAlone)
-    if (auto fits = check_libraries(*file); !fits) return refusal(fits.error());
+  if (trust_ == Trust::RootOnly)
+    if (auto fits = check_libraries(*file); !fits) return make_refusal(fits.error());
   return OpenPlugin{path_of(name), std::move(*fd), std::move(*file)};
 }
 
 Result<void> PluginDirectory::check_trust(const std::string& name) const {
-  const auto fd = open_descriptor(name);
+  const auto fd = open_plugin_descriptor(name);
   if (!fd) return fd.error();
   const auto file = read_plugin_file(fd->get());
   return file ? check_libraries(*file) : Result<void>();
@@ -183,7 +186,7 @@ namespace fs = std::filesystem;
 
 // Returns the name that was passed to execve, for systems without /proc. The user chooses that
 // name, so it is ignored if the program has more privileges than its user.
-static fs::path started_as() {
+static fs::path read_executed_path() {
   const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   if (!name || ::getauxval(AT_SECURE) != 0) return {};
   std::error_code error;
@@ -193,16 +196,16 @@ static fs::path started_as() {
 std::string program_directory() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return (error ? started_as() : program).parent_path().string();
+  return (error ? read_executed_path() : program).parent_path().string();
 }
 
 std::string own_plugin_directory() {
-  const fs::path here = program_directory();
-  if (here.empty()) return {};
-  const fs::path build_tree = here.parent_path().parent_path();
+  const fs::path program_directory_path = program_directory();
+  if (program_directory_path.empty()) return {};
+  const fs::path build_tree = program_directory_path.parent_path().parent_path();
   if (::access((build_tree / "build.ninja").c_str(), F_OK) == 0)
     return (build_tree / "plugins").string();
-  fs::path prefix = here;
+  fs::path prefix = program_directory_path;
   for (const fs::path& part : fs::path(CTPROF_BIN_DIR))
     if (part != ".") prefix = prefix.parent_path();
   return (prefix / CTPROF_PLUGIN_DIR).string();

@@ -2,7 +2,7 @@
 // plugins.
 //
 // Files are opened relative to the directory's descriptor, so that they belong to the directory
-// that was checked. With Trust::RootAlone, only root may be able to change a file (the check is
+// that was checked. With Trust::RootOnly, only root may be able to change a file (the check is
 // described below), and the same holds for the directories in which a plugin searches its
 // libraries. loader.hpp loads the files.
 //
@@ -43,8 +43,8 @@ Result<sdk::Fd> open_trusted_directory(const std::string& path);
 Result<sdk::Fd> open_trusted_file(int directory, const std::string& name);
 
 enum class Trust {
-  Anybody,    // the user may choose what is loaded
-  RootAlone,  // the process has more privileges than its user, who must not choose what is loaded
+  AnyUser,   // the user may choose what is loaded
+  RootOnly,  // the process has more privileges than its user, who must not choose what is loaded
 };
 
 struct OpenPlugin {
@@ -66,12 +66,12 @@ class PluginDirectory {
   // name the file.
   Result<OpenPlugin> open_file(const std::string& name) const;
   // Checks that only root can change the file and the directories that it names, even if the file
-  // is not a valid plugin. The error begins with "it". REQUIRES: Trust::RootAlone.
+  // is not a valid plugin. The error begins with "it". REQUIRES: Trust::RootOnly.
   Result<void> check_trust(const std::string& name) const;
 
  private:
-  Result<sdk::Fd> open_descriptor(const std::string& name) const;
-  Error refusal(const Error& why) const;
+  Result<sdk::Fd> open_plugin_descriptor(const std::string& name) const;
+  Error make_refusal(const Error& cause) const;
   PluginDirectory(std::string path, Trust trust, sdk::Fd fd, std::vector<std::string> names)
       : path_(std::move(path)), trust_(trust), fd_(std::move(fd)), names_(std::move(names)) {}
 

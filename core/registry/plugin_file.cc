@@ -31,8 +31,8 @@ class ElfImage {
  public:
   // Does not take ownership of `fd`, which must stay open as long as this object is used.
   ElfImage(int fd, std::uint64_t size) : fd_(fd), size_(size) {
-    const auto read = ::pread(fd, head_.data(), head_.size(), 0);
-    head_bytes_ = read > 0 ? static_cast<std::size_t>(read) : 0;
+    const auto read = ::pread(fd, file_start_.data(), file_start_.size(), 0);
+    file_start_size_ = read > 0 ? static_cast<std::size_t>(read) : 0;
   }
 
   // Reads and checks the headers. The error does not name the file: "it is cut short: ...".
@@ -40,22 +40,22 @@ class ElfImage {
   Result<void> read_headers();
 
   // Returns the segment that contains the dynamic section, or null.
-  const ElfW(Phdr) * dynamic() const;
+  const ElfW(Phdr) * find_dynamic_segment() const;
 
   // Returns the file offset of `size` bytes at `address`; nullopt unless one segment contains all
   // of them in the file.
   std::optional<std::uint64_t> offset_of(std::uint64_t address, std::uint64_t size) const;
 
   // Copies `size` bytes to `to`; returns false if the file does not contain all of them.
-  bool bytes(std::uint64_t offset, void* to, std::size_t size) const;
+  bool read_bytes(std::uint64_t offset, void* target, std::size_t size) const;
   template <class T>
-  bool at_offset(std::uint64_t offset, T& item) const {
-    return bytes(offset, &item, sizeof item);
+  bool read_at_offset(std::uint64_t offset, T& item) const {
+    return read_bytes(offset, &item, sizeof item);
   }
   template <class T>
-  bool at_address(std::uint64_t address, T& item) const {
+  bool read_at_address(std::uint64_t address, T& item) const {
     const auto offset = offset_of(address, sizeof item);
-    return offset && at_offset(*offset, item);
+    return offset && read_at_offset(*offset, item);
   }
 
  private:
@@ -65,14 +65,14 @@ class ElfImage {
   int fd_;
   std::uint64_t size_;
   std::array<char, 4096>
-      head_;  // the start of the file, which contains most of the requested bytes
-  std::size_t head_bytes_;
+      file_start_;  // the start of the file, which contains most of the requested bytes
+  std::size_t file_start_size_;
   std::vector<ElfW(Phdr)> segments_;
 };
 
 // Whether [from, from + size) is within [0, all), without overflow.
-inline bool lies_within(std::uint64_t from, std::uint64_t size, std::uint64_t all) {
-  return from <= all && size <= all - from;
+inline bool is_within(std::uint64_t start, std::uint64_t size, std::uint64_t limit) {
+  return start <= limit && size <= limit - start;
 }
 
 constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -86,17 +86,17 @@ constexpr ElfW(Half) kMachine = EM_AARCH64;
 constexpr ElfW(Half) kMachine = EM_NONE;  // not checked here, but by the dynamic loader
 #endif
 
-constexpr std::size_t kMostSegments = 128;  // a shared object has about ten
+constexpr std::size_t kMaxSegments = 128;  // a shared object has about ten
 
-Error cut_short(std::string_view what) {
-  return {"it is cut short: " + std::string(what) + " beyond its end"};
+Error truncated_error(std::string_view part) {
+  return {"it is cut short: " + std::string(part) + " beyond its end"};
 }
-Error damaged(std::string_view how) { return {"it is damaged: " + std::string(how)}; }
+Error damaged_error(std::string_view fault) { return {"it is damaged: " + std::string(fault)}; }
 
 // Whether the dynamic loader maps bytes of the file for a segment. A segment without bytes in the
 // file may have any offset, unless it starts within a page: the loader maps whole pages, and zeroes
 // the rest of that page.
-bool maps_file(const ElfW(Phdr) & segment) {
+bool is_mapped_from_file(const ElfW(Phdr) & segment) {
   return segment.p_filesz > 0 ||
          (segment.p_type == PT_LOAD &&
           segment.p_vaddr % static_cast<std::uint64_t>(::getpagesize()) != 0);
@@ -112,14 +112,14 @@ bool is_read_by_loader(const ElfW(Phdr) & segment) {
 
 Result<void> ElfImage::read_headers() {
   ElfW(Ehdr) header{};
-  if (!at_offset(0, header)) return Error{"it is not an ELF shared object"};
+  if (!read_at_offset(0, header)) return Error{"it is not an ELF shared object"};
   if (auto fits = check_kind(header); !fits) return fits;
   if (header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 ||
-      header.e_phnum > kMostSegments)
-    return damaged("its program headers are of an odd size or number");
+      header.e_phnum > kMaxSegments)
+    return damaged_error("its program headers are of an odd size or number");
   segments_.resize(header.e_phnum);
-  if (!bytes(header.e_phoff, segments_.data(), segments_.size() * sizeof(ElfW(Phdr))))
-    return cut_short("its program headers lie");
+  if (!read_bytes(header.e_phoff, segments_.data(), segments_.size() * sizeof(ElfW(Phdr))))
+    return truncated_error("its program headers lie");
   return check_segments();
 }
 
@@ -135,18 +135,18 @@ Result<void> ElfImage::check_kind(const ElfW(Ehdr) & header) const {
 
 Result<void> ElfImage::check_segments() const {
   for (const auto& segment : segments_) {
-    if (maps_file(segment) && !lies_within(segment.p_offset, segment.p_filesz, size_))
-      return cut_short("a segment of it lies");
+    if (is_mapped_from_file(segment) && !is_within(segment.p_offset, segment.p_filesz, size_))
+      return truncated_error("a segment of it lies");
     if (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz)
-      return damaged("a segment of it is larger in the file than in memory");
+      return damaged_error("a segment of it is larger in the file than in memory");
     if (is_read_by_loader(segment) && segment.p_filesz > 0 &&
         !offset_of(segment.p_vaddr, segment.p_filesz))
-      return damaged("a segment that has to be mapped is not");
+      return damaged_error("a segment that has to be mapped is not");
   }
   return {};
 }
 
-const ElfW(Phdr) * ElfImage::dynamic() const {
+const ElfW(Phdr) * ElfImage::find_dynamic_segment() const {
   for (const auto& segment : segments_)
     if (segment.p_type == PT_DYNAMIC) return &segment;
   return nullptr;
@@ -155,19 +155,19 @@ const ElfW(Phdr) * ElfImage::dynamic() const {
 std::optional<std::uint64_t> ElfImage::offset_of(std::uint64_t address, std::uint64_t size) const {
   for (const auto& segment : segments_)
     if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-        lies_within(address - segment.p_vaddr, size, segment.p_filesz))
+        is_within(address - segment.p_vaddr, size, segment.p_filesz))
       return segment.p_offset + (address - segment.p_vaddr);
   return std::nullopt;
 }
 
-bool ElfImage::bytes(std::uint64_t offset, void* to, std::size_t size) const {
-  if (!lies_within(offset, size, size_)) return false;
+bool ElfImage::read_bytes(std::uint64_t offset, void* target, std::size_t size) const {
+  if (!is_within(offset, size, size_)) return false;
   if (size == 0) return true;
-  if (lies_within(offset, size, head_bytes_)) {
-    std::memcpy(to, head_.data() + offset, size);
+  if (is_within(offset, size, file_start_size_)) {
+    std::memcpy(target, file_start_.data() + offset, size);
     return true;
   }
-  return ::pread(fd_, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  return ::pread(fd_, target, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
 namespace {
@@ -175,34 +175,34 @@ namespace {
 constexpr const char* kSymbol = "ctprof_plugin";
 
 // A shared object has about thirty entries in its dynamic section, and a few names per hash value.
-constexpr std::size_t kMostEntries = 1024;
-constexpr std::size_t kMostNames = 1024;
+constexpr std::size_t kMaxDynamicEntries = 1024;
+constexpr std::size_t kMaxNamesPerHash = 1024;
 
 // The required entries of the dynamic section. Addresses are those of the file, before relocation.
-class Dynamic {
+class DynamicSection {
  public:
-  explicit Dynamic(const ElfImage& image) : image_(&image) {}
+  explicit DynamicSection(const ElfImage& image) : image_(&image) {}
 
   Result<void> read() {
-    const ElfW(Phdr)* segment = image_->dynamic();
+    const ElfW(Phdr)* segment = image_->find_dynamic_segment();
     if (!segment) return Error{"it has no dynamic section, so it is no shared object"};
     std::vector<ElfW(Dyn)> entries(
-        std::min(kMostEntries, std::size_t{segment->p_filesz} / sizeof(ElfW(Dyn))));
+        std::min(kMaxDynamicEntries, std::size_t{segment->p_filesz} / sizeof(ElfW(Dyn))));
     const std::size_t size = entries.size() * sizeof(ElfW(Dyn));
-    const auto at = image_->offset_of(segment->p_vaddr, size);
-    if (!at || !image_->bytes(*at, entries.data(), size)) entries.clear();
+    const auto file_offset = image_->offset_of(segment->p_vaddr, size);
+    if (!file_offset || !image_->read_bytes(*file_offset, entries.data(), size)) entries.clear();
     for (const auto& entry : entries) {
       if (entry.d_tag == DT_NULL) return check_tables();
-      take(entry);
+      take_entry(entry);
     }
-    return damaged("its dynamic section has no end");
+    return damaged_error("its dynamic section has no end");
   }
 
-  Result<PluginFile> names() const {
+  Result<PluginFile> read_library_names() const {
     PluginFile file;
     for (const auto& [tag, offset] : names_) {
-      const auto text = name(offset);
-      if (!text) return damaged("a name in its dynamic section lies elsewhere");
+      const auto text = read_name(offset);
+      if (!text) return damaged_error("a name in its dynamic section lies elsewhere");
       if (tag != DT_RPATH && tag != DT_RUNPATH) {
         file.libraries.push_back(*text);
         continue;
@@ -210,19 +210,19 @@ class Dynamic {
       std::string_view rest = *text;
       for (bool more = true; more;) {
         more = rest.find(':') != rest.npos;
-        file.directories.emplace_back(sdk::take(rest, ':'));
+        file.library_directories.emplace_back(sdk::take(rest, ':'));
       }
     }
     return file;
   }
 
   // Finds a symbol as the dynamic loader would.
-  std::optional<ElfW(Sym)> find(const char* wanted) const {
-    return gnu_hash_ ? find_gnu(wanted) : find_sysv(wanted);
+  std::optional<ElfW(Sym)> find_symbol(const char* symbol_name) const {
+    return gnu_hash_ ? find_by_gnu_hash(symbol_name) : find_by_sysv_hash(symbol_name);
   }
 
  private:
-  void take(const ElfW(Dyn) & entry) {
+  void take_entry(const ElfW(Dyn) & entry) {
     switch (entry.d_tag) {
       case DT_STRTAB: strings_ = entry.d_un.d_ptr; break;
       case DT_STRSZ: strings_size_ = entry.d_un.d_val; break;
@@ -240,85 +240,89 @@ class Dynamic {
 
   Result<void> check_tables() const {
     ElfW(Sym) first{};
-    if (!image_->offset_of(strings_, strings_size_) || !image_->at_address(symbols_, first))
-      return damaged("its names or symbols are not in what is mapped");
+    if (!image_->offset_of(strings_, strings_size_) || !image_->read_at_address(symbols_, first))
+      return damaged_error("its names or symbols are not in what is mapped");
     return {};
   }
 
-  std::optional<std::string> name(std::uint64_t offset) const {
+  std::optional<std::string> read_name(std::uint64_t offset) const {
     if (offset >= strings_size_) return std::nullopt;
     std::array<char, PATH_MAX> text;
     const std::size_t size = std::min<std::uint64_t>(text.size(), strings_size_ - offset);
-    const auto at = image_->offset_of(strings_ + offset, size);
-    if (!at || !image_->bytes(*at, text.data(), size)) return std::nullopt;
+    const auto file_offset = image_->offset_of(strings_ + offset, size);
+    if (!file_offset || !image_->read_bytes(*file_offset, text.data(), size)) return std::nullopt;
     const void* end = std::memchr(text.data(), '\0', size);
     return end ? std::optional(std::string(text.data())) : std::nullopt;
   }
 
-  std::optional<ElfW(Sym)> symbol(std::uint32_t index, const char* wanted) const {
-    ElfW(Sym) symbol{};
-    if (!image_->at_address(symbols_ + std::uint64_t{index} * sizeof symbol, symbol))
+  std::optional<ElfW(Sym)> read_matching_symbol(std::uint32_t index,
+                                                const char* symbol_name) const {
+    ElfW(Sym) read_matching_symbol{};
+    if (!image_->read_at_address(symbols_ + std::uint64_t{index} * sizeof read_matching_symbol,
+                                 read_matching_symbol))
       return std::nullopt;
-    if (symbol.st_shndx == SHN_UNDEF || name(symbol.st_name) != wanted) return std::nullopt;
-    return symbol;
+    if (read_matching_symbol.st_shndx == SHN_UNDEF ||
+        read_name(read_matching_symbol.st_name) != symbol_name)
+      return std::nullopt;
+    return read_matching_symbol;
   }
 
-  std::uint32_t word(std::uint64_t address) const {
-    std::uint32_t word = 0;
-    image_->at_address(address, word);
-    return word;
+  std::uint32_t read_word(std::uint64_t address) const {
+    std::uint32_t read_word = 0;
+    image_->read_at_address(address, read_word);
+    return read_word;
   }
 
-  std::optional<ElfW(Sym)> find_gnu(const char* wanted) const {
+  std::optional<ElfW(Sym)> find_by_gnu_hash(const char* symbol_name) const {
     std::uint32_t hash = 5381;
-    for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
-    const std::uint32_t buckets = word(gnu_hash_), first = word(gnu_hash_ + 4);
+    for (const char* c = symbol_name; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
+    const std::uint32_t buckets = read_word(gnu_hash_), first = read_word(gnu_hash_ + 4);
     const std::uint64_t table =
-        gnu_hash_ + 16 + std::uint64_t{word(gnu_hash_ + 8)} * sizeof(ElfW(Addr));
+        gnu_hash_ + 16 + std::uint64_t{read_word(gnu_hash_ + 8)} * sizeof(ElfW(Addr));
     if (buckets == 0) return std::nullopt;
-    std::uint32_t index = word(table + 4 * std::uint64_t{hash % buckets});
-    for (std::size_t tries = 0; index >= first && index != 0 && tries < kMostNames;
+    std::uint32_t index = read_word(table + 4 * std::uint64_t{hash % buckets});
+    for (std::size_t tries = 0; index >= first && index != 0 && tries < kMaxNamesPerHash;
          ++tries, ++index) {
-      const std::uint32_t other = word(table + 4 * (std::uint64_t{buckets} + (index - first)));
+      const std::uint32_t other = read_word(table + 4 * (std::uint64_t{buckets} + (index - first)));
       if ((other | 1) == (hash | 1))
-        if (const auto found = symbol(index, wanted)) return found;
+        if (const auto found = read_matching_symbol(index, symbol_name)) return found;
       if ((other & 1) != 0) break;
     }
     return std::nullopt;
   }
 
-  std::optional<ElfW(Sym)> find_sysv(const char* wanted) const {
+  std::optional<ElfW(Sym)> find_by_sysv_hash(const char* symbol_name) const {
     std::uint32_t hash = 0;
-    for (const char* c = wanted; *c; ++c) {
+    for (const char* c = symbol_name; *c; ++c) {
       hash = (hash << 4) + static_cast<unsigned char>(*c);
       hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
     }
-    const std::uint32_t buckets = sysv_hash_ ? word(sysv_hash_) : 0;
+    const std::uint32_t buckets = sysv_hash_ ? read_word(sysv_hash_) : 0;
     if (buckets == 0) return std::nullopt;
-    std::uint32_t index = word(sysv_hash_ + 4 * (2 + std::uint64_t{hash % buckets}));
-    for (std::size_t tries = 0; index != 0 && tries < kMostNames; ++tries) {
-      if (const auto found = symbol(index, wanted)) return found;
-      index = word(sysv_hash_ + 4 * (2 + std::uint64_t{buckets} + index));
+    std::uint32_t index = read_word(sysv_hash_ + 4 * (2 + std::uint64_t{hash % buckets}));
+    for (std::size_t tries = 0; index != 0 && tries < kMaxNamesPerHash; ++tries) {
+      if (const auto found = read_matching_symbol(index, symbol_name)) return found;
+      index = read_word(sysv_hash_ + 4 * (2 + std::uint64_t{buckets} + index));
     }
     return std::nullopt;
   }
 
-  struct Name {
+  struct NameEntry {
     std::int64_t tag;
     std::uint64_t offset;
   };
 
   const ElfImage* image_;
   std::uint64_t strings_ = 0, strings_size_ = 0, symbols_ = 0, gnu_hash_ = 0, sysv_hash_ = 0;
-  std::vector<Name> names_;
+  std::vector<NameEntry> names_;
 };
 
 // Reads the flags of the table. Fields that need no relocation have the same bytes in the file as
 // in memory.
-ctprof_plugin_flags flags_in(const ElfImage& image, const ElfW(Sym) & table) {
+ctprof_plugin_flags read_flags(const ElfImage& image, const ElfW(Sym) & table) {
   ctprof_plugin_flags flags = 0;
   if (table.st_size >= offsetof(ctprof_plugin, flags) + sizeof flags)
-    image.at_address(table.st_value + offsetof(ctprof_plugin, flags), flags);
+    image.read_at_address(table.st_value + offsetof(ctprof_plugin, flags), flags);
   return flags;
 }
 
@@ -330,16 +334,16 @@ Result<PluginFile> read_plugin_file(int fd) {
   if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
   ElfImage image(fd, static_cast<std::uint64_t>(status.st_size));
   if (auto read = image.read_headers(); !read) return read.error();
-  Dynamic dynamic(image);
+  DynamicSection dynamic(image);
   if (auto read = dynamic.read(); !read) return read.error();
-  auto file = dynamic.names();
+  auto file = dynamic.read_library_names();
   if (!file) return file;
-  const auto table = dynamic.find(kSymbol);
+  const auto table = dynamic.find_symbol(kSymbol);
   if (!table) return Error{std::string("it exports no symbol '") + kSymbol + "'"};
-  const ctprof_plugin_flags flags = flags_in(image, *table);
-  file->layout = (flags & CTPROF_PLUGIN_LAYOUT) != 0;
-  file->ahead = (flags & CTPROF_PLUGIN_AHEAD) != 0;
-  file->recorder = (flags & CTPROF_PLUGIN_RECORDER) != 0;
+  const ctprof_plugin_flags flags = read_flags(image, *table);
+  file->is_layout = (flags & CTPROF_PLUGIN_LAYOUT) != 0;
+  file->opens_early = (flags & CTPROF_PLUGIN_AHEAD) != 0;
+  file->is_recorder = (flags & CTPROF_PLUGIN_RECORDER) != 0;
   return file;
 }
 

@@ -19,10 +19,11 @@
 namespace ctprof {
 
 struct PluginFile {
-  bool layout = false;                   // its table has the flag CTPROF_PLUGIN_LAYOUT
-  bool ahead = false;                    // its table has the flag CTPROF_PLUGIN_AHEAD
-  bool recorder = false;                 // its table has the flag CTPROF_PLUGIN_RECORDER
-  std::vector<std::string> directories;  // the entries of DT_RPATH and DT_RUNPATH, unchanged
+  bool is_layout = false;    // its table has the flag CTPROF_PLUGIN_LAYOUT
+  bool opens_early = false;  // its table has the flag CTPROF_PLUGIN_AHEAD
+  bool is_recorder = false;  // its table has the flag CTPROF_PLUGIN_RECORDER
+  std::vector<std::string>
+      library_directories;  // the entries of DT_RPATH and DT_RUNPATH, unchanged
   std::vector<std::string>
       libraries;  // DT_NEEDED and other libraries that the loader would load as well
 };

@@ -11,8 +11,8 @@
 // metric that a loaded plugin declares, no input may itself be derived, and unit and family must
 // agree with the declaration.
 //
-// See also probed.hpp, which determines what works on a host, and plan.hpp, which selects what a
-// capture runs.
+// See also probed_host.hpp, which determines what works on a host, and plan.hpp, which selects what
+// a capture runs.
 
 #pragma once
 
@@ -31,7 +31,8 @@
 
 namespace ctprof {
 
-// States that a source offers a metric. Whether it works on this host is probed later (probed.hpp).
+// States that a source offers a metric. Whether it works on this host is probed later
+// (probed_host.hpp).
 struct Offer {
   const Plugin* plugin = nullptr;
   const SourceTable* source = nullptr;
@@ -46,7 +47,7 @@ struct Recorder {
   std::int32_t rank = 0;  // the highest rank of its offers
 };
 
-struct Field {
+struct OfferedMetric {
   SharedMetric def;
   std::vector<Offer> offers;  // highest rank first; for equal ranks, in load order
 };
@@ -57,50 +58,50 @@ class Registry {
   Registry(Registry&&) = default;
 
   const std::vector<Plugin>& plugins() const { return plugins_; }
-  const std::vector<Field>& fields() const { return fields_; }
+  const std::vector<OfferedMetric>& offered_metrics() const { return offered_metrics_; }
   // Returns null if no loaded plugin offers the metric.
-  const Field* find(std::string_view metric) const;
-  const std::vector<DerivedDef>& derived() const { return derived_; }
+  const OfferedMetric* find(std::string_view metric) const;
+  const std::vector<DerivedDef>& derived_metrics() const { return derived_metrics_; }
   // Returns the derived metrics, except those that depend on recorders other than these.
-  std::vector<DerivedDef> derived_with(std::span<const std::string> recorders) const;
+  std::vector<DerivedDef> derived_metrics_for(std::span<const std::string> recorders) const;
   // Highest rank first.
   const std::vector<Recorder>& recorders() const { return recorders_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const RuleBook& rules() const { return rules_; }
   // Plugins that were refused as a whole or in part; one entry per file.
-  const std::vector<Refusal>& refused() const { return refused_; }
+  const std::vector<Refusal>& refusals() const { return refusals_; }
 
  private:
-  void take(const Plugin& plugin);
-  void take_offers(const Plugin& plugin, const SourceTable& source);
-  void take_recorder(const Plugin& plugin, const SourceTable& source);
-  void declare(const SharedMetric& metric);
+  void add_plugin(const Plugin& plugin);
+  void add_offers(const Plugin& plugin, const SourceTable& source);
+  void add_recorder(const Plugin& plugin, const SourceTable& source);
+  void add_declaration(const SharedMetric& metric);
   // Returns the declared metric of that name, or null.
-  const MetricDef* declared(std::string_view name) const;
-  void take_derived(const Plugin& plugin);
+  const MetricDef* find_declared(std::string_view name) const;
+  void add_derived_metrics(const Plugin& plugin);
   // Records a fault of a plugin. The first one keeps its message; further ones are only counted.
-  void refuse_part(const Plugin& plugin, std::string reason);
-  void say_how_many_more();
+  void record_fault(const Plugin& plugin, std::string reason);
+  void append_fault_counts();
   // Return why a plugin's definition is refused, or "".
-  std::string objection(const Plugin& plugin, const MetricDef& metric) const;
-  std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
-  std::string objection_to_input(const DerivedDef& derived, const std::string& input) const;
-  std::string objection_to_formula(DerivedDef& derived) const;
+  std::string find_metric_fault(const Plugin& plugin, const MetricDef& metric) const;
+  std::string find_metric_fault(const Plugin& plugin, const DerivedDef& derived) const;
+  std::string find_input_fault(const DerivedDef& derived, const std::string& input) const;
+  std::string check_formula(DerivedDef& derived) const;
   bool is_derived(std::string_view name) const;
-  Field& field(const SharedMetric& metric);
+  OfferedMetric& find_or_add_offered_metric(const SharedMetric& metric);
 
   std::vector<Plugin> plugins_;
-  std::vector<Field> fields_;
+  std::vector<OfferedMetric> offered_metrics_;
   std::unordered_map<std::string_view, std::size_t>
-      field_at_;  // index in `fields_` by name; `fields_` owns the name
-  std::vector<DerivedDef> derived_;
+      offered_metric_index_;  // index in `fields_` by name; `fields_` owns the name
+  std::vector<DerivedDef> derived_metrics_;
   std::vector<Recorder> recorders_;
   Vocabulary vocabulary_;
   std::unordered_map<std::string_view, std::size_t>
-      declared_at_;  // index in `vocabulary_.metrics` by name
+      declaration_index_;  // index in `vocabulary_.metrics` by name
   RuleBook rules_;
-  std::vector<Refusal> refused_;
-  std::map<std::string, std::size_t> faults_;  // by the plugin's path
+  std::vector<Refusal> refusals_;
+  std::map<std::string, std::size_t> fault_counts_;  // by the plugin's path
 };
 
 }  // namespace ctprof

@@ -12,6 +12,6 @@
 #include "core/registry/plugin_call.cc"
 #include "core/registry/plugin_directory.cc"
 #include "core/registry/plugin_file.cc"
-#include "core/registry/probed.cc"
-#include "core/registry/process_state.cc"
+#include "core/registry/probed_host.cc"
+#include "core/registry/process_state_guard.cc"
 #include "core/registry/registry.cc"

@@ -10,14 +10,14 @@
 
 namespace ctprof {
 
-std::string about_rows(const Report& report, const TextLayout& layout, std::size_t limit) {
+std::string format_about_rows(const Report& report, const TextLayout& layout, std::size_t limit) {
   if (!report.screen() || report.screen()->about_rows.empty()) return {};
   const std::span<const ScreenRow> all(report.screen()->about_rows);
   const auto rows = all.first(limit == 0 ? all.size() : std::min(limit, all.size()));
-  std::string out = screen_table(report, rows, layout).text;
+  std::string out = format_screen_table(report, rows, layout).text;
   if (rows.size() < all.size())
-    out += counted(all.size() - rows.size(), "more row") + " (--limit 0)\n";
-  return out + about_text(report, layout.width) + "all groups:\n";
+    out += format_count(all.size() - rows.size(), "more row") + " (--limit 0)\n";
+  return out + describe_about_evidence(report, layout.width) + "all groups:\n";
 }
 
 }  // namespace ctprof

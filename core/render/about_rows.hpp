@@ -16,6 +16,6 @@ namespace ctprof {
 
 // Returns at most `limit` rows (0: all) and the number of further rows, ending with the line "all
 // groups:". Empty without such groups.
-std::string about_rows(const Report& report, const TextLayout& layout, std::size_t limit);
+std::string format_about_rows(const Report& report, const TextLayout& layout, std::size_t limit);
 
 }  // namespace ctprof

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -27,9 +27,9 @@ enum class ReportColumn : std::uint8_t {
   Value,  // value of the only side
   Delta,
   Percent,
-  Rate,     // under --rate
-  OfWhich,  // the parts of the difference from started and exited threads
-  Life,     // per second of lifetime, for snapshots of different boots
+  Rate,          // under --rate
+  ChangeOrigin,  // the parts of the difference from started and exited threads
+  PerLife,       // per second of lifetime, for snapshots of different boots
   Uptime,
   Shift,  // with its interval, for sides of several runs
   P,
@@ -40,12 +40,12 @@ enum class ReportColumn : std::uint8_t {
 
 struct ColumnChoice {
   std::vector<ReportColumn> columns;
-  bool exact = false;  // the user's own list: no column is added or omitted
+  bool is_user_list = false;  // the user's own list: no column is added or omitted
 
-  bool has(ReportColumn column) const;
+  bool contains(ReportColumn column) const;
 };
 
-ColumnChoice default_columns(ReportKind kind);
+ColumnChoice get_default_columns(ReportKind kind);
 // "full", "delta-only", "no-pct", "arrow" or "pct-only".
 Result<ColumnChoice> parse_display_format(std::string_view word);
 // Parses "group,delta". Upper and lower case are the same. Empty and unknown entries and duplicates
@@ -53,10 +53,10 @@ Result<ColumnChoice> parse_display_format(std::string_view word);
 Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind);
 
 // Return the words that these functions accept, in the order of their tables.
-std::vector<std::string> column_words(ReportKind kind);
-std::vector<std::string> display_format_words();
+std::vector<std::string> get_column_words(ReportKind kind);
+std::vector<std::string> get_display_format_words();
 
 // Returns the header and the layout of a column.
-TextColumn text_column(ReportColumn column);
+TextColumn make_text_column(ReportColumn column);
 
 }  // namespace ctprof

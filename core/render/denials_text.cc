@@ -23,7 +23,7 @@ bool lacks_capabilities(const std::string& reason) {
   return (contains("CAP_") || contains("as root")) && !contains(" despite ");
 }
 
-Denials denials_of(const Snapshot& snapshot) {
+Denials find_denials(const Snapshot& snapshot) {
   Denials found;
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns) {
@@ -41,40 +41,43 @@ Denials denials_of(const Snapshot& snapshot) {
   return found;
 }
 
-enum class About { Other, Exits, Metrics, Rows };
+enum class NoteSubject { Other, ExitedThreads, Metrics, Rows };
 
-About about(const std::string& note, const Denials& denials) {
+NoteSubject classify_note(const std::string& note, const Denials& denials) {
   const auto ends_with = [&](const std::string& reason) { return note.ends_with(": " + reason); };
   if (std::ranges::any_of(denials.reasons, ends_with))
-    return note.starts_with("exited threads ") ? About::Exits : About::Metrics;
-  const auto is_of = [&](const std::string& plugin) { return note.starts_with(plugin + ": "); };
+    return note.starts_with("exited threads ") ? NoteSubject::ExitedThreads : NoteSubject::Metrics;
+  const auto is_from_plugin = [&](const std::string& plugin) {
+    return note.starts_with(plugin + ": ");
+  };
   const bool is_denial = note.find(" denied") != note.npos && lacks_capabilities(note);
-  return is_denial && std::ranges::any_of(denials.plugins, is_of) ? About::Rows : About::Other;
+  return is_denial && std::ranges::any_of(denials.plugins, is_from_plugin) ? NoteSubject::Rows
+                                                                           : NoteSubject::Other;
 }
 
-std::string line(const Denials& denials, const std::set<About>& found) {
+std::string format_summary(const Denials& denials, const std::set<NoteSubject>& found) {
   std::vector<std::string> missing;
-  if (found.contains(About::Exits)) missing.emplace_back("exited threads");
-  if (denials.metrics > 0) missing.push_back(counted(denials.metrics, "metric"));
-  if (found.contains(About::Rows)) missing.emplace_back("values of other users' processes");
+  if (found.contains(NoteSubject::ExitedThreads)) missing.emplace_back("exited threads");
+  if (denials.metrics > 0) missing.push_back(format_count(denials.metrics, "metric"));
+  if (found.contains(NoteSubject::Rows)) missing.emplace_back("values of other users' processes");
   std::string text = missing.back();
   missing.pop_back();
-  if (!missing.empty()) text = joined(missing) + " and " + text;
+  if (!missing.empty()) text = join_texts(missing) + " and " + text;
   return "cannot read " + text + ": Permission denied";
 }
 
 }  // namespace
 
-NotesByRights divide_notes(const Snapshot& snapshot) {
-  NotesByRights notes;
-  const Denials denials = denials_of(snapshot);
-  std::set<About> found;
+DividedNotes divide_notes(const Snapshot& snapshot) {
+  DividedNotes notes;
+  const Denials denials = find_denials(snapshot);
+  std::set<NoteSubject> found;
   for (const std::string& note : snapshot.meta.notes)
-    if (const About what = about(note, denials); what == About::Other)
+    if (const NoteSubject subject = classify_note(note, denials); subject == NoteSubject::Other)
       notes.others.push_back(note);
     else
-      found.insert(what);
-  if (!found.empty()) notes.denied = line(denials, found);
+      found.insert(subject);
+  if (!found.empty()) notes.summary = format_summary(denials, found);
   return notes;
 }
 

@@ -15,11 +15,11 @@
 
 namespace ctprof {
 
-struct NotesByRights {
-  std::string denied;               // the summary, without a remedy; empty if it replaces no note
+struct DividedNotes {
+  std::string summary;              // the summary, without a remedy; empty if it replaces no note
   std::vector<std::string> others;  // the notes that the summary does not replace, in order
 };
 
-NotesByRights divide_notes(const Snapshot& snapshot);
+DividedNotes divide_notes(const Snapshot& snapshot);
 
 }  // namespace ctprof

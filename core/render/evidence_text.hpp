@@ -1,6 +1,6 @@
 // Describes the significance of differences in words: of a row, and of a comparison.
 //
-// See also: compare/evidence (the tests), screen_table and report_lines (the tables),
+// See also: compare/evidence (the tests), format_screen_table and report_lines (the tables),
 // evidence_json.
 
 #pragma once
@@ -15,27 +15,27 @@
 namespace ctprof {
 
 // Marks a difference that is not significant.
-inline constexpr std::string_view kNotProven = "~";
+inline constexpr std::string_view kNotSignificant = "~";
 
 // Returns for example "+20%", "-3.1%" or "x12".
-std::string shift_text(double shift);
+std::string format_shift(double shift);
 // Returns "+20% (+15 to +24)"; without the interval if it has no bound.
-std::string shift_text(const Proof& proof);
+std::string format_shift(const RowTestResult& proof);
 // Returns a bound of the interval, as a percentage or as a factor like the shift: "+15%", "x12".
-std::string end_text(const Proof& proof, double end);
+std::string format_bound(const RowTestResult& proof, double bound);
 // Returns for example "0.0078".
-std::string p_text(double p);
+std::string format_p(double p);
 
 // Returns a sentence for each candidate about the tested rows and the method: for the first screen,
 // otherwise for the tables of details. Empty if nothing was tested.
-std::string evidence_text(const Report& report, bool of_screen, std::size_t width);
+std::string describe_evidence(const Report& report, bool is_for_screen, std::size_t width);
 // The same for the groups of --about, which are a family of their own.
-std::string about_text(const Report& report, std::size_t width);
+std::string describe_about_evidence(const Report& report, std::size_t width);
 
 // Returns a sentence if all runs of the side were taken before or after those of the baseline.
-std::string order_sentence(const Report& report, std::size_t side);
+std::string describe_run_order(const Report& report, std::size_t side);
 // Returns a note if a side has a single window, or if all runs of one side were taken before those
 // of the other.
-std::string order_text(const Report& report, std::size_t width);
+std::string format_order_notes(const Report& report, std::size_t width);
 
 }  // namespace ctprof

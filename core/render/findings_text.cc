@@ -5,20 +5,20 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostSentence = 500, kMostWord = 300;
+constexpr std::size_t kMaxSentenceBytes = 500, kMaxWordBytes = 300;
 
 // Quotes a word for a shell; nothing if it is not plain text or looks like an option.
-std::optional<std::string> shell_word(const std::string& word) {
+std::optional<std::string> quote_for_shell(const std::string& word) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,#-";
-  const bool is_text = printable(word) == word && word.find('\\') == word.npos;
-  if (word.empty() || word.size() > kMostWord || word.starts_with('-') || !is_text)
+  const bool is_text = make_printable(word) == word && word.find('\\') == word.npos;
+  if (word.empty() || word.size() > kMaxWordBytes || word.starts_with('-') || !is_text)
     return std::nullopt;
   if (word.find_first_not_of(kPlain) == word.npos) return word;
   if (word.find('\'') != word.npos) return std::nullopt;
@@ -28,22 +28,22 @@ std::optional<std::string> shell_word(const std::string& word) {
 // Returns the option that selects the threads of a group, such as "--where 'pcomm == "server"'".
 // Returns nothing for a pattern, which no thread has as its name, and for a name that cannot be
 // quoted.
-std::optional<std::string> where_of(const Report& report, const std::string& group) {
+std::optional<std::string> make_where_option(const Report& report, const std::string& group) {
   const bool is_process = report.spec().group_by == GroupBy::Pcomm;
   if (!is_process && report.spec().group_by != GroupBy::Cgroup) return std::nullopt;
   if (group.empty() || group.find_first_of("\"'{}") != group.npos) return std::nullopt;
   const std::string condition =
       std::string(is_process ? "pcomm" : "cgroup") + " == \"" + group + "\"";
-  const auto word = shell_word(condition);
+  const auto word = quote_for_shell(condition);
   return word ? std::optional(" --where " + *word) : std::nullopt;
 }
 
 // Returns "ctprof show a.zst"; nothing for several runs, which share one name.
-std::optional<std::string> command_on(const Report& report, std::span<const std::string> files) {
-  std::string command = report.compares() ? "ctprof compare" : "ctprof show";
+std::optional<std::string> make_command(const Report& report, std::span<const std::string> files) {
+  std::string command = report.is_comparison() ? "ctprof compare" : "ctprof show";
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
     if (report.runs(side).size() > 1) return std::nullopt;
-    const auto word = shell_word(files[side]);
+    const auto word = quote_for_shell(files[side]);
     if (!word) return std::nullopt;
     command += " " + *word;
   }
@@ -51,97 +51,98 @@ std::optional<std::string> command_on(const Report& report, std::span<const std:
 }
 
 // Returns the metric with this role, or null.
-const PlannedMetric* with_role(const Report& report, std::string_view role) {
+const PlannedMetric* find_metric_with_role(const Report& report, std::string_view role) {
   const auto found = std::ranges::find(report.metrics(), role, &PlannedMetric::role);
   return found == report.metrics().end() ? nullptr : &*found;
 }
 
-std::string finer_axis(const Report& report) {
+std::string get_finer_axis(const Report& report) {
   return report.spec().group_by == GroupBy::Cgroup ? "pcomm" : "comm";
 }
 
-std::string lines_of(const Report& report, const Finding& finding, std::size_t number,
-                     std::span<const std::string> files, const TextLayout& layout,
-                     const std::string& record_waits) {
+std::string format_finding_lines(const Report& report, const Finding& finding, std::size_t number,
+                                 std::span<const std::string> files, const TextLayout& layout,
+                                 const std::string& record_waits) {
   std::string text =
-      wrapped(std::to_string(number) + " " + finding_sentence(finding), layout.width);
-  const std::string command = next_command(report, finding, files, record_waits);
+      wrap_words(std::to_string(number) + " " + format_finding(finding), layout.width);
+  const std::string command = make_next_command(report, finding, files, record_waits);
   if (command.empty()) return text;
-  for (const std::string& line : folded(command, layout.width > 8 ? layout.width - 4 : SIZE_MAX))
+  for (const std::string& line : fold(command, layout.width > 8 ? layout.width - 4 : SIZE_MAX))
     text += "    " + line + "\n";
   return text;
 }
 
 }  // namespace
 
-std::string finding_sentence(const Finding& finding) {
-  return told_name(readable_key(finding.who), kMostWord) + " " +
-         told_name(finding.what, kMostSentence);
+std::string format_finding(const Finding& finding) {
+  return make_printable_short(readable_key(finding.subject), kMaxWordBytes) + " " +
+         make_printable_short(finding.statement, kMaxSentenceBytes);
 }
 
-std::string next_command(const Report& report, const Finding& finding,
-                         std::span<const std::string> files, const std::string& record_waits) {
+std::string make_next_command(const Report& report, const Finding& finding,
+                              std::span<const std::string> files, const std::string& record_waits) {
   if (finding.next == NextStep::Waits && !report.stacks()) return record_waits;
-  const auto command = command_on(report, files);
+  const auto command = make_command(report, files);
   if (!command) return {};
   if (finding.next == NextStep::Nothing) return {};
   if (finding.next == NextStep::Cgroups) return *command + " --group-by cgroup";
   if (finding.next == NextStep::HostTime) {
-    const PlannedMetric* const metric = with_role(report, "host-softirq");
-    const auto section = metric ? shell_word(metric->section) : std::nullopt;
+    const PlannedMetric* const metric = find_metric_with_role(report, "host-softirq");
+    const auto section = metric ? quote_for_shell(metric->section) : std::nullopt;
     return section ? *command + " --sections " + *section : std::string();
   }
-  const auto where = where_of(report, finding.who);
+  const auto where = make_where_option(report, finding.subject);
   if (finding.next == NextStep::Settings)
     return where ? *command + *where + " --details" : std::string();
   if (finding.next == NextStep::States) {
-    const PlannedMetric* const metric = with_role(report, "state");
-    const auto name = metric ? shell_word(metric->name) : std::nullopt;
+    const PlannedMetric* const metric = find_metric_with_role(report, "state");
+    const auto name = metric ? quote_for_shell(metric->name) : std::nullopt;
     if (!name) return {};
     return *command + " --group-by pid" + where.value_or("") + " --metrics " + *name;
   }
-  return *command + " --group-by " + finer_axis(report) + where.value_or("");
+  return *command + " --group-by " + get_finer_axis(report) + where.value_or("");
 }
 
-std::string findings_text(const Report& report, std::span<const std::string> files,
-                          const TextLayout& layout, std::size_t lines,
-                          const std::string& record_waits) {
+std::string format_findings(const Report& report, std::span<const std::string> files,
+                            const TextLayout& layout, std::size_t lines,
+                            const std::string& record_waits) {
   std::string text;
-  std::size_t number = 0, taken = 0;
+  std::size_t number = 0, used_lines = 0;
   for (const Finding& finding : find_causes(report)) {
-    const std::string more = lines_of(report, finding, ++number, files, layout, record_waits);
-    taken += static_cast<std::size_t>(std::ranges::count(more, '\n'));
-    if (number > 1 && taken > lines) break;
-    text += more;
+    const std::string finding_lines =
+        format_finding_lines(report, finding, ++number, files, layout, record_waits);
+    used_lines += static_cast<std::size_t>(std::ranges::count(finding_lines, '\n'));
+    if (number > 1 && used_lines > lines) break;
+    text += finding_lines;
   }
   return text;
 }
 
-std::string findings_help(const TextLayout& layout) {
-  std::string text = wrapped(
+std::string describe_finding_rules(const TextLayout& layout) {
+  std::string text = wrap_words(
       "Findings are printed above the first screen of a window, and of two that are compared: up "
       "to " +
-          std::to_string(kMostFindings) +
+          std::to_string(kMaxFindings) +
           " causes, those of the largest share of the machine first. A group is in a finding if "
           "it:",
       layout.width);
   for (const FindingRule& rule : finding_rules()) {
-    text += wrapped(std::string(rule.name) + ": " + std::string(rule.threshold), layout.width);
+    text += wrap_words(std::string(rule.name) + ": " + std::string(rule.threshold), layout.width);
   }
-  return text + wrapped(
+  return text + wrap_words(
                     "Percentages are of one CPU. Between windows a figure also has to be 1.5 times "
                     "what it was. A difference that the table tests has to be significant, too.",
                     layout.width);
 }
 
-void write_findings(JsonPieces& json, const Report& report) {
+void write_findings(JsonBuilder& json, const Report& report) {
   json.key("findings");
   json.open('[');
   for (const Finding& finding : find_causes(report)) {
     json.open_item();
     json.text_member("rule", finding.rule);
-    json.text_member("who", finding.who);
-    json.text_member("what", finding.what);
+    json.text_member("who", finding.subject);
+    json.text_member("what", finding.statement);
     json.key("weight");
     json.number(finding.weight);
     json.close('}');

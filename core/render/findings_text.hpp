@@ -24,21 +24,21 @@ namespace ctprof {
 // Formats as many findings as fit into `lines` lines, but at least one; empty if there are none.
 // `files`: a name for each side, as typed by the user. `record_waits`: the command that records
 // where threads wait, which the core does not know; may be empty.
-std::string findings_text(const Report& report, std::span<const std::string> files,
-                          const TextLayout& layout, std::size_t lines,
-                          const std::string& record_waits);
+std::string format_findings(const Report& report, std::span<const std::string> files,
+                            const TextLayout& layout, std::size_t lines,
+                            const std::string& record_waits);
 
 // Returns printable text such as "server waited 1.9 s for a CPU in 2.0 s".
-std::string finding_sentence(const Finding& finding);
+std::string format_finding(const Finding& finding);
 
 // Returns the command that continues the investigation; empty if there is none.
-std::string next_command(const Report& report, const Finding& finding,
-                         std::span<const std::string> files, const std::string& record_waits);
+std::string make_next_command(const Report& report, const Finding& finding,
+                              std::span<const std::string> files, const std::string& record_waits);
 
 // Describes all rules with their thresholds.
-std::string findings_help(const TextLayout& layout);
+std::string describe_finding_rules(const TextLayout& layout);
 
 // Writes the member `findings`.
-void write_findings(JsonPieces& json, const Report& report);
+void write_findings(JsonBuilder& json, const Report& report);
 
 }  // namespace ctprof

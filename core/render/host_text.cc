@@ -14,9 +14,9 @@ namespace ctprof {
 namespace {
 
 using HostFigure = std::optional<double>;
-using HostFigureOf = std::function<HostFigure(const RunFacts&)>;
+using HostFigureReader = std::function<HostFigure(const RunFacts&)>;
 
-HostFigureOf of_load(HostFigure HostLoad::*part, double scale = 1) {
+HostFigureReader make_load_reader(HostFigure HostLoad::*part, double scale = 1) {
   return [=](const RunFacts& run) {
     const HostFigure& figure = run.window->load.*part;
     return figure ? HostFigure(*figure * scale) : HostFigure();
@@ -24,28 +24,28 @@ HostFigureOf of_load(HostFigure HostLoad::*part, double scale = 1) {
 }
 
 // Formats with one decimal if the rounded figure is below 10 and not 0, otherwise without decimals.
-std::string short_number(double figure) {
+std::string format_short(double figure) {
   char text[32];
   const double shown = std::round(figure * 10) / 10;
   std::snprintf(text, sizeof text, shown != 0 && shown < 10 ? "%.1f" : "%.0f", shown);
   return text;
 }
 
-std::string one_digit(double figure) {
+std::string format_one_decimal(double figure) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", figure);
   return text;
 }
 
 // Returns "1.3", or "0.4→4.1", or "?→4.1" if a side lacks the figure; empty if all lack it.
-std::string host_steps(std::span<const RunFacts> sides, const HostFigureOf& figure,
-                       std::string (*write)(double) = short_number) {
+std::string format_figure(std::span<const RunFacts> sides, const HostFigureReader& figure,
+                          std::string (*format)(double) = format_short) {
   std::vector<std::string> texts;
   bool is_any_known = false;
   for (const RunFacts& run : sides) {
-    const HostFigure one = figure(run);
-    is_any_known = is_any_known || one;
-    texts.push_back(one ? write(*one) : "?");
+    const HostFigure value = figure(run);
+    is_any_known = is_any_known || value;
+    texts.push_back(value ? format(*value) : "?");
   }
   if (!is_any_known) return {};
   std::string text = texts.front();
@@ -56,48 +56,53 @@ std::string host_steps(std::span<const RunFacts> sides, const HostFigureOf& figu
 
 constexpr double kGib = 1 << 30;
 
-std::string memory_text(std::span<const RunFacts> sides) {
-  const HostFigureOf all = [](const RunFacts& run) {
-    const HostFigure bytes = memory_of_host(run);
+std::string format_memory(std::span<const RunFacts> sides) {
+  const HostFigureReader all = [](const RunFacts& run) {
+    const HostFigure bytes = host_memory_bytes(run);
     return bytes ? HostFigure(*bytes / kGib) : HostFigure();
   };
-  const HostFigureOf used = [&](const RunFacts& run) {
-    const HostFigure bytes = memory_of_host(run), left = run.window->load.memory_available;
-    return bytes && left ? HostFigure(std::max(*bytes - *left, 0.0) / kGib) : HostFigure();
+  const HostFigureReader used = [&](const RunFacts& run) {
+    const HostFigure bytes = host_memory_bytes(run), available = run.window->load.memory_available;
+    return bytes && available ? HostFigure(std::max(*bytes - *available, 0.0) / kGib)
+                              : HostFigure();
   };
-  const std::string text = host_steps(sides, used, one_digit);
-  return text.empty() ? "" : "mem " + text + " of " + host_steps(sides, all, one_digit) + " GiB";
+  const std::string text = format_figure(sides, used, format_one_decimal);
+  return text.empty()
+             ? ""
+             : "mem " + text + " of " + format_figure(sides, all, format_one_decimal) + " GiB";
 }
 
-std::string pressure_text(std::span<const RunFacts> sides) {
+std::string format_pressure(std::span<const RunFacts> sides) {
   std::string text;
   for (const auto& [word, part] : {std::pair(" cpu ", &HostLoad::cpu_pressure),
                                    {" io ", &HostLoad::io_pressure},
                                    {" mem ", &HostLoad::memory_pressure}})
-    if (const std::string known = host_steps(sides, of_load(part, 100)); !known.empty())
+    if (const std::string known = format_figure(sides, make_load_reader(part, 100)); !known.empty())
       text += word + known;
   return text.empty() ? "" : "pressure" + text + " %";
 }
 
-std::string with_words(const std::string& before, const std::string& text, const char* after) {
+std::string add_affixes(const std::string& before, const std::string& text, const char* after) {
   return text.empty() ? "" : before + text + after;
 }
 
 }  // namespace
 
-std::string host_line(std::span<const RunFacts> sides, std::size_t width) {
+std::string format_host_load(std::span<const RunFacts> sides, std::size_t width) {
   std::string text;
   for (const std::string& part :
-       {memory_text(sides), pressure_text(sides),
-        with_words("iowait ", host_steps(sides, of_load(&HostLoad::iowait, 100)), " %"),
-        with_words("load ", host_steps(sides, of_load(&HostLoad::load)), ""),
-        with_words("throttled ", host_steps(sides, of_load(&HostLoad::throttled, 100)), " %")})
+       {format_memory(sides), format_pressure(sides),
+        add_affixes("iowait ", format_figure(sides, make_load_reader(&HostLoad::iowait, 100)),
+                    " %"),
+        add_affixes("load ", format_figure(sides, make_load_reader(&HostLoad::load)), ""),
+        add_affixes("throttled ", format_figure(sides, make_load_reader(&HostLoad::throttled, 100)),
+                    " %")})
     if (!part.empty()) text += (text.empty() ? "" : "   ") + part;
   if (text.empty()) return {};
-  return width == 0 || display_width(text) <= width ? text + "\n" : wrapped(text, width);
+  return width == 0 || get_display_width(text) <= width ? text + "\n" : wrap_words(text, width);
 }
 
-void write_host_load(JsonPieces& json, const RunFacts& run) {
+void write_host_load(JsonBuilder& json, const RunFacts& run) {
   const HostLoad& load = run.window->load;
   json.key("host_load");
   json.open('{');
@@ -105,7 +110,7 @@ void write_host_load(JsonPieces& json, const RunFacts& run) {
     json.key(name);
     json.number(figure.value_or(kNaN));
   };
-  member("memory_bytes", memory_of_host(run));
+  member("memory_bytes", host_memory_bytes(run));
   member("memory_available_bytes", load.memory_available);
   member("cpu_pressure", load.cpu_pressure);
   member("io_pressure", load.io_pressure);

@@ -7,25 +7,26 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/text.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/blocked_time.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof {
 namespace {
 
 template <class Def>
-const Def* named(const std::vector<Def>& all, std::string_view name) {
+const Def* find_by_name(const std::vector<Def>& all, std::string_view name) {
   const auto it =
       std::find_if(all.begin(), all.end(), [&](const Def& def) { return def.name == name; });
   return it == all.end() ? nullptr : &*it;
 }
 
-std::vector<std::string> offering_plugins(const Field& field) {
+std::vector<std::string> get_offering_plugins(const OfferedMetric& field) {
   std::vector<std::string> names;
   for (const Offer& offer : field.offers) names.push_back(offer.plugin->name);
   return names;
@@ -36,21 +37,23 @@ std::vector<std::string> offering_plugins(const Field& field) {
 MetricCatalog::MetricCatalog(const RuleBook& rules)
     : metrics_(identity_metrics()), rules_(&rules) {}
 
-MetricCatalog MetricCatalog::of(const Registry& registry) {
+MetricCatalog MetricCatalog::from_registry(const Registry& registry) {
   MetricCatalog catalog(registry.rules());
-  catalog.unoffered_.push_back(blocked_time());
-  for (const Field& field : registry.fields()) catalog.add(field.def, offering_plugins(field));
+  catalog.unoffered_.push_back(blocked_time_metric());
+  for (const OfferedMetric& field : registry.offered_metrics())
+    catalog.add(field.def, get_offering_plugins(field));
   for (const Recorder& recorder : registry.recorders())
     for (const OfferTable& offer : recorder.source->offers)
-      if (offer.served && recorder.source->table.stage == CTPROF_STAGE_RECORD)
+      if (offer.is_supported && recorder.source->table.stage == CTPROF_STAGE_RECORD)
         catalog.add(offer.metric, {recorder.plugin->name});
   for (const MetricDef& def : registry.vocabulary().metrics)
-    if (!def.hidden && !named(catalog.metrics_, def.name)) catalog.unoffered_.push_back(def);
-  catalog.derived_ = registry.derived();
+    if (!def.is_hidden && !find_by_name(catalog.metrics_, def.name))
+      catalog.unoffered_.push_back(def);
+  catalog.derived_ = registry.derived_metrics();
   return catalog;
 }
 
-MetricCatalog MetricCatalog::of(const Snapshot& snapshot, const RuleBook& rules) {
+MetricCatalog MetricCatalog::from_snapshot(const Snapshot& snapshot, const RuleBook& rules) {
   MetricCatalog catalog(rules);
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns) {
@@ -62,23 +65,23 @@ MetricCatalog MetricCatalog::of(const Snapshot& snapshot, const RuleBook& rules)
 }
 
 // Adds a metric. The plugins are those that offer the metric; another plugin may have declared it.
-void MetricCatalog::add(MetricDef def, std::vector<std::string> fillers) {
-  if (def.hidden || named(metrics_, def.name)) return;
-  def.plugin = joined(fillers, ",");
-  fillers_[def.name] = std::move(fillers);
+void MetricCatalog::add(MetricDef def, std::vector<std::string> plugins) {
+  if (def.is_hidden || find_by_name(metrics_, def.name)) return;
+  def.plugin = join_texts(plugins, ",");
+  plugins_[def.name] = std::move(plugins);
   metrics_.push_back(std::move(def));
 }
 
 const MetricDef* MetricCatalog::find(std::string_view name) const {
-  const MetricDef* listed = named(metrics_, name);
-  return listed ? listed : named(unoffered_, name);
+  const MetricDef* listed = find_by_name(metrics_, name);
+  return listed ? listed : find_by_name(unoffered_, name);
 }
 
 const DerivedDef* MetricCatalog::find_derived(std::string_view name) const {
-  return named(derived_, name);
+  return find_by_name(derived_, name);
 }
 
-std::optional<std::string> MetricCatalog::name_of_column(std::string_view label) const {
+std::optional<std::string> MetricCatalog::find_column_metric(std::string_view label) const {
   const auto search = [&](const auto& defs) -> std::optional<std::string> {
     for (const auto& def : defs)
       if (def.headline && def.headline->label == label) return def.name;
@@ -89,12 +92,12 @@ std::optional<std::string> MetricCatalog::name_of_column(std::string_view label)
   return search(unoffered_);
 }
 
-std::vector<std::string> MetricCatalog::fillers(const std::string& name) const {
-  const auto it = fillers_.find(name);
-  return it == fillers_.end() ? std::vector<std::string>{} : it->second;
+std::vector<std::string> MetricCatalog::get_plugins(const std::string& name) const {
+  const auto it = plugins_.find(name);
+  return it == plugins_.end() ? std::vector<std::string>{} : it->second;
 }
 
-std::vector<std::string> MetricCatalog::names() const {
+std::vector<std::string> MetricCatalog::get_all_names() const {
   std::vector<std::string> names;
   for (const MetricDef& def : metrics_) names.push_back(def.name);
   for (const MetricDef& def : unoffered_) names.push_back(def.name);
@@ -105,14 +108,14 @@ std::vector<std::string> MetricCatalog::names() const {
 namespace {
 
 // The data of the list about a metric, stored or derived.
-struct Entry {
+struct ListEntry {
   std::string name, entity, newtype, rule, unit, family, section, plugin, description, caveat;
   std::vector<std::string> tags;
   std::string expression;  // of a derived metric
   std::string source;      // of a stored metric: the kernel's file, and the item in it
 };
 
-Entry entry_of(const MetricDef& def) {
+ListEntry make_entry(const MetricDef& def) {
   return {def.name,        std::string(name(def.entity)),
           def.newtype,     def.rule,
           def.unit,        def.family,
@@ -122,7 +125,7 @@ Entry entry_of(const MetricDef& def) {
           def.source};
 }
 
-Entry entry_of(const DerivedDef& def) {
+ListEntry make_entry(const DerivedDef& def) {
   return {def.name,
           std::string(name(def.entity)),
           "Derived",
@@ -138,48 +141,48 @@ Entry entry_of(const DerivedDef& def) {
           {}};
 }
 
-std::vector<Entry> entries_of(const MetricCatalog& catalog) {
-  std::vector<Entry> entries;
-  for (const MetricDef& def : catalog.metrics()) entries.push_back(entry_of(def));
-  for (const DerivedDef& def : catalog.derived()) entries.push_back(entry_of(def));
+std::vector<ListEntry> make_entries(const MetricCatalog& catalog) {
+  std::vector<ListEntry> entries;
+  for (const MetricDef& def : catalog.metrics()) entries.push_back(make_entry(def));
+  for (const DerivedDef& def : catalog.derived()) entries.push_back(make_entry(def));
   return entries;
 }
 
-std::string indented(const std::string& text, std::size_t width) {
+std::string indent(const std::string& text, std::size_t width) {
   constexpr std::size_t kIndent = 4;
   std::string out;
-  const std::string lines = wrapped(text, width > 2 * kIndent ? width - kIndent : 0);
-  for (std::string_view left = lines; !left.empty();) {
-    const auto end = left.find('\n');
-    std::string_view line = left.substr(0, end);
+  const std::string lines = wrap_words(text, width > 2 * kIndent ? width - kIndent : 0);
+  for (std::string_view remaining = lines; !remaining.empty();) {
+    const auto end = remaining.find('\n');
+    std::string_view line = remaining.substr(0, end);
     while (line.starts_with(' ')) line.remove_prefix(1);
     out += std::string(kIndent, ' ') + std::string(line) + "\n";
-    left.remove_prefix(end + 1);
+    remaining.remove_prefix(end + 1);
   }
   return out;
 }
 
-std::string facts(const Entry& entry) {
+std::string format_facts(const ListEntry& entry) {
   std::string text =
       entry.unit + ", " + entry.rule + " over " + entry.newtype + ", " + entry.family;
   for (const std::string& tag : entry.tags) text += " [" + tag + "]";
   if (!entry.expression.empty()) text += "  = " + entry.expression;
-  return printable(text + (entry.plugin.empty() ? "" : "  (" + entry.plugin + ")"));
+  return make_printable(text + (entry.plugin.empty() ? "" : "  (" + entry.plugin + ")"));
 }
 
-void append_section(std::string& out, const std::vector<Entry>& entries, const std::string& section,
-                    const TextLayout& layout) {
+void append_section(std::string& out, const std::vector<ListEntry>& entries,
+                    const std::string& section, const TextLayout& layout) {
   out += (out.empty() ? "" : "\n") +
-         tinted("## " + printable(section), Tint::Heading, layout.color) + "\n";
-  for (const Entry& entry : entries) {
+         apply_tint("## " + make_printable(section), Tint::Heading, layout.use_color) + "\n";
+  for (const ListEntry& entry : entries) {
     if (entry.section != section) continue;
-    out += printable(entry.name) + "  " + facts(entry) + "\n";
-    out += indented(printable(entry.description), layout.width);
-    if (!entry.source.empty()) out += indented("from " + printable(entry.source), layout.width);
+    out += make_printable(entry.name) + "  " + format_facts(entry) + "\n";
+    out += indent(make_printable(entry.description), layout.width);
+    if (!entry.source.empty()) out += indent("from " + make_printable(entry.source), layout.width);
   }
 }
 
-void write_entry(const Entry& entry, JsonWriter& out) {
+void write_entry(const ListEntry& entry, JsonWriter& out) {
   out.put('{');
   out.member("name", entry.name);
   out.member("entity", entry.entity);
@@ -206,32 +209,32 @@ void write_entry(const Entry& entry, JsonWriter& out) {
 
 }  // namespace
 
-std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout) {
-  const auto entries = entries_of(catalog);
+std::string format_metric_list(const MetricCatalog& catalog, const TextLayout& layout) {
+  const auto entries = make_entries(catalog);
   std::vector<std::string> sections;
-  for (const Entry& entry : entries)
+  for (const ListEntry& entry : entries)
     if (std::find(sections.begin(), sections.end(), entry.section) == sections.end())
       sections.push_back(entry.section);
   std::sort(sections.begin(), sections.end(), [](const std::string& a, const std::string& b) {
-    return section_place(a) < section_place(b);
+    return section_sort_key(a) < section_sort_key(b);
   });
   if (entries.empty()) return "";
   std::string out =
-      wrapped(counted(entries.size(), "metric") + " in " + counted(sections.size(), "section") +
-                  "; ctprof help METRIC explains one",
-              layout.width) +
+      wrap_words(format_count(entries.size(), "metric") + " in " +
+                     format_count(sections.size(), "section") + "; ctprof help METRIC explains one",
+                 layout.width) +
       "\n";
   for (const std::string& section : sections) append_section(out, entries, section, layout);
   return out;
 }
 
-std::string metric_list_json(const MetricCatalog& catalog) {
-  JsonWriter out(Escape::Unshowable);
+std::string format_metric_list_json(const MetricCatalog& catalog) {
+  JsonWriter out(Escape::Unprintable);
   out.put('{');
   out.member("schema", kReportSchema);
   out.key("metrics");
   out.put('[');
-  for (const Entry& entry : entries_of(catalog)) write_entry(entry, out);
+  for (const ListEntry& entry : make_entries(catalog)) write_entry(entry, out);
   out.close(']');
   out.raw("}\n");
   return std::string(out.view());

@@ -20,9 +20,9 @@ namespace ctprof {
 class MetricCatalog {
  public:
   // Returns the metrics that loaded plugins declare and offer, without hidden ones.
-  static MetricCatalog of(const Registry& registry);
+  static MetricCatalog from_registry(const Registry& registry);
   // Returns the metrics that a file describes.
-  static MetricCatalog of(const Snapshot& snapshot, const RuleBook& rules);
+  static MetricCatalog from_snapshot(const Snapshot& snapshot, const RuleBook& rules);
 
   // Returns the metrics to list: identity columns, and metrics that a plugin offers or the file has
   // a column for.
@@ -35,28 +35,28 @@ class MetricCatalog {
   const MetricDef* find(std::string_view name) const;
   const DerivedDef* find_derived(std::string_view name) const;
   // Returns the name of the metric that the first screen shows in the column with this label.
-  std::optional<std::string> name_of_column(std::string_view label) const;
+  std::optional<std::string> find_column_metric(std::string_view label) const;
   // Returns the plugins that can fill the metric, the preferred one first; for a file, the one that
   // did.
-  std::vector<std::string> fillers(const std::string& name) const;
+  std::vector<std::string> get_plugins(const std::string& name) const;
   // Returns all names that find() and find_derived() know.
-  std::vector<std::string> names() const;
+  std::vector<std::string> get_all_names() const;
 
  private:
   explicit MetricCatalog(const RuleBook& rules);
-  void add(MetricDef def, std::vector<std::string> fillers);
+  void add(MetricDef def, std::vector<std::string> plugins);
 
   std::vector<MetricDef> metrics_;
   std::vector<MetricDef> unoffered_;
   std::vector<DerivedDef> derived_;
-  std::map<std::string, std::vector<std::string>> fillers_;
+  std::map<std::string, std::vector<std::string>> plugins_;
   const RuleBook* rules_;
 };
 
 // Lists metrics by section: a line of facts for each metric, then its description and source.
-std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout);
+std::string format_metric_list(const MetricCatalog& catalog, const TextLayout& layout);
 // Returns {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin,
 // description, caveat}]}.
-std::string metric_list_json(const MetricCatalog& catalog);
+std::string format_metric_list_json(const MetricCatalog& catalog);
 
 }  // namespace ctprof

@@ -15,20 +15,20 @@ namespace ctprof {
 namespace {
 
 // The width of the names of facts, including blanks: the column where facts begin.
-constexpr std::size_t kFactsAt = 13;
+constexpr std::size_t kFactColumn = 13;
 
 // All facts about a metric; empty if unknown or not applicable.
-struct Facts {
+struct MetricFacts {
   std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule,
       rule_description;
   std::string source, kernel_writer, since, caveat, file_path;
   std::string column, column_floor, column_order;  // of the first screen
-  std::vector<std::string> tags, config_gates, goes_into, plugins;
+  std::vector<std::string> tags, config_gates, used_by, plugins;
   bool is_derived = false;
 };
 
 // Returns the derived metrics whose formula reads this metric.
-std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_view name) {
+std::vector<std::string> find_readers(const MetricCatalog& catalog, std::string_view name) {
   std::vector<std::string> readers;
   for (const DerivedDef& def : catalog.derived()) {
     const auto inputs = inputs_of(def.expression);
@@ -39,7 +39,7 @@ std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_vi
 
 // --- columns of the first screen
 
-std::string kind_of_column(const Headline& headline) {
+std::string describe_column(const Headline& headline) {
   switch (headline.shown) {
     case CTPROF_SHOWN_PERCENT: return "in percent of one CPU, or of the elapsed time";
     case CTPROF_SHOWN_LEVEL: return "the value when the window closes, and its change";
@@ -48,10 +48,10 @@ std::string kind_of_column(const Headline& headline) {
 }
 
 // Describes the floor of a column; it is per second if the figure is.
-std::string floor_of_column(const Headline& headline, const std::string& unit) {
+std::string describe_floor(const Headline& headline, const std::string& unit) {
   if (headline.shown == CTPROF_SHOWN_PERCENT)
-    return brief(100 * headline.floor / 1e9, "percent") + " %";
-  const std::string floor = brief(headline.floor, unit);
+    return format_brief(100 * headline.floor / 1e9, "percent") + " %";
+  const std::string floor = format_brief(headline.floor, unit);
   if (headline.shown != CTPROF_SHOWN_LEVEL) return floor + " per second";
   return unit == "bytes"
              ? "a change of " + floor + ", or of 1 % of the host's memory if that is less"
@@ -59,9 +59,9 @@ std::string floor_of_column(const Headline& headline, const std::string& unit) {
 }
 
 // Describes how a figure influences the order of rows (compare/report/screen_weight.hpp).
-std::string order_of_column(const Headline& headline, const std::string& unit,
-                            const std::string& role) {
-  if (headline.by_change) return "does not order rows, because it includes voluntary sleep";
+std::string describe_order(const Headline& headline, const std::string& unit,
+                           const std::string& role) {
+  if (headline.orders_by_change) return "does not order rows, because it includes voluntary sleep";
   if (headline.shown == CTPROF_SHOWN_PERCENT) {
     const bool is_of_cpus = role == "run-time" || role == "wait-time";
     return is_of_cpus ? "counts as a share of the time of all CPUs, at most 1"
@@ -77,17 +77,17 @@ std::string order_of_column(const Headline& headline, const std::string& unit,
 }
 
 template <class Def>
-void add_column(const Def& def, Facts& facts) {
+void add_column(const Def& def, MetricFacts& facts) {
   if (!def.headline) return;
-  facts.column = def.headline->label + ", " + kind_of_column(*def.headline);
-  facts.column_floor = floor_of_column(*def.headline, def.unit);
-  facts.column_order = order_of_column(*def.headline, def.unit, def.role);
+  facts.column = def.headline->label + ", " + describe_column(*def.headline);
+  facts.column_floor = describe_floor(*def.headline, def.unit);
+  facts.column_order = describe_order(*def.headline, def.unit, def.role);
 }
 
 // Returns the facts that stored and derived metrics have in common.
 template <class Def>
-Facts common_facts(const Def& def, const MetricCatalog& catalog) {
-  Facts facts;
+MetricFacts collect_common_facts(const Def& def, const MetricCatalog& catalog) {
+  MetricFacts facts;
   facts.name = def.name;
   facts.description = def.description;
   facts.entity = ctprof::name(def.entity);
@@ -101,13 +101,13 @@ Facts common_facts(const Def& def, const MetricCatalog& catalog) {
     facts.config_gates.assign(gates.begin(), gates.end());
   }
   facts.caveat = def.caveat;
-  facts.goes_into = readers_of(catalog, def.name);
+  facts.used_by = find_readers(catalog, def.name);
   add_column(def, facts);
   return facts;
 }
 
-Facts facts_of(const MetricDef& def, const MetricCatalog& catalog) {
-  Facts facts = common_facts(def, catalog);
+MetricFacts collect_facts(const MetricDef& def, const MetricCatalog& catalog) {
+  MetricFacts facts = collect_common_facts(def, catalog);
   const ctprof_rule* rule = catalog.rules().find(def.rule);
   facts.newtype = def.newtype;
   facts.rule = def.rule;
@@ -116,12 +116,12 @@ Facts facts_of(const MetricDef& def, const MetricCatalog& catalog) {
   facts.kernel_writer = def.kernel_writer;
   facts.since = def.since;
   facts.file_path = def.file_path == "none" ? "" : def.file_path;
-  facts.plugins = catalog.fillers(def.name);
+  facts.plugins = catalog.get_plugins(def.name);
   return facts;
 }
 
-Facts facts_of(const DerivedDef& def, const MetricCatalog& catalog) {
-  Facts facts = common_facts(def, catalog);
+MetricFacts collect_facts(const DerivedDef& def, const MetricCatalog& catalog) {
+  MetricFacts facts = collect_common_facts(def, catalog);
   facts.formula = def.expression;
   facts.plugins = {def.plugin};
   facts.is_derived = true;
@@ -129,26 +129,26 @@ Facts facts_of(const DerivedDef& def, const MetricCatalog& catalog) {
 }
 
 // A page of named facts; facts without a value are omitted.
-class Page {
+class HelpPage {
  public:
-  Page(const std::string& name, const std::string& description, const TextLayout& layout)
+  HelpPage(const std::string& name, const std::string& description, const TextLayout& layout)
       : layout_(layout) {
-    out_ = tinted(printable(name), Tint::Heading, layout.color) + "\n";
-    out_ += wrapped(printable(description), layout.width);
+    out_ = apply_tint(make_printable(name), Tint::Heading, layout.use_color) + "\n";
+    out_ += wrap_words(make_printable(description), layout.width);
   }
 
-  void fact(std::string name, const std::string& text) {
+  void add_fact(std::string name, const std::string& text) {
     if (text.empty()) return;
-    name.resize(kFactsAt, ' ');
-    const std::size_t room = layout_.width > 2 * kFactsAt ? layout_.width - kFactsAt : 0;
-    std::string_view left;
-    const std::string lines = wrapped(printable(text), room);
-    for (left = lines; !left.empty(); name.assign(kFactsAt, ' ')) {
-      const auto end = left.find('\n');
-      std::string_view line = left.substr(0, end);
+    name.resize(kFactColumn, ' ');
+    const std::size_t width = layout_.width > 2 * kFactColumn ? layout_.width - kFactColumn : 0;
+    std::string_view remaining;
+    const std::string lines = wrap_words(make_printable(text), width);
+    for (remaining = lines; !remaining.empty(); name.assign(kFactColumn, ' ')) {
+      const auto end = remaining.find('\n');
+      std::string_view line = remaining.substr(0, end);
       line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
       out_ += name + std::string(line) + "\n";
-      left.remove_prefix(end + 1);
+      remaining.remove_prefix(end + 1);
     }
   }
 
@@ -159,50 +159,50 @@ class Page {
   std::string out_;
 };
 
-std::string rule_in_words(const Facts& facts) {
+std::string describe_rule(const MetricFacts& facts) {
   if (facts.is_derived) return "computed from the group's values of its inputs";
   return facts.rule + (facts.rule_description.empty() ? "" : ": " + facts.rule_description);
 }
 
-std::string fillers_in_words(const Facts& facts) {
-  if (!facts.plugins.empty()) return joined(facts.plugins);
+std::string describe_plugins(const MetricFacts& facts) {
+  if (!facts.plugins.empty()) return join_texts(facts.plugins);
   return facts.family == "identity" ? "the capture itself" : "no loaded plugin";
 }
 
-std::string page_of(const Facts& facts, const TextLayout& layout) {
-  Page page(facts.name, facts.description, layout);
-  if (facts.is_derived) page.fact("formula", facts.name + " = " + facts.formula);
+std::string format_page(const MetricFacts& facts, const TextLayout& layout) {
+  HelpPage page(facts.name, facts.description, layout);
+  if (facts.is_derived) page.add_fact("formula", facts.name + " = " + facts.formula);
   if (!facts.column.empty()) {
-    page.fact("column", facts.column);
-    page.fact("quiet", "a group is quiet below " + facts.column_floor);
-    page.fact("order",
-              "rows are in the order of their largest share of the machine, which * marks; "
-              "this column " +
-                  facts.column_order);
+    page.add_fact("column", facts.column);
+    page.add_fact("quiet", "a group is quiet below " + facts.column_floor);
+    page.add_fact("order",
+                  "rows are in the order of their largest share of the machine, which * marks; "
+                  "this column " +
+                      facts.column_order);
   }
-  page.fact("entity",
-            facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
-  page.fact("unit", facts.unit);
-  page.fact("family", facts.family);
-  page.fact("section", facts.section);
-  page.fact("tags", joined(facts.tags));
-  page.fact("newtype", facts.newtype);
-  page.fact("rule", rule_in_words(facts));
-  page.fact("read from", facts.source);
-  page.fact("written by", facts.kernel_writer);
-  page.fact("config", joined(facts.config_gates));
-  page.fact("since", facts.since);
-  page.fact("caveat", facts.caveat);
-  page.fact("used by", joined(facts.goes_into));
-  page.fact("in the file", facts.file_path);
-  page.fact(facts.is_derived ? "defined by" : "filled by", fillers_in_words(facts));
+  page.add_fact("entity",
+                facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
+  page.add_fact("unit", facts.unit);
+  page.add_fact("family", facts.family);
+  page.add_fact("section", facts.section);
+  page.add_fact("tags", join_texts(facts.tags));
+  page.add_fact("newtype", facts.newtype);
+  page.add_fact("rule", describe_rule(facts));
+  page.add_fact("read from", facts.source);
+  page.add_fact("written by", facts.kernel_writer);
+  page.add_fact("config", join_texts(facts.config_gates));
+  page.add_fact("since", facts.since);
+  page.add_fact("caveat", facts.caveat);
+  page.add_fact("used by", join_texts(facts.used_by));
+  page.add_fact("in the file", facts.file_path);
+  page.add_fact(facts.is_derived ? "defined by" : "filled by", describe_plugins(facts));
   return page.text();
 }
 
 // Builds one JSON object; null represents empty values.
-class Members {
+class ObjectBuilder {
  public:
-  Members() {
+  ObjectBuilder() {
     out_.put('{');
     out_.member("schema", kReportSchema);
   }
@@ -228,11 +228,11 @@ class Members {
   }
 
  private:
-  JsonWriter out_{Escape::Unshowable};
+  JsonWriter out_{Escape::Unprintable};
 };
 
-std::string json_of(const Facts& facts) {
-  Members members;
+std::string format_json(const MetricFacts& facts) {
+  ObjectBuilder members;
   members.add("name", facts.name);
   members.add("description", facts.description);
   members.add("expression", facts.formula);
@@ -250,7 +250,7 @@ std::string json_of(const Facts& facts) {
   members.add("config_gates", facts.config_gates);
   members.add("since", facts.since);
   members.add("caveat", facts.caveat);
-  members.add("goes_into", facts.goes_into);
+  members.add("goes_into", facts.used_by);
   members.add("file_path", facts.file_path);
   members.add("plugins", facts.plugins);
   members.add("column", facts.column);
@@ -260,24 +260,25 @@ std::string json_of(const Facts& facts) {
 }
 
 // Finds a metric by its name or by the label of its column.
-std::optional<Facts> find_facts(const MetricCatalog& catalog, std::string_view word) {
-  const std::string name = catalog.name_of_column(word).value_or(std::string(word));
-  if (const DerivedDef* derived = catalog.find_derived(name)) return facts_of(*derived, catalog);
+std::optional<MetricFacts> find_facts(const MetricCatalog& catalog, std::string_view word) {
+  const std::string name = catalog.find_column_metric(word).value_or(std::string(word));
+  if (const DerivedDef* derived = catalog.find_derived(name))
+    return collect_facts(*derived, catalog);
   const MetricDef* def = catalog.find(name);
-  return def ? std::optional(facts_of(*def, catalog)) : std::nullopt;
+  return def ? std::optional(collect_facts(*def, catalog)) : std::nullopt;
 }
 
 }  // namespace
 
-std::string metric_help(const MetricCatalog& catalog, std::string_view name,
-                        const TextLayout& layout) {
+std::string format_metric_help(const MetricCatalog& catalog, std::string_view name,
+                               const TextLayout& layout) {
   const auto facts = find_facts(catalog, name);
-  return facts ? page_of(*facts, layout) : "";
+  return facts ? format_page(*facts, layout) : "";
 }
 
-std::string metric_help_json(const MetricCatalog& catalog, std::string_view name) {
+std::string format_metric_help_json(const MetricCatalog& catalog, std::string_view name) {
   const auto facts = find_facts(catalog, name);
-  return facts ? json_of(*facts) : "";
+  return facts ? format_json(*facts) : "";
 }
 
 }  // namespace ctprof

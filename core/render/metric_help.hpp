@@ -11,13 +11,13 @@
 namespace ctprof {
 
 // Returns the page of a metric; empty if the catalog has no metric of that name.
-std::string metric_help(const MetricCatalog& catalog, std::string_view name,
-                        const TextLayout& layout);
+std::string format_metric_help(const MetricCatalog& catalog, std::string_view name,
+                               const TextLayout& layout);
 
 // The same as one JSON object; null if a fact is unknown or does not apply.
-std::string metric_help_json(const MetricCatalog& catalog, std::string_view name);
+std::string format_metric_help_json(const MetricCatalog& catalog, std::string_view name);
 
-// Returns the names that metric_help() accepts.
-std::vector<std::string> known_metrics(const MetricCatalog& catalog);
+// Returns the names that format_metric_help() accepts.
+std::vector<std::string> list_known_metrics(const MetricCatalog& catalog);
 
 }  // namespace ctprof

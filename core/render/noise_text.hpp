@@ -14,10 +14,10 @@
 namespace ctprof {
 
 // `files` is the user's name of the runs; `limit` counts rows, 0 means all.
-std::string noise_text(const Report& report, const Noise& noise, std::string_view files,
-                       const TextLayout& layout, std::size_t limit);
+std::string format_noise_text(const Report& report, const Noise& noise, std::string_view files,
+                              const TextLayout& layout, std::size_t limit);
 // The schema describes the members.
-std::string noise_json(const Report& report, const Noise& noise, std::string_view files,
-                       std::size_t limit);
+std::string format_noise_json(const Report& report, const Noise& noise, std::string_view files,
+                              std::size_t limit);
 
 }  // namespace ctprof

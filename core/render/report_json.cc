@@ -1,7 +1,7 @@
 #include "core/render/report_json.hpp"
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/render/evidence_json.hpp"
 #include "core/render/row_json.hpp"
 #include "core/render/screen_json.hpp"
@@ -22,16 +22,17 @@ class ReportJsonWriter {
     json_.raw(std::to_string(kReportSchema));
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
     json_.text_member("group_by", axis_word(report_->spec()));
-    const auto may_go_on = [&] {
+    const auto flush_and_check = [&] {
       flush();
-      return has_room();
+      return check_allowance();
     };
-    if (report_->compares()) write_evidence(json_, *report_, may_go_on);
-    if (report_->screen()) write_screen(json_, *report_, may_go_on);
-    if (report_->stacks()) write_stacks(json_, *report_, may_go_on);
+    if (report_->is_comparison()) write_evidence(json_, *report_, flush_and_check);
+    if (report_->screen()) write_screen(json_, *report_, flush_and_check);
+    if (report_->stacks()) write_stacks(json_, *report_, flush_and_check);
     write_rows("rows", RowKind::Section, RowKind::Metric);
-    if (!report_->spec().fail_on.empty()) write_rows("failed", RowKind::Failed, RowKind::Failed);
-    if (report_->compares()) {
+    if (!report_->spec().fail_on.empty())
+      write_rows("failed", RowKind::FailedMetric, RowKind::FailedMetric);
+    if (report_->is_comparison()) {
       write_one_sided();
       write_renames();
       write_host_facts();
@@ -41,36 +42,36 @@ class ReportJsonWriter {
     write_notes();
     json_.close('}');
     out_ += '\n';
-    hand_on();
-    return handed_on_;
+    write_buffer();
+    return write_result_;
   }
 
  private:
   void flush() {
-    if (out_.size() < Sink::kPiece) return;
-    pay();
-    hand_on();
+    if (out_.size() < Sink::kFlushBytes) return;
+    charge_allowance();
+    write_buffer();
   }
-  void hand_on() {
-    if (handed_on_) handed_on_ = sink_->write(out_);
+  void write_buffer() {
+    if (write_result_) write_result_ = sink_->write(out_);
     out_.clear();
-    paid_ = 0;
+    charged_bytes_ = 0;
   }
-  void pay() {
-    allowance_.spend(out_.size() - paid_);
-    paid_ = out_.size();
+  void charge_allowance() {
+    allowance_.spend(out_.size() - charged_bytes_);
+    charged_bytes_ = out_.size();
   }
   // Returns whether the allowance covers another row of any table; if not, counts the row.
-  bool has_room() {
-    pay();
-    left_out_ += allowance_.is_spent();
+  bool check_allowance() {
+    charge_allowance();
+    omitted_rows_ += allowance_.is_spent();
     return !allowance_.is_spent();
   }
 
   void write_side(std::size_t side) {
     const RunFacts& first = report_->sides()[side];
     const auto runs = report_->runs(side);
-    json_.key(report_->compares() ? side_name(side) : "snapshot");
+    json_.key(report_->is_comparison() ? side_name(side) : "snapshot");
     json_.open('{');
     json_.text_member("file", files_[side]);
     write_run(first);
@@ -82,7 +83,7 @@ class ReportJsonWriter {
     json_.key("runs");
     json_.open('[');
     for (const RunFacts& run : runs) {
-      if (!has_room()) continue;
+      if (!check_allowance()) continue;
       json_.open_item();
       write_run(run);
       json_.close('}');
@@ -106,7 +107,7 @@ class ReportJsonWriter {
     json_.key("takeovers");
     json_.open('[');
     for (const Takeover& takeover : takeovers) {
-      if (!has_room()) continue;
+      if (!check_allowance()) continue;
       json_.open_item();
       json_.text_member("plugin", takeover.plugin);
       json_.texts_member("metrics", takeover.metrics);
@@ -115,11 +116,11 @@ class ReportJsonWriter {
     json_.close(']');
   }
 
-  void write_rows(std::string_view name, RowKind told, RowKind written) {
+  void write_rows(std::string_view name, RowKind visited_kind, RowKind written_kind) {
     json_.key(name);
     json_.open('[');
-    tell(*report_, told, [&](const ReportRow& row) {
-      if (row.kind != written || !has_room()) return;
+    visit_rows(*report_, visited_kind, [&](const ReportRow& row) {
+      if (row.kind != written_kind || !check_allowance()) return;
       write_metric_row(json_, *report_, row);
       flush();
     });
@@ -132,19 +133,19 @@ class ReportJsonWriter {
       if (in_group) json_.close(']'), json_.close('}'), flush();
       in_group = false;
     };
-    tell(*report_, RowKind::OnlyIn, [&](const ReportRow& row) {
+    visit_rows(*report_, RowKind::OneSidedHeader, [&](const ReportRow& row) {
       if (row.kind == RowKind::Figure) {
-        if (in_group && has_room()) write_figure(json_, *report_, row);
+        if (in_group && check_allowance()) write_figure(json_, *report_, row);
         return;
       }
       end_group();
-      if (row.kind == RowKind::OnlyIn) {
+      if (row.kind == RowKind::OneSidedHeader) {
         if (in_side) json_.close(']');
         json_.key("only_" + side_name(row.side));
         json_.open('[');
         in_side = true;
-      } else if (has_room()) {
-        write_group_opens(row);
+      } else if (check_allowance()) {
+        write_group_start(row);
         in_group = true;
       }
     });
@@ -152,7 +153,7 @@ class ReportJsonWriter {
     if (in_side) json_.close(']');
   }
 
-  void write_group_opens(const ReportRow& row) {
+  void write_group_start(const ReportRow& row) {
     json_.open_item();
     write_group(json_, row.group);
     json_.count_member("threads", row.sides.front().threads);
@@ -163,9 +164,9 @@ class ReportJsonWriter {
   void write_renames() {
     json_.key("renamed_cgroups");
     json_.open('[');
-    tell(*report_, RowKind::Renamed, [&](const ReportRow& row) {
-      ++renames_told_;
-      if (has_room()) write_rename(json_, *row.rename);
+    visit_rows(*report_, RowKind::RenamedCgroup, [&](const ReportRow& row) {
+      ++renames_written_;
+      if (check_allowance()) write_rename(json_, *row.rename);
     });
     json_.close(']');
   }
@@ -176,14 +177,14 @@ class ReportJsonWriter {
     const auto end = [&] {
       if (is_open) json_.close(']');
     };
-    tell(*report_, RowKind::Hosts, [&](const ReportRow& row) {
+    visit_rows(*report_, RowKind::HostsHeader, [&](const ReportRow& row) {
       if (row.kind == RowKind::HostFact) {
-        if (has_room()) write_difference(*row.difference);
+        if (check_allowance()) write_difference(*row.difference);
         return;
       }
       end();
       json_.key(row.side == 1 ? "host_diff" : "host_diff_" + std::to_string(row.side));
-      is_open = row.is_known;
+      is_open = row.are_hosts_known;
       is_open ? json_.open('[') : json_.raw("null");
     });
     end();
@@ -193,9 +194,9 @@ class ReportJsonWriter {
     json_.open_item();
     json_.text_member("key", difference.key);
     json_.key("baseline");
-    append_made_json(out_, difference.baseline.front().json.value_or("null"));
+    append_existing_json(out_, difference.baseline.front().json.value_or("null"));
     json_.key("candidate");
-    append_made_json(out_, difference.candidate.front().json.value_or("null"));
+    append_existing_json(out_, difference.candidate.front().json.value_or("null"));
     write_values("baseline_runs", difference.baseline);
     write_values("candidate_runs", difference.candidate);
     json_.close('}');
@@ -209,7 +210,7 @@ class ReportJsonWriter {
     for (const HostValue& value : values) {
       json_.open_item();
       json_.key("value");
-      append_made_json(out_, value.json.value_or("null"));
+      append_existing_json(out_, value.json.value_or("null"));
       json_.number_member("runs", value.runs);
       json_.close('}');
     }
@@ -221,12 +222,13 @@ class ReportJsonWriter {
     json_.key("cut");
     json_.open('{');
     for (const Section& section : report_->sections())
-      if (section.cut) json_.number_member(section.name, section.cut);
-    if (report_->failed().cut) json_.number_member("failed", report_->failed().cut);
-    for (std::size_t side = 0; report_->compares() && side < report_->sides().size(); ++side)
-      if (report_->only(side).cut)
-        json_.number_member("only_" + side_name(side), report_->only(side).cut);
-    if (const std::size_t cut = report_->grouping().renames.size() - renames_told_)
+      if (section.over_limit) json_.number_member(section.name, section.over_limit);
+    if (report_->failed_section().over_limit)
+      json_.number_member("failed", report_->failed_section().over_limit);
+    for (std::size_t side = 0; report_->is_comparison() && side < report_->sides().size(); ++side)
+      if (report_->one_sided_groups(side).over_limit)
+        json_.number_member("only_" + side_name(side), report_->one_sided_groups(side).over_limit);
+    if (const std::size_t cut = report_->grouping().renames.size() - renames_written_)
       json_.number_member("renamed_cgroups", cut);
     json_.close('}');
   }
@@ -236,21 +238,22 @@ class ReportJsonWriter {
     json_.key("cut_keys");
     json_.open('{');
     for (const Section& section : report_->sections())
-      if (section.cut_keys) json_.number_member(section.name, section.cut_keys);
-    if (report_->failed().cut_keys) json_.number_member("failed", report_->failed().cut_keys);
+      if (section.keys_over_limit) json_.number_member(section.name, section.keys_over_limit);
+    if (report_->failed_section().keys_over_limit)
+      json_.number_member("failed", report_->failed_section().keys_over_limit);
     json_.close('}');
   }
 
   void write_notes() {
     json_.key("notes");
     json_.open('[');
-    tell(*report_, RowKind::Note, [&](const ReportRow& row) {
+    visit_rows(*report_, RowKind::Note, [&](const ReportRow& row) {
       json_.comma();
       json_.text(row.text);
     });
-    if (left_out_ > 0) {
+    if (omitted_rows_ > 0) {
       json_.comma();
-      json_.text(left_out_in_words(left_out_));
+      json_.text(describe_omitted_rows(omitted_rows_));
     }
     json_.close(']');
   }
@@ -258,18 +261,18 @@ class ReportJsonWriter {
   const Report* report_;
   std::span<const std::string> files_;
   Sink* sink_;
-  Result<void> handed_on_;
+  Result<void> write_result_;
   std::string out_;
-  JsonPieces json_;
+  JsonBuilder json_;
   Allowance allowance_;
-  std::size_t paid_ = 0;      // bytes of `out_` that were charged to the allowance
-  std::size_t left_out_ = 0;  // rows beyond the allowance
-  std::size_t renames_told_ = 0;
+  std::size_t charged_bytes_ = 0;  // bytes of `out_` that were charged to the allowance
+  std::size_t omitted_rows_ = 0;   // rows beyond the allowance
+  std::size_t renames_written_ = 0;
 };
 
 }  // namespace
 
-std::string left_out_in_words(std::size_t rows) {
+std::string describe_omitted_rows(std::size_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row is" : " rows are") +
          " omitted: the full output of files of this size would be too large; use --metrics, "
          "--sections, --where or --limit";

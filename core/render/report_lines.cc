@@ -7,166 +7,100 @@
 #include "core/base/number.hpp"
 #include "core/compare/figures/change.hpp"
 #include "core/render/evidence_text.hpp"
+#include "core/render/row_texts.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {
 
 // Changes beyond this fraction are highlighted.
-constexpr double kMuchPercent = 0.5;
+constexpr double kLargeChange = 0.5;
 // Baselines are padded to at most this width to align the arrows; longer texts are not padded.
-constexpr std::size_t kMostPadding = 10;
+constexpr std::size_t kMaxPaddedWidth = 10;
 
-Tint tint_of(const Difference& difference, double pct) {
-  if (!difference.known() || difference.zero()) return Tint::Plain;
-  const bool much = std::fabs(pct) > kMuchPercent;
-  if (difference.negative) return much ? Tint::MuchLess : Tint::Less;
-  return much ? Tint::MuchMore : Tint::More;
+Tint choose_tint(const Difference& difference, double pct) {
+  if (!difference.is_known() || difference.is_zero()) return Tint::Plain;
+  const bool is_large = std::fabs(pct) > kLargeChange;
+  if (difference.is_negative) return is_large ? Tint::MuchLess : Tint::Less;
+  return is_large ? Tint::MuchMore : Tint::More;
 }
-
-std::string ratio_of(Coverage coverage) {
-  return std::to_string(coverage.values) + "/" + std::to_string(coverage.rows);
-}
-
-// Joins the texts of all sides, or returns only one if all are equal.
-std::string joined(const std::vector<std::string>& texts, std::string_view between) {
-  std::string text = texts.front();
-  const bool alike = std::all_of(texts.begin(), texts.end(),
-                                 [&](const std::string& other) { return other == text; });
-  for (std::size_t i = 1; !alike && i < texts.size(); ++i) text += std::string(between) + texts[i];
-  return text;
-}
-
-std::string arrow(const std::vector<std::string>& texts) { return joined(texts, "→"); }
 
 // Appends the text of another candidate.
-void add_said(std::string& said, const std::string& more) {
-  if (!more.empty()) said += (said.empty() ? "" : " | ") + more;
+void append_candidate_text(std::string& out, const std::string& text) {
+  if (!text.empty()) out += (out.empty() ? "" : " | ") + text;
 }
 
 // Puts each tag in brackets, as in metric-list.
-std::string bracketed(const std::vector<std::string>& tags) {
+std::string format_tags(const std::vector<std::string>& tags) {
   std::string text;
-  for (const std::string& tag : tags) text += "[" + told_name(tag) + "]";
+  for (const std::string& tag : tags) text += "[" + make_printable_short(tag) + "]";
   return text;
-}
-
-// Returns the parts of a difference from started and exited threads; empty if there are none.
-std::string turned(const std::optional<Origin>& origin, std::string_view unit) {
-  if (!origin) return "";
-  std::string text;
-  if (!origin->fresh.zero()) text += scaled(origin->fresh, unit) + " new";
-  if (!origin->gone.zero())
-    text += (text.empty() ? "" : ", ") + scaled(origin->gone, unit) + " gone";
-  return text;
-}
-
-// Returns for example "1 of 8 parts".
-std::string parts_of(const MadeOf& made_of) {
-  return std::to_string(made_of.present()) + " of " + std::to_string(made_of.possible()) + " parts";
-}
-
-// Returns whether a part is missing, or the sides have different parts.
-bool tells_parts(const ReportRow& row) {
-  return std::any_of(row.sides.begin(), row.sides.end(), [&](const SideFigure& figure) {
-    return !figure.made_of.whole() || !same_parts(row.sides.front().made_of, figure.made_of);
-  });
-}
-
-// Returns the change of a value that is not a difference: " (+4.000KiB)" for a gauge, " (new)" if
-// it did not exist at the opening. A peak does not belong to the window alone.
-std::string since(Beginning beginning, const Difference& change, std::string_view unit) {
-  if (!change.known()) return "";
-  if (beginning == Beginning::Born) return " (new)";
-  return change.zero() ? "" : " (" + scaled(change, unit) + ")";
-}
-
-std::string since(const SideFigure& figure, const PlannedMetric& metric) {
-  if (metric.family == "peak") return metric.of_window ? "" : " (ever)";
-  return since(figure.beginning, figure.change, metric.unit);
-}
-
-// Returns the coverage; empty if the values cover the whole group.
-std::string readings(const ReportRow& row) {
-  std::vector<std::string> texts;
-  const bool with_parts = tells_parts(row);
-  bool full = !with_parts;
-  for (const SideFigure& figure : row.sides) {
-    full = full && figure.coverage.full();
-    texts.push_back(ratio_of(figure.coverage));
-    if (with_parts && figure.made_of.has_parts()) texts.back() += ", " + parts_of(figure.made_of);
-  }
-  return full ? "" : arrow(texts);
-}
-
-// Returns how many runs have a value.
-std::string runs(const ReportRow& row) {
-  std::vector<std::string> counts;
-  for (const SideFigure& figure : row.sides) counts.push_back(std::to_string(figure.runs));
-  return arrow(counts);
 }
 
 // Formats a number or a difference, which may be per second.
 template <class Number>
-std::string told_number(const Number& number, std::string_view unit, bool per_second) {
-  const std::string text = scaled(number, unit);
+std::string format_number(const Number& number, std::string_view unit, bool per_second) {
+  const std::string text = format_scaled(number, unit);
   return per_second && text != "-" ? text + "/s" : text;
 }
 
 // Returns the total per second of lifetime; empty if no side has such a value.
-std::string life(const ReportRow& row) {
+std::string format_per_life(const ReportRow& row) {
   std::vector<std::string> rates;
-  bool any = false;
+  bool has_value_on_any_side = false;
   for (const SideFigure& figure : row.sides) {
     const ctprof_number rate =
-        std::isnan(figure.per_life) ? no_number() : number_of(figure.per_life);
-    rates.push_back(told_number(rate, row.metric->unit, true));
-    any = any || has_value(rate);
+        std::isnan(figure.per_second_of_age) ? no_number() : make_number(figure.per_second_of_age);
+    rates.push_back(format_number(rate, row.metric->unit, true));
+    has_value_on_any_side = has_value_on_any_side || has_value(rate);
   }
-  return any ? arrow(rates) : "";
+  return has_value_on_any_side ? join_with_arrow(rates) : "";
 }
 
 // Returns "~ +3% (-2 to +9)" for a change that is not significant.
-std::string shift_in_doubt(const Proof& proof) {
-  return (proof.proven ? "" : std::string(kNotProven) + " ") + shift_text(without_floor(proof));
+std::string format_marked_shift(const RowTestResult& proof) {
+  return (proof.is_significant ? "" : std::string(kNotSignificant) + " ") +
+         format_shift(remove_floor(proof));
 }
 
 // Returns whether no change of the row is significant, or none was tested.
-bool is_doubtful(const ReportRow& row) {
-  return std::ranges::none_of(
-      row.changes, [](const SideChange& told) { return told.proof && told.proof->proven; });
+bool is_not_significant(const ReportRow& row) {
+  return std::ranges::none_of(row.changes, [](const SideChange& told) {
+    return told.test_result && told.test_result->is_significant;
+  });
 }
 
-std::string told_key(const ReportRow& row, std::string_view key) {
-  return told_name(row.metric->name) + "[" + told_name(key) + "]";
+std::string format_map_key(const ReportRow& row, std::string_view key) {
+  return make_printable_short(row.metric->name) + "[" + make_printable_short(key) + "]";
 }
 
 }  // namespace
 
-std::size_t size_of(const ReportLine& line) {
-  constexpr std::size_t kRest = 512;
-  return kRest + 2 * (line.group.size() + line.metric.size() + line.tags.size() +
-                      line.baseline.size() + line.candidate.size());
+std::size_t get_line_size(const TableLine& line) {
+  constexpr std::size_t kFixedSize = 512;
+  return kFixedSize + 2 * (line.group.size() + line.metric.size() + line.tags.size() +
+                           line.baseline.size() + line.candidate.size());
 }
 
-std::string group_text(const Grouping& grouping, std::string_view name) {
+std::string format_group(const Grouping& grouping, std::string_view name) {
   std::string text;
   for (const std::string_view part : key_parts(name)) {
     const bool is_first = part.data() == name.data();
     if (!is_first) text += " > ";
-    text += part.empty() ? "(no name)" : told_name(part);
-    if (const auto after = is_first ? renamed_to(grouping, name) : std::string_view{};
+    text += part.empty() ? "(no name)" : make_printable_short(part);
+    if (const auto after = is_first ? find_candidate_cgroup(grouping, name) : std::string_view{};
         !after.empty())
-      text += " → " + told_name(after);
+      text += " → " + make_printable_short(after);
   }
   return text;
 }
 
 ReportLines::ReportLines(const Report& report, const ColumnChoice& choice)
     : report_(&report), choice_(choice) {
-  if (choice_.has(ReportColumn::Uptime)) uptimes_ = uptimes(report.rollup(), report.grouping());
+  if (choice_.contains(ReportColumn::Uptime))
+    uptimes_ = group_lifetime_shares(report.rollup(), report.grouping());
   const auto& sort = report.spec().sort;
-  if (report.compares() && !sort.empty() && sort.front().by == SortKey::By::Metric)
+  if (report.is_comparison() && !sort.empty() && sort.front().by == SortKey::By::Metric)
     sort_metric_ = &sort.front().metric;
 }
 
@@ -174,59 +108,62 @@ void ReportLines::add(const ReportRow& row) {
   if (row.metric->is_map())
     add_keys(row);
   else
-    lines_.push_back(report_->compares() ? change_line(row) : value_line(row));
+    lines_.push_back(report_->is_comparison() ? make_change_line(row) : make_value_line(row));
 }
 
-bool ReportLines::has_room(Allowance& allowance) {
+bool ReportLines::charge_lines(Allowance& allowance) {
   std::size_t size = 0;
-  for (; paid_ < lines_.size(); ++paid_) size += size_of(lines_[paid_]);
+  for (; charged_lines_ < lines_.size(); ++charged_lines_)
+    size += get_line_size(lines_[charged_lines_]);
   allowance.spend(size);
   return !allowance.is_spent();
 }
 
 void ReportLines::append_to(std::string& out, const TextLayout& layout) {
-  if (choice_.has(ReportColumn::Arrow)) align_arrows();
-  if (!choice_.exact) add_where_told();
+  if (choice_.contains(ReportColumn::Arrow)) align_arrows();
+  if (!choice_.is_user_list) add_nonempty_columns();
   if (sort_metric_) choice_.columns.push_back(ReportColumn::SortedBy);
   std::vector<TextColumn> columns;
-  for (const ReportColumn column : choice_.columns) columns.push_back(text_column_here(column));
+  for (const ReportColumn column : choice_.columns) columns.push_back(make_report_column(column));
   TextTable table(std::move(columns));
-  for (const ReportLine& line : lines_) table.add(cells(line));
+  for (const TableLine& line : lines_) table.add_row(make_cells(line));
   table.append_to(out, layout);
 }
 
 // Adds the optional columns in which at least one line has a text.
-void ReportLines::add_where_told() {
-  const auto add = [&](ReportColumn column, std::string ReportLine::*text) {
-    const bool told = std::any_of(lines_.begin(), lines_.end(),
-                                  [&](const ReportLine& line) { return !(line.*text).empty(); });
-    if (told) choice_.columns.push_back(column);
+void ReportLines::add_nonempty_columns() {
+  const auto add = [&](ReportColumn column, std::string TableLine::*text) {
+    const bool has_text = std::any_of(lines_.begin(), lines_.end(),
+                                      [&](const TableLine& line) { return !(line.*text).empty(); });
+    if (has_text) choice_.columns.push_back(column);
   };
-  add(ReportColumn::Shift, &ReportLine::shift);
-  add(ReportColumn::P, &ReportLine::p);
-  add(ReportColumn::Rate, &ReportLine::rate);
-  add(ReportColumn::OfWhich, &ReportLine::turned);
-  add(ReportColumn::Life, &ReportLine::life);
-  if (tells_several_runs(*report_)) add(ReportColumn::Runs, &ReportLine::runs);
-  add(ReportColumn::Readings, &ReportLine::readings);
+  add(ReportColumn::Shift, &TableLine::shift);
+  add(ReportColumn::P, &TableLine::p);
+  add(ReportColumn::Rate, &TableLine::rate);
+  add(ReportColumn::ChangeOrigin, &TableLine::change_origin);
+  add(ReportColumn::PerLife, &TableLine::per_life);
+  if (has_several_runs(*report_)) add(ReportColumn::Runs, &TableLine::runs);
+  add(ReportColumn::Readings, &TableLine::readings);
 }
 
-TextColumn ReportLines::text_column_here(ReportColumn column) const {
-  TextColumn found = text_column(column);
-  if (column == ReportColumn::SortedBy) found.header = told_name(*sort_metric_);
+TextColumn ReportLines::make_report_column(ReportColumn column) const {
+  TextColumn found = make_text_column(column);
+  if (column == ReportColumn::SortedBy) found.header = make_printable_short(*sort_metric_);
   // The user's columns are kept, and so is a difference that no other column shows.
-  const bool tells_sides = choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
-  if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
+  const bool shows_sides =
+      choice_.contains(ReportColumn::Arrow) || choice_.contains(ReportColumn::Baseline);
+  if (choice_.is_user_list || (column == ReportColumn::Delta && !shows_sides))
+    found.is_optional = false;
   return found;
 }
 
-std::vector<TextCell> ReportLines::cells(const ReportLine& line) const {
+std::vector<TextCell> ReportLines::make_cells(const TableLine& line) const {
   std::vector<TextCell> row;
-  for (const ReportColumn column : choice_.columns) row.push_back(cell(line, column));
+  for (const ReportColumn column : choice_.columns) row.push_back(make_cell(line, column));
   return row;
 }
 
-TextCell ReportLines::cell(const ReportLine& line, ReportColumn column) {
+TextCell ReportLines::make_cell(const TableLine& line, ReportColumn column) {
   switch (column) {
     case ReportColumn::Group: return {line.group};
     case ReportColumn::Threads: return {line.threads};
@@ -241,102 +178,110 @@ TextCell ReportLines::cell(const ReportLine& line, ReportColumn column) {
     case ReportColumn::Shift: return {line.shift, line.tint};
     case ReportColumn::P: return {line.p, line.tint};
     case ReportColumn::Rate: return {line.rate, line.tint};
-    case ReportColumn::OfWhich: return {line.turned};
-    case ReportColumn::Life: return {line.life};
+    case ReportColumn::ChangeOrigin: return {line.change_origin};
+    case ReportColumn::PerLife: return {line.per_life};
     case ReportColumn::Runs: return {line.runs};
-    case ReportColumn::Uptime: return {line.uptime};
+    case ReportColumn::Uptime: return {line.format_uptime};
     case ReportColumn::Readings: return {line.readings};
     case ReportColumn::SortedBy: return line.sorted_by;
   }
   return {};
 }
 
-ReportLine ReportLines::started(const ReportRow& row) const {
-  ReportLine line;
-  line.group = group_text(report_->grouping(), row.group);
-  line.metric = told_name(row.metric->name);
+TableLine ReportLines::make_line(const ReportRow& row) const {
+  TableLine line;
+  line.group = format_group(report_->grouping(), row.group);
+  line.metric = make_printable_short(row.metric->name);
   std::vector<std::string> threads;
-  for (const SideFigure& figure : row.sides) threads.push_back(count_text(figure.threads));
-  const bool of_host = row.metric->entity == Entity::Host;
-  if (!of_host) line.threads = arrow(threads);
-  line.tags = bracketed(row.metric->tags);
-  line.readings = readings(row);
-  line.runs = runs(row);
-  line.life = life(row);
-  if (!uptimes_.empty()) line.uptime = of_host ? "-" : uptime(row.at.group);
-  if (sort_metric_) line.sorted_by = sorted_by(row);
+  for (const SideFigure& figure : row.sides)
+    threads.push_back(format_decimal_count(figure.threads));
+  const bool is_of_host = row.metric->entity == Entity::Host;
+  if (!is_of_host) line.threads = join_with_arrow(threads);
+  line.tags = format_tags(row.metric->tags);
+  line.readings = format_coverages(row);
+  line.runs = format_run_counts(row);
+  line.per_life = format_per_life(row);
+  if (!uptimes_.empty()) line.format_uptime = is_of_host ? "-" : format_uptime(row.at.group);
+  if (sort_metric_) line.sorted_by = make_sort_cell(row);
   return line;
 }
 
-std::string ReportLines::uptime(std::uint32_t group) const {
+std::string ReportLines::format_uptime(std::uint32_t group) const {
   const double share = uptimes_[group];
   return std::isnan(share) ? "-" : std::to_string(std::lround(share * 100)) + "%";
 }
 
 // Returns the group's values of the metric that sorts the rows.
-TextCell ReportLines::sorted_by(const ReportRow& row) const {
+TextCell ReportLines::make_sort_cell(const ReportRow& row) const {
   const auto& metrics = report_->metrics();
-  const auto by = std::find_if(metrics.begin(), metrics.end(),
-                               [&](const PlannedMetric& m) { return m.name == *sort_metric_; });
-  if (by->entity == Entity::Host || row.metric->entity == Entity::Host) return {"-"};
-  const auto metric = static_cast<std::size_t>(by - metrics.begin());
+  const auto sort_metric =
+      std::find_if(metrics.begin(), metrics.end(),
+                   [&](const PlannedMetric& m) { return m.name == *sort_metric_; });
+  if (sort_metric->entity == Entity::Host || row.metric->entity == Entity::Host) return {"-"};
+  const auto metric = static_cast<std::size_t>(sort_metric - metrics.begin());
   std::vector<std::string> values;
   for (std::size_t side = 0; side < row.sides.size(); ++side)
-    values.push_back(text({side, row.at.group, metric}));
-  const Change change = report_->changes().of(row.at.group, metric, 1);
-  const std::string share = std::isnan(change.pct) ? "" : " (" + percent(change.pct) + ")";
-  return {arrow(values) + share, tint_of(change.difference, 0)};
+    values.push_back(format_value({side, row.at.group, metric}));
+  const Change change = report_->changes().change(row.at.group, metric, 1);
+  const std::string share = std::isnan(change.pct) ? "" : " (" + format_percent(change.pct) + ")";
+  return {join_with_arrow(values) + share, choose_tint(change.difference, 0)};
 }
 
-std::string ReportLines::text(CellAt at) const {
-  return told_name(report_->rollup().text(at), kMostValue);
+std::string ReportLines::format_value(CellPosition at) const {
+  return make_printable_short(report_->rollup().text(at), kMaxValueBytes);
 }
 
-ReportLine ReportLines::value_line(const ReportRow& row) const {
-  ReportLine line = started(row);
-  line.candidate = text(row.sides.front().at);
-  if (report_->sides().front().window) line.candidate += since(row.sides.front(), *row.metric);
+TableLine ReportLines::make_value_line(const ReportRow& row) const {
+  TableLine line = make_line(row);
+  line.candidate = format_value(row.sides.front().at);
+  if (report_->sides().front().window)
+    line.candidate += format_change_in_window(row.sides.front(), *row.metric);
   return line;
 }
 
-ReportLine ReportLines::change_line(const ReportRow& row) const {
-  ReportLine line = started(row);
-  line.baseline = text(row.sides.front().at);
+TableLine ReportLines::make_change_line(const ReportRow& row) const {
+  TableLine line = make_line(row);
+  line.baseline = format_value(row.sides.front().at);
   for (std::size_t side = 1; side < row.sides.size(); ++side)
-    line.candidate += (side > 1 ? " → " : "") + text(row.sides[side].at);
-  for (const SideChange& told : row.changes) tell_change(line, row, told);
-  line.tint = tint_of(row.changes.front().change.difference, row.changes.front().change.pct);
-  if (judges() && is_doubtful(row)) line.tint = Tint::Faint;
+    line.candidate += (side > 1 ? " → " : "") + format_value(row.sides[side].at);
+  for (const SideChange& told : row.changes) add_change(line, row, told);
+  line.tint = choose_tint(row.changes.front().change.difference, row.changes.front().change.pct);
+  if (has_tests() && is_not_significant(row)) line.tint = Tint::Faint;
   return line;
 }
 
 // Returns whether changes are tested for significance: between sides of several runs.
-bool ReportLines::judges() const {
-  return report_->families().judge() && report_->spec().judge_rows;
+bool ReportLines::has_tests() const {
+  return report_->families().can_test() && report_->spec().tests_rows;
 }
 
-void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
-                              const SideChange& told) const {
-  const Change& change = told.change;
-  const bool in_words =
-      !change.difference.known() || (change.difference.zero() && change.moved == Moved::Yes);
-  add_said(line.delta, in_words && !change.word.empty()
-                           ? told_name(change.word)
-                           : told_number(change.difference, row.metric->unit, row.per_second));
-  add_said(line.pct, in_words ? "-" : percent(change.pct));
-  const auto side = static_cast<std::size_t>(&told - row.changes.data()) + 1;
-  const bool is_untested = judges() && report_->families().design(side) && !told.proof;
-  add_said(line.shift, told.proof    ? shift_in_doubt(*told.proof)
-                       : is_untested ? std::string(kNotProven)
-                                     : "");
-  add_said(line.p, told.proof ? p_text(told.proof->p) : "");
-  add_said(line.rate, rate(row.metric->unit, told.rate));
-  add_said(line.turned, turned(told.origin, row.metric->unit));
+void ReportLines::add_change(TableLine& line, const ReportRow& row,
+                             const SideChange& side_change) const {
+  const Change& change = side_change.change;
+  const bool uses_word = !change.difference.is_known() ||
+                         (change.difference.is_zero() && change.state == ChangeState::Changed);
+  append_candidate_text(
+      line.delta, uses_word && !change.rule_text.empty()
+                      ? make_printable_short(change.rule_text)
+                      : format_number(change.difference, row.metric->unit, row.is_per_second));
+  append_candidate_text(line.pct, uses_word ? "-" : format_percent(change.pct));
+  const auto side = static_cast<std::size_t>(&side_change - row.changes.data()) + 1;
+  const bool is_untested =
+      has_tests() && report_->families().design(side) && !side_change.test_result;
+  append_candidate_text(line.shift, side_change.test_result
+                                        ? format_marked_shift(*side_change.test_result)
+                                    : is_untested ? std::string(kNotSignificant)
+                                                  : "");
+  append_candidate_text(line.p,
+                        side_change.test_result ? format_p(side_change.test_result->p) : "");
+  append_candidate_text(line.rate, format_rate(row.metric->unit, side_change.rate));
+  append_candidate_text(line.change_origin,
+                        format_origin(side_change.difference_origin, row.metric->unit));
 }
 
-std::string ReportLines::rate(std::string_view unit, double per_second) const {
+std::string ReportLines::format_rate(std::string_view unit, double per_second) const {
   if (!report_->spec().rate) return "";
-  const std::string text = scaled(as_difference(number_of(per_second)), unit);
+  const std::string text = format_scaled(as_difference(make_number(per_second)), unit);
   return text == "-" ? "" : text + "/s";
 }
 
@@ -344,42 +289,43 @@ std::string ReportLines::rate(std::string_view unit, double per_second) const {
 void ReportLines::add_keys(const ReportRow& row) {
   std::vector<std::size_t> order(row.key_count());
   std::iota(order.begin(), order.end(), 0);
-  if (report_->compares())
+  if (report_->is_comparison())
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return movement(row.key(a)) > movement(row.key(b));
+      return largest_difference(row.key(a)) > largest_difference(row.key(b));
     });
-  for (const std::size_t at : order) lines_.push_back(key_line(row, row.key(at)));
+  for (const std::size_t at : order) lines_.push_back(make_key_line(row, row.key(at)));
 }
 
-ReportLine ReportLines::key_line(const ReportRow& row, std::span<const KeyFigure> key) const {
-  ReportLine line = started(row);
+TableLine ReportLines::make_key_line(const ReportRow& row, std::span<const KeyFigure> key) const {
+  TableLine line = make_line(row);
   const std::string_view unit = key.front().unit;
-  const bool per_second = key.front().per_second;
-  line.metric = told_key(row, key.front().key);
-  if (!report_->compares()) {
-    line.candidate = told_number(key.front().number, unit, per_second) +
-                     since(row.sides.front().beginning, key.front().change, unit);
+  const bool per_second = key.front().is_per_second;
+  line.metric = format_map_key(row, key.front().key);
+  if (!report_->is_comparison()) {
+    line.candidate =
+        format_number(key.front().number, unit, per_second) +
+        format_change_in_window(row.sides.front().opening_state, key.front().change, unit);
     return line;
   }
-  line.baseline = told_number(key.front().number, unit, per_second);
+  line.baseline = format_number(key.front().number, unit, per_second);
   for (const KeyFigure& figure : key.subspan(1)) {
     line.candidate +=
-        (line.candidate.empty() ? "" : " → ") + told_number(figure.number, unit, per_second);
-    add_said(line.delta, told_number(figure.difference, unit, per_second));
-    add_said(line.pct, percent(figure.pct));
-    add_said(line.rate, rate(unit, figure.rate));
+        (line.candidate.empty() ? "" : " → ") + format_number(figure.number, unit, per_second);
+    append_candidate_text(line.delta, format_number(figure.difference, unit, per_second));
+    append_candidate_text(line.pct, format_percent(figure.pct));
+    append_candidate_text(line.rate, format_rate(unit, figure.rate));
   }
-  line.tint = tint_of(key[1].difference, key[1].pct);
+  line.tint = choose_tint(key[1].difference, key[1].pct);
   return line;
 }
 
 void ReportLines::align_arrows() {
   std::size_t widest = 0;
-  for (const ReportLine& line : lines_)
-    if (const std::size_t width = display_width(line.baseline); width <= kMostPadding)
+  for (const TableLine& line : lines_)
+    if (const std::size_t width = get_display_width(line.baseline); width <= kMaxPaddedWidth)
       widest = std::max(widest, width);
-  for (ReportLine& line : lines_) {
-    const std::size_t width = display_width(line.baseline);
+  for (TableLine& line : lines_) {
+    const std::size_t width = get_display_width(line.baseline);
     line.arrow = std::string(width < widest ? widest - width : 0, ' ') + line.baseline + " → " +
                  line.candidate;
   }

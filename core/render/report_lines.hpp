@@ -18,19 +18,19 @@
 namespace ctprof {
 
 // One line of a table before its layout.
-struct ReportLine {
+struct TableLine {
   std::string group, threads, metric, tags, baseline, candidate, arrow, delta, pct, shift, p, rate,
-      turned, life, uptime, runs, readings;
+      change_origin, per_life, format_uptime, runs, readings;
   Tint tint = Tint::Plain;
   TextCell sorted_by{};
 };
 
 // Returns the size of a line in bytes: its texts, in memory and in the output, and the rest.
-std::size_t size_of(const ReportLine& line);
+std::size_t get_line_size(const TableLine& line);
 
 // Returns a group's name for display; under `all` "cgroup > process > thread". A renamed cgroup has
 // both of its names.
-std::string group_text(const Grouping& grouping, std::string_view name);
+std::string format_group(const Grouping& grouping, std::string_view name);
 
 class ReportLines {
  public:
@@ -39,35 +39,35 @@ class ReportLines {
   void add(const ReportRow& row);
 
   // Charges the lines so far to the allowance. Returns whether the allowance covers another row.
-  bool has_room(Allowance& allowance);
+  bool charge_lines(Allowance& allowance);
 
   void append_to(std::string& out, const TextLayout& layout);
 
  private:
-  void add_where_told();
-  TextColumn text_column_here(ReportColumn column) const;
-  std::vector<TextCell> cells(const ReportLine& line) const;
-  static TextCell cell(const ReportLine& line, ReportColumn column);
+  void add_nonempty_columns();
+  TextColumn make_report_column(ReportColumn column) const;
+  std::vector<TextCell> make_cells(const TableLine& line) const;
+  static TextCell make_cell(const TableLine& line, ReportColumn column);
 
-  ReportLine started(const ReportRow& row) const;
-  std::string uptime(std::uint32_t group) const;
-  TextCell sorted_by(const ReportRow& row) const;
-  std::string text(CellAt at) const;
-  ReportLine value_line(const ReportRow& row) const;
-  ReportLine change_line(const ReportRow& row) const;
-  bool judges() const;
-  void tell_change(ReportLine& line, const ReportRow& row, const SideChange& told) const;
-  std::string rate(std::string_view unit, double per_second) const;
+  TableLine make_line(const ReportRow& row) const;
+  std::string format_uptime(std::uint32_t group) const;
+  TextCell make_sort_cell(const ReportRow& row) const;
+  std::string format_value(CellPosition at) const;
+  TableLine make_value_line(const ReportRow& row) const;
+  TableLine make_change_line(const ReportRow& row) const;
+  bool has_tests() const;
+  void add_change(TableLine& line, const ReportRow& row, const SideChange& side_change) const;
+  std::string format_rate(std::string_view unit, double per_second) const;
   void add_keys(const ReportRow& row);
-  ReportLine key_line(const ReportRow& row, std::span<const KeyFigure> key) const;
+  TableLine make_key_line(const ReportRow& row, std::span<const KeyFigure> key) const;
   void align_arrows();
 
   const Report* report_;
   ColumnChoice choice_;
   const std::string* sort_metric_ = nullptr;  // the first sort key, if it is a metric
   std::vector<double> uptimes_;               // by group; empty if not requested
-  std::vector<ReportLine> lines_;
-  std::size_t paid_ = 0;  // number of lines that were charged to the allowance
+  std::vector<TableLine> lines_;
+  std::size_t charged_lines_ = 0;  // number of lines that were charged to the allowance
 };
 
 }  // namespace ctprof

@@ -16,9 +16,9 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/number.hpp"
-#include "core/compare/asked/spec.hpp"
-#include "core/compare/figures/left_out.hpp"
+#include "core/compare/figures/uncaptured_metrics.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/sides_table.hpp"
 #include "core/render/window_text.hpp"
@@ -28,25 +28,25 @@ namespace ctprof {
 namespace {
 
 // At most this many metrics are named; the file has all names.
-constexpr std::size_t kMostNames = 8;
+constexpr std::size_t kMaxListedNames = 8;
 
-std::string who(std::size_t side, std::size_t sides) {
+std::string get_side_label(std::size_t side, std::size_t sides) {
   return sides == 1 ? "snapshot" : side_name(side);
 }
 
 // Returns how far apart two captures of one boot began, by a clock that cannot be set.
-std::string apart(const Meta& a, const Meta& b) {
+std::string describe_distance(const Meta& a, const Meta& b) {
   const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
-  return scaled(number_of(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
+  return format_scaled(make_number(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
          (y < x ? ", the candidate first" : "");
 }
 
-std::string relation(const Meta& a, const Meta& b) {
+std::string describe_relation(const Meta& a, const Meta& b) {
   std::string text;
   if (a.boot_id.empty() || b.boot_id.empty())
     text = "unknown whether both are from one boot";
-  else if (of_one_boot(a, b))
-    text = "same boot, " + apart(a, b);
+  else if (have_same_boot(a, b))
+    text = "same boot, " + describe_distance(a, b);
   else
     text = a.hostname && b.hostname && a.hostname == b.hostname ? "same host, different boots"
                                                                 : "different boots";
@@ -59,12 +59,12 @@ std::string relation(const Meta& a, const Meta& b) {
 
 }  // namespace
 
-std::string counted(std::uint64_t count, const std::string& noun) {
-  const bool hiss = noun.ends_with("ss");
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : hiss ? "es" : "s");
+std::string format_count(std::uint64_t count, const std::string& noun) {
+  const bool ends_with_ss = noun.ends_with("ss");
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : ends_with_ss ? "es" : "s");
 }
 
-std::string utc(std::uint64_t unix_ns) {
+std::string format_utc(std::uint64_t unix_ns) {
   const auto seconds = static_cast<time_t>(unix_ns / kNsPerSecond);
   tm parts{};
   std::array<char, 64> text{};
@@ -73,101 +73,100 @@ std::string utc(std::uint64_t unix_ns) {
   return text.data();
 }
 
-std::string takeover_in_words(const Takeover& takeover) {
+std::string describe_takeover(const Takeover& takeover) {
   const auto& metrics = takeover.metrics;
   std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " +
-                     counted(metrics.size(), "metric") + " in place of ctprof's sources: ";
-  for (std::size_t i = 0; i < std::min(metrics.size(), kMostNames); ++i)
+                     format_count(metrics.size(), "metric") + " in place of ctprof's sources: ";
+  for (std::size_t i = 0; i < std::min(metrics.size(), kMaxListedNames); ++i)
     text += (i > 0 ? ", " : "") + metrics[i];
-  if (metrics.size() > kMostNames) text += " and " + counted(metrics.size() - kMostNames, "other");
+  if (metrics.size() > kMaxListedNames)
+    text += " and " + format_count(metrics.size() - kMaxListedNames, "other");
   return text;
 }
 
 namespace {
 
 // Returns for example "baseline 2", or "run 2" for the only side.
-std::string name_of_run(const Report& report, std::size_t side, std::size_t run) {
-  const std::string name = report.compares() ? side_name(side) : "run";
+std::string get_run_name(const Report& report, std::size_t side, std::size_t run) {
+  const std::string name = report.is_comparison() ? side_name(side) : "run";
   return report.runs(side).size() > 1 ? name + " " + std::to_string(run + 1) : name;
 }
 
 // Returns the lines about the runs of one side.
-std::string side_in_short(const Report& report, std::size_t side, const TextLayout& layout) {
+std::string describe_side(const Report& report, std::size_t side, const TextLayout& layout) {
   const auto runs = report.runs(side);
   std::string out;
   for (const Takeover& takeover : runs.front().meta.takeovers)
-    out += who(side, report.sides().size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
+    out += get_side_label(side, report.sides().size()) + ": " +
+           make_printable(describe_takeover(takeover)) + "\n";
   if (!runs.front().window) return out;
-  const bool are_several = runs.size() > 1;
-  if (are_several) out += explained_in_short(runs, who(side, report.sides().size()), layout.width);
-  std::size_t told = 0, more = 0;
+  const bool has_several_runs = runs.size() > 1;
+  if (has_several_runs)
+    out += format_accounted_runs(runs, get_side_label(side, report.sides().size()), layout.width);
+  std::size_t shown = 0, omitted = 0;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    const bool with_cpu = !are_several || !is_explained(runs[run]);
+    const bool with_cpu = !has_several_runs || !is_accounted(runs[run]);
     const std::string text =
-        window_in_short(runs[run], name_of_run(report, side, run), layout.width, with_cpu);
+        format_window_summary(runs[run], get_run_name(report, side, run), layout.width, with_cpu);
     if (text.empty()) continue;
-    if (told == kMostNames) {
-      ++more;
+    if (shown == kMaxListedNames) {
+      ++omitted;
       continue;
     }
-    ++told;
+    ++shown;
     out += text;
   }
-  if (more > 0) out += counted(more, "more run") + "; see --format json\n";
+  if (omitted > 0) out += format_count(omitted, "more run") + "; see --format json\n";
   return out;
 }
 
-}  // namespace
-
-namespace {
-
-std::string relation_line(const Report& report, std::size_t side) {
+std::string make_relation_line(const Report& report, std::size_t side) {
   return (side > 1 ? side_name(side) + ": " : "") +
-         relation(report.sides()[0].meta, report.sides()[side].meta) + "\n";
+         describe_relation(report.sides()[0].meta, report.sides()[side].meta) + "\n";
 }
 
 }  // namespace
 
-std::string heading(const Report& report, std::span<const std::string> files,
-                    const TextLayout& layout) {
+std::string format_heading(const Report& report, std::span<const std::string> files,
+                           const TextLayout& layout) {
   const auto sides = report.sides();
   const bool is_one_run = sides.size() == 1 && report.runs(0).size() == 1;
-  if (is_one_run && sides[0].window) return window_heading(sides[0], files[0], layout);
-  std::string out = table_of_sides(report, files, layout);
+  if (is_one_run && sides[0].window) return format_window_heading(sides[0], files[0], layout);
+  std::string out = format_sides_table(report, files, layout);
   for (std::size_t side = 0; side < sides.size(); ++side)
-    out += side_in_short(report, side, layout);
-  for (std::size_t side = 1; side < sides.size(); ++side) out += relation_line(report, side);
-  return out + host_text(report, layout) + order_text(report, layout.width);
+    out += describe_side(report, side, layout);
+  for (std::size_t side = 1; side < sides.size(); ++side) out += make_relation_line(report, side);
+  return out + format_host_differences(report, layout) + format_order_notes(report, layout.width);
 }
 
-std::string other_boots(const Report& report) {
+std::string describe_other_boots(const Report& report) {
   std::string out;
   for (std::size_t side = 1; side < report.sides().size(); ++side)
-    if (!of_one_boot(report.sides()[0].meta, report.sides()[side].meta))
-      out += relation_line(report, side);
+    if (!have_same_boot(report.sides()[0].meta, report.sides()[side].meta))
+      out += make_relation_line(report, side);
   return out;
 }
 
 namespace {
 
-constexpr std::size_t kMostLines = 9;
-constexpr std::size_t kMostWidth = 60;
+constexpr std::size_t kMaxHostLines = 9;
+constexpr std::size_t kMaxHostWidth = 60;
 constexpr std::string_view kCommandLine = "kernel_cmdline";
 // The prefixes of keys that come first, in this order; other keys follow.
-constexpr std::string_view kFirst[] = {"kernel_release",    kCommandLine,     "sched_tunables.",
-                                       "cpu_model",         "online_cpus",    "numa_nodes",
-                                       "total_memory_kib",  "thp_enabled",    "thp_defrag",
-                                       "cpufreq_governor.", "task_delayacct", "arch",
-                                       "kernel_name",       "hugepages_total"};
+constexpr std::string_view kFirstKeys[] = {"kernel_release",    kCommandLine,     "sched_tunables.",
+                                           "cpu_model",         "online_cpus",    "numa_nodes",
+                                           "total_memory_kib",  "thp_enabled",    "thp_defrag",
+                                           "cpufreq_governor.", "task_delayacct", "arch",
+                                           "kernel_name",       "hugepages_total"};
 
-std::size_t place_of(std::string_view key) {
-  const auto it = std::find_if(std::begin(kFirst), std::end(kFirst),
+std::size_t get_sort_position(std::string_view key) {
+  const auto it = std::find_if(std::begin(kFirstKeys), std::end(kFirstKeys),
                                [&](std::string_view first) { return key.starts_with(first); });
-  return static_cast<std::size_t>(it - std::begin(kFirst));
+  return static_cast<std::size_t>(it - std::begin(kFirstKeys));
 }
 
 // Returns a JSON value for display: a string without its quotes.
-std::string text_of(const std::optional<std::string>& json) {
+std::string format_host_value(const std::optional<std::string>& json) {
   if (!json) return {};
   boost::system::error_code problem;
   const boost::json::value value = boost::json::parse(*json, problem);
@@ -175,74 +174,75 @@ std::string text_of(const std::optional<std::string>& json) {
 }
 
 // Returns the words of `text` that `other` lacks. Command lines are long and mostly equal.
-std::string words_lacking(const std::string& text, const std::string& other) {
+std::string find_missing_words(const std::string& text, const std::string& other) {
   std::istringstream of_text(text), of_other(other);
   const std::set<std::string> known(std::istream_iterator<std::string>(of_other), {});
-  std::string lacking;
+  std::string missing;
   for (std::string word; of_text >> word;)
-    if (!known.contains(word)) lacking += (lacking.empty() ? "" : " ") + word;
-  return lacking;
+    if (!known.contains(word)) missing += (missing.empty() ? "" : " ") + word;
+  return missing;
 }
 
-std::string told(const std::string& text) {
-  return text.empty() ? "-" : shortened(printable(text), kMostWidth);
+std::string format_host_cell(const std::string& text) {
+  return text.empty() ? "-" : shorten(make_printable(text), kMaxHostWidth);
 }
 
 // Returns "6.1.0", or "6.1.0 (5 runs), 6.12.3 (3 runs)" if the runs of the side differ.
-std::string text_of(std::span<const HostValue> values) {
-  if (values.size() == 1) return text_of(values.front().json);
+std::string format_host_values(std::span<const HostValue> values) {
+  if (values.size() == 1) return format_host_value(values.front().json);
   std::string text;
   for (const HostValue& value : values) {
-    const std::string one = text_of(value.json);
-    text += (text.empty() ? "" : ", ") + (one.empty() ? "-" : one) + " (" +
-            counted(value.runs, "run") + ")";
+    const std::string value_text = format_host_value(value.json);
+    text += (text.empty() ? "" : ", ") + (value_text.empty() ? "-" : value_text) + " (" +
+            format_count(value.runs, "run") + ")";
   }
   return text;
 }
 
-HostLine line_of(const HostDifference& difference) {
-  std::string before = text_of(difference.baseline), after = text_of(difference.candidate);
+HostDifferenceLine make_host_line(const HostDifference& difference) {
+  std::string before = format_host_values(difference.baseline),
+              after = format_host_values(difference.candidate);
   const bool are_plain = difference.baseline.size() == 1 && difference.candidate.size() == 1;
   if (difference.key == kCommandLine && are_plain) {
-    const std::string only_after = words_lacking(after, before);
-    before = words_lacking(before, after);
+    const std::string only_after = find_missing_words(after, before);
+    before = find_missing_words(before, after);
     after = only_after;
     // The words are equal, but their order differs.
     if (before.empty() && after.empty()) before = after = "(reordered)";
   }
-  return {told_name(difference.key), told(before), told(after)};
+  return {make_printable_short(difference.key), format_host_cell(before), format_host_cell(after)};
 }
 
 }  // namespace
 
-std::vector<HostLine> host_lines(std::vector<HostDifference> differences) {
+std::vector<HostDifferenceLine> make_host_lines(std::vector<HostDifference> differences) {
   std::ranges::stable_sort(differences, {},
-                           [](const HostDifference& one) { return place_of(one.key); });
-  std::vector<HostLine> lines;
-  for (const HostDifference& difference : differences) lines.push_back(line_of(difference));
+                           [](const HostDifference& one) { return get_sort_position(one.key); });
+  std::vector<HostDifferenceLine> lines;
+  for (const HostDifference& difference : differences) lines.push_back(make_host_line(difference));
   return lines;
 }
 
 namespace {
 
 // Returns the table of differences between the host of the baseline and that of a side.
-std::string told_differences(std::vector<HostDifference> differences, std::size_t side,
-                             const TextLayout& layout) {
-  const std::vector<HostLine> lines = host_lines(std::move(differences));
+std::string format_host_table(std::vector<HostDifference> differences, std::size_t side,
+                              const TextLayout& layout) {
+  const std::vector<HostDifferenceLine> lines = make_host_lines(std::move(differences));
   TextTable table({{"host", Align::Left, 12, false},
                    {"baseline", Align::Left, 12, false},
                    {side_name(side), Align::Left, 12, false}});
-  for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i)
-    table.add({{lines[i].key}, {lines[i].baseline}, {lines[i].candidate}});
+  for (std::size_t i = 0; i < std::min(lines.size(), kMaxHostLines); ++i)
+    table.add_row({{lines[i].key}, {lines[i].baseline}, {lines[i].candidate}});
   std::string out;
   table.append_to(out, layout);
-  if (lines.size() > kMostLines)
-    out += counted(lines.size() - kMostLines, "more difference") + " in --format json\n";
+  if (lines.size() > kMaxHostLines)
+    out += format_count(lines.size() - kMaxHostLines, "more difference") + " in --format json\n";
   return out;
 }
 
 // The differences of one side's host, if they are known.
-struct Hosts {
+struct SideHostDifferences {
   std::size_t side = 0;
   bool is_known = false;
   std::vector<HostDifference> differences{};
@@ -250,23 +250,23 @@ struct Hosts {
 
 }  // namespace
 
-std::string host_text(const Report& report, const TextLayout& layout) {
-  std::vector<Hosts> all;
-  tell(report, RowKind::Hosts, [&](const ReportRow& row) {
-    if (row.kind == RowKind::Hosts)
-      all.push_back({row.side, row.is_known});
+std::string format_host_differences(const Report& report, const TextLayout& layout) {
+  std::vector<SideHostDifferences> all;
+  visit_rows(report, RowKind::HostsHeader, [&](const ReportRow& row) {
+    if (row.kind == RowKind::HostsHeader)
+      all.push_back({row.side, row.are_hosts_known});
     else
       all.back().differences.push_back(*row.difference);
   });
   std::string out;
-  for (Hosts& hosts : all) {
-    const bool same_boot = of_one_boot(report.sides()[0].meta, report.sides()[hosts.side].meta);
+  for (SideHostDifferences& hosts : all) {
+    const bool same_boot = have_same_boot(report.sides()[0].meta, report.sides()[hosts.side].meta);
     if (!hosts.is_known)
       out += "host context unavailable\n";
     else if (hosts.differences.empty())
       out += same_boot ? "" : "host contexts are equal\n";
     else
-      out += told_differences(std::move(hosts.differences), hosts.side, layout);
+      out += format_host_table(std::move(hosts.differences), hosts.side, layout);
   }
   return out;
 }
@@ -274,110 +274,123 @@ std::string host_text(const Report& report, const TextLayout& layout) {
 namespace {
 
 // The reason if --where excluded all rows with values.
-constexpr const char* kNothingLeft = "no row matches";
+constexpr const char* kNoMatchingRows = "no row matches";
 
 // Returns why a side has no value of a metric: the most frequent gap of its cells.
-std::string reason(const Report& report, const PlannedMetric& planned, std::size_t metric,
-                   std::size_t side) {
-  if (planned.counts_rows) return kNothingLeft;
+std::string find_reason(const Report& report, const PlannedMetric& planned, std::size_t metric,
+                        std::size_t side) {
+  if (planned.counts_rows) return kNoMatchingRows;
   if (planned.expression) return "an input is missing";
   const Absence& absence = report.rollup().run(side).absence(metric);
   if (!absence.in_file)
-    return is_left_out(report.sides()[side].meta, planned.name) ? "not recorded because expensive"
-                                                                : "not in the file";
+    return is_not_captured(report.sides()[side].meta, planned.name)
+               ? "not recorded because expensive"
+               : "not in the file";
   if (absence.rows == 0) return "no rows";
-  return absence.most == CTPROF_VALUE ? kNothingLeft : std::string(kGapNames[absence.most]);
+  return absence.most_frequent_gap == CTPROF_VALUE
+             ? kNoMatchingRows
+             : std::string(kGapNames[absence.most_frequent_gap]);
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string list_sides(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? " and the " : ", the ") + names[i];
   return text;
 }
 
-std::string where(const Absent& absent) {
-  std::vector<std::string> having;
-  for (std::size_t side = 0; side < absent.on.size(); ++side)
-    if (!absent.on[side]) having.push_back(side_name(side));
-  if (!having.empty())
-    return "Only the " + listed(having) +
-           (having.size() == 1 ? " has values of" : " have values of");
-  return absent.on.size() == 1 ? "No value of" : "No value on either side of";
+std::string describe_sides(const AbsentMetric& absent) {
+  std::vector<std::string> sides_with_values;
+  for (std::size_t side = 0; side < absent.is_absent_on.size(); ++side)
+    if (!absent.is_absent_on[side]) sides_with_values.push_back(side_name(side));
+  if (!sides_with_values.empty())
+    return "Only the " + list_sides(sides_with_values) +
+           (sides_with_values.size() == 1 ? " has values of" : " have values of");
+  return absent.is_absent_on.size() == 1 ? "No value of" : "No value on either side of";
 }
 
 }  // namespace
 
-std::string leftovers(const Report& report, std::size_t width) {
+std::string format_missing_metrics_and_notes(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (sides, reason) -> names
-  tell(report, RowKind::Absent, [&](const ReportRow& row) {
-    const auto& on = row.absent->on;
+  visit_rows(report, RowKind::AbsentMetric, [&](const ReportRow& row) {
+    const auto& on = row.absent_metric->is_absent_on;
     const auto side = static_cast<std::size_t>(std::find(on.begin(), on.end(), true) - on.begin());
     std::string& names =
-        absent[{where(*row.absent), reason(report, *row.metric, row.absent->metric, side)}];
+        absent[{describe_sides(*row.absent_metric),
+                find_reason(report, *row.metric, row.absent_metric->metric, side)}];
     names += (names.empty() ? "" : ", ") + row.metric->name;
   });
   std::string out;
-  for (const auto& [what, names] : absent)
-    out += wrapped(what.first + " (" + what.second + "): " + printable(names), width);
-  tell(report, RowKind::Note,
-       [&](const ReportRow& row) { out += wrapped(told_name(row.text, kMostNote), width); });
+  for (const auto& [sides_and_reason, names] : absent)
+    out += wrap_words(
+        sides_and_reason.first + " (" + sides_and_reason.second + "): " + make_printable(names),
+        width);
+  visit_rows(report, RowKind::Note, [&](const ReportRow& row) {
+    out += wrap_words(make_printable_short(row.text, kMaxNoteBytes), width);
+  });
   return out;
 }
 
 namespace {
 
-std::string quoted(std::string_view name) { return "'" + told_name(name) + "'"; }
+std::string quote_name(std::string_view name) { return "'" + make_printable_short(name) + "'"; }
 
 // "sh:sh, cron:cron"
-std::string listed(const std::vector<ThreadKind>& kinds) {
+std::string list_kinds(const std::vector<ThreadKind>& kinds) {
   std::string text;
   for (const ThreadKind& kind : kinds)
-    text += (text.empty() ? "" : ", ") + told_name(kind.pcomm) + ":" + told_name(kind.comm);
+    text += (text.empty() ? "" : ", ") + make_printable_short(kind.pcomm) + ":" +
+            make_printable_short(kind.comm);
   return text;
 }
 
-std::string share_of(const CgroupRename& rename) {
-  return scaled(number_of(100.0 * rename.in_common / rename.in_all), "percent");
+std::string format_share(const CgroupRename& rename) {
+  return format_scaled(make_number(100.0 * rename.kinds_in_common / rename.kinds_in_either),
+                       "percent");
 }
 
-std::string below(const CgroupRename& rename) {
-  std::string text = counted(rename.below.size(), "cgroup") + " beside or below it likewise, " +
-                     quoted(rename.baseline_root) + " as " + quoted(rename.candidate_root) + ": ";
-  for (const auto& [before, after] : rename.below)
-    text += (&before == &rename.below.front().first ? "" : ", ") + told_name(before);
+std::string describe_cgroups_below(const CgroupRename& rename) {
+  std::string text = format_count(rename.child_renames.size(), "cgroup") +
+                     " beside or below it likewise, " + quote_name(rename.baseline_root) + " as " +
+                     quote_name(rename.candidate_root) + ": ";
+  for (const auto& [before, after] : rename.child_renames)
+    text +=
+        (&before == &rename.child_renames.front().first ? "" : ", ") + make_printable_short(before);
   return text;
 }
 
 }  // namespace
 
-std::string rename_in_words(const CgroupRename& rename) {
-  std::string text = "cgroup " + quoted(rename.baseline) + " of the baseline is " +
-                     quoted(rename.candidate) +
-                     " in the candidate: " + std::to_string(rename.in_common) + " of " +
-                     std::to_string(rename.in_all) + " kinds of threads (" + share_of(rename) + ")";
+std::string describe_rename(const CgroupRename& rename) {
+  std::string text = "cgroup " + quote_name(rename.baseline) + " of the baseline is " +
+                     quote_name(rename.candidate) +
+                     " in the candidate: " + std::to_string(rename.kinds_in_common) + " of " +
+                     std::to_string(rename.kinds_in_either) + " kinds of threads (" +
+                     format_share(rename) + ")";
   if (!rename.only_baseline.empty())
-    text += "; only in the baseline " + listed(rename.only_baseline);
+    text += "; only in the baseline " + list_kinds(rename.only_baseline);
   if (!rename.only_candidate.empty())
-    text += "; only in the candidate " + listed(rename.only_candidate);
-  if (!rename.below.empty()) text += "; " + below(rename);
+    text += "; only in the candidate " + list_kinds(rename.only_candidate);
+  if (!rename.child_renames.empty()) text += "; " + describe_cgroups_below(rename);
   return text;
 }
 
-std::string renames_text(const Report& report, const TextLayout& layout) {
-  const std::size_t all = report.grouping().renames.size();
-  if (all == 0) return {};
-  std::string out =
-      "\n" + tinted("## renamed cgroups: " + counted(all, "pair"), Tint::Heading, layout.color) +
-      "\n";
-  std::size_t said = 0;
-  tell(report, RowKind::Renamed, [&](const ReportRow& row) {
-    ++said;
-    out += wrapped(rename_in_words(*row.rename), layout.width);
+std::string format_renames(const Report& report, const TextLayout& layout) {
+  const std::size_t rename_count = report.grouping().renames.size();
+  if (rename_count == 0) return {};
+  std::string out = "\n" +
+                    apply_tint("## renamed cgroups: " + format_count(rename_count, "pair"),
+                               Tint::Heading, layout.use_color) +
+                    "\n";
+  std::size_t shown = 0;
+  visit_rows(report, RowKind::RenamedCgroup, [&](const ReportRow& row) {
+    ++shown;
+    out += wrap_words(describe_rename(*row.rename), layout.width);
   });
-  if (all > said)
-    out += counted(all - said, "more pair") + " beyond --limit " + std::to_string(said) +
-           " (--limit 0 shows all)\n";
+  if (rename_count > shown)
+    out += format_count(rename_count - shown, "more pair") + " beyond --limit " +
+           std::to_string(shown) + " (--limit 0 shows all)\n";
   return out;
 }
 

@@ -14,39 +14,39 @@
 
 namespace ctprof {
 
-std::string heading(const Report& report, std::span<const std::string> files,
-                    const TextLayout& layout);
+std::string format_heading(const Report& report, std::span<const std::string> files,
+                           const TextLayout& layout);
 
 // Describes which plugin filled metrics in place of ctprof's own sources, as a sentence without a
 // full stop. The text may contain arbitrary bytes from the file.
-std::string takeover_in_words(const Takeover& takeover);
+std::string describe_takeover(const Takeover& takeover);
 // "2026-07-31 12:00:00Z"
-std::string utc(std::uint64_t unix_ns);
+std::string format_utc(std::uint64_t unix_ns);
 // "1 thread", "12 threads"
-std::string counted(std::uint64_t count, const std::string& noun);
+std::string format_count(std::uint64_t count, const std::string& noun);
 
 // One difference between two hosts, printable. For command lines, each side has only the words that
 // the other one lacks. Lines are ordered: kernel, command line, tunables, CPU and memory first.
-struct HostLine {
+struct HostDifferenceLine {
   std::string key, baseline, candidate;
 };
-std::vector<HostLine> host_lines(std::vector<HostDifference> differences);
+std::vector<HostDifferenceLine> make_host_lines(std::vector<HostDifference> differences);
 
 // Describes how the hosts differ in a few lines, in the order above. JSON has all differences.
 // Empty if there are none.
-std::string host_text(const Report& report, const TextLayout& layout);
+std::string format_host_differences(const Report& report, const TextLayout& layout);
 // Returns a line for each side whose boot differs from that of the first side, or is unknown.
-std::string other_boots(const Report& report);
+std::string describe_other_boots(const Report& report);
 
 // Returns metrics without values, with reasons, and notes: one sentence per line, wrapped at
 // `width` (0: not wrapped). Empty if there are none.
-std::string leftovers(const Report& report, std::size_t width);
+std::string format_missing_metrics_and_notes(const Report& report, std::size_t width);
 
 // Returns "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads
 // (100.0%)", and the differences between the two.
-std::string rename_in_words(const CgroupRename& rename);
+std::string describe_rename(const CgroupRename& rename);
 
 // Returns the section about renamed cgroups, subject to the limit; empty if there are none.
-std::string renames_text(const Report& report, const TextLayout& layout);
+std::string format_renames(const Report& report, const TextLayout& layout);
 
 }  // namespace ctprof

@@ -16,8 +16,8 @@
 namespace ctprof {
 
 // `files` are the names of the sides as typed by the user; `first` precedes all sections.
-std::string report_text(const Report& report, std::span<const std::string> files,
-                        const ColumnChoice& columns, const TextLayout& layout,
-                        std::string_view first = {});
+std::string format_report_text(const Report& report, std::span<const std::string> files,
+                               const ColumnChoice& columns, const TextLayout& layout,
+                               std::string_view preface = {});
 
 }  // namespace ctprof

@@ -3,26 +3,26 @@
 #include <cmath>
 #include <string>
 
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof {
 namespace {
 
 // Returns "delta" for the first candidate, "delta_2" for the second.
-std::string of_candidate(std::string_view name, std::size_t side) {
+std::string make_candidate_key(std::string_view name, std::size_t side) {
   return side == 1 ? std::string(name) : std::string(name) + "_" + std::to_string(side);
 }
 
-void write_key(JsonPieces& json, const ReportRow& row) {
+void write_key(JsonBuilder& json, const ReportRow& row) {
   json.text_member("section", row.metric->section);
   write_group(json, row.group);
   json.text_member("metric", row.metric->name);
-  json.text_member("unit", unit_told(row.metric->unit));
+  json.text_member("unit", get_output_unit(row.metric->unit));
   json.key("per_second");
-  json.raw(row.per_second ? "true" : "false");
+  json.raw(row.is_per_second ? "true" : "false");
 }
 
-void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) {
+void write_coverage(JsonBuilder& json, std::string_view name, Coverage coverage) {
   json.key(name);
   json.open('{');
   json.number_member("values", coverage.values);
@@ -31,13 +31,13 @@ void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) 
 }
 
 // Writes how many parts a value has and which are missing; null if it has no optional parts.
-void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row,
-                   const MadeOf& made_of) {
+void write_parts(JsonBuilder& json, std::string_view name, const ReportRow& row,
+                 const DerivedParts& made_of) {
   json.key(name);
   if (!made_of.has_parts()) return json.raw("null");
   json.open('{');
-  json.number_member("present", made_of.present());
-  json.number_member("of", made_of.possible());
+  json.number_member("present", made_of.count_present());
+  json.number_member("of", made_of.count_possible());
   json.key("missing");
   json.open('[');
   for (std::size_t i = 0; i < made_of.inputs.size(); ++i) {
@@ -50,7 +50,7 @@ void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row
 }
 
 // Writes the members beside a value: the busiest thread, and additional results of the rule.
-void write_beside(JsonPieces& json, const Report& report, const std::string& side,
+void write_extras(JsonBuilder& json, const Report& report, const std::string& side,
                   const SideFigure& figure) {
   json.key("busiest" + side);
   if (figure.busiest) {
@@ -65,18 +65,18 @@ void write_beside(JsonPieces& json, const Report& report, const std::string& sid
   report.rollup().append_extras(json.out(), figure.at);
 }
 
-bool is_there(const ctprof_number& number) { return has_value(number); }
-bool is_there(const Difference& difference) { return difference.known(); }
-bool is_there(double number) { return !std::isnan(number); }
+bool is_known(const ctprof_number& number) { return has_value(number); }
+bool is_known(const Difference& difference) { return difference.is_known(); }
+bool is_known(double number) { return !std::isnan(number); }
 
 // Writes an object of the map's keys that have this figure on the side.
 template <class Figure>
-void write_keys(JsonPieces& json, const ReportRow& row, std::size_t side,
+void write_keys(JsonBuilder& json, const ReportRow& row, std::size_t side,
                 Figure KeyFigure::*figure) {
   json.open('{');
   for (std::size_t at = 0; at < row.key_count(); ++at) {
     const KeyFigure& key = row.key(at)[side];
-    if (!is_there(key.*figure)) continue;
+    if (!is_known(key.*figure)) continue;
     json.key(key.key);
     json.number(key.*figure);
   }
@@ -84,96 +84,98 @@ void write_keys(JsonPieces& json, const ReportRow& row, std::size_t side,
 }
 
 template <class Figure>
-bool has_any(const ReportRow& row, std::size_t side, Figure KeyFigure::*figure) {
+bool has_any_value(const ReportRow& row, std::size_t side, Figure KeyFigure::*figure) {
   for (std::size_t at = 0; at < row.key_count(); ++at)
-    if (is_there(row.key(at)[side].*figure)) return true;
+    if (is_known(row.key(at)[side].*figure)) return true;
   return false;
 }
 
 // Writes the figure by key if any key has it, otherwise the figure of the whole.
 template <class Figure>
-void write_keys_or(JsonPieces& json, const ReportRow& row, std::size_t side,
-                   Figure KeyFigure::*figure, const Figure& whole) {
-  if (has_any(row, side, figure))
+void write_keys_or_total(JsonBuilder& json, const ReportRow& row, std::size_t side,
+                         Figure KeyFigure::*figure, const Figure& total) {
+  if (has_any_value(row, side, figure))
     write_keys(json, row, side, figure);
   else
-    json.number(whole);
+    json.number(total);
 }
 
 // Writes the JSON of the rule, or the keys of a map within the limit.
-void write_value(JsonPieces& json, const Report& report, std::string_view name,
+void write_value(JsonBuilder& json, const Report& report, std::string_view name,
                  const ReportRow& row, std::size_t side) {
-  const CellAt at = row.sides[side].at;
+  const CellPosition at = row.sides[side].at;
   json.key(name);
-  if (row.keys_are_cut && report.rollup().read(at).has_value())
+  if (row.keys_are_limited && report.rollup().read(at).has_value())
     write_keys(json, row, side, &KeyFigure::number);
   else
     report.rollup().append_json(json.out(), at);
 }
 
 // Writes which parts of the delta are due to living, started and exited threads.
-void write_origin(JsonPieces& json, const std::optional<Origin>& origin, std::size_t side) {
-  const auto member = [&](std::string_view name, Difference Origin::*part) {
-    json.key(of_candidate(name, side));
+void write_origin(JsonBuilder& json, const std::optional<DifferenceOrigin>& origin,
+                  std::size_t side) {
+  const auto member = [&](std::string_view name, Difference DifferenceOrigin::*part) {
+    json.key(make_candidate_key(name, side));
     json.number(origin ? (*origin).*part : Difference{});
   };
-  member("delta_alive", &Origin::alive);
-  member("delta_new", &Origin::fresh);
-  member("delta_gone", &Origin::gone);
+  member("delta_alive", &DifferenceOrigin::staying);
+  member("delta_new", &DifferenceOrigin::added);
+  member("delta_gone", &DifferenceOrigin::removed);
 }
 
-void write_delta(JsonPieces& json, const ReportRow& row, std::size_t side, bool with_rate) {
-  const SideChange& told = row.changes[side - 1];
-  const Change& change = told.change;
-  const bool on_both = change.moved != Moved::Nowhere && change.moved != Moved::OneSide;
-  json.key(of_candidate("delta", side));
-  if (row.metric->is_map() && on_both)
+void write_delta(JsonBuilder& json, const ReportRow& row, std::size_t side, bool with_rate) {
+  const SideChange& side_change = row.changes[side - 1];
+  const Change& change = side_change.change;
+  const bool is_on_both_sides =
+      change.state != ChangeState::NoSide && change.state != ChangeState::OneSide;
+  json.key(make_candidate_key("delta", side));
+  if (row.metric->is_map() && is_on_both_sides)
     write_keys(json, row, side, &KeyFigure::difference);
-  else if (!change.difference.known() && !change.word.empty())
-    json.text(change.word);
+  else if (!change.difference.is_known() && !change.rule_text.empty())
+    json.text(change.rule_text);
   else
     json.number(change.difference);
-  json.key(of_candidate("pct", side));
+  json.key(make_candidate_key("pct", side));
   json.number(change.pct);
-  write_proof(json, told.proof, side);
-  write_origin(json, told.origin, side);
+  write_test_result(json, side_change.test_result, side);
+  write_origin(json, side_change.difference_origin, side);
   if (!with_rate) return;
-  json.key(of_candidate("rate", side));
-  write_keys_or(json, row, side, &KeyFigure::rate, told.rate);
+  json.key(make_candidate_key("rate", side));
+  write_keys_or_total(json, row, side, &KeyFigure::rate, side_change.rate);
 }
 
-void write_turnover(JsonPieces& json, const std::optional<Turnover>& turnover, std::size_t side) {
+void write_turnover(JsonBuilder& json, const std::optional<Turnover>& turnover, std::size_t side) {
   const auto member = [&](std::string_view name, std::uint64_t Turnover::*count) {
-    json.key(of_candidate(name, side));
-    json.number(turnover ? number_of((*turnover).*count) : no_number());
+    json.key(make_candidate_key(name, side));
+    json.number(turnover ? make_number((*turnover).*count) : no_number());
   };
-  member("threads_alive", &Turnover::alive);
-  member("threads_new", &Turnover::fresh);
-  member("threads_gone", &Turnover::gone);
+  member("threads_alive", &Turnover::staying);
+  member("threads_new", &Turnover::added);
+  member("threads_gone", &Turnover::removed);
 }
 
-void write_only_value(JsonPieces& json, const Report& report, const ReportRow& row) {
+void write_single_value(JsonBuilder& json, const Report& report, const ReportRow& row) {
   const SideFigure& figure = row.sides.front();
   write_value(json, report, "value", row, 0);
   if (report.sides().front().window) {
     json.key("change");
-    write_keys_or(json, row, 0, &KeyFigure::change, figure.change);
+    write_keys_or_total(json, row, 0, &KeyFigure::change, figure.change);
   }
   json.number_member("runs", figure.runs);
   json.count_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);
-  write_made_of(json, "parts", row, figure.made_of);
-  write_beside(json, report, "", figure);
+  write_parts(json, "parts", row, figure.derived_parts);
+  write_extras(json, report, "", figure);
 }
 
-void write_changes(JsonPieces& json, const Report& report, const ReportRow& row) {
+void write_changes(JsonBuilder& json, const Report& report, const ReportRow& row) {
   const std::size_t sides = row.sides.size();
   for (std::size_t side = 0; side < sides; ++side)
     write_value(json, report, side_name(side), row, side);
   for (std::size_t side = 1; side < sides; ++side) write_delta(json, row, side, report.spec().rate);
   for (std::size_t side = 0; side < sides; ++side) {
     json.key("per_life_" + side_name(side));
-    json.number(row.sides[side].per_life);
+    json.number(row.sides[side].per_second_of_age);
   }
   for (std::size_t side = 0; side < sides; ++side)
     json.number_member("runs_" + side_name(side), row.sides[side].runs);
@@ -182,14 +184,14 @@ void write_changes(JsonPieces& json, const Report& report, const ReportRow& row)
   for (std::size_t side = 0; side < sides; ++side)
     write_coverage(json, "coverage_" + side_name(side), row.sides[side].coverage);
   for (std::size_t side = 0; side < sides; ++side)
-    write_made_of(json, "parts_" + side_name(side), row, row.sides[side].made_of);
+    write_parts(json, "parts_" + side_name(side), row, row.sides[side].derived_parts);
   for (std::size_t side = 1; side < sides; ++side)
     write_turnover(json, row.changes[side - 1].turnover, side);
   for (std::size_t side = 0; side < sides; ++side)
-    write_beside(json, report, "_" + side_name(side), row.sides[side]);
+    write_extras(json, report, "_" + side_name(side), row.sides[side]);
 }
 
-void write_kinds(JsonPieces& json, std::string_view name, const std::vector<ThreadKind>& kinds) {
+void write_kinds(JsonBuilder& json, std::string_view name, const std::vector<ThreadKind>& kinds) {
   json.key(name);
   json.open('[');
   for (const ThreadKind& kind : kinds) {
@@ -203,24 +205,25 @@ void write_kinds(JsonPieces& json, std::string_view name, const std::vector<Thre
 
 }  // namespace
 
-void write_proof(JsonPieces& json, const std::optional<Proof>& proof, std::size_t side) {
-  const auto member = [&](std::string_view name, double Proof::*figure) {
-    json.key(of_candidate(name, side));
+void write_test_result(JsonBuilder& json, const std::optional<RowTestResult>& proof,
+                       std::size_t side) {
+  const auto member = [&](std::string_view name, double RowTestResult::*figure) {
+    json.key(make_candidate_key(name, side));
     json.number(proof ? (*proof).*figure : std::nan(""));
   };
-  member("shift", &Proof::shift);
-  member("low", &Proof::low);
-  member("high", &Proof::high);
-  member("p", &Proof::p);
-  json.key(of_candidate("proven", side));
-  json.raw(!proof ? "null" : proof->proven ? "true" : "false");
+  member("shift", &RowTestResult::shift);
+  member("low", &RowTestResult::low);
+  member("high", &RowTestResult::high);
+  member("p", &RowTestResult::p);
+  json.key(make_candidate_key("proven", side));
+  json.raw(!proof ? "null" : proof->is_significant ? "true" : "false");
 }
 
-std::string_view unit_told(std::string_view unit) {
+std::string_view get_output_unit(std::string_view unit) {
   return unit == "centipercent" ? "percent" : unit;
 }
 
-void write_group(JsonPieces& json, std::string_view group) {
+void write_group(JsonBuilder& json, std::string_view group) {
   const auto parts = key_parts(group);
   if (parts.size() == 1) return json.text_member("group", group);
   json.key("group");
@@ -232,39 +235,39 @@ void write_group(JsonPieces& json, std::string_view group) {
   json.close(']');
 }
 
-void write_metric_row(JsonPieces& json, const Report& report, const ReportRow& row) {
+void write_metric_row(JsonBuilder& json, const Report& report, const ReportRow& row) {
   json.open_item();
   write_key(json, row);
-  report.compares() ? write_changes(json, report, row) : write_only_value(json, report, row);
+  report.is_comparison() ? write_changes(json, report, row) : write_single_value(json, report, row);
   json.close('}');
 }
 
-void write_figure(JsonPieces& json, const Report& report, const ReportRow& row) {
+void write_figure(JsonBuilder& json, const Report& report, const ReportRow& row) {
   json.open_item();
   json.text_member("section", row.metric->section);
   json.text_member("metric", row.metric->name);
-  json.text_member("unit", unit_told(row.metric->unit));
+  json.text_member("unit", get_output_unit(row.metric->unit));
   json.key("per_second");
-  json.raw(row.per_second ? "true" : "false");
+  json.raw(row.is_per_second ? "true" : "false");
   write_value(json, report, "value", row, row.side);
   write_coverage(json, "coverage", row.sides[row.side].coverage);
-  write_made_of(json, "parts", row, row.sides[row.side].made_of);
+  write_parts(json, "parts", row, row.sides[row.side].derived_parts);
   json.close('}');
 }
 
-void write_rename(JsonPieces& json, const CgroupRename& rename) {
+void write_rename(JsonBuilder& json, const CgroupRename& rename) {
   json.open_item();
   json.text_member("baseline", rename.baseline);
   json.text_member("candidate", rename.candidate);
   json.text_member("baseline_root", rename.baseline_root);
   json.text_member("candidate_root", rename.candidate_root);
-  json.number_member("kinds_in_common", rename.in_common);
-  json.number_member("kinds_in_all", rename.in_all);
+  json.number_member("kinds_in_common", rename.kinds_in_common);
+  json.number_member("kinds_in_all", rename.kinds_in_either);
   write_kinds(json, "only_baseline", rename.only_baseline);
   write_kinds(json, "only_candidate", rename.only_candidate);
   json.key("below");
   json.open('[');
-  for (const auto& [before, after] : rename.below) {
+  for (const auto& [before, after] : rename.child_renames) {
     json.open_item();
     json.text_member("baseline", before);
     json.text_member("candidate", after);

@@ -14,22 +14,22 @@
 namespace ctprof {
 
 // Assembles JSON. Each function that adds a member or an item writes the comma before it.
-class JsonPieces {
+class JsonBuilder {
  public:
-  explicit JsonPieces(std::string& out) : out_(&out) {}
+  explicit JsonBuilder(std::string& out) : out_(&out) {}
 
   void open(char bracket) {
     *out_ += bracket;
-    first_ = true;
+    is_first_ = true;
   }
   void close(char bracket) {
     *out_ += bracket;
-    first_ = false;
+    is_first_ = false;
   }
   // Writes the comma before an item of an array that is not an object.
   void comma() {
-    if (!first_) *out_ += ',';
-    first_ = false;
+    if (!is_first_) *out_ += ',';
+    is_first_ = false;
   }
   // Begins an object in an array.
   void open_item() {
@@ -55,7 +55,7 @@ class JsonPieces {
     key(name);
     append_json(*out_, number);
   }
-  // Writes a count that may be a median (count_text).
+  // Writes a count that may be a median (format_decimal_count).
   void count_member(std::string_view name, double count) {
     key(name);
     append_json(*out_, count);
@@ -77,26 +77,27 @@ class JsonPieces {
 
  private:
   std::string* out_;
-  bool first_ = true;
+  bool is_first_ = true;
 };
 
 // Writes null if the row was not tested. A missing bound is null, too.
-void write_proof(JsonPieces& json, const std::optional<Proof>& proof, std::size_t side);
+void write_test_result(JsonBuilder& json, const std::optional<RowTestResult>& proof,
+                       std::size_t side);
 
 // Returns the unit in the output: shares are stored in hundredths of a percent and written in
 // percent.
-std::string_view unit_told(std::string_view unit);
+std::string_view get_output_unit(std::string_view unit);
 
 // Writes the member `group`: a name, or an array of three under `all`.
-void write_group(JsonPieces& json, std::string_view group);
+void write_group(JsonBuilder& json, std::string_view group);
 
 // Writes a row with a metric: the value of one side, or the values and differences of several
 // sides.
-void write_metric_row(JsonPieces& json, const Report& report, const ReportRow& row);
+void write_metric_row(JsonBuilder& json, const Report& report, const ReportRow& row);
 
 // Writes a figure of a group that only one side has.
-void write_figure(JsonPieces& json, const Report& report, const ReportRow& row);
+void write_figure(JsonBuilder& json, const Report& report, const ReportRow& row);
 
-void write_rename(JsonPieces& json, const CgroupRename& rename);
+void write_rename(JsonBuilder& json, const CgroupRename& rename);
 
 }  // namespace ctprof

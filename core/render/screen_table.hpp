@@ -24,19 +24,20 @@
 namespace ctprof {
 
 struct ScreenTableText {
-  std::string text;               // empty if there are no rows
-  std::string threads_gone;       // the thread counts that were omitted for width, in words
-  std::vector<std::string> gone;  // labels of the columns that were omitted for width
-  bool has_marks = false;         // figures that order rows are followed by kMark
+  std::string text;             // empty if there are no rows
+  std::string omitted_threads;  // the thread counts that were omitted for width, in words
+  std::vector<std::string> omitted_columns;  // labels of the columns that were omitted for width
+  bool has_marks = false;                    // figures that order rows are followed by kMark
 };
 
-inline constexpr std::string_view kMark = "*";
+inline constexpr std::string_view kOrderMark = "*";
 
 // Builds the table of the first `rows` rows. REQUIRES: report.screen().
-ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout);
+ScreenTableText format_screen_table(const Report& report, std::size_t rows,
+                                    const TextLayout& layout);
 // Builds the table of these rows, in this order. REQUIRES: rows of report.screen(), or copies of
 // them.
-ScreenTableText screen_table(const Report& report, std::span<const ScreenRow> rows,
-                             const TextLayout& layout);
+ScreenTableText format_screen_table(const Report& report, std::span<const ScreenRow> rows,
+                                    const TextLayout& layout);
 
 }  // namespace ctprof

@@ -24,11 +24,11 @@ struct ScreenLayout {
 };
 
 // REQUIRES: report.screen().
-std::string screen_text(const Report& report, std::span<const std::string> files,
-                        const ScreenLayout& layout);
+std::string format_screen(const Report& report, std::span<const std::string> files,
+                          const ScreenLayout& layout);
 
 // Returns settings that differ between the windows, of groups on the screen and of the host, such
 // as "worker/{N} cpu_affinity 0-1 → 1". REQUIRES: report.screen().
-std::vector<std::string> settings_between(const Report& report);
+std::vector<std::string> find_setting_differences(const Report& report);
 
 }  // namespace ctprof

@@ -15,14 +15,14 @@
 namespace ctprof {
 
 // `files`: a name for each side.
-std::string table_of_sides(const Report& report, std::span<const std::string> files,
-                           const TextLayout& layout);
+std::string format_sides_table(const Report& report, std::span<const std::string> files,
+                               const TextLayout& layout);
 
 // Returns the number of runs and, for windows, their lengths: "8 of 4.9 s to 5.1 s"; empty for one
 // snapshot.
-std::string runs_in_words(std::span<const RunFacts> runs);
+std::string describe_runs(std::span<const RunFacts> runs);
 
 // Returns "a", or "a and 2 others" if the runs are from several hosts.
-std::string hosts_in_words(std::span<const RunFacts> runs);
+std::string describe_hosts(std::span<const RunFacts> runs);
 
 }  // namespace ctprof

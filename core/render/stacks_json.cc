@@ -13,42 +13,45 @@ namespace {
 
 class StacksWriter {
  public:
-  StacksWriter(JsonPieces& json, const Report& report, const std::function<bool()>& has_room)
-      : json_(&json), report_(&report), book_(&report.stacks()->book()), has_room_(&has_room) {}
+  StacksWriter(JsonBuilder& json, const Report& report, const std::function<bool()>& may_write_row)
+      : json_(&json),
+        report_(&report),
+        book_(&report.stacks()->book()),
+        may_write_row_(&may_write_row) {}
 
   void write() {
     json_->key("stacks");
     json_->open('{');
     json_->key("groups");
     json_->open('[');
-    tell(*report_, RowKind::Stacks, [&](const ReportRow& row) { take(row); });
+    visit_rows(*report_, RowKind::Stacks, [&](const ReportRow& row) { write_row(row); });
     end_group();
     json_->close(']');
     write_functions();
-    json_->number_member("groups_cut", report_->stacks()->cut());
+    json_->number_member("groups_cut", report_->stacks()->groups_over_limit());
     json_->close('}');
   }
 
  private:
-  void take(const ReportRow& row) {
+  void write_row(const ReportRow& row) {
     if (row.kind == RowKind::Stacks) return begin_group(row);
     if (!group_) return;
     if (row.kind == RowKind::Stack) begin_stacks();
-    if (!(*has_room_)()) return;
+    if (!(*may_write_row_)()) return;
     row.kind == RowKind::Function ? write_function(*row.function) : write_stack(*row.stack);
   }
 
   void begin_group(const ReportRow& row) {
     end_group();
-    if (!(*has_room_)()) return;
-    group_ = {row.stacks->functions_cut, row.stacks->stacks_cut};
+    if (!(*may_write_row_)()) return;
+    group_ = {row.stacks->functions_over_limit, row.stacks->stacks_over_limit};
     json_->open_item();
     json_->text_member("metric", row.metric->name);
-    json_->text_member("unit", unit_told(row.metric->unit));
+    json_->text_member("unit", get_output_unit(row.metric->unit));
     json_->key("per_second");
-    json_->raw(row.per_second ? "true" : "false");
+    json_->raw(row.is_per_second ? "true" : "false");
     write_group(*json_, row.group);
-    numbers("weights", row.stacks->weights);
+    write_numbers("weights", row.stacks->weights);
     json_->key("functions");
     json_->open('[');
   }
@@ -73,19 +76,19 @@ class StacksWriter {
 
   void write_function(const FunctionRow& row) {
     json_->open_item();
-    json_->number_member("function", place_of(row.function));
-    numbers("self", figures(row, &FunctionWeight::self));
-    numbers("total", figures(row, &FunctionWeight::total));
+    json_->number_member("function", find_or_add_function(row.function));
+    write_numbers("self", figures(row, &FunctionWeight::self));
+    write_numbers("total", figures(row, &FunctionWeight::total));
     json_->key("evidence");
     json_->open('[');
-    for (const auto& proof : row.proofs) write(proof);
+    for (const auto& proof : row.test_results) write_test_result_item(proof);
     json_->close(']');
     json_->close('}');
   }
 
-  void write(const std::optional<Proof>& proof) {
+  void write_test_result_item(const std::optional<RowTestResult>& proof) {
     json_->open_item();
-    write_proof(*json_, proof, 1);
+    write_test_result(*json_, proof, 1);
     json_->close('}');
   }
 
@@ -95,17 +98,17 @@ class StacksWriter {
     json_->open('[');
     for (const std::uint32_t function : book_->functions_of(row.stack, book_->depth(row.stack))) {
       json_->comma();
-      json_->number(place_of(function));
+      json_->number(find_or_add_function(function));
     }
     json_->close(']');
-    numbers("weights", row.sides);
+    write_numbers("weights", row.sides);
     json_->close('}');
   }
 
   void write_functions() {
     json_->key("functions");
     json_->open('[');
-    for (const std::uint32_t number : told_) {
+    for (const std::uint32_t number : functions_) {
       const StackFunction& function = book_->functions()[number];
       json_->open_item();
       json_->key("name");
@@ -120,13 +123,13 @@ class StacksWriter {
     json_->close(']');
   }
 
-  std::uint64_t place_of(std::uint32_t function) {
-    const auto [place, is_new] = places_.try_emplace(function, told_.size());
-    if (is_new) told_.push_back(function);
-    return place->second;
+  std::uint64_t find_or_add_function(std::uint32_t function) {
+    const auto [index, is_new] = function_indexes_.try_emplace(function, functions_.size());
+    if (is_new) functions_.push_back(function);
+    return index->second;
   }
 
-  void numbers(std::string_view name, std::span<const double> sides) {
+  void write_numbers(std::string_view name, std::span<const double> sides) {
     json_->key(name);
     json_->open('[');
     for (const double side : sides) {
@@ -136,24 +139,25 @@ class StacksWriter {
     json_->close(']');
   }
 
-  struct Cut {
+  struct OmittedCounts {
     std::size_t functions, stacks;
   };
 
-  JsonPieces* json_;
+  JsonBuilder* json_;
   const Report* report_;
   const StackBook* book_;
-  const std::function<bool()>* has_room_;
-  std::optional<Cut> group_;  // of the current group
+  const std::function<bool()>* may_write_row_;
+  std::optional<OmittedCounts> group_;  // of the current group
   bool in_stacks_ = false;
-  std::unordered_map<std::uint32_t, std::uint64_t> places_;
-  std::vector<std::uint32_t> told_;
+  std::unordered_map<std::uint32_t, std::uint64_t> function_indexes_;
+  std::vector<std::uint32_t> functions_;
 };
 
 }  // namespace
 
-void write_stacks(JsonPieces& json, const Report& report, const std::function<bool()>& has_room) {
-  StacksWriter(json, report, has_room).write();
+void write_stacks(JsonBuilder& json, const Report& report,
+                  const std::function<bool()>& may_write_row) {
+  StacksWriter(json, report, may_write_row).write();
 }
 
 }  // namespace ctprof

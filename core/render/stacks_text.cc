@@ -19,20 +19,20 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kLeastName = 24;
+constexpr std::size_t kMinNameWidth = 24;
 // Default limits if the user specifies none.
-constexpr std::size_t kFewGroups = 4, kFewFunctions = 8, kFewStacks = 4;
+constexpr std::size_t kDefaultGroups = 4, kDefaultFunctions = 8, kDefaultStacks = 4;
 
-std::string hexadecimal(std::uint64_t number) {
+std::string format_hexadecimal(std::uint64_t number) {
   std::array<char, 16> digits;
   const auto end = std::to_chars(digits.begin(), digits.end(), number, 16).ptr;
   return "0x" + std::string(digits.begin(), end);
 }
 
-std::string more_text(std::size_t more) { return "… (" + std::to_string(more) + " more)"; }
+std::string format_more(std::size_t more) { return "… (" + std::to_string(more) + " more)"; }
 
 // Returns "70.1%", or "10.0→15.0%" for several sides; "-" for a side without a value.
-std::string percent_text(std::span<const double> parts, std::span<const double> wholes) {
+std::string format_percent(std::span<const double> parts, std::span<const double> wholes) {
   std::vector<std::string> steps;
   for (std::size_t side = 0; side < parts.size(); ++side) {
     const bool is_known = wholes[side] > 0 && std::isfinite(parts[side]);
@@ -45,166 +45,171 @@ std::string percent_text(std::span<const double> parts, std::span<const double> 
   return text + (text.ends_with('-') ? "" : "%");
 }
 
-Tint tint_of(double change) {
+Tint choose_tint(double change) {
   return change > 0 ? Tint::More : change < 0 ? Tint::Less : Tint::Plain;
 }
 
 // The tables of one group.
 class GroupTables {
  public:
-  GroupTables(const Report& report, const ReportRow& opens, const TextLayout& layout,
+  GroupTables(const Report& report, const ReportRow& group_row, const TextLayout& layout,
               const std::optional<std::size_t>& rows, bool shows_idle)
       : report_(&report),
-        group_(opens.stacks),
-        metric_(opens.metric),
-        per_second_(opens.per_second ? "/s" : ""),
+        group_(group_row.stacks),
+        metric_(group_row.metric),
+        per_second_(group_row.is_per_second ? "/s" : ""),
         layout_(&layout),
-        most_functions_(rows ? *rows : kFewFunctions),
-        most_stacks_(rows ? *rows : kFewStacks),
+        max_functions_(rows ? *rows : kDefaultFunctions),
+        max_stacks_(rows ? *rows : kDefaultStacks),
         shows_idle_(shows_idle) {}
 
   // Returns the value that orders the groups; for waits, without idle ones.
-  double rank() const {
-    if (group_->waits.empty()) return std::abs(went(group_->weights));
-    return std::abs(went(all_of(&FoldedWait::busy)));
+  double get_rank() const {
+    if (group_->waits.empty()) return std::abs(largest_change(group_->weights));
+    return std::abs(largest_change(sum_waits(&FoldedWait::busy_weights)));
   }
-  bool is_only_idle() const { return !group_->waits.empty() && !shows_idle_ && busy_waits() == 0; }
+  bool is_only_idle() const {
+    return !group_->waits.empty() && !shows_idle_ && count_busy_waits() == 0;
+  }
 
   void append_to(std::string& out, const std::string& group) const {
-    out +=
-        "\n" + told_name(metric_->name) + " of " + group + ": " + amounts(group_->weights) + "\n";
+    out += "\n" + make_printable_short(metric_->name) + " of " + group + ": " +
+           format_amounts(group_->weights) + "\n";
     if (!group_->waits.empty()) return append_waits(out);
     append_functions(out);
     append_stacks(out);
-    append_rest(out);
+    append_omitted_counts(out);
   }
 
  private:
-  bool compares() const { return report_->compares(); }
-  static std::size_t kept(std::size_t most, std::size_t all) {
-    return most == 0 ? all : std::min(most, all);
+  bool compares() const { return report_->is_comparison(); }
+  static std::size_t get_shown_count(std::size_t limit, std::size_t total) {
+    return limit == 0 ? total : std::min(limit, total);
   }
 
   // Returns "1.23s", or "100→180ms/s" for several sides.
-  std::string amounts(std::span<const double> sides) const {
-    return brief_steps(sides, metric_->unit) + per_second_;
+  std::string format_amounts(std::span<const double> sides) const {
+    return format_brief_steps(sides, metric_->unit) + per_second_;
   }
-  TextCell change(std::span<const double> sides, bool in_doubt = false) const {
-    const double change = went(sides);
-    return {(in_doubt ? std::string(kNotProven) : "") + (change > 0 ? "+" : "") +
-                brief(change, metric_->unit) + per_second_,
-            in_doubt ? Tint::Plain : tint_of(change)};
+  TextCell make_change_cell(std::span<const double> sides, bool is_insignificant = false) const {
+    const double make_change_cell = largest_change(sides);
+    return {(is_insignificant ? std::string(kNotSignificant) : "") +
+                (make_change_cell > 0 ? "+" : "") + format_brief(make_change_cell, metric_->unit) +
+                per_second_,
+            is_insignificant ? Tint::Plain : choose_tint(make_change_cell)};
   }
   // Returns the smallest p of the row's changes; empty if none was tested.
-  static TextCell p_of(const FunctionRow& row) {
-    const Proof* surest = nullptr;
-    for (const auto& proof : row.proofs)
-      if (proof && (!surest || proof->p < surest->p)) surest = &*proof;
-    return {surest ? p_text(surest->p) : ""};
+  static TextCell make_p_cell(const FunctionRow& row) {
+    const RowTestResult* smallest = nullptr;
+    for (const auto& proof : row.test_results)
+      if (proof && (!smallest || proof->p < smallest->p)) smallest = &*proof;
+    return {smallest ? format_p(smallest->p) : ""};
   }
 
-  std::vector<TextCell> cells(std::span<const double> sides) const {
+  std::vector<TextCell> make_cells(std::span<const double> sides) const {
     std::vector<TextCell> row;
-    if (compares()) row.push_back(change(sides));
-    row.push_back({amounts(sides)});
-    row.push_back({percent_text(sides, group_->weights)});
+    if (compares()) row.push_back(make_change_cell(sides));
+    row.push_back({format_amounts(sides)});
+    row.push_back({format_percent(sides, group_->weights)});
     return row;
   }
 
-  std::vector<TextColumn> columns(const char* what) const {
-    std::vector<TextColumn> columns;
-    if (compares()) columns.push_back({"change", Align::Right, 0, false});
-    columns.push_back({what, Align::Right, 0, false});
-    columns.push_back({"%", Align::Right, 0, false});
-    return columns;
+  std::vector<TextColumn> make_columns(const char* header) const {
+    std::vector<TextColumn> make_columns;
+    if (compares()) make_columns.push_back({"change", Align::Right, 0, false});
+    make_columns.push_back({header, Align::Right, 0, false});
+    make_columns.push_back({"%", Align::Right, 0, false});
+    return make_columns;
   }
 
-  std::vector<double> all_of(std::vector<double> FoldedWait::*part) const {
+  std::vector<double> sum_waits(std::vector<double> FoldedWait::*part) const {
     std::vector<double> sums(group_->weights.size());
     for (const FoldedWait& wait : group_->waits)
       for (std::size_t side = 0; side < sums.size(); ++side) sums[side] += (wait.*part)[side];
     return sums;
   }
 
-  std::size_t busy_waits() const {
+  std::size_t count_busy_waits() const {
     return static_cast<std::size_t>(std::ranges::count_if(group_->waits, is_busy));
   }
   static bool is_busy(const FoldedWait& wait) {
-    return std::ranges::any_of(wait.busy, [](double side) { return side > 0; });
+    return std::ranges::any_of(wait.busy_weights, [](double side) { return side > 0; });
   }
 
-  std::vector<double> shown_of(const FoldedWait& wait) const {
-    std::vector<double> sides = wait.busy;
+  std::vector<double> get_shown_weights(const FoldedWait& wait) const {
+    std::vector<double> sides = wait.busy_weights;
     for (std::size_t side = 0; shows_idle_ && side < sides.size(); ++side)
-      sides[side] += wait.idle[side];
+      sides[side] += wait.idle_weights[side];
     return sides;
   }
 
   // Returns the waits to show, largest first.
-  std::vector<const FoldedWait*> shown_waits() const {
+  std::vector<const FoldedWait*> select_waits() const {
     std::vector<const FoldedWait*> shown;
     for (const FoldedWait& wait : group_->waits)
       if (shows_idle_ || is_busy(wait)) shown.push_back(&wait);
     std::ranges::stable_sort(shown, std::ranges::greater{}, [&](const FoldedWait* wait) {
-      return std::abs(went(shown_of(*wait)));
+      return std::abs(largest_change(get_shown_weights(*wait)));
     });
     return shown;
   }
 
   void append_waits(std::string& out) const {
-    const auto shown = shown_waits();
-    const auto rows = std::span(shown).first(kept(most_functions_, shown.size()));
+    const auto shown = select_waits();
+    const auto rows = std::span(shown).first(get_shown_count(max_functions_, shown.size()));
     std::vector<std::vector<TextCell>> lines;
-    auto layout = columns("waits");
+    auto layout = make_columns("waits");
     std::vector<std::size_t> widths;
-    for (const TextColumn& column : layout) widths.push_back(display_width(column.header));
+    for (const TextColumn& column : layout) widths.push_back(get_display_width(column.header));
     for (const FoldedWait* wait : rows) {
-      lines.push_back(cells(shown_of(*wait)));
+      lines.push_back(make_cells(get_shown_weights(*wait)));
       for (std::size_t at = 0; at < widths.size(); ++at)
-        widths[at] = std::max(widths[at], display_width(lines.back()[at].text));
+        widths[at] = std::max(widths[at], get_display_width(lines.back()[at].text));
     }
-    layout.push_back({std::string(kWaitColumn), Align::Left, kLeastName, false});
+    layout.push_back({std::string(kWaitColumn), Align::Left, kMinNameWidth, false});
     TextTable table(std::move(layout));
     for (std::size_t at = 0; at < rows.size(); ++at) {
-      lines[at].push_back({wait_text(report_->stacks()->book(), *rows[at], left(widths))});
-      table.add(std::move(lines[at]));
+      lines[at].push_back(
+          {format_wait(report_->stacks()->book(), *rows[at], get_remaining_width(widths))});
+      table.add_row(std::move(lines[at]));
     }
     if (!table.empty()) table.append_to(out, *layout_);
-    append_rest_of_waits(out, shown.size() - rows.size());
+    append_omitted_waits(out, shown.size() - rows.size());
   }
 
-  void append_rest_of_waits(std::string& out, std::size_t more) const {
-    if (more) out += counted(more, "more wait") + " (--limit 0 shows all)\n";
-    const auto idle = all_of(&FoldedWait::idle);
+  void append_omitted_waits(std::string& out, std::size_t omitted) const {
+    if (omitted) out += format_count(omitted, "more wait") + " (--limit 0 shows all)\n";
+    const auto idle = sum_waits(&FoldedWait::idle_weights);
     const bool has_idle = std::ranges::any_of(idle, [](double side) { return side > 0; });
     if (has_idle && !shows_idle_)
-      out += "idle, not shown: " + amounts(idle) + " (--idle shows them)\n";
+      out += "idle, not shown: " + format_amounts(idle) + " (--idle shows them)\n";
   }
 
   void append_functions(std::string& out) const {
-    auto layout = columns("self");
-    const bool is_judged = report_->stacks()->judges();
-    if (is_judged) layout.insert(layout.begin() + 1, {"p", Align::Right, 0, false});
+    auto layout = make_columns("self");
+    const bool is_tested = report_->stacks()->is_tested();
+    if (is_tested) layout.insert(layout.begin() + 1, {"p", Align::Right, 0, false});
     layout.push_back({"total", Align::Right, 0, false});
     layout.push_back({"%", Align::Right, 0, false});
-    layout.push_back({"function", Align::Left, kLeastName, false});
+    layout.push_back({"function", Align::Left, kMinNameWidth, false});
     layout.push_back({"module", Align::Left, 0, true});
     TextTable table(std::move(layout));
     const auto& rows = group_->functions;
-    for (const FunctionRow& row : std::span(rows).first(kept(most_functions_, rows.size()))) {
-      const auto own = figures(row, &FunctionWeight::self);
-      auto line = cells(own);
-      if (is_judged) {
-        line[0] = change(own, !row.is_proven());
-        line.insert(line.begin() + 1, p_of(row));
+    for (const FunctionRow& row :
+         std::span(rows).first(get_shown_count(max_functions_, rows.size()))) {
+      const auto self_weights = figures(row, &FunctionWeight::self);
+      auto line = make_cells(self_weights);
+      if (is_tested) {
+        line[0] = make_change_cell(self_weights, !row.is_significant());
+        line.insert(line.begin() + 1, make_p_cell(row));
       }
       const auto totals = figures(row, &FunctionWeight::total);
-      line.push_back({amounts(totals)});
-      line.push_back({percent_text(totals, group_->weights)});
+      line.push_back({format_amounts(totals)});
+      line.push_back({format_percent(totals, group_->weights)});
       const StackFunction& function = report_->stacks()->book().functions()[row.function];
-      line.push_back({function_text(function)});
-      line.push_back({told_name(function.module)});
-      table.add(std::move(line));
+      line.push_back({format_function(function)});
+      line.push_back({make_printable_short(function.module)});
+      table.add_row(std::move(line));
     }
     if (!table.empty()) table.append_to(out, *layout_);
   }
@@ -213,43 +218,45 @@ class GroupTables {
   // them.
   void append_stacks(std::string& out) const {
     const auto& all = group_->stacks;
-    const auto rows = std::span(all).first(kept(most_stacks_, all.size()));
+    const auto rows = std::span(all).first(get_shown_count(max_stacks_, all.size()));
     std::vector<std::vector<TextCell>> lines;
-    auto layout = columns("stacks");
+    auto layout = make_columns("stacks");
     std::vector<std::size_t> widths;
-    for (const TextColumn& column : layout) widths.push_back(display_width(column.header));
+    for (const TextColumn& column : layout) widths.push_back(get_display_width(column.header));
     for (const StackRow& row : rows) {
-      lines.push_back(cells(row.sides));
+      lines.push_back(make_cells(row.sides));
       for (std::size_t at = 0; at < widths.size(); ++at)
-        widths[at] = std::max(widths[at], display_width(lines.back()[at].text));
+        widths[at] = std::max(widths[at], get_display_width(lines.back()[at].text));
     }
-    layout.push_back({"leaf ← caller", Align::Left, kLeastName, false});
+    layout.push_back({"leaf ← caller", Align::Left, kMinNameWidth, false});
     TextTable table(std::move(layout));
     for (std::size_t at = 0; at < rows.size(); ++at) {
-      lines[at].push_back({stack_text(report_->stacks()->book(), rows[at].stack, left(widths))});
-      table.add(std::move(lines[at]));
+      lines[at].push_back(
+          {format_stack(report_->stacks()->book(), rows[at].stack, get_remaining_width(widths))});
+      table.add_row(std::move(lines[at]));
     }
     if (!table.empty()) table.append_to(out, *layout_);
   }
 
-  std::size_t left(std::span<const std::size_t> widths) const {
-    if (layout_->width == 0 || layout_->wrap) return 0;
-    std::size_t taken = 0;
-    for (const std::size_t width : widths) taken += width + kColumnGap;
-    return std::max(layout_->width, taken + kLeastName) - taken;
+  std::size_t get_remaining_width(std::span<const std::size_t> widths) const {
+    if (layout_->width == 0 || layout_->wraps_cells) return 0;
+    std::size_t used_width = 0;
+    for (const std::size_t width : widths) used_width += width + kColumnGap;
+    return std::max(layout_->width, used_width + kMinNameWidth) - used_width;
   }
 
-  void append_rest(std::string& out) const {
-    const auto rest = [](std::size_t told, std::size_t all, std::size_t cut) {
-      return all - told + cut;
+  void append_omitted_counts(std::string& out) const {
+    const auto count_omitted = [](std::size_t shown, std::size_t total, std::size_t cut) {
+      return total - shown + cut;
     };
-    const std::size_t functions = rest(kept(most_functions_, group_->functions.size()),
-                                       group_->functions.size(), group_->functions_cut),
-                      stacks = rest(kept(most_stacks_, group_->stacks.size()),
-                                    group_->stacks.size(), group_->stacks_cut);
+    const std::size_t functions =
+                          count_omitted(get_shown_count(max_functions_, group_->functions.size()),
+                                        group_->functions.size(), group_->functions_over_limit),
+                      stacks = count_omitted(get_shown_count(max_stacks_, group_->stacks.size()),
+                                             group_->stacks.size(), group_->stacks_over_limit);
     std::string text;
-    if (functions) text += counted(functions, "more function");
-    if (stacks) text += (text.empty() ? "" : ", ") + counted(stacks, "more stack");
+    if (functions) text += format_count(functions, "more function");
+    if (stacks) text += (text.empty() ? "" : ", ") + format_count(stacks, "more stack");
     if (!text.empty()) out += text + " (--limit 0 shows all)\n";
   }
 
@@ -258,7 +265,7 @@ class GroupTables {
   const PlannedMetric* metric_;
   std::string per_second_;
   const TextLayout* layout_;
-  std::size_t most_functions_, most_stacks_;
+  std::size_t max_functions_, max_stacks_;
   bool shows_idle_;
 };
 
@@ -270,77 +277,80 @@ struct GroupText {
 };
 
 // Sorts the groups of each metric by rank; metrics keep their order.
-void put_busiest_first(std::vector<GroupText>& groups) {
+void sort_by_rank(std::vector<GroupText>& groups) {
   std::vector<std::uint32_t> metrics;
   for (const GroupText& group : groups)
     if (std::ranges::find(metrics, group.metric) == metrics.end()) metrics.push_back(group.metric);
   std::ranges::stable_sort(groups, [&](const GroupText& a, const GroupText& b) {
-    const auto place = [&](const GroupText& group) {
+    const auto get_metric_position = [&](const GroupText& group) {
       return std::ranges::find(metrics, group.metric) - metrics.begin();
     };
-    return std::pair(place(a), -a.rank) < std::pair(place(b), -b.rank);
+    return std::pair(get_metric_position(a), -a.rank) < std::pair(get_metric_position(b), -b.rank);
   });
 }
 
 }  // namespace
 
-std::string function_text(const StackFunction& function) {
-  std::string text = told_name(function.name);
-  if (text.empty()) text = told_name(function.module) + "+" + hexadecimal(function.offset);
+std::string format_function(const StackFunction& function) {
+  std::string text = make_printable_short(function.name);
+  if (text.empty())
+    text = make_printable_short(function.module) + "+" + format_hexadecimal(function.offset);
   return function.is_guessed ? text + " (guessed)" : text;
 }
 
-std::string function_in_module(const StackFunction& function) {
-  const bool is_told = function.name.empty() || function.module.empty();
-  return function_text(function) + (is_told ? "" : " (" + told_name(function.module) + ")");
+std::string format_function_with_module(const StackFunction& function) {
+  const bool shows_module = function.name.empty() || function.module.empty();
+  return format_function(function) +
+         (shows_module ? "" : " (" + make_printable_short(function.module) + ")");
 }
 
-std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t width) {
-  const std::size_t all = book.depth(stack);
-  if (all == 0) return "[unknown]";
-  std::string text, fitting;
-  std::size_t told = 0;
-  for (; stack != StackBook::kEmpty && told < kMostStackFunctions; stack = book.caller(stack)) {
-    if (told++) text += kCalledBy;
+std::string format_stack(const StackBook& book, std::uint32_t stack, std::size_t width) {
+  const std::size_t depth = book.depth(stack);
+  if (depth == 0) return "[unknown]";
+  std::string text, fitting_text;
+  std::size_t shown = 0;
+  for (; stack != StackBook::kEmptyStack && shown < kMaxStackFunctions;
+       stack = book.caller(stack)) {
+    if (shown++) text += kCallerSeparator;
     StackFunction function = book.functions()[book.function(stack)];
     function.is_guessed = book.is_guessed(stack);
-    text += function_text(function);
-    if (width == 0 && told < std::min(all, kMostStackFunctions)) continue;
+    text += format_function(function);
+    if (width == 0 && shown < std::min(depth, kMaxStackFunctions)) continue;
     std::string with_rest = text;
-    if (told < all) with_rest.append(kCalledBy).append(more_text(all - told));
-    if (told == 1 || width == 0 || display_width(with_rest) <= width)
-      fitting = std::move(with_rest);
-    else if (display_width(text) > width)
+    if (shown < depth) with_rest.append(kCallerSeparator).append(format_more(depth - shown));
+    if (shown == 1 || width == 0 || get_display_width(with_rest) <= width)
+      fitting_text = std::move(with_rest);
+    else if (get_display_width(text) > width)
       break;
   }
-  return fitting;
+  return fitting_text;
 }
 
-std::string stacks_text(const Report& report, const TextLayout& layout,
-                        const std::optional<std::size_t>& rows, bool shows_idle) {
+std::string format_stacks(const Report& report, const TextLayout& layout,
+                          const std::optional<std::size_t>& rows, bool shows_idle) {
   if (!report.stacks() || report.stacks()->groups().empty()) return "";
-  std::string out = "\n" + tinted("## stacks", Tint::Heading, layout.color) + "\n";
-  const std::size_t most = rows ? *rows : kFewGroups;
-  std::size_t left_out = 0, only_idle = 0;
+  std::string out = "\n" + apply_tint("## stacks", Tint::Heading, layout.use_color) + "\n";
+  const std::size_t max_groups = rows ? *rows : kDefaultGroups;
+  std::size_t omitted = 0, only_idle = 0;
   std::vector<GroupText> groups;
   Allowance allowance(report.sides());
-  tell(report, RowKind::Stacks, [&](const ReportRow& row) {
+  visit_rows(report, RowKind::Stacks, [&](const ReportRow& row) {
     if (row.kind != RowKind::Stacks) return;
-    if (allowance.is_spent()) return void(++left_out);
+    if (allowance.is_spent()) return void(++omitted);
     const GroupTables tables(report, row, layout, rows, shows_idle);
     if (tables.is_only_idle()) return void(++only_idle);
-    GroupText& group = groups.emplace_back(GroupText{row.stacks->at.metric, tables.rank(), {}});
-    tables.append_to(group.text, group_text(report.grouping(), row.group));
+    GroupText& group = groups.emplace_back(GroupText{row.stacks->at.metric, tables.get_rank(), {}});
+    tables.append_to(group.text, format_group(report.grouping(), row.group));
     allowance.spend(group.text.size());
   });
-  put_busiest_first(groups);
-  const std::size_t told = most == 0 ? groups.size() : std::min(most, groups.size());
-  for (const GroupText& group : std::span(groups).first(told)) out += group.text;
-  left_out += groups.size() - told + report.stacks()->cut();
-  if (left_out)
-    out += "\nstacks of " + counted(left_out, "more group") + " (--limit 0 shows all)\n";
+  sort_by_rank(groups);
+  const std::size_t shown = max_groups == 0 ? groups.size() : std::min(max_groups, groups.size());
+  for (const GroupText& group : std::span(groups).first(shown)) out += group.text;
+  omitted += groups.size() - shown + report.stacks()->groups_over_limit();
+  if (omitted)
+    out += "\nstacks of " + format_count(omitted, "more group") + " (--limit 0 shows all)\n";
   if (only_idle)
-    out += "\nonly idle waits: " + counted(only_idle, "group") + " (--idle shows them)\n";
+    out += "\nonly idle waits: " + format_count(only_idle, "group") + " (--idle shows them)\n";
   return out;
 }
 

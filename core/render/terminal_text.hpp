@@ -19,27 +19,28 @@ namespace ctprof {
 inline constexpr std::size_t kColumnGap = 2;
 
 // Returns the name with escapes for all characters that are not safe to print.
-std::string printable(std::string_view name);
+std::string make_printable(std::string_view name);
 
 // The same for text of unknown length: a text of more than `most` bytes is shortened in the middle.
-inline constexpr std::size_t kMostName = 1024, kMostNote = 8 * 1024, kMostValue = 16 * 1024;
-std::string told_name(std::string_view name, std::size_t most = kMostName);
+inline constexpr std::size_t kMaxNameBytes = 1024, kMaxNoteBytes = 8 * 1024,
+                             kMaxValueBytes = 16 * 1024;
+std::string make_printable_short(std::string_view name, std::size_t max_bytes = kMaxNameBytes);
 
 // Returns the width of the text in terminal columns: two for wide letters, none for combining
 // marks. REQUIRES: printable text.
-std::size_t display_width(std::string_view text);
+std::size_t get_display_width(std::string_view text);
 
 // Returns the text in at most `width` columns. An ellipsis replaces the middle of a longer text.
 // REQUIRES: printable text.
-std::string shortened(std::string_view text, std::size_t width);
+std::string shorten(std::string_view text, std::size_t width);
 
 // Splits the text into pieces of at most `width` columns, after a blank or a slash if possible.
 // Returns at least one piece and keeps every letter. REQUIRES: printable text.
-std::vector<std::string> folded(std::string_view text, std::size_t width);
+std::vector<std::string> fold(std::string_view text, std::size_t width);
 
 // Wraps words to lines of at most `width` columns (0: one line); all lines but the first are
 // indented. A wider word is split. REQUIRES: printable text.
-std::string wrapped(const std::string& text, std::size_t width);
+std::string wrap_words(const std::string& text, std::size_t width);
 
 enum class Align : std::uint8_t { Left, Right };
 
@@ -47,13 +48,13 @@ enum class Align : std::uint8_t { Left, Right };
 enum class Tint : std::uint8_t { Plain, Heading, Faint, More, Less, MuchMore, MuchLess };
 
 // Returns the text in colour, or unchanged.
-std::string tinted(std::string_view text, Tint tint, bool color);
+std::string apply_tint(std::string_view text, Tint tint, bool use_color);
 
 struct TextColumn {
   std::string header;
   Align align = Align::Left;
-  std::size_t least = 0;  // minimum width when the table shrinks; 0: the column keeps its width
-  bool may_go = false;    // the column may be omitted
+  std::size_t min_width = 0;  // minimum width when the table shrinks; 0: the column keeps its width
+  bool is_optional = false;   // the column may be omitted
 };
 
 struct TextCell {
@@ -64,9 +65,9 @@ struct TextCell {
 // The layout of text on a terminal.
 struct TextLayout {
   std::size_t width = 0;  // of the terminal; 0: unlimited
-  bool color = false;
+  bool use_color = false;
   // Long cells continue on the next line instead of being shortened, and no column is omitted.
-  bool wrap = false;
+  bool wraps_cells = false;
 };
 
 // A table without borders, with two blanks between columns, as wide as its contents and the
@@ -80,22 +81,22 @@ class TextTable {
   explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
 
   // REQUIRES: one cell per column.
-  void add(std::vector<TextCell> row) { rows_.push_back(std::move(row)); }
+  void add_row(std::vector<TextCell> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
 
   void append_to(std::string& out, const TextLayout& layout) const;
 
  private:
-  struct Fitted {
+  struct FittedColumns {
     std::vector<std::size_t> widths;
-    std::vector<bool> shown;
+    std::vector<bool> is_shown;
   };
-  std::vector<std::size_t> natural_widths() const;
-  Fitted fit(const TextLayout& layout) const;
-  void append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted,
+  std::vector<std::size_t> get_natural_widths() const;
+  FittedColumns fit_columns(const TextLayout& layout) const;
+  void append_row(std::string& out, const std::vector<TextCell>& row, const FittedColumns& fitted,
                   const TextLayout& layout) const;
-  void append_line(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted,
-                   bool color) const;
+  void append_line(std::string& out, const std::vector<TextCell>& row, const FittedColumns& fitted,
+                   bool use_color) const;
 
   std::vector<TextColumn> columns_;
   std::vector<std::vector<TextCell>> rows_;

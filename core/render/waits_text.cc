@@ -14,42 +14,44 @@ namespace {
 constexpr std::array<std::string_view, 7> kLibraries{
     "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libstdc++", "[vdso]"};
 
-bool is_of_library(const StackFunction& function) {
+bool is_in_library(const StackFunction& function) {
   return std::ranges::any_of(
       kLibraries, [&](std::string_view library) { return function.module.starts_with(library); });
 }
 
 // Returns the stack from the first function of the application on; the whole stack if it has none.
-std::uint32_t application_of(const StackBook& book, std::uint32_t stack) {
-  for (std::uint32_t at = stack; at != StackBook::kEmpty; at = book.caller(at))
-    if (!is_of_library(book.functions()[book.function(at)])) return at;
+std::uint32_t find_application(const StackBook& book, std::uint32_t stack) {
+  for (std::uint32_t at = stack; at != StackBook::kEmptyStack; at = book.caller(at))
+    if (!is_in_library(book.functions()[book.function(at)])) return at;
   return stack;
 }
 
 // Returns the function that the application called; empty if it made the system call itself.
-std::string called_by(const StackBook& book, std::uint32_t stack, std::uint32_t application) {
-  std::uint32_t called = StackBook::kEmpty;
-  for (std::uint32_t at = stack; at != application; at = book.caller(at)) called = at;
-  return called == StackBook::kEmpty ? "" : function_text(book.functions()[book.function(called)]);
+std::string find_callee(const StackBook& book, std::uint32_t stack, std::uint32_t application) {
+  std::uint32_t callee = StackBook::kEmptyStack;
+  for (std::uint32_t at = stack; at != application; at = book.caller(at)) callee = at;
+  return callee == StackBook::kEmptyStack
+             ? ""
+             : format_function(book.functions()[book.function(callee)]);
 }
 
 }  // namespace
 
-std::string wait_text(const StackBook& book, const FoldedWait& wait, std::size_t width) {
-  if (wait.word.empty() || wait.stack == StackBook::kEmpty)
-    return stack_text(book, wait.stack, width);
-  const std::uint32_t application = application_of(book, wait.stack);
-  const std::string called = called_by(book, wait.stack, application);
-  std::string text = function_text(book.functions()[book.function(application)]);
+std::string format_wait(const StackBook& book, const FoldedWait& wait, std::size_t width) {
+  if (wait.call.empty() || wait.stack == StackBook::kEmptyStack)
+    return format_stack(book, wait.stack, width);
+  const std::uint32_t application = find_application(book, wait.stack);
+  const std::string called = find_callee(book, wait.stack, application);
+  std::string text = format_function(book.functions()[book.function(application)]);
   if (!called.empty()) text += " → " + called;
-  text += " (" + told_name(wait.word) + ")";
+  text += " (" + make_printable_short(wait.call) + ")";
   const std::uint32_t caller = book.caller(application);
-  if (caller == StackBook::kEmpty) return text;
-  const std::size_t taken = display_width(text) + display_width(kCalledBy);
-  if (width > 0 && taken >= width) return text;
-  const std::string rest = stack_text(book, caller, width == 0 ? 0 : width - taken);
-  const bool fits = width == 0 || taken + display_width(rest) <= width;
-  return fits ? text + std::string(kCalledBy) + rest : text;
+  if (caller == StackBook::kEmptyStack) return text;
+  const std::size_t used_width = get_display_width(text) + get_display_width(kCallerSeparator);
+  if (width > 0 && used_width >= width) return text;
+  const std::string rest = format_stack(book, caller, width == 0 ? 0 : width - used_width);
+  const bool fits = width == 0 || used_width + get_display_width(rest) <= width;
+  return fits ? text + std::string(kCallerSeparator) + rest : text;
 }
 
 }  // namespace ctprof

@@ -18,7 +18,7 @@ namespace ctprof {
 
 inline constexpr std::string_view kWaitColumn = "application → library (system call) ← caller";
 
-// Formats a wait within `width`, like stack_text().
-std::string wait_text(const StackBook& book, const FoldedWait& wait, std::size_t width);
+// Formats a wait within `width`, like format_stack().
+std::string format_wait(const StackBook& book, const FoldedWait& wait, std::size_t width);
 
 }  // namespace ctprof

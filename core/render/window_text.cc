@@ -11,31 +11,31 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostSettings = 8;
-constexpr std::size_t kFewSettings = 4;
-constexpr std::size_t kFewNames = 3;
+constexpr std::size_t kMaxSettingRows = 8;
+constexpr std::size_t kMaxNamedSettings = 4;
+constexpr std::size_t kMaxNamedThreads = 3;
 
 // Returns the line unchanged if it fits, otherwise wrapped.
-std::string line(const std::string& text, std::size_t width) {
-  return width == 0 || display_width(text) <= width ? text + "\n" : wrapped(text, width);
+std::string wrap_line(const std::string& text, std::size_t width) {
+  return width == 0 || get_display_width(text) <= width ? text + "\n" : wrap_words(text, width);
 }
 
-std::string seconds(std::uint64_t ns) {
+std::string format_seconds(std::uint64_t ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
   return text;
 }
 
 // Includes threads whose exit was not observed; they are in no row.
-std::uint64_t threads_before(const WindowFacts& window) {
-  return window.rows.before + (window.sees_ends ? 0 : window.unseen);
+std::uint64_t count_threads_before(const WindowFacts& window) {
+  return window.rows.before + (window.records_exits ? 0 : window.unseen);
 }
 
-std::string threads(const WindowFacts& window) {
+std::string format_threads(const WindowFacts& window) {
   const WindowRows& rows = window.rows;
-  std::string text = "threads " + std::to_string(threads_before(window)) + " → " +
-                     std::to_string(rows.after) + ", +" + std::to_string(rows.born) + " ";
-  text += window.sees_ends ? "-" + std::to_string(rows.ended) : "exits not seen";
+  std::string text = "threads " + std::to_string(count_threads_before(window)) + " → " +
+                     std::to_string(rows.after) + ", +" + std::to_string(rows.started) + " ";
+  text += window.records_exits ? "-" + std::to_string(rows.exited) : "exits not seen";
   if (window.lost) text += ", " + std::to_string(window.lost) + " lost";
   if (window.unseen) text += ", " + std::to_string(window.unseen) + " unseen";
   if (window.merged) text += ", " + std::to_string(window.merged) + " merged";
@@ -43,208 +43,228 @@ std::string threads(const WindowFacts& window) {
 }
 
 // Formats a time in percent of one CPU.
-std::string share(double ns, const Accounting& of) {
+std::string format_share(double ns, const Accounting& accounting) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", std::round(100 * ns / of.wall) + 0.0);
+  std::snprintf(text, sizeof text, "%.0f %%", std::round(100 * ns / accounting.wall) + 0.0);
   return text;
 }
 
 // Returns the time of interrupts or the hypervisor; empty if it is below half a percent.
-std::string taken(double ns, bool apart, const char* by, const Accounting& of) {
-  if (100 * ns / of.wall < 0.5) return "";
-  return (apart ? "; additionally " : "; including ") + share(ns, of) + " " + by;
+std::string format_other_use(double ns, bool is_separate, const char* user,
+                             const Accounting& accounting) {
+  if (100 * ns / accounting.wall < 0.5) return "";
+  return (is_separate ? "; additionally " : "; including ") + format_share(ns, accounting) + " " +
+         user;
 }
 
-std::string cpu_line(const WindowFacts& window) {
+std::string format_cpu_line(const WindowFacts& window) {
   const Accounting& cpu = *window.accounting;
-  std::string text = "CPU " + share(cpu.busy, cpu) + " of " +
-                     share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
-                     share(cpu.living, cpu) + " by living threads, ";
-  if (window.sees_ends) text += share(cpu.ended, cpu) + " by exited threads, ";
-  text += share(cpu.unexplained, cpu) +
-          (window.partial ? " by others or unaccounted (±" : " unaccounted (±") +
-          share(cpu.error, cpu) + ")";
-  if (!window.sees_ends && cpu.unexplained > cpu.error) text += ", exited threads included";
-  return text + taken(cpu.steal, cpu.steal_apart, "taken by the hypervisor", cpu) +
-         taken(cpu.interrupts, cpu.interrupts_apart, "in interrupts", cpu);
+  std::string text = "CPU " + format_share(cpu.busy, cpu) + " of " +
+                     format_share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
+                     format_share(cpu.living, cpu) + " by living threads, ";
+  if (window.records_exits) text += format_share(cpu.exited, cpu) + " by exited threads, ";
+  text += format_share(cpu.unaccounted, cpu) +
+          (window.is_partial ? " by others or unaccounted (±" : " unaccounted (±") +
+          format_share(cpu.max_error, cpu) + ")";
+  if (!window.records_exits && cpu.unaccounted > cpu.max_error) text += ", exited threads included";
+  return text + format_other_use(cpu.steal, cpu.is_steal_separate, "taken by the hypervisor", cpu) +
+         format_other_use(cpu.interrupts, cpu.are_interrupts_separate, "in interrupts", cpu);
 }
 
-std::string few(const std::vector<std::string>& names) {
+std::string list_few(const std::vector<std::string>& names) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kFewNames); ++i)
-    text += (i > 0 ? ", " : "") + told_name(names[i]);
-  if (names.size() > kFewNames) text += " and " + counted(names.size() - kFewNames, "other");
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamedThreads); ++i)
+    text += (i > 0 ? ", " : "") + make_printable_short(names[i]);
+  if (names.size() > kMaxNamedThreads)
+    text += " and " + format_count(names.size() - kMaxNamedThreads, "other");
   return text;
 }
 
 // Returns the threads without any difference, with the reason; empty if there are none.
-std::string not_met(const WindowRows& rows) {
-  if (rows.unmet == 0) return {};
-  return "no differences of " + counted(rows.unmet, "thread") + ": not read when the window opened";
+std::string describe_unread_threads(const WindowRows& rows) {
+  if (rows.not_in_opening == 0) return {};
+  return "no differences of " + format_count(rows.not_in_opening, "thread") +
+         ": not read when the window opened";
 }
 
 // Returns the threads without differences of their times, with the reason; empty if there are none.
-std::string in_progress(const WindowRows& rows) {
+std::string describe_threads_in_progress(const WindowRows& rows) {
   if (rows.in_progress == 0) return {};
-  return "no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
+  return "no run, wait and blocked time of " + format_count(rows.in_progress, "thread") +
          " that ran or waited for a CPU when the window opened or closed; BPF programs can read "
          "these";
 }
 
 // Summarizes what the recorder was denied in one sentence instead of one per cause; empty if
 // nothing was. It names no remedy: a recorder with user id 0 may lack capabilities, too.
-std::string without_rights(const WindowFacts& window) {
-  if (window.sees_ends || window.denied_metrics == 0) return {};
-  std::string text =
-      "not read for lack of rights: exited threads, " + counted(window.denied_metrics, "metric");
+std::string describe_denials(const WindowFacts& window) {
+  if (window.records_exits || window.denied_metrics == 0) return {};
+  std::string text = "not read for lack of rights: exited threads, " +
+                     format_count(window.denied_metrics, "metric");
   if (window.rows.in_progress)
-    text += ", times of " + counted(window.rows.in_progress, "thread") +
+    text += ", times of " + format_count(window.rows.in_progress, "thread") +
             " that ran when the window opened or closed";
   return text + "; see `ctprof doctor` on that host";
 }
 
 // Returns rows and metrics without differences, with reasons.
-std::vector<std::string> no_base(const WindowRows& rows) {
+std::vector<std::string> describe_missing_differences(const WindowRows& rows) {
   std::vector<std::string> lines;
-  for (const std::string& text : {not_met(rows), in_progress(rows)})
+  for (const std::string& text :
+       {describe_unread_threads(rows), describe_threads_in_progress(rows)})
     if (!text.empty()) lines.push_back(text);
-  if (!rows.unread.empty())
-    lines.push_back("no differences of " + few(rows.unread) + ": not read when the window opened");
+  if (!rows.metrics_not_in_opening.empty())
+    lines.push_back("no differences of " + list_few(rows.metrics_not_in_opening) +
+                    ": not read when the window opened");
   return lines;
 }
 
-std::string in_one_line(const SettingChange& change) {
-  const std::string name = change.entity == Entity::Host ? "" : told_name(change.name) + " ";
-  return name + told_name(change.metric) + " " + told_name(change.before.text) + " → " +
-         told_name(change.after.text) +
+std::string format_setting_change(const SettingChange& change) {
+  const std::string name =
+      change.entity == Entity::Host ? "" : make_printable_short(change.name) + " ";
+  return name + make_printable_short(change.metric) + " " +
+         make_printable_short(change.before.text) + " → " +
+         make_printable_short(change.after.text) +
          (change.rows > 1 ? " (" + std::to_string(change.rows) + ")" : "");
 }
 
-std::string name_of(const SettingChange& change) {
-  return change.entity == Entity::Host ? "the host" : told_name(change.name);
+std::string format_owner(const SettingChange& change) {
+  return change.entity == Entity::Host ? "the host" : make_printable_short(change.name);
 }
 
-std::string settings_text(const WindowFacts& window, const TextLayout& layout) {
+std::string format_settings_table(const WindowFacts& window, const TextLayout& layout) {
   if (window.settings.empty()) return {};
   TextTable table({{"setting", Align::Left, 0, false},
                    {"changed", Align::Left, 16, false},
                    {"of", Align::Left, 12, false},
                    {"rows", Align::Right, 0, true}});
-  const std::size_t told = std::min(window.settings.size(), kMostSettings);
-  for (std::size_t i = 0; i < told; ++i) {
+  const std::size_t shown = std::min(window.settings.size(), kMaxSettingRows);
+  for (std::size_t i = 0; i < shown; ++i) {
     const SettingChange& change = window.settings[i];
-    table.add({{told_name(change.metric)},
-               {told_name(change.before.text) + " → " + told_name(change.after.text)},
-               {name_of(change)},
-               {std::to_string(change.rows)}});
+    table.add_row({{make_printable_short(change.metric)},
+                   {make_printable_short(change.before.text) + " → " +
+                    make_printable_short(change.after.text)},
+                   {format_owner(change)},
+                   {std::to_string(change.rows)}});
   }
-  std::string out = "\n" + tinted("## settings that changed", Tint::Heading, layout.color) + "\n";
+  std::string out =
+      "\n" + apply_tint("## settings that changed", Tint::Heading, layout.use_color) + "\n";
   table.append_to(out, layout);
-  std::uint64_t more = window.settings_cut;
-  for (std::size_t i = told; i < window.settings.size(); ++i) more += window.settings[i].rows;
-  if (more) out += counted(more, "more row") + " with changed settings; see --format json\n";
+  std::uint64_t omitted = window.settings_omitted;
+  for (std::size_t i = shown; i < window.settings.size(); ++i) omitted += window.settings[i].rows;
+  if (omitted)
+    out += format_count(omitted, "more row") + " with changed settings; see --format json\n";
   return out;
 }
 
 }  // namespace
 
-std::string window_line(const RunFacts& run, std::string_view file) {
+std::string format_window_line(const RunFacts& run, std::string_view file) {
   const WindowFacts& window = *run.window;
-  std::string text = printable(file) + "   " + seconds(window.length_ns);
-  if (window.accounting) text += "   " + counted(window.accounting->cpus, "CPU");
-  return text + "   " + threads(window);
+  std::string text = make_printable(file) + "   " + format_seconds(window.length_ns);
+  if (window.accounting) text += "   " + format_count(window.accounting->cpus, "CPU");
+  return text + "   " + format_threads(window);
 }
 
-std::vector<std::string> window_remarks(const RunFacts& run) {
+std::vector<std::string> list_window_remarks(const RunFacts& run) {
   const WindowRows& rows = run.window->rows;
-  const std::string denied = without_rights(*run.window);
+  const std::string denials = describe_denials(*run.window);
   std::vector<std::string> remarks;
-  for (const std::string& text : {denied, not_met(rows), denied.empty() ? in_progress(rows) : ""})
+  for (const std::string& text : {denials, describe_unread_threads(rows),
+                                  denials.empty() ? describe_threads_in_progress(rows) : ""})
     if (!text.empty()) remarks.push_back(text);
-  for (const std::string& note : run.window->notes) remarks.push_back(told_name(note, kMostNote));
+  for (const std::string& note : run.window->notes)
+    remarks.push_back(make_printable_short(note, kMaxNoteBytes));
   return remarks;
 }
 
-std::string window_heading(const RunFacts& run, std::string_view file, const TextLayout& layout) {
+std::string format_window_heading(const RunFacts& run, std::string_view file,
+                                  const TextLayout& layout) {
   const WindowFacts& window = *run.window;
-  std::string out = line(window_line(run, file), layout.width);
-  if (window.accounting) out += line(cpu_line(window), layout.width);
-  out += host_line({&run, 1}, layout.width);
-  out += line("recorded on " + (run.meta.hostname ? told_name(*run.meta.hostname) : "a host") +
-                  " until " + utc(run.meta.start.wall_unix_ns),
-              layout.width);
-  for (const std::string& text : no_base(window.rows)) out += line(text, layout.width);
+  std::string out = wrap_line(format_window_line(run, file), layout.width);
+  if (window.accounting) out += wrap_line(format_cpu_line(window), layout.width);
+  out += format_host_load({&run, 1}, layout.width);
+  out += wrap_line("recorded on " +
+                       (run.meta.hostname ? make_printable_short(*run.meta.hostname) : "a host") +
+                       " until " + format_utc(run.meta.start.wall_unix_ns),
+                   layout.width);
+  for (const std::string& text : describe_missing_differences(window.rows))
+    out += wrap_line(text, layout.width);
   for (const std::string& note : window.notes)
-    out += line(told_name(note, kMostNote), layout.width);
-  return out + settings_text(window, layout);
+    out += wrap_line(make_printable_short(note, kMaxNoteBytes), layout.width);
+  return out + format_settings_table(window, layout);
 }
 
-std::string window_opening(const RunFacts& run, std::string_view who, std::string_view file,
-                           const TextLayout& layout) {
+std::string format_window_opening(const RunFacts& run, std::string_view side_label,
+                                  std::string_view file, const TextLayout& layout) {
   const WindowFacts& window = *run.window;
-  const std::string before = who.empty() ? "" : std::string(who) + ": ";
-  std::string out = line(before + window_line(run, file), layout.width);
-  if (window.accounting) out += line(cpu_line(window), layout.width);
-  for (const std::string& remark : window_remarks(run)) out += line(remark, layout.width);
+  const std::string prefix = side_label.empty() ? "" : std::string(side_label) + ": ";
+  std::string out = wrap_line(prefix + format_window_line(run, file), layout.width);
+  if (window.accounting) out += wrap_line(format_cpu_line(window), layout.width);
+  for (const std::string& remark : list_window_remarks(run)) out += wrap_line(remark, layout.width);
   return out;
 }
 
-std::string settings_sentence(const WindowFacts& window, std::size_t width) {
+std::string format_setting_changes(const WindowFacts& window, std::size_t width) {
   if (window.settings.empty()) return {};
-  const std::size_t told = std::min(window.settings.size(), kFewSettings);
+  const std::size_t shown = std::min(window.settings.size(), kMaxNamedSettings);
   std::string text = "settings that changed: ";
-  for (std::size_t i = 0; i < told; ++i)
-    text += (i > 0 ? "; " : "") + in_one_line(window.settings[i]);
-  const std::size_t more = window.settings.size() - told + window.settings_cut;
-  if (more) text += "; and " + std::to_string(more) + " more";
-  return line(text, width);
+  for (std::size_t i = 0; i < shown; ++i)
+    text += (i > 0 ? "; " : "") + format_setting_change(window.settings[i]);
+  const std::size_t omitted = window.settings.size() - shown + window.settings_omitted;
+  if (omitted) text += "; and " + std::to_string(omitted) + " more";
+  return wrap_line(text, width);
 }
 
-bool is_explained(const RunFacts& run) {
+bool is_accounted(const RunFacts& run) {
   const auto& cpu = run.window->accounting;
-  return cpu && std::abs(cpu->unexplained) <= cpu->error;
+  return cpu && std::abs(cpu->unaccounted) <= cpu->max_error;
 }
 
-std::string explained_in_short(std::span<const RunFacts> runs, const std::string& who,
-                               std::size_t width) {
-  const auto busy = [](const RunFacts* run) {
+std::string format_accounted_runs(std::span<const RunFacts> runs, const std::string& side_label,
+                                  std::size_t width) {
+  const auto get_busy_cpus = [](const RunFacts* run) {
     return run->window->accounting->busy / run->window->accounting->wall;
   };
-  std::vector<const RunFacts*> explained;
+  std::vector<const RunFacts*> accounted;
   for (const RunFacts& run : runs)
-    if (is_explained(run)) explained.push_back(&run);
-  if (explained.empty()) return {};
-  const auto [least, most] = std::ranges::minmax_element(explained, {}, busy);
+    if (is_accounted(run)) accounted.push_back(&run);
+  if (accounted.empty()) return {};
+  const auto [least, most] = std::ranges::minmax_element(accounted, {}, get_busy_cpus);
   const auto percent = [&](const RunFacts* run) {
-    return std::to_string(std::llround(100 * busy(run)));
+    return std::to_string(std::llround(100 * get_busy_cpus(run)));
   };
   const Accounting& cpu = *(*most)->window->accounting;
   const std::string low = percent(*least), high = percent(*most);
-  return line(
-      who + ": CPU " + (low == high ? low : low + " to " + high) + " % of " +
+  return wrap_line(
+      side_label + ": CPU " + (low == high ? low : low + " to " + high) + " % of " +
           std::to_string(100 * cpu.cpus) + " %, explained by threads in " +
-          (explained.size() == runs.size() ? "all " : "") + std::to_string(explained.size()) +
-          (explained.size() == runs.size() ? "" : " of " + std::to_string(runs.size())) + " runs",
+          (accounted.size() == runs.size() ? "all " : "") + std::to_string(accounted.size()) +
+          (accounted.size() == runs.size() ? "" : " of " + std::to_string(runs.size())) + " runs",
       width);
 }
 
-std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width,
-                            bool with_cpu) {
+std::string format_window_summary(const RunFacts& run, const std::string& side_label,
+                                  std::size_t width, bool shows_cpu) {
   const WindowFacts& window = *run.window;
   std::string out;
-  if (window.accounting && with_cpu) out += line(who + ": " + cpu_line(window), width);
-  for (const std::string& remark : window_remarks(run)) out += line(who + ": " + remark, width);
+  if (window.accounting && shows_cpu)
+    out += wrap_line(side_label + ": " + format_cpu_line(window), width);
+  for (const std::string& remark : list_window_remarks(run))
+    out += wrap_line(side_label + ": " + remark, width);
   return out;
 }
 
-std::string window_length(const RunFacts& run) { return seconds(run.window->length_ns); }
+std::string format_window_length(const RunFacts& run) {
+  return format_seconds(run.window->length_ns);
+}
 
 // --- JSON
 // -----------------------------------------------------------------------------------------------
 
 namespace {
 
-void write_accounting(JsonPieces& json, const std::optional<Accounting>& accounting) {
+void write_accounting(JsonBuilder& json, const std::optional<Accounting>& accounting) {
   json.key("accounting");
   if (!accounting) return json.raw("null");
   json.open('{');
@@ -256,22 +276,22 @@ void write_accounting(JsonPieces& json, const std::optional<Accounting>& account
   time("wall_ns", accounting->wall);
   time("busy_ns", accounting->busy);
   time("living_ns", accounting->living);
-  time("ended_ns", accounting->ended);
-  time("unexplained_ns", accounting->unexplained);
-  time("error_ns", accounting->error);
+  time("ended_ns", accounting->exited);
+  time("unexplained_ns", accounting->unaccounted);
+  time("error_ns", accounting->max_error);
   time("steal_ns", accounting->steal);
   time("interrupts_ns", accounting->interrupts);
-  json.flag_member("steal_apart", accounting->steal_apart);
-  json.flag_member("interrupts_apart", accounting->interrupts_apart);
+  json.flag_member("steal_apart", accounting->is_steal_separate);
+  json.flag_member("interrupts_apart", accounting->are_interrupts_separate);
   json.close('}');
 }
 
-void write_setting_value(JsonPieces& json, std::string_view name, const SettingValue& value) {
+void write_setting_value(JsonBuilder& json, std::string_view name, const SettingValue& value) {
   json.key(name);
   has_value(value.number) ? json.number(value.number) : json.text(value.text);
 }
 
-void write_settings(JsonPieces& json, const WindowFacts& window) {
+void write_settings(JsonBuilder& json, const WindowFacts& window) {
   json.key("settings");
   json.open('[');
   for (const SettingChange& change : window.settings) {
@@ -285,31 +305,31 @@ void write_settings(JsonPieces& json, const WindowFacts& window) {
     json.close('}');
   }
   json.close(']');
-  json.number_member("settings_cut", window.settings_cut);
+  json.number_member("settings_cut", window.settings_omitted);
 }
 
-void write_rows(JsonPieces& json, const WindowFacts& window) {
+void write_rows(JsonBuilder& json, const WindowFacts& window) {
   const WindowRows& rows = window.rows;
-  json.number_member("threads_before", threads_before(window));
+  json.number_member("threads_before", count_threads_before(window));
   json.number_member("threads_after", rows.after);
-  json.number_member("born", rows.born);
-  json.number_member("ended", rows.ended);
+  json.number_member("born", rows.started);
+  json.number_member("ended", rows.exited);
   json.number_member("lost", window.lost);
   json.number_member("unseen", window.unseen);
   json.number_member("merged", window.merged);
-  json.flag_member("sees_ends", window.sees_ends);
-  json.flag_member("partial", window.partial);
+  json.flag_member("sees_ends", window.records_exits);
+  json.flag_member("partial", window.is_partial);
   json.key("no_base");
   json.open('{');
-  json.number_member("unmet", rows.unmet);
+  json.number_member("unmet", rows.not_in_opening);
   json.number_member("in_progress", rows.in_progress);
-  json.texts_member("metrics", rows.unread);
+  json.texts_member("metrics", rows.metrics_not_in_opening);
   json.close('}');
 }
 
 }  // namespace
 
-void write_window(JsonPieces& json, const RunFacts& run) {
+void write_window(JsonBuilder& json, const RunFacts& run) {
   const WindowFacts& window = *run.window;
   json.key("window");
   json.open('{');

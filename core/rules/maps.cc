@@ -26,8 +26,9 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // Splits the text at the first of `separators`.
-std::pair<std::string_view, std::string_view> split(std::string_view text, std::string_view marks) {
-  const auto at = text.find_first_of(marks);
+std::pair<std::string_view, std::string_view> split_at_first(std::string_view text,
+                                                             std::string_view separators) {
+  const auto at = text.find_first_of(separators);
   if (at == text.npos) return {text, {}};
   return {text.substr(0, at), text.substr(at + 1)};
 }
@@ -37,9 +38,9 @@ bool matches(std::string_view pattern, std::string_view key) {
   return pattern == key;
 }
 
-bool names(std::string_view patterns, std::string_view key) {
+bool lists_key(std::string_view patterns, std::string_view key) {
   while (!(patterns = trimmed(patterns)).empty()) {
-    const auto [pattern, rest] = split(patterns, kBlank);
+    const auto [pattern, rest] = split_at_first(patterns, kBlank);
     if (matches(pattern, key)) return true;
     patterns = rest;
   }
@@ -48,12 +49,12 @@ bool names(std::string_view patterns, std::string_view key) {
 
 }  // namespace
 
-KeyKind kind_of_key(std::string_view map_keys, std::string_view key) {
+KeyKind find_key_kind(std::string_view map_keys, std::string_view key) {
   while (!map_keys.empty()) {
-    const auto [clause, rest] = split(map_keys, ";");
-    const auto [head, patterns] = split(clause, ":");
-    const auto [family, unit] = split(trimmed(head), kBlank);
-    if (names(patterns, key)) return {family == "gauge", trimmed(unit)};
+    const auto [clause, rest] = split_at_first(map_keys, ";");
+    const auto [head, patterns] = split_at_first(clause, ":");
+    const auto [family, unit] = split_at_first(trimmed(head), kBlank);
+    if (lists_key(patterns, key)) return {family == "gauge", trimmed(unit)};
     map_keys = rest;
   }
   return {};
@@ -75,7 +76,7 @@ struct Map {
 };
 
 void combine(Entry& entry, std::uint64_t value) {
-  if (entry.kind.gauge) return void(entry.value = std::max(entry.value, value));
+  if (entry.kind.is_gauge) return void(entry.value = std::max(entry.value, value));
   if (__builtin_add_overflow(entry.value, value, &entry.value))
     entry.value = std::numeric_limits<std::uint64_t>::max();
 }
@@ -86,8 +87,8 @@ template <class MakeKind>
 std::size_t include_entry(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value,
                           MakeKind make_kind) {
   while (at < entries.size() && view(entries[at].key) < view(key)) ++at;
-  const bool known = at < entries.size() && view(entries[at].key) == view(key);
-  if (known)
+  const bool exists = at < entries.size() && view(entries[at].key) == view(key);
+  if (exists)
     combine(entries[at], value);
   else
     entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(at),
@@ -96,28 +97,28 @@ std::size_t include_entry(Entries& entries, std::size_t at, ctprof_text key, std
 }
 
 template <class MakeKind>
-void add_with(void* states, const ctprof_rows& rows, MakeKind make_kind) {
+void add_maps(void* states, const ctprof_rows& rows, MakeKind make_kind) {
   for_each_reading<Map, std::uint32_t>(states, rows, [&](Map& map, std::uint32_t id) {
     std::size_t count = 0;
-    const ctprof_entry* given = rows.map(rows.core, id, &count);
+    const ctprof_entry* row_entries = rows.map(rows.core, id, &count);
     if (!map.entries) map.entries = new Entries;
     if (map.entries->empty()) map.entries->reserve(count);
     std::size_t at = 0;
     for (std::size_t i = 0; i < count; ++i)
-      at = include_entry(*map.entries, at, given[i].key, given[i].value, make_kind);
+      at = include_entry(*map.entries, at, row_entries[i].key, row_entries[i].value, make_kind);
   });
 }
 
 void add_map_sum(void* states, const ctprof_rows* rows) {
-  add_with(states, *rows, [&](ctprof_text key) {
+  add_maps(states, *rows, [&](ctprof_text key) {
     return KeyKind{
-        false, rows->map_keys ? kind_of_key(rows->map_keys, view(key)).unit : std::string_view{}};
+        false, rows->map_keys ? find_key_kind(rows->map_keys, view(key)).unit : std::string_view{}};
   });
 }
 
 void add_map_mixed(void* states, const ctprof_rows* rows) {
-  add_with(states, *rows, [&](ctprof_text key) {
-    return rows->map_keys ? kind_of_key(rows->map_keys, view(key)) : KeyKind{};
+  add_maps(states, *rows, [&](ctprof_text key) {
+    return rows->map_keys ? find_key_kind(rows->map_keys, view(key)) : KeyKind{};
   });
 }
 
@@ -158,14 +159,15 @@ void map_text(const void* state, const char* unit, const ctprof_sink* out) {
     if (!first) put(*out, "\n");
     first = false;
     put(*out, view(entry.key));
-    put(*out, " " + scaled(number_of(entry.value),
-                           entry.kind.unit.empty() ? std::string_view(unit) : entry.kind.unit));
+    put(*out,
+        " " + format_scaled(make_number(entry.value),
+                            entry.kind.unit.empty() ? std::string_view(unit) : entry.kind.unit));
   }
 }
 
 void map_json(const void* state, const ctprof_sink* out) {
   if (!map_in(state).entries) return put(*out, "null");
-  JsonWriter object(Escape::Unshowable);
+  JsonWriter object(Escape::Unprintable);
   object.put('{');
   for (const Entry& entry : entries_in(state)) object.member(view(entry.key), entry.value);
   object.close('}');
@@ -174,19 +176,19 @@ void map_json(const void* state, const ctprof_sink* out) {
 
 void map_parts(const void* state, const ctprof_parts* out) {
   for (const Entry& entry : entries_in(state))
-    out->put(out->core, entry.key, number_of(entry.value), text_of(entry.kind.unit));
+    out->put(out->core, entry.key, make_number(entry.value), text_of(entry.kind.unit));
 }
 
 constexpr ctprof_rule map_rule(const char* name, const char* newtypes, const char* description,
                                decltype(ctprof_rule::add) add) {
-  ctprof_rule made =
-      rule_of<Map>(name, newtypes, description, CTPROF_REDUCES_BY_KEY, add, merge_map);
-  made.destroy = destroy_map;
-  made.delta = map_delta;
-  made.text = map_text;
-  made.json = map_json;
-  made.parts = map_parts;
-  return made;
+  ctprof_rule rule =
+      make_rule<Map>(name, newtypes, description, CTPROF_REDUCES_BY_KEY, add, merge_map);
+  rule.destroy = destroy_map;
+  rule.delta = map_delta;
+  rule.text = map_text;
+  rule.json = map_json;
+  rule.parts = map_parts;
+  return rule;
 }
 
 constexpr ctprof_rule kMaps[] = {

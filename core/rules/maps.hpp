@@ -10,10 +10,10 @@
 namespace ctprof::rules {
 
 struct KeyKind {
-  bool gauge = false;
+  bool is_gauge = false;
   std::string_view unit;  // points into the definition; empty: the metric's unit
 };
 
-KeyKind kind_of_key(std::string_view map_keys, std::string_view key);
+KeyKind find_key_kind(std::string_view map_keys, std::string_view key);
 
 }  // namespace ctprof::rules

@@ -19,62 +19,67 @@ namespace {
 // The number of rows by category. Categories are valid as long as the snapshot.
 using Counts = std::map<std::string_view, std::uint64_t>;
 
-struct Tally {
-  ctprof_text first;
+struct CategoryTally {
+  ctprof_text first_category;
   std::uint64_t first_rows;
-  Counts* others;
+  Counts* other_categories;
 };
 
 bool same_text(ctprof_text a, ctprof_text b) {
   return (a.data == b.data && a.size == b.size) || view(a) == view(b);
 }
 
-void count_category(Tally& tally, ctprof_text category, std::uint64_t rows) {
-  if (!tally.first_rows) tally.first = category;
-  if (same_text(tally.first, category)) return void(tally.first_rows += rows);
-  if (!tally.others) tally.others = new Counts;
-  (*tally.others)[view(category)] += rows;
+void count_category(CategoryTally& tally, ctprof_text category, std::uint64_t rows) {
+  if (!tally.first_rows) tally.first_category = category;
+  if (same_text(tally.first_category, category)) return void(tally.first_rows += rows);
+  if (!tally.other_categories) tally.other_categories = new Counts;
+  (*tally.other_categories)[view(category)] += rows;
 }
 
-const Tally& tally_in(const void* state) { return *static_cast<const Tally*>(state); }
+const CategoryTally& tally_in(const void* state) {
+  return *static_cast<const CategoryTally*>(state);
+}
 
 void add_category(void* states, const ctprof_rows* rows) {
-  for_each_reading<Tally, std::uint32_t>(states, *rows, [&](Tally& tally, std::uint32_t id) {
-    count_category(tally, rows->text(rows->core, id), 1);
-  });
+  for_each_reading<CategoryTally, std::uint32_t>(
+      states, *rows, [&](CategoryTally& tally, std::uint32_t id) {
+        count_category(tally, rows->text(rows->core, id), 1);
+      });
 }
 
 void merge_tally(void* into, const void* from) {
-  const Tally& other = tally_in(from);
+  const CategoryTally& other = tally_in(from);
   if (!other.first_rows) return;
-  count_category(*static_cast<Tally*>(into), other.first, other.first_rows);
-  if (!other.others) return;
-  for (const auto& [category, rows] : *other.others)
-    count_category(*static_cast<Tally*>(into), text_of(category), rows);
+  count_category(*static_cast<CategoryTally*>(into), other.first_category, other.first_rows);
+  if (!other.other_categories) return;
+  for (const auto& [category, rows] : *other.other_categories)
+    count_category(*static_cast<CategoryTally*>(into), text_of(category), rows);
 }
 
-void destroy_tally(void* state) { delete tally_in(state).others; }
+void destroy_tally(void* state) { delete tally_in(state).other_categories; }
 
 // The most frequent category; of equally frequent ones, the first in sort order.
-struct Winner {
+struct MostFrequent {
   std::string_view category;
   std::uint64_t rows = 0;
   std::uint64_t total = 0;
 };
 
-void weigh(Winner& winner, std::string_view category, std::uint64_t rows) {
+void add_candidate(MostFrequent& winner, std::string_view category, std::uint64_t rows) {
   winner.total += rows;
-  const bool wins = rows > winner.rows || (rows == winner.rows && category < winner.category);
-  if (!wins) return;
+  const bool is_more_frequent =
+      rows > winner.rows || (rows == winner.rows && category < winner.category);
+  if (!is_more_frequent) return;
   winner.category = category;
   winner.rows = rows;
 }
 
-Winner winner_of(const Tally& tally) {
-  Winner winner;
-  weigh(winner, view(tally.first), tally.first_rows);
-  if (!tally.others) return winner;
-  for (const auto& [category, rows] : *tally.others) weigh(winner, category, rows);
+MostFrequent most_frequent_in(const CategoryTally& tally) {
+  MostFrequent winner;
+  add_candidate(winner, view(tally.first_category), tally.first_rows);
+  if (!tally.other_categories) return winner;
+  for (const auto& [category, rows] : *tally.other_categories)
+    add_candidate(winner, category, rows);
   return winner;
 }
 
@@ -94,22 +99,22 @@ void merge_flags(void* into, const void* from) {
   static_cast<Flags*>(into)->yes += other.yes;
 }
 
-Winner winner_of(const Flags& flags) {
+MostFrequent most_frequent_in(const Flags& flags) {
   const bool yes = flags.yes > flags.no;
   return {yes ? "true" : "false", std::max(flags.yes, flags.no), flags.yes + flags.no};
 }
 
 template <class State>
 ctprof_number mode_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
-  const Winner a = winner_of(*static_cast<const State*>(baseline)),
-               b = winner_of(*static_cast<const State*>(candidate));
+  const MostFrequent a = most_frequent_in(*static_cast<const State*>(baseline)),
+                     b = most_frequent_in(*static_cast<const State*>(candidate));
   if (a.total && b.total) put(*out, a.category == b.category ? kSame : kDiffers);
   return no_number();
 }
 
 template <class State>
 void mode_text(const void* state, const char*, const ctprof_sink* out) {
-  const Winner winner = winner_of(*static_cast<const State*>(state));
+  const MostFrequent winner = most_frequent_in(*static_cast<const State*>(state));
   if (!winner.total) return put(*out, "-");
   put(*out, winner.category);
   if (winner.rows != winner.total)
@@ -117,9 +122,9 @@ void mode_text(const void* state, const char*, const ctprof_sink* out) {
 }
 
 template <class WriteCategory>
-void put_json(const Winner& winner, WriteCategory write_category, const ctprof_sink& out) {
+void put_json(const MostFrequent& winner, WriteCategory write_category, const ctprof_sink& out) {
   if (!winner.total) return put(out, "null");
-  JsonWriter json(Escape::Unshowable);
+  JsonWriter json(Escape::Unprintable);
   json.put('{');
   json.key("value");
   write_category(json);
@@ -131,37 +136,37 @@ void put_json(const Winner& winner, WriteCategory write_category, const ctprof_s
 }
 
 void tally_json(const void* state, const ctprof_sink* out) {
-  const Winner winner = winner_of(tally_in(state));
+  const MostFrequent winner = most_frequent_in(tally_in(state));
   put_json(
       winner, [&](JsonWriter& json) { json.text(winner.category); }, *out);
 }
 
 void flags_json(const void* state, const ctprof_sink* out) {
-  const Winner winner = winner_of(*static_cast<const Flags*>(state));
+  const MostFrequent winner = most_frequent_in(*static_cast<const Flags*>(state));
   put_json(
       winner, [&](JsonWriter& json) { json.raw(winner.category); }, *out);
 }
 
 constexpr ctprof_rule mode_rule(const char* name, const char* newtypes) {
-  ctprof_rule made = rule_of<Tally>(name, newtypes, "the most frequent value",
-                                    CTPROF_REDUCES_TO_MODE, add_category, merge_tally);
-  made.destroy = destroy_tally;
-  made.delta = mode_delta<Tally>;
-  made.text = mode_text<Tally>;
-  made.json = tally_json;
-  return made;
+  ctprof_rule rule = make_rule<CategoryTally>(name, newtypes, "the most frequent value",
+                                              CTPROF_REDUCES_TO_MODE, add_category, merge_tally);
+  rule.destroy = destroy_tally;
+  rule.delta = mode_delta<CategoryTally>;
+  rule.text = mode_text<CategoryTally>;
+  rule.json = tally_json;
+  return rule;
 }
 
 constexpr ctprof_rule bool_rule() {
-  ctprof_rule made = mode_rule("ModeBool", "Flag");
-  made.state_size = sizeof(Flags);
-  made.add = add_flags;
-  made.merge = merge_flags;
-  made.destroy = nullptr;
-  made.delta = mode_delta<Flags>;
-  made.text = mode_text<Flags>;
-  made.json = flags_json;
-  return made;
+  ctprof_rule rule = mode_rule("ModeBool", "Flag");
+  rule.state_size = sizeof(Flags);
+  rule.add = add_flags;
+  rule.merge = merge_flags;
+  rule.destroy = nullptr;
+  rule.delta = mode_delta<Flags>;
+  rule.text = mode_text<Flags>;
+  rule.json = flags_json;
+  return rule;
 }
 
 constexpr ctprof_rule kModes[] = {mode_rule("Mode", "CategoricalString"),

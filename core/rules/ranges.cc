@@ -19,23 +19,23 @@ template <class T>
 class Range {
  public:
   void include(T value) {
-    low_ = any_ ? std::min(low_, value) : value;
-    high_ = any_ ? std::max(high_, value) : value;
-    any_ = true;
+    low_ = has_value_ ? std::min(low_, value) : value;
+    high_ = has_value_ ? std::max(high_, value) : value;
+    has_value_ = true;
   }
   void include(const Range& other) {
-    if (!other.any_) return;
+    if (!other.has_value_) return;
     include(other.low_);
     include(other.high_);
   }
-  bool any() const { return any_; }
+  bool has_value() const { return has_value_; }
   T low() const { return low_; }
   T high() const { return high_; }
   bool operator==(const Range&) const = default;
 
  private:
   T low_, high_;  // states are created zeroed
-  bool any_;
+  bool has_value_;
 };
 
 template <class T>
@@ -57,9 +57,9 @@ void merge_range(void* into, const void* from) {
 template <class T>
 ctprof_number range_number(const void* state) {
   const auto& range = range_in<T>(state);
-  if (!range.any()) return no_number();
-  if (range.low() == range.high()) return number_of(range.low());
-  return number_of((static_cast<double>(range.low()) + static_cast<double>(range.high())) / 2);
+  if (!range.has_value()) return no_number();
+  if (range.low() == range.high()) return make_number(range.low());
+  return make_number((static_cast<double>(range.low()) + static_cast<double>(range.high())) / 2);
 }
 
 // Returns the difference of the midpoints. Ranges with equal midpoints can differ, so the rule
@@ -67,16 +67,16 @@ ctprof_number range_number(const void* state) {
 template <class T>
 ctprof_number range_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const auto &a = range_in<T>(baseline), &b = range_in<T>(candidate);
-  if (!a.any() || !b.any()) return no_number();
+  if (!a.has_value() || !b.has_value()) return no_number();
   const Difference between = difference(range_number<T>(baseline), range_number<T>(candidate));
-  if (between.zero()) put(*out, a == b ? kSame : kDiffers);
+  if (between.is_zero()) put(*out, a == b ? kSame : kDiffers);
   return as_number(between);
 }
 
 template <class T>
 void range_text(const void* state, const char*, const ctprof_sink* out) {
   const auto& range = range_in<T>(state);
-  if (!range.any()) return put(*out, "-");
+  if (!range.has_value()) return put(*out, "-");
   put(*out, std::to_string(range.low()));
   if (range.low() != range.high()) put(*out, ".." + std::to_string(range.high()));
 }
@@ -84,15 +84,15 @@ void range_text(const void* state, const char*, const ctprof_sink* out) {
 template <class T>
 void range_json(const void* state, const ctprof_sink* out) {
   const auto& range = range_in<T>(state);
-  if (!range.any()) return put(*out, "null");
+  if (!range.has_value()) return put(*out, "null");
   put(*out,
       "{\"min\":" + std::to_string(range.low()) + ",\"max\":" + std::to_string(range.high()) + "}");
 }
 
 template <class T>
 constexpr ctprof_rule range_rule(const char* name, const char* newtypes) {
-  ctprof_rule rule = rule_of<Range<T>>(name, newtypes, "smallest and largest",
-                                       CTPROF_REDUCES_TO_RANGE, add_range<T>, merge_range<T>);
+  ctprof_rule rule = make_rule<Range<T>>(name, newtypes, "smallest and largest",
+                                         CTPROF_REDUCES_TO_RANGE, add_range<T>, merge_range<T>);
   rule.number = range_number<T>;
   rule.delta = range_delta<T>;
   rule.text = range_text<T>;
@@ -115,26 +115,26 @@ struct Bound {
   std::uint64_t readings;
 };
 
-using Pick = const std::uint64_t& (*)(const std::uint64_t&, const std::uint64_t&);
+using Selector = const std::uint64_t& (*)(const std::uint64_t&, const std::uint64_t&);
 
-template <Pick pick>
-void take_bound(Bound& bound, std::uint64_t value) {
+template <Selector pick>
+void update_bound(Bound& bound, std::uint64_t value) {
   bound.value = bound.readings ? pick(bound.value, value) : value;
   ++bound.readings;
 }
 
-template <Pick pick>
+template <Selector pick>
 void add_bound(void* states, const ctprof_rows* rows) {
-  for_each_reading<Bound, std::uint64_t>(states, *rows, take_bound<pick>);
+  for_each_reading<Bound, std::uint64_t>(states, *rows, update_bound<pick>);
 }
 
-template <Pick pick>
+template <Selector pick>
 void merge_bound(void* into, const void* from) {
   auto& bound = *static_cast<Bound*>(into);
   const auto& other = *static_cast<const Bound*>(from);
   if (!other.readings) return;
   const std::uint64_t readings = bound.readings + other.readings;
-  take_bound<pick>(bound, other.value);
+  update_bound<pick>(bound, other.value);
   bound.readings = readings;
 }
 
@@ -144,8 +144,8 @@ bool is_unbounded(const Bound& bound) { return bound.readings && bound.value == 
 ctprof_number bound_number(const void* state) {
   const Bound& bound = bound_in(state);
   if (!bound.readings) return no_number();
-  return is_unbounded(bound) ? number_of(std::numeric_limits<double>::infinity())
-                             : number_of(bound.value);
+  return is_unbounded(bound) ? make_number(std::numeric_limits<double>::infinity())
+                             : make_number(bound.value);
 }
 
 ctprof_number bound_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
@@ -155,11 +155,11 @@ ctprof_number bound_delta(const void* baseline, const void* candidate, const ctp
     put(*out, a.value == b.value ? kSame : kDiffers);
     return no_number();
   }
-  return as_number(difference(number_of(a.value), number_of(b.value)));
+  return as_number(difference(make_number(a.value), make_number(b.value)));
 }
 
 void bound_text(const void* state, const char* unit, const ctprof_sink* out) {
-  put(*out, scaled(bound_number(state), unit));
+  put(*out, format_scaled(bound_number(state), unit));
 }
 
 void bound_json(const void* state, const ctprof_sink* out) {
@@ -169,11 +169,11 @@ void bound_json(const void* state, const ctprof_sink* out) {
   put(*out, digits.view());
 }
 
-template <Pick pick>
+template <Selector pick>
 constexpr ctprof_rule bound_rule(const char* name, const char* newtypes, const char* description,
                                  ctprof_reduction reduction) {
   ctprof_rule rule =
-      rule_of<Bound>(name, newtypes, description, reduction, add_bound<pick>, merge_bound<pick>);
+      make_rule<Bound>(name, newtypes, description, reduction, add_bound<pick>, merge_bound<pick>);
   rule.number = bound_number;
   rule.delta = bound_delta;
   rule.text = bound_text;

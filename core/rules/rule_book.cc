@@ -11,8 +11,8 @@ void merge_nothing(void*, const void*) {}
 
 // A rule without reduction and state, which aggregation skips.
 constexpr ctprof_rule inert_rule(const char* name, const char* newtypes, const char* description) {
-  ctprof_rule rule = rule_of<char>(name, newtypes, description, CTPROF_REDUCES_OTHERWISE,
-                                   add_nothing, merge_nothing);
+  ctprof_rule rule = make_rule<char>(name, newtypes, description, CTPROF_REDUCES_OTHERWISE,
+                                     add_nothing, merge_nothing);
   rule.state_size = 0;
   return rule;
 }
@@ -33,7 +33,7 @@ std::span<const ctprof_rule> inert() { return kInert; }
 
 namespace {
 
-std::vector<const ctprof_rule*> gathered() {
+std::vector<const ctprof_rule*> collect_builtin_rules() {
   std::vector<const ctprof_rule*> rules;
   for (const auto kind :
        {rules::sums(), rules::extremes(), rules::fractions(), rules::bounds(), rules::ranges(),
@@ -42,7 +42,7 @@ std::vector<const ctprof_rule*> gathered() {
   return rules;
 }
 
-const ctprof_rule* builtin(std::string_view name) {
+const ctprof_rule* find_builtin(std::string_view name) {
   const auto rules = builtin_rules();
   const auto it = std::find_if(rules.begin(), rules.end(),
                                [&](const ctprof_rule* rule) { return rule->name == name; });
@@ -52,30 +52,30 @@ const ctprof_rule* builtin(std::string_view name) {
 }  // namespace
 
 std::span<const ctprof_rule* const> builtin_rules() {
-  static const std::vector<const ctprof_rule*> rules = gathered();
+  static const std::vector<const ctprof_rule*> rules = collect_builtin_rules();
   return rules;
 }
 
 void RuleBook::add(const ctprof_rule& rule, std::string_view plugin, std::string_view file) {
   if (find(rule.name)) return;
-  added_.push_back({&rule, std::string(plugin), std::string(file)});
+  plugin_rules_.push_back({&rule, std::string(plugin), std::string(file)});
 }
 
-const RuleBook::Added* RuleBook::brought(const ctprof_rule& rule) const {
-  const auto it = std::find_if(added_.begin(), added_.end(),
-                               [&](const Added& added) { return added.rule == &rule; });
-  return it == added_.end() ? nullptr : &*it;
+const RuleBook::PluginRuleEntry* RuleBook::find_plugin_rule(const ctprof_rule& rule) const {
+  const auto it = std::find_if(plugin_rules_.begin(), plugin_rules_.end(),
+                               [&](const PluginRuleEntry& entry) { return entry.rule == &rule; });
+  return it == plugin_rules_.end() ? nullptr : &*it;
 }
 
 const ctprof_rule* RuleBook::find(std::string_view name, std::string_view fallback,
                                   bool* used_fallback) const {
   if (used_fallback) *used_fallback = false;
-  if (const ctprof_rule* rule = builtin(name)) return rule;
-  for (const Added& added : added_)
-    if (added.rule->name == name) return added.rule;
-  const ctprof_rule* stand_in = builtin(fallback);
-  if (used_fallback) *used_fallback = stand_in != nullptr;
-  return stand_in;
+  if (const ctprof_rule* rule = find_builtin(name)) return rule;
+  for (const PluginRuleEntry& entry : plugin_rules_)
+    if (entry.rule->name == name) return entry.rule;
+  const ctprof_rule* fallback_rule = find_builtin(fallback);
+  if (used_fallback) *used_fallback = fallback_rule != nullptr;
+  return fallback_rule;
 }
 
 }  // namespace ctprof

@@ -36,16 +36,16 @@ class RuleBook {
                           bool* used_fallback = nullptr) const;
 
   // A rule of a plugin, with the plugin's name and library.
-  struct Added {
+  struct PluginRuleEntry {
     const ctprof_rule* rule;
     std::string plugin;
     std::string file;
   };
-  const Added* brought(const ctprof_rule& rule) const;
-  std::span<const Added> added() const { return added_; }
+  const PluginRuleEntry* find_plugin_rule(const ctprof_rule& rule) const;
+  std::span<const PluginRuleEntry> plugin_rules() const { return plugin_rules_; }
 
  private:
-  std::vector<Added> added_;
+  std::vector<PluginRuleEntry> plugin_rules_;
 };
 
 }  // namespace ctprof
@@ -91,9 +91,9 @@ inline void put(const ctprof_sink& sink, std::string_view text) {
 // Returns a rule with this state and the members that every rule has. For members that remain null,
 // the core has defaults: it prints the number and subtracts numbers.
 template <class State>
-constexpr ctprof_rule rule_of(const char* name, const char* newtypes, const char* description,
-                              ctprof_reduction reduction, decltype(ctprof_rule::add) add,
-                              decltype(ctprof_rule::merge) merge) {
+constexpr ctprof_rule make_rule(const char* name, const char* newtypes, const char* description,
+                                ctprof_reduction reduction, decltype(ctprof_rule::add) add,
+                                decltype(ctprof_rule::merge) merge) {
   ctprof_rule rule{};
   rule.size = sizeof rule;
   rule.state_size = sizeof(State);

@@ -9,7 +9,7 @@
 namespace ctprof::rules {
 
 // Returns whether this is the built-in rule, whose states contain their stacks.
-bool gathers_stacks(const ctprof_rule& rule);
+bool is_stack_sum(const ctprof_rule& rule);
 
 // Returns the stacks in ascending order without duplicates. Valid as long as the state. REQUIRES: a
 // finished state of such a rule.

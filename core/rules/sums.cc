@@ -19,42 +19,42 @@ struct Sum {
   std::uint64_t readings;
 };
 
-void add_one(Sum& sum, std::uint64_t value) {
+void add_value(Sum& sum, std::uint64_t value) {
   if (__builtin_add_overflow(sum.total, value, &sum.total))
     sum.total = std::numeric_limits<std::uint64_t>::max();
   ++sum.readings;
 }
 
 void add_sum(void* states, const ctprof_rows* rows) {
-  for_each_reading<Sum, std::uint64_t>(states, *rows, add_one);
+  for_each_reading<Sum, std::uint64_t>(states, *rows, add_value);
 }
 
 void merge_sum(void* into, const void* from) {
   auto& sum = *static_cast<Sum*>(into);
   const auto& other = *static_cast<const Sum*>(from);
   const std::uint64_t readings = sum.readings + other.readings;
-  add_one(sum, other.total);
+  add_value(sum, other.total);
   sum.readings = readings;
 }
 
 ctprof_number sum_number(const void* state) {
   const auto& sum = *static_cast<const Sum*>(state);
-  return sum.readings ? number_of(sum.total) : no_number();
+  return sum.readings ? make_number(sum.total) : no_number();
 }
 
-bool is_full(const Sum& sum) {
+bool is_saturated(const Sum& sum) {
   return sum.readings && sum.total == std::numeric_limits<std::uint64_t>::max();
 }
 
 const Sum& sum_in(const void* state) { return *static_cast<const Sum*>(state); }
 
 void sum_text(const void* state, const char* unit, const ctprof_sink* out) {
-  put(*out, (is_full(sum_in(state)) ? "≥" : "") + scaled(sum_number(state), unit));
+  put(*out, (is_saturated(sum_in(state)) ? "≥" : "") + format_scaled(sum_number(state), unit));
 }
 
 constexpr ctprof_rule sum_rule(const char* name, const char* newtypes, const char* description) {
   ctprof_rule rule =
-      rule_of<Sum>(name, newtypes, description, CTPROF_REDUCES_BY_SUM, add_sum, merge_sum);
+      make_rule<Sum>(name, newtypes, description, CTPROF_REDUCES_BY_SUM, add_sum, merge_sum);
   rule.number = sum_number;
   rule.text = sum_text;
   return rule;
@@ -72,50 +72,50 @@ constexpr ctprof_rule kSums[] = {
 
 // Gauges of type double: one state serves sum, maximum and mean. NaN and infinite readings are not
 // counted; the capture has already marked them as Malformed (capture/source_run.cc).
-struct Fractions {
+struct FractionState {
   double sum;
   double largest;
   std::uint64_t readings;
 };
 
-void take_fractions(Fractions& all, double sum, double largest, std::uint64_t readings) {
+void update_fractions(FractionState& all, double sum, double largest, std::uint64_t readings) {
   all.largest = all.readings > 0 ? std::max(all.largest, largest) : largest;
   all.sum += sum;
   all.readings += readings;
 }
 
 void add_fractions(void* states, const ctprof_rows* rows) {
-  for_each_reading<Fractions, double>(states, *rows, [](Fractions& all, double value) {
-    if (std::isfinite(value)) take_fractions(all, value, value, 1);
+  for_each_reading<FractionState, double>(states, *rows, [](FractionState& all, double value) {
+    if (std::isfinite(value)) update_fractions(all, value, value, 1);
   });
 }
 
 void merge_fractions(void* into, const void* from) {
-  const auto& other = *static_cast<const Fractions*>(from);
+  const auto& other = *static_cast<const FractionState*>(from);
   if (other.readings > 0)
-    take_fractions(*static_cast<Fractions*>(into), other.sum, other.largest, other.readings);
+    update_fractions(*static_cast<FractionState*>(into), other.sum, other.largest, other.readings);
 }
 
 ctprof_number sum_of_fractions(const void* state) {
-  const auto& all = *static_cast<const Fractions*>(state);
-  return all.readings > 0 ? number_of(all.sum) : no_number();
+  const auto& all = *static_cast<const FractionState*>(state);
+  return all.readings > 0 ? make_number(all.sum) : no_number();
 }
 
 ctprof_number largest_fraction(const void* state) {
-  const auto& all = *static_cast<const Fractions*>(state);
-  return all.readings > 0 ? number_of(all.largest) : no_number();
+  const auto& all = *static_cast<const FractionState*>(state);
+  return all.readings > 0 ? make_number(all.largest) : no_number();
 }
 
 ctprof_number mean_of_fractions(const void* state) {
-  const auto& all = *static_cast<const Fractions*>(state);
-  return all.readings > 0 ? number_of(all.sum / static_cast<double>(all.readings)) : no_number();
+  const auto& all = *static_cast<const FractionState*>(state);
+  return all.readings > 0 ? make_number(all.sum / static_cast<double>(all.readings)) : no_number();
 }
 
 constexpr ctprof_rule fraction_rule(const char* name, const char* description,
                                     decltype(ctprof_rule::number) number,
                                     ctprof_reduction reduction) {
-  ctprof_rule rule =
-      rule_of<Fractions>(name, "GaugeF64", description, reduction, add_fractions, merge_fractions);
+  ctprof_rule rule = make_rule<FractionState>(name, "GaugeF64", description, reduction,
+                                              add_fractions, merge_fractions);
   rule.number = number;
   return rule;
 }

@@ -67,24 +67,24 @@ class ZeroedBytes {
   void reserve(std::size_t capacity);
   // Uses a part of a shared allocation as memory. REQUIRES: the part is zero, and the array is
   // empty.
-  void adopt(std::shared_ptr<std::byte> part, std::size_t capacity);
+  void use_shared_part(std::shared_ptr<std::byte> part, std::size_t capacity);
   void swap(ZeroedBytes& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(size_, other.size_);
-    std::swap(used_, other.used_);
+    std::swap(written_size_, other.written_size_);
   }
 
  private:
-  struct Free {
+  struct Deallocate {
     std::size_t capacity;
     // Owner of the shared allocation; null: the bytes are mapped or allocated separately.
     std::shared_ptr<std::byte> shared;
     void operator()(std::byte* bytes) const;
   };
 
-  std::unique_ptr<std::byte, Free> bytes_{nullptr, Free{0, nullptr}};
+  std::unique_ptr<std::byte, Deallocate> bytes_{nullptr, Deallocate{0, nullptr}};
   std::size_t size_ = 0;
-  std::size_t used_ = 0;  // bytes beyond this were never written
+  std::size_t written_size_ = 0;  // bytes beyond this were never written
 };
 
 class Column {
@@ -96,16 +96,16 @@ class Column {
   std::size_t rows() const { return gaps_.size(); }  // one byte per row
 
   // Return the cells as values. REQUIRES: the column has that storage.
-  std::span<std::uint64_t> u64() { return typed<std::uint64_t>(); }
-  std::span<const std::uint64_t> u64() const { return typed<const std::uint64_t>(); }
-  std::span<std::int64_t> i64() { return typed<std::int64_t>(); }
-  std::span<const std::int64_t> i64() const { return typed<const std::int64_t>(); }
-  std::span<double> f64() { return typed<double>(); }
-  std::span<const double> f64() const { return typed<const double>(); }
-  std::span<std::uint8_t> bools() { return typed<std::uint8_t>(); }
-  std::span<const std::uint8_t> bools() const { return typed<const std::uint8_t>(); }
-  std::span<Id> ids() { return typed<Id>(); }
-  std::span<const Id> ids() const { return typed<const Id>(); }
+  std::span<std::uint64_t> u64() { return cells_as<std::uint64_t>(); }
+  std::span<const std::uint64_t> u64() const { return cells_as<const std::uint64_t>(); }
+  std::span<std::int64_t> i64() { return cells_as<std::int64_t>(); }
+  std::span<const std::int64_t> i64() const { return cells_as<const std::int64_t>(); }
+  std::span<double> f64() { return cells_as<double>(); }
+  std::span<const double> f64() const { return cells_as<const double>(); }
+  std::span<std::uint8_t> bools() { return cells_as<std::uint8_t>(); }
+  std::span<const std::uint8_t> bools() const { return cells_as<const std::uint8_t>(); }
+  std::span<Id> ids() { return cells_as<Id>(); }
+  std::span<const Id> ids() const { return cells_as<const Id>(); }
 
   // Returns the address of a cell, to be passed to a plugin.
   void* values_at(std::size_t row) { return values_.data() + row * width_; }
@@ -126,29 +126,29 @@ class Column {
   void move_rows(std::size_t to, std::size_t from, std::size_t count);
   // Copies a cell, value or gap, from another column. REQUIRES: `from` has the same storage and the
   // same pools.
-  void take(std::size_t row, const Column& from, std::size_t from_row);
+  void copy_from(std::size_t row, const Column& from, std::size_t from_row);
   // Returns whether both cells have the same value (compared by id if pooled) or the same gap.
   // REQUIRES: as above.
-  bool same_cell(std::size_t row, const Column& other) const;
+  bool has_same_cell(std::size_t row, const Column& other) const;
   // Replaces all cells by the listed rows of `from`. REQUIRES: `from` is another column with the
   // same storage.
-  void gather(const Column& from, std::span<const RowRun> rows);
+  void assign_rows(const Column& from, std::span<const RowRun> rows);
   // Reorders the rows. REQUIRES: `order` contains each row once. `scratch` is working memory that
   // can be reused for the next column.
-  void permute(std::span<const RowRun> order, std::vector<std::byte>& scratch);
+  void reorder_rows(std::span<const RowRun> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
 
   Provenance provenance;
 
  private:
-  friend void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all);
+  friend void allocate_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all);
 
   template <class T>
-  std::span<T> typed() {
+  std::span<T> cells_as() {
     return {reinterpret_cast<T*>(values_.data()), gaps_.size()};
   }
   template <class T>
-  std::span<T> typed() const {
+  std::span<T> cells_as() const {
     return {reinterpret_cast<T*>(values_.data()), gaps_.size()};
   }
 
@@ -163,7 +163,7 @@ class Column {
 // gaps of all columns, but values only of columns that a source filled (or of all, with
 // `values_of_all`), because a huge page always uses its full size. Does nothing if the size is
 // below that of a huge page. REQUIRES: the columns have no rows yet.
-void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all = false);
+void allocate_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all = false);
 
 // Returns whether cells of this storage contain ids of a pool.
 constexpr bool is_pooled(Storage storage) {

@@ -17,8 +17,8 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kFirstBlock = 64 * 1024;
-constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+constexpr std::size_t kFirstBlockBytes = 64 * 1024;
+constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
 constexpr std::size_t kAlignment = alignof(std::max_align_t);
 
 constexpr std::size_t round_up(std::size_t size, std::size_t unit) {
@@ -33,34 +33,34 @@ std::string_view as_bytes(std::span<const std::uint64_t> words) {
 
 // All blocks after the first are huge pages, which need one page fault each instead of 512. Without
 // huge pages in the kernel, they are normal memory.
-void Arena::grow(std::size_t least) {
-  const std::size_t alignment = blocks_.empty() ? kAlignment : kHugePage;
-  const std::size_t size = round_up(least, blocks_.empty() ? kFirstBlock : kHugePage);
+void Arena::grow(std::size_t min_size) {
+  const std::size_t alignment = blocks_.empty() ? kAlignment : kHugePageBytes;
+  const std::size_t size = round_up(min_size, blocks_.empty() ? kFirstBlockBytes : kHugePageBytes);
   blocks_.emplace_back(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})),
                        Deleter{alignment});
-  if (alignment == kHugePage) madvise(blocks_.back().get(), size, MADV_HUGEPAGE);
+  if (alignment == kHugePageBytes) madvise(blocks_.back().get(), size, MADV_HUGEPAGE);
   next_ = blocks_.back().get();
-  left_ = size;
+  remaining_ = size;
 }
 
-void* Arena::take(std::size_t size) {
+void* Arena::allocate(std::size_t size) {
   size = round_up(size, kAlignment);
-  if (size > left_) grow(size);
-  std::byte* at = next_;
+  if (size > remaining_) grow(size);
+  std::byte* address = next_;
   next_ += size;
-  left_ -= size;
+  remaining_ -= size;
   bytes_ += size;
-  return at;
+  return address;
 }
 
 std::string_view Arena::copy(std::string_view text) {
   if (text.empty()) return {};
-  auto* at = static_cast<char*>(take(text.size()));
-  std::memcpy(at, text.data(), text.size());
-  return {at, text.size()};
+  auto* address = static_cast<char*>(allocate(text.size()));
+  std::memcpy(address, text.data(), text.size());
+  return {address, text.size()};
 }
 
-TextPool::Kept TextPool::intern_kept(std::string_view text) {
+TextPool::PooledText TextPool::intern_text(std::string_view text) {
   const auto hash = static_cast<std::uint32_t>(SeededHash{}(text));
   const std::lock_guard lock(mutex_);
   Bucket* bucket = &find(text, hash);
@@ -76,8 +76,8 @@ TextPool::Kept TextPool::intern_kept(std::string_view text) {
 
 // Returns the bucket of a text, or the free one that it would use.
 TextPool::Bucket& TextPool::find(std::string_view text, std::uint32_t hash) {
-  for (std::size_t at = hash;; ++at) {
-    Bucket& bucket = buckets_[at & (buckets_.size() - 1)];
+  for (std::size_t address = hash;; ++address) {
+    Bucket& bucket = buckets_[address & (buckets_.size() - 1)];
     if (bucket.next_id == 0 || (bucket.hash == hash && texts_[bucket.next_id - 1] == text))
       return bucket;
   }
@@ -112,12 +112,13 @@ namespace {
 // Hashes the addresses of keys, because equal keys are pooled at one address. If somebody
 // constructs maps with equal hashes, some are stored more than once, with no other cost.
 std::size_t hash_of(std::span<const ctprof_entry> entries) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  constexpr std::uint64_t kHashMultiplier = 0x9e3779b97f4a7c15;
   std::uint64_t hash = entries.size();
   for (const ctprof_entry& entry : entries)
-    hash = std::rotl((hash ^ reinterpret_cast<std::uintptr_t>(entry.key.data)) * kOdd, 23) ^
-           entry.value;
-  return static_cast<std::size_t>((hash * kOdd) >> 32);
+    hash =
+        std::rotl((hash ^ reinterpret_cast<std::uintptr_t>(entry.key.data)) * kHashMultiplier, 23) ^
+        entry.value;
+  return static_cast<std::size_t>((hash * kHashMultiplier) >> 32);
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
                   [&](const auto& a, const auto& b) { return key(a) == key(b); });
   sorted.erase(sorted.begin(), reversed_end.base());
   for (ctprof_entry& entry : sorted) {
-    const std::string_view kept = texts.intern_kept(key(entry)).text;
+    const std::string_view kept = texts.intern_text(key(entry)).text;
     entry.key = {kept.data(), kept.size()};
   }
   return append_pooled(sorted);
@@ -149,26 +150,27 @@ Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
 Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
   const std::size_t hash = hash_of(entries);
   const std::lock_guard lock(mutex_);
-  if (recent_.empty()) recent_.assign(kRecent, kNone);
-  Id& recent = recent_[hash % kRecent];
+  if (recent_ids_.empty()) recent_ids_.assign(kRecentSlots, kNone);
+  Id& recent = recent_ids_[hash % kRecentSlots];
   if (recent != kNone && are_equal(items_[recent], entries)) return recent;
-  auto* at = static_cast<ctprof_entry*>(arena_.take(entries.size() * sizeof(ctprof_entry)));
-  std::copy(entries.begin(), entries.end(), at);
-  items_.emplace_back(at, entries.size());
+  auto* address =
+      static_cast<ctprof_entry*>(arena_.allocate(entries.size() * sizeof(ctprof_entry)));
+  std::copy(entries.begin(), entries.end(), address);
+  items_.emplace_back(address, entries.size());
   return recent = static_cast<Id>(items_.size() - 1);
 }
 
 namespace {
 
-void add(std::uint64_t& sum, std::uint64_t weight) {
+void add_saturating(std::uint64_t& sum, std::uint64_t weight) {
   if (__builtin_add_overflow(sum, weight, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
 }
 
 }  // namespace
 
-std::uint64_t total_of(std::span<const ctprof_stack> stacks) {
+std::uint64_t total_weight(std::span<const ctprof_stack> stacks) {
   std::uint64_t total = 0;
-  for (const ctprof_stack& each : stacks) add(total, each.weight);
+  for (const ctprof_stack& each : stacks) add_saturating(total, each.weight);
   return total;
 }
 
@@ -180,12 +182,12 @@ Id StackPool::append(std::span<const ctprof_stack> stacks) {
     if (kept == 0 || sorted[kept - 1].stack != each.stack)
       sorted[kept++] = each;
     else
-      add(sorted[kept - 1].weight, each.weight);
+      add_saturating(sorted[kept - 1].weight, each.weight);
   }
   const std::lock_guard lock(mutex_);
-  auto* at = static_cast<ctprof_stack*>(arena_.take(kept * sizeof(ctprof_stack)));
-  std::copy_n(sorted.begin(), kept, at);
-  items_.emplace_back(at, kept);
+  auto* address = static_cast<ctprof_stack*>(arena_.allocate(kept * sizeof(ctprof_stack)));
+  std::copy_n(sorted.begin(), kept, address);
+  items_.emplace_back(address, kept);
   return static_cast<Id>(items_.size() - 1);
 }
 
@@ -194,31 +196,31 @@ std::uint64_t StackPool::next_number() {
   return ++last;
 }
 
-void StackPool::gather(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks) {
+void StackPool::add_set_to(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks) {
   const auto set = from[id];
   const std::size_t first = stacks.size();
   stacks.insert(stacks.end(), set.begin(), set.end());
   if (&from == this || set.empty()) return;
-  const auto nodes = nodes_of(from);
+  const auto nodes = map_nodes(from);
   for (ctprof_stack& each : std::span(stacks).subspan(first)) each.stack = nodes[each.stack];
 }
 
 // A parent precedes its children, so its number is already known.
-std::span<const std::uint32_t> StackPool::nodes_of(const StackPool& other) {
+std::span<const std::uint32_t> StackPool::map_nodes(const StackPool& other) {
   const auto& nodes = other.table.nodes();
-  if (met_ == other.number_ && nodes_.size() == nodes.size()) return nodes_;
-  met_ = other.number_;
-  nodes_ = table.absorb(other.table);
+  if (last_absorbed_ == other.unique_number_ && node_map_.size() == nodes.size()) return node_map_;
+  last_absorbed_ = other.unique_number_;
+  node_map_ = table.merge(other.table);
   for (std::size_t node = 0; node < nodes.size(); ++node)
-    if (nodes_[node] == StackTable::kNoStack) nodes_[node] = nodes_[nodes[node].parent];
-  return nodes_;
+    if (node_map_[node] == StackTable::kNoStack) node_map_[node] = node_map_[nodes[node].parent];
+  return node_map_;
 }
 
 Id TextCache::intern(std::string_view text) {
   if (slots_.empty()) slots_.resize(kSlots);
   Slot& slot = slots_[SeededHash{}(text) % kSlots];
-  if (slot.used && slot.text == text) return slot.id;
-  const TextPool::Kept kept = pool_->intern_kept(text);
+  if (slot.is_used && slot.text == text) return slot.id;
+  const TextPool::PooledText kept = pool_->intern_text(text);
   slot = {kept.text, kept.id, true};
   return kept.id;
 }

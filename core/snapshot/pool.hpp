@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/brief_mutex.hpp"
 #include "core/base/seeded_hash.hpp"
+#include "core/base/spin_mutex.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/abi.h"
 
@@ -31,7 +31,7 @@ using Id = std::uint32_t;
 class Arena {
  public:
   // Allocates `size` bytes, aligned for everything that a pool stores.
-  void* take(std::size_t size);
+  void* allocate(std::size_t size);
   std::string_view copy(std::string_view text);
   // Returns the number of allocated bytes.
   std::size_t bytes() const { return bytes_; }
@@ -43,10 +43,10 @@ class Arena {
       ::operator delete (block, std::align_val_t{alignment});
     }
   };
-  void grow(std::size_t least);
+  void grow(std::size_t min_size);
 
   std::vector<std::unique_ptr<std::byte[], Deleter>> blocks_;
-  std::size_t left_ = 0;
+  std::size_t remaining_ = 0;
   std::byte* next_ = nullptr;
   std::size_t bytes_ = 0;
 };
@@ -54,13 +54,13 @@ class Arena {
 // A pool of texts.
 class TextPool {
  public:
-  Id intern(std::string_view text) { return intern_kept(text).id; }
+  Id intern(std::string_view text) { return intern_text(text).id; }
   // A text in the pool and its id.
-  struct Kept {
+  struct PooledText {
     Id id;
     std::string_view text;  // stored in the pool
   };
-  Kept intern_kept(std::string_view text);
+  PooledText intern_text(std::string_view text);
   std::string_view operator[](Id id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
   std::size_t bytes() const { return arena_.bytes(); }
@@ -78,7 +78,7 @@ class TextPool {
   Bucket& find(std::string_view text, std::uint32_t hash);
   void grow();
 
-  mutable BriefMutex mutex_;
+  mutable SpinMutex mutex_;
   Arena arena_;
   std::deque<std::string_view> texts_;
   std::vector<Bucket> buckets_ =
@@ -93,7 +93,7 @@ class WordsPool {
   std::size_t bytes() const { return arena_.bytes(); }
 
  private:
-  BriefMutex mutex_;
+  SpinMutex mutex_;
   Arena arena_;
   std::deque<std::span<const std::uint64_t>> items_;
   std::unordered_map<std::string_view, Id, SeededHash> ids_;
@@ -116,17 +116,17 @@ class MapPool {
   std::size_t bytes() const { return arena_.bytes(); }
 
  private:
-  static constexpr std::size_t kRecent = 4096;
+  static constexpr std::size_t kRecentSlots = 4096;
   static constexpr Id kNone = static_cast<Id>(-1);
 
-  BriefMutex mutex_;
+  SpinMutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_entry>> items_;
-  std::vector<Id> recent_;  // recent ids, by hash; a map whose slot was reused is stored again
+  std::vector<Id> recent_ids_;  // recent ids, by hash; a map whose slot was reused is stored again
 };
 
 // Returns the sum of the weights; UINT64_MAX if it is larger.
-std::uint64_t total_of(std::span<const ctprof_stack> stacks);
+std::uint64_t total_weight(std::span<const ctprof_stack> stacks);
 
 // A pool of weighted sets of stacks, and the table of the stacks themselves.
 class StackPool {
@@ -142,19 +142,19 @@ class StackPool {
   // when its first set is used. If this table is full, a stack is replaced by its longest part from
   // the root that is in the table, which may be only the root node. REQUIRES: no other thread uses
   // this pool.
-  void gather(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks);
+  void add_set_to(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks);
 
   StackTable table;
 
  private:
-  std::span<const std::uint32_t> nodes_of(const StackPool& other);
+  std::span<const std::uint32_t> map_nodes(const StackPool& other);
 
-  BriefMutex mutex_;
+  SpinMutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_stack>> items_;
-  const std::uint64_t number_ = next_number();  // unique in this process
-  std::uint64_t met_ = 0;                       // number of the pool whose table was copied last
-  std::vector<std::uint32_t> nodes_;            // numbers of its nodes in this table
+  const std::uint64_t unique_number_ = next_number();  // unique in this process
+  std::uint64_t last_absorbed_ = 0;      // number of the pool whose table was copied last
+  std::vector<std::uint32_t> node_map_;  // numbers of its nodes in this table
 
   static std::uint64_t next_number();
 };
@@ -181,7 +181,7 @@ class TextCache {
   struct Slot {
     std::string_view text;
     Id id = 0;
-    bool used = false;
+    bool is_used = false;
   };
   static constexpr std::size_t kSlots = 1024;
 

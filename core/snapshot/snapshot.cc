@@ -24,9 +24,9 @@ Column& Table::add(SharedMetric def, Gap initial) {
   return columns.emplace_back(std::move(def), rows, initial);
 }
 
-void Table::keep(std::span<const std::uint32_t> kept) {
-  if (kept.size() == rows) return;
-  const std::vector<RowRun> runs = runs_of(kept);
+void Table::keep_rows(std::span<const std::uint32_t> kept_rows) {
+  if (kept_rows.size() == rows) return;
+  const std::vector<RowRun> runs = runs_of(kept_rows);
   for (Column& column : columns) {
     std::size_t to = 0;
     for (const RowRun& run : runs) {
@@ -35,7 +35,7 @@ void Table::keep(std::span<const std::uint32_t> kept) {
     }
     column.resize(to, Gap::Untouched);
   }
-  rows = kept.size();
+  rows = kept_rows.size();
 }
 
 const Column* Opening::find(std::string_view metric) const {
@@ -48,7 +48,7 @@ namespace {
 
 Id copy_stacks(StackPool& pool, const StackPool& from, Id id) {
   std::vector<ctprof_stack> stacks;
-  pool.gather(from, id, stacks);
+  pool.add_set_to(from, id, stacks);
   return pool.append(stacks);
 }
 
@@ -56,7 +56,7 @@ Id copy_stacks(StackPool& pool, const StackPool& from, Id id) {
 
 void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
                std::uint32_t from_row, const Pools& from_pools) {
-  to.take(row, from, from_row);
+  to.copy_from(row, from, from_row);
   if (!is_pooled(to.def().storage) || !from.has_value(from_row)) return;
   const Id id = from.ids()[from_row];
   switch (to.def().storage) {

@@ -39,7 +39,7 @@ struct Table {
   Column& add(SharedMetric def, Gap initial);
   // Removes all rows except the listed ones. Does not move the columns. REQUIRES: the list is
   // ascending.
-  void keep(std::span<const std::uint32_t> kept);
+  void keep_rows(std::span<const std::uint32_t> kept_rows);
 };
 
 // The time that one source took during a capture, and its results.
@@ -108,8 +108,8 @@ struct Meta {
   std::string tool;  // version of ctprof that made the capture
   std::string boot_id;
   std::optional<std::string> hostname;  // none: omitted on request
-  Moment start;
-  Moment end;
+  Timestamp start;
+  Timestamp end;
   std::uint64_t user_hz = 100;
   bool live = false;
   std::uint64_t euid = 0;
@@ -162,8 +162,8 @@ struct UnknownDefinitions {
   std::vector<UnknownMetric> metrics;
   std::vector<RawJson> derived;  // derived metrics of unknown entities
   std::map<std::string, KeptMembers, std::less<>>
-      of_metrics;  // unknown members of known metrics, by name
-  std::map<std::string, KeptMembers, std::less<>> of_derived;
+      metric_members;  // unknown members of known metrics, by name
+  std::map<std::string, KeptMembers, std::less<>> derived_members;
 };
 
 // The tables and metadata of one capture or window.
@@ -174,14 +174,15 @@ struct Snapshot {
   Meta meta;
   std::vector<DerivedDef> derived;
   std::vector<std::uint64_t> read_at;  // per thread row, ns after the start; empty if unknown
-  std::vector<std::uint64_t> born_at;  // start time per thread row, ns of CLOCK_BOOTTIME, 0 if
-                                       // unknown; empty if none is known, and after loading a file
+  std::vector<std::uint64_t>
+      started_at;  // start time per thread row, ns of CLOCK_BOOTTIME, 0 if
+                   // unknown; empty if none is known, and after loading a file
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
-  std::set<std::string, std::less<>> early_objects;  // keys of `objects` that a file in columns has
-                                                     // in its header, in addition to the host
-  KeptMembers unknown_meta;                          // members of the `ctprof` object
+  std::set<std::string, std::less<>> header_objects;  // keys of `objects` that a file in columns
+                                                      // has in its header, in addition to the host
+  KeptMembers unknown_meta;  // members of the `ctprof` object
   KeptMembers
-      unknown_late_meta;  // members of the `ctprof` object in the summary of a file in columns
+      unknown_summary_meta;  // members of the `ctprof` object in the summary of a file in columns
   UnknownDefinitions unknown_definitions;
   std::array<KeptKeys, kEntities>
       unknown_keys;                         // below a row, by the row's entity; processes have none
@@ -191,9 +192,10 @@ struct Snapshot {
   KeptMembers unknown_raw;                  // `raw` of unknown entities in a file in rows
   std::optional<Window>
       window;  // none: a snapshot, whose counters are totals since the start of each thread
-  KeptMembers unknown_window;     // members of the line `window`
-  bool foreign = false;           // a file without our own keys
-  std::vector<std::string> told;  // messages about the file it was loaded from; not written
+  KeptMembers unknown_window;  // members of the line `window`
+  bool is_foreign = false;     // a file without our own keys
+  std::vector<std::string>
+      load_messages;  // messages about the file it was loaded from; not written
   std::size_t text_bytes =
       0;  // bytes of JSON that it was loaded from, limited by the file's size; 0: not from a file
   // In an outline, which has columns without rows: the numbers of rows in the file.

@@ -18,7 +18,7 @@
 namespace ctprof {
 
 // A point in time on both clocks.
-struct Moment {
+struct Timestamp {
   std::uint64_t wall_unix_ns = 0;
   std::uint64_t boottime_ns = 0;  // CLOCK_BOOTTIME: comparable within one boot
 };
@@ -28,14 +28,14 @@ struct Moment {
 // Rows that started inside the window begin at zero.
 struct Opening {
   std::deque<Column> columns;
-  std::vector<std::uint8_t> born;  // by row; 1: started inside the window
+  std::vector<std::uint8_t> started;  // by row; 1: started inside the window
 
   const Column* find(std::string_view metric) const;
 };
 
 // A non-leader thread that called execve(): the kernel gave it the tid and start time of its
 // leader, and terminated all other threads of the process.
-struct TookOver {
+struct LeaderReplacement {
   std::uint64_t tgid = 0;               // tgid, and tid after the execve()
   std::uint64_t tid = 0;                // tid before
   std::uint64_t start_clock_ticks = 0;  // start time before; 0: unknown
@@ -43,7 +43,7 @@ struct TookOver {
 };
 
 // The times when a row was first and last read, in ns after the window opened.
-struct Seen {
+struct SeenTimes {
   std::uint64_t first = 0;  // time of the first reading, or of the start
   std::uint64_t last = 0;   // time of the last reading, or of the exit
 };
@@ -60,29 +60,29 @@ struct Snapshot;
 
 // The data of a window in addition to the snapshot at its end.
 struct Window {
-  Moment opened;  // time before the first row of the opening was read
+  Timestamp opened_at;  // time before the first row of the opening was read
   std::array<Opening, kEntities> openings;
   // Totals of counters at the end of the window, which derived metrics need. Not in the file.
-  // Filled by to_differences().
+  // Filled by convert_to_differences().
   std::array<std::deque<Column>, kEntities> totals;
   // Rows of the opening without a row at the end: exited threads and processes, and removed
   // cgroups. With their identities, texts and gauges, and their own pools. Exited threads are both
   // here and after the living rows. Null: unknown, as in files of older versions.
   std::shared_ptr<Snapshot> opening_only;
-  std::vector<UnknownRows> unknown_bases;         // columns of unknown entities
-  std::vector<UnknownRows> unknown_opening_only;  // rows of unknown entities
-  std::vector<Seen> seen;                         // by thread row; empty: unknown
-  std::vector<TookOver> took_over;                // in the order of time; not in the file
+  std::vector<UnknownRows> unknown_bases;              // columns of unknown entities
+  std::vector<UnknownRows> unknown_opening_only;       // rows of unknown entities
+  std::vector<SeenTimes> seen_times;                   // by thread row; empty: unknown
+  std::vector<LeaderReplacement> leader_replacements;  // in the order of time; not in the file
   // The thread table has this many living rows. The rows after them are threads that exited inside
   // the window, ordered by (tgid, tid, start); they have their final readings.
-  std::size_t living = 0;
-  std::uint64_t ended_lost = 0;    // exited inside; a full buffer lost their readings
-  std::uint64_t ended_unseen = 0;  // exited inside; nothing else is known
-  std::uint64_t ended_merged = 0;  // exited inside; merged into the row of another exited thread
-  bool sees_ends = false;          // whether any source reported exited threads
-  bool partial = false;            // only selected processes were recorded
-  std::string host;                // the host's context (kHostContext) at the opening, or empty
-  std::vector<std::string> notes;  // events on the host inside the window: a clock was set ...
+  std::size_t living_threads = 0;
+  std::uint64_t exited_lost = 0;     // exited inside; a full buffer lost their readings
+  std::uint64_t exited_unknown = 0;  // exited inside; nothing else is known
+  std::uint64_t exited_merged = 0;   // exited inside; merged into the row of another exited thread
+  bool reports_exits = false;        // whether any source reported exited threads
+  bool is_partial = false;           // only selected processes were recorded
+  std::string host_context;          // the host's context (kHostContext) at the opening, or empty
+  std::vector<std::string> notes;    // events on the host inside the window: a clock was set ...
 };
 
 }  // namespace ctprof

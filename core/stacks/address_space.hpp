@@ -28,7 +28,7 @@ struct FileId {
 };
 
 // Removes the suffix " (deleted)" that the kernel adds to the path of a deleted file in maps.
-std::string_view without_deleted(std::string_view path);
+std::string_view remove_deleted_suffix(std::string_view path);
 // Returns whether the path is that of a file in memory only: memfd_create(2).
 bool is_memory_file(std::string_view path);
 
@@ -39,16 +39,17 @@ struct Mapping {
   std::uint64_t offset = 0;  // offset of the first byte in the file
   FileId file;
   std::string path;
-  bool is_program = false;  // for a file in memory only: an ELF file rather than generated code
+  bool is_elf_in_memory =
+      false;  // for a file in memory only: an ELF file rather than generated code
 };
 
 // Parses the mappings of code in the text of /proc/<pid>/maps, in order; skips malformed lines.
 // Returns at most 16,384. Programs copy code to anonymous memory to use huge pages: anonymous code
 // that exactly fills a gap between two mappings of one file counts as a mapping of that file.
-std::vector<Mapping> code_mappings(std::string_view maps);
+std::vector<Mapping> parse_code_mappings(std::string_view maps);
 
 // Returns the mapping that begins at `start`, whether code or not; nothing if there is none.
-std::optional<Mapping> mapping_at(std::string_view maps, std::uint64_t start);
+std::optional<Mapping> find_mapping(std::string_view maps, std::uint64_t start);
 
 // A range [start, end) of code of a process.
 struct CodeRange {
@@ -68,7 +69,7 @@ class AddressSpace {
   std::uint64_t process() const { return process_; }
   // Adds a range and replaces what it overlaps. Does nothing if 16,384 ranges exist. REQUIRES:
   // start < end.
-  void map(const CodeRange& range);
+  void add_mapping(const CodeRange& range);
   // Returns the range that contains an address, or null. The pointer is valid until the next map().
   const CodeRange* find(std::uint64_t address) const;
   std::size_t size() const { return ranges_.size(); }

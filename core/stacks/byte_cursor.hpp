@@ -19,29 +19,29 @@ class ByteCursor {
   explicit ByteCursor(std::string_view bytes, std::uint64_t at = 0) : bytes_(bytes) { skip(at); }
 
   bool ok() const { return ok_; }
-  bool at_end() const { return at_ == bytes_.size(); }
-  std::size_t position() const { return at_; }
+  bool at_end() const { return position_ == bytes_.size(); }
+  std::size_t position() const { return position_; }
 
   template <class T>
   T get() {
     T value{};
-    const std::string_view from = take(sizeof value);
-    if (ok_) std::memcpy(&value, from.data(), sizeof value);
+    const std::string_view source = take(sizeof value);
+    if (ok_) std::memcpy(&value, source.data(), sizeof value);
     return value;
   }
 
   std::string_view take(std::uint64_t size) {
-    if (size > bytes_.size() - at_) ok_ = false;
+    if (size > bytes_.size() - position_) ok_ = false;
     if (!ok_) return {};
-    const std::string_view taken = bytes_.substr(at_, static_cast<std::size_t>(size));
-    at_ += taken.size();
+    const std::string_view taken = bytes_.substr(position_, static_cast<std::size_t>(size));
+    position_ += taken.size();
     return taken;
   }
   void skip(std::uint64_t size) { take(size); }
 
   // Reads up to and including the next NUL; fails if the text has more than `longest` bytes.
-  std::string_view text(std::size_t longest) {
-    const auto end = bytes_.substr(at_, longest + 1).find('\0');
+  std::string_view text(std::size_t max_size) {
+    const auto end = bytes_.substr(position_, max_size + 1).find('\0');
     if (end == bytes_.npos) ok_ = false;
     const std::string_view text = take(ok_ ? end : 0);
     skip(1);
@@ -49,9 +49,9 @@ class ByteCursor {
   }
 
   // Reads LEB128. Bits above the 64th are dropped; a number of more than 16 bytes fails.
-  std::uint64_t unsigned_leb() {
+  std::uint64_t read_unsigned_leb() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < kMostLebBits; shift += 7) {
+    for (unsigned shift = 0; shift < kMaxLebBits; shift += 7) {
       const auto byte = get<std::uint8_t>();
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
@@ -59,9 +59,9 @@ class ByteCursor {
     ok_ = false;
     return 0;
   }
-  std::int64_t signed_leb() {
+  std::int64_t read_signed_leb() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < kMostLebBits;) {
+    for (unsigned shift = 0; shift < kMaxLebBits;) {
       const auto byte = get<std::uint8_t>();
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       shift += 7;
@@ -75,10 +75,10 @@ class ByteCursor {
 
  private:
   // Assemblers pad a number to at most ten bytes.
-  static constexpr unsigned kMostLebBits = 16 * 7;
+  static constexpr unsigned kMaxLebBits = 16 * 7;
 
   std::string_view bytes_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   bool ok_ = true;
 };
 

@@ -19,42 +19,42 @@ constexpr std::int64_t kStackWord = 8;
 // Compilers and assemblers align functions to this, and fill the space before them with nops.
 constexpr std::uint64_t kAlignment = 16;
 // Limits on function starts that are tried, and on their distance.
-constexpr std::size_t kMostBeginnings = 2, kFarthestBeginning = 2048;
-constexpr std::size_t kMostWays = 64, kMostPushes = 16;
+constexpr std::size_t kMaxFunctionStarts = 2, kMaxFunctionStartDistance = 2048;
+constexpr std::size_t kMaxPaths = 64, kMaxPushes = 16;
 
 // A stack location, relative to sp or bp at the address that the guess is for.
-struct Place {
+struct StackLocation {
   Cfa base = Cfa::Sp;
   std::int64_t offset = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const StackLocation&) const = default;
 };
 
 struct BpValue {
-  enum class Is : std::uint8_t { Same, Address, Stored, Unknown };
-  Is is = Is::Same;
-  Place place;  // the address, or where it is stored
+  enum class State : std::uint8_t { Same, Address, Stored, Unknown };
+  State state = State::Same;
+  StackLocation place;  // the address, or where it is stored
 };
 
 // Registers on one path through the code.
-struct Way {
+struct Path {
   std::size_t at = 0;
-  Place sp;
+  StackLocation sp;
   BpValue bp;
   // A push on this path: the copy of the stack, which is older, does not contain it.
   struct Push {
-    Place place;
+    StackLocation place;
     BpValue value;
   };
   std::vector<Push> pushes;
 
-  const Push* find_push(const Place& place) const {
+  const Push* find_push(const StackLocation& place) const {
     const auto found = std::find_if(pushes.rbegin(), pushes.rend(),
                                     [&](const Push& push) { return push.place == place; });
     return found == pushes.rend() ? nullptr : &*found;
   }
 };
 
-std::optional<std::int32_t> narrow(std::int64_t value) {
+std::optional<std::int32_t> to_int32(std::int64_t value) {
   using Limits = std::numeric_limits<std::int32_t>;
   if (value < Limits::min() || value > Limits::max()) return std::nullopt;
   return static_cast<std::int32_t>(value);
@@ -62,29 +62,30 @@ std::optional<std::int32_t> narrow(std::int64_t value) {
 
 // Returns the rule for a return address that sp points to; nothing if the path pushed it from a
 // register.
-std::optional<Rule> rule_of(const Way& way) {
-  const auto offset = narrow(way.sp.offset + kStackWord);
+std::optional<UnwindRule> make_rule(const Path& way) {
+  const auto offset = to_int32(way.sp.offset + kStackWord);
   if (!offset || way.find_push(way.sp)) return std::nullopt;
-  Rule rule;
+  UnwindRule rule;
   rule.cfa = way.sp.base;
   rule.cfa_offset = *offset;
-  rule.ra = Saved::AtCfa;
+  rule.ra = RegisterLocation::AtCfa;
   rule.ra_offset = -static_cast<std::int32_t>(kStackWord);
-  rule.bp = way.bp.is == BpValue::Is::Same ? Saved::Same : Saved::Unknown;
-  if (way.bp.is != BpValue::Is::Stored) return rule;
-  const auto stored = narrow(way.bp.place.offset);
+  rule.bp =
+      way.bp.state == BpValue::State::Same ? RegisterLocation::Same : RegisterLocation::Unknown;
+  if (way.bp.state != BpValue::State::Stored) return rule;
+  const auto stored = to_int32(way.bp.place.offset);
   if (!stored) return std::nullopt;
-  rule.bp = way.bp.place.base == Cfa::Sp ? Saved::AtSp : Saved::AtBp;
+  rule.bp = way.bp.place.base == Cfa::Sp ? RegisterLocation::AtSp : RegisterLocation::AtBp;
   rule.bp_offset = *stored;
   return rule;
 }
 
 // Returns the rule of a signal frame: the offsets of the registers in its ucontext from sp.
-Rule signal_rule() {
-  Rule rule;
+UnwindRule make_signal_rule() {
+  UnwindRule rule;
   rule.cfa = Cfa::AtSp;
   rule.cfa_offset = 160;
-  rule.ra = rule.bp = Saved::AtSp;
+  rule.ra = rule.bp = RegisterLocation::AtSp;
   rule.ra_offset = 168;
   rule.bp_offset = 120;
   rule.is_signal = true;
@@ -109,47 +110,47 @@ bool is_padding(std::string_view code, std::size_t at, std::uint64_t start) {
 }
 
 // Follows code forwards until a path through it returns.
-class Forwards {
+class ForwardSearch {
  public:
-  Forwards(std::string_view code, std::uint64_t start, std::size_t& left)
-      : code_(code), start_(start), left_(left) {}
+  ForwardSearch(std::string_view code, std::uint64_t start, std::size_t& remaining)
+      : code_(code), start_(start), remaining_(remaining) {}
 
-  std::optional<Rule> run(std::size_t at) {
-    Way first;
+  std::optional<UnwindRule> run(std::size_t at) {
+    Path first;
     first.at = at;
-    ways_.push_back(std::move(first));
+    paths_.push_back(std::move(first));
     return follow_all();
   }
   // Continues along paths over the padding after a call: the call may never return, and then the
   // code after it belongs to another function.
-  std::optional<Rule> run_behind_padding() {
-    ways_ = std::exchange(padded_, {});
+  std::optional<UnwindRule> run_after_padding() {
+    paths_ = std::exchange(paths_over_padding_, {});
     return follow_all();
   }
   // Returns rules for paths that leave the function by a jump, perhaps to a function that returns
   // to the caller.
-  const std::vector<Rule>& tails() const { return tails_; }
+  const std::vector<UnwindRule>& get_tail_rules() const { return tail_rules_; }
   bool is_in_register() const { return is_in_register_; }
 
  private:
-  std::optional<Rule> follow_all() {
-    std::optional<Rule> found;
-    while (!ways_.empty() && !found && !is_in_register_) {
-      Way way = std::move(ways_.back());
-      ways_.pop_back();
+  std::optional<UnwindRule> follow_all() {
+    std::optional<UnwindRule> found;
+    while (!paths_.empty() && !found && !is_in_register_) {
+      Path way = std::move(paths_.back());
+      paths_.pop_back();
       found = follow(way);
     }
     return found;
   }
 
-  std::optional<Rule> follow(Way& way) {
-    while (left_ > 0 && way.at < code_.size() && known_.insert(way.at).second) {
-      --left_;
+  std::optional<UnwindRule> follow(Path& way) {
+    while (remaining_ > 0 && way.at < code_.size() && visited_.insert(way.at).second) {
+      --remaining_;
       const X86Instruction next = decode_x86(code_.substr(way.at));
       way.at += next.size;
       if (next.kind == Kind::Return) {
         is_in_register_ = way.find_push(way.sp) != nullptr;
-        return rule_of(way);
+        return make_rule(way);
       }
       if (!step(way, next)) return std::nullopt;
     }
@@ -157,7 +158,7 @@ class Forwards {
   }
 
   // Returns false if the path ends here.
-  bool step(Way& way, const X86Instruction& next) {
+  bool step(Path& way, const X86Instruction& next) {
     switch (next.kind) {
       case Kind::Invalid:
       case Kind::Trap:
@@ -166,116 +167,116 @@ class Forwards {
       case Kind::Jump: return jump(way, next.operand);
       case Kind::Branch: return branch(way, next.operand);
       case Kind::IndirectJump: return leave_function(way);
-      default: return move(way, next);
+      default: return apply(way, next);
     }
   }
 
-  bool step_over_call(Way& way) {
+  bool step_over_call(Path& way) {
     const bool is_aligned = (start_ + way.at) % kAlignment == 0;
     if (is_aligned || !is_padding(code_, way.at, start_)) return true;
-    if (padded_.size() < kMostWays) padded_.push_back(way);
+    if (paths_over_padding_.size() < kMaxPaths) paths_over_padding_.push_back(way);
     return false;
   }
 
-  std::optional<std::size_t> target(const Way& way, std::int64_t distance) const {
-    const std::int64_t to = static_cast<std::int64_t>(way.at) + distance;
-    if (to < 0 || to >= static_cast<std::int64_t>(code_.size())) return std::nullopt;
-    return static_cast<std::size_t>(to);
+  std::optional<std::size_t> find_target(const Path& way, std::int64_t distance) const {
+    const std::int64_t target = static_cast<std::int64_t>(way.at) + distance;
+    if (target < 0 || target >= static_cast<std::int64_t>(code_.size())) return std::nullopt;
+    return static_cast<std::size_t>(target);
   }
-  bool jump(Way& way, std::int64_t distance) {
-    const auto to = target(way, distance);
-    if (!to) return leave_function(way);
-    way.at = *to;
+  bool jump(Path& way, std::int64_t distance) {
+    const auto target_offset = find_target(way, distance);
+    if (!target_offset) return leave_function(way);
+    way.at = *target_offset;
     return true;
   }
-  bool branch(Way& way, std::int64_t distance) {
-    const auto to = target(way, distance);
-    if (!to || ways_.size() >= kMostWays) return true;
-    ways_.push_back(way);
-    ways_.back().at = *to;
+  bool branch(Path& way, std::int64_t distance) {
+    const auto target_offset = find_target(way, distance);
+    if (!target_offset || paths_.size() >= kMaxPaths) return true;
+    paths_.push_back(way);
+    paths_.back().at = *target_offset;
     return true;
   }
-  bool leave_function(const Way& way) {
-    if (const auto rule = rule_of(way); rule && tails_.size() < CodeGuess::kMostRules)
-      tails_.push_back(*rule);
+  bool leave_function(const Path& way) {
+    if (const auto rule = make_rule(way); rule && tail_rules_.size() < CodeGuess::kMaxRules)
+      tail_rules_.push_back(*rule);
     return false;
   }
 
-  bool move(Way& way, const X86Instruction& next) {
+  bool apply(Path& way, const X86Instruction& next) {
     switch (next.kind) {
-      case Kind::Push: return push(way, {BpValue::Is::Unknown, {}});
+      case Kind::Push: return push(way, {BpValue::State::Unknown, {}});
       case Kind::PushBp: return push(way, way.bp);
       case Kind::Pop: way.sp.offset += kStackWord; return true;
       case Kind::PopBp: pop_bp(way); return true;
       case Kind::AddSp: way.sp.offset += next.operand; return true;
       case Kind::BpFromSp:
-        way.bp = {BpValue::Is::Address, {way.sp.base, way.sp.offset + next.operand}};
+        way.bp = {BpValue::State::Address, {way.sp.base, way.sp.offset + next.operand}};
         return true;
-      case Kind::ChangesBp: way.bp = {BpValue::Is::Unknown, {}}; return true;
-      case Kind::SpFromBp: return take_bp(way, next.operand);
+      case Kind::ChangesBp: way.bp = {BpValue::State::Unknown, {}}; return true;
+      case Kind::SpFromBp: return set_sp_from_bp(way, next.operand);
       case Kind::Leave:
-        if (!take_bp(way, 0)) return false;
+        if (!set_sp_from_bp(way, 0)) return false;
         pop_bp(way);
         return true;
       default: return true;
     }
   }
 
-  static bool push(Way& way, const BpValue& value) {
+  static bool push(Path& way, const BpValue& value) {
     way.sp.offset -= kStackWord;
-    if (way.pushes.size() == kMostPushes) return false;
+    if (way.pushes.size() == kMaxPushes) return false;
     way.pushes.push_back({way.sp, value});
     return true;
   }
-  static void pop_bp(Way& way) {
-    const Way::Push* pushed = way.find_push(way.sp);
-    way.bp = pushed ? pushed->value : BpValue{BpValue::Is::Stored, way.sp};
+  static void pop_bp(Path& way) {
+    const Path::Push* pushed = way.find_push(way.sp);
+    way.bp = pushed ? pushed->value : BpValue{BpValue::State::Stored, way.sp};
     way.sp.offset += kStackWord;
   }
-  static bool take_bp(Way& way, std::int64_t added) {
-    if (way.bp.is == BpValue::Is::Same) way.sp = {Cfa::Bp, 0};
-    if (way.bp.is == BpValue::Is::Address) way.sp = way.bp.place;
+  static bool set_sp_from_bp(Path& way, std::int64_t added) {
+    if (way.bp.state == BpValue::State::Same) way.sp = {Cfa::Bp, 0};
+    if (way.bp.state == BpValue::State::Address) way.sp = way.bp.place;
     way.sp.offset += added;
-    return way.bp.is == BpValue::Is::Same || way.bp.is == BpValue::Is::Address;
+    return way.bp.state == BpValue::State::Same || way.bp.state == BpValue::State::Address;
   }
 
   std::string_view code_;
   std::uint64_t start_;
-  std::size_t& left_;
-  std::vector<Way> ways_, padded_;
-  std::unordered_set<std::size_t, SeededHash> known_;
-  std::vector<Rule> tails_;
+  std::size_t& remaining_;
+  std::vector<Path> paths_, paths_over_padding_;
+  std::unordered_set<std::size_t, SeededHash> visited_;
+  std::vector<UnwindRule> tail_rules_;
   bool is_in_register_ = false;
 };
 
 // Counts the bytes that a function pushes from its beginning on.
-class FromBeginning {
+class PushCounter {
  public:
-  FromBeginning(std::string_view code, std::size_t& left) : code_(code), left_(left) {}
+  PushCounter(std::string_view code, std::size_t& remaining) : code_(code), remaining_(remaining) {}
 
   // Returns the rule at `at` of a function that begins at `begin`; nothing if the code in between
   // does not lead there.
-  std::optional<Rule> run(std::size_t begin, std::size_t at) {
-    std::size_t now = begin;
-    while (now < at) {
-      if (left_ == 0) return std::nullopt;
-      --left_;
-      const X86Instruction next = decode_x86(code_.substr(now));
+  std::optional<UnwindRule> run(std::size_t begin, std::size_t at) {
+    std::size_t position = begin;
+    while (position < at) {
+      if (remaining_ == 0) return std::nullopt;
+      --remaining_;
+      const X86Instruction next = decode_x86(code_.substr(position));
       if (next.kind == Kind::Invalid || next.kind == Kind::ChangesSp) return std::nullopt;
-      now += next.size;
-      if (!step(now, next)) return std::nullopt;
+      position += next.size;
+      if (!step(position, next)) return std::nullopt;
     }
-    if (now != at || depth_ < 0) return std::nullopt;
-    const auto offset = narrow(depth_ + kStackWord);
+    if (position != at || depth_ < 0) return std::nullopt;
+    const auto offset = to_int32(depth_ + kStackWord);
     if (!offset) return std::nullopt;
-    Rule rule;
+    UnwindRule rule;
     rule.cfa = Cfa::Sp;
     rule.cfa_offset = *offset;
-    rule.ra = Saved::AtCfa;
+    rule.ra = RegisterLocation::AtCfa;
     rule.ra_offset = -static_cast<std::int32_t>(kStackWord);
-    if (!bp_at_) return rule;
-    rule.bp = Saved::AtCfa;
-    rule.bp_offset = -static_cast<std::int32_t>(*bp_at_ + kStackWord);
+    if (!bp_depth_) return rule;
+    rule.bp = RegisterLocation::AtCfa;
+    rule.bp_offset = -static_cast<std::int32_t>(*bp_depth_ + kStackWord);
     return rule;
   }
 
@@ -284,70 +285,70 @@ class FromBeginning {
   bool step(std::size_t next_at, const X86Instruction& next) {
     switch (next.kind) {
       case Kind::PushBp:
-        if (!bp_at_) bp_at_ = depth_ + kStackWord;
+        if (!bp_depth_) bp_depth_ = depth_ + kStackWord;
         [[fallthrough]];
       case Kind::Push: depth_ += kStackWord; break;
       case Kind::Pop:
       case Kind::PopBp: depth_ -= kStackWord; break;
       case Kind::AddSp: depth_ -= next.operand; break;
-      case Kind::Branch: note_target(next_at, next.operand); break;
-      case Kind::Jump: note_target(next_at, next.operand); [[fallthrough]];
+      case Kind::Branch: record_target(next_at, next.operand); break;
+      case Kind::Jump: record_target(next_at, next.operand); [[fallthrough]];
       case Kind::Return:
       case Kind::Trap:
       case Kind::IndirectJump: return resume(next_at);
       default: break;
     }
-    deepest_ = std::max(deepest_, depth_);
+    max_depth_ = std::max(max_depth_, depth_);
     return true;
   }
-  void note_target(std::size_t at, std::int64_t distance) {
+  void record_target(std::size_t at, std::int64_t distance) {
     const std::int64_t target = static_cast<std::int64_t>(at) + distance;
-    depths_.emplace(target, depth_);
-    farthest_ = std::max(farthest_, target);
+    depth_by_target_.emplace(target, depth_);
+    farthest_target_ = std::max(farthest_target_, target);
   }
   // Continues after a jump: the next code is reached from elsewhere, or belongs to another
   // function.
   bool resume(std::size_t at) {
-    const auto known = depths_.find(static_cast<std::int64_t>(at));
-    depth_ = known == depths_.end() ? deepest_ : known->second;
-    return farthest_ >= static_cast<std::int64_t>(at);
+    const auto known = depth_by_target_.find(static_cast<std::int64_t>(at));
+    depth_ = known == depth_by_target_.end() ? max_depth_ : known->second;
+    return farthest_target_ >= static_cast<std::int64_t>(at);
   }
 
   std::string_view code_;
-  std::size_t& left_;
-  std::int64_t depth_ = 0, deepest_ = 0, farthest_ = 0;
-  std::optional<std::int64_t> bp_at_;
-  std::unordered_map<std::int64_t, std::int64_t, SeededHash> depths_;
+  std::size_t& remaining_;
+  std::int64_t depth_ = 0, max_depth_ = 0, farthest_target_ = 0;
+  std::optional<std::int64_t> bp_depth_;
+  std::unordered_map<std::int64_t, std::int64_t, SeededHash> depth_by_target_;
 };
 
 // Returns whether the code can be the beginning of a function that needs a frame.
-bool is_beginning(std::string_view code) {
+bool is_function_start(std::string_view code) {
   if (code.starts_with("\xf3\x0f\x1e\xfa")) return true;  // endbr64
   const X86Instruction first = decode_x86(code);
   return first.kind == Kind::Push || first.kind == Kind::PushBp ||
          (first.kind == Kind::AddSp && first.operand < 0);
 }
 
-bool is_same(const Rule& left, const Rule& right) {
+bool is_same(const UnwindRule& left, const UnwindRule& right) {
   return left.cfa == right.cfa && left.cfa_offset == right.cfa_offset && left.bp == right.bp &&
          left.bp_offset == right.bp_offset;
 }
 
-void add(CodeGuess& guess, const Rule& rule) {
-  const auto is_it = [&](const Rule& other) { return is_same(other, rule); };
-  if (guess.rules.size() < CodeGuess::kMostRules && std::ranges::none_of(guess.rules, is_it))
+void add_rule(CodeGuess& guess, const UnwindRule& rule) {
+  const auto is_same_rule = [&](const UnwindRule& other) { return is_same(other, rule); };
+  if (guess.rules.size() < CodeGuess::kMaxRules && std::ranges::none_of(guess.rules, is_same_rule))
     guess.rules.push_back(rule);
 }
 
-void add_from_beginnings(CodeGuess& guess, std::string_view code, std::size_t at,
-                         std::uint64_t start, std::size_t& left) {
+void add_from_function_starts(CodeGuess& guess, std::string_view code, std::size_t at,
+                              std::uint64_t start, std::size_t& remaining) {
   std::size_t found = 0;
-  const std::size_t first = at - std::min(at, kFarthestBeginning);
+  const std::size_t first = at - std::min(at, kMaxFunctionStartDistance);
   std::size_t begin = at - std::min<std::size_t>(at, (start + at) % kAlignment);
-  for (; begin >= first && found < kMostBeginnings && left > 0; begin -= kAlignment) {
-    if (begin < at && is_beginning(code.substr(begin)))
-      if (const auto rule = FromBeginning(code, left).run(begin, at)) {
-        add(guess, *rule);
+  for (; begin >= first && found < kMaxFunctionStarts && remaining > 0; begin -= kAlignment) {
+    if (begin < at && is_function_start(code.substr(begin)))
+      if (const auto rule = PushCounter(code, remaining).run(begin, at)) {
+        add_rule(guess, *rule);
         ++found;
       }
     if (begin < kAlignment) break;
@@ -364,11 +365,11 @@ bool is_signal_return(std::string_view code) {
 
 // mov %rbx,%rsp; mov (%rsp),%rdi or pop %rdi; test %rdi,%rdi
 bool is_start_context_code(std::string_view code) {
-  constexpr std::string_view kSwitch("\x48\x89\xdc"), kLoad("\x48\x8b\x3c\x24"), kPop("\x5f"),
+  constexpr std::string_view kSwitchStack("\x48\x89\xdc"), kLoad("\x48\x8b\x3c\x24"), kPop("\x5f"),
       kTest("\x48\x85\xff");
   if (code.starts_with("\xf3\x0f\x1e\xfa")) code.remove_prefix(4);
-  if (!code.starts_with(kSwitch)) return false;
-  code.remove_prefix(kSwitch.size());
+  if (!code.starts_with(kSwitchStack)) return false;
+  code.remove_prefix(kSwitchStack.size());
   for (const std::string_view next : {kLoad, kPop})
     if (code.starts_with(next)) return code.substr(next.size()).starts_with(kTest);
   return false;
@@ -376,20 +377,21 @@ bool is_start_context_code(std::string_view code) {
 
 CodeGuess guess_from_code(std::string_view code, std::size_t at, std::uint64_t start) {
   CodeGuess guess;
-  if (is_signal_return(code.substr(at))) return {{signal_rule()}, true, false, kStepsOfInstruction};
-  std::size_t left = kMostInstructions;
-  Forwards forwards(code, start, left);
+  if (is_signal_return(code.substr(at)))
+    return {{make_signal_rule()}, true, false, kStepsPerInstruction};
+  std::size_t remaining = kMaxInstructions;
+  ForwardSearch forwards(code, start, remaining);
   if (const auto rule = forwards.run(at)) {
-    guess.returns = true;
-    add(guess, *rule);
+    guess.has_return_path = true;
+    add_rule(guess, *rule);
   } else if (forwards.is_in_register()) {
-    guess.is_in_register = true;
+    guess.is_return_in_register = true;
   } else {
-    for (const Rule& tail : forwards.tails()) add(guess, tail);
-    add_from_beginnings(guess, code, at, start, left);
-    if (const auto late = forwards.run_behind_padding()) add(guess, *late);
+    for (const UnwindRule& tail : forwards.get_tail_rules()) add_rule(guess, tail);
+    add_from_function_starts(guess, code, at, start, remaining);
+    if (const auto padded_rule = forwards.run_after_padding()) add_rule(guess, *padded_rule);
   }
-  guess.steps = (kMostInstructions - left) * kStepsOfInstruction;
+  guess.steps = (kMaxInstructions - remaining) * kStepsPerInstruction;
   return guess;
 }
 

@@ -7,7 +7,7 @@
 // counted. Neither is certain, so the result must pass a check (a call precedes the return
 // address), and its frames are marked as guessed.
 //
-// Code may be hostile: at most kMostInstructions are decoded, each costs kStepsOfInstruction.
+// Code may be hostile: at most kMaxInstructions are decoded, each costs kStepsPerInstruction.
 
 #pragma once
 
@@ -21,14 +21,14 @@
 namespace ctprof {
 
 struct CodeGuess {
-  static constexpr std::size_t kMostRules = 4;
+  static constexpr std::size_t kMaxRules = 4;
 
   // Most likely first. All restore the return address from memory.
-  std::vector<Rule> rules;
+  std::vector<UnwindRule> rules;
   // The first rule belongs to a path to a return instruction, on which everything is known.
-  bool returns = false;
+  bool has_return_path = false;
   // This path returns to an address that is in a register now and not in memory.
-  bool is_in_register = false;
+  bool is_return_in_register = false;
   std::uint64_t steps = 0;
 };
 
@@ -39,16 +39,16 @@ bool is_signal_return(std::string_view code);
 // Returns whether code is that of glibc's __start_context.
 bool is_start_context_code(std::string_view code);
 
-inline constexpr std::size_t kMostInstructions = 2048;
-inline constexpr std::uint64_t kStepsOfInstruction = 4;
-inline constexpr std::uint64_t kMostStepsOfGuess = kMostInstructions * kStepsOfInstruction;
+inline constexpr std::size_t kMaxInstructions = 2048;
+inline constexpr std::uint64_t kStepsPerInstruction = 4;
+inline constexpr std::uint64_t kMaxStepsPerGuess = kMaxInstructions * kStepsPerInstruction;
 
 // The number of bytes of code to pass before and after an address.
-inline constexpr std::uint64_t kCodeBefore = 2048, kCodeBehind = 4096;
+inline constexpr std::uint64_t kCodeBytesBefore = 2048, kCodeBytesAfter = 4096;
 
 // Maximum size of the function where a program starts, which has no call frame information in some
 // C libraries.
-inline constexpr std::uint64_t kLongestStart = 64;
+inline constexpr std::uint64_t kMaxStartFunctionSize = 64;
 
 // Derives rules for the address at offset `at` in `code`, which includes the code around it;
 // `start` is the file address of the first byte. REQUIRES: at <= code.size().

@@ -11,16 +11,16 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/dropped_capabilities.hpp"
 #include "core/base/local_file.hpp"
-#include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
 #include "core/stacks/byte_cursor.hpp"
 
 namespace ctprof {
 
-struct DebugFiles::Opened {
-  explicit Opened(sdk::Fd opened, std::string from = {})
-      : fd(std::move(opened)), path(std::move(from)), file(fd.get()) {}
+struct DebugFiles::OpenedFile {
+  explicit OpenedFile(sdk::Fd opened_fd, std::string opened_path = {})
+      : fd(std::move(opened_fd)), path(std::move(opened_path)), file(fd.get()) {}
   sdk::Fd fd;
   std::string path;  // empty if a server sent the file
   ElfFile file;
@@ -35,18 +35,18 @@ struct DebugFiles::Link {
 namespace {
 
 constexpr const char* kSystemDirectory = "/usr/lib/debug";
-constexpr std::uint64_t kLongestLink = 4096;
-constexpr std::uint64_t kMostChecked = 64 << 20;
-constexpr std::uint64_t kMostCheckedInAll = 256 << 20;
+constexpr std::uint64_t kMaxLinkSize = 4096;
+constexpr std::uint64_t kMaxChecksumBytesPerFile = 64 << 20;
+constexpr std::uint64_t kMaxChecksumBytes = 256 << 20;
 
 // Parses the link: a name, padded to four bytes, and the checksum.
 template <class Link>
-std::optional<Link> link_in(const ElfFile& file) {
+std::optional<Link> read_debug_link(const ElfFile& file) {
   const auto section = file.section(".gnu_debuglink");
   if (!section || section->sh_type == SHT_NOBITS) return std::nullopt;
-  const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
+  const std::string bytes = file.read_bytes(section->sh_offset, section->sh_size, kMaxLinkSize);
   ByteCursor cursor(bytes);
-  Link link{std::string(cursor.text(kLongestLink)), 0};
+  Link link{std::string(cursor.text(kMaxLinkSize)), 0};
   cursor.skip((4 - cursor.position() % 4) % 4);
   link.checksum = cursor.get<std::uint32_t>();
   const bool is_plain = !link.name.empty() && link.name.find('/') == link.name.npos;
@@ -54,26 +54,26 @@ std::optional<Link> link_in(const ElfFile& file) {
 }
 
 // The link to the file to which dwz moved debug information.
-struct MovedLink {
+struct DwzLink {
   std::string path, build_id;
 };
 
-MovedLink moved_link_of(const ElfFile& file) {
+DwzLink read_dwz_link(const ElfFile& file) {
   const auto section = file.section(".gnu_debugaltlink");
   if (!section || section->sh_type == SHT_NOBITS) return {};
-  const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
+  const std::string bytes = file.read_bytes(section->sh_offset, section->sh_size, kMaxLinkSize);
   ByteCursor cursor(bytes);
-  std::string path(cursor.text(kLongestLink));
+  std::string path(cursor.text(kMaxLinkSize));
   return {std::move(path), std::string(cursor.take(bytes.size() - cursor.position()))};
 }
 
-std::uint32_t checksum_of(const ElfFile& file) {
-  constexpr std::uint64_t kPiece = 1 << 20;
+std::uint32_t compute_checksum(const ElfFile& file) {
+  constexpr std::uint64_t kChunkSize = 1 << 20;
   uLong sum = ::crc32(0, nullptr, 0);
-  for (std::uint64_t at = 0; at < file.size(); at += kPiece) {
-    const std::string piece = file.bytes(at, file.size() - at, kPiece);
+  for (std::uint64_t at = 0; at < file.size(); at += kChunkSize) {
+    const std::string chunk = file.read_bytes(at, file.size() - at, kChunkSize);
     sum =
-        ::crc32(sum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size()));
+        ::crc32(sum, reinterpret_cast<const Bytef*>(chunk.data()), static_cast<uInt>(chunk.size()));
   }
   return static_cast<std::uint32_t>(sum);
 }
@@ -84,52 +84,55 @@ std::uint32_t checksum_of(const ElfFile& file) {
 sdk::Fd open_regular(const std::string& path) {
   const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  return is_regular(named.get(), status) ? open_named(named.get()) : sdk::Fd();
+  return is_regular(named.get(), status) ? reopen_for_reading(named.get()) : sdk::Fd();
 }
 
-bool has_lent_rights() { return ::getauxval(AT_SECURE) != 0; }
+bool has_elevated_rights() { return ::getauxval(AT_SECURE) != 0; }
 
-DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent, Beside beside, OpenFile open)
-    : directories_(is_lent ? std::vector<std::string>() : std::move(wanted)),
-      is_lent_(is_lent),
-      beside_(is_lent ? Beside::Never : beside),
+DebugFiles::DebugFiles(std::vector<std::string> directories, bool has_elevated_rights,
+                       SearchModuleDirectory module_directory, OpenFile open)
+    : directories_(has_elevated_rights ? std::vector<std::string>() : std::move(directories)),
+      has_elevated_rights_(has_elevated_rights),
+      module_directory_(has_elevated_rights ? SearchModuleDirectory::Never : module_directory),
       open_(std::move(open)),
-      checksum_budget_(kMostCheckedInAll) {
+      checksum_budget_(kMaxChecksumBytes) {
   directories_.emplace_back(kSystemDirectory);
 }
 
 DebugFiles::~DebugFiles() = default;
 
-const ElfFile* DebugFiles::stripped_from(const Module& module, const ElfFile* own) {
-  debug_ = identified(module.build_id, ".debug");
-  const auto link = own && !debug_ ? link_in<Link>(*own) : std::nullopt;
-  if (link) debug_ = linked(*link, module.path, *own);
-  return debug_ ? &debug_->file : nullptr;
+const ElfFile* DebugFiles::find_debug_file(const Module& module, const ElfFile* own) {
+  debug_file_ = open_by_build_id(module.build_id, ".debug");
+  const auto link = own && !debug_file_ ? read_debug_link<Link>(*own) : std::nullopt;
+  if (link) debug_file_ = open_linked(*link, module.path, *own);
+  return debug_file_ ? &debug_file_->file : nullptr;
 }
 
-const ElfFile* DebugFiles::moved_from(const ElfFile& file, const std::string& path) {
-  const MovedLink link = moved_link_of(file);
-  moved_ = identified(link.build_id, ".debug");
-  if (moved_ || link.path.empty() || link.build_id.empty()) return moved_ ? &moved_->file : nullptr;
-  const std::string& from = debug_ && &debug_->file == &file ? debug_->path : path;
+const ElfFile* DebugFiles::find_dwz_file(const ElfFile& file, const std::string& path) {
+  const DwzLink link = read_dwz_link(file);
+  dwz_file_ = open_by_build_id(link.build_id, ".debug");
+  if (dwz_file_ || link.path.empty() || link.build_id.empty())
+    return dwz_file_ ? &dwz_file_->file : nullptr;
+  const std::string& referrer =
+      debug_file_ && &debug_file_->file == &file ? debug_file_->path : path;
   const bool is_absolute = link.path.front() == '/';
-  moved_ = std::make_unique<Opened>(
-      open_named(is_absolute ? link.path : from.substr(0, from.rfind('/') + 1) + link.path));
-  return moved_->file.build_id() == link.build_id ? &moved_->file : nullptr;
+  dwz_file_ = std::make_unique<OpenedFile>(open_named(
+      is_absolute ? link.path : referrer.substr(0, referrer.rfind('/') + 1) + link.path));
+  return dwz_file_->file.build_id() == link.build_id ? &dwz_file_->file : nullptr;
 }
 
 sdk::Fd DebugFiles::open_named(const std::string& path) const {
-  if (is_lent_ || !path.starts_with('/')) return sdk::Fd();
+  if (has_elevated_rights_ || !path.starts_with('/')) return sdk::Fd();
   if (open_named_) return open_named_(path);
-  return beside_ == Beside::Too ? open(path) : sdk::Fd();
+  return module_directory_ == SearchModuleDirectory::Allowed ? open(path) : sdk::Fd();
 }
 
 sdk::Fd DebugFiles::open(const std::string& path) const {
-  const LoweredRights lowered(is_lent_);
+  const DroppedCapabilities lowered(has_elevated_rights_);
   return lowered ? open_(path) : sdk::Fd();
 }
 
-JitMap DebugFiles::jit_map(std::uint64_t process) const {
+JitMap DebugFiles::read_jit_map(std::uint64_t process) const {
   const std::string number = std::to_string(process);
   for (const std::string& directory : directories_) {
     if (directory == kSystemDirectory) continue;
@@ -141,60 +144,63 @@ JitMap DebugFiles::jit_map(std::uint64_t process) const {
   return {};
 }
 
-const ElfFile* DebugFiles::file_of(const Module& module) {
-  program_ = std::make_unique<Opened>(open(module.path));
-  const bool is_same = !module.build_id.empty() && program_->file.build_id() == module.build_id;
-  if (!is_same) program_ = identified(module.build_id, "");
-  return program_ ? &program_->file : nullptr;
+const ElfFile* DebugFiles::find_module_file(const Module& module) {
+  module_file_ = std::make_unique<OpenedFile>(open(module.path));
+  const bool is_same = !module.build_id.empty() && module_file_->file.build_id() == module.build_id;
+  if (!is_same) module_file_ = open_by_build_id(module.build_id, "");
+  return module_file_ ? &module_file_->file : nullptr;
 }
 
-std::unique_ptr<DebugFiles::Opened> DebugFiles::identified(const std::string& build_id,
-                                                           std::string_view ending) const {
+std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_by_build_id(
+    const std::string& build_id, std::string_view ending) const {
   if (build_id.size() < 2) return nullptr;
-  const std::string id = hex(build_id);
+  const std::string id = to_hex(build_id);
   const std::string name = "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
-  const std::string kept = "/" + id + (ending.empty() ? "/executable" : "/debuginfo");
+  const std::string debuginfod_name = "/" + id + (ending.empty() ? "/executable" : "/debuginfo");
   for (const std::string& directory : directories_)
-    for (const std::string& path : {(directory + name).append(ending), directory + kept}) {
-      auto found = std::make_unique<Opened>(open(path), path);
+    for (const std::string& path :
+         {(directory + name).append(ending), directory + debuginfod_name}) {
+      auto found = std::make_unique<OpenedFile>(open(path), path);
       if (found->file.build_id() == build_id) return found;
     }
   if (!fetch_) return nullptr;
-  auto fetched = std::make_unique<Opened>(fetch_(build_id, !ending.empty()));
+  auto fetched = std::make_unique<OpenedFile>(fetch_(build_id, !ending.empty()));
   return fetched->file.build_id() == build_id ? std::move(fetched) : nullptr;
 }
 
-std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const std::string& path,
-                                                       const ElfFile& own) {
-  const std::string beside = path.substr(0, path.rfind('/') + 1);
+std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_linked(const Link& link,
+                                                                const std::string& path,
+                                                                const ElfFile& own) {
+  const std::string module_directory = path.substr(0, path.rfind('/') + 1);
   std::vector<std::string> places;
-  if (beside_ == Beside::Too) places = {beside, beside + ".debug/"};
-  for (const std::string& directory : directories_) places.push_back(directory + beside);
+  if (module_directory_ == SearchModuleDirectory::Allowed)
+    places = {module_directory, module_directory + ".debug/"};
+  for (const std::string& directory : directories_) places.push_back(directory + module_directory);
   for (const std::string& place : places) {
-    auto found = std::make_unique<Opened>(open(place + link.name), place + link.name);
-    if (found->file.is_valid() && belongs(*found, link, own)) return found;
+    auto found = std::make_unique<OpenedFile>(open(place + link.name), place + link.name);
+    if (found->file.is_valid() && is_match(*found, link, own)) return found;
   }
   return nullptr;
 }
 
-bool DebugFiles::belongs(const Opened& found, const Link& link, const ElfFile& own) {
-  const std::string id = own.build_id(), its_id = found.file.build_id();
-  if (!id.empty() && !its_id.empty()) return id == its_id;
+bool DebugFiles::is_match(const OpenedFile& found, const Link& link, const ElfFile& own) {
+  const std::string id = own.build_id(), found_id = found.file.build_id();
+  if (!id.empty() && !found_id.empty()) return id == found_id;
   const std::uint64_t size = found.file.size();
-  if (size > kMostChecked || size > checksum_budget_) return false;
+  if (size > kMaxChecksumBytesPerFile || size > checksum_budget_) return false;
   checksum_budget_ -= size;
-  return checksum_of(found.file) == link.checksum;
+  return compute_checksum(found.file) == link.checksum;
 }
 
-NameSources sources_here(DebugFiles& files, const StackTable& table) {
+NameSources make_local_sources(DebugFiles& files, const StackTable& table) {
   return {
-      [&](std::uint32_t module) { return files.file_of(table.modules()[module]); },
-      [&](std::uint64_t process) { return files.jit_map(process).text; },
+      [&](std::uint32_t module) { return files.find_module_file(table.modules()[module]); },
+      [&](std::uint64_t process) { return files.read_jit_map(process).text; },
       [] { return std::string(); },
       [&](std::uint32_t module, const ElfFile* own) {
-        return files.stripped_from(table.modules()[module], own);
+        return files.find_debug_file(table.modules()[module], own);
       },
-      [&](const ElfFile& file, const std::string& path) { return files.moved_from(file, path); },
+      [&](const ElfFile& file, const std::string& path) { return files.find_dwz_file(file, path); },
       [&](const std::string& path) { return files.open_named(path); }};
 }
 

@@ -32,7 +32,7 @@
 namespace ctprof {
 
 // Returns whether the executable gave the process rights that its user does not have (AT_SECURE).
-bool has_lent_rights();
+bool has_elevated_rights();
 
 // Opens a regular file for pread(2); returns nothing if there is none.
 using OpenFile = std::function<sdk::Fd(const std::string& path)>;
@@ -40,67 +40,71 @@ using OpenFile = std::function<sdk::Fd(const std::string& path)>;
 sdk::Fd open_regular(const std::string& path);
 
 // Fetches the debug file of a build id, or the file itself; returns nothing if no source has it.
-using FetchFile = std::function<sdk::Fd(const std::string& build_id, bool is_stripped)>;
+using FetchFile = std::function<sdk::Fd(const std::string& build_id, bool is_debug_file)>;
 
 class DebugFiles {
  public:
   // Whether a link may lead to files in the directory of the module's file. That directory may be
   // on an unresponsive file system, which a recording must not wait for.
-  enum class Beside : std::uint8_t { Never, Too };
+  enum class SearchModuleDirectory : std::uint8_t { Never, Allowed };
 
   // Searches `wanted`, then /usr/lib/debug. With elevated rights, it searches only the latter and
   // no directories of modules, because those rights must not open files that a user names. It then
   // also opens files there without capabilities, because a file can name the debug information of
   // another one. `open` opens each file: it returns a regular file or nothing.
-  explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights(),
-                      Beside beside = Beside::Too, OpenFile open = open_regular);
+  explicit DebugFiles(std::vector<std::string> directories,
+                      bool is_privileged = has_elevated_rights(),
+                      SearchModuleDirectory module_directory = SearchModuleDirectory::Allowed,
+                      OpenFile open = open_regular);
   ~DebugFiles();
 
   // Each returned pointer is valid until the next call of the same function; null: not found.
 
   // Finds the debug file of a module. `own` is the module's own file, or null if it is unavailable.
-  const ElfFile* stripped_from(const Module& module, const ElfFile* own);
+  const ElfFile* find_debug_file(const Module& module, const ElfFile* own);
   // Finds the file to which dwz moved debug information that several files share: by its build id,
   // otherwise at the path in the link, relative to the directory of the file. `path` is the path of
   // the module.
-  const ElfFile* moved_from(const ElfFile& file, const std::string& path);
+  const ElfFile* find_dwz_file(const ElfFile& file, const std::string& path);
   // Opens a file that another file names by path (dwz files, .dwo files); returns nothing if that
   // is disabled.
   sdk::Fd open_named(const std::string& path) const;
   // Sets the function that open_named() uses if SearchModuleDirectory::Never was chosen.
-  void open_named_by(OpenFile open) { open_named_ = std::move(open); }
+  void set_open_named(OpenFile open) { open_named_ = std::move(open); }
   // Reads the functions that a process generated from the directories that the user named. They
   // have no build id: the user states that they belong to this process.
-  JitMap jit_map(std::uint64_t process) const;
+  JitMap read_jit_map(std::uint64_t process) const;
   // Sets the source of files that no directory has. It must live as long as this object.
-  void fetch_from(FetchFile fetch) { fetch_ = std::move(fetch); }
+  void set_fetch(FetchFile fetch) { fetch_ = std::move(fetch); }
   // Finds the file of a module: at its path if it still has the build id, otherwise by the build
   // id. It opens paths from the table: call it only with the user's own rights.
-  const ElfFile* file_of(const Module& module);
+  const ElfFile* find_module_file(const Module& module);
 
  private:
-  struct Opened;
+  struct OpenedFile;
   struct Link;
 
-  std::unique_ptr<Opened> linked(const Link& link, const std::string& path, const ElfFile& own);
-  std::unique_ptr<Opened> identified(const std::string& build_id, std::string_view ending) const;
-  bool belongs(const Opened& found, const Link& link, const ElfFile& own);
+  std::unique_ptr<OpenedFile> open_linked(const Link& link, const std::string& path,
+                                          const ElfFile& own);
+  std::unique_ptr<OpenedFile> open_by_build_id(const std::string& build_id,
+                                               std::string_view ending) const;
+  bool is_match(const OpenedFile& found, const Link& link, const ElfFile& own);
   // Opens a file without elevated capabilities.
   sdk::Fd open(const std::string& path) const;
 
   std::vector<std::string> directories_;
-  bool is_lent_;
-  Beside beside_;
+  bool has_elevated_rights_;
+  SearchModuleDirectory module_directory_;
   OpenFile open_;
   FetchFile fetch_;
   OpenFile open_named_;
   std::uint64_t checksum_budget_;
-  std::unique_ptr<Opened> debug_, moved_, program_;
+  std::unique_ptr<OpenedFile> debug_file_, dwz_file_, module_file_;
 };
 
 // Returns name sources for a table after the recording: they read files as they are on this host
 // now. The kernel's symbols of the recording are no longer available. Both arguments must outlive
 // the result.
-NameSources sources_here(DebugFiles& files, const StackTable& table);
+NameSources make_local_sources(DebugFiles& files, const StackTable& table);
 
 }  // namespace ctprof

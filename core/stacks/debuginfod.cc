@@ -10,7 +10,7 @@
 namespace ctprof {
 
 // The functions that <elfutils/debuginfod.h> declares.
-struct Debuginfod::Library {
+struct DebuginfodClient::Library {
   void* (*begin)();
   void (*end)(void* client);
   int (*find_debuginfo)(void* client, const unsigned char* build_id, int size, char** path);
@@ -21,22 +21,22 @@ struct Debuginfod::Library {
 namespace {
 
 // The state for the progress callback of the library; one transfer is active at a time.
-struct Waiting {
-  std::chrono::steady_clock::time_point until;
-  std::uint64_t most = 0;
+struct Transfer {
+  std::chrono::steady_clock::time_point deadline;
+  std::uint64_t max_bytes = 0;
   const std::atomic<bool>* stop = nullptr;
-  bool is_given_up = false;
+  bool is_abandoned = false;
 };
-Waiting g_waiting;
+Transfer g_transfer;
 
 // Progress callback: a result other than 0 aborts the transfer.
-int go_on(void*, long done, long all) {
-  const bool is_stopped = g_waiting.stop && *g_waiting.stop;
-  const bool is_large = (done > 0 && static_cast<std::uint64_t>(done) > g_waiting.most) ||
-                        (all > 0 && static_cast<std::uint64_t>(all) > g_waiting.most);
-  if (is_stopped || is_large || std::chrono::steady_clock::now() > g_waiting.until)
-    g_waiting.is_given_up = true;
-  return g_waiting.is_given_up ? 1 : 0;
+int report_progress(void*, long done, long all) {
+  const bool is_stopped = g_transfer.stop && *g_transfer.stop;
+  const bool is_large = (done > 0 && static_cast<std::uint64_t>(done) > g_transfer.max_bytes) ||
+                        (all > 0 && static_cast<std::uint64_t>(all) > g_transfer.max_bytes);
+  if (is_stopped || is_large || std::chrono::steady_clock::now() > g_transfer.deadline)
+    g_transfer.is_abandoned = true;
+  return g_transfer.is_abandoned ? 1 : 0;
 }
 
 template <class Function>
@@ -49,62 +49,66 @@ template <class Library>
 std::optional<Library> load_library() {
   void* library = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
   Library found{};
-  const bool is_whole = library && find_symbol(library, "debuginfod_begin", found.begin) &&
-                        find_symbol(library, "debuginfod_end", found.end) &&
-                        find_symbol(library, "debuginfod_find_debuginfo", found.find_debuginfo) &&
-                        find_symbol(library, "debuginfod_find_executable", found.find_executable) &&
-                        find_symbol(library, "debuginfod_set_progressfn", found.set_progress);
-  return is_whole ? std::optional(found) : std::nullopt;
+  const bool is_complete =
+      library && find_symbol(library, "debuginfod_begin", found.begin) &&
+      find_symbol(library, "debuginfod_end", found.end) &&
+      find_symbol(library, "debuginfod_find_debuginfo", found.find_debuginfo) &&
+      find_symbol(library, "debuginfod_find_executable", found.find_executable) &&
+      find_symbol(library, "debuginfod_set_progressfn", found.set_progress);
+  return is_complete ? std::optional(found) : std::nullopt;
 }
 
-std::string environment(const char* name) {
+std::string get_environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Debuginfod>> Debuginfod::open(const Limits& limits) {
-  const std::string what = "asking debuginfod servers: ";
-  if (has_lent_rights())
-    return Error{what + "the executable of ctprof has capabilities, and its user does not"};
-  if (environment("DEBUGINFOD_URLS").empty())
-    return Error{what + "$DEBUGINFOD_URLS names none; set it to their addresses"};
+Result<std::unique_ptr<DebuginfodClient>> DebuginfodClient::open(const Limits& limits) {
+  const std::string action = "asking debuginfod servers: ";
+  if (has_elevated_rights())
+    return Error{action + "the executable of ctprof has capabilities, and its user does not"};
+  if (get_environment("DEBUGINFOD_URLS").empty())
+    return Error{action + "$DEBUGINFOD_URLS names none; set it to their addresses"};
   static const std::optional<Library> library = load_library<Library>();
-  if (!library) return Error{what + "libdebuginfod.so.1 is not installed; install libdebuginfod1"};
+  if (!library)
+    return Error{action + "libdebuginfod.so.1 is not installed; install libdebuginfod1"};
   void* client = library->begin();
-  if (!client) return Error{what + "libdebuginfod cannot start"};
-  return std::unique_ptr<Debuginfod>(new Debuginfod(*library, client, limits));
+  if (!client) return Error{action + "libdebuginfod cannot start"};
+  return std::unique_ptr<DebuginfodClient>(new DebuginfodClient(*library, client, limits));
 }
 
-Debuginfod::Debuginfod(const Library& library, void* client, const Limits& limits)
+DebuginfodClient::DebuginfodClient(const Library& library, void* client, const Limits& limits)
     : library_(library), client_(client), limits_(limits) {
-  library_.set_progress(client_, go_on);
+  library_.set_progress(client_, report_progress);
 }
 
-Debuginfod::~Debuginfod() { library_.end(client_); }
+DebuginfodClient::~DebuginfodClient() { library_.end(client_); }
 
-sdk::Fd Debuginfod::find(const std::string& build_id, Wanted wanted) {
+sdk::Fd DebuginfodClient::fetch(const std::string& build_id, FileKind kind) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::size_t kLeastId = 8;
+  constexpr std::size_t kMinBuildIdSize = 8;
   const bool is_stopped = limits_.stop && *limits_.stop;
-  if (build_id.size() < kLeastId || is_stopped || spent_ >= limits_.time) return sdk::Fd();
+  if (build_id.size() < kMinBuildIdSize || is_stopped || elapsed_ >= limits_.total_time)
+    return sdk::Fd();
   const auto before = Clock::now();
-  g_waiting = {before + std::min(limits_.time_of_file, limits_.time - spent_),
-               limits_.bytes_of_file, limits_.stop, false};
-  const auto find = wanted == Wanted::Program ? library_.find_executable : library_.find_debuginfo;
+  g_transfer = {before + std::min(limits_.time_per_file, limits_.total_time - elapsed_),
+                limits_.bytes_per_file, limits_.stop, false};
+  const auto find =
+      kind == FileKind::Executable ? library_.find_executable : library_.find_debuginfo;
   sdk::Fd fd(find(client_, reinterpret_cast<const unsigned char*>(build_id.data()),
                   static_cast<int>(build_id.size()), nullptr));
-  spent_ += Clock::now() - before;
-  given_up_ += g_waiting.is_given_up;
+  elapsed_ += Clock::now() - before;
+  abandoned_files_ += g_transfer.is_abandoned;
   return fd;
 }
 
-std::vector<std::string> debuginfod_caches() {
-  if (has_lent_rights()) return {};
+std::vector<std::string> find_debuginfod_caches() {
+  if (has_elevated_rights()) return {};
   std::vector<std::string> caches;
-  const std::string own = environment("DEBUGINFOD_CACHE_PATH"), xdg = environment("XDG_CACHE_HOME"),
-                    home = environment("HOME");
+  const std::string own = get_environment("DEBUGINFOD_CACHE_PATH"),
+                    xdg = get_environment("XDG_CACHE_HOME"), home = get_environment("HOME");
   if (!own.empty()) caches.push_back(own);
   if (!xdg.empty()) caches.push_back(xdg + "/debuginfod_client");
   if (!home.empty()) caches.push_back(home + "/.cache/debuginfod_client");

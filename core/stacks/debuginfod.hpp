@@ -20,40 +20,40 @@
 
 namespace ctprof {
 
-class Debuginfod {
+class DebuginfodClient {
  public:
   struct Limits {
-    std::chrono::nanoseconds time_of_file = std::chrono::seconds(60);
-    std::chrono::nanoseconds time = std::chrono::minutes(10);  // for all files
-    std::uint64_t bytes_of_file = 2ULL << 30;
+    std::chrono::nanoseconds time_per_file = std::chrono::seconds(60);
+    std::chrono::nanoseconds total_time = std::chrono::minutes(10);  // for all files
+    std::uint64_t bytes_per_file = 2ULL << 30;
     const std::atomic<bool>* stop = nullptr;  // if not null: no request is made once it is true
   };
-  enum class Wanted : std::uint8_t { DebugInformation, Program };
+  enum class FileKind : std::uint8_t { DebugInformation, Executable };
 
   // Fails if there are no servers, the library is not installed, or rights are elevated.
-  static Result<std::unique_ptr<Debuginfod>> open(const Limits& limits);
-  ~Debuginfod();
-  Debuginfod(const Debuginfod&) = delete;
-  Debuginfod& operator=(const Debuginfod&) = delete;
+  static Result<std::unique_ptr<DebuginfodClient>> open(const Limits& limits);
+  ~DebuginfodClient();
+  DebuginfodClient(const DebuginfodClient&) = delete;
+  DebuginfodClient& operator=(const DebuginfodClient&) = delete;
 
   // Fetches a file for pread(2); returns nothing if no server has it or a limit is reached.
-  sdk::Fd find(const std::string& build_id, Wanted wanted);
+  sdk::Fd fetch(const std::string& build_id, FileKind kind);
   // Returns the number of files that were abandoned because of a limit.
-  std::size_t given_up() const { return given_up_; }
+  std::size_t count_abandoned_files() const { return abandoned_files_; }
 
  private:
   struct Library;
-  Debuginfod(const Library& library, void* client, const Limits& limits);
+  DebuginfodClient(const Library& library, void* client, const Limits& limits);
 
   const Library& library_;
   void* client_;
   Limits limits_;
-  std::chrono::nanoseconds spent_{0};
-  std::size_t given_up_ = 0;
+  std::chrono::nanoseconds elapsed_{0};
+  std::size_t abandoned_files_ = 0;
 };
 
 // Returns the directories where the library caches files, from the environment; none with elevated
 // rights.
-std::vector<std::string> debuginfod_caches();
+std::vector<std::string> find_debuginfod_caches();
 
 }  // namespace ctprof

@@ -21,8 +21,8 @@ namespace ctprof {
 #ifdef CTPROF_LIBIBERTY
 namespace {
 
-constexpr std::size_t kLongestMangled = 1000;
-constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kMaxMangledSize = 1000;
+constexpr std::size_t kMaxDemangledSize = 4096;
 
 struct Output {
   std::string_view mangled;
@@ -33,7 +33,7 @@ struct Output {
 
 // Returns whether `text` points into the mangled name or is a constant such as `::`. A decoded Rust
 // identifier is neither: it is on the heap, and the function that prints it frees it afterwards.
-bool is_owned_by_nobody(const char* text, const Output& output) {
+bool needs_no_free(const char* text, const Output& output) {
   const std::less_equal<> not_after;
   const char* const begin = output.mangled.data();
   return (not_after(begin, text) && not_after(text, begin + output.mangled.size())) ||
@@ -44,35 +44,35 @@ bool is_owned_by_nobody(const char* text, const Output& output) {
 // cannot refuse it. So if it is too long, this function leaves by longjmp(3): only over C
 // functions, and only at a text while which none of them owns memory. A constant is printed between
 // any two texts that are owned.
-void append(const char* text, std::size_t size, void* opaque) {
+void append_or_jump(const char* text, std::size_t size, void* opaque) {
   auto& output = *static_cast<Output*>(opaque);
-  output.is_too_long = output.is_too_long || size > kLongest - output.text.size();
+  output.is_too_long = output.is_too_long || size > kMaxDemangledSize - output.text.size();
   if (!output.is_too_long)
     output.text.append(text, size);
-  else if (is_owned_by_nobody(text, output))
+  else if (needs_no_free(text, output))
     std::longjmp(output.too_long, 1);
 }
 
 using Demangler = int(const char*, int, DemangleCallback*, void*);
 
-bool demangle(Demangler* demangler, const char* mangled, Output& output) {
+bool run_demangler(Demangler* demangler, const char* mangled, Output& output) {
   output.text.clear();
   output.is_too_long = false;
   if (setjmp(output.too_long) != 0) return false;
-  return demangler(mangled, 0, append, &output) != 0 && !output.is_too_long;
+  return demangler(mangled, 0, append_or_jump, &output) != 0 && !output.is_too_long;
 }
 
 }  // namespace
 
-std::string demangled(std::string_view name) {
-  const bool mangled = name.starts_with("_Z") || name.starts_with("_R");
-  if (!mangled || name.size() > kLongestMangled) return std::string(name);
+std::string demangle(std::string_view name) {
+  const bool is_mangled = name.starts_with("_Z") || name.starts_with("_R");
+  if (!is_mangled || name.size() > kMaxMangledSize) return std::string(name);
   const std::string text(name);
   Output output;
   output.mangled = text;
-  const bool done = demangle(rust_demangle_callback, text.c_str(), output) ||
-                    demangle(cplus_demangle_v3_callback, text.c_str(), output);
-  return done ? output.text : text;
+  const bool is_done = run_demangler(rust_demangle_callback, text.c_str(), output) ||
+                       run_demangler(cplus_demangle_v3_callback, text.c_str(), output);
+  return is_done ? output.text : text;
 }
 #else
 std::string demangled(std::string_view name) { return std::string(name); }

@@ -12,6 +12,6 @@ namespace ctprof {
 // unchanged: one that is not mangled, is broken or longer than 1,000 characters, or whose result
 // would exceed 4,096 characters, which a hostile name of a hundred characters can cause. A build
 // without libiberty returns every name unchanged.
-std::string demangled(std::string_view name);
+std::string demangle(std::string_view name);
 
 }  // namespace ctprof

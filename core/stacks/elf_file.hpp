@@ -60,40 +60,40 @@ class ElfFile {
 
   // Returns the difference between addresses and file offsets in the first code segment; 0 if there
   // is none.
-  FileAddress code_shift() const;
+  FileAddress code_address_bias() const;
   // Returns the address of a byte of a code segment; nothing if no code segment contains it.
   std::optional<FileAddress> code_address(std::uint64_t offset) const;
   // The file offset of the byte that is loaded at an address, and the number of bytes that are
   // stored from there to the end of its segment.
-  struct Place {
+  struct StoredBytes {
     std::uint64_t offset;
     std::uint64_t size;
   };
-  std::optional<Place> place_of(FileAddress address) const;
+  std::optional<StoredBytes> find_stored_bytes(FileAddress address) const;
 
-  // The table of a Go program, while a user of it exists: shared_go_table() stores it here.
+  // The table of a Go program, while a user of it exists: get_shared_go_table() stores it here.
   std::weak_ptr<const GoTable>& go_table() const { return go_table_; }
 
-  bool read(std::uint64_t offset, void* to, std::size_t size) const;
+  bool read(std::uint64_t offset, void* buffer, std::size_t size) const;
   // Returns up to `size` bytes, at most `limit`, as far as the file has them; empty if the read
   // fails.
-  std::string bytes(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) const;
+  std::string read_bytes(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) const;
   // Returns the NUL-terminated text at `offset`, truncated at `limit`.
-  std::string text(std::uint64_t offset, std::size_t limit) const;
+  std::string read_text(std::uint64_t offset, std::size_t limit) const;
   // Returns up to `count` items, at most `limit`, as far as the file has them.
   template <class T>
-  std::vector<T> table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
+  std::vector<T> read_table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    std::vector<T> items(fitting(offset, count < limit ? count : limit, sizeof(T)));
+    std::vector<T> items(count_available(offset, count < limit ? count : limit, sizeof(T)));
     if (!items.empty() && !read(offset, items.data(), items.size() * sizeof(T))) items.clear();
     return items;
   }
 
  private:
-  void read_head();
+  void read_header();
   std::string build_id_in_sections() const;
   bool charge(std::uint64_t bytes) const;
-  std::size_t fitting(std::uint64_t offset, std::uint64_t count, std::size_t size) const;
+  std::size_t count_available(std::uint64_t offset, std::uint64_t count, std::size_t size) const;
 
   int fd_ = -1;
   std::string_view image_;

@@ -6,7 +6,7 @@
 // here by walking all entries once. Contents are not trusted: an entry that does not fit into its
 // section, or does not cover the address, is ignored.
 //
-// Work is counted in steps, and no entry can cause more than kMostStepsOfEntry of them: a CIE is
+// Work is counted in steps, and no entry can cause more than kMaxStepsPerEntry of them: a CIE is
 // read once, however many FDEs refer to it, and its texts and numbers have a maximum size.
 //
 // See also: frame_program.hpp (the unwind rule of an address).
@@ -51,12 +51,12 @@ class FrameEntries {
   enum class Format : std::uint8_t { EhFrame, DebugFrame };
 
   // Steps for one entry: for its CIE, if it was not read yet, and for the entry itself.
-  static constexpr std::uint64_t kStepsOfCommon = 64, kStepsOfFunction = 32;
-  static constexpr std::uint64_t kMostStepsOfEntry = kStepsOfCommon + kStepsOfFunction;
+  static constexpr std::uint64_t kStepsPerCommonEntry = 64, kStepsPerFunctionEntry = 32;
+  static constexpr std::uint64_t kMaxStepsPerEntry = kStepsPerCommonEntry + kStepsPerFunctionEntry;
   // Limits on entries that make_table() walks and CIEs that it reads: LLVM's library has 98,256
   // entries, and .debug_frame has a CIE for each source file.
-  static constexpr std::size_t kMostWalked = 256 << 10;
-  static constexpr std::size_t kMostCommonsWalked = 32 << 10;
+  static constexpr std::size_t kMaxWalkedEntries = 256 << 10;
+  static constexpr std::size_t kMaxWalkedCommonEntries = 32 << 10;
 
   FrameEntries() = default;
   // `address`: where the bytes are loaded.
@@ -64,9 +64,9 @@ class FrameEntries {
 
   // Reads the table of .eh_frame_hdr, which is loaded at `address`. Returns false if it has a
   // format that no linker writes.
-  bool take_table(std::string_view header, FileAddress address);
+  bool read_table(std::string_view header, FileAddress address);
   // Builds a table from the entries. It stops at the limit of walked entries (is_cut()).
-  void make_table();
+  void build_table();
 
   std::optional<FunctionEntry> find(FileAddress address) const;
   // Receives a function, and the addresses [begin, end) for which find() returns it. Returns false
@@ -75,42 +75,43 @@ class FrameEntries {
       std::function<bool(const FunctionEntry& function, FileAddress begin, FileAddress end)>;
   // Visits all functions in address order. Returns false if `visit` does, if it takes more than
   // `most_steps`, or if the table is unsorted or has impossibly large functions.
-  bool for_each(std::uint64_t most_steps, const Visitor& visit) const;
+  bool for_each(std::uint64_t max_steps, const Visitor& visit) const;
   // Returns the size in memory.
-  std::size_t bytes() const { return bytes_.size() + table_.size() * sizeof(Place); }
+  std::size_t get_memory_size() const { return bytes_.size() + table_.size() * sizeof(TableRow); }
   // Returns whether functions are missing because there are too many entries.
-  bool is_cut() const { return is_cut_; }
+  bool is_truncated() const { return is_truncated_; }
   // Returns the number of steps so far, including those of find().
   std::uint64_t steps() const { return steps_; }
 
  private:
   // Offsets from the first function, and in the section. They take eight bytes, because programs
   // have 300,000 functions.
-  struct Place {
+  struct TableRow {
     std::uint32_t start;
     std::uint32_t entry;
   };
   // A CIE that was read. Its program is stored as an offset, because the section's bytes may move.
-  struct Common {
+  struct CachedCommonEntry {
     std::optional<CommonEntry> entry;
-    std::size_t program_at = 0;
+    std::size_t program_offset = 0;
     std::size_t program_size = 0;
   };
 
-  std::optional<FunctionEntry> function_at(std::uint64_t offset) const;
-  std::optional<CommonEntry> common_at(std::uint64_t offset) const;
-  Common read_common(std::uint64_t offset) const;
-  std::uint64_t pointer(ByteCursor& cursor, std::uint8_t encoding) const;
-  void add(FileAddress start, std::uint64_t entry);
+  std::optional<FunctionEntry> read_function(std::uint64_t offset) const;
+  std::optional<CommonEntry> find_common(std::uint64_t offset) const;
+  CachedCommonEntry read_common(std::uint64_t offset) const;
+  std::uint64_t read_pointer(ByteCursor& cursor, std::uint8_t encoding) const;
+  void add_row(FileAddress start, std::uint64_t entry);
 
   Format format_ = Format::EhFrame;
   std::string bytes_;
   FileAddress address_ = 0;
-  FileAddress first_ = 0;  // start of the first function
-  std::vector<Place> table_;
-  bool is_cut_ = false;
-  mutable std::unordered_map<std::uint64_t, Common, SeededHash> commons_;  // by offset
-  mutable std::size_t commons_read_ = 0;
+  FileAddress first_function_ = 0;  // start of the first function
+  std::vector<TableRow> table_;
+  bool is_truncated_ = false;
+  mutable std::unordered_map<std::uint64_t, CachedCommonEntry, SeededHash>
+      common_entries_;  // by offset
+  mutable std::size_t common_entries_read_ = 0;
   mutable std::uint64_t steps_ = 0;
 };
 

@@ -32,24 +32,24 @@ enum Operation : std::uint8_t {
   kBreg31 = 0x8f,
 };
 
-constexpr std::size_t kDeepestStack = 16;
+constexpr std::size_t kMaxStackDepth = 16;
 
 // Adds with wrap-around, as processors do.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
+std::int64_t add_wrapping(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
-std::int64_t negative(std::int64_t a) {
+std::int64_t negate_wrapping(std::int64_t a) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
 }
 
 // A stack machine; after an error, it stays in the failed state.
-class Machine {
+class ExpressionMachine {
  public:
-  Machine(FileAddress address, const RegisterNumbers& registers, bool& uses_address)
+  ExpressionMachine(FileAddress address, const RegisterNumbers& registers, bool& uses_address)
       : address_(address), registers_(registers), uses_address_(uses_address) {}
 
   void push(const FrameValue& value) {
-    if (size_ == kDeepestStack) return fail();
+    if (size_ == kMaxStackDepth) return fail();
     stack_[size_++] = value;
   }
   void run(ByteCursor& code) {
@@ -74,8 +74,8 @@ class Machine {
 
   void add(std::int64_t number) {
     FrameValue value = pop();
-    std::int64_t& to = value.is_stored ? value.added : value.offset;
-    to = sum(to, number);
+    std::int64_t& target = value.is_stored ? value.added : value.offset;
+    target = add_wrapping(target, number);
     push(value);
   }
   void load() {
@@ -89,12 +89,12 @@ class Machine {
     if (number == registers_.bp) return push({FrameValue::Base::Bp, false, offset, 0});
     if (number != registers_.ra || registers_.has_link) return fail();
     uses_address_ = true;
-    push_number(sum(static_cast<std::int64_t>(address_), offset));
+    push_number(add_wrapping(static_cast<std::int64_t>(address_), offset));
   }
 
   void step(std::uint8_t operation, ByteCursor& code) {
     if (operation >= kBreg0 && operation <= kBreg31)
-      return push_register(operation - kBreg0, code.signed_leb());
+      return push_register(operation - kBreg0, code.read_signed_leb());
     if (operation >= kLit0 && operation <= kLit31) return push_number(operation - kLit0);
     if (operation >= kConst1u && operation <= kConsts) return push_constant(operation, code);
     calculate(operation, code);
@@ -108,8 +108,8 @@ class Machine {
       case kConst2s: return push_number(code.get<std::int16_t>());
       case kConst4u: return push_number(code.get<std::uint32_t>());
       case kConst4s: return push_number(code.get<std::int32_t>());
-      case kConstu: return push_number(static_cast<std::int64_t>(code.unsigned_leb()));
-      case kConsts: return push_number(code.signed_leb());
+      case kConstu: return push_number(static_cast<std::int64_t>(code.read_unsigned_leb()));
+      case kConsts: return push_number(code.read_signed_leb());
       default: return push_number(code.get<std::int64_t>());
     }
   }
@@ -117,9 +117,9 @@ class Machine {
   void calculate(std::uint8_t operation, ByteCursor& code) {
     switch (operation) {
       case kDeref: return load();
-      case kPlusConst: return add(static_cast<std::int64_t>(code.unsigned_leb()));
+      case kPlusConst: return add(static_cast<std::int64_t>(code.read_unsigned_leb()));
       case kPlus: return add(pop_number());
-      case kMinus: return add(negative(pop_number()));
+      case kMinus: return add(negate_wrapping(pop_number()));
       case kAnd: return push_number(pop_number() & pop_number());
       case kGe: return compare(pop_number());
       case kShl: return shift(pop_number());
@@ -136,17 +136,19 @@ class Machine {
   FileAddress address_;
   const RegisterNumbers& registers_;
   bool& uses_address_;
-  std::array<FrameValue, kDeepestStack> stack_;
+  std::array<FrameValue, kMaxStackDepth> stack_;
   std::size_t size_ = 0;
   bool ok_ = true;
 };
 
 }  // namespace
 
-std::optional<FrameValue> evaluate(std::string_view expression, FileAddress address, bool on_cfa,
-                                   const RegisterNumbers& registers, bool& uses_address) {
-  Machine machine(address, registers, uses_address);
-  if (on_cfa) machine.push({FrameValue::Base::Cfa, false, 0, 0});
+std::optional<FrameValue> evaluate_expression(std::string_view expression, FileAddress address,
+                                              bool starts_with_cfa,
+                                              const RegisterNumbers& registers,
+                                              bool& uses_address) {
+  ExpressionMachine machine(address, registers, uses_address);
+  if (starts_with_cfa) machine.push({FrameValue::Base::Cfa, false, 0, 0});
   ByteCursor code(expression);
   machine.run(code);
   return code.ok() && machine.has_top() ? std::optional(machine.top()) : std::nullopt;

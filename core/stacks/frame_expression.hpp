@@ -25,10 +25,11 @@ struct FrameValue {
   std::int64_t added = 0;  // added to the stored value
 };
 
-// Returns the value of the expression for code at `address`; `on_cfa`: the CFA is initially on its
-// stack. Returns nothing for any other kind of value or a broken expression. Sets `uses_address` if
-// the result may differ for another address.
-std::optional<FrameValue> evaluate(std::string_view expression, FileAddress address, bool on_cfa,
-                                   const RegisterNumbers& registers, bool& uses_address);
+// Returns the value of the expression for code at `address`; `starts_with_cfa`: the CFA is
+// initially on its stack. Returns nothing for any other kind of value or a broken expression. Sets
+// `uses_address` if the result may differ for another address.
+std::optional<FrameValue> evaluate_expression(std::string_view expression, FileAddress address,
+                                              bool starts_with_cfa,
+                                              const RegisterNumbers& registers, bool& uses_address);
 
 }  // namespace ctprof

@@ -21,13 +21,13 @@
 namespace ctprof {
 
 // Maximum steps for one byte of a program, and for one call of find_program_rule().
-inline constexpr std::uint64_t kMostStepsOfByte = 8;
-inline constexpr std::uint64_t kMostStepsOfRule = kMostStepsOfByte * ((64 << 10) + (4 << 10));
+inline constexpr std::uint64_t kMaxStepsPerByte = 8;
+inline constexpr std::uint64_t kMaxStepsPerRule = kMaxStepsPerByte * ((64 << 10) + (4 << 10));
 
 // The state at one position of a program.
 struct FrameState {
-  struct Where {
-    Saved saved = Saved::Unknown;
+  struct SavedRegister {
+    RegisterLocation saved = RegisterLocation::Unknown;
     std::int64_t offset = 0;
   };
 
@@ -36,12 +36,12 @@ struct FrameState {
   Cfa cfa = Cfa::Unknown;
   std::int64_t cfa_offset = 0;
   std::int64_t cfa_added = 0;
-  Where ra, bp;
+  SavedRegister ra, bp;
 };
 
 // The checkpoints of one program.
 struct FrameCheckpoints {
-  static constexpr std::size_t kMostRemembered = 2;
+  static constexpr std::size_t kMaxRememberedStates = 2;
 
   // The data that all checkpoints depend on.
   struct Owner {
@@ -56,8 +56,8 @@ struct FrameCheckpoints {
     FileAddress location = 0;
     std::size_t position = 0;  // in the program
     FrameState state;
-    std::size_t remembered = 0;
-    std::array<FrameState, kMostRemembered> states;
+    std::size_t remembered_count = 0;
+    std::array<FrameState, kMaxRememberedStates> states;
   };
 
   Owner owner;
@@ -69,14 +69,15 @@ using LongPrograms = std::unordered_map<const char*, FrameCheckpoints>;
 
 // Returns the rule for an address, and adds the steps of the search to `steps`. REQUIRES:
 // `function` covers `address`; `programs` belong to the same file.
-Rule rule_in(const FunctionEntry& function, FileAddress address, const RegisterNumbers& registers,
-             LongPrograms& programs, std::uint64_t& steps);
+UnwindRule find_program_rule(const FunctionEntry& function, FileAddress address,
+                             const RegisterNumbers& registers, LongPrograms& programs,
+                             std::uint64_t& steps);
 
 // Visits the rules of all addresses in [begin, end). They equal those of find_program_rule(), or
 // are Cfa::Unknown if the search takes too long. Adds its steps to `steps`. Returns false if
 // `visit` does. REQUIRES: as above, for each of these addresses.
-bool visit_rules_in(const FunctionEntry& function, FileAddress begin, FileAddress end,
-                    const RegisterNumbers& registers, LongPrograms& programs, std::uint64_t& steps,
-                    const RuleVisitor& visit);
+bool visit_program_rules(const FunctionEntry& function, FileAddress begin, FileAddress end,
+                         const RegisterNumbers& registers, LongPrograms& programs,
+                         std::uint64_t& steps, const RuleVisitor& visit);
 
 }  // namespace ctprof

@@ -27,17 +27,17 @@ class HiddenOffsets {
   static bool are_addresses(Module::Kind kind);
   // Returns the name for an unnamed frame whose number has no meaning, such as "[kernel]".
   // REQUIRES: are_addresses(kind).
-  static std::string_view name_of(Module::Kind kind);
+  static std::string_view get_placeholder_name(Module::Kind kind);
 
   // Returns the frame. If its offset is an address, the result has the number of that place in its
   // module instead, in the order of the calls; different frames stay different.
-  Frame of(const Module& module, Frame frame);
+  Frame hide_offset(const Module& module, Frame frame);
 
  private:
   std::map<std::uint32_t, std::unordered_map<std::uint64_t, std::uint64_t, SeededHash>> places_;
 };
 
 // Returns the table with numbers instead of all addresses. Frames and nodes keep their numbers.
-StackTable without_addresses(const StackTable& table);
+StackTable replace_addresses(const StackTable& table);
 
 }  // namespace ctprof

@@ -26,16 +26,16 @@ namespace ctprof {
 
 struct Inlines {
   enum class Outcome : std::uint8_t {
-    Told,      // all that the file has
-    NoInfo,    // the file has no debug information
-    TooLarge,  // its sections are too large
-    Cut,       // time or memory ran out; the partial result is correct
-    NoReader,  // libdw is missing at run time, or was missing at build time
+    Complete,    // all that the file has
+    NoInfo,      // the file has no debug information
+    TooLarge,    // its sections are too large
+    Incomplete,  // time or memory ran out; the partial result is correct
+    NoLibdw,     // libdw is missing at run time, or was missing at build time
   };
 
   Outcome outcome = Outcome::NoInfo;
-  bool lacks_moved = false;       // the file to which dwz moved parts is missing
-  std::size_t split_missing = 0;  // units of these addresses whose files are missing
+  bool lacks_dwz_file = false;          // the file to which dwz moved parts is missing
+  std::size_t missing_split_units = 0;  // units of these addresses whose files are missing
   // Mangled names as in the debug information (see demangle.hpp); empty if it has none.
   std::vector<std::string> names;
   // By address: indexes of the inlined functions there, outermost first, without the function that
@@ -45,17 +45,17 @@ struct Inlines {
 
 // The sources of debug information that is not in the file itself.
 struct DebugSources {
-  const ElfFile* moved = nullptr;  // the file to which dwz moved parts; null if missing
+  const ElfFile* dwz_file = nullptr;  // the file to which dwz moved parts; null if missing
   // Opens a regular file by a path in the debug information; empty: no such file is opened.
-  std::function<sdk::Fd(const std::string& path)> open{};
-  std::string path{};  // of the program; its .dwp file is in the same directory
+  std::function<sdk::Fd(const std::string& program_path)> open{};
+  std::string program_path{};  // of the program; its .dwp file is in the same directory
 };
 
 // Finds the inlined functions at unique addresses in ascending order. The files must have
 // descriptors. Stops at the deadline `until`, or once `stop`, which may be null, is true.
-Inlines inlines_in(const ElfFile& file, const DebugSources& sources,
-                   std::span<const FileAddress> addresses,
-                   std::chrono::steady_clock::time_point until,
-                   const std::atomic<bool>* stop = nullptr);
+Inlines find_inlines(const ElfFile& file, const DebugSources& sources,
+                     std::span<const FileAddress> addresses,
+                     std::chrono::steady_clock::time_point deadline,
+                     const std::atomic<bool>* stop = nullptr);
 
 }  // namespace ctprof

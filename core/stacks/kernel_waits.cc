@@ -9,20 +9,20 @@ namespace ctprof {
 namespace {
 
 // Prefixes of the kernel's system call entry points on x86-64 and AArch64.
-constexpr std::array<std::string_view, 6> kEntries{"__x64_sys_", "__ia32_sys_", "__arm64_sys_",
-                                                   "__do_sys_",  "__se_sys_",   "ksys_"};
-constexpr std::array<std::string_view, 4> kFaults{"exc_page_fault", "asm_exc_page_fault",
-                                                  "do_page_fault", "do_mem_abort"};
+constexpr std::array<std::string_view, 6> kSystemCallPrefixes{
+    "__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__do_sys_", "__se_sys_", "ksys_"};
+constexpr std::array<std::string_view, 4> kPageFaultFunctions{
+    "exc_page_fault", "asm_exc_page_fault", "do_page_fault", "do_mem_abort"};
 constexpr std::array<std::string_view, 17> kIdleCalls{
     "poll",         "ppoll",     "select", "pselect6",        "epoll_wait",      "epoll_pwait",
     "epoll_pwait2", "nanosleep", "pause",  "clock_nanosleep", "rt_sigtimedwait", "rt_sigsuspend",
     "wait4",        "waitid",    "accept", "accept4",         "io_getevents"};
-constexpr std::array<std::string_view, 7> kLocks{
+constexpr std::array<std::string_view, 7> kLockWaitPrefixes{
     "futex_wait",  "futex_do_wait", "__futex_wait",     "__mutex_lock",
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
 
 // All entry points of AArch64 start with "el0": el0_svc, el0t_64_sync.
-constexpr std::array<std::string_view, 7> kEntryCode{
+constexpr std::array<std::string_view, 7> kEntryCodePrefixes{
     "entry_SYSCALL_64", "do_syscall_64", "x64_sys_call", "asm_sysvec", "el0",
     "invoke_syscall",   "do_el0_svc"};
 
@@ -37,23 +37,27 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
 
 }  // namespace
 
-std::string kernel_word(std::string_view function) {
-  for (const std::string_view entry : kEntries)
+std::string get_kernel_word(std::string_view function) {
+  for (const std::string_view entry : kSystemCallPrefixes)
     if (function.starts_with(entry)) return std::string(function.substr(entry.size()));
-  return is_one_of(function, kFaults) ? "page fault" : "";
+  return is_one_of(function, kPageFaultFunctions) ? "page fault" : "";
 }
 
 bool is_idle_call(std::string_view word) { return is_one_of(word, kIdleCalls); }
 
-bool waits_for_lock(std::string_view function) { return starts_with_one_of(function, kLocks); }
+bool is_lock_wait(std::string_view function) {
+  return starts_with_one_of(function, kLockWaitPrefixes);
+}
 
-bool is_entry_code(std::string_view function) { return starts_with_one_of(function, kEntryCode); }
+bool is_entry_code(std::string_view function) {
+  return starts_with_one_of(function, kEntryCodePrefixes);
+}
 
-std::vector<bool> nodes_below(const StackTable& table,
-                              const std::function<bool(std::string_view)>& predicate) {
+std::vector<bool> find_nodes_below(const StackTable& table,
+                                   const std::function<bool(std::string_view)>& predicate) {
   std::vector<bool> by_frame, by_node;
   for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
-    by_frame.push_back(predicate(table.name(frame)));
+    by_frame.push_back(predicate(table.get_name(frame)));
   for (const StackTable::Node& node : table.nodes())
     by_node.push_back(by_frame[node.frame] ||
                       (node.parent < by_node.size() && by_node[node.parent]));

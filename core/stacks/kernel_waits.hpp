@@ -18,7 +18,7 @@
 namespace ctprof {
 
 // Returns the word for a kernel function: "fsync" for __x64_sys_fsync; empty if it has none.
-std::string kernel_word(std::string_view function);
+std::string get_kernel_word(std::string_view function);
 
 // Returns whether a thread in this call is idle: it waits for input (poll, epoll), for time to pass
 // (nanosleep, pause), or for a child (wait4).
@@ -26,7 +26,7 @@ bool is_idle_call(std::string_view word);
 
 // Returns whether the function is part of a wait for a lock: a futex, a mutex or semaphore of the
 // kernel.
-bool waits_for_lock(std::string_view function);
+bool is_lock_wait(std::string_view function);
 
 // Returns whether a kernel function is part of the entry code, on x86-64 and AArch64. It precedes
 // every system call and does not depend on the call.
@@ -34,7 +34,7 @@ bool is_entry_code(std::string_view function);
 
 // Returns for each node of the table whether its stack contains a function that matches the
 // predicate.
-std::vector<bool> nodes_below(const StackTable& table,
-                              const std::function<bool(std::string_view)>& predicate);
+std::vector<bool> find_nodes_below(const StackTable& table,
+                                   const std::function<bool(std::string_view)>& predicate);
 
 }  // namespace ctprof

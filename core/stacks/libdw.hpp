@@ -28,7 +28,7 @@ struct Libdw {
   decltype(&::elf_rawdata) elf_data;
   decltype(&::dwarf_begin_elf) begin;
   decltype(&::dwarf_end) end;
-  decltype(&::dwarf_setalt) set_moved;
+  decltype(&::dwarf_setalt) set_dwz_file;
   decltype(&::dwarf_get_units) units;
   decltype(&::dwarf_ranges) ranges;
   decltype(&::dwarf_child) child;
@@ -38,14 +38,14 @@ struct Libdw {
   decltype(&::dwarf_attr) attribute;
   decltype(&::dwarf_whatform) form;
   decltype(&::dwarf_formstring) text;
-  decltype(&::dwarf_formref_die) referred;
+  decltype(&::dwarf_formref_die) referenced_entry;
   decltype(&::dwarf_formudata) number;
   decltype(&::dwarf_lowpc) low_address;
   decltype(&::dwarf_cu_info) unit_info;
 };
 
 template <class Function>
-bool find(void* library, const char* name, Function*& function) {
+bool find_symbol(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(::dlsym(library, name));
   return function != nullptr;
 }
@@ -53,24 +53,32 @@ bool find(void* library, const char* name, Function*& function) {
 inline std::optional<Libdw> load_libdw() {
   void* library = ::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
   Libdw dw{};
-  const bool whole =
-      library && find(library, "elf_version", dw.elf_version) &&
-      find(library, "elf_begin", dw.elf_begin) && find(library, "elf_end", dw.elf_end) &&
-      find(library, "elf_nextscn", dw.elf_next) && find(library, "elf_rawdata", dw.elf_data) &&
-      find(library, "dwarf_begin_elf", dw.begin) && find(library, "dwarf_end", dw.end) &&
-      find(library, "dwarf_setalt", dw.set_moved) && find(library, "dwarf_get_units", dw.units) &&
-      find(library, "dwarf_ranges", dw.ranges) && find(library, "dwarf_child", dw.child) &&
-      find(library, "dwarf_siblingof", dw.sibling) && find(library, "dwarf_dieoffset", dw.offset) &&
-      find(library, "dwarf_tag", dw.tag) && find(library, "dwarf_attr", dw.attribute) &&
-      find(library, "dwarf_whatform", dw.form) && find(library, "dwarf_formstring", dw.text) &&
-      find(library, "dwarf_formref_die", dw.referred) &&
-      find(library, "dwarf_formudata", dw.number) && find(library, "dwarf_lowpc", dw.low_address) &&
-      find(library, "dwarf_cu_info", dw.unit_info);
-  return whole && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
+  const bool is_complete = library && find_symbol(library, "elf_version", dw.elf_version) &&
+                           find_symbol(library, "elf_begin", dw.elf_begin) &&
+                           find_symbol(library, "elf_end", dw.elf_end) &&
+                           find_symbol(library, "elf_nextscn", dw.elf_next) &&
+                           find_symbol(library, "elf_rawdata", dw.elf_data) &&
+                           find_symbol(library, "dwarf_begin_elf", dw.begin) &&
+                           find_symbol(library, "dwarf_end", dw.end) &&
+                           find_symbol(library, "dwarf_setalt", dw.set_dwz_file) &&
+                           find_symbol(library, "dwarf_get_units", dw.units) &&
+                           find_symbol(library, "dwarf_ranges", dw.ranges) &&
+                           find_symbol(library, "dwarf_child", dw.child) &&
+                           find_symbol(library, "dwarf_siblingof", dw.sibling) &&
+                           find_symbol(library, "dwarf_dieoffset", dw.offset) &&
+                           find_symbol(library, "dwarf_tag", dw.tag) &&
+                           find_symbol(library, "dwarf_attr", dw.attribute) &&
+                           find_symbol(library, "dwarf_whatform", dw.form) &&
+                           find_symbol(library, "dwarf_formstring", dw.text) &&
+                           find_symbol(library, "dwarf_formref_die", dw.referenced_entry) &&
+                           find_symbol(library, "dwarf_formudata", dw.number) &&
+                           find_symbol(library, "dwarf_lowpc", dw.low_address) &&
+                           find_symbol(library, "dwarf_cu_info", dw.unit_info);
+  return is_complete && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
 }
 
 // Returns the library, or null if it is missing. It stays loaded.
-inline const Libdw* libdw() {
+inline const Libdw* get_libdw() {
   static const std::optional<Libdw> loaded = load_libdw();
   return loaded ? &*loaded : nullptr;
 }
@@ -91,7 +99,7 @@ class OpenDwarf {
 
 // The memory ranges of sections. libdw returns the address of a text in a section without checking
 // that the text ends in the section.
-class Sections {
+class SectionMemory {
  public:
   // Adds the sections of a file. REQUIRES: the library has opened its debug information, which
   // unpacks sections.
@@ -108,12 +116,12 @@ class Sections {
   void shrink(std::size_t count) { all_.resize(count); }
 
   // Returns the text at an address up to its NUL byte, the end of its section, or `most` bytes.
-  std::string_view text_at(const char* text, std::size_t most) const {
+  std::string_view get_text(const char* text, std::size_t max_size) const {
     for (const std::string_view section : all_) {
-      const auto from = reinterpret_cast<std::uintptr_t>(section.data());
-      const auto at = reinterpret_cast<std::uintptr_t>(text);
-      if (at < from || at - from >= section.size()) continue;
-      const std::string_view rest = section.substr(at - from, most);
+      const auto start = reinterpret_cast<std::uintptr_t>(section.data());
+      const auto address = reinterpret_cast<std::uintptr_t>(text);
+      if (address < start || address - start >= section.size()) continue;
+      const std::string_view rest = section.substr(address - start, max_size);
       return rest.substr(0, rest.find('\0'));
     }
     return {};

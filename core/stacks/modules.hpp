@@ -39,52 +39,53 @@
 namespace ctprof {
 
 // Returns the image of the vDSO of this process, which is the same in all processes of a host.
-std::string_view own_vdso();
+std::string_view get_own_vdso();
 
 // Opens the file that a process has mapped at `range` under this path; returns nothing on failure.
 // The file is read with pread(2), so it must not be a terminal or a pipe.
-using OpenMapped =
+using OpenMappedFile =
     std::function<sdk::Fd(std::uint64_t process, const CodeRange& range, const std::string& path)>;
 
 // Limits on the work for call frame information. Steps are those of Cfi; 100 million take less than
 // half a second.
 struct FrameLimits {
   // Looking up 300,000 places all over the code of GCC's compiler takes 58 million steps.
-  std::uint64_t steps_of_file = 64 << 20;
-  std::uint64_t steps_of_process = 192 << 20;
+  std::uint64_t steps_per_file = 64 << 20;
+  std::uint64_t steps_per_process = 192 << 20;
   std::uint64_t steps = 1 << 30;
   // Steps that each process may always use, even if others have spent the budget of a file or the
   // total budget. They come from a reserve, a quarter of `steps`.
-  std::uint64_t assured = 1 << 20;
+  std::uint64_t assured_steps_per_process = 1 << 20;
   // Limit on call frame information in memory; the libraries of a desktop need 100 MiB.
-  std::size_t bytes = 512 << 20;
+  std::size_t max_bytes = 512 << 20;
   // Limit on files that are opened because a process has mapped them; browsers map some hundred.
-  std::size_t files_of_process = 4096;
+  std::size_t files_per_process = 4096;
   // Limit on the time for opening and reading files, because file systems may be slow.
-  std::chrono::nanoseconds opening = std::chrono::seconds(4);
+  std::chrono::nanoseconds max_opening_time = std::chrono::seconds(4);
 };
 
 class Modules {
  public:
-  static constexpr std::size_t kMost = 65536;
+  static constexpr std::size_t kMaxModules = 65536;
   // These two modules always exist.
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kKernel = 1;
 
-  explicit Modules(OpenMapped open, const FrameLimits& limits = {});
+  explicit Modules(OpenMappedFile open_mapped, const FrameLimits& limits = {});
 
   // Returns the mapping with its module number; kUnknown if the limit of modules is reached.
-  CodeRange range_of(std::uint64_t process, const Mapping& mapping);
+  CodeRange make_code_range(std::uint64_t process, const Mapping& mapping);
 
   // Returns the rule at an offset in a module. The first call for a file opens it and may take
   // milliseconds; later calls do not block. Returns nothing if the file could not be opened but a
   // later attempt may succeed.
-  std::optional<Rule> rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  std::optional<UnwindRule> find_rule(std::uint64_t process, const CodeRange& range,
+                                      std::uint64_t offset);
 
   // Derives possible locations of the caller's frame from the code at an offset in an open x86-64
   // file. It is subject to the limits of rules and reads some kilobytes of the file. Without rules
   // in the result, nothing could be derived.
-  CodeGuess guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  CodeGuess guess_frame(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
   // Returns whether an offset in a file may be a return address: a call precedes it, or signal
   // handlers return to it. Returns nothing if the code cannot be read. Opens the file like
   // find_rule().
@@ -92,7 +93,7 @@ class Modules {
                                    std::uint64_t offset);
   // Returns whether a frame is in the function where a program starts. REQUIRES: find_rule() was
   // called.
-  bool is_start(const Frame& frame) const;
+  bool is_program_start(const Frame& frame) const;
 
   // Returns whether the code at `offset` is the start of glibc's __start_context. Functions of
   // makecontext(3) return to it, and no function calls it.
@@ -109,14 +110,14 @@ class Modules {
     return known_[module].file && known_[module].file->is_32_bit();
   }
   // Returns how many rules were refused because of a limit.
-  std::uint64_t refused(std::uint32_t module) const { return known_[module].refused; }
+  std::uint64_t count_refused_rules(std::uint32_t module) const { return known_[module].refused; }
   // Returns the number of steps so far.
   std::uint64_t steps() const { return steps_; }
   // Refuses all rules from now on.
-  void stop() { limits_ = {.steps = 0, .assured = 0}; }
+  void refuse_all_rules() { limits_ = {.steps = 0, .assured_steps_per_process = 0}; }
 
  private:
-  struct Known {
+  struct KnownModule {
     Module module;
     sdk::Fd fd;
     std::unique_ptr<ElfFile> file;
@@ -128,7 +129,7 @@ class Modules {
     bool is_dropped = false;  // to free memory for other modules
   };
   // The work on behalf of one process.
-  struct Spent {
+  struct ProcessWork {
     std::uint64_t steps = 0;
     std::size_t files = 0;
   };
@@ -138,38 +139,38 @@ class Modules {
     }
   };
 
-  std::uint32_t module_of(std::uint64_t process, const Mapping& mapping);
+  std::uint32_t find_or_add_module(std::uint64_t process, const Mapping& mapping);
   template <class Numbers>
-  std::uint32_t number_in(Numbers& numbers, const typename Numbers::key_type& key,
-                          const Module& module);
-  std::uint32_t add(const Module& module);
-  bool can_open(const Spent& spent) const;
-  void open(Known& known, std::uint64_t process, const CodeRange& range);
-  void read(Known& known);
+  std::uint32_t find_or_add_number(Numbers& numbers, const typename Numbers::key_type& key,
+                                   const Module& module);
+  std::uint32_t add_module(const Module& module);
+  bool can_open(const ProcessWork& spent) const;
+  void open(KnownModule& known, std::uint64_t process, const CodeRange& range);
+  void read_call_frames(KnownModule& known);
   void drop_largest();
-  bool has_budget(const Known& known, const Spent& spent) const;
-  void charge(Known& known, Spent& spent);
+  bool has_budget(const KnownModule& known, const ProcessWork& spent) const;
+  void charge(KnownModule& known, ProcessWork& spent);
   // Code at a file offset, and the number of bytes on both sides, which may begin before the
   // segment.
-  struct Around {
+  struct CodeWindow {
     std::uint64_t offset;
-    std::size_t before, behind;
+    std::size_t bytes_before, bytes_after;
   };
   // Reads the code of a file that is within its budget; empty otherwise.
-  std::string code_of(Known& known, const Spent& spent, const Around& place);
-  static Rule rule_in(const Known& known, std::uint64_t offset);
-  static Rule refuse(Known& known);
+  std::string read_code(KnownModule& known, const ProcessWork& spent, const CodeWindow& place);
+  static UnwindRule find_rule_in(const KnownModule& known, std::uint64_t offset);
+  static UnwindRule refuse_rule(KnownModule& known);
 
-  OpenMapped open_;
+  OpenMappedFile open_;
   FrameLimits limits_;
-  std::vector<Known> known_;
+  std::vector<KnownModule> known_;
   std::unordered_map<FileId, std::uint32_t, IdHash> files_;
   std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> anonymous_;
   std::uint32_t vdso_ = kUnknown;
-  std::size_t bytes_ = 0;  // of call frame information
+  std::size_t call_frame_bytes_ = 0;  // of call frame information
   std::uint64_t steps_ = 0;
-  std::chrono::nanoseconds opening_{0};
-  std::unordered_map<std::uint64_t, Spent, SeededHash> spent_;
+  std::chrono::nanoseconds opening_time_{0};
+  std::unordered_map<std::uint64_t, ProcessWork, SeededHash> work_by_process_;
 };
 
 }  // namespace ctprof

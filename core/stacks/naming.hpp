@@ -27,13 +27,13 @@ struct NameSources {
   // Returns the text of /tmp/perf-<pid>.map of this process; empty if there is none.
   std::function<std::string(std::uint64_t process)> perf_map;
   // Returns the text of /proc/kallsyms.
-  std::function<std::string()> kernel;
+  std::function<std::string()> kernel_symbols;
   // Optional: returns the debug file of a module, where `own` is the module's file or null. Null if
   // no debug file is found. It is valid until the next call.
-  std::function<const ElfFile*(std::uint32_t module, const ElfFile* own)> stripped{};
+  std::function<const ElfFile*(std::uint32_t module, const ElfFile* own)> debug_file{};
   // Optional: returns the file to which dwz moved debug information of `file`, which belongs to a
   // module with this path. Null and validity as above.
-  std::function<const ElfFile*(const ElfFile& file, const std::string& path)> moved{};
+  std::function<const ElfFile*(const ElfFile& file, const std::string& path)> dwz_file{};
   // Optional: opens regular files that debug information names (.dwo, .dwp).
   std::function<sdk::Fd(const std::string& path)> open_named{};
 };
@@ -42,35 +42,35 @@ struct NameSources {
 // not cover. Every module has an equal share of the steps. First each module may use at most
 // `first`; the rest is then divided between the modules that need more. So expensive modules do not
 // use the shares of others.
-struct NameLimits {
+struct FrameNamingLimits {
   std::uint64_t steps = 1 << 30;
-  std::uint64_t steps_of_module = 256 << 20;  // 300,000 places in node take 200 million
-  std::uint64_t first = 8 << 20;
-  std::chrono::nanoseconds time = std::chrono::seconds(30);
+  std::uint64_t steps_per_module = 256 << 20;  // 300,000 places in node take 200 million
+  std::uint64_t first_steps_per_module = 8 << 20;
+  std::chrono::nanoseconds max_time = std::chrono::seconds(30);
   // If not null: no further module is searched once it is true. A signal handler may set it.
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct NamedFrames {
-  std::size_t unnamed = 0;            // number of frames without a name
-  std::vector<std::uint32_t> beyond;  // modules with such frames because of a limit
-  std::uint64_t steps = 0;            // steps that the search took
+  std::size_t unnamed_frames = 0;              // number of frames without a name
+  std::vector<std::uint32_t> limited_modules;  // modules with such frames because of a limit
+  std::uint64_t steps = 0;                     // steps that the search took
 };
 
 // Sets only missing names. No further module is searched after the time limit.
 NamedFrames name_frames(StackTable& table, const NameSources& sources,
-                        const NameLimits& limits = {});
+                        const FrameNamingLimits& limits = {});
 
-// The result of with_inlines().
-struct WithInlines {
+// The result of expand_inlines().
+struct InlineExpansion {
   StackTable table;
   std::vector<std::uint32_t> nodes;  // node n of the old table is now [n], or kNoStack
-  std::size_t told = 0;              // modules whose debug information was read completely
-  std::size_t cut = 0;               // modules that exceeded a limit
+  std::size_t complete_modules = 0;  // modules whose debug information was read completely
+  std::size_t limited_modules = 0;   // modules that exceeded a limit
   // Modules with unknown inlined functions: those without debug information; those that need a dwz
   // file that is missing; those that need .dwo files that are missing. In the last two cases some
   // inlined functions may be known.
-  std::vector<Module> without_info, without_moved, without_split;
+  std::vector<Module> without_debug_information, without_dwz_file, without_split_units;
   bool has_reader = true;  // false: libdw is missing, and no module was read
 };
 
@@ -78,7 +78,8 @@ struct WithInlines {
 // function that it was inlined into. They come from debug information. Modules are read one after
 // the other until `time` is over; each may use a quarter of the remaining time. A module that
 // already has such frames is skipped. `stop`: see FrameNamingLimits.
-WithInlines with_inlines(const StackTable& table, const NameSources& sources,
-                         std::chrono::nanoseconds time, const std::atomic<bool>* stop = nullptr);
+InlineExpansion expand_inlines(const StackTable& table, const NameSources& sources,
+                               std::chrono::nanoseconds time,
+                               const std::atomic<bool>* stop = nullptr);
 
 }  // namespace ctprof

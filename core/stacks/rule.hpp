@@ -26,33 +26,33 @@ enum class Cfa : std::uint8_t {
 };
 
 // The location of a register of the caller.
-enum class Saved : std::uint8_t {
+enum class RegisterLocation : std::uint8_t {
   Unknown,
-  Same,     // still in its register; for the return address: in lr, on x86-64 in rdi
-  Nowhere,  // the register has no value: for the return address, this is the thread's root
-  AtCfa,    // stored at CFA + offset
+  Same,       // still in its register; for the return address: in lr, on x86-64 in rdi
+  Undefined,  // the register has no value: for the return address, this is the thread's root
+  AtCfa,      // stored at CFA + offset
   AtSp,
   AtBp,
-  Elsewhere,  // for the return address: the caller is on another stack
+  OnOtherStack,  // for the return address: the caller is on another stack
 };
 
-struct Rule {
+struct UnwindRule {
   std::uint64_t key = 0;  // the address that the rule is for; see RuleCache
   std::int32_t cfa_offset = 0;
   std::int32_t bp_offset = 0;
   std::int32_t ra_offset = 0;  // on AArch64, the distance may equal the frame size
   std::int16_t cfa_added = 0;
   Cfa cfa : 4 = Cfa::None;
-  Saved ra : 4 = Saved::Unknown;
-  Saved bp : 4 = Saved::Same;
+  RegisterLocation ra : 4 = RegisterLocation::Unknown;
+  RegisterLocation bp : 4 = RegisterLocation::Same;
   // A signal frame: the caller's ip is the interrupted instruction, not a return address.
   bool is_signal : 1 = false;
 };
-static_assert(sizeof(Rule) == 24);
+static_assert(sizeof(UnwindRule) == 24);
 
 // Receives the rules of a file in address order: each applies from `start` to the next start. A
 // later call for the same address replaces the earlier one. Returns false to stop the visit.
-using RuleVisitor = std::function<bool(std::uint64_t start, const Rule& rule)>;
+using RuleVisitor = std::function<bool(std::uint64_t start, const UnwindRule& rule)>;
 
 // The DWARF numbers of the registers that rules use.
 struct RegisterNumbers {

@@ -24,10 +24,10 @@ namespace ctprof {
 
 // What the skeleton unit in the program states about a unit.
 struct SplitUnit {
-  std::string name, directory;     // of its .dwo file
-  std::uint64_t id = 0;            // a hash
-  std::uint64_t addresses_at = 0;  // offset of its addresses in .debug_addr
-  std::uint64_t ranges_at = 0;     // offset of its ranges in .debug_ranges (DWARF 4)
+  std::string name, directory;         // of its .dwo file
+  std::uint64_t id = 0;                // a hash
+  std::uint64_t addresses_offset = 0;  // offset of its addresses in .debug_addr
+  std::uint64_t ranges_offset = 0;     // offset of its ranges in .debug_ranges (DWARF 4)
 };
 
 class SplitUnits {
@@ -42,28 +42,28 @@ class SplitUnits {
 
  private:
   // Limit on the bytes of all units.
-  static constexpr std::uint64_t kMostBytes = 512 << 20;
-  using Parts = std::vector<std::pair<std::string, std::string>>;  // names without ".dwo"
+  static constexpr std::uint64_t kMaxBytes = 512 << 20;
+  using NamedSections = std::vector<std::pair<std::string, std::string>>;  // names without ".dwo"
   struct File {
     explicit File(sdk::Fd opened) : fd(std::move(opened)), elf(fd.get()) {}
     sdk::Fd fd;
     ElfFile elf;
   };
 
-  Parts parts_in_package(const SplitUnit& unit);
-  Parts parts_in_file(const SplitUnit& unit);
-  std::string section(const ElfFile& file, const std::string& name);
-  std::string section_from(const char* name, std::uint64_t at);
+  NamedSections read_from_package(const SplitUnit& unit);
+  NamedSections read_from_file(const SplitUnit& unit);
+  std::string read_section(const ElfFile& file, const std::string& name);
+  std::string read_section_from(const char* name, std::uint64_t at);
   void read_package();
 
   const ElfFile& program_;
   Open open_;
-  std::string path_;
+  std::string program_path_;
   std::unique_ptr<File> package_;
   bool has_read_package_ = false;
-  Parts package_sections_;
+  NamedSections package_sections_;
   std::string index_;
-  std::uint64_t left_ = kMostBytes;
+  std::uint64_t remaining_bytes_ = kMaxBytes;
 };
 
 }  // namespace ctprof

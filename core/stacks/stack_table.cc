@@ -6,21 +6,21 @@ namespace ctprof {
 namespace {
 
 // A node needs 60 bytes with its index entry: 250 MB of stacks; a busy host has 100,000 nodes.
-constexpr std::size_t kMostNodes = 4 << 20;
-constexpr std::size_t kMostFrames = 1 << 20;
+constexpr std::size_t kMaxNodes = 4 << 20;
+constexpr std::size_t kMaxFrames = 1 << 20;
 
 // Limit on modules of one path or process that are distinguished by names of functions.
-constexpr unsigned kMostAlike = 64;
+constexpr unsigned kMaxSameModules = 64;
 
 // Returns a hash that is the same in every run and not zero (FNV-1a).
-std::uint64_t number_of(std::string_view text) {
-  std::uint32_t number = 2166136261;
-  for (const char byte : text) number = (number ^ static_cast<unsigned char>(byte)) * 16777619;
-  return number | 1;
+std::uint64_t hash_text(std::string_view text) {
+  std::uint32_t hash = 2166136261;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619;
+  return hash | 1;
 }
 
 // Returns the key of a module; equal modules have equal keys.
-std::string key_of(const Module& module) {
+std::string make_key(const Module& module) {
   std::string key = std::to_string(static_cast<int>(module.kind)) + ' ' +
                     std::to_string(module.process) + ' ' + std::to_string(module.path.size());
   return key + ' ' + module.path + module.build_id;
@@ -28,19 +28,19 @@ std::string key_of(const Module& module) {
 
 }  // namespace
 
-StackTable::StackTable() : frames_(1), nodes_(1), names_(1), name_of_(1) {
+StackTable::StackTable() : frames_(1), nodes_(1), names_(1), name_by_frame_(1) {
   set_name(kTruncated, "[truncated]");
 }
 
 std::uint32_t StackTable::add_module(const Module& module) {
   const auto next = static_cast<std::uint32_t>(modules_.size());
-  const auto [known, is_new] = module_numbers_.emplace(key_of(module), next);
+  const auto [known, is_new] = module_numbers_.emplace(make_key(module), next);
   if (is_new) modules_.push_back(module);
   return known->second;
 }
 
-std::uint32_t StackTable::add_stack(std::span<const Frame> frames, Ending ending) {
-  std::uint32_t node = ending == Ending::Root ? kTop : add_node(kTop, kTruncated);
+std::uint32_t StackTable::add_stack(std::span<const Frame> frames, WalkEnd ending) {
+  std::uint32_t node = ending == WalkEnd::Root ? kTop : add_node(kTop, kTruncated);
   for (auto frame = frames.rbegin(); frame != frames.rend() && node != kNoStack; ++frame)
     node = add_node(node, add_frame(*frame));
   return node;
@@ -49,11 +49,11 @@ std::uint32_t StackTable::add_stack(std::span<const Frame> frames, Ending ending
 std::uint32_t StackTable::add_frame(const Frame& frame) {
   const auto found = frame_numbers_.find(frame);
   if (found != frame_numbers_.end()) return found->second;
-  if (frames_.size() == kMostFrames) return kNoStack;
+  if (frames_.size() == kMaxFrames) return kNoStack;
   const auto number = static_cast<std::uint32_t>(frames_.size());
   frame_numbers_.emplace(frame, number);
   frames_.push_back(frame);
-  name_of_.push_back(0);
+  name_by_frame_.push_back(0);
   return number;
 }
 
@@ -62,31 +62,31 @@ std::uint32_t StackTable::add_node(std::uint32_t parent, std::uint32_t frame) {
   const std::uint64_t key = std::uint64_t{parent} << 32 | frame;
   const auto found = node_numbers_.find(key);
   if (found != node_numbers_.end()) return found->second;
-  if (nodes_.size() == kMostNodes) return kNoStack;
+  if (nodes_.size() == kMaxNodes) return kNoStack;
   const auto number = static_cast<std::uint32_t>(nodes_.size());
   node_numbers_.emplace(key, number);
   nodes_.push_back({parent, frame});
   return number;
 }
 
-std::vector<std::uint32_t> StackTable::absorb(const StackTable& other) {
-  return absorb(other, {{}, std::vector<std::vector<std::uint32_t>>(other.frames_.size())});
+std::vector<std::uint32_t> StackTable::merge(const StackTable& other) {
+  return merge(other, {{}, std::vector<std::vector<std::uint32_t>>(other.frames_.size())});
 }
 
 // A node comes after its parent in every table, so one pass translates all. Frame n becomes frames
 // first[n] to first[n + 1].
-std::vector<std::uint32_t> StackTable::absorb(const StackTable& other,
-                                              const InlinedFunctions& inlined) {
+std::vector<std::uint32_t> StackTable::merge(const StackTable& other,
+                                             const InlinedFunctions& inlined) {
   std::vector<std::uint32_t> frames{kTruncated}, first{0}, nodes{kTop};
-  const std::vector<std::uint32_t> modules = take_modules(other);
+  const std::vector<std::uint32_t> modules = merge_modules(other);
   for (std::uint32_t number = 1; number < other.frames_.size(); ++number) {
     first.push_back(static_cast<std::uint32_t>(frames.size()));
     Frame frame = other.frames_[number];
     frame.module = modules[frame.module];
-    frames.push_back(add_named(frame, other.name(number)));
+    frames.push_back(add_named_frame(frame, other.get_name(number)));
     for (const std::uint32_t name : inlined.chains[number]) {
-      ++frame.inlined;
-      frames.push_back(add_named(frame, inlined.names[name]));
+      ++frame.inline_depth;
+      frames.push_back(add_named_frame(frame, inlined.names[name]));
     }
   }
   first.push_back(static_cast<std::uint32_t>(frames.size()));
@@ -102,58 +102,59 @@ std::vector<std::uint32_t> StackTable::absorb(const StackTable& other,
 
 // Two files may have the same path and no build id, and generated code may be replaced. If a
 // function has different names in the two tables, their modules are treated as different.
-std::vector<std::uint32_t> StackTable::take_modules(const StackTable& other) {
+std::vector<std::uint32_t> StackTable::merge_modules(const StackTable& other) {
   std::vector<std::uint32_t> modules;
   std::vector<std::vector<std::uint32_t>> frames(other.modules_.size());
   for (std::uint32_t frame = 1; frame < other.frames_.size(); ++frame)
     frames[other.frames_[frame].module].push_back(frame);
   for (std::uint32_t number = 0; number < other.modules_.size(); ++number) {
     Module module = other.modules_[number];
-    std::uint32_t taken = add_module(module);
-    for (unsigned attempt = 0; module.build_id.empty() && attempt < kMostAlike; ++attempt) {
-      const std::string* name = find_other_name(other, frames[number], taken);
+    std::uint32_t merged = add_module(module);
+    for (unsigned attempt = 0; module.build_id.empty() && attempt < kMaxSameModules; ++attempt) {
+      const std::string* name = find_conflicting_name(other, frames[number], merged);
       if (!name) break;
-      module.process = other.modules_[number].process | number_of(*name) << 32;
-      taken = add_module(module);
+      module.process = other.modules_[number].process | hash_text(*name) << 32;
+      merged = add_module(module);
     }
-    modules.push_back(taken);
+    modules.push_back(merged);
   }
   return modules;
 }
 
 // Returns the name of the first frame in the other table that has a different name in this table.
-const std::string* StackTable::find_other_name(const StackTable& other,
-                                               const std::vector<std::uint32_t>& frames,
-                                               std::uint32_t module) const {
+const std::string* StackTable::find_conflicting_name(const StackTable& other,
+                                                     const std::vector<std::uint32_t>& frames,
+                                                     std::uint32_t module) const {
   for (const std::uint32_t number : frames) {
     Frame frame = other.frames_[number];
     frame.module = module;
     const auto known = frame_numbers_.find(frame);
-    const std::string& theirs = other.name(number);
-    if (known == frame_numbers_.end() || theirs.empty() || name(known->second).empty()) continue;
-    if (name(known->second) != theirs) return &theirs;
+    const std::string& other_name = other.get_name(number);
+    if (known == frame_numbers_.end() || other_name.empty() || get_name(known->second).empty())
+      continue;
+    if (get_name(known->second) != other_name) return &other_name;
   }
   return nullptr;
 }
 
-std::uint32_t StackTable::add_named(const Frame& frame, const std::string& name) {
+std::uint32_t StackTable::add_named_frame(const Frame& frame, const std::string& name) {
   const std::uint32_t number = add_frame(frame);
-  if (number != kNoStack) take_name(number, name);
+  if (number != kNoStack) set_name_if_missing(number, name);
   return number;
 }
 
-void StackTable::take_name(std::uint32_t frame, const std::string& name) {
-  if (name_of_[frame] == 0 && !name.empty()) set_name(frame, name);
+void StackTable::set_name_if_missing(std::uint32_t frame, const std::string& name) {
+  if (name_by_frame_[frame] == 0 && !name.empty()) set_name(frame, name);
 }
 
-void StackTable::set_name(std::uint32_t frame, std::string_view name) {
+void StackTable::set_name(std::uint32_t frame, std::string_view get_name) {
   const auto next = static_cast<std::uint32_t>(names_.size());
-  const auto [known, is_new] = name_numbers_.emplace(name, next);
-  if (is_new) names_.emplace_back(name);
-  name_of_[frame] = known->second;
+  const auto [known, is_new] = name_numbers_.emplace(get_name, next);
+  if (is_new) names_.emplace_back(get_name);
+  name_by_frame_[frame] = known->second;
 }
 
-std::vector<std::uint32_t> StackTable::stack(std::uint32_t node) const {
+std::vector<std::uint32_t> StackTable::get_stack_frames(std::uint32_t node) const {
   std::vector<std::uint32_t> frames;
   for (; node != kTop; node = nodes_[node].parent) frames.push_back(nodes_[node].frame);
   return frames;

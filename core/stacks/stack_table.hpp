@@ -44,7 +44,8 @@ struct Module {
   // build id distinguish it from another file. Values above the range of process ids distinguish
   // modules of several tables.
   std::uint64_t process = 0;
-  std::uint64_t shift = 0;  // for a file: add it to an offset to get the address that symbols use
+  std::uint64_t address_bias =
+      0;  // for a file: add it to an offset to get the address that symbols use
   auto operator<=>(const Module&) const = default;
 };
 
@@ -52,24 +53,24 @@ struct Module {
 // offset itself gives the function and line, without subtraction.
 struct Frame {
   // The offset, in an unknown module, of a weight without a stack.
-  static constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kNoOffset = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t offset = 0;
   std::uint32_t module = 0;
   bool is_guessed = false;  // found through code without unwind information, and possibly wrong
   // 0: the function that contains the code; n: the n-th inlined function there, counted from the
   // outermost.
-  std::uint16_t inlined = 0;
+  std::uint16_t inline_depth = 0;
   auto operator<=>(const Frame&) const = default;
 };
 
 // The reason why a walk from a stack's leaf ended.
-enum class Ending : std::uint8_t {
-  Root,       // at the thread's first function
-  Cut,        // at the end of the copied part of the stack
-  Deep,       // at the maximum number of frames
-  Lost,       // no unwind information exists, or it is invalid
-  Elsewhere,  // the stack continues on another one, of which there is no copy
+enum class WalkEnd : std::uint8_t {
+  Root,        // at the thread's first function
+  EndOfCopy,   // at the end of the copied part of the stack
+  TooDeep,     // at the maximum number of frames
+  Failed,      // no unwind information exists, or it is invalid
+  OtherStack,  // the stack continues on another one, of which there is no copy
 };
 
 // The functions that were inlined in the frames of a table.
@@ -95,49 +96,49 @@ class StackTable {
   std::uint32_t add_module(const Module& module);
   // Returns the node of a stack, leaf first; `frames` refer to modules of this table. Returns
   // kNoStack after the limit is reached.
-  std::uint32_t add_stack(std::span<const Frame> frames, Ending ending);
+  std::uint32_t add_stack(std::span<const Frame> frames, WalkEnd ending);
   // Add the parts of a stack one by one, to read a stored table back. They return the number of a
   // frame or a node, the same for equal ones, or kNoStack after the limit is reached. REQUIRES:
   // this table has the module, frame and parent that they refer to.
   std::uint32_t add_frame(const Frame& frame);
   std::uint32_t add_node(const Node& node) { return add_node(node.parent, node.frame); }
   // Adds the contents of another table. Node n of that table is [n] in the result, or kNoStack.
-  std::vector<std::uint32_t> absorb(const StackTable& other);
+  std::vector<std::uint32_t> merge(const StackTable& other);
   // The same, but a frame with inlined functions becomes several frames, one calling the next.
-  std::vector<std::uint32_t> absorb(const StackTable& other, const InlinedFunctions& inlined);
+  std::vector<std::uint32_t> merge(const StackTable& other, const InlinedFunctions& inlined);
 
   // Empty if no name was set.
-  const std::string& name(std::uint32_t frame) const { return names_[name_of_[frame]]; }
-  void set_name(std::uint32_t frame, std::string_view name);
+  const std::string& get_name(std::uint32_t frame) const { return names_[name_by_frame_[frame]]; }
+  void set_name(std::uint32_t frame, std::string_view get_name);
 
   const std::vector<Module>& modules() const { return modules_; }
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   // Returns the frames of a node's stack, leaf first.
-  std::vector<std::uint32_t> stack(std::uint32_t node) const;
+  std::vector<std::uint32_t> get_stack_frames(std::uint32_t node) const;
 
  private:
   struct FrameHash {
     std::size_t operator()(const Frame& frame) const {
       return SeededHash()(frame.offset ^ SeededHash()(std::uint64_t{frame.module} << 32 |
-                                                      std::uint64_t{frame.inlined} << 1 |
+                                                      std::uint64_t{frame.inline_depth} << 1 |
                                                       std::uint64_t{frame.is_guessed}));
     }
   };
 
-  std::uint32_t add_named(const Frame& frame, const std::string& name);
-  std::vector<std::uint32_t> take_modules(const StackTable& other);
-  const std::string* find_other_name(const StackTable& other,
-                                     const std::vector<std::uint32_t>& frames,
-                                     std::uint32_t module) const;
+  std::uint32_t add_named_frame(const Frame& frame, const std::string& name);
+  std::vector<std::uint32_t> merge_modules(const StackTable& other);
+  const std::string* find_conflicting_name(const StackTable& other,
+                                           const std::vector<std::uint32_t>& frames,
+                                           std::uint32_t module) const;
   std::uint32_t add_node(std::uint32_t parent, std::uint32_t frame);
-  void take_name(std::uint32_t frame, const std::string& name);
+  void set_name_if_missing(std::uint32_t frame, const std::string& name);
 
   std::vector<Module> modules_;
   std::vector<Frame> frames_;
   std::vector<Node> nodes_;
   std::vector<std::string> names_;
-  std::vector<std::uint32_t> name_of_;  // by frame
+  std::vector<std::uint32_t> name_by_frame_;  // by frame
   std::unordered_map<std::string, std::uint32_t, SeededHash> module_numbers_;
   std::unordered_map<Frame, std::uint32_t, FrameHash> frame_numbers_;
   std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> node_numbers_;

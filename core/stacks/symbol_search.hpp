@@ -24,7 +24,7 @@ class SymbolSearch {
  public:
   static constexpr std::uint64_t kNoTag = std::numeric_limits<std::uint64_t>::max();
   // Limit on names of one symbol; further names are ignored.
-  static constexpr std::size_t kMostNames = 16;
+  static constexpr std::size_t kMaxNames = 16;
 
   // The range of a symbol, and the tags that identify its names.
   struct Symbol {
@@ -38,40 +38,40 @@ class SymbolSearch {
     bool reaches(std::uint64_t address) const { return tag != kNoTag && address < end; }
   };
 
-  enum class Names : std::uint8_t { All, Last };
+  enum class NamePolicy : std::uint8_t { KeepAll, KeepLast };
 
   // REQUIRES: the addresses are in ascending order and outlive this object.
-  SymbolSearch(std::span<const std::uint64_t> addresses, Names names)
+  SymbolSearch(std::span<const std::uint64_t> addresses, NamePolicy policy)
       : addresses_(addresses),
-        names_(names),
+        policy_(policy),
         nearest_(addresses.size()),
         farthest_(addresses.size()) {}
 
   void add(std::uint64_t start, std::uint64_t size, std::uint64_t tag, std::uint8_t rank = 0) {
-    add({start, end_of(start, size), false, rank, tag});
+    add({start, add_saturated(start, size), false, rank, tag});
   }
   // Adds a symbol without a size, which reaches up to the next one, but neither beyond `limit` nor
   // kUnsizedReach.
   void add_unsized(std::uint64_t start, std::uint64_t limit, std::uint64_t tag,
                    std::uint8_t rank = 0) {
-    add({start, std::min(end_of(start, kUnsizedReach), limit), true, rank, tag});
+    add({start, std::min(add_saturated(start, kUnsizedReach), limit), true, rank, tag});
   }
 
   // Returns the symbol of each address, or null. `accepts(symbol, address)` decides whether a
   // symbol without a size includes an address in its reach. The pointers are valid as long as this
   // object.
   template <class Accepts>
-  std::vector<const Symbol*> symbols(Accepts accepts) const {
+  std::vector<const Symbol*> find_symbols(Accepts accepts) const {
     std::vector<const Symbol*> found;
-    const Symbol* near = nullptr;
-    const Symbol* far = nullptr;
+    const Symbol* nearest = nullptr;
+    const Symbol* farthest = nullptr;
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
       const std::uint64_t address = addresses_[i];
-      if (nearest_[i].tag != kNoTag) near = &nearest_[i];
-      if (!far || farthest_[i].end > far->end) far = &farthest_[i];
-      const bool is_near =
-          near && near->reaches(address) && (!near->is_unsized || accepts(*near, address));
-      const Symbol* symbol = is_near ? near : far;
+      if (nearest_[i].tag != kNoTag) nearest = &nearest_[i];
+      if (!farthest || farthest_[i].end > farthest->end) farthest = &farthest_[i];
+      const bool uses_nearest = nearest && nearest->reaches(address) &&
+                                (!nearest->is_unsized || accepts(*nearest, address));
+      const Symbol* symbol = uses_nearest ? nearest : farthest;
       found.push_back(symbol->reaches(address) ? symbol : nullptr);
     }
     return found;
@@ -80,7 +80,7 @@ class SymbolSearch {
  private:
   static constexpr std::uint64_t kUnsizedReach = 64 << 10;
 
-  static std::uint64_t end_of(std::uint64_t start, std::uint64_t size) {
+  static std::uint64_t add_saturated(std::uint64_t start, std::uint64_t size) {
     return start + std::min(size, UINT64_MAX - start);
   }
 
@@ -98,7 +98,7 @@ class SymbolSearch {
 
   // Merges a symbol that begins at the same address as the nearest one.
   void merge(Symbol& nearest, const Symbol& symbol) const {
-    if (names_ == Names::Last) return void(nearest = symbol);
+    if (policy_ == NamePolicy::KeepLast) return void(nearest = symbol);
     if (nearest.is_unsized == symbol.is_unsized) nearest.end = std::max(nearest.end, symbol.end);
     if (nearest.is_unsized && !symbol.is_unsized) nearest.end = symbol.end;
     nearest.is_unsized = nearest.is_unsized && symbol.is_unsized;
@@ -106,13 +106,13 @@ class SymbolSearch {
       nearest.rank = symbol.rank;
       nearest.tag = symbol.tag;
       nearest.other_tags.clear();
-    } else if (symbol.rank == nearest.rank && nearest.other_tags.size() + 1 < kMostNames) {
+    } else if (symbol.rank == nearest.rank && nearest.other_tags.size() + 1 < kMaxNames) {
       nearest.other_tags.push_back(symbol.tag);
     }
   }
 
   std::span<const std::uint64_t> addresses_;
-  Names names_;
+  NamePolicy policy_;
   // [i]: of the symbols that begin after address i - 1, up to address i.
   std::vector<Symbol> nearest_, farthest_;
 };

@@ -22,13 +22,13 @@ namespace {
 
 // Limits on a compressed list and on its unpacked size: a hundred bytes for each of 600,000
 // functions.
-constexpr std::size_t kMostPacked = 64 << 20;
+constexpr std::size_t kMaxPackedListBytes = 64 << 20;
 // A bit in version numbers: new programs are not linked against this version.
 constexpr Elf64_Half kHiddenVersion = 0x8000;
 
 // Removes the version that linkers append to a name: memcpy@@GLIBC_2.14, with one @ for a version
 // that is not the default. Only some files contain it.
-std::string unversioned(std::string name) {
+std::string remove_version(std::string name) {
   if (const std::size_t at = name.find('@', 1); at != name.npos) name.resize(at);
   return name;
 }
@@ -40,7 +40,7 @@ bool is_function(const Elf64_Sym& symbol) {
 }
 
 // Whether the lists have all functions of a file or only some.
-enum class Lists : std::uint8_t { Whole, Parts };
+enum class ListCoverage : std::uint8_t { Complete, Partial };
 
 // Determines from the call frame information where functions without a size end.
 class FunctionEnds {
@@ -49,17 +49,17 @@ class FunctionEnds {
 
   // Returns whether the function that begins at `start` includes the address. Without call frame
   // information for the address, returns false for a partial list.
-  bool includes(std::uint64_t start, std::uint64_t address, Lists lists) {
+  bool includes(std::uint64_t start, std::uint64_t address, ListCoverage coverage) {
     if (start == address) return true;
-    const auto range = at(address);
-    return range ? start >= range->start : lists == Lists::Whole;
+    const auto range = find_function(address);
+    return range ? start >= range->start : coverage == ListCoverage::Complete;
   }
-  std::optional<FunctionRange> at(std::uint64_t address) {
+  std::optional<FunctionRange> find_function(std::uint64_t address) {
     if (!cfi_) {
       cfi_.emplace(file_);
       if (!work_.spend(cfi_->steps())) *cfi_ = Cfi();
     }
-    return cfi_->function_at(address);
+    return cfi_->find_function(address);
   }
 
  private:
@@ -72,37 +72,39 @@ class FunctionEnds {
 class FileSymbols {
  public:
   FileSymbols(std::span<const FileAddress> addresses, NameWork& work)
-      : search_(addresses, SymbolSearch::Names::All), work_(work) {}
+      : search_(addresses, SymbolSearch::NamePolicy::KeepAll), work_(work) {}
 
   // Adds the lists of this type. If the remaining work is too small for one list, no list is used:
   // the remaining lists might give names of other functions.
-  void add(const ElfFile& file, std::uint32_t type) {
+  void add_lists(const ElfFile& file, std::uint32_t type) {
     const auto sections = file.sections();
     for (const Elf64_Shdr& list : sections)
-      if (list.sh_type == type && list.sh_link < sections.size() && !work_.is_over() &&
-          work_.spend(size_of(file, list)))
-        add(file, sections, list);
+      if (list.sh_type == type && list.sh_link < sections.size() && !work_.is_exceeded() &&
+          work_.spend(get_list_size(file, list)))
+        add_list(file, sections, list);
   }
 
   // Sets the names that are still empty and that the lists contain.
-  void fill(Lists lists, FunctionEnds& ends, std::vector<std::string>& names) const {
-    if (work_.is_over()) return;
-    const auto symbols = search_.symbols([&](const SymbolSearch::Symbol& symbol, auto address) {
-      return ends.includes(symbol.start, address, lists);
-    });
+  void fill_names(ListCoverage coverage, FunctionEnds& ends,
+                  std::vector<std::string>& names) const {
+    if (work_.is_exceeded()) return;
+    const auto symbols =
+        search_.find_symbols([&](const SymbolSearch::Symbol& symbol, auto address) {
+          return ends.includes(symbol.start, address, coverage);
+        });
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i].empty() && symbols[i]) names[i] = name_of(*symbols[i]);
+      if (names[i].empty() && symbols[i]) names[i] = select_name(*symbols[i]);
   }
 
  private:
   // A tag consists of the number of the list, these flags, and the offset of the name.
   static constexpr std::uint64_t kIsWeak = 1ULL << 62, kIsOldVersion = 1ULL << 61;
-  static constexpr std::uint64_t kMostLists = 1 << 16;
+  static constexpr std::uint64_t kMaxLists = 1 << 16;
   // Ranks of names: functions that other files can call come first.
   static constexpr std::uint8_t kLocal = 0, kExported = 1;
 
   // The location of the names of a list.
-  struct Texts {
+  struct NameTable {
     const ElfFile* file;
     std::uint64_t offset, size;
   };
@@ -113,40 +115,43 @@ class FileSymbols {
     auto operator<=>(const Alias&) const = default;
   };
 
-  void add(const ElfFile& file, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& list) {
-    constexpr std::uint64_t kPiece = 2048;
-    if (texts_.size() == kMostLists) return;
+  void add_list(const ElfFile& file, const std::vector<Elf64_Shdr>& sections,
+                const Elf64_Shdr& list) {
+    constexpr std::uint64_t kChunkSize = 2048;
+    if (name_tables_.size() == kMaxLists) return;
     const Elf64_Shdr& texts = sections[list.sh_link];
-    texts_.push_back({&file, texts.sh_offset, texts.sh_size});
+    name_tables_.push_back({&file, texts.sh_offset, texts.sh_size});
     const std::uint64_t count = list.sh_size / sizeof(Elf64_Sym);
-    for (std::uint64_t at = 0; at < count; at += kPiece) {
-      const auto piece =
-          file.table<Elf64_Sym>(list.sh_offset + at * sizeof(Elf64_Sym), count - at, kPiece);
-      if (piece.empty()) break;
-      const auto versions = versions_of(file, sections, list, at, piece.size());
-      for (std::size_t i = 0; i < piece.size(); ++i)
-        add(piece[i], sections, i < versions.size() && (versions[i] & kHiddenVersion) != 0);
+    for (std::uint64_t at = 0; at < count; at += kChunkSize) {
+      const auto chunk = file.read_table<Elf64_Sym>(list.sh_offset + at * sizeof(Elf64_Sym),
+                                                    count - at, kChunkSize);
+      if (chunk.empty()) break;
+      const auto versions = read_versions(file, sections, list, at, chunk.size());
+      for (std::size_t i = 0; i < chunk.size(); ++i)
+        add_symbol(chunk[i], sections, i < versions.size() && (versions[i] & kHiddenVersion) != 0);
     }
   }
 
   // Returns the dynamic linker's versions of `count` symbols from number `from` on; may be empty.
-  static std::vector<Elf64_Half> versions_of(const ElfFile& file,
-                                             const std::vector<Elf64_Shdr>& sections,
-                                             const Elf64_Shdr& list, std::uint64_t from,
-                                             std::size_t count) {
+  static std::vector<Elf64_Half> read_versions(const ElfFile& file,
+                                               const std::vector<Elf64_Shdr>& sections,
+                                               const Elf64_Shdr& list, std::uint64_t first,
+                                               std::size_t count) {
     if (list.sh_type != SHT_DYNSYM) return {};
     for (const Elf64_Shdr& section : sections)
       if (section.sh_type == SHT_GNU_versym)
-        return file.table<Elf64_Half>(section.sh_offset + from * sizeof(Elf64_Half), count, count);
+        return file.read_table<Elf64_Half>(section.sh_offset + first * sizeof(Elf64_Half), count,
+                                           count);
     return {};
   }
 
   // Adds a symbol. Hand-written code has functions without sizes; they end where their section
   // does.
-  void add(const Elf64_Sym& symbol, const std::vector<Elf64_Shdr>& sections, bool is_old_version) {
-    if (!is_function(symbol) || symbol.st_name >= texts_.back().size) return;
+  void add_symbol(const Elf64_Sym& symbol, const std::vector<Elf64_Shdr>& sections,
+                  bool is_old_version) {
+    if (!is_function(symbol) || symbol.st_name >= name_tables_.back().size) return;
     const auto binding = ELF64_ST_BIND(symbol.st_info);
-    const std::uint64_t tag = (texts_.size() - 1) << 32 | symbol.st_name |
+    const std::uint64_t tag = (name_tables_.size() - 1) << 32 | symbol.st_name |
                               (binding == STB_WEAK ? kIsWeak : 0) |
                               (is_old_version ? kIsOldVersion : 0);
     const std::uint8_t rank = is_exported(symbol) ? kExported : kLocal;
@@ -164,38 +169,38 @@ class FileSymbols {
 
   // Selects a name independently of the order of a list: names of global functions before those of
   // weak ones, then names with fewer underscores, then shorter ones.
-  std::string name_of(const SymbolSearch::Symbol& symbol) const {
-    if (symbol.other_tags.empty()) return unversioned(name_at(symbol.tag));
-    Alias best = alias_of(symbol.tag);
-    for (const std::uint64_t tag : symbol.other_tags) best = std::min(best, alias_of(tag));
-    return work_.is_over() ? std::string() : best.name;
+  std::string select_name(const SymbolSearch::Symbol& symbol) const {
+    if (symbol.other_tags.empty()) return remove_version(read_name(symbol.tag));
+    Alias best = make_alias(symbol.tag);
+    for (const std::uint64_t tag : symbol.other_tags) best = std::min(best, make_alias(tag));
+    return work_.is_exceeded() ? std::string() : best.name;
   }
 
-  Alias alias_of(std::uint64_t tag) const {
-    std::string name = name_at(tag);
+  Alias make_alias(std::uint64_t tag) const {
+    std::string name = read_name(tag);
     const std::size_t version = name.find('@', 1);
     const bool is_old = version != name.npos && !name.substr(version).starts_with("@@");
-    name = unversioned(std::move(name));
+    name = remove_version(std::move(name));
     const std::size_t underscores = std::min(name.find_first_not_of('_'), name.size());
     return {is_old || (tag & kIsOldVersion) != 0, (tag & kIsWeak) != 0, underscores, name.size(),
             std::move(name)};
   }
 
-  std::string name_at(std::uint64_t tag) const {
-    if (work_.is_over()) return {};
-    const Texts& texts = texts_[tag >> 32 & (kMostLists - 1)];
+  std::string read_name(std::uint64_t tag) const {
+    if (work_.is_exceeded()) return {};
+    const NameTable& texts = name_tables_[tag >> 32 & (kMaxLists - 1)];
     const auto offset = static_cast<std::uint32_t>(tag);
-    std::string name = texts.file->text(texts.offset + offset, kLongestFunctionName);
-    return work_.spend(name.size() * NameWork::kStepsOfNameByte) ? name : std::string();
+    std::string name = texts.file->read_text(texts.offset + offset, kMaxFunctionNameSize);
+    return work_.spend(name.size() * NameWork::kStepsPerNameByte) ? name : std::string();
   }
 
   // Returns the size of a list, as far as the file has it.
-  static std::uint64_t size_of(const ElfFile& file, const Elf64_Shdr& list) {
+  static std::uint64_t get_list_size(const ElfFile& file, const Elf64_Shdr& list) {
     return std::min(list.sh_size, file.size() - std::min(list.sh_offset, file.size()));
   }
 
   SymbolSearch search_;
-  std::vector<Texts> texts_;
+  std::vector<NameTable> name_tables_;
   NameWork& work_;
 };
 
@@ -205,15 +210,16 @@ bool all_are_named(const std::vector<std::string>& names) {
 
 // Unpacks the small compressed ELF file in the file, which lists functions that .dynsym lacks;
 // empty if there is none.
-std::string unpacked_list(const ElfFile& file, NameWork& work) {
+std::string unpack_function_list(const ElfFile& file, NameWork& work) {
   const auto section = file.section(".gnu_debugdata");
   if (!section || section->sh_type == SHT_NOBITS) return {};
-  const std::uint64_t most =
-      std::min<std::uint64_t>(kMostPacked, work.left() / NameWork::kStepsOfUnpackedByte);
-  const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostPacked);
-  UnpackedXz unpacked = unpacked_xz(bytes, most - std::min(most, bytes.size()));
-  const std::size_t done = bytes.size() + unpacked.produced;
-  if (work.spend(done * NameWork::kStepsOfUnpackedByte) && !unpacked.is_too_large)
+  const std::uint64_t max_size = std::min<std::uint64_t>(
+      kMaxPackedListBytes, work.get_remaining_steps() / NameWork::kStepsPerUnpackedByte);
+  const std::string bytes =
+      file.read_bytes(section->sh_offset, section->sh_size, kMaxPackedListBytes);
+  UnpackedXz unpacked = unpack_xz(bytes, max_size - std::min(max_size, bytes.size()));
+  const std::size_t done = bytes.size() + unpacked.produced_bytes;
+  if (work.spend(done * NameWork::kStepsPerUnpackedByte) && !unpacked.is_too_large)
     return std::move(unpacked.bytes);
   work.exceed();
   return {};
@@ -221,19 +227,19 @@ std::string unpacked_list(const ElfFile& file, NameWork& work) {
 
 // Sets names from .dynsym and .gnu_debugdata. The latter has the functions that .dynsym lacks:
 // together they are complete, .dynsym alone is partial.
-void fill_from_parts(std::span<const ElfFile* const> files, FunctionEnds& ends,
-                     std::span<const FileAddress> addresses, std::vector<std::string>& names,
-                     NameWork& work) {
+void fill_from_dynsym_and_debugdata(std::span<const ElfFile* const> files, FunctionEnds& ends,
+                                    std::span<const FileAddress> addresses,
+                                    std::vector<std::string>& names, NameWork& work) {
   std::vector<std::string> texts;
   for (const ElfFile* file : files)
-    texts.push_back(work.is_over() ? std::string() : unpacked_list(*file, work));
+    texts.push_back(work.is_exceeded() ? std::string() : unpack_function_list(*file, work));
   std::deque<ElfFile> unpacked;
-  FileSymbols parts(addresses, work);
+  FileSymbols symbols(addresses, work);
   for (const std::string& text : texts)
-    parts.add(unpacked.emplace_back(std::string_view(text)), SHT_SYMTAB);
-  for (const ElfFile* file : files) parts.add(*file, SHT_DYNSYM);
-  const bool are_whole = !std::ranges::all_of(texts, &std::string::empty);
-  parts.fill(are_whole ? Lists::Whole : Lists::Parts, ends, names);
+    symbols.add_lists(unpacked.emplace_back(std::string_view(text)), SHT_SYMTAB);
+  for (const ElfFile* file : files) symbols.add_lists(*file, SHT_DYNSYM);
+  const bool is_complete = !std::ranges::all_of(texts, &std::string::empty);
+  symbols.fill_names(is_complete ? ListCoverage::Complete : ListCoverage::Partial, ends, names);
 }
 
 // Returns whether a file is a program and not a library, which has an entry address, too.
@@ -242,8 +248,8 @@ bool is_program(const ElfFile& file) {
   if (file.type() == ET_EXEC) return true;
   const Elf64_Phdr* dynamic = file.segment(PT_DYNAMIC);
   if (!dynamic || file.type() != ET_DYN) return false;
-  const auto entries =
-      file.table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMostEntries);
+  const auto entries = file.read_table<Elf64_Dyn>(
+      dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMostEntries);
   return std::ranges::any_of(entries, [](const Elf64_Dyn& entry) {
     return entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0;
   });
@@ -253,7 +259,7 @@ bool is_program(const ElfFile& file) {
 void fill_start(const ElfFile& file, FunctionEnds& ends, std::span<const FileAddress> addresses,
                 std::vector<std::string>& names) {
   if (file.entry() == 0 || addresses.empty() || !is_program(file)) return;
-  const auto start = ends.at(file.entry());
+  const auto start = ends.find_function(file.entry());
   if (!start || start->start != file.entry()) return;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i].empty() && addresses[i] >= start->start &&
@@ -263,44 +269,44 @@ void fill_start(const ElfFile& file, FunctionEnds& ends, std::span<const FileAdd
 
 void fill_from_go_table(const ElfFile& file, std::span<const FileAddress> addresses,
                         std::vector<std::string>& names, NameWork& work) {
-  const std::shared_ptr<const GoTable> shared = shared_go_table(file);
+  const std::shared_ptr<const GoTable> shared = get_shared_go_table(file);
   const GoTable& table = *shared;
-  if (!table.has_functions() || !work.spend(table.bytes())) return;
+  if (!table.has_functions() || !work.spend(table.get_memory_size())) return;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string_view name = table.name_at(addresses[i]).substr(0, kLongestFunctionName);
-    if (work.spend(name.size() * NameWork::kStepsOfNameByte)) names[i] = name;
+    const std::string_view name = table.find_name(addresses[i]).substr(0, kMaxFunctionNameSize);
+    if (work.spend(name.size() * NameWork::kStepsPerNameByte)) names[i] = name;
   }
 }
 
 // Returns a copy of the file with unpacked symbols if its list of symbols is compressed.
-UnpackedElf unpacked_symbols(const ElfFile& file, NameWork& work) {
-  UnpackedElf unpacked = unpacked_elf(file, Packed::Symbols);
+UnpackedElf unpack_symbols(const ElfFile& file, NameWork& work) {
+  UnpackedElf unpacked = make_unpacked_elf(file, SectionKind::Symbols);
   const std::uint64_t size = unpacked.elf ? unpacked.elf->file().size() : 0;
   if (unpacked.is_too_large || !work.spend(size)) work.exceed();
   return unpacked;
 }
 
-std::optional<std::uint64_t> hexadecimal(std::string_view text) {
+std::optional<std::uint64_t> parse_hexadecimal(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
+  const bool is_complete = error == std::errc{} && end == text.data() + text.size();
+  return is_complete ? std::optional(value) : std::nullopt;
 }
 
 // Returns the line that begins at this position. Tags of symbols are positions of names in the
 // text.
-std::string_view line_at(std::string_view text, std::uint64_t at) {
-  std::string_view rest = text.substr(at, kLongestFunctionName);
+std::string_view get_line(std::string_view text, std::uint64_t at) {
+  std::string_view rest = text.substr(at, kMaxFunctionNameSize);
   return sdk::take(rest, '\n');
 }
 
-std::vector<std::string> names_at(std::string_view text, const SymbolSearch& search,
-                                  NameWork& work) {
+std::vector<std::string> get_names(std::string_view text, const SymbolSearch& search,
+                                   NameWork& work) {
   std::vector<std::string> names;
-  for (const auto* symbol : search.symbols([](const auto&, std::uint64_t) { return true; })) {
-    const auto name = symbol ? line_at(text, symbol->tag) : std::string_view();
-    names.emplace_back(work.spend(name.size() * NameWork::kStepsOfNameByte) ? name : "");
+  for (const auto* symbol : search.find_symbols([](const auto&, std::uint64_t) { return true; })) {
+    const auto name = symbol ? get_line(text, symbol->tag) : std::string_view();
+    names.emplace_back(work.spend(name.size() * NameWork::kStepsPerNameByte) ? name : "");
   }
   return names;
 }
@@ -308,80 +314,81 @@ std::vector<std::string> names_at(std::string_view text, const SymbolSearch& sea
 }  // namespace
 
 bool NameWork::spend(std::uint64_t steps) {
-  if (steps > left_) is_over_ = true;
-  if (is_over_) return false;
-  left_ -= left_ == UINT64_MAX ? 0 : steps;
+  if (steps > remaining_steps_) is_exceeded_ = true;
+  if (is_exceeded_) return false;
+  remaining_steps_ -= remaining_steps_ == UINT64_MAX ? 0 : steps;
   return true;
 }
 
-std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
-                                       const ElfFile* stripped, NameWork& work) {
+std::vector<std::string> find_names_in_file(const ElfFile& file,
+                                            std::span<const FileAddress> addresses,
+                                            const ElfFile* debug_file, NameWork& work) {
   std::vector<std::string> names(addresses.size());
   fill_from_go_table(file, addresses, names, work);
-  const UnpackedElf own = unpacked_symbols(file, work);
-  const UnpackedElf other = stripped ? unpacked_symbols(*stripped, work) : UnpackedElf();
+  const UnpackedElf own = unpack_symbols(file, work);
+  const UnpackedElf other = debug_file ? unpack_symbols(*debug_file, work) : UnpackedElf();
   std::vector<const ElfFile*> files{own.elf ? &own.elf->file() : &file};
-  if (stripped) files.push_back(other.elf ? &other.elf->file() : stripped);
-  const auto goes_on = [&] { return !work.is_over() && !all_are_named(names); };
+  if (debug_file) files.push_back(other.elf ? &other.elf->file() : debug_file);
+  const auto is_unfinished = [&] { return !work.is_exceeded() && !all_are_named(names); };
   std::vector<const ElfFile*> originals{&file};
-  if (stripped) originals.push_back(stripped);
+  if (debug_file) originals.push_back(debug_file);
   FunctionEnds ends(file, work);
-  FileSymbols whole(addresses, work);
-  for (const ElfFile* one : files) whole.add(*one, SHT_SYMTAB);
-  whole.fill(Lists::Whole, ends, names);
-  if (goes_on()) fill_plt_names(file, addresses, names, work);
-  if (goes_on()) fill_from_parts(originals, ends, addresses, names, work);
-  if (goes_on()) fill_start(file, ends, addresses, names);
+  FileSymbols symtab_symbols(addresses, work);
+  for (const ElfFile* symbol_file : files) symtab_symbols.add_lists(*symbol_file, SHT_SYMTAB);
+  symtab_symbols.fill_names(ListCoverage::Complete, ends, names);
+  if (is_unfinished()) fill_plt_names(file, addresses, names, work);
+  if (is_unfinished()) fill_from_dynsym_and_debugdata(originals, ends, addresses, names, work);
+  if (is_unfinished()) fill_start(file, ends, addresses, names);
   return names;
 }
 
-std::vector<std::string> names_in_file(const ElfFile& file,
-                                       std::span<const FileAddress> addresses) {
+std::vector<std::string> find_names_in_file(const ElfFile& file,
+                                            std::span<const FileAddress> addresses) {
   NameWork work;
-  return names_in_file(file, addresses, nullptr, work);
+  return find_names_in_file(file, addresses, nullptr, work);
 }
 
-bool is_unstripped(const ElfFile& file) {
+bool has_symtab(const ElfFile& file) {
   return std::ranges::any_of(
       file.sections(), [](const Elf64_Shdr& section) { return section.sh_type == SHT_SYMTAB; });
 }
 
-std::vector<std::string> names_in_perf_map(std::string_view text,
-                                           std::span<const std::uint64_t> addresses,
-                                           NameWork& work) {
-  if (!work.spend(text.size() * NameWork::kStepsOfTextByte))
+std::vector<std::string> find_names_in_perf_map(std::string_view text,
+                                                std::span<const std::uint64_t> addresses,
+                                                NameWork& work) {
+  if (!work.spend(text.size() * NameWork::kStepsPerTextByte))
     return std::vector<std::string>(addresses.size());
-  SymbolSearch search(addresses, SymbolSearch::Names::Last);
+  SymbolSearch search(addresses, SymbolSearch::NamePolicy::KeepLast);
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = sdk::take(rest, '\n');
-    const auto start = hexadecimal(sdk::take(line, ' '));
-    const auto size = hexadecimal(sdk::take(line, ' '));
+    const auto start = parse_hexadecimal(sdk::take(line, ' '));
+    const auto size = parse_hexadecimal(sdk::take(line, ' '));
     const auto name = static_cast<std::uint64_t>(line.data() - text.data());
     if (start && size && *size != 0 && !line.empty()) search.add(*start, *size, name);
   }
-  return names_at(text, search, work);
+  return get_names(text, search, work);
 }
 
-std::vector<std::string> names_in_perf_map(std::string_view text,
-                                           std::span<const std::uint64_t> addresses) {
+std::vector<std::string> find_names_in_perf_map(std::string_view text,
+                                                std::span<const std::uint64_t> addresses) {
   NameWork work;
-  return names_in_perf_map(text, addresses, work);
+  return find_names_in_perf_map(text, addresses, work);
 }
 
-std::vector<std::string> names_in_kallsyms(std::string_view text,
-                                           std::span<const std::uint64_t> addresses) {
+std::vector<std::string> find_names_in_kallsyms(std::string_view text,
+                                                std::span<const std::uint64_t> addresses) {
   constexpr std::string_view kCode = "tTwW";
-  SymbolSearch search(addresses, SymbolSearch::Names::Last);
+  SymbolSearch search(addresses, SymbolSearch::NamePolicy::KeepLast);
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = sdk::take(rest, '\n');
-    const auto start = hexadecimal(sdk::take(line, ' '));
+    const auto start = parse_hexadecimal(sdk::take(line, ' '));
     const std::string_view type = sdk::take(line, ' ');
     const auto name = static_cast<std::uint64_t>(line.data() - text.data());
     if (start && *start != 0 && type.size() == 1 && kCode.find(type) != kCode.npos)
       search.add_unsized(*start, UINT64_MAX, name);
   }
   NameWork work;
-  std::vector<std::string> names = names_at(text, search, work);
+  std::vector<std::string> names = get_names(text, search, work);
   for (std::string& name : names) std::ranges::replace(name, '\t', ' ');
   return names;
 }

@@ -34,61 +34,63 @@
 namespace ctprof {
 
 // In bytes; longer names are truncated.
-inline constexpr std::size_t kLongestFunctionName = 8192;
+inline constexpr std::size_t kMaxFunctionNameSize = 8192;
 
 // Counts and limits work. One byte of a symbol that is scanned costs one step; bytes of names, of
 // texts and of unpacked data cost the constants below. 100 million steps take about a quarter of a
 // second.
 class NameWork {
  public:
-  static constexpr std::uint64_t kStepsOfNameByte = 8, kStepsOfTextByte = 4,
-                                 kStepsOfUnpackedByte = 16;
+  static constexpr std::uint64_t kStepsPerNameByte = 8, kStepsPerTextByte = 4,
+                                 kStepsPerUnpackedByte = 16;
 
   // Creates a counter without a limit.
   NameWork() = default;
-  explicit NameWork(std::uint64_t most) : left_(most) {}
+  explicit NameWork(std::uint64_t max_steps) : remaining_steps_(max_steps) {}
 
   // Spends the steps and returns true if enough are left; otherwise spends nothing, returns false,
   // and is_over() becomes true.
   bool spend(std::uint64_t steps);
   // Spends all remaining steps, for an operation that needs more.
   void exceed() {
-    left_ = 0;
-    is_over_ = true;
+    remaining_steps_ = 0;
+    is_exceeded_ = true;
   }
   // Returns true if some work was skipped.
-  bool is_over() const { return is_over_; }
-  std::uint64_t left() const { return left_; }
+  bool is_exceeded() const { return is_exceeded_; }
+  std::uint64_t get_remaining_steps() const { return remaining_steps_; }
 
  private:
-  std::uint64_t left_ = UINT64_MAX;
-  bool is_over_ = false;
+  std::uint64_t remaining_steps_ = UINT64_MAX;
+  bool is_exceeded_ = false;
 };
 
 // Searches the function table of a Go program, which states where each function ends, then .symtab,
 // then the functions that entries of .plt call ("read@plt"), then .dynsym and the list that some
 // distributions leave compressed in stripped files (.gnu_debugdata). The first function of a
 // program is "_start". `stripped`: the debug file of the file, or null.
-std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
-                                       const ElfFile* stripped, NameWork& work);
+std::vector<std::string> find_names_in_file(const ElfFile& file,
+                                            std::span<const FileAddress> addresses,
+                                            const ElfFile* debug_file, NameWork& work);
 // Searches the file itself, without a limit on work.
-std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses);
+std::vector<std::string> find_names_in_file(const ElfFile& file,
+                                            std::span<const FileAddress> addresses);
 
 // Returns whether a file still has the list of all its functions, .symtab.
-bool is_unstripped(const ElfFile& file);
+bool has_symtab(const ElfFile& file);
 
 // Searches the text of /tmp/perf-<pid>.map, which just-in-time compilers write: lines of start,
 // size and name; the numbers are hexadecimal, with or without 0x.
-std::vector<std::string> names_in_perf_map(std::string_view text,
-                                           std::span<const std::uint64_t> addresses,
-                                           NameWork& work);
+std::vector<std::string> find_names_in_perf_map(std::string_view text,
+                                                std::span<const std::uint64_t> addresses,
+                                                NameWork& work);
 // The same, without a limit on work.
-std::vector<std::string> names_in_perf_map(std::string_view text,
-                                           std::span<const std::uint64_t> addresses);
+std::vector<std::string> find_names_in_perf_map(std::string_view text,
+                                                std::span<const std::uint64_t> addresses);
 
 // Searches text in the format of /proc/kallsyms: "ffffffff81000000 T _text", optionally followed by
 // a module's name in brackets. Text whose addresses are hidden (all zero) gives no names.
-std::vector<std::string> names_in_kallsyms(std::string_view text,
-                                           std::span<const std::uint64_t> addresses);
+std::vector<std::string> find_names_in_kallsyms(std::string_view text,
+                                                std::span<const std::uint64_t> addresses);
 
 }  // namespace ctprof

@@ -13,15 +13,15 @@ namespace ctprof {
 
 // Unpacks a section that zlib or zstd compressed (SHF_COMPRESSED). `section` is the section in the
 // file: a header with the unpacked size, at most `most`, and the compressed data.
-std::string unpacked_section(std::string_view section, std::size_t most);
+std::string unpack_section(std::string_view section, std::size_t max_size);
 
 struct UnpackedXz {
   std::string bytes;
-  std::size_t produced = 0;  // bytes, also if the file is broken after them
+  std::size_t produced_bytes = 0;  // bytes, also if the file is broken after them
   bool is_too_large = false;
 };
 
 // Unpacks an .xz file of at most `most` unpacked bytes.
-UnpackedXz unpacked_xz(std::string_view file, std::size_t most);
+UnpackedXz unpack_xz(std::string_view file, std::size_t max_size);
 
 }  // namespace ctprof

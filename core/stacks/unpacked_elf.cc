@@ -13,26 +13,26 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kMostSectionNameBytes = 1 << 20;
+constexpr std::uint64_t kMaxSectionNameTableBytes = 1 << 20;
 // ELFCOMPRESS_ZSTD, which older headers lack.
 constexpr std::uint32_t kPackedByZstd = 2;
 
-sdk::Fd in_memory(const std::string& image) {
+sdk::Fd write_to_memory_file(const std::string& image) {
   sdk::Fd fd(::memfd_create("elf", MFD_CLOEXEC));
   for (std::size_t done = 0; fd && done < image.size();) {
-    const ssize_t put = ::write(fd.get(), image.data() + done, image.size() - done);
-    if (put <= 0) return sdk::Fd();
-    done += static_cast<std::size_t>(put);
+    const ssize_t written = ::write(fd.get(), image.data() + done, image.size() - done);
+    if (written <= 0) return sdk::Fd();
+    done += static_cast<std::size_t>(written);
   }
   return fd;
 }
 
-std::optional<Elf64_Chdr> packing_of(const ElfFile& file, const Elf64_Shdr& section) {
-  Elf64_Chdr packing{};
+std::optional<Elf64_Chdr> read_compression_header(const ElfFile& file, const Elf64_Shdr& section) {
+  Elf64_Chdr compression{};
   if ((section.sh_flags & SHF_COMPRESSED) == 0 || section.sh_type == SHT_NOBITS ||
-      !file.read(section.sh_offset, &packing, sizeof packing))
+      !file.read(section.sh_offset, &compression, sizeof compression))
     return std::nullopt;
-  return packing;
+  return compression;
 }
 
 // Builds an ELF image: a header, the sections one after another, then the section table.
@@ -72,13 +72,14 @@ class ElfImage {
 };
 
 // The sections that a copy of a file needs.
-class Wanted64 {
+class NeededSections {
  public:
-  Wanted64(const ElfFile& file, Packed kind) : file_(file), kind_(kind), all_(file.sections()) {
+  NeededSections(const ElfFile& file, SectionKind kind)
+      : file_(file), kind_(kind), all_(file.sections()) {
     file.read(0, &header_, sizeof header_);
-    if (kind == Packed::DebugInformation && header_.e_shstrndx < all_.size()) {
+    if (kind == SectionKind::DebugInformation && header_.e_shstrndx < all_.size()) {
       const Elf64_Shdr& names = all_[header_.e_shstrndx];
-      names_ = file.bytes(names.sh_offset, names.sh_size, kMostSectionNameBytes);
+      names_ = file.read_bytes(names.sh_offset, names.sh_size, kMaxSectionNameTableBytes);
     }
   }
 
@@ -86,21 +87,24 @@ class Wanted64 {
   const std::vector<Elf64_Shdr>& all() const { return all_; }
   bool is_needed() const {
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const auto packing = is_wanted(i) ? packing_of(file_, all_[i]) : std::nullopt;
-      if (packing && (kind_ == Packed::Symbols || packing->ch_type == kPackedByZstd)) return true;
+      const auto compression =
+          is_wanted(i) ? read_compression_header(file_, all_[i]) : std::nullopt;
+      if (compression && (kind_ == SectionKind::Symbols || compression->ch_type == kPackedByZstd))
+        return true;
     }
     return false;
   }
-  bool is_kept(std::size_t i) const { return is_wanted(i) || i == header_.e_shstrndx; }
+  bool has_contents(std::size_t i) const { return is_wanted(i) || i == header_.e_shstrndx; }
 
  private:
   bool is_wanted(std::size_t i) const {
     const Elf64_Shdr& section = all_[i];
-    if (kind_ == Packed::Symbols) return section.sh_type == SHT_SYMTAB || is_of_symbols(i);
+    if (kind_ == SectionKind::Symbols)
+      return section.sh_type == SHT_SYMTAB || is_symbol_name_section(i);
     const std::string_view name = name_of(section);
     return name.starts_with(".debug_") || name == ".gnu_debugaltlink";
   }
-  bool is_of_symbols(std::size_t i) const {
+  bool is_symbol_name_section(std::size_t i) const {
     return std::ranges::any_of(all_, [&](const Elf64_Shdr& section) {
       return section.sh_type == SHT_SYMTAB && section.sh_link == i;
     });
@@ -112,7 +116,7 @@ class Wanted64 {
   }
 
   const ElfFile& file_;
-  Packed kind_;
+  SectionKind kind_;
   std::vector<Elf64_Shdr> all_;
   Elf64_Ehdr header_{};
   std::string names_;
@@ -120,34 +124,36 @@ class Wanted64 {
 
 }  // namespace
 
-MemoryElf::MemoryElf(const std::string& image) : fd_(in_memory(image)), file_(fd_.get()) {}
+MemoryElf::MemoryElf(const std::string& image)
+    : fd_(write_to_memory_file(image)), file_(fd_.get()) {}
 
-UnpackedElf unpacked_elf(const ElfFile& file, Packed kind) {
-  const Wanted64 wanted(file, kind);
+UnpackedElf make_unpacked_elf(const ElfFile& file, SectionKind kind) {
+  const NeededSections wanted(file, kind);
   if (!wanted.is_needed()) return {};
   ElfImage image(wanted.header());
-  std::uint64_t left = MemoryElf::kMost;
+  std::uint64_t remaining = MemoryElf::kMaxSize;
   for (std::size_t i = 0; i < wanted.all().size(); ++i) {
     Elf64_Shdr section = wanted.all()[i];
-    if (!wanted.is_kept(i) || section.sh_type == SHT_NOBITS) {
+    if (!wanted.has_contents(i) || section.sh_type == SHT_NOBITS) {
       image.add(section);
       continue;
     }
-    const auto packing = packing_of(file, section);
-    if (std::max(section.sh_size, packing ? packing->ch_size : 0) > left) return {nullptr, true};
-    std::string bytes = file.bytes(section.sh_offset, section.sh_size, left);
-    if (packing) {
-      bytes = unpacked_section(bytes, left);
+    const auto compression = read_compression_header(file, section);
+    if (std::max(section.sh_size, compression ? compression->ch_size : 0) > remaining)
+      return {nullptr, true};
+    std::string bytes = file.read_bytes(section.sh_offset, section.sh_size, remaining);
+    if (compression) {
+      bytes = unpack_section(bytes, remaining);
       section.sh_flags &= ~std::uint64_t{SHF_COMPRESSED};
-      section.sh_addralign = packing->ch_addralign;
+      section.sh_addralign = compression->ch_addralign;
     }
-    left -= std::min<std::uint64_t>(left, bytes.size());
+    remaining -= std::min<std::uint64_t>(remaining, bytes.size());
     image.add(section, bytes);
   }
   return {std::make_unique<MemoryElf>(std::move(image).take()), false};
 }
 
-std::unique_ptr<MemoryElf> elf_of(
+std::unique_ptr<MemoryElf> build_elf(
     std::uint16_t machine, const std::vector<std::pair<std::string, std::string>>& sections) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -22,7 +22,7 @@ namespace ctprof {
 class MemoryElf {
  public:
   // Limit on the size in bytes.
-  static constexpr std::size_t kMost = 512 << 20;
+  static constexpr std::size_t kMaxSize = 512 << 20;
 
   explicit MemoryElf(const std::string& image);
   const ElfFile& file() const { return file_; }
@@ -32,7 +32,7 @@ class MemoryElf {
   ElfFile file_;
 };
 
-enum class Packed : std::uint8_t { Symbols, DebugInformation };
+enum class SectionKind : std::uint8_t { Symbols, DebugInformation };
 
 struct UnpackedElf {
   // Null if no section of that kind must be unpacked, or if the file is broken.
@@ -43,10 +43,10 @@ struct UnpackedElf {
 // Returns a copy of a file with the sections of one kind unpacked. Sections keep their numbers;
 // other sections have no contents. SectionKind::Symbols unpacks .symtab and its names.
 // DebugInformation unpacks if any part is compressed with zstd, since libdw can unpack zlib itself.
-UnpackedElf unpacked_elf(const ElfFile& file, Packed kind);
+UnpackedElf make_unpacked_elf(const ElfFile& file, SectionKind kind);
 
 // Builds a file from named sections.
-std::unique_ptr<MemoryElf> elf_of(std::uint16_t machine,
-                                  const std::vector<std::pair<std::string, std::string>>& sections);
+std::unique_ptr<MemoryElf> build_elf(
+    std::uint16_t machine, const std::vector<std::pair<std::string, std::string>>& sections);
 
 }  // namespace ctprof

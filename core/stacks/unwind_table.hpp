@@ -45,8 +45,9 @@ struct PackLimits {
 
 struct UnwindTable {
   static constexpr unsigned kPageBits = 16;
-  static constexpr std::size_t kMostRules = 1 << 16;  // a row has 16 bits for the index of its rule
-  static constexpr std::uint16_t kNone = 0, kUnknown = 1;  // indices of rules that always exist
+  static constexpr std::size_t kMaxRules = 1 << 16;  // a row has 16 bits for the index of its rule
+  static constexpr std::uint16_t kNoRule = 0,
+                                 kUnknownRule = 1;  // indices of rules that always exist
 
   std::uint64_t first_page = 0;
   std::vector<ctprof_unwind_page> pages;
@@ -54,13 +55,13 @@ struct UnwindTable {
   std::vector<ctprof_unwind_rule> rules;
 
   // Returns the rule for the code at an offset in the file.
-  const ctprof_unwind_rule& rule_at(std::uint64_t place) const;
+  const ctprof_unwind_rule& find_rule(std::uint64_t offset) const;
   // Returns the size in memory.
-  std::size_t bytes() const;
+  std::size_t get_memory_size() const;
 };
 
 // Returns the rule in its packed form; CTPROF_UNWIND_UNKNOWN if it has none.
-ctprof_unwind_rule packed(const Rule& rule);
+ctprof_unwind_rule pack_rule(const UnwindRule& rule);
 
 // Packs the rules of all code of a file, x86-64 only. Returns nothing if the file is for another
 // machine, exceeds a limit, or contradicts itself. REQUIRES: `cfi` was made from `file`.

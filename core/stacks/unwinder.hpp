@@ -57,20 +57,20 @@ inline constexpr std::uint16_t kOwnMachine = EM_X86_64;
 
 class Unwinder {
  public:
-  static constexpr std::size_t kMostFrames = 127;
+  static constexpr std::size_t kMaxFrames = 127;
 
   // `modules` must outlive this object.
   explicit Unwinder(Modules& modules, std::uint16_t machine = kOwnMachine);
 
   // Writes the frames, leaf first, at most `most`, and at least one.
-  Ending walk(const AddressSpace& space, const Registers& registers, const StackCopy& stack,
-              std::vector<Frame>& frames, std::size_t most = kMostFrames);
+  WalkEnd walk(const AddressSpace& space, const Registers& registers, const StackCopy& stack,
+               std::vector<Frame>& frames, std::size_t max_frames = kMaxFrames);
 
   // Converts addresses to frames, such as those that the kernel finds by frame pointers: leaf
   // first, callers by their return addresses. Stops before the first address outside of code, which
   // is data mistaken for a frame. Returns Root if the last frame is a function where threads start.
-  Ending place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
-               std::vector<Frame>& frames);
+  WalkEnd make_frames(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
+                      std::vector<Frame>& frames);
 
   const RuleCache& rules() const { return rules_; }
 
@@ -78,18 +78,18 @@ class Unwinder {
   friend class Walk;
 
   // The reference is valid until the next call.
-  const Rule& rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
-  const CodeGuess& guess_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  const UnwindRule& find_rule(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
+  const CodeGuess& find_guess(std::uint64_t process, const CodeRange& range, std::uint64_t offset);
   std::optional<bool> follows_call(std::uint64_t process, const CodeRange& range,
                                    std::uint64_t offset);
 
   // Limit on cached addresses per kind; the cache is cleared at the limit.
-  static constexpr std::size_t kMostGuesses = 1 << 16;
+  static constexpr std::size_t kMaxGuesses = 1 << 16;
 
   Modules& modules_;
   RuleCache rules_;
   std::unordered_map<std::uint64_t, CodeGuess, SeededHash> guesses_;  // by rule key
-  std::unordered_map<std::uint64_t, bool, SeededHash> calls_;         // by rule key
+  std::unordered_map<std::uint64_t, bool, SeededHash> follows_call_;  // by rule key
   std::uint64_t address_mask_;  // the bits of an AArch64 address without its signature
 };
 

@@ -9,13 +9,13 @@ namespace ctprof::statistics {
 namespace {
 
 // The sum of correlations ends at this multiple of the autocorrelation time.
-constexpr double kSummedTimes = 5;
+constexpr double kMaxDistanceInTimes = 5;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // How many standard errors the time of one series must exceed the time of all series.
 constexpr double kStandardErrors = 1;
 
 // Scales a series to mean 0 and sum of squares 1; returns zeros if its figures are equal.
-std::vector<double> normalized(std::vector<double> series) {
+std::vector<double> normalize(std::vector<double> series) {
   const double mean =
       std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
   for (double& figure : series) figure -= mean;
@@ -24,21 +24,21 @@ std::vector<double> normalized(std::vector<double> series) {
   return series;
 }
 
-double correlation(const std::vector<double>& series, std::size_t distance) {
+double compute_correlation(const std::vector<double>& series, std::size_t distance) {
   return std::inner_product(series.begin() + static_cast<std::ptrdiff_t>(distance), series.end(),
                             series.begin(), 0.0);
 }
 
-AutocorrelationTime time_of(std::span<const std::vector<double>> series) {
-  const std::size_t figures = series.front().size(), farthest = figures / 2;
+AutocorrelationTime estimate_time(std::span<const std::vector<double>> series) {
+  const std::size_t figures = series.front().size(), max_distance = figures / 2;
   double time = 1;
   std::size_t distance = 0;
-  while (static_cast<double>(distance) < kSummedTimes * std::max(time, 1.0)) {
+  while (static_cast<double>(distance) < kMaxDistanceInTimes * std::max(time, 1.0)) {
     // The series has too few independent parts, however far the sum goes.
-    if (kSummedTimes * time > static_cast<double>(farthest)) return {kInfinite, 0};
+    if (kMaxDistanceInTimes * time > static_cast<double>(max_distance)) return {kInfinite, 0};
     double sum = 0;
     ++distance;
-    for (const std::vector<double>& one : series) sum += correlation(one, distance);
+    for (const std::vector<double>& one : series) sum += compute_correlation(one, distance);
     time += 2 * sum / static_cast<double>(series.size());
   }
   const double summed = static_cast<double>(2 * distance + 1) / static_cast<double>(figures);
@@ -46,24 +46,24 @@ AutocorrelationTime time_of(std::span<const std::vector<double>> series) {
   return {time, time * std::sqrt(2 * summed)};
 }
 
-std::vector<std::vector<double>> all_normalized(std::span<const std::vector<double>> series) {
+std::vector<std::vector<double>> normalize_all(std::span<const std::vector<double>> series) {
   std::vector<std::vector<double>> all;
-  for (const std::vector<double>& one : series) all.push_back(normalized(one));
+  for (const std::vector<double>& one : series) all.push_back(normalize(one));
   return all;
 }
 
 }  // namespace
 
-AutocorrelationTime autocorrelation_time(std::span<const std::vector<double>> series) {
-  return time_of(all_normalized(series));
+AutocorrelationTime estimate_autocorrelation_time(std::span<const std::vector<double>> series) {
+  return estimate_time(normalize_all(series));
 }
 
-double shared_autocorrelation_time(std::span<const std::vector<double>> series) {
+double estimate_shared_autocorrelation_time(std::span<const std::vector<double>> series) {
   if (series.empty()) return 1;
-  const std::vector<std::vector<double>> all = all_normalized(series);
-  double longest = time_of(all).time;
+  const std::vector<std::vector<double>> all = normalize_all(series);
+  double longest = estimate_time(all).time;
   for (const std::vector<double>& one : all) {
-    const AutocorrelationTime own = time_of({&one, 1});
+    const AutocorrelationTime own = estimate_time({&one, 1});
     longest = std::max(longest, own.time - kStandardErrors * own.error);
   }
   return longest;

@@ -26,11 +26,11 @@ struct AutocorrelationTime {
 // exceeds half of the series. It is corrected for the means, which are estimated from the same
 // figures and make each correlation too small. A series of equal figures has no correlation.
 // REQUIRES: all series have the same number of figures, at least one.
-AutocorrelationTime autocorrelation_time(std::span<const std::vector<double>> series);
+AutocorrelationTime estimate_autocorrelation_time(std::span<const std::vector<double>> series);
 
 // Estimates the time of several series that are tested together: the time from their mean
 // correlations or, if longer, the largest time of one series minus its standard error. REQUIRES: as
 // above; returns 1 if there is no series.
-double shared_autocorrelation_time(std::span<const std::vector<double>> series);
+double estimate_shared_autocorrelation_time(std::span<const std::vector<double>> series);
 
 }  // namespace ctprof::statistics

@@ -31,10 +31,10 @@
 namespace ctprof::statistics {
 
 // Lower bound of the resolution; figures with a finer one use this value.
-inline constexpr double kLeastResolution = 1e-4;
+inline constexpr double kMinResolution = 1e-4;
 
 // Two shares with a smaller difference are equal: sums of the same numbers in another order.
-inline constexpr double kTie = 1e-9;
+inline constexpr double kTieTolerance = 1e-9;
 
 // The rows, each with one figure per run, those of the baseline first; NaN is a gap. For pairs, run
 // n of the baseline belongs to run n of the candidate.
@@ -63,38 +63,38 @@ class Family {
   const Labellings& labellings() const { return labellings_; }
   std::size_t rows() const { return rows_.count(); }
   // Returns the difference of the means, and its adjusted p; NaN and 1 if a side has no figure.
-  double shift(std::size_t row) const { return shifts_[row]; }
-  double p(std::size_t row) const { return ps_[row]; }
+  double get_shift(std::size_t row) const { return shifts_[row]; }
+  double get_p(std::size_t row) const { return ps_[row]; }
   // Returns the unadjusted p: the p if the row were the only one of its family.
-  double p_alone(std::size_t row) const { return alone_[row]; }
+  double get_unadjusted_p(std::size_t row) const { return unadjusted_ps_[row]; }
   // Returns the means whose difference is the shift.
-  double mean_before(std::size_t row) const { return befores_[row]; }
-  double mean_after(std::size_t row) const { return befores_[row] + shifts_[row]; }
+  double get_baseline_mean(std::size_t row) const { return baseline_means_[row]; }
+  double get_candidate_mean(std::size_t row) const { return baseline_means_[row] + shifts_[row]; }
   // Returns the row's error over all runs, as if they were from one side.
-  double error(std::size_t row) const { return errors_[row]; }
+  double get_error(std::size_t row) const { return errors_[row]; }
   // Returns the row's figures, and the smallest difference that two of them can have.
-  std::span<const double> values(std::size_t row) const { return rows_.row(row); }
-  double resolution(std::size_t row) const { return rows_.resolutions[row]; }
+  std::span<const double> get_values(std::size_t row) const { return rows_.row(row); }
+  double get_resolution(std::size_t row) const { return rows_.resolutions[row]; }
   // Returns the smallest statistic with a p of at most alpha; NaN if there is none.
-  double needed_statistic(double alpha) const;
+  double compute_required_statistic(double alpha) const;
   // Returns the smallest difference of this row, with its current error, that has p <= alpha; NaN
   // if there is none.
-  double needed(std::size_t row, double alpha) const;
+  double compute_required_difference(std::size_t row, double alpha) const;
   // Returns the quantile `share`, over all labellings, of the difference of the sides' means; NaN
   // with gaps.
-  double apart(std::size_t row, double share) const;
+  double compute_difference_quantile(std::size_t row, double share) const;
   // Returns the row's interval at 1 - alpha; unbounded if there are too few runs for it.
-  Interval interval(std::size_t row, double alpha) const;
+  Interval compute_interval(std::size_t row, double alpha) const;
   // Returns the intervals of all rows, with a few OS threads: rows share labellings, which are made
   // and visited once.
-  std::vector<Interval> intervals(double alpha) const;
+  std::vector<Interval> compute_all_intervals(double alpha) const;
 
  private:
-  std::vector<Interval> intervals(std::span<const std::size_t> rows, double alpha) const;
+  std::vector<Interval> compute_intervals(std::span<const std::size_t> rows, double alpha) const;
 
   Labellings labellings_;
   FamilyRows rows_;
-  std::vector<double> shifts_, befores_, ps_, alone_;
+  std::vector<double> shifts_, baseline_means_, ps_, unadjusted_ps_;
   std::vector<double> errors_;  // of all runs
   std::vector<double> pads_;
   std::vector<double> largest_;  // by labelling, ascending

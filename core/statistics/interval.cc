@@ -8,27 +8,28 @@
 namespace ctprof::statistics {
 namespace {
 
-double mean(std::span<const double> figures) {
+double compute_mean(std::span<const double> figures) {
   return std::accumulate(figures.begin(), figures.end(), 0.0) / static_cast<double>(figures.size());
 }
 
 // The difference of a labelling's means after the candidate was shifted to the baseline, and its
 // change per unit of further shift. A slope of 1 or -1 changes like the observed difference.
-struct Line {
-  double apart = 0, slope = 0;
+struct LabellingLine {
+  double difference = 0, slope = 0;
 };
 
 // Returns the shift, upwards from the observed one, up to which the means of the labelling are at
 // least as far apart.
-double reach(const Line& line) {
-  if (1 - std::abs(line.slope) < kTie) return std::numeric_limits<double>::infinity();
-  return line.apart >= 0 ? line.apart / (1 + line.slope) : -line.apart / (1 - line.slope);
+double compute_reach(const LabellingLine& line) {
+  if (1 - std::abs(line.slope) < kTieTolerance) return std::numeric_limits<double>::infinity();
+  return line.difference >= 0 ? line.difference / (1 + line.slope)
+                              : -line.difference / (1 - line.slope);
 }
 
 // Returns the bound of the shifts whose p is above alpha. Reorders `reaches`.
-double end_of(std::span<double> reaches, double alpha) {
+double find_bound(std::span<double> reaches, double alpha) {
   const auto rejected =
-      static_cast<std::size_t>(alpha * static_cast<double>(reaches.size()) + kTie);
+      static_cast<std::size_t>(alpha * static_cast<double>(reaches.size()) + kTieTolerance);
   if (rejected >= reaches.size()) return 0;
   const auto last = reaches.begin() + static_cast<std::ptrdiff_t>(rejected);
   std::ranges::nth_element(reaches, last, std::ranges::greater{});
@@ -36,21 +37,21 @@ double end_of(std::span<double> reaches, double alpha) {
 }
 
 // Several rows, each minus the means of its sides.
-class Rests {
+class Residuals {
  public:
-  Rests(std::span<const std::vector<double>> rows, const Design& design)
-      : design_(design), rows_(rows.size()), shifts_(rows_), all_(rows_), sums_(rows_) {
-    const std::size_t first_side = design.paired ? 0 : design.baseline;
-    if (rows_ > 0) rests_.resize(rows.front().size() * rows_);
+  Residuals(std::span<const std::vector<double>> rows, const Design& design)
+      : design_(design), rows_(rows.size()), shifts_(rows_), totals_(rows_), sums_(rows_) {
+    const std::size_t first_side = design.is_paired ? 0 : design.baseline;
+    if (rows_ > 0) residuals_.resize(rows.front().size() * rows_);
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::span<const double> figures = rows[row];
-      const double before = first_side ? mean(figures.first(first_side)) : 0;
-      const double after = mean(figures.subspan(first_side));
-      shifts_[row] = after - before;
+      const double baseline_mean = first_side ? compute_mean(figures.first(first_side)) : 0;
+      const double candidate_mean = compute_mean(figures.subspan(first_side));
+      shifts_[row] = candidate_mean - baseline_mean;
       for (std::size_t at = 0; at < figures.size(); ++at) {
-        const double rest = figures[at] - (at < first_side ? before : after);
-        rests_[at * rows_ + row] = rest;
-        all_[row] += rest;
+        const double residual = figures[at] - (at < first_side ? baseline_mean : candidate_mean);
+        residuals_[at * rows_ + row] = residual;
+        totals_[row] += residual;
       }
     }
   }
@@ -59,71 +60,71 @@ class Rests {
 
   // Calls visit(row, line) for each row.
   template <class Visit>
-  void lines(std::span<const std::uint8_t> marks, Visit visit) {
+  void visit_lines(std::span<const std::uint8_t> marks, Visit visit) {
     std::ranges::fill(sums_, 0);
-    design_.paired ? lines_of_pairs(marks, visit) : lines_of_sides(marks, visit);
+    design_.is_paired ? visit_pair_lines(marks, visit) : visit_side_lines(marks, visit);
   }
 
  private:
   template <class Visit>
-  void lines_of_pairs(std::span<const std::uint8_t> flips, Visit visit) {
+  void visit_pair_lines(std::span<const std::uint8_t> flips, Visit visit) {
     const auto pairs = static_cast<double>(flips.size());
     double slope = 0;
     for (std::size_t pair = 0; pair < flips.size(); ++pair) {
       const double sign = flips[pair] ? -1 : 1;
       slope += sign;
-      add(pair, sign);
+      add_residuals(pair, sign);
     }
     for (std::size_t row = 0; row < rows_; ++row)
-      visit(row, Line{sums_[row] / pairs, slope / pairs});
+      visit(row, LabellingLine{sums_[row] / pairs, slope / pairs});
   }
 
   // Adds up the side with fewer runs; the sum of the other side follows from the total.
   template <class Visit>
-  void lines_of_sides(std::span<const std::uint8_t> sides, Visit visit) {
+  void visit_side_lines(std::span<const std::uint8_t> sides, Visit visit) {
     const bool adds_candidate = design_.candidate <= design_.baseline;
-    double stayed = 0;  // runs of the candidate
+    double unchanged_candidates = 0;  // runs of the candidate
     for (std::size_t run = 0; run < sides.size(); ++run) {
-      if (sides[run] && run >= design_.baseline) ++stayed;
-      if ((sides[run] != 0) == adds_candidate) add(run, 1);
+      if (sides[run] && run >= design_.baseline) ++unchanged_candidates;
+      if ((sides[run] != 0) == adds_candidate) add_residuals(run, 1);
     }
     const auto n = static_cast<double>(design_.baseline),
                m = static_cast<double>(design_.candidate);
-    const double slope = stayed / m - (m - stayed) / n;
+    const double slope = unchanged_candidates / m - (m - unchanged_candidates) / n;
     for (std::size_t row = 0; row < rows_; ++row) {
-      const double candidates = adds_candidate ? sums_[row] : all_[row] - sums_[row];
-      visit(row, Line{candidates / m - (all_[row] - candidates) / n, slope});
+      const double candidate_sum = adds_candidate ? sums_[row] : totals_[row] - sums_[row];
+      visit(row, LabellingLine{candidate_sum / m - (totals_[row] - candidate_sum) / n, slope});
     }
   }
 
-  void add(std::size_t at, double sign) {
-    const double* rests = rests_.data() + at * rows_;
-    for (std::size_t row = 0; row < rows_; ++row) sums_[row] += sign * rests[row];
+  void add_residuals(std::size_t at, double sign) {
+    const double* residuals = residuals_.data() + at * rows_;
+    for (std::size_t row = 0; row < rows_; ++row) sums_[row] += sign * residuals[row];
   }
 
   Design design_;
   std::size_t rows_;
-  std::vector<double> rests_;  // by mark, then by row
-  std::vector<double> shifts_, all_, sums_;
+  std::vector<double> residuals_;  // by mark, then by row
+  std::vector<double> shifts_, totals_, sums_;
 };
 
 }  // namespace
 
-std::vector<Interval> invert(std::span<const std::vector<double>> rows,
-                             const Labellings& labellings, double alpha) {
-  Rests rests(rows, labellings.design());
+std::vector<Interval> compute_intervals(std::span<const std::vector<double>> rows,
+                                        const Labellings& labellings, double alpha) {
+  Residuals residuals(rows, labellings.design());
   const std::size_t size = labellings.size();
-  std::vector<double> up(rows.size() * size), down(up.size());
+  std::vector<double> upward_reaches(rows.size() * size), downward_reaches(upward_reaches.size());
   for (std::size_t at = 0; at < size; ++at)
-    rests.lines(labellings[at], [&](std::size_t row, const Line& line) {
-      up[row * size + at] = reach(line);
-      down[row * size + at] = reach({-line.apart, line.slope});
+    residuals.visit_lines(labellings[at], [&](std::size_t row, const LabellingLine& line) {
+      upward_reaches[row * size + at] = compute_reach(line);
+      downward_reaches[row * size + at] = compute_reach({-line.difference, line.slope});
     });
   std::vector<Interval> intervals;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const double low = end_of(std::span(down).subspan(row * size, size), alpha);
-    const double high = end_of(std::span(up).subspan(row * size, size), alpha);
-    intervals.push_back({rests.shift(row) - low, rests.shift(row) + high});
+    const double low = find_bound(std::span(downward_reaches).subspan(row * size, size), alpha);
+    const double high = find_bound(std::span(upward_reaches).subspan(row * size, size), alpha);
+    intervals.push_back({residuals.shift(row) - low, residuals.shift(row) + high});
   }
   return intervals;
 }

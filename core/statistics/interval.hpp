@@ -18,7 +18,7 @@ namespace ctprof::statistics {
 // Returns the interval of each row. Rows are independent, but each labelling is visited once for
 // all of them. REQUIRES: no gaps; for an unpaired design the figures of all runs, those of the
 // baseline first; for pairs the difference of each.
-std::vector<Interval> invert(std::span<const std::vector<double>> rows,
-                             const Labellings& labellings, double alpha);
+std::vector<Interval> compute_intervals(std::span<const std::vector<double>> rows,
+                                        const Labellings& labellings, double alpha);
 
 }  // namespace ctprof::statistics

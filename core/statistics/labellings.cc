@@ -7,34 +7,34 @@ namespace ctprof::statistics {
 namespace {
 
 // With more runs, not even pairs need more for the smallest alpha that a sample can reach.
-constexpr std::size_t kMostRunsTried = 64;
+constexpr std::size_t kMaxTriedRuns = 64;
 
 constexpr std::uint64_t kSeedOfLabellings = 19;
 
-std::uint64_t choices(std::size_t of, std::size_t taken) {
+std::uint64_t count_choices(std::size_t total, std::size_t chosen) {
   std::uint64_t ways = 1;
-  for (std::size_t i = 1; i <= std::min(taken, of - taken); ++i) {
-    ways = ways * (of - i + 1) / i;
-    if (ways > kMostLabellings) return kMostLabellings + 1;
+  for (std::size_t i = 1; i <= std::min(chosen, total - chosen); ++i) {
+    ways = ways * (total - i + 1) / i;
+    if (ways > kMaxLabellings) return kMaxLabellings + 1;
   }
   return ways;
 }
 
 // Returns whether exchanging the sides gives another labelling with the same statistic.
 bool has_mirror(const Design& design) {
-  return design.paired || design.baseline == design.candidate;
+  return design.is_paired || design.baseline == design.candidate;
 }
 
 }  // namespace
 
-std::uint64_t Dice::below(std::uint64_t end) {
-  const std::uint64_t fair = UINT64_MAX - UINT64_MAX % end;
-  std::uint64_t thrown = next();
-  while (thrown >= fair) thrown = next();
-  return thrown % end;
+std::uint64_t RandomNumbers::get_below(std::uint64_t end) {
+  const std::uint64_t unbiased_end = UINT64_MAX - UINT64_MAX % end;
+  std::uint64_t drawn = next();
+  while (drawn >= unbiased_end) drawn = next();
+  return drawn % end;
 }
 
-std::uint64_t Dice::next() {
+std::uint64_t RandomNumbers::next() {
   state_ += 0x9e3779b97f4a7c15;
   std::uint64_t mixed = state_;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
@@ -42,72 +42,72 @@ std::uint64_t Dice::next() {
   return mixed ^ (mixed >> 31);
 }
 
-std::uint64_t ways(const Design& design) {
-  if (!design.paired) return choices(design.runs(), design.candidate);
-  return design.baseline < 15 ? std::uint64_t{1} << design.baseline : kMostLabellings + 1;
+std::uint64_t count_labellings(const Design& design) {
+  if (!design.is_paired) return count_choices(design.runs(), design.candidate);
+  return design.baseline < 15 ? std::uint64_t{1} << design.baseline : kMaxLabellings + 1;
 }
 
-double smallest_p(const Design& design) {
+double compute_smallest_p(const Design& design) {
   if (design.baseline == 0 || design.candidate == 0) return 1;
-  const std::uint64_t all = ways(design);
-  if (all > kMostLabellings) return 1.0 / kDrawnLabellings;
+  const std::uint64_t all = count_labellings(design);
+  if (all > kMaxLabellings) return 1.0 / kDrawnLabellings;
   return (has_mirror(design) ? 2.0 : 1.0) / static_cast<double>(all);
 }
 
-std::optional<std::size_t> enough_runs(double alpha, bool paired) {
-  for (std::size_t runs = 1; runs <= kMostRunsTried; ++runs)
-    if (smallest_p({runs, runs, paired}) <= alpha) return runs;
+std::optional<std::size_t> compute_required_runs(double alpha, bool is_paired) {
+  for (std::size_t runs = 1; runs <= kMaxTriedRuns; ++runs)
+    if (compute_smallest_p({runs, runs, is_paired}) <= alpha) return runs;
   return std::nullopt;
 }
 
 Labellings::Labellings(const Design& design)
     : design_(design),
-      all_(ways(design) <= kMostLabellings),
-      width_(design.paired ? design.baseline : design.runs()) {
+      all_(count_labellings(design) <= kMaxLabellings),
+      width_(design.is_paired ? design.baseline : design.runs()) {
   if (!all_)
-    draw();
+    draw_sample();
   else
-    design.paired ? take_all_flips() : take_all_choices();
+    design.is_paired ? add_all_flips() : add_all_choices();
 }
 
-std::uint8_t* Labellings::add() {
+std::uint8_t* Labellings::append_labelling() {
   marks_.resize(++count_ * width_);
   return marks_.data() + (count_ - 1) * width_;
 }
 
 // Adds all choices of the candidate's runs. It starts with the observed choice, the last runs, and
 // adds the others in byte order. If labellings have mirrors, the first run stays in the baseline.
-void Labellings::take_all_choices() {
+void Labellings::add_all_choices() {
   std::vector<bool> marks(width_);  // GCC 12 warns about bytes where this is inlined on arm64
   std::fill(marks.begin() + static_cast<std::ptrdiff_t>(design_.baseline), marks.end(), true);
   const auto first = marks.begin() + (has_mirror(design_) && width_ > 0 ? 1 : 0);
-  do std::copy(marks.begin(), marks.end(), add());
+  do std::copy(marks.begin(), marks.end(), append_labelling());
   while (std::next_permutation(first, marks.end()));
 }
 
 // Adds all flips of pairs. The first pair stays as it is: exchanging all pairs changes no
 // statistic.
-void Labellings::take_all_flips() {
-  const std::size_t free = width_ > 0 ? width_ - 1 : 0;
-  for (std::uint64_t flips = 0; flips < std::uint64_t{1} << free; ++flips) {
-    std::uint8_t* marks = add();
-    for (std::size_t pair = 0; pair < free; ++pair) marks[pair + 1] = (flips >> pair) & 1;
+void Labellings::add_all_flips() {
+  const std::size_t free_pairs = width_ > 0 ? width_ - 1 : 0;
+  for (std::uint64_t flips = 0; flips < std::uint64_t{1} << free_pairs; ++flips) {
+    std::uint8_t* marks = append_labelling();
+    for (std::size_t pair = 0; pair < free_pairs; ++pair) marks[pair + 1] = (flips >> pair) & 1;
   }
 }
 
-void Labellings::draw() {
-  Dice dice(kSeedOfLabellings);
+void Labellings::draw_sample() {
+  RandomNumbers dice(kSeedOfLabellings);
   marks_.reserve(kDrawnLabellings * width_);
   std::vector<std::uint8_t> marks(width_);
-  if (!design_.paired)
+  if (!design_.is_paired)
     std::fill(marks.begin() + static_cast<std::ptrdiff_t>(design_.baseline), marks.end(), 1);
   while (count_ < kDrawnLabellings) {
-    std::ranges::copy(marks, add());
-    for (std::size_t left = width_; left > 0; --left)
-      if (design_.paired)
-        marks[left - 1] = static_cast<std::uint8_t>(dice.below(2));
+    std::ranges::copy(marks, append_labelling());
+    for (std::size_t remaining = width_; remaining > 0; --remaining)
+      if (design_.is_paired)
+        marks[remaining - 1] = static_cast<std::uint8_t>(dice.get_below(2));
       else
-        std::swap(marks[left - 1], marks[dice.below(left)]);
+        std::swap(marks[remaining - 1], marks[dice.get_below(remaining)]);
   }
 }
 

@@ -27,35 +27,35 @@ namespace ctprof::statistics {
 struct Design {
   std::size_t baseline = 0;
   std::size_t candidate = 0;
-  bool paired = false;
+  bool is_paired = false;
 
   std::size_t runs() const { return baseline + candidate; }
   bool operator==(const Design&) const = default;
 };
 
 // The largest number of labellings that are all used, and the number drawn if there are more.
-inline constexpr std::uint64_t kMostLabellings = 16384;
+inline constexpr std::uint64_t kMaxLabellings = 16384;
 inline constexpr std::size_t kDrawnLabellings = 5000;
 
-// Returns the number of labellings; kMostLabellings + 1 for all larger numbers.
-std::uint64_t ways(const Design& design);
+// Returns the number of labellings; kMaxLabellings + 1 for all larger numbers.
+std::uint64_t count_labellings(const Design& design);
 
 // Returns the smallest p that such sides can have: 1 / ways(), or 2 / ways() if exchanging the
 // sides changes no statistic; at least 1 / kDrawnLabellings if labellings are drawn. Returns 1 if a
 // side has no run.
-double smallest_p(const Design& design);
+double compute_smallest_p(const Design& design);
 
 // Returns the smallest number of runs per side, or of pairs, that can have a p of at most `alpha`;
 // nothing if no number can.
-std::optional<std::size_t> enough_runs(double alpha, bool paired);
+std::optional<std::size_t> compute_required_runs(double alpha, bool is_paired);
 
 // Random numbers that are equal on every machine (splitmix64); those of the standard library's
 // distributions are not.
-class Dice {
+class RandomNumbers {
  public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
+  explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
   // Returns a uniformly distributed number below `end`. REQUIRES: end > 0.
-  std::uint64_t below(std::uint64_t end);
+  std::uint64_t get_below(std::uint64_t end);
 
  private:
   std::uint64_t next();
@@ -80,10 +80,10 @@ class Labellings {
   }
 
  private:
-  void take_all_choices();
-  void take_all_flips();
-  void draw();
-  std::uint8_t* add();
+  void add_all_choices();
+  void add_all_flips();
+  void draw_sample();
+  std::uint8_t* append_labelling();
 
   Design design_;
   bool all_ = true;

@@ -8,15 +8,15 @@
 namespace ctprof {
 namespace {
 
-std::string escaped(std::string_view text, bool quotes_too) {
-  const std::string valid = valid_utf8(text);
+std::string escape(std::string_view text, bool escapes_quotes) {
+  const std::string valid = replace_invalid_utf8(text);
   std::string out;
   for (const char c : valid) {
     if (c == '\n') {
       out += "\\n";
       continue;
     }
-    if (c == '\\' || (c == '"' && quotes_too)) out += '\\';
+    if (c == '\\' || (c == '"' && escapes_quotes)) out += '\\';
     out += c;
   }
   return out;
@@ -24,33 +24,32 @@ std::string escaped(std::string_view text, bool quotes_too) {
 
 class Writer {
  public:
-  Writer(Exposition form, Sink& sink) : form_(form), sink_(&sink) {}
+  Writer(ExpositionFormat form, Sink& sink) : form_(form), sink_(&sink) {}
 
   void add(const SeriesFamily& family) {
     if (family.series.empty()) return;
     const bool counts = family.type == SeriesType::Counter;
     const std::string sample = family.name + (counts ? "_total" : "");
-    const std::string& head = is_open() ? family.name : sample;
-    line("# HELP " + head + " " + escaped(family.help, is_open()));
+    const std::string& head = is_openmetrics() ? family.name : sample;
+    line("# HELP " + head + " " + escape(family.help, is_openmetrics()));
     line("# TYPE " + head + (counts ? " counter" : " gauge"));
-    if (is_open() && !family.unit.empty()) line("# UNIT " + head + " " + family.unit);
+    if (is_openmetrics() && !family.unit.empty()) line("# UNIT " + head + " " + family.unit);
     for (const Series& series : family.series) add(sample, series);
   }
 
   Result<void> finish() {
-    if (is_open()) line("# EOF");
-    hand_on();
-    return handed_on_;
+    if (is_openmetrics()) line("# EOF");
+    flush();
+    return write_result_;
   }
 
  private:
-  bool is_open() const { return form_ == Exposition::OpenMetrics; }
+  bool is_openmetrics() const { return form_ == ExpositionFormat::OpenMetrics; }
 
   void add(const std::string& name, const Series& series) {
     std::string text = name;
     for (const auto& [label, value] : series.labels)
-      text +=
-          (text.size() == name.size() ? "{" : ",") + label + "=\"" + escaped(value, true) + "\"";
+      text += (text.size() == name.size() ? "{" : ",") + label + "=\"" + escape(value, true) + "\"";
     if (!series.labels.empty()) text += "}";
     text += ' ';
     if (std::isinf(series.value))
@@ -63,28 +62,29 @@ class Writer {
   void line(const std::string& text) {
     out_ += text;
     out_ += '\n';
-    if (out_.size() >= Sink::kPiece) hand_on();
+    if (out_.size() >= Sink::kFlushBytes) flush();
   }
-  void hand_on() {
-    if (handed_on_) handed_on_ = sink_->write(out_);
+  void flush() {
+    if (write_result_) write_result_ = sink_->write(out_);
     out_.clear();
   }
 
-  Exposition form_;
+  ExpositionFormat form_;
   Sink* sink_;
   std::string out_;
-  Result<void> handed_on_;
+  Result<void> write_result_;
 };
 
 }  // namespace
 
-std::string_view content_type(Exposition form) {
-  return form == Exposition::OpenMetrics
+std::string_view get_content_type(ExpositionFormat form) {
+  return form == ExpositionFormat::OpenMetrics
              ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
              : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-Result<void> write_exposition(std::span<const SeriesFamily> families, Exposition form, Sink& sink) {
+Result<void> write_exposition(std::span<const SeriesFamily> families, ExpositionFormat form,
+                              Sink& sink) {
   Writer writer(form, sink);
   for (const SeriesFamily& family : families) writer.add(family);
   return writer.finish();

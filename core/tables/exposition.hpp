@@ -38,12 +38,13 @@ struct SeriesFamily {
   std::vector<Series> series{};
 };
 
-enum class Exposition : std::uint8_t { Text, OpenMetrics };
+enum class ExpositionFormat : std::uint8_t { Text, OpenMetrics };
 
 // Returns the content type that a server announces.
-std::string_view content_type(Exposition form);
+std::string_view get_content_type(ExpositionFormat form);
 
 // Fails only if the sink fails.
-Result<void> write_exposition(std::span<const SeriesFamily> families, Exposition form, Sink& sink);
+Result<void> write_exposition(std::span<const SeriesFamily> families, ExpositionFormat form,
+                              Sink& sink);
 
 }  // namespace ctprof

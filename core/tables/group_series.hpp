@@ -21,12 +21,12 @@
 namespace ctprof {
 
 struct SeriesChoice {
-  bool all = false;  // all metrics instead of those of the first screen
-  Counted counted = Counted::Lifetime;
+  bool all_metrics = false;  // all metrics instead of those of the first screen
+  CounterForm counted = CounterForm::Lifetime;
 };
 
 // REQUIRES: a report of one side.
-std::vector<SeriesFamily> series_of(const Report& report, const SeriesChoice& choice);
+std::vector<SeriesFamily> make_series(const Report& report, const SeriesChoice& choice);
 
 // Sums the counters of consecutive windows, series by series, so that they only grow. Other series
 // are those of the last window.
@@ -42,13 +42,13 @@ class SeriesTotals {
   std::vector<SeriesFamily> families_;
 };
 
-struct SeriesCut {
+struct OmittedSeries {
   std::size_t groups = 0;  // omitted groups
   std::size_t series = 0;  // omitted series
 };
 // Removes the groups with the smallest weights until there are at most `most` series; 0: no limit.
 // The weight of a group is its largest share of any family; series without a group stay. An added
 // series contains the number of omitted groups.
-SeriesCut cut_series(std::vector<SeriesFamily>& families, std::size_t most);
+OmittedSeries limit_series(std::vector<SeriesFamily>& families, std::size_t max_series);
 
 }  // namespace ctprof

@@ -20,7 +20,7 @@
 namespace ctprof {
 
 // The form in which a counter metric is exported.
-enum class Counted : std::uint8_t {
+enum class CounterForm : std::uint8_t {
   Lifetime,   // a gauge: it decreases when a thread exits
   PerSecond,  // a gauge: the difference over a window, divided by its length
   Total,      // a counter: the sum of differences since the server started
@@ -33,10 +33,10 @@ struct NamedFamily {
 
 // Names the family of a metric; `unit` is that of the metric, or of the key of a map. An unknown
 // unit is kept. `user_hz`: clock ticks per second.
-NamedFamily family_of(std::string_view metric, std::string_view unit, bool adds_up, Counted counted,
-                      double user_hz);
+NamedFamily make_family(std::string_view metric, std::string_view unit, bool is_counter,
+                        CounterForm counted, double user_hz);
 
 // Returns a name as a label: letters, digits and _.
-std::string label_name(std::string_view name);
+std::string make_label_name(std::string_view name);
 
 }  // namespace ctprof

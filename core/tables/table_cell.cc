@@ -8,20 +8,20 @@
 namespace ctprof {
 namespace {
 
-std::string_view view(ctprof_text text) { return {text.data, text.size}; }
+std::string_view to_view(ctprof_text text) { return {text.data, text.size}; }
 
-void put_nulls(int count, RowText& out) {
+void put_nulls(int count, TextRowWriter& out) {
   for (int i = 0; i < count; ++i) out.null();
 }
 
 // Writes `value` and `exact`.
-void put_both(std::uint64_t number, RowText& out) {
+void put_value_and_exact(std::uint64_t number, TextRowWriter& out) {
   out.number(number);
   out.number(number);
 }
 
 // Writes nulls for the fields after `exact`.
-void put_no_text(RowText& out) { put_nulls(3, out); }
+void put_empty_text_fields(TextRowWriter& out) { put_nulls(3, out); }
 
 }  // namespace
 
@@ -29,29 +29,29 @@ TableCells::TableCells(const Column* column, const Pools& pools) : column_(colum
   if (column) codes_.emplace(*column);
 }
 
-Gap TableCells::gap(std::size_t row) const {
+Gap TableCells::get_gap(std::size_t row) const {
   if (!column_) return Gap::NotInFile;
   const std::uint8_t code = (*codes_)[row];
   return code == kUnbounded ? Gap::None : static_cast<Gap>(code);
 }
 
-std::optional<std::string_view> TableCells::odd_text(std::size_t row) const {
-  if (gap(row) != Gap::None || storage() != Storage::String) return std::nullopt;
+std::optional<std::string_view> TableCells::get_invalid_text(std::size_t row) const {
+  if (get_gap(row) != Gap::None || storage() != Storage::String) return std::nullopt;
   const std::string_view text = pools_->texts[column_->ids()[row]];
   return is_utf8(text) ? std::nullopt : std::optional(text);
 }
 
-void TableCells::put_map(std::size_t row, RowText& out) const {
-  JsonWriter json(Escape::Unshowable);
+void TableCells::put_map(std::size_t row, TextRowWriter& out) const {
+  JsonWriter json(Escape::Unprintable);
   json.put('{');
   for (const ctprof_entry& entry : pools_->maps[column_->ids()[row]])
-    json.member(view(entry.key), entry.value);
+    json.member(to_view(entry.key), entry.value);
   json.close('}');
   out.json(json.view());
 }
 
-void TableCells::put_array(std::size_t row, RowText& out) const {
-  JsonWriter json(Escape::Unshowable);
+void TableCells::put_array(std::size_t row, TextRowWriter& out) const {
+  JsonWriter json(Escape::Unprintable);
   json.put('[');
   for (const std::uint64_t number : pools_->words[column_->ids()[row]]) {
     json.number(number);
@@ -61,27 +61,29 @@ void TableCells::put_array(std::size_t row, RowText& out) const {
   out.json(json.view());
 }
 
-void TableCells::put(std::size_t row, RowText& out) const {
-  if (gap(row) != Gap::None) return out.null();
+void TableCells::put(std::size_t row, TextRowWriter& out) const {
+  if (get_gap(row) != Gap::None) return out.null();
   switch (storage()) {
     case Storage::U64: return out.number(column_->u64()[row]);
     case Storage::I64: return out.number(column_->i64()[row]);
     case Storage::F64: return out.number(column_->f64()[row]);
     case Storage::Bool: return out.boolean(column_->bools()[row] != 0);
     case Storage::String: return out.text(pools_->texts[column_->ids()[row]]);
-    case Storage::Bitset: return out.text(cpu_ranges(pools_->words[column_->ids()[row]]));
+    case Storage::Bitset: return out.text(format_cpu_ranges(pools_->words[column_->ids()[row]]));
     case Storage::Map: return put_map(row, out);
     case Storage::Array: return put_array(row, out);
-    case Storage::Stacks: return out.number(total_of(pools_->stacks[column_->ids()[row]]));
+    case Storage::Stacks: return out.number(total_weight(pools_->stacks[column_->ids()[row]]));
   }
 }
 
 // REQUIRES: the cell has a value.
-void TableCells::put_value(std::size_t row, RowText& out) const {
+void TableCells::put_value(std::size_t row, TextRowWriter& out) const {
   switch (storage()) {
-    case Storage::U64: put_both(column_->u64()[row], out); break;
-    case Storage::Bool: put_both(column_->bools()[row] != 0, out); break;
-    case Storage::Stacks: put_both(total_of(pools_->stacks[column_->ids()[row]]), out); break;
+    case Storage::U64: put_value_and_exact(column_->u64()[row], out); break;
+    case Storage::Bool: put_value_and_exact(column_->bools()[row] != 0, out); break;
+    case Storage::Stacks:
+      put_value_and_exact(total_weight(pools_->stacks[column_->ids()[row]]), out);
+      break;
     case Storage::I64: {
       const std::int64_t number = column_->i64()[row];
       out.number(number);
@@ -98,40 +100,41 @@ void TableCells::put_value(std::size_t row, RowText& out) const {
     case Storage::Array: {
       put_nulls(2, out);
       put(row, out);
-      const auto odd = odd_text(row);
-      odd ? out.text(hex(*odd)) : out.null();
+      const auto invalid_text = get_invalid_text(row);
+      invalid_text ? out.text(to_hex(*invalid_text)) : out.null();
       return out.null();
     }
   }
-  put_no_text(out);
+  put_empty_text_fields(out);
 }
 
-void TableCells::put_long(std::size_t row, const std::function<void()>& begin, RowText& out) const {
-  const Gap why = gap(row);
-  const auto part = [&](std::string_view key, std::uint64_t number) {
+void TableCells::put_long(std::size_t row, const std::function<void()>& begin,
+                          TextRowWriter& out) const {
+  const Gap reason = get_gap(row);
+  const auto put_part = [&](std::string_view key, std::uint64_t number) {
     begin();
     out.text(key);
-    put_both(number, out);
-    put_no_text(out);
+    put_value_and_exact(number, out);
+    put_empty_text_fields(out);
     out.end_row();
   };
-  if (why == Gap::None && storage() == Storage::Map) {
+  if (reason == Gap::None && storage() == Storage::Map) {
     const auto entries = pools_->maps[column_->ids()[row]];
-    for (const ctprof_entry& entry : entries) part(view(entry.key), entry.value);
+    for (const ctprof_entry& entry : entries) put_part(to_view(entry.key), entry.value);
     if (!entries.empty()) return;
   }
-  if (why == Gap::None && storage() == Storage::Array) {
+  if (reason == Gap::None && storage() == Storage::Array) {
     const auto numbers = pools_->words[column_->ids()[row]];
-    for (std::size_t i = 0; i < numbers.size(); ++i) part(std::to_string(i), numbers[i]);
+    for (std::size_t i = 0; i < numbers.size(); ++i) put_part(std::to_string(i), numbers[i]);
     if (!numbers.empty()) return;
   }
   begin();
   out.null();
-  if (why == Gap::None) {
+  if (reason == Gap::None) {
     put_value(row, out);
   } else {
     put_nulls(4, out);
-    out.text(name(why));
+    out.text(name(reason));
   }
   out.end_row();
 }

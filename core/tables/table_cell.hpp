@@ -13,7 +13,7 @@
 
 #include "core/file/layout/cell.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "core/tables/row_text.hpp"
+#include "core/tables/text_row_writer.hpp"
 
 namespace ctprof {
 
@@ -22,21 +22,21 @@ class TableCells {
   // `column` may be null if the file lacks it. REQUIRES: both outlive this object.
   TableCells(const Column* column, const Pools& pools);
 
-  Gap gap(std::size_t row) const;
+  Gap get_gap(std::size_t row) const;
   // Returns the text if it is not valid UTF-8; nothing otherwise.
-  std::optional<std::string_view> odd_text(std::size_t row) const;
+  std::optional<std::string_view> get_invalid_text(std::size_t row) const;
 
   // Writes one field; null for a gap.
-  void put(std::size_t row, RowText& out) const;
+  void put(std::size_t row, TextRowWriter& out) const;
   // Writes the fields `key`, `value`, `exact`, `text`, `raw` and `gap` after those that begin()
   // writes: one row, or one for each key of a map or an array that has any.
-  void put_long(std::size_t row, const std::function<void()>& begin, RowText& out) const;
+  void put_long(std::size_t row, const std::function<void()>& begin, TextRowWriter& out) const;
 
  private:
   Storage storage() const { return column_->def().storage; }
-  void put_map(std::size_t row, RowText& out) const;
-  void put_array(std::size_t row, RowText& out) const;
-  void put_value(std::size_t row, RowText& out) const;
+  void put_map(std::size_t row, TextRowWriter& out) const;
+  void put_array(std::size_t row, TextRowWriter& out) const;
+  void put_value(std::size_t row, TextRowWriter& out) const;
 
   const Column* column_;
   const Pools* pools_;

@@ -9,26 +9,26 @@ namespace {
 
 bool is_identity(const MetricDef& def) { return def.family == "identity"; }
 
-bool is_told(const MetricDef& def) {
-  return !def.hidden && !def.is_mark && def.newtype != "DeadCounter";
+bool is_exportable(const MetricDef& def) {
+  return !def.is_hidden && !def.is_mark && def.newtype != "DeadCounter";
 }
 
-bool agrees(const TableColumn& column, const MetricDef& def) {
+bool is_same_definition(const TableColumn& column, const MetricDef& def) {
   return column.storage == def.storage && column.unit == def.unit;
 }
 
 }  // namespace
 
-bool TableColumns::is_wanted(const MetricDef& def) const {
-  return is_told(def) &&
-         (wanted_.empty() || is_identity(def) || std::ranges::count(wanted_, def.name) > 0);
+bool TableColumns::is_selected(const MetricDef& def) const {
+  return is_exportable(def) &&
+         (selected_.empty() || is_identity(def) || std::ranges::count(selected_, def.name) > 0);
 }
 
 void TableColumns::add(const MetricDef& def) {
   auto& columns = columns_[static_cast<std::size_t>(def.entity)];
   const auto known = std::ranges::find(columns, def.name, &TableColumn::name);
   if (known == columns.end()) return columns.push_back({def.name, def.storage, def.unit});
-  if (agrees(*known, def)) return;
+  if (is_same_definition(*known, def)) return;
   const std::string note =
       "captures define '" + def.name +
       "' differently: only the files that define it as the first one does are exported";
@@ -38,25 +38,26 @@ void TableColumns::add(const MetricDef& def) {
 void TableColumns::add(const Snapshot& capture) {
   for (const Table& table : capture.tables)
     for (const Column& column : table.columns) {
-      if (is_told(column.def())) names_.insert(column.def().name);
-      if (is_wanted(column.def())) add(column.def());
+      if (is_exportable(column.def())) names_.insert(column.def().name);
+      if (is_selected(column.def())) add(column.def());
     }
 }
 
-std::vector<const Column*> TableColumns::in(const Snapshot& capture, Entity entity) const {
+std::vector<const Column*> TableColumns::find_columns(const Snapshot& capture,
+                                                      Entity entity) const {
   std::vector<const Column*> columns;
-  for (const TableColumn& wanted : of(entity)) {
-    const Column* column = capture.table(entity).find(wanted.name);
-    columns.push_back(column && agrees(wanted, column->def()) ? column : nullptr);
+  for (const TableColumn& table_column : get_columns(entity)) {
+    const Column* column = capture.table(entity).find(table_column.name);
+    columns.push_back(column && is_same_definition(table_column, column->def()) ? column : nullptr);
   }
   return columns;
 }
 
-Result<void> TableColumns::check_wanted() const {
-  for (const std::string& name : wanted_)
+Result<void> TableColumns::check_selected() const {
+  for (const std::string& name : selected_)
     if (names_.count(name) == 0)
       return Error{"there is no metric '" + name + "' here" +
-                   nearest_hint(name, std::vector(names_.begin(), names_.end()))};
+                   suggest_nearest(name, std::vector(names_.begin(), names_.end()))};
   return {};
 }
 

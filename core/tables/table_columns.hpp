@@ -31,25 +31,25 @@ struct TableColumn {
 class TableColumns {
  public:
   // `wanted`: only these metrics, in addition to identity columns; empty: all.
-  explicit TableColumns(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {}
+  explicit TableColumns(std::vector<std::string> selected) : selected_(std::move(selected)) {}
 
   void add(const Snapshot& capture);
 
-  const std::vector<TableColumn>& of(Entity entity) const {
+  const std::vector<TableColumn>& get_columns(Entity entity) const {
     return columns_[static_cast<std::size_t>(entity)];
   }
   // Returns the capture's columns in this order; null if it lacks one.
-  std::vector<const Column*> in(const Snapshot& capture, Entity entity) const;
+  std::vector<const Column*> find_columns(const Snapshot& capture, Entity entity) const;
 
   // Checks that every selected metric exists; the error names a missing one.
-  Result<void> check_wanted() const;
+  Result<void> check_selected() const;
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  bool is_wanted(const MetricDef& def) const;
+  bool is_selected(const MetricDef& def) const;
   void add(const MetricDef& def);
 
-  std::vector<std::string> wanted_;
+  std::vector<std::string> selected_;
   std::set<std::string> names_;  // all metrics that were found
   std::array<std::vector<TableColumn>, kEntities> columns_;
   std::vector<std::string> notes_;

@@ -16,10 +16,10 @@ constexpr const char* kRaw = "raw";
 
 // The columns that identify a row.
 struct IdColumns {
-  std::string_view what, since;
+  std::string_view key, start;
 };
 
-IdColumns id_columns(Entity entity) {
+IdColumns get_id_columns(Entity entity) {
   switch (entity) {
     case Entity::Thread: return {kTid, kStartTime};
     case Entity::Process: return {kProcessTgid, {}};
@@ -29,7 +29,7 @@ IdColumns id_columns(Entity entity) {
   return {};
 }
 
-std::string text_at(const Column* column, std::size_t row, const Pools& pools) {
+std::string format_text(const Column* column, std::size_t row, const Pools& pools) {
   if (!column || !column->has_value(row)) return {};
   switch (column->def().storage) {
     case Storage::U64: return std::to_string(column->u64()[row]);
@@ -39,117 +39,122 @@ std::string text_at(const Column* column, std::size_t row, const Pools& pools) {
 }
 
 // Names with this prefix are reserved too, so that no two fields have the same name.
-constexpr std::string_view kOfMetric = "metric.";
+constexpr std::string_view kMetricPrefix = "metric.";
 
-bool is_taken(std::string_view name) {
-  return name == kRaw || name.starts_with(kOfMetric) || std::ranges::count(kMarks, name) > 0;
+bool is_common_field_name(std::string_view name) {
+  return name == kRaw || name.starts_with(kMetricPrefix) ||
+         std::ranges::count(kCommonFields, name) > 0;
 }
 
-std::vector<std::string> with_marks(std::initializer_list<const char*> more) {
-  std::vector<std::string> names(kMarks.begin(), kMarks.end());
-  names.insert(names.end(), more.begin(), more.end());
+std::vector<std::string> add_common_fields(std::initializer_list<const char*> names_to_add) {
+  std::vector<std::string> names(kCommonFields.begin(), kCommonFields.end());
+  names.insert(names.end(), names_to_add.begin(), names_to_add.end());
   return names;
 }
 
 }  // namespace
 
-std::vector<std::string> field_names(const TableColumns& columns, Entity entity) {
-  std::vector<std::string> names = with_marks({});
-  for (const TableColumn& column : columns.of(entity))
-    names.push_back(is_taken(column.name) ? std::string(kOfMetric) + column.name : column.name);
+std::vector<std::string> make_field_names(const TableColumns& columns, Entity entity) {
+  std::vector<std::string> names = add_common_fields({});
+  for (const TableColumn& column : columns.get_columns(entity))
+    names.push_back(is_common_field_name(column.name) ? std::string(kMetricPrefix) + column.name
+                                                      : column.name);
   names.emplace_back(kRaw);
   return names;
 }
 
-std::vector<std::string> long_field_names() {
-  return with_marks({"metric", "key", "value", "exact", "text", kRaw, "gap"});
+std::vector<std::string> make_long_field_names() {
+  return add_common_fields({"metric", "key", "value", "exact", "text", kRaw, "gap"});
 }
 
 // A table of a capture.
-struct TableRows::Place {
+struct TableRows::CaptureTable {
   const Snapshot& capture;
   Entity entity;
   const std::vector<TableColumn>& columns;
   std::vector<TableCells> cells;
-  const Column *what, *since;  // of the row id
+  const Column *id_key, *id_start;  // of the row id
   std::unordered_map<std::string, std::uint32_t, SeededHash> rows_of_id;
 
-  Place(const Snapshot& from, Entity of, const TableColumns& all)
+  CaptureTable(const Snapshot& from, Entity of, const TableColumns& all)
       : capture(from),
         entity(of),
-        columns(all.of(of)),
-        what(table().find(id_columns(of).what)),
-        since(table().find(id_columns(of).since)) {
-    for (const Column* column : all.in(from, of)) cells.emplace_back(column, *from.pools);
+        columns(all.get_columns(of)),
+        id_key(table().find(get_id_columns(of).key)),
+        id_start(table().find(get_id_columns(of).start)) {
+    for (const Column* column : all.find_columns(from, of)) cells.emplace_back(column, *from.pools);
   }
   const Table& table() const { return capture.table(entity); }
   const Pools& pools() const { return *capture.pools; }
 
   // REQUIRES: called once for each row, in order.
-  std::string next_id(std::size_t row) {
+  std::string make_next_id(std::size_t row) {
     if (entity == Entity::Host) return "host";
-    const std::string begun = text_at(since, row, pools());
-    std::string id = text_at(what, row, pools()) + (begun.empty() ? "" : "@" + begun);
+    const std::string start = format_text(id_start, row, pools());
+    std::string id = format_text(id_key, row, pools()) + (start.empty() ? "" : "@" + start);
     const std::uint32_t number = ++rows_of_id[id];
     return number > 1 ? id + "#" + std::to_string(number) : id;
   }
-  bool was_born(std::size_t row) const {
+  bool has_started(std::size_t row) const {
     if (!capture.window) return false;
-    const auto& born = capture.window->openings[static_cast<std::size_t>(entity)].born;
-    return row < born.size() && born[row] != 0;
+    const auto& started = capture.window->openings[static_cast<std::size_t>(entity)].started;
+    return row < started.size() && started[row] != 0;
   }
-  bool has_ended(std::size_t row) const {
-    return capture.window && entity == Entity::Thread && row >= capture.window->living;
+  bool has_exited(std::size_t row) const {
+    return capture.window && entity == Entity::Thread && row >= capture.window->living_threads;
   }
 };
 
-TableRows::TableRows(TableShape shape, const TableColumns& columns, Sink& sink)
-    : shape_(std::move(shape)), columns_(&columns), out_(shape_.form, sink, shape_.is_csv_safe) {
+TableRows::TableRows(TableRowsOptions shape, const TableColumns& columns, Sink& sink)
+    : shape_(std::move(shape)),
+      columns_(&columns),
+      out_(shape_.form, sink, shape_.escapes_formulas) {
   if (shape_.is_long)
-    out_.begin_table(long_field_names());
-  else if (shape_.form == TableForm::Csv)
-    out_.begin_table(field_names(columns, shape_.entities.front()));
+    out_.begin_table(make_long_field_names());
+  else if (shape_.form == TableFormat::Csv)
+    out_.begin_table(make_field_names(columns, shape_.entities.front()));
 }
 
 void TableRows::add(const Snapshot& capture) {
-  mark_ = mark_of(capture);
+  capture_fields_ = make_capture_fields(capture);
   for (const Entity entity : shape_.entities) add_table(capture, entity);
 }
 
 void TableRows::add_table(const Snapshot& capture, Entity entity) {
-  Place place(capture, entity, *columns_);
-  if (!shape_.is_long && shape_.form != TableForm::Csv)
-    out_.begin_table(field_names(*columns_, entity));
-  for (std::size_t row = 0; row < place.table().rows && out_.state(); ++row)
-    shape_.is_long ? add_long(place, row, place.next_id(row))
-                   : add_wide(place, row, place.next_id(row));
+  CaptureTable place(capture, entity, *columns_);
+  if (!shape_.is_long && shape_.form != TableFormat::Csv)
+    out_.begin_table(make_field_names(*columns_, entity));
+  for (std::size_t row = 0; row < place.table().rows && out_.get_write_result(); ++row)
+    shape_.is_long ? add_long(place, row, place.make_next_id(row))
+                   : add_wide(place, row, place.make_next_id(row));
 }
 
-void TableRows::begin_row(const Place& place, std::size_t row, std::string_view id) {
-  out_.text(mark_.capture);
-  mark_.captured_at ? out_.text(*mark_.captured_at) : out_.null();
-  mark_.host ? out_.text(*mark_.host) : out_.null();
-  mark_.window_ns ? out_.number(*mark_.window_ns) : out_.null();
+void TableRows::begin_row(const CaptureTable& place, std::size_t row, std::string_view id) {
+  out_.text(capture_fields_.capture);
+  capture_fields_.captured_at ? out_.text(*capture_fields_.captured_at) : out_.null();
+  capture_fields_.host ? out_.text(*capture_fields_.host) : out_.null();
+  capture_fields_.window_ns ? out_.number(*capture_fields_.window_ns) : out_.null();
   out_.text(name(place.entity));
   out_.text(id);
-  out_.boolean(place.was_born(row));
-  out_.boolean(place.has_ended(row));
+  out_.boolean(place.has_started(row));
+  out_.boolean(place.has_exited(row));
 }
 
-void TableRows::add_wide(const Place& place, std::size_t row, std::string_view id) {
+void TableRows::add_wide(const CaptureTable& place, std::size_t row, std::string_view id) {
   begin_row(place, row, id);
-  JsonWriter raw(Escape::Unshowable);
+  JsonWriter raw(Escape::Unprintable);
   raw.put('{');
   for (std::size_t i = 0; i < place.cells.size(); ++i) {
     place.cells[i].put(row, out_);
-    if (const auto odd = place.cells[i].odd_text(row)) raw.member(place.columns[i].name, hex(*odd));
+    if (const auto invalid_text = place.cells[i].get_invalid_text(row))
+      raw.member(place.columns[i].name, to_hex(*invalid_text));
   }
   raw.close('}');
   raw.size() > 2 ? out_.json(raw.view()) : out_.null();
   out_.end_row();
 }
 
-void TableRows::add_long(const Place& place, std::size_t row, std::string_view id) {
+void TableRows::add_long(const CaptureTable& place, std::size_t row, std::string_view id) {
   for (std::size_t i = 0; i < place.cells.size(); ++i)
     place.cells[i].put_long(
         row,

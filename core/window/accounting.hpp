@@ -30,33 +30,34 @@ struct Accounting {
   std::uint64_t cpus = 0;
   double wall = 0;  // between the two readings of the host
   double busy = 0;  // used by threads, as the host counts it
-  double living = 0, ended = 0;
-  double unexplained = 0;  // negative: threads were charged more than the host
-  double error = 0;        // largest error of counting in ticks, in either direction
+  double living = 0, exited = 0;
+  double unaccounted = 0;  // negative: threads were charged more than the host
+  double max_error = 0;    // largest error of counting in ticks, in either direction
   double steal = 0, interrupts = 0;
-  bool steal_apart = false, interrupts_apart = false;  // true: not included in `busy`
+  bool is_steal_separate = false, are_interrupts_separate = false;  // true: not included in `busy`
 };
 
 // Numbers of threads that started or exited, and of threads without differences.
 struct WindowRows {
   std::uint64_t before = 0, after = 0;
-  std::uint64_t born = 0;   // including those that exited again
-  std::uint64_t ended = 0;  // exited threads that have rows
-  std::uint64_t unmet = 0;  // existed at the opening, but were not read then: NoBase
+  std::uint64_t started = 0;         // including those that exited again
+  std::uint64_t exited = 0;          // exited threads that have rows
+  std::uint64_t not_in_opening = 0;  // existed at the opening, but were not read then: NoBase
   // Ran or waited for a CPU at an end for an unknown time: their run or wait time is NoBase.
   std::uint64_t in_progress = 0;
-  std::vector<std::string> unread;  // metrics that were not read at the opening: NoBase
+  std::vector<std::string>
+      metrics_not_in_opening;  // metrics that were not read at the opening: NoBase
 };
 
 // Returns the mean time between both readings of the threads that existed throughout, in ns; 0 if
 // it is unknown. On a busy host it can be much longer or shorter than the window.
-double mean_time_of_threads(const Window& window);
+double mean_thread_time_ns(const Window& window);
 // Returns how long a recorded column of a window covers its threads, in ns
 // (StackTally::covered_ns); nullopt: for as long as they existed.
 std::optional<std::uint64_t> covered_ns(const Snapshot& snapshot, const Column& column);
 // Returns nullopt if the snapshot lacks a required metric. REQUIRES: convert_to_differences() was
 // called.
-std::optional<Accounting> account(const Snapshot& window);
+std::optional<Accounting> compute_accounting(const Snapshot& window);
 // REQUIRES: convert_to_differences() was called.
 WindowRows count_rows(const Snapshot& window);
 

@@ -15,12 +15,12 @@ using ProcessKey =
     std::pair<std::uint64_t, std::uint64_t>;  // pid, and start of its leader in ticks
 
 struct Process {
-  ProcessKey name;
+  ProcessKey key;
   std::uint64_t parent = 0;
   bool is_marked = false;
 };
 
-std::vector<Process> processes_of(const Table& threads) {
+std::vector<Process> list_processes(const Table& threads) {
   std::vector<Process> processes;
   const Column *tids = threads.find(kTid), *tgids = threads.find(kTgid),
                *starts = threads.find(kStartTime), *parents = threads.find(kParent),
@@ -35,37 +35,40 @@ std::vector<Process> processes_of(const Table& threads) {
 }
 
 // Returns known members of the family, independent of their parents.
-std::set<ProcessKey> known_members(const std::vector<Process>& before, const Ended& ended) {
+std::set<ProcessKey> known_members(const std::vector<Process>& before,
+                                   const ExitedThreads& exited) {
   std::set<ProcessKey> members;
   for (const Process& process : before)
-    if (process.is_marked) members.insert(process.name);
-  for (const Process& process : processes_of(ended.rows.threads()))
-    if (process.is_marked) members.insert(process.name);
-  for (const Birth& birth : ended.births) members.insert({birth.tgid, birth.start_clock_ticks});
+    if (process.is_marked) members.insert(process.key);
+  for (const Process& process : list_processes(exited.rows.threads()))
+    if (process.is_marked) members.insert(process.key);
+  for (const ForkedProcess& birth : exited.forks)
+    members.insert({birth.tgid, birth.start_clock_ticks});
   return members;
 }
 
 // Returns the members that are found without searching for children.
-std::vector<std::uint64_t> first_ones(const std::vector<Process>& before, const Ended& ended,
-                                      const std::vector<Process>& processes, const Family& family,
-                                      std::uint64_t last_tick) {
-  const std::set<ProcessKey> members = known_members(before, ended);
-  std::set<ProcessKey> old;
-  for (const Process& process : before) old.insert(process.name);
+std::vector<std::uint64_t> find_direct_members(const std::vector<Process>& before,
+                                               const ExitedThreads& exited,
+                                               const std::vector<Process>& processes,
+                                               const Family& family, std::uint64_t last_tick) {
+  const std::set<ProcessKey> members = known_members(before, exited);
+  std::set<ProcessKey> old_processes;
+  for (const Process& process : before) old_processes.insert(process.key);
   std::vector<std::uint64_t> found{family.command};
   for (const auto& [name, parent, is_marked] : processes) {
-    const bool is_adopted = family.adopter != 0 && parent == family.adopter &&
-                            !old.contains(name) && name.second < last_tick;
+    const bool is_adopted = family.subreaper_pid != 0 && parent == family.subreaper_pid &&
+                            !old_processes.contains(name) && name.second < last_tick;
     if (is_adopted || members.contains(name)) found.push_back(name.first);
   }
   return found;
 }
 
 // Returns these processes and all their descendants.
-std::set<std::uint64_t> with_children(std::vector<std::uint64_t> found,
-                                      const std::vector<Process>& processes) {
+std::set<std::uint64_t> add_descendants(std::vector<std::uint64_t> found,
+                                        const std::vector<Process>& processes) {
   std::multimap<std::uint64_t, std::uint64_t> children;
-  for (const Process& process : processes) children.emplace(process.parent, process.name.first);
+  for (const Process& process : processes) children.emplace(process.parent, process.key.first);
   std::set<std::uint64_t> all;
   while (!found.empty()) {
     const std::uint64_t process = found.back();
@@ -79,14 +82,15 @@ std::set<std::uint64_t> with_children(std::vector<std::uint64_t> found,
 
 }  // namespace
 
-void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended,
+void mark_descendants(const Snapshot& before, Snapshot& after, const ExitedThreads& exited,
                       const Family& family) {
   Table& threads = after.threads();
   const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(after.meta.user_hz, 1);
-  const std::vector<Process> processes = processes_of(threads);
-  const auto all = with_children(first_ones(processes_of(before.threads()), ended, processes,
-                                            family, after.meta.start.boottime_ns / tick),
-                                 processes);
+  const std::vector<Process> processes = list_processes(threads);
+  const auto all =
+      add_descendants(find_direct_members(list_processes(before.threads()), exited, processes,
+                                          family, after.meta.start.boottime_ns / tick),
+                      processes);
   Column& marks = threads.add(identity_metric(kDescendant), Gap::None);
   marks.provenance = {identity_metric(kDescendant).plugin, "window", Gap::None, {}};
   const auto tgids = std::as_const(*threads.find(kTgid)).u64();

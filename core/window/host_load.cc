@@ -6,7 +6,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof {
 namespace {
@@ -36,8 +36,8 @@ void add_throttled(const Snapshot& window, double wall_us, HostLoad& load) {
     if (!column->has_value(row)) continue;
     const double share = static_cast<double>(column->u64()[row]) / wall_us;
     load.throttled = load.throttled.value_or(0) + share;
-    if (share <= load.throttled_most || !path->has_value(row)) continue;
-    load.throttled_most = share;
+    if (share <= load.max_throttled || !path->has_value(row)) continue;
+    load.max_throttled = share;
     load.throttled_cgroup = window.pools->texts[path->ids()[row]];
   }
 }
@@ -66,17 +66,17 @@ void add_oom_kills(const Snapshot& window, HostLoad& load) {
   }
 }
 
-std::optional<double> over(std::optional<double> figure, double wall) {
-  return figure ? std::optional(*figure / wall) : std::nullopt;
+std::optional<double> divide_by_wall(std::optional<double> value, double wall) {
+  return value ? std::optional(*value / wall) : std::nullopt;
 }
 
-std::optional<double> share(std::optional<double> figure, double wall) {
-  return figure ? std::optional(std::min(*figure / wall, 1.0)) : std::nullopt;
+std::optional<double> capped_share(std::optional<double> value, double wall) {
+  return value ? std::optional(std::min(*value / wall, 1.0)) : std::nullopt;
 }
 
 }  // namespace
 
-HostLoad host_load(const Snapshot& window) {
+HostLoad compute_host_load(const Snapshot& window) {
   HostLoad load;
   load.cpus = number(window, "host-cpus");
   load.memory_available = number(window, "memory-available");
@@ -84,14 +84,14 @@ HostLoad host_load(const Snapshot& window) {
   add_oom_kills(window, load);
   const double wall = number(window, "host-wall").value_or(0);
   if (wall <= 0) return load;
-  load.cpu_pressure = share(number(window, "cpu-pressure"), wall / kNsPerUs);
-  load.io_pressure = share(number(window, "io-pressure"), wall / kNsPerUs);
-  load.memory_pressure = share(number(window, "memory-pressure"), wall / kNsPerUs);
-  load.iowait = over(number(window, "host-iowait"), wall);
+  load.cpu_pressure = capped_share(number(window, "cpu-pressure"), wall / kNsPerUs);
+  load.io_pressure = capped_share(number(window, "io-pressure"), wall / kNsPerUs);
+  load.memory_pressure = capped_share(number(window, "memory-pressure"), wall / kNsPerUs);
+  load.iowait = divide_by_wall(number(window, "host-iowait"), wall);
   add_throttled(window, wall / kNsPerUs, load);
   const auto read = number(window, "disk-read"), written = number(window, "disk-write");
   if (read && written) load.disk_bytes = (*read + *written) / (wall / kNsPerSecond);
-  load.disk_busy = share(number(window, "disk-busy"), wall);
+  load.disk_busy = capped_share(number(window, "disk-busy"), wall);
   return load;
 }
 

@@ -24,7 +24,7 @@ struct HostLoad {
   std::optional<double> throttled;  // in CPUs, sum of all cgroups
   // The cgroup that was throttled most, in CPUs.
   std::string throttled_cgroup;
-  double throttled_most = 0;
+  double max_throttled = 0;
   // Processes that the OOM killer killed, in the cgroup with the most kills.
   double oom_kills = 0;
   std::string oom_cgroup;
@@ -33,6 +33,6 @@ struct HostLoad {
 };
 
 // REQUIRES: convert_to_differences() was called.
-HostLoad host_load(const Snapshot& window);
+HostLoad compute_host_load(const Snapshot& window);
 
 }  // namespace ctprof

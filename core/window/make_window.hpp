@@ -25,38 +25,39 @@
 namespace ctprof {
 
 // A descendant process of the window's command that was forked while the window was open.
-struct Birth {
+struct ForkedProcess {
   std::uint64_t tgid = 0;
   std::uint64_t start_clock_ticks = 0;
-  std::uint64_t at_ns = 0;  // time of the fork, on CLOCK_BOOTTIME
+  std::uint64_t forked_ns = 0;  // time of the fork, on CLOCK_BOOTTIME
 };
 
 // The exits and other events that were reported while a window was open.
-struct Ended {
-  Snapshot rows;                     // only its thread table, in any order
-  std::vector<std::uint64_t> at_ns;  // by row: time of the exit, on CLOCK_BOOTTIME
-  std::vector<TookOver> took_over;
-  std::vector<Birth> births;  // without processes whose leader is in `rows`
+struct ExitedThreads {
+  Snapshot rows;                       // only its thread table, in any order
+  std::vector<std::uint64_t> exit_ns;  // by row: time of the exit, on CLOCK_BOOTTIME
+  std::vector<LeaderReplacement> execs;
+  std::vector<ForkedProcess> forks;  // without processes whose leader is in `rows`
   std::uint64_t lost = 0;
   std::uint64_t unseen = 0;
   std::uint64_t merged = 0;  // threads without a row of their own: merged into another row
-  bool told = false;         // whether a source reported exits
+  bool has_source = false;   // whether a source reported exits
 };
 
 // Fails if the snapshots are of different boots, or in the wrong order; the error contains
 // `before_name` and `after_name`.
-Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
+Result<Snapshot> make_window(const Snapshot& before, Snapshot after, ExitedThreads exited,
                              const std::string& before_name = "the first snapshot",
                              const std::string& after_name = "the second");
 // Same, for a window that another one follows. Removes from `exited` the rows that belong to this
 // window or to none. The remaining rows belong to the next window: zombies, and threads that exited
 // after the end of this window.
-Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
-                          const std::string& before_name = "the first snapshot",
-                          const std::string& after_name = "the second");
+Result<Snapshot> make_consecutive_window(const Snapshot& before, Snapshot after,
+                                         ExitedThreads& exited,
+                                         const std::string& before_name = "the first snapshot",
+                                         const std::string& after_name = "the second");
 
 // Returns the snapshot at the end of a window, without exited threads, opening readings and
 // recorded columns. Returns a snapshot that is not a window unchanged.
-Snapshot end_of(Snapshot window);
+Snapshot closing_snapshot(Snapshot window);
 
 }  // namespace ctprof

@@ -43,7 +43,7 @@ bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
   return false;
 }
 
-std::string no_controller(const std::string& controller, bool is_in_v1) {
+std::string describe_missing_controller(const std::string& controller, bool is_in_v1) {
   return "the cgroup v2 hierarchy has no " + controller + " controller: " +
          (is_in_v1 ? "it is mounted as cgroup v1, which has these values"
                    : "the kernel was built or started without it, or it is not passed on to this "
@@ -59,9 +59,9 @@ bool disables(std::string_view list, std::string_view controller) {
 
 // Returns the kernel command line options that disable the controller, separated by blanks; empty
 // if there are none. The kernel applies all of them together.
-std::string words_that_disable(const sdk::Host& host, std::string_view controller) {
+std::string find_disabling_options(const sdk::Host& host, std::string_view controller) {
   std::string words;
-  for (const std::string& list : boot_options(host, "cgroup_disable="))
+  for (const std::string& list : boot_option_values(host, "cgroup_disable="))
     if (disables(list, controller))
       words += (words.empty() ? "cgroup_disable=" : " cgroup_disable=") + list;
   return words;
@@ -69,7 +69,7 @@ std::string words_that_disable(const sdk::Host& host, std::string_view controlle
 
 // Returns the requirements of a metric in the vocabulary: "it needs CONFIG_MEMCG,CONFIG_ZSWAP and
 // Linux 5.19".
-std::string needs(const ctprof_metric& metric) {
+std::string describe_requirements(const ctprof_metric& metric) {
   const std::string_view since = metric.since ? metric.since : "";
   std::string sentence =
       "it needs " + std::string(metric.config_gates ? metric.config_gates : "a newer kernel");
@@ -78,7 +78,7 @@ std::string needs(const ctprof_metric& metric) {
 }
 
 // Returns the same requirements as a remedy: "CONFIG_MEMCG=y CONFIG_ZSWAP=y (Linux 5.19 or newer)".
-std::string kernel_for(const ctprof_metric& metric) {
+std::string required_kernel(const ctprof_metric& metric) {
   const std::string_view since = metric.since ? metric.since : "";
   std::string words;
   for (std::string_view rest = metric.config_gates ? metric.config_gates : ""; !rest.empty();)
@@ -91,10 +91,10 @@ std::string kernel_for(const ctprof_metric& metric) {
 void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
                        const std::string& controller) {
   const bool is_in_v1 = is_mounted_as_v1(host, controller);
-  const std::string reason = no_controller(controller, is_in_v1);
-  const std::string words = words_that_disable(host, controller), without = "without " + words;
+  const std::string reason = describe_missing_controller(controller, is_in_v1);
+  const std::string words = find_disabling_options(host, controller), without = "without " + words;
   // If it is neither mounted as v1 nor disabled, the remedy is unknown.
-  const sdk::Remedy remedy = is_in_v1        ? cgroupfs::unified_boot(host)
+  const sdk::Remedy remedy = is_in_v1        ? cgroupfs::remedy_for_unified_hierarchy(host)
                              : words.empty() ? sdk::Remedy{}
                                              : sdk::by_boot(without);
   AllFiles::for_each_type([&]<class File>() {
@@ -108,63 +108,67 @@ void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
 // Returns whether the root of the hierarchy does not pass the controller on to its children. The
 // root of a namespace does not count: it may contain processes, and then it cannot pass controllers
 // on.
-bool is_kept_by_root(const sdk::Host& host, const std::string& controller) {
+bool is_withheld_by_root(const sdk::Host& host, const std::string& controller) {
   sdk::TextFile file;
-  const auto passed = file.read(host.cgroup(), "cgroup.subtree_control");
+  const auto passed_on = file.read(host.cgroup(), "cgroup.subtree_control");
   const bool is_root = ::faccessat(host.cgroup(), "cgroup.type", F_OK, 0) != 0;
-  return is_root && passed && !cgroupfs::has_word(sdk::trimmed(passed.value), controller);
+  return is_root && passed_on && !cgroupfs::has_word(sdk::trimmed(passed_on.value), controller);
 }
 
-void tell_if_kept(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
-  const std::string place = std::string(host.cgroup_path()) + "/cgroup.subtree_control";
-  if (!is_kept_by_root(host, controller) || place.find_first_of("'\\") != place.npos) return;
-  const std::string lack = "the root of the cgroup v2 hierarchy does not pass the " + controller +
-                           " controller on to the cgroups below it";
-  const std::string command = "echo +" + controller + " >'" + place + "'";
+void report_if_not_passed_on(const sdk::Host& host, const sdk::Probe& probe,
+                             const std::string& controller) {
+  const std::string control_file = std::string(host.cgroup_path()) + "/cgroup.subtree_control";
+  if (!is_withheld_by_root(host, controller) ||
+      control_file.find_first_of("'\\") != control_file.npos)
+    return;
+  const std::string reason = "the root of the cgroup v2 hierarchy does not pass the " + controller +
+                             " controller on to the cgroups below it";
+  const std::string command = "echo +" + controller + " >'" + control_file + "'";
   AllFiles::for_each_type([&]<class File>() {
-    if (File::kController == controller) File::lacks(probe, lack, sdk::by_command(command));
+    if (File::kController == controller) File::lacks(probe, reason, sdk::by_command(command));
   });
   if (controller != "cpu") return;
-  CpuStatFile::Bandwidth::lacks(probe, lack, sdk::by_command(command));
-  CpuStatLocalFile::lacks(probe, lack, sdk::by_command(command));
+  CpuStatFile::Bandwidth::lacks(probe, reason, sdk::by_command(command));
+  CpuStatLocalFile::lacks(probe, reason, sdk::by_command(command));
 }
 
 // Refuses the file if a cgroup that has the controller lacks it: then all cgroups lack it.
 template <class File>
-void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
+void refuse_if_missing(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
   if (sample.lacks(File::kName))
-    File::refuse(
-        probe, Gap::Unsupported,
-        std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]),
-        sdk::by_kernel(kernel_for(File::kOffers[0])));
+    File::refuse(probe, Gap::Unsupported,
+                 std::string("cgroups have no ") + File::kName +
+                     " here: " + describe_requirements(File::kOffers[0]),
+                 sdk::by_kernel(required_kernel(File::kOffers[0])));
 }
 
 // Does the same for a key in a file that all cgroups have.
 template <class Metric>
-void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample,
+void refuse_if_missing(const sdk::Probe& probe, const cgroupfs::Sample& sample,
                        const Metric& metric, const char* file, const char* key) {
   sdk::TextFile reader;
   const auto text = reader.read(sample.dir(), file);
-  const bool lacks =
-      text ? flat_value(text.value, key).gap == Gap::Unsupported : reader.last_errno() == ENOENT;
+  const bool lacks = text ? find_flat_value(text.value, key).gap == Gap::Unsupported
+                          : reader.last_errno() == ENOENT;
   if (lacks)
-    probe.refuse(metric, Gap::Unsupported,
-                 std::string(file) + " has no " + key + " here: " + needs(metric.abi),
-                 sdk::by_kernel(kernel_for(metric.abi)));
+    probe.refuse(
+        metric, Gap::Unsupported,
+        std::string(file) + " has no " + key + " here: " + describe_requirements(metric.abi),
+        sdk::by_kernel(required_kernel(metric.abi)));
 }
 
 void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
   for (const std::string_view controller : {"memory", "pids", "io"}) {
     const cgroupfs::Sample sample(host, controller);
     AllFiles::for_each_type([&]<class File>() {
-      if (sample && File::kController == controller) refuse_if_lacking<File>(probe, sample);
+      if (sample && File::kController == controller) refuse_if_missing<File>(probe, sample);
     });
   }
   const cgroupfs::Sample sample(host, "cpu");
   if (!sample) return;
-  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_nr_bursts, "cpu.stat", "nr_bursts");
-  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_burst_usec, "cpu.stat", "burst_usec");
-  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_local_throttled_usec, "cpu.stat.local",
+  refuse_if_missing(probe, sample, vocabulary::cgroup_cpu_nr_bursts, "cpu.stat", "nr_bursts");
+  refuse_if_missing(probe, sample, vocabulary::cgroup_cpu_burst_usec, "cpu.stat", "burst_usec");
+  refuse_if_missing(probe, sample, vocabulary::cgroup_cpu_local_throttled_usec, "cpu.stat.local",
                     "throttled_usec");
 }
 
@@ -174,13 +178,13 @@ void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.cgroup() < 0)
     return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted",
-                            cgroupfs::unified_boot(host));
+                            cgroupfs::remedy_for_unified_hierarchy(host));
   sdk::TextFile file;
   const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
   if (!controllers) return;  // each cell reports its gap
   for (const char* controller : {"cpu", "memory", "pids", "io"})
     cgroupfs::has_word(sdk::trimmed(controllers.value), controller)
-        ? tell_if_kept(host, probe, controller)
+        ? report_if_not_passed_on(host, probe, controller)
         : refuse_controller(host, probe, controller);
   probe_versions(host, probe);
 }

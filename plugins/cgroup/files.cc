@@ -4,9 +4,10 @@ namespace ctprof::cgroup {
 
 sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view key,
                                       cgroupfs::Directory& directory) {
-  const auto value = flat_value(text, key);
-  return value.gap == Gap::Unsupported ? sdk::Reading<std::uint64_t>(directory.why_without("cpu"))
-                                       : value;
+  const auto value = find_flat_value(text, key);
+  return value.gap == Gap::Unsupported
+             ? sdk::Reading<std::uint64_t>(directory.gap_without_controller("cpu"))
+             : value;
 }
 
 void CpuStatFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {

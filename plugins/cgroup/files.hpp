@@ -59,9 +59,9 @@ template <const auto& kMetric, sdk::Name kFile>
 struct MapFile : OneMetricFile<kMetric, kFile> {
   using OneMetricFile<kMetric, kFile>::OneMetricFile;
   void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory&) {
-    const bool sound = parse_flat_keyed(text, entries_);
-    this->put(row, sound ? sdk::Reading<sdk::Entries>(entries_)
-                         : sdk::Reading<sdk::Entries>(Gap::Malformed));
+    const bool is_valid = parse_flat_keyed(text, entries_);
+    this->put(row, is_valid ? sdk::Reading<sdk::Entries>(entries_)
+                            : sdk::Reading<sdk::Entries>(Gap::Malformed));
   }
 
  private:
@@ -72,7 +72,7 @@ struct MapFile : OneMetricFile<kMetric, kFile> {
 template <sdk::Name kKey>
 sdk::ReadingOf<sdk::MonotonicUs> usec(const std::string_view& text) {
   static_assert(kKey.view().ends_with("_usec"));
-  return flat_value(text, kKey.view());
+  return find_flat_value(text, kKey.view());
 }
 
 // Returns the same for keys that only the cpu controller provides; `directory` determines the gap

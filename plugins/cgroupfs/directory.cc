@@ -15,17 +15,17 @@ namespace {
 constexpr int kDirectoryPath = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 int open_beneath(int root, const char* path) {
-  open_how how{};
-  how.flags = static_cast<__u64>(kDirectoryPath);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
+  open_how options{};
+  options.flags = static_cast<__u64>(kDirectoryPath);
+  options.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &options, sizeof options));
   // Seccomp filters of older containers do not know the system call, and some answer EPERM.
-  const bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
-  return unknown ? ::openat(root, path, kDirectoryPath | O_NOFOLLOW) : fd;
+  const bool is_unavailable = fd < 0 && (errno == ENOSYS || errno == EPERM);
+  return is_unavailable ? ::openat(root, path, kDirectoryPath | O_NOFOLLOW) : fd;
 }
 
 // Returns whether only domain cgroups, and no threaded ones, can have the controller.
-bool is_of_domains(std::string_view controller) {
+bool is_domain_only(std::string_view controller) {
   return controller == "memory" || controller == "io";
 }
 
@@ -42,11 +42,11 @@ Directory::Directory(const sdk::Host& host) : host_(host), mount_root_(mount_roo
 Gap Directory::open(std::string_view path) {
   facts_known_ = false;
   dir_.reset();
-  auto below = below_mount(mount_root_, path, branch_);
+  auto below = path_below_mount(mount_root_, path, branch_);
   if (!below && !branch_known_) {
     branch_ = find_branch(host_, mount_root_);
     branch_known_ = true;
-    below = below_mount(mount_root_, path, branch_);
+    below = path_below_mount(mount_root_, path, branch_);
   }
   return below ? open_below(below.value.c_str()) : below.gap;
 }
@@ -61,15 +61,16 @@ sdk::Reading<std::string_view> Directory::read(const char* file, std::string_vie
   if (text) return text;
   if (file_.last_errno() != ENOENT) return gap_of(file_.last_errno());
   if (facts().gap != Gap::None) return facts().gap;
-  return controller.empty() ? Gap::Unsupported : why_without(controller);
+  return controller.empty() ? Gap::Unsupported : gap_without_controller(controller);
 }
 
-Gap Directory::why_without(std::string_view controller) {
-  const Facts& here = facts();
-  if (here.gap != Gap::None) return here.gap;
-  if (here.is_root) return Gap::NotApplicable;
-  if (has_word(here.controllers, controller)) return Gap::Unsupported;
-  return here.is_threaded && is_of_domains(controller) ? Gap::NotApplicable : Gap::SwitchedOff;
+Gap Directory::gap_without_controller(std::string_view controller) {
+  const Facts& cgroup_facts = facts();
+  if (cgroup_facts.gap != Gap::None) return cgroup_facts.gap;
+  if (cgroup_facts.is_root) return Gap::NotApplicable;
+  if (has_word(cgroup_facts.controllers, controller)) return Gap::Unsupported;
+  return cgroup_facts.is_threaded && is_domain_only(controller) ? Gap::NotApplicable
+                                                                : Gap::SwitchedOff;
 }
 
 const Directory::Facts& Directory::facts() {
@@ -94,12 +95,15 @@ Directory::Facts Directory::read_facts() {
 
 // Returns the gap of a missing cgroup. Nothing disappears from a recorded tree: what is missing
 // there was not recorded.
-Gap Directory::gone() const { return host_.live() ? Gap::ThreadGone : Gap::Unsupported; }
+Gap Directory::gap_of_missing_cgroup() const {
+  return host_.live() ? Gap::ThreadGone : Gap::Unsupported;
+}
 
 Gap Directory::gap_of(int error) const {
   switch (error) {
     case ENOENT:
-    case ENODEV: return gone();                // the cgroup was removed while a file of it was open
+    case ENODEV:
+      return gap_of_missing_cgroup();          // the cgroup was removed while a file of it was open
     case EOPNOTSUPP: return Gap::SwitchedOff;  // pressure, if the kernel was started without it
     case ENAMETOOLONG: return Gap::Unsupported;
     default: return gap_of_errno(error);

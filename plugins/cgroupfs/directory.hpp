@@ -37,7 +37,7 @@ class Directory {
   // Returns the gap of a value that a controller provides and this cgroup lacks: NotApplicable for
   // the root of the hierarchy, SwitchedOff if the parent does not pass the controller on,
   // Unsupported if it does and the kernel lacks the value.
-  Gap why_without(std::string_view controller);
+  Gap gap_without_controller(std::string_view controller);
 
  private:
   struct Facts {
@@ -50,7 +50,7 @@ class Directory {
   Gap open_below(const char* path);
   const Facts& facts();
   Facts read_facts();
-  Gap gone() const;
+  Gap gap_of_missing_cgroup() const;
   Gap gap_of(int error) const;
 
   sdk::Host host_;

@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-std::string joined_names(Names::const_iterator first, Names::const_iterator last) {
+std::string join_names(Names::const_iterator first, Names::const_iterator last) {
   std::string path;
   for (; first != last; ++first) (path += path.empty() ? "" : "/") += *first;
   return path.empty() ? "." : path;
@@ -25,7 +25,7 @@ constexpr std::size_t kRootField = 3;  // id, parent, device, root
 bool is_octal(char digit) { return digit >= '0' && digit <= '7'; }
 
 // Decodes "\040" and similar sequences, which the kernel writes for blanks and backslashes.
-std::string unescaped(std::string_view text) {
+std::string unescape_octal(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool escape = text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) &&
@@ -57,7 +57,7 @@ class BranchSearch {
       : mount_(mount), levels_(levels), tail_(std::move(tail)) {}
 
   bool find(const std::string& at, std::size_t depth) {
-    if (depth == levels_) return found_ = at, holds_us(at + "/" + tail_);
+    if (depth == levels_) return found_ = at, contains_this_process(at + "/" + tail_);
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(open(at), &::closedir);
     while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr)
       if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
@@ -65,7 +65,7 @@ class BranchSearch {
         return true;
     return false;
   }
-  const std::string& found() const { return found_; }
+  const std::string& found_path() const { return found_; }
 
  private:
   DIR* open(const std::string& at) const {
@@ -73,7 +73,7 @@ class BranchSearch {
     return fd < 0 ? nullptr : ::fdopendir(fd);
   }
 
-  bool holds_us(const std::string& at) {
+  bool contains_this_process(const std::string& at) {
     const auto threads = file_.read_records(mount_, (at + "/cgroup.threads").c_str());
     const std::string self = std::to_string(::getpid());
     for (std::string_view rest = threads ? threads.value : std::string_view{}; !rest.empty();)
@@ -98,29 +98,30 @@ RelativePath parse_path(std::string_view path) {
     if (name != "..")
       parsed.names.push_back(name);
     else if (parsed.names.empty())
-      ++parsed.ups;
+      ++parsed.levels_up;
     else
       parsed.names.pop_back();
   }
   return parsed;
 }
 
-sdk::Reading<std::string> below_mount(std::string_view mount_root, std::string_view path,
-                                      std::string_view branch) {
+sdk::Reading<std::string> path_below_mount(std::string_view mount_root, std::string_view path,
+                                           std::string_view branch) {
   const RelativePath mount = parse_path(mount_root);
   RelativePath wanted = parse_path(path);
-  if (wanted.ups > mount.ups) return Gap::Unsupported;
-  const std::size_t unnamed = mount.ups - wanted.ups;  // names of the branch that the path omits
+  if (wanted.levels_up > mount.levels_up) return Gap::Unsupported;
+  const std::size_t unnamed =
+      mount.levels_up - wanted.levels_up;  // names of the branch that the path omits
   if (unnamed > 0) {
     const Names known = parse_path(branch).names;
-    if (known.size() != mount.ups || !mount.names.empty()) return Gap::Unsupported;
+    if (known.size() != mount.levels_up || !mount.names.empty()) return Gap::Unsupported;
     wanted.names.insert(wanted.names.begin(), known.begin(),
                         known.begin() + static_cast<std::ptrdiff_t>(unnamed));
   }
   const auto [in_mount, in_path] = std::mismatch(mount.names.begin(), mount.names.end(),
                                                  wanted.names.begin(), wanted.names.end());
   if (in_mount != mount.names.end()) return Gap::Unsupported;
-  return joined_names(in_path, wanted.names.end());
+  return join_names(in_path, wanted.names.end());
 }
 
 std::string root_of_mount(std::string_view mountinfo, std::string_view id) {
@@ -128,7 +129,7 @@ std::string root_of_mount(std::string_view mountinfo, std::string_view id) {
     std::string_view line = sdk::take(mountinfo, '\n');
     if (line.substr(0, line.find(' ')) != id) continue;
     for (std::size_t field = 0; field < kRootField; ++field) sdk::take(line, ' ');
-    return unescaped(sdk::take(line, ' '));
+    return unescape_octal(sdk::take(line, ' '));
   }
   return {};
 }
@@ -136,9 +137,9 @@ std::string root_of_mount(std::string_view mountinfo, std::string_view id) {
 std::string mount_root(const sdk::Host& host) {
   if (!host.live()) return "/";
   sdk::TextFile fdinfo, mountinfo;
-  const auto about =
+  const auto fdinfo_text =
       fdinfo.read(host.proc(), ("self/fdinfo/" + std::to_string(host.cgroup())).c_str());
-  const auto id = about ? sdk::value_of(about.value, "mnt_id") : about;
+  const auto id = fdinfo_text ? sdk::value_of(fdinfo_text.value, "mnt_id") : fdinfo_text;
   const auto mounts = mountinfo.read_records(host.proc(), "self/mountinfo");
   const std::string root = id && mounts ? root_of_mount(mounts.value, id.value) : std::string();
   return root.empty() ? "/" : root;
@@ -148,10 +149,10 @@ std::string find_branch(const sdk::Host& host, std::string_view mount_root) {
   const RelativePath mount = parse_path(mount_root);
   const std::string path = own_path(host);
   const RelativePath own = parse_path(path);
-  if (mount.ups == 0 || !mount.names.empty() || own.ups > 0) return {};
-  const auto tail = below_mount("/", path, {});
-  BranchSearch search(host.cgroup(), mount.ups, tail.value);
-  return search.find(".", 0) ? search.found().substr(2) : std::string();
+  if (mount.levels_up == 0 || !mount.names.empty() || own.levels_up > 0) return {};
+  const auto tail = path_below_mount("/", path, {});
+  BranchSearch search(host.cgroup(), mount.levels_up, tail.value);
+  return search.find(".", 0) ? search.found_path().substr(2) : std::string();
 }
 
 }  // namespace ctprof::cgroupfs

@@ -22,7 +22,7 @@ namespace ctprof::cgroupfs {
 
 // A path as a number of levels up from the namespace's root, then names down.
 struct RelativePath {
-  std::size_t ups = 0;
+  std::size_t levels_up = 0;
   std::vector<std::string_view> names;
 };
 
@@ -34,8 +34,8 @@ RelativePath parse_path(std::string_view path);
 // itself. `mount_root` is the root field of the mount; `branch` leads from there down to the
 // namespace's root, and is empty if it is unknown. Returns Unsupported if the mount does not show
 // the cgroup, or if the result depends on an unknown branch.
-sdk::Reading<std::string> below_mount(std::string_view mount_root, std::string_view path,
-                                      std::string_view branch);
+sdk::Reading<std::string> path_below_mount(std::string_view mount_root, std::string_view path,
+                                           std::string_view branch);
 
 // Returns the root field of the line of `mountinfo` whose mount id is `id`, with octal escapes
 // decoded; empty if there is no such line.

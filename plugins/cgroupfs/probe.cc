@@ -21,7 +21,7 @@ bool has_controller(int dir, std::string_view controller) {
 }
 
 // Returns the first child that has the controller.
-sdk::Fd child_with(int parent, std::string_view controller) {
+sdk::Fd find_child_with_controller(int parent, std::string_view controller) {
   const int fd = ::openat(parent, ".", kListedDirectory);
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
   while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
@@ -34,14 +34,16 @@ sdk::Fd child_with(int parent, std::string_view controller) {
 
 // Returns whether process 1 is the host's init: a container with its own PID namespace has another
 // one. In a recording it is assumed to be the host's.
-bool shows_init(const sdk::Host& host) { return !host.live() || is_in(host, FirstNamespace::Pid); }
+bool sees_host_init(const sdk::Host& host) {
+  return !host.live() || is_in_initial_namespace(host, InitialNamespace::Pid);
+}
 
 }  // namespace
 
 Sample::Sample(const sdk::Host& host, std::string_view controller) {
   if (!has_controller(host.cgroup(), controller)) return;  // then no child has it
   const bool is_root = is_absent(host.cgroup(), "cgroup.type");
-  dir_ = is_root ? child_with(host.cgroup(), controller)
+  dir_ = is_root ? find_child_with_controller(host.cgroup(), controller)
                  : sdk::Fd(::openat(host.cgroup(), ".", kListedDirectory));
 }
 
@@ -49,8 +51,8 @@ bool Sample::lacks(const char* file) const { return is_absent(dir_.get(), file);
 
 // systemd has its own option. Another init decides itself what to mount; but if v2 is mounted, a
 // kernel option can deny v1 all controllers.
-sdk::Remedy unified_boot(const sdk::Host& host) {
-  if (!shows_init(host)) return {};
+sdk::Remedy remedy_for_unified_hierarchy(const sdk::Host& host) {
+  if (!sees_host_init(host)) return {};
   sdk::TextFile file;
   const auto init = file.read(host.proc(), "1/comm");
   if (init && sdk::trimmed(init.value) == "systemd")

@@ -32,6 +32,6 @@ class Sample {
 
 // Returns the boot parameters that would give the host the cgroup v2 hierarchy, or move controllers
 // that are mounted as v1 into it; none if they are unknown.
-sdk::Remedy unified_boot(const sdk::Host& host);
+sdk::Remedy remedy_for_unified_hierarchy(const sdk::Host& host);
 
 }  // namespace ctprof::cgroupfs

@@ -34,7 +34,7 @@ namespace ctprof::host {
 namespace {
 
 // Limits the disks, because each is a file that is read at both ends of a window.
-constexpr std::size_t kMostDisks = 64;
+constexpr std::size_t kMaxDisks = 64;
 
 sdk::ReadingOf<sdk::Flag> reading_of(std::optional<bool> built) {
   if (!built) return Gap::Unsupported;
@@ -50,12 +50,12 @@ Directory open_directory(int root, const char* path) {
 
 // Returns the disks that have a device of their own, sorted by name. Loop devices, RAM disks and
 // mapped devices are omitted, because their requests reach one of these disks or none.
-std::vector<std::string> disks_of(int sys) {
+std::vector<std::string> list_disks(int sys) {
   std::vector<std::string> disks;
   const Directory directory = open_directory(sys, "block");
   while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
     const std::string name = entry->d_name;
-    if (name.starts_with('.') || disks.size() == kMostDisks) continue;
+    if (name.starts_with('.') || disks.size() == kMaxDisks) continue;
     if (::faccessat(sys, ("block/" + name + "/device").c_str(), F_OK, 0) == 0)
       disks.push_back(name);
   }
@@ -73,7 +73,7 @@ struct Context {
     irq_apart = reading_of(built[0]);
     steal_apart = reading_of(built[1]);
     if (has_configuration_in_proc(host)) task_xacct = built[2];
-    disks = disks_of(host.sys());
+    disks = list_disks(host.sys());
   }
   sdk::Host host;
   std::vector<std::string> disks;  // existing at the beginning
@@ -222,20 +222,20 @@ sdk::ReadingOf<sdk::MonotonicNs> uptime(const sdk::Host& host) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-class OfHost : public sdk::HostSource {
+class HostMetrics : public sdk::HostSource {
  public:
   static constexpr const char* kName = "host";
   static constexpr auto kOffers = StatColumns::kOffers;
   static constexpr const char* kSummaryKey = "host";
 
-  explicit OfHost(const sdk::Host& host) : host_(host) {}
+  explicit HostMetrics(const sdk::Host& host) : host_(host) {}
 
   // Refuses nothing, because the summary is also needed where /proc/stat is hidden.
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     sdk::TextFile file;
     if (!file.read_records(host.proc(), "stat"))
       StatColumns::lacks(probe, "/proc/stat cannot be read", {});
-    else if (disks_of(host.sys()).empty())
+    else if (list_disks(host.sys()).empty())
       Disks::lacks(probe, "no disk under /sys/block has a device of its own", {});
   }
 
@@ -246,7 +246,7 @@ class OfHost : public sdk::HostSource {
     stat.uptime = uptime(host_);
     stat.irq_apart = host_.context<Context>().irq_apart;
     stat.steal_apart = host_.context<Context>().steal_apart;
-    read_surroundings(stat);
+    read_other_files(stat);
     for (std::uint32_t row = 0; row < batch.rows(); ++row)
       text ? columns.put(row, stat, host_.user_hz())
            : columns.fail(row, text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap);
@@ -256,7 +256,7 @@ class OfHost : public sdk::HostSource {
 
  private:
   // Values of missing files remain Unsupported.
-  void read_surroundings(Stat& stat) {
+  void read_other_files(Stat& stat) {
     if (const auto text = file_.read(host_.proc(), "meminfo"))
       stat.memory_available = parse_memory_available(text.value);
     if (const auto text = file_.read(host_.proc(), "loadavg")) stat.load = parse_load(text.value);
@@ -269,7 +269,7 @@ class OfHost : public sdk::HostSource {
   sdk::TextFile file_;
 };
 
-constexpr sdk::Extra kAlways = [] {
+constexpr sdk::Extra kPluginExtra = [] {
   sdk::Extra extra = sdk::with_context<Context>();
   extra.flags = CTPROF_PLUGIN_ALWAYS;
   return extra;
@@ -281,4 +281,4 @@ constexpr sdk::Extra kAlways = [] {
 CTPROF_PLUGIN_WITH(
     "host", "1.0",
     "The host's CPU time by state, its interrupts, and the properties that identify it.",
-    ctprof::host::kAlways, ctprof::host::OfHost)
+    ctprof::host::kPluginExtra, ctprof::host::HostMetrics)

@@ -22,12 +22,12 @@ constexpr std::uint64_t kSector = 512, kNsPerMs = 1'000'000, kKib = 1024;
 
 // Adds a value to a sum. The first disk turns an Unsupported sum into a value.
 template <class Sum>
-void add(Sum& sum, const sdk::Reading<std::uint64_t>& figure, std::uint64_t unit) {
-  if (!figure || (!sum && sum.gap != Gap::Unsupported)) {
-    sum = figure ? sum.gap : figure.gap;
+void add(Sum& sum, const sdk::Reading<std::uint64_t>& reading, std::uint64_t unit) {
+  if (!reading || (!sum && sum.gap != Gap::Unsupported)) {
+    sum = reading ? sum.gap : reading.gap;
     return;
   }
-  sum = (sum ? std::uint64_t{sum.value} : 0) + figure.value * unit;
+  sum = (sum ? std::uint64_t{sum.value} : 0) + reading.value * unit;
 }
 
 void parse_cpu(std::string_view line, Stat& stat) {
@@ -63,11 +63,11 @@ Stat parse_stat(std::string_view text) {
 
 void add_disk(std::string_view text, Stat& stat) {
   std::string_view line = sdk::take(text, '\n');
-  for (int at = 0; at < kDiskFields; ++at) {
-    const auto figure = number(word(line));
-    if (at == kReadSectors) add(stat.disk_read, figure, kSector);
-    if (at == kWriteSectors) add(stat.disk_write, figure, kSector);
-    if (at == kIoTicks) add(stat.disk_busy, figure, kNsPerMs);
+  for (int field = 0; field < kDiskFields; ++field) {
+    const auto field_value = number(word(line));
+    if (field == kReadSectors) add(stat.disk_read, field_value, kSector);
+    if (field == kWriteSectors) add(stat.disk_write, field_value, kSector);
+    if (field == kIoTicks) add(stat.disk_busy, field_value, kNsPerMs);
   }
 }
 

@@ -97,10 +97,11 @@ using CpuTimes = sdk::Table<sdk::Fill<vocabulary::host_cpu_user_ns, ns<kUser>>,
                             sdk::Fill<vocabulary::host_cpu_steal_ns, ns<kSteal>>,
                             sdk::Fill<vocabulary::host_cpu_guest_ns, ns<kGuest>>,
                             sdk::Fill<vocabulary::host_cpu_guest_nice_ns, ns<kGuestNice>>>;
-using Accounted = sdk::Table<sdk::Fill<vocabulary::host_uptime_ns, &Stat::uptime>,
-                             sdk::Fill<vocabulary::host_cpu_online, &Stat::cpus>,
-                             sdk::Fill<vocabulary::host_cpu_irq_apart, &Stat::irq_apart>,
-                             sdk::Fill<vocabulary::host_cpu_steal_apart, &Stat::steal_apart>>;
+using AccountingInputs =
+    sdk::Table<sdk::Fill<vocabulary::host_uptime_ns, &Stat::uptime>,
+               sdk::Fill<vocabulary::host_cpu_online, &Stat::cpus>,
+               sdk::Fill<vocabulary::host_cpu_irq_apart, &Stat::irq_apart>,
+               sdk::Fill<vocabulary::host_cpu_steal_apart, &Stat::steal_apart>>;
 using Events = sdk::Table<sdk::Fill<vocabulary::host_interrupts, &Stat::interrupts>,
                           sdk::Fill<vocabulary::host_softirqs, &Stat::softirqs>,
                           sdk::Fill<vocabulary::host_context_switches, &Stat::context_switches>,
@@ -110,9 +111,9 @@ using Events = sdk::Table<sdk::Fill<vocabulary::host_interrupts, &Stat::interrup
 using Disks = sdk::Table<sdk::Fill<vocabulary::host_disk_read_bytes, &Stat::disk_read>,
                          sdk::Fill<vocabulary::host_disk_write_bytes, &Stat::disk_write>,
                          sdk::Fill<vocabulary::host_disk_busy_ns, &Stat::disk_busy>>;
-using Surroundings =
+using MemoryAndLoad =
     sdk::Table<sdk::Fill<vocabulary::host_memory_available_bytes, &Stat::memory_available>,
                sdk::Fill<vocabulary::host_load_1min, &Stat::load>>;
-using StatColumns = sdk::Groups<CpuTimes, Accounted, Events, Disks, Surroundings>;
+using StatColumns = sdk::Groups<CpuTimes, AccountingInputs, Events, Disks, MemoryAndLoad>;
 
 }  // namespace ctprof::host

@@ -4,10 +4,10 @@
 // A file system whose server does not answer blocks every process that opens or reads its files, or
 // reads memory that is mapped from them, for an unlimited time. A blocked helper is abandoned after
 // a timeout and another one is created; the file system is not accessed again in this capture, and
-// a note names its mount point. After kMostLosses lost helpers no requests are sent, and all
+// a note names its mount point. After kMaxLosses lost helpers no requests are sent, and all
 // remaining results are NotAnswering.
 //
-// See also: heap_duty.hpp for the work of the helper, plugins/shared/helper_process.hpp for its
+// See also: heap_server.hpp for the work of the helper, plugins/shared/helper_process.hpp for its
 // creation and confinement.
 
 #pragma once
@@ -20,24 +20,24 @@
 #include <vector>
 
 #include "ctprof/host.hpp"
-#include "plugins/jemalloc-ptrace/counters_read.hpp"
-#include "plugins/jemalloc-ptrace/heap_duty.hpp"
+#include "plugins/jemalloc-ptrace/counter_reader.hpp"
+#include "plugins/jemalloc-ptrace/heap_server.hpp"
 #include "plugins/shared/helper_process.hpp"
 
 namespace ctprof::jemalloc {
 
 // Requests whether a process has jemalloc, and contains the answer; see FindItem.
-struct FindQuestion {
+struct FindRequest {
   std::uint64_t tid;
-  ProgramNumber known = 0;
+  ProgramNumber known_program = 0;
   bool has_few_threads = false;
   ProgramNumber program = 0;  // its number from now on; set by `find`
-  bool same = false;
-  Found found{Attach::NotAnswering, {}, 0};
+  bool is_same_program = false;
+  FindResult found{Attach::NotAnswering, {}, 0};
 };
 
 // Requests the counters of those threads of one process that have no failure so far.
-struct ReadQuestion {
+struct ReadRequest {
   ProgramNumber program;
   Counters counters;
   std::span<Tracee> tracees;
@@ -53,39 +53,39 @@ class HeapHelper {
   // Creates the helper before the first request. The smaller ctprof is, the cheaper is the fork;
   // and the helper starts meanwhile.
   void prepare();
-  void find(std::span<FindQuestion> questions);
-  // REQUIRES: at most kMostItems tracees in total.
-  void read(std::span<ReadQuestion> questions);
+  void find(std::span<FindRequest> questions);
+  // REQUIRES: at most kMaxItems tracees in total.
+  void read(std::span<ReadRequest> questions);
   // Returns whether the helper that found this program is still in use.
-  bool holds(ProgramNumber program);
+  bool has_current_helper_for(ProgramNumber program);
   // Drops these programs; they are not requested any more.
   void release(std::span<const ProgramNumber> programs);
   // Ends a capture: drops the helper, so that the next capture starts anew. Returns sentences about
   // reads that did not answer.
-  std::vector<std::string> finish();
+  std::vector<std::string> finish_capture();
 
  private:
-  static constexpr int kMostLosses = 5;
+  static constexpr int kMaxLosses = 5;
   // The time limit of a capture, in slices, for file systems that answer each time, but slowly.
   // Files that are expensive cost 6 seconds in total.
-  static constexpr int kMostSeconds = 20;
-  static constexpr int kMostSlices = kMostSeconds * 1000 / kHelperSliceMs;
+  static constexpr int kMaxSeconds = 20;
+  static constexpr int kMaxSlices = kMaxSeconds * 1000 / kHelperSliceMs;
 
-  void make_helper();
-  bool lost_while_idle();
+  void create_helper();
+  bool was_lost_while_idle();
   // Returns the board of a living helper, or null if no further helper is permitted.
-  Board* board();
+  SharedArea* shared_area();
   // Returns the number of answered items; fewer than `count` if the helper was lost.
-  std::uint32_t ask(Request request, std::uint32_t count);
-  std::uint32_t ask_for(std::span<FindQuestion> questions);
-  std::uint32_t ask_for(std::span<ReadQuestion> questions);
+  std::uint32_t send_request(Request request, std::uint32_t count);
+  std::uint32_t send_requests(std::span<FindRequest> questions);
+  std::uint32_t send_requests(std::span<ReadRequest> questions);
   // Abandons a helper that blocks or has died. Returns true if the item that it was working on may
   // be tried again.
-  bool lose(std::uint64_t tid, const ReadQuestion* reading);
-  NameItem name(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
-                const ReadQuestion* reading);
-  void give_up(const std::string& sentence);
-  void tell(std::string sentence);
+  bool abandon_helper(std::uint64_t tid, const ReadRequest* reading);
+  NameItem name_mount(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
+                      const ReadRequest* reading);
+  void stop_requests(const std::string& sentence);
+  void add_note(std::string sentence);
 
   int proc_;
   std::mutex mutex_;
@@ -93,13 +93,14 @@ class HeapHelper {
   bool is_idle_ = false;  // it was created in advance, and has had no request yet
   HelperProcess::Reply last_reply_ = HelperProcess::Reply::Answered;
   ProgramNumber last_program_ = 0;
-  ProgramNumber not_its_own_ = 0;  // programs up to this number were found by earlier helpers
+  ProgramNumber last_foreign_program_ =
+      0;  // programs up to this number were found by earlier helpers
   std::vector<ProgramNumber> released_;
-  std::vector<std::uint64_t> avoided_;
+  std::vector<std::uint64_t> avoided_devices_;
   int losses_ = 0;
-  int slices_ = kMostSlices;
-  bool given_up_ = false;
-  std::vector<std::string> troubles_;
+  int remaining_slices_ = kMaxSlices;
+  bool has_given_up_ = false;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace ctprof::jemalloc

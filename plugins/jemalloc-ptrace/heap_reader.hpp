@@ -14,11 +14,11 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
-#include "plugins/jemalloc-ptrace/counters_read.hpp"
+#include "plugins/jemalloc-ptrace/counter_reader.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 #include "plugins/jemalloc-ptrace/heap_helper.hpp"
 #include "plugins/jemalloc-ptrace/program.hpp"
-#include "plugins/jemalloc-ptrace/thread_pointers.hpp"
+#include "plugins/jemalloc-ptrace/thread_pointer_reader.hpp"
 
 namespace ctprof::jemalloc {
 
@@ -29,7 +29,7 @@ class HeapReader {
   void read(const sdk::Batch& batch);
 
  protected:
-  struct Known {
+  struct KnownThread {
     ThreadImage image;
     std::uint64_t pointer = 0;  // if it is known before get_pointers()
   };
@@ -38,16 +38,16 @@ class HeapReader {
   ~HeapReader() = default;
 
   // Returns what is known of a thread before anything of it is read.
-  virtual Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) = 0;
+  virtual KnownThread describe_thread(const sdk::Thread& thread, const sdk::Batch& batch) = 0;
   // Gets the unknown pointers, or sets the outcome. Returns the longest stop of a thread, in ns.
   virtual std::uint64_t get_pointers(std::span<Tracee> tracees) = 0;
 
-  ThreadImage image_now(const sdk::Thread& thread);
+  ThreadImage read_image(const sdk::Thread& thread);
 
  private:
   struct Row {
     sdk::Thread thread;
-    Known known;
+    KnownThread known;
   };
 
   // The threads of a process in this batch that are read; `threads` and its tracees have the same
@@ -65,20 +65,20 @@ class HeapReader {
   // null: there is none.
   struct Group {
     std::span<const Row> rows;
-    const Row* alive = nullptr;
-    std::size_t question = 0;
+    const Row* living_row = nullptr;
+    std::size_t question_index = 0;
   };
 
   void group_rows();
-  void ask_what_is_not_known();
-  void choose(const sdk::Batch& batch, const Group& group);
-  static void leave(const sdk::Batch& batch, std::span<const Row> rows, Gap gap);
-  Gap why_not(const Found& found, const Row& row);
-  void settle(const Group& group);
+  void request_unknown_programs();
+  void select_rows(const sdk::Batch& batch, const Group& group);
+  static void fill_gaps(const sdk::Batch& batch, std::span<const Row> rows, Gap gap);
+  Gap gap_of_missing_counters(const FindResult& found, const Row& row);
+  void store_answer(const Group& group);
   void read_counters();
-  void enlist(const sdk::Batch& batch, std::span<const Row> rows);
+  void add_tracees(const sdk::Batch& batch, std::span<const Row> rows);
   void fill(const sdk::Batch& batch, const Process& process);
-  int replaced_by_now(const Process& process);
+  int check_replaced(const Process& process);
 
   sdk::Host host_;
   HeapHelper& helper_;
@@ -86,15 +86,16 @@ class HeapReader {
   sdk::TextFile file_;
   std::vector<Row> rows_;
   std::vector<Group> groups_;
-  std::vector<FindQuestion> questions_;
+  std::vector<FindRequest> questions_;
   std::vector<Tracee> tracees_;
   std::vector<Reading> readings_;
   std::vector<Process> processes_;
   std::uint64_t last_tgid_ = 0;
   ThreadImage last_image_;
   ProgramNumber last_program_ = 0;
-  std::vector<ProgramNumber> stale_;  // known from earlier batches, and not needed after this one
-  Found last_found_{};
+  std::vector<ProgramNumber>
+      stale_programs_;  // known from earlier batches, and not needed after this one
+  FindResult last_found_{};
 };
 
 }  // namespace ctprof::jemalloc

@@ -16,49 +16,49 @@ namespace {
 constexpr int kSignal = SIGURG;
 
 // The jump target of the signal handler, which only knows its thread; null: no call is active.
-thread_local sigjmp_buf* volatile way_out = nullptr;
+thread_local sigjmp_buf* volatile jump_target = nullptr;
 
-void leap(int) {
-  if (way_out) siglongjmp(*way_out, 1);
+void jump_out(int) {
+  if (jump_target) siglongjmp(*jump_target, 1);
 }
 
 }  // namespace
 
-void Interruptible::prepare_thread() {
-  sigset_t ours;
-  ::sigemptyset(&ours);
-  ::sigaddset(&ours, kSignal);
-  ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+void InterruptibleSeize::prepare_thread() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, kSignal);
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 // Only plain data is alive across the jump.
-int Interruptible::seize(int tid) {
-  sigjmp_buf here;
+int InterruptibleSeize::seize(int tid) {
+  sigjmp_buf jump_buffer;
   volatile int error = EINTR;
-  since_ns_ = clock_ns(CLOCK_MONOTONIC);
-  if (sigsetjmp(here, 0) == 0) {
-    way_out = &here;
+  start_ns_ = clock_ns(CLOCK_MONOTONIC);
+  if (sigsetjmp(jump_buffer, 0) == 0) {
+    jump_target = &jump_buffer;
     error = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0 ? 0 : errno;
   } else {
     prepare_thread();  // the jump left the handler with its signal blocked
   }
-  way_out = nullptr;
-  since_ns_ = 0;
+  jump_target = nullptr;
+  start_ns_ = 0;
   return error;
 }
 
-void Interruptible::interrupt(pthread_t caller) const {
+void InterruptibleSeize::interrupt(pthread_t caller) const {
   static std::mutex one_at_a_time;  // signal actions apply to the whole process
   const std::lock_guard lock(one_at_a_time);
-  struct sigaction leaping {
+  struct sigaction jump_action {
   }, before{};
-  leaping.sa_handler = leap;
-  ::sigaction(kSignal, &leaping, &before);
-  const std::uint64_t since = since_ns_;
-  constexpr timespec kMoment{.tv_sec = 0, .tv_nsec = 1'000'000};
-  while (since != 0 && since_ns_ == since) {
+  jump_action.sa_handler = jump_out;
+  ::sigaction(kSignal, &jump_action, &before);
+  const std::uint64_t since = start_ns_;
+  constexpr timespec kRetryPause{.tv_sec = 0, .tv_nsec = 1'000'000};
+  while (since != 0 && start_ns_ == since) {
     ::pthread_kill(caller, kSignal);
-    ::nanosleep(&kMoment, nullptr);
+    ::nanosleep(&kRetryPause, nullptr);
   }
   ::sigaction(kSignal, &before, nullptr);
 }

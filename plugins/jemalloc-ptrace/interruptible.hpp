@@ -6,7 +6,7 @@
 // handler is installed only while it is needed, because the signal (SIGURG, which is ignored by
 // default) may be used by the application.
 //
-// See also: thread_pointers.cc, which decides when a call took too long.
+// See also: thread_pointer_reader.cc, which decides when a call took too long.
 
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace ctprof::jemalloc {
 
-class Interruptible {
+class InterruptibleSeize {
  public:
   // Calls ptrace(PTRACE_SEIZE) for the thread. Returns 0, an errno, or EINTR if the call was ended.
   int seize(int tid);
 
   // Called by another thread. Returns when the current call started, on the monotonic clock in ns;
   // 0: there is none.
-  std::uint64_t since() const { return since_ns_; }
+  std::uint64_t start_ns() const { return start_ns_; }
   // Called by another thread. Ends the current call of `caller`; it has ended when since() changes.
   void interrupt(pthread_t caller) const;
 
@@ -32,7 +32,7 @@ class Interruptible {
   static void prepare_thread();
 
  private:
-  std::atomic<std::uint64_t> since_ns_{0};
+  std::atomic<std::uint64_t> start_ns_{0};
 };
 
 }  // namespace ctprof::jemalloc

@@ -8,9 +8,9 @@
 // ctprof.
 //
 // Contents: the source, and the plugin's table.
-// See also: heap_reader.hpp for the selection of threads and for gaps, thread_pointers.hpp for
-// stopping threads, counters_read.hpp for reading memory, finder/ for the location of counters,
-// summary.hpp for tallies, probe.hpp for the probe.
+// See also: heap_reader.hpp for the selection of threads and for gaps, thread_pointer_reader.hpp
+// for stopping threads, counter_reader.hpp for reading memory, finder/ for the location of
+// counters, summary.hpp for tallies, probe.hpp for the probe.
 
 #include "ctprof/plugin.hpp"
 #include "plugins/jemalloc-ptrace/heap_reader.hpp"
@@ -40,14 +40,14 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
 
  private:
   // Uses the state that the lister read; if another source listed the thread, reads it now.
-  Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) override {
-    const auto listed = batch.input<Threads, sdk::kStatText>().at(thread.row);
-    return {.image = listed ? parse_thread_image(listed.value) : image_now(thread)};
+  KnownThread describe_thread(const sdk::Thread& thread, const sdk::Batch& batch) override {
+    const auto listed_stat = batch.input<Threads, sdk::kStatText>().at(thread.row);
+    return {.image = listed_stat ? parse_thread_image(listed_stat.value) : read_image(thread)};
   }
 
   std::uint64_t get_pointers(std::span<Tracee> tracees) override { return pointers_.read(tracees); }
 
-  ThreadPointers pointers_;
+  ThreadPointerReader pointers_;
 };
 
 constexpr sdk::Extra kExtra =

@@ -20,17 +20,17 @@ struct FileRange {
   std::uint64_t device;  // in the encoding of makedev(3)
 };
 
-std::vector<FileRange> file_ranges(std::string_view maps);
+std::vector<FileRange> parse_file_ranges(std::string_view maps);
 // Returns 0 if no file is mapped there.
-std::uint64_t device_at(const std::vector<FileRange>& ranges, std::uint64_t address);
+std::uint64_t find_device(const std::vector<FileRange>& ranges, std::uint64_t address);
 
 // Returns the mount point of the device in the form of the text (blanks and similar characters in
 // octal), with non-printable bytes replaced by '?'; empty if it is not mounted.
-std::string mount_point_in(std::string_view mountinfo, std::uint64_t device);
+std::string parse_mount_point(std::string_view mountinfo, std::uint64_t device);
 
 // Read the files of a process; `proc` is the open directory /proc. The results are empty if nothing
 // can be read.
-std::vector<FileRange> mappings_of(int proc, std::uint64_t tid);
-std::string mount_point(int proc, std::uint64_t tid, std::uint64_t device);
+std::vector<FileRange> read_file_ranges(int proc, std::uint64_t tid);
+std::string read_mount_point(int proc, std::uint64_t tid, std::uint64_t device);
 
 }  // namespace ctprof::jemalloc

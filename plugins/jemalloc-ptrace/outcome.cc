@@ -10,7 +10,7 @@ namespace {
 
 // EFAULT: memory is not where the files indicate, because the process is just starting or executes
 // another program. ENOENT: one of its files has no usable name.
-Gap why_unreadable(int error) {
+Gap gap_of_unreadable(int error) {
   switch (error) {
     case EFAULT: return Gap::Busy;
     case ENOENT: return Gap::Unsupported;
@@ -20,7 +20,7 @@ Gap why_unreadable(int error) {
 
 }  // namespace
 
-Gap gap_of(const Found& found) {
+Gap gap_of(const FindResult& found) {
   switch (found.attach) {
     case Attach::Found: return Gap::None;
     case Attach::NotJemalloc: return Gap::NotApplicable;
@@ -36,10 +36,10 @@ Gap gap_of(const Found& found) {
     case Attach::NotAnswering: return Gap::Busy;
     case Attach::Unreadable: break;
   }
-  return why_unreadable(found.error);
+  return gap_of_unreadable(found.error);
 }
 
-Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error) {
+Gap gap_of_failed_seize(const sdk::Host& host, const sdk::Thread& thread, int error) {
   if (error != EPERM) return gap_of_errno(error);
   sdk::TextFile file;
   const auto status = file.read(host, thread, "status");

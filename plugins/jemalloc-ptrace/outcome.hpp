@@ -1,7 +1,7 @@
 // How far the probe of a thread or a process came, which step failed, and the gap for its cells.
 //
 // Contains the steps in their order, their names in the file (the reference's), and the gaps.
-// See also: thread_pointers.hpp and counters_read.hpp for the steps, finder/ for finding the
+// See also: thread_pointer_reader.hpp and counter_reader.hpp for the steps, finder/ for finding the
 // counters.
 
 #pragma once
@@ -27,11 +27,11 @@ enum class ProbeStep : std::uint8_t {
 };
 
 struct Outcome {
-  ProbeStep failed = ProbeStep::Done;  // the step that failed; Done: none
-  int error = 0;                       // errno of the failure
+  ProbeStep failed_step = ProbeStep::Done;  // the step that failed; Done: none
+  int error = 0;                            // errno of the failure
 };
 
-constexpr const char* tag(ProbeStep step) {
+constexpr const char* tag_of(ProbeStep step) {
   switch (step) {
     case ProbeStep::Done: return "done";
     case ProbeStep::Seize: return "ptrace-seize";
@@ -47,16 +47,16 @@ constexpr const char* tag(ProbeStep step) {
 // If the address or the memory does not exist although the thread does, its thread-local storage
 // has another form than expected.
 constexpr Gap gap_of(const Outcome& outcome) {
-  if (outcome.failed == ProbeStep::Done) return Gap::None;
-  if (outcome.failed == ProbeStep::TlsArithmetic) return Gap::NotApplicable;
+  if (outcome.failed_step == ProbeStep::Done) return Gap::None;
+  if (outcome.failed_step == ProbeStep::TlsArithmetic) return Gap::NotApplicable;
   return outcome.error == EFAULT ? Gap::Malformed : gap_of_errno(outcome.error);
 }
 
 // Returns None for Attach::Found.
-Gap gap_of(const Found& found);
+Gap gap_of(const FindResult& found);
 
 // Returns the gap after a failed PTRACE_SEIZE. The kernel returns EPERM for missing privileges, and
 // also for a thread that another tracer has attached to or that has just exited.
-Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error);
+Gap gap_of_failed_seize(const sdk::Host& host, const sdk::Thread& thread, int error);
 
 }  // namespace ctprof::jemalloc

@@ -17,8 +17,8 @@ namespace {
 // Tries to trace a process that does not exist. A kernel that permits tracing reports ESRCH; a
 // seccomp filter or a sandbox fails earlier. No process is affected.
 int tracing_error() {
-  constexpr pid_t kNobody = 0;
-  if (::ptrace(PTRACE_SEIZE, kNobody, nullptr, nullptr) == 0 || errno == ESRCH) return 0;
+  constexpr pid_t kNoProcess = 0;
+  if (::ptrace(PTRACE_SEIZE, kNoProcess, nullptr, nullptr) == 0 || errno == ESRCH) return 0;
   return errno;
 }
 
@@ -33,21 +33,21 @@ std::string yama_scope(const sdk::Host& host) {
 // Refuses all metrics with file capabilities. The user can still stop a process with file
 // capabilities, or freeze its cgroup. A thread that it traces at that time would remain stopped for
 // as long as the user wants, even if the user may not control that thread.
-bool refuse_borrowed_rights(const sdk::Host& host, const sdk::Probe& probe) {
+bool refuse_file_capabilities(const sdk::Host& host, const sdk::Probe& probe) {
   if (::getauxval(AT_SECURE) == 0) return false;
   constexpr std::string_view kReason =
       "ctprof has file capabilities (AT_SECURE), and its user could stop it while it has stopped a "
       "thread: it does not use ptrace(2); task-iter reads heaps without ptrace, or run ctprof as "
       "root";
-  const bool nothing_helps =
-      has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) || !is_in(host, FirstNamespace::Pid);
+  const bool has_no_remedy = has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) ||
+                             !is_in_initial_namespace(host, InitialNamespace::Pid);
   probe.refuse_all(
       Gap::Denied, kReason,
-      nothing_helps ? sdk::Remedy{} : sdk::by_capabilities("cap_bpf,cap_perfmon,cap_sys_ptrace"));
+      has_no_remedy ? sdk::Remedy{} : sdk::by_capabilities("cap_bpf,cap_perfmon,cap_sys_ptrace"));
   return true;
 }
 
-const char* closed_by(const std::string& scope) {
+const char* describe_restriction(const std::string& scope) {
   if (scope == "1") return "kernel.yama.ptrace_scope is 1: ctprof may read only its own children";
   if (scope == "2") return "kernel.yama.ptrace_scope is 2: ctprof may read no other process";
   return "ctprof may not read other users' processes";
@@ -62,8 +62,8 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
     return probe.refuse_all(
         Gap::Unsupported,
         "the tree belongs to another PID namespace, whose thread ids ptrace(2) cannot use here");
-  if (refuse_borrowed_rights(host, probe)) return;
-  probe_rights(host, probe);
+  if (refuse_file_capabilities(host, probe)) return;
+  probe_permissions(host, probe);
   if (const int error = tracing_error(); error != 0)
     probe.refuse_all(
         Gap::Denied,
@@ -72,13 +72,13 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
             "ptrace there");
 }
 
-void probe_rights(const sdk::Host& host, const sdk::Probe& probe) {
+void probe_permissions(const sdk::Host& host, const sdk::Probe& probe) {
   const std::string scope = yama_scope(host);
   if (scope == "3")
     return probe.refuse_all(
         Gap::Denied, "kernel.yama.ptrace_scope is 3, which forbids ptrace(2) until the next boot");
   if (!has_capabilities({CAP_SYS_PTRACE}))
-    probe.all_lack(closed_by(scope), sdk::by_capabilities("cap_sys_ptrace"));
+    probe.all_lack(describe_restriction(scope), sdk::by_capabilities("cap_sys_ptrace"));
 }
 
 }  // namespace ctprof::jemalloc

@@ -11,6 +11,6 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 // For every source that reads the memory of other processes, by ptrace or without: refuses all
 // metrics if no process may do so until the next boot, and reports whose memory ctprof may not
 // read.
-void probe_rights(const sdk::Host& host, const sdk::Probe& probe);
+void probe_permissions(const sdk::Host& host, const sdk::Probe& probe);
 
 }  // namespace ctprof::jemalloc

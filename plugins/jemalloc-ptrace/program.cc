@@ -19,7 +19,7 @@ constexpr int kLastField = 28;
 // From the kernel's include/linux/sched.h.
 constexpr std::uint64_t kKernelThread = 0x00200000;
 
-std::uint64_t u64(std::string_view text) {
+std::uint64_t parse_u64(std::string_view text) {
   const auto value = sdk::number<std::uint64_t>(text);
   return value ? value.value : 0;
 }
@@ -27,11 +27,11 @@ std::uint64_t u64(std::string_view text) {
 void parse_field(int field, std::string_view text, ThreadImage& image) {
   switch (field) {
     case 3: image.state = text.size() == 1 ? text.front() : '?'; break;
-    case 9: image.kernel_thread = (u64(text) & kKernelThread) != 0; break;
-    case 22: image.start_time = u64(text); break;
-    case 26: image.code_start = u64(text); break;
-    case 27: image.code_end = u64(text); break;
-    case 28: image.stack = u64(text); break;
+    case 9: image.is_kernel_thread = (parse_u64(text) & kKernelThread) != 0; break;
+    case 22: image.start_time = parse_u64(text); break;
+    case 26: image.code_start = parse_u64(text); break;
+    case 27: image.code_end = parse_u64(text); break;
+    case 28: image.stack_start = parse_u64(text); break;
     default: break;
   }
 }
@@ -62,8 +62,8 @@ int open_maps(int proc, std::uint64_t tid) {
 Program::Program(int proc, std::uint64_t tid) : maps_(open_maps(proc, tid)) {}
 
 // A query for one mapping costs a tenth of printing some of them.
-bool Program::still_runs() const {
-  if (const int error = query_any(maps_.get()); error != ENOTTY) return error == 0;
+bool Program::is_still_running() const {
+  if (const int error = check_memory_exists(maps_.get()); error != ENOTTY) return error == 0;
   char first;
   return ::pread(maps_.get(), &first, 1, 0) == 1;
 }

@@ -25,23 +25,23 @@
 namespace ctprof::jemalloc {
 
 struct ThreadImage {
-  std::uint64_t start_time = 0;  // 22: in ticks since boot
-  std::uint64_t code_start = 0;  // 26
-  std::uint64_t code_end = 0;    // 27
-  std::uint64_t stack = 0;       // 28: start of the main thread's stack
-  char state = '?';              // 3; '?' if the text could not be parsed
-  bool kernel_thread = false;
+  std::uint64_t start_time = 0;   // 22: in ticks since boot
+  std::uint64_t code_start = 0;   // 26
+  std::uint64_t code_end = 0;     // 27
+  std::uint64_t stack_start = 0;  // 28: start of the main thread's stack
+  char state = '?';               // 3; '?' if the text could not be parsed
+  bool is_kernel_thread = false;
 };
 
 ThreadImage parse_thread_image(std::string_view stat);
 
 // Threads of one process differ in start time; the other fields are those of the process.
-constexpr bool same_program(const ThreadImage& one, const ThreadImage& other) {
+constexpr bool is_same_program(const ThreadImage& one, const ThreadImage& other) {
   return one.code_start == other.code_start && one.code_end == other.code_end &&
-         one.stack == other.stack;
+         one.stack_start == other.stack_start;
 }
 
-constexpr bool has_ended(const ThreadImage& image) {
+constexpr bool has_exited(const ThreadImage& image) {
   return image.state == 'Z' || image.state == 'X';
 }
 
@@ -57,7 +57,7 @@ class Program {
   Program(int proc, std::uint64_t tid);
 
   // Also returns false for an exited process.
-  bool still_runs() const;
+  bool is_still_running() const;
   // Returns /proc/<pid>/maps; -1 if it could not be opened.
   int maps() const { return maps_.get(); }
 

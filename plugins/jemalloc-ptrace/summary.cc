@@ -11,7 +11,7 @@ namespace ctprof::jemalloc {
 namespace {
 
 constexpr auto kFirstAttach = static_cast<std::uint32_t>(Tally::FirstFailure);
-constexpr auto kFirstStep = kFirstAttach + kAttaches;
+constexpr auto kFirstStep = kFirstAttach + kAttachCount;
 
 // A process without jemalloc, or without a readable executable, is normal.
 bool is_failure(Attach attach) {
@@ -19,29 +19,29 @@ bool is_failure(Attach attach) {
          attach != Attach::ReadlinkFailure;
 }
 
-void count_failure_at(const sdk::Batch& batch, std::uint32_t which, Gap gap) {
-  batch.tally(which);
-  if (gap == Gap::Denied) count(batch, Tally::FailedDenied);
+void count_failure_at(const sdk::Batch& batch, std::uint32_t tally_index, Gap gap) {
+  batch.tally(tally_index);
+  if (gap == Gap::Denied) count_tally(batch, Tally::FailedDenied);
 }
 
 struct Failures {
-  std::uint64_t all = 0;
-  std::uint64_t most = 0;
+  std::uint64_t total = 0;
+  std::uint64_t largest = 0;
   std::string_view dominant;  // of equal ones the first in alphabetical order
 
   void add(std::string_view word, std::uint64_t count) {
-    all += count;
-    if (count > most || (count == most && count > 0 && word < dominant))
-      most = count, dominant = word;
+    total += count;
+    if (count > largest || (count == largest && count > 0 && word < dominant))
+      largest = count, dominant = word;
   }
 };
 
-Failures failures_of(const sdk::Summary& summary) {
+Failures collect_failures(const sdk::Summary& summary) {
   Failures failures;
-  for (std::uint32_t i = 0; i < kAttaches; ++i)
-    failures.add(tag(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
-  for (std::uint32_t i = 0; i < kSteps; ++i)
-    failures.add(tag(static_cast<ProbeStep>(i)), summary.tally(kFirstStep + i));
+  for (std::uint32_t i = 0; i < kAttachCount; ++i)
+    failures.add(tag_of(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
+  for (std::uint32_t i = 0; i < kStepCount; ++i)
+    failures.add(tag_of(static_cast<ProbeStep>(i)), summary.tally(kFirstStep + i));
   return failures;
 }
 
@@ -60,12 +60,12 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::s
                (denied == 1 ? " time" : " times") + remedy);
 }
 
-void note_costly(const sdk::Summary& summary, const std::string& plugin) {
-  const std::uint64_t costly =
+void note_expensive(const sdk::Summary& summary, const std::string& plugin) {
+  const std::uint64_t expensive =
       summary.tally(kFirstAttach + static_cast<std::uint32_t>(Attach::TooCostly));
-  if (costly == 0) return;
-  summary.note(plugin + ": reading the files of " + std::to_string(costly) +
-               (costly == 1 ? " process" : " processes") +
+  if (expensive == 0) return;
+  summary.note(plugin + ": reading the files of " + std::to_string(expensive) +
+               (expensive == 1 ? " process" : " processes") +
                " would have cost more bytes or time than a capture spends on them: their heaps are "
                "unknown");
 }
@@ -73,51 +73,53 @@ void note_costly(const sdk::Summary& summary, const std::string& plugin) {
 // Reports processes that use or may use jemalloc and could not be read; denied and expensive ones
 // are reported separately.
 void note_unread(const sdk::Summary& summary, const std::string& plugin) {
-  std::uint64_t unread = 0;
-  std::string words;
+  std::uint64_t unreadable = 0;
+  std::string list;
   for (const Attach attach : {Attach::DwarfParseFailure, Attach::DynamicTls, Attach::TooMany,
                               Attach::ArchMismatch, Attach::Unreadable}) {
     const std::uint64_t count = summary.tally(kFirstAttach + static_cast<std::uint32_t>(attach));
     if (count == 0) continue;
-    unread += count;
-    words += (words.empty() ? "" : ", ") + std::to_string(count) + ' ' + tag(attach);
+    unreadable += count;
+    list += (list.empty() ? "" : ", ") + std::to_string(count) + ' ' + tag_of(attach);
   }
-  if (unread == 0) return;
-  summary.note(plugin + ": the allocator of " + std::to_string(unread) +
-               (unread == 1 ? " process" : " processes") + " could not be read (" + words +
-               "); `ctprof capture -v` names " + (unread == 1 ? "it" : "them"));
+  if (unreadable == 0) return;
+  summary.note(plugin + ": the allocator of " + std::to_string(unreadable) +
+               (unreadable == 1 ? " process" : " processes") + " could not be read (" + list +
+               "); `ctprof capture -v` names " + (unreadable == 1 ? "it" : "them"));
 }
 
 }  // namespace
 
-void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); }
+void count_tally(const sdk::Batch& batch, Tally tally) {
+  batch.tally(static_cast<std::uint32_t>(tally));
+}
 
 void count_failure(const sdk::Batch& batch, Attach attach, Gap gap) {
-  if (gap == Gap::Denied) count(batch, Tally::Denied);
+  if (gap == Gap::Denied) count_tally(batch, Tally::Denied);
   if (is_failure(attach))
     count_failure_at(batch, kFirstAttach + static_cast<std::uint32_t>(attach), gap);
 }
 
 void count_failure(const sdk::Batch& batch, ProbeStep step, Gap gap) {
-  if (gap == Gap::Denied) count(batch, Tally::Denied);
+  if (gap == Gap::Denied) count_tally(batch, Tally::Denied);
   count_failure_at(batch, kFirstStep + static_cast<std::uint32_t>(step), gap);
 }
 
 void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelper& helper) {
-  const Failures failures = failures_of(summary);
+  const Failures failures = collect_failures(summary);
   const std::uint64_t denied = tally(summary, Tally::FailedDenied);
   summary.put("tgids_walked", tally(summary, Tally::Walked));
   summary.put("jemalloc_detected", tally(summary, Tally::Detected));
   summary.put("probed_ok", tally(summary, Tally::ProbedOk));
-  summary.put("failed", failures.all);
-  failures.all == 0 ? summary.put_null("dominant_failure")
-                    : summary.put("dominant_failure", failures.dominant);
-  summary.put("privilege_dominant", denied > 0 && denied * 2 >= failures.all);
+  summary.put("failed", failures.total);
+  failures.total == 0 ? summary.put_null("dominant_failure")
+                      : summary.put("dominant_failure", failures.dominant);
+  summary.put("privilege_dominant", denied > 0 && denied * 2 >= failures.total);
   summary.put("denied", tally(summary, Tally::Denied));
   note_denied(summary, tally(summary, Tally::Denied), plugin);
-  note_costly(summary, plugin);
+  note_expensive(summary, plugin);
   note_unread(summary, plugin);
-  for (const std::string& trouble : helper.finish())
+  for (const std::string& trouble : helper.finish_capture())
     summary.note(std::string(plugin) + ": " + trouble);
 }
 

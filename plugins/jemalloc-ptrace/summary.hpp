@@ -31,12 +31,12 @@ enum class Tally : std::uint32_t {
   Denied,        // of all examined processes and threads, failures or not
   FirstFailure,
 };
-inline constexpr std::uint32_t kAttaches = static_cast<std::uint32_t>(Attach::TooMany) + 1;
-inline constexpr std::uint32_t kSteps = static_cast<std::uint32_t>(ProbeStep::ReadMemory) + 1;
+inline constexpr std::uint32_t kAttachCount = static_cast<std::uint32_t>(Attach::TooMany) + 1;
+inline constexpr std::uint32_t kStepCount = static_cast<std::uint32_t>(ProbeStep::ReadMemory) + 1;
 inline constexpr std::uint32_t kTallies =
-    static_cast<std::uint32_t>(Tally::FirstFailure) + kAttaches + kSteps;
+    static_cast<std::uint32_t>(Tally::FirstFailure) + kAttachCount + kStepCount;
 
-void count(const sdk::Batch& batch, Tally tally);
+void count_tally(const sdk::Batch& batch, Tally tally);
 
 // Counts a failure of a process.
 void count_failure(const sdk::Batch& batch, Attach attach, Gap gap);

@@ -23,76 +23,76 @@
 #include <vector>
 
 #include "ctprof/records.hpp"
-#include "plugins/off-cpu/memory.hpp"
-#include "plugins/off-cpu/told.h"
+#include "plugins/off-cpu/shared_records.h"
+#include "plugins/off-cpu/stack_top_reader.hpp"
 #include "plugins/shared/clock.hpp"
 
 namespace ctprof::off_cpu {
 
 using Bytes = std::span<const std::byte>;
-using Take = std::function<void(Bytes)>;
+using RecordCallback = std::function<void(Bytes)>;
 using Counters = std::array<std::uint64_t, OFF_COUNTERS>;
 
 // The hook where stacks of resuming threads are recorded.
-enum class Way { ExitTracepoint, EndOfSchedule, FinishedSwitch, None };
+enum class ResumeHook { ExitTracepoint, EndOfSchedule, FinishTaskSwitch, None };
 
 struct Setup {
   std::vector<std::uint64_t> pids = {};  // empty: all
   bool inherits = false;                 // whether to follow processes that the followed ones fork
   std::uint64_t cgroup = 0;              // only threads in it or below it, by its id; 0: all
   std::uint64_t period_ns = 1'000'000;
-  bool every_stack = false;
-  bool all_waits = false;
+  bool records_every_stack = false;
+  bool charges_all_waits = false;
   std::uint64_t ring_bytes = 16 << 20;
-  bool walks = false;         // whether to walk user stacks in the kernel, if possible
-  std::uint32_t depth = 127;  // of a user stack that is walked
+  bool walks_user_stacks = false;  // whether to walk user stacks in the kernel, if possible
+  std::uint32_t depth = 127;       // of a user stack that is walked
 };
 
 // The kernel refused an operation after it had loaded the programs. Contains the operation and the
 // errno.
-struct Refused : std::runtime_error {
-  Refused(const std::string& what_for, int answer)
-      : std::runtime_error(what_for + ": " + std::strerror(answer)),
-        deed(what_for),
-        error(answer) {}
-  std::string deed;
+struct RefusedOperation : std::runtime_error {
+  RefusedOperation(const std::string& operation_name, int error_number)
+      : std::runtime_error(operation_name + ": " + std::strerror(error_number)),
+        operation(operation_name),
+        error(error_number) {}
+  std::string operation;
   int error;
 };
 
 class KernelInput : public Clocks {
  public:
-  virtual Way way() const = 0;
+  virtual ResumeHook resume_hook() const = 0;
   // Returns false if a cgroup was selected, and programs cannot read cgroups on this kernel. Then
   // all threads are followed.
-  virtual bool knows_cgroups() const = 0;
+  virtual bool can_read_cgroups() const = 0;
   // Throws Refused, as look() does.
   virtual void attach() = 0;
   virtual void detach() = 0;
 
   // Visits all threads, and calls take(bytes) for each record that the program writes.
-  virtual void look(off_look_for what, const Take& take) = 0;
+  virtual void visit_threads(off_pass_purpose purpose, const RecordCallback& callback) = 0;
   // Opens the window of this number, slightly in the future, and waits until that time. Returns the
   // time on CLOCK_MONOTONIC. No later event counts for the previous window.
   virtual std::uint64_t open_window(std::uint32_t number) = 0;
   // Calls take(bytes) for each stack since the previous call. Returns false if there may be more:
   // the number of records per call is limited, so the call returns however fast they arrive.
-  virtual bool read_stacks(const Take& take) = 0;
+  virtual bool read_stacks(const RecordCallback& callback) = 0;
   // Does the same for all other records. The stacks of a thread precede its exit record if exit
   // records are read first.
-  virtual void read_others(const Take& take) = 0;
-  // See StackTops.
-  virtual std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
-                                                 std::chrono::milliseconds patience) = 0;
+  virtual void read_others(const RecordCallback& callback) = 0;
+  // See StackTopReader.
+  virtual std::vector<StackTop> read_user_stacks(std::vector<StackTop> requests, std::size_t size,
+                                                 std::chrono::milliseconds timeout) = 0;
   // Requests unwind tables that the programs lack, and stores those that are available.
   virtual void exchange_tables(const sdk::Records&) {}
   // Returns sentences about processes whose stacks were copied because walking them was too
   // expensive, if there are more such stacks since the last call, and about files whose tables did
   // not fit.
-  virtual std::string refused_walks() { return {}; }
+  virtual std::string describe_refused_walks() { return {}; }
   virtual void set_period(std::uint64_t period_ns, bool every_stack) = 0;
   // Returns the name of the kernel function at an address; empty if the kernel does not provide
   // names. In that case the programs skip a fixed number of their own frames.
-  virtual std::string symbol_of(std::uint64_t address) { return static_cast<void>(address), ""; }
+  virtual std::string find_symbol(std::uint64_t address) { return static_cast<void>(address), ""; }
 
   // Returns the counters since the programs were attached.
   virtual Counters counters() const = 0;

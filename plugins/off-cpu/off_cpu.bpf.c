@@ -10,16 +10,16 @@
 #ifndef OFF_CPU_WITHOUT_WALK
 #include "walked_stack.bpf.h"
 #endif
-#include "wanted.bpf.h"
+#include "selection.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum { kLatest = 1000000 };
+enum { kMaxCorrectionNs = 1000000 };
 
-static struct off_look look;
-static const struct off_thread nothing;
+static struct off_snapshot snapshot;
+static const struct off_thread empty_state;
 
-static __always_inline void give_origin(struct off_thread* thread, struct task_struct* task) {
+static __always_inline void set_origin(struct off_thread* thread, struct task_struct* task) {
   thread->origin.start_boottime = task->start_boottime;
   thread->origin.tid = task->pid;
   thread->origin.unused = 0;
@@ -27,9 +27,9 @@ static __always_inline void give_origin(struct off_thread* thread, struct task_s
 
 /* Returns the state of a thread, which is set to `first` if it was not known. Returns null if the
  * thread is not selected. */
-static __always_inline struct off_thread* make_known(struct task_struct* task,
-                                                     const struct off_thread* first) {
-  if (!is_wanted(task)) return 0;
+static __always_inline struct off_thread* follow_thread(struct task_struct* task,
+                                                        const struct off_thread* first) {
+  if (!is_selected(task)) return 0;
   struct off_thread* thread = 0;
   if (has_task_storage) {
     thread = bpf_task_storage_get(&threads, task, (void*)first, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -38,23 +38,23 @@ static __always_inline struct off_thread* make_known(struct task_struct* task,
     bpf_map_update_elem(&threads_by_tid, &tid, first, BPF_NOEXIST);
     thread = bpf_map_lookup_elem(&threads_by_tid, &tid);
   }
-  thread ? give_origin(thread, task) : count(OFF_UNKNOWN_THREADS);
+  thread ? set_origin(thread, task) : count(OFF_UNKNOWN_THREADS);
   return thread;
 }
 
 /* Reports an exiting thread. Its values are final, and its state is not found any more. */
-static __always_inline void tell_end(struct task_struct* task, struct off_thread* thread,
-                                     __u64 now) {
-  struct off_end* out = thread->window == 0 ? 0 : bpf_ringbuf_reserve(&told, sizeof *out, 0);
+static __always_inline void write_exit(struct task_struct* task, struct off_thread* thread,
+                                       __u64 now) {
+  struct off_exit* out = thread->window == 0 ? 0 : bpf_ringbuf_reserve(&told, sizeof *out, 0);
   if (out) {
-    out->kind = OFF_END;
+    out->kind = OFF_EXIT;
     out->unused = 0;
-    copy_who(&out->who, task);
+    copy_identity(&out->who, task);
     out->at = now;
     __builtin_memcpy(&out->thread, thread, sizeof out->thread);
     bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
   } else if (thread->window != 0) {
-    count(OFF_LOST_ENDS);
+    count(OFF_LOST_EXITS);
   }
   if (has_task_storage) return;
   __u32 tid = task->pid;
@@ -65,56 +65,59 @@ static __always_inline void tell_end(struct task_struct* task, struct off_thread
  * the kernel selects the next thread, which may take longer than a short wait, and excludes steal
  * time. It also begins slightly before the program sees the thread arrive. Therefore the result may
  * be slightly after `now`, and the next state begins then. */
-static __always_inline __u64 left_at(struct task_struct* task, struct off_thread* thread,
-                                     __u64 now) {
-  if (thread->state != OFF_RUNS || thread->arrived == 0) return now;
-  const __u64 left = thread->arrived + (task->se.sum_exec_runtime - thread->ran);
-  if (left > now + kLatest) return now;
-  return left > thread->since ? left : thread->since;
+static __always_inline __u64 departure_time(struct task_struct* task, struct off_thread* thread,
+                                            __u64 now) {
+  if (thread->state != OFF_RUNNING || thread->arrival == 0) return now;
+  const __u64 left = thread->arrival + (task->se.sum_exec_runtime - thread->run_time_at_arrival);
+  if (left > now + kMaxCorrectionNs) return now;
+  return left > thread->state_start ? left : thread->state_start;
 }
 
 static __always_inline void arrive(struct task_struct* task, struct off_thread* thread, __u64 now) {
-  enter(thread, OFF_RUNS, now, thread->state == OFF_RUNS || thread->state <= OFF_BLOCKED);
-  thread->arrived = thread->since;
-  thread->ran = task_field(task, se.sum_exec_runtime);
+  enter_state(thread, OFF_RUNNING, now,
+              thread->state == OFF_RUNNING || thread->state <= OFF_BLOCKED);
+  thread->arrival = thread->state_start;
+  thread->run_time_at_arrival = task_field(task, se.sum_exec_runtime);
 }
 
 /* Reconstructs a wake-up. A kernel may hide threads, and runs no program while one of them is on a
  * CPU, so the wake-up of a thread may have been missed. The scheduler knows since when the thread
  * is in the run queue. */
-static __always_inline void make_up_wakeup(struct task_struct* task, struct off_thread* thread,
-                                           __u64 now) {
+static __always_inline void reconstruct_wakeup(struct task_struct* task, struct off_thread* thread,
+                                               __u64 now) {
   if (!bpf_core_field_exists(task->se.cfs_rq) ||
       !bpf_core_field_exists(task->sched_info.last_queued))
     return;
   const __u64 queued = task->sched_info.last_queued;
   const __u64 clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
-  if (queued == 0 || clock <= queued || clock - queued > now - thread->since) return;
-  enter(thread, OFF_QUEUED, now - (clock - queued), 1);
+  if (queued == 0 || clock <= queued || clock - queued > now - thread->state_start) return;
+  enter_state(thread, OFF_QUEUED, now - (clock - queued), 1);
 }
 
 /* Reconstructs a missed switch to the thread: it has run since then, for as long as the scheduler's
  * run time shows. */
-static __always_inline void make_up_arrival(struct task_struct* task, struct off_thread* thread,
-                                            __u64 now) {
-  const __u64 ran = task->se.sum_exec_runtime - thread->ran;
-  const __u64 waited = now - thread->since;
-  arrive(task, thread, ran < waited ? now - ran : thread->since);
+static __always_inline void reconstruct_arrival(struct task_struct* task, struct off_thread* thread,
+                                                __u64 now) {
+  const __u64 ran = task->se.sum_exec_runtime - thread->run_time_at_arrival;
+  const __u64 waited = now - thread->state_start;
+  arrive(task, thread, ran < waited ? now - ran : thread->state_start);
 }
 
 static __always_inline void leave(struct task_struct* task, __u64 now, int preempted, __u64 bits) {
-  struct off_thread* thread = known(task);
+  struct off_thread* thread = find_thread(task);
   if (!thread) return;
-  const int odd = thread->state < OFF_KINDS;
-  odd ? make_up_arrival(task, thread, now) : (void)(now = left_at(task, thread, now));
-  thread->ran = task->se.sum_exec_runtime;
+  const int is_unexpected = thread->state < OFF_WAIT_STATES;
+  is_unexpected ? reconstruct_arrival(task, thread, now)
+                : (void)(now = departure_time(task, thread, now));
+  thread->run_time_at_arrival = task->se.sum_exec_runtime;
   if (bits & kDead) {
-    forget_process(task);
-    enter(thread, OFF_ENDED, now, odd);
-    tell_end(task, thread, now);
+    stop_following_process(task);
+    enter_state(thread, OFF_EXITED, now, is_unexpected);
+    write_exit(task, thread, now);
     return;
   }
-  enter(thread, preempted || bits == 0 ? OFF_PREEMPTED : blocked_state(bits), now, odd);
+  enter_state(thread, preempted || bits == 0 ? OFF_PREEMPTED : blocked_state(bits), now,
+              is_unexpected);
 }
 
 SEC("tp_btf/sched_switch")
@@ -130,26 +133,26 @@ int on_switch(__u64* arguments) { /* preempted or not, previous, next, previous 
   if (!cpu) return 0; /* never happens, but the verifier requires the check */
   ++cpu->counters[OFF_SWITCHES];
   if (previous->pid != 0) leave(previous, now, (__u8)arguments[0], bits);
-  struct off_thread* arriving = next->pid != 0 ? known(next) : 0;
-  if (arriving && arriving->state <= OFF_BLOCKED) make_up_wakeup(next, arriving, now);
+  struct off_thread* arriving = next->pid != 0 ? find_thread(next) : 0;
+  if (arriving && arriving->state <= OFF_BLOCKED) reconstruct_wakeup(next, arriving, now);
   if (arriving) arrive(next, arriving, now);
   cpu->task = (__u64)next;
-  cpu->due = arriving && arriving->charge != 0;
+  cpu->due = arriving && arriving->due_weight != 0;
   return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int on_wakeup(__u64* arguments) { /* the thread; the current thread is the waker */
-  struct off_thread* thread = known((struct task_struct*)arguments[0]);
+  struct off_thread* thread = find_thread((struct task_struct*)arguments[0]);
   if (!thread) return 0;
   if (thread->state > OFF_BLOCKED && thread->state != OFF_UNKNOWN)
     return 0; /* was not asleep yet */
-  enter(thread, OFF_QUEUED, bpf_ktime_get_ns(), 0);
+  enter_state(thread, OFF_QUEUED, bpf_ktime_get_ns(), 0);
   count(OFF_WAKEUPS);
   return 0;
 }
 
-static __always_inline void tell_process(__u32 kind, struct task_struct* task, __u32 parent) {
+static __always_inline void write_process(__u32 kind, struct task_struct* task, __u32 parent) {
   struct off_process* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
   if (!out) return count(OFF_LOST_CHANGES);
   out->kind = kind;
@@ -164,19 +167,19 @@ SEC("tp_btf/sched_wakeup_new")
 int on_birth(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];
   follow_child(task, BPF_CORE_READ(task, real_parent, tgid));
-  struct off_thread* thread = make_known(task, &nothing);
+  struct off_thread* thread = follow_thread(task, &empty_state);
   if (!thread) return 0;
   const __u64 now = bpf_ktime_get_ns();
   if (!has_task_storage) { /* data of an earlier thread with the same id */
     __builtin_memset(thread, 0, sizeof *thread);
-    give_origin(thread, task);
+    set_origin(thread, task);
   }
-  thread->born = thread->since = thread->away = now;
+  thread->created = thread->state_start = thread->departure = now;
   thread->state = OFF_UNKNOWN;
-  thread->ran = task->se.sum_exec_runtime;
-  enter(thread, OFF_QUEUED, now, 0);
+  thread->run_time_at_arrival = task->se.sum_exec_runtime;
+  enter_state(thread, OFF_QUEUED, now, 0);
   if (task->pid == task->tgid && window_number != 0)
-    tell_process(OFF_FORK, task, BPF_CORE_READ(task, real_parent, tgid));
+    write_process(OFF_FORK, task, BPF_CORE_READ(task, real_parent, tgid));
   return 0;
 }
 
@@ -194,11 +197,11 @@ SEC("tp_btf/sched_process_exec")
 int on_exec(__u64* arguments) { /* the thread, and its tid before */
   struct task_struct* task = (struct task_struct*)arguments[0];
   if (!has_task_storage) follow_id(task, (__u32)arguments[1]);
-  if (window_number != 0 && known(task)) tell_process(OFF_EXEC, task, 0);
+  if (window_number != 0 && find_thread(task)) write_process(OFF_EXEC, task, 0);
   return 0;
 }
 
-static __always_inline struct task_struct* this_task(void) {
+static __always_inline struct task_struct* current_task(void) {
   return has_task_storage ? bpf_get_current_task_btf() : (void*)bpf_get_current_task();
 }
 
@@ -206,18 +209,18 @@ static __always_inline struct task_struct* this_task(void) {
 static __always_inline struct off_thread* due_thread(struct task_struct* task) {
   struct off_cpu_state* cpu = this_cpu();
   if (!cpu || (cpu->task == (__u64)task && !cpu->due)) return 0; /* the usual case */
-  struct off_thread* thread = known(task);
+  struct off_thread* thread = find_thread(task);
   if (!thread) return 0;
   cpu->due = 0;
   /* Its arrival was missed: see make_up_wakeup. */
-  if (thread->state < OFF_KINDS) arrive(task, thread, bpf_ktime_get_ns());
-  return thread->charge != 0 ? thread : 0;
+  if (thread->state < OFF_WAIT_STATES) arrive(task, thread, bpf_ktime_get_ns());
+  return thread->due_weight != 0 ? thread : 0;
 }
 
 static __always_inline int resume(void* breakpoint) {
-  struct task_struct* task = this_task();
+  struct task_struct* task = current_task();
   struct off_thread* thread = due_thread(task);
-  if (thread) tell_stack(breakpoint, task, thread);
+  if (thread) write_stack(breakpoint, task, thread);
   return 0;
 }
 
@@ -251,9 +254,9 @@ int on_resume_kprobe(void* registers) { return resume(registers); }
 
 /* Returns the state of a thread from the kernel's fields. It may be wrong for threads that are
  * being switched. */
-static __always_inline __u32 seen_state(struct task_struct* task) {
+static __always_inline __u32 read_state(struct task_struct* task) {
   const __u64 bits = state_bits(task);
-  if (task->on_cpu) return OFF_RUNS;
+  if (task->on_cpu) return OFF_RUNNING;
   return bits == 0 || bits == kWaking ? OFF_QUEUED : blocked_state(bits);
 }
 
@@ -268,14 +271,15 @@ static __always_inline void replace(__u32* state, __u32 old, __u32 new, int atom
 
 /* Follows a thread that moved into the cgroup from now on, in any state. `first` contains its
  * initial state, before an event on another CPU can change it. */
-static __always_inline void adopt(struct task_struct* task, struct off_thread* first, int atomic) {
-  if (known(task)) return;
+static __always_inline void follow_moved_thread(struct task_struct* task, struct off_thread* first,
+                                                int atomic) {
+  if (find_thread(task)) return;
   __builtin_memset(first, 0, sizeof *first);
-  first->born = first->since = first->away = bpf_ktime_get_ns();
-  first->ran = task->se.sum_exec_runtime;
+  first->created = first->state_start = first->departure = bpf_ktime_get_ns();
+  first->run_time_at_arrival = task->se.sum_exec_runtime;
   first->state = OFF_UNKNOWN;
-  struct off_thread* thread = make_known(task, first);
-  if (thread) replace(&thread->state, OFF_UNKNOWN, seen_state(task), atomic);
+  struct off_thread* thread = follow_thread(task, first);
+  if (thread) replace(&thread->state, OFF_UNKNOWN, read_state(task), atomic);
 }
 
 /* Runs one at a time, because the kernel holds a lock. For a process with several threads the
@@ -284,39 +288,39 @@ SEC("tp_btf/cgroup_attach_task")
 int on_move(__u64* arguments) { /* destination, path, thread, whether all threads move */
   static struct off_thread first;
   struct task_struct* task = (struct task_struct*)arguments[2];
-  if (look_for == OFF_FIRST_LOOK || !is_wanted(task)) return 0;
-  adopt(task, &first, has_task_storage);
-  if ((__u8)arguments[3] && BPF_CORE_READ(task, signal, nr_threads) > 1) count(OFF_MOVES);
+  if (look_for == OFF_FIRST_PASS || !is_selected(task)) return 0;
+  follow_moved_thread(task, &first, has_task_storage);
+  if ((__u8)arguments[3] && BPF_CORE_READ(task, signal, nr_threads) > 1) count(OFF_CGROUP_MOVES);
   return 0;
 }
 
 /* Does not overwrite the state of an event that occurs meanwhile, because that is more accurate. */
-static __always_inline void look_first(struct task_struct* task, int atomic) {
-  see_cgroup(task);
-  struct off_thread* thread = known(task);
+static __always_inline void create_state(struct task_struct* task, int atomic) {
+  note_newest_cgroup(task);
+  struct off_thread* thread = find_thread(task);
   if (thread) return; /* it was created since */
-  thread = make_known(task, &nothing);
+  thread = follow_thread(task, &empty_state);
   if (!thread) return;
   if (thread->events == 0) replace(&thread->state, 0, OFF_UNKNOWN, atomic);
   barrier();
-  replace(&thread->state, OFF_UNKNOWN, seen_state(task), atomic);
-  thread->seen = thread->events;
+  replace(&thread->state, OFF_UNKNOWN, read_state(task), atomic);
+  thread->events_at_first_pass = thread->events;
 }
 
 /* Updates threads that had no event since the first pass: the kernel's state of them is stable now.
  */
-static __always_inline void look_again(struct task_struct* task, int atomic) {
-  struct off_thread* thread = known(task);
-  if (!thread || thread->born != 0 || thread->events != thread->seen) return;
+static __always_inline void correct_state(struct task_struct* task, int atomic) {
+  struct off_thread* thread = find_thread(task);
+  if (!thread || thread->created != 0 || thread->events != thread->events_at_first_pass) return;
   if (task->exit_state != 0) return;
   const __u32 old = thread->state;
-  const __u32 state = seen_state(task);
+  const __u32 state = read_state(task);
   const int fits = old == state || (old == OFF_PREEMPTED && state == OFF_QUEUED);
   if (!fits) replace(&thread->state, old, state, atomic);
 }
 
 /* Copies the state of a thread. Returns whether the copy is consistent. */
-static __always_inline int copied(struct off_thread* to, struct off_thread* thread) {
+static __always_inline int try_copy(struct off_thread* to, struct off_thread* thread) {
   volatile __u32* version = &thread->version;
   const __u32 before = *version;
   barrier();
@@ -328,63 +332,64 @@ static __always_inline int copied(struct off_thread* to, struct off_thread* thre
 /* Copies the state of a thread, with a few attempts at a consistent copy. This is not a loop,
  * because kernels before Linux 6.12 reject it. */
 static __always_inline void copy_thread(struct off_thread* to, struct off_thread* thread) {
-  if (copied(to, thread) || copied(to, thread) || copied(to, thread) || copied(to, thread)) return;
-  copied(to, thread);
+  if (try_copy(to, thread) || try_copy(to, thread) || try_copy(to, thread) || try_copy(to, thread))
+    return;
+  try_copy(to, thread);
 }
 
-static __always_inline void collect(struct bpf_iter__task* ctx, struct task_struct* task) {
-  struct off_thread* thread = known(task);
-  if (!thread || thread->state == OFF_ENDED) return;
-  copy_who(&look.who, task);
-  copy_thread(&look.thread, thread);
-  look.place.kernel_bytes = 0;
-  look.place.has_user = 0;
-  if (look.thread.state < OFF_KINDS && may_show_stack(task)) {
-    copy_user_place(&look.place, task);
-    look.place.kernel_bytes =
-        bpf_get_task_stack(task, look.place.kernel, sizeof look.place.kernel, 0);
+static __always_inline void write_snapshot(struct bpf_iter__task* ctx, struct task_struct* task) {
+  struct off_thread* thread = find_thread(task);
+  if (!thread || thread->state == OFF_EXITED) return;
+  copy_identity(&snapshot.who, task);
+  copy_thread(&snapshot.thread, thread);
+  snapshot.place.kernel_bytes = 0;
+  snapshot.place.has_user = 0;
+  if (snapshot.thread.state < OFF_WAIT_STATES && may_show_stack(task)) {
+    copy_user_place(&snapshot.place, task);
+    snapshot.place.kernel_bytes =
+        bpf_get_task_stack(task, snapshot.place.kernel, sizeof snapshot.place.kernel, 0);
   }
-  bpf_seq_write(ctx->meta->seq, &look, sizeof look);
+  bpf_seq_write(ctx->meta->seq, &snapshot, sizeof snapshot);
 }
 
-static __always_inline void check(struct bpf_iter__task* ctx, struct task_struct* task) {
-  struct off_thread* thread = known(task);
+static __always_inline void write_check(struct bpf_iter__task* ctx, struct task_struct* task) {
+  struct off_thread* thread = find_thread(task);
   struct off_check out = {};
   if (!thread) return;
-  copy_who(&out.who, task);
+  copy_identity(&out.who, task);
   out.events = thread->events;
   bpf_seq_write(ctx->meta->seq, &out, sizeof out);
 }
 
-static __always_inline void meet(struct bpf_iter__task* ctx, struct task_struct* task) {
+static __always_inline void write_process_id(struct bpf_iter__task* ctx, struct task_struct* task) {
   struct off_check out = {};
   if (task->pid != task->tgid) return;
-  copy_who(&out.who, task);
+  copy_identity(&out.who, task);
   bpf_seq_write(ctx->meta->seq, &out, sizeof out);
 }
 
-static __always_inline int look_for_it(struct bpf_iter__task* ctx, int atomic) {
+static __always_inline int run_pass(struct bpf_iter__task* ctx, int atomic) {
   static struct off_thread first;
   struct task_struct* task = ctx->task;
   if (!task) return 0;
   switch (look_for) {
-    case OFF_FIRST_LOOK:
-      if (task->exit_state == 0) look_first(task, atomic);
+    case OFF_FIRST_PASS:
+      if (task->exit_state == 0) create_state(task, atomic);
       break;
-    case OFF_SECOND_LOOK: look_again(task, atomic); break;
-    case OFF_ADOPT:
-      if (task->exit_state == 0) adopt(task, &first, atomic);
+    case OFF_SECOND_PASS: correct_state(task, atomic); break;
+    case OFF_FOLLOW_MOVED:
+      if (task->exit_state == 0) follow_moved_thread(task, &first, atomic);
       break;
-    case OFF_COLLECT: collect(ctx, task); break;
-    case OFF_MEET: meet(ctx, task); break;
-    default: check(ctx, task);
+    case OFF_COLLECT: write_snapshot(ctx, task); break;
+    case OFF_LIST_PROCESSES: write_process_id(ctx, task); break;
+    default: write_check(ctx, task);
   }
   return 0;
 }
 
 /* The first is for kernels with task storage, the second for those without. */
 SEC("iter/task")
-int look_at(struct bpf_iter__task* ctx) { return look_for_it(ctx, 1); }
+int look_at(struct bpf_iter__task* ctx) { return run_pass(ctx, 1); }
 
 SEC("iter/task")
-int look_at_older(struct bpf_iter__task* ctx) { return look_for_it(ctx, 0); }
+int look_at_older(struct bpf_iter__task* ctx) { return run_pass(ctx, 0); }

@@ -23,7 +23,8 @@
 namespace ctprof::off_cpu {
 namespace {
 
-constexpr std::uint64_t kRing = 16 << 20, kRingOfMany = 64 << 20, kMostOfRings = 512 << 20;
+constexpr std::uint64_t kRingBytes = 16 << 20, kLargeRingBytes = 64 << 20,
+                        kMaxRingBytes = 512 << 20;
 
 constexpr const char* kSection = "off-cpu";
 // For metrics that are not in rows files, because these contain no windows.
@@ -153,12 +154,13 @@ constexpr std::array kDerived{ctprof_derived{
     .role = nullptr}};
 constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived), .flags = CTPROF_PLUGIN_RECORDER};
 
-std::uint64_t ring_bytes_of(const sdk::Window& window, std::uint64_t cpus) {
-  const bool many = window.every_stack() || window.all_waits();
-  const std::uint64_t fitting = many ? kRingOfMany : kRing;
-  const std::uint64_t wanted = window.ring_bytes() > 0 ? window.ring_bytes() * cpus : fitting;
+std::uint64_t choose_ring_bytes(const sdk::Window& window, std::uint64_t cpus) {
+  const bool has_many_stacks = window.every_stack() || window.all_waits();
+  const std::uint64_t default_bytes = has_many_stacks ? kLargeRingBytes : kRingBytes;
+  const std::uint64_t requested_bytes =
+      window.ring_bytes() > 0 ? window.ring_bytes() * cpus : default_bytes;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::bit_floor(std::clamp(wanted, page, kMostOfRings));
+  return std::bit_floor(std::clamp(requested_bytes, page, kMaxRingBytes));
 }
 
 class OffCpu : public sdk::RecordSource {
@@ -176,22 +178,23 @@ class OffCpu : public sdk::RecordSource {
     setup.inherits = window.inherits();
     if (!window.cgroups().empty()) setup.cgroup = window.cgroups().front();
     if (window.period_ns() > 0) setup.period_ns = window.period_ns();
-    setup.every_stack = window.every_stack();
-    setup.all_waits = window.all_waits();
+    setup.records_every_stack = window.every_stack();
+    setup.charges_all_waits = window.all_waits();
 #ifdef __x86_64__
-    setup.walks = window.makes_tables();
+    setup.walks_user_stacks = window.makes_tables();
 #endif
     if (window.depth() > 0) setup.depth = window.depth();
     setup.ring_bytes =
-        ring_bytes_of(window, static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+        choose_ring_bytes(window, static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
     int error = 0;
     auto programs = Programs::load(setup, error);
-    if (!programs) throw std::runtime_error(refusal(host_, error).why);
+    if (!programs) throw std::runtime_error(explain_refusal(host_, error).reason);
     waits_.emplace(host_, std::move(programs), setup, window.budget_ppm());
     try {
       waits_->start();
-    } catch (const Refused& refused) {
-      throw std::runtime_error(refused.deed + ": " + refusal(host_, refused.error).why);
+    } catch (const RefusedOperation& refused) {
+      throw std::runtime_error(refused.operation + ": " +
+                               explain_refusal(host_, refused.error).reason);
     }
   }
 

@@ -11,14 +11,14 @@
 namespace ctprof::off_cpu {
 namespace {
 
-constexpr BpfPrograms kPrograms{.what = "the BPF programs that follow threads",
+constexpr BpfPrograms kPrograms{.description = "the BPF programs that follow threads",
                                 .capabilities = "cap_bpf,cap_perfmon",
-                                .first = "5.10",
-                                .newer = "Linux 5.10 or newer"};
+                                .first_release = "5.10",
+                                .required_release = "Linux 5.10 or newer"};
 
 // Tries to load the smallest possible program of the type for tracepoints: one that returns 0.
 // Returns 0, or an errno.
-int try_smallest() {
+int try_smallest_program() {
   const bpf_insn program[] = {
       {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
       {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
@@ -29,14 +29,17 @@ int try_smallest() {
 
 }  // namespace
 
-BpfRefusal refusal(const sdk::Host& host, int error) { return why_refused(host, kPrograms, error); }
+BpfRefusal explain_refusal(const sdk::Host& host, int error) {
+  return explain_bpf_refusal(host, kPrograms, error);
+}
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
-  BpfRefusal why = unsuitable_for_bpf(host);
-  if (why.gap == Gap::None)
-    if (const int error = may_load_bpf() ? try_smallest() : EPERM; error != 0)
-      why = refusal(host, error);
-  if (why.gap != Gap::None) probe.refuse_all(why.gap, why.why, why.remedy);
+  BpfRefusal refusal_reason = check_host_for_bpf(host);
+  if (refusal_reason.gap == Gap::None)
+    if (const int error = can_load_bpf() ? try_smallest_program() : EPERM; error != 0)
+      refusal_reason = explain_refusal(host, error);
+  if (refusal_reason.gap != Gap::None)
+    probe.refuse_all(refusal_reason.gap, refusal_reason.reason, refusal_reason.remedy);
 }
 
 }  // namespace ctprof::off_cpu

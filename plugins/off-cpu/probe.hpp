@@ -8,7 +8,7 @@
 namespace ctprof::off_cpu {
 
 // Explains why the kernel refuses the programs, with the remedy.
-BpfRefusal refusal(const sdk::Host& host, int error);
+BpfRefusal explain_refusal(const sdk::Host& host, int error);
 
 // Refuses all metrics if the programs cannot run. Cheap: loads only a program of two instructions.
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);

@@ -16,34 +16,36 @@
 #include "off_cpu.skel.h"
 #include "off_cpu_symbol.skel.h"
 #include "plugins/shared/clock.hpp"
-#include "plugins/shared/lent_user.hpp"
+#include "plugins/shared/elevated_user.hpp"
 
 namespace ctprof::off_cpu {
 namespace {
 
 // Delay between setting an edge and reaching it; by then every CPU sees the edge.
-constexpr std::uint64_t kAhead = 500'000;
+constexpr std::uint64_t kEdgeDelayNs = 500'000;
 // Limit of followed processes, including those that they fork: about 4 MiB, allocated in advance,
 // because a program that holds a lock of the scheduler cannot allocate.
-constexpr std::uint32_t kMostFollowed = 1 << 16;
+constexpr std::uint32_t kMaxFollowedProcesses = 1 << 16;
 // Limit of threads on kernels without task storage.
-constexpr std::uint32_t kMostThreads = 64 << 10;
+constexpr std::uint32_t kMaxThreads = 64 << 10;
 // Number of frames of the program that records a stack, for kernels before 5.14, which cannot name
 // them.
 constexpr std::uint32_t kOwnFrames = 4;
 // Limit of records in one read; the others remain for the next read.
-constexpr std::size_t kMostRecords = 100'000;
+constexpr std::size_t kMaxRecordsPerRead = 100'000;
 constexpr std::size_t kLookBuffer = 256 * 1024;
 
-[[noreturn]] void fail(const std::string& deed, int error) { throw Refused(deed, error); }
+[[noreturn]] void throw_refused(const std::string& operation, int error) {
+  throw RefusedOperation(operation, error);
+}
 
 // The kernel's own types (BTF).
-class Types {
+class KernelTypes {
  public:
-  Types() : btf_(btf__load_vmlinux_btf()) {}
-  ~Types() { btf__free(btf_); }
-  Types(const Types&) = delete;
-  Types& operator=(const Types&) = delete;
+  KernelTypes() : btf_(btf__load_vmlinux_btf()) {}
+  ~KernelTypes() { btf__free(btf_); }
+  KernelTypes(const KernelTypes&) = delete;
+  KernelTypes& operator=(const KernelTypes&) = delete;
 
   bool has(const char* name, std::uint32_t kind) const {
     return btf_ && btf__find_by_name_kind(btf_, name, kind) > 0;
@@ -74,7 +76,7 @@ class Types {
 
 // Returns the name of the function that a resumed thread runs first. The compiler may have renamed
 // it.
-std::string finish_task_switch() {
+std::string find_finish_task_switch() {
   std::ifstream symbols("/proc/kallsyms");
   for (std::string address, type, name, rest; symbols >> address >> type >> name;) {
     std::getline(symbols, rest);
@@ -85,21 +87,22 @@ std::string finish_task_switch() {
 
 }  // namespace
 
-void Programs::Destroy::operator()(off_cpu_bpf* skeleton) const { off_cpu_bpf__destroy(skeleton); }
-void Programs::Destroy::operator()(off_cpu_symbol_bpf* skeleton) const {
+void Programs::Deleter::operator()(off_cpu_bpf* skeleton) const { off_cpu_bpf__destroy(skeleton); }
+void Programs::Deleter::operator()(off_cpu_symbol_bpf* skeleton) const {
   off_cpu_symbol_bpf__destroy(skeleton);
 }
-void Programs::Destroy::operator()(bpf_link* link) const { bpf_link__destroy(link); }
-void Programs::Destroy::operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+void Programs::Deleter::operator()(bpf_link* link) const { bpf_link__destroy(link); }
+void Programs::Deleter::operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 
 std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
   libbpf_set_print(nullptr);
-  for (const Way way : {Way::ExitTracepoint, Way::EndOfSchedule, Way::FinishedSwitch, Way::None}) {
-    const bool can_walk = way == Way::ExitTracepoint || way == Way::EndOfSchedule;
+  for (const ResumeHook hook : {ResumeHook::ExitTracepoint, ResumeHook::EndOfSchedule,
+                                ResumeHook::FinishTaskSwitch, ResumeHook::None}) {
+    const bool can_walk = hook == ResumeHook::ExitTracepoint || hook == ResumeHook::EndOfSchedule;
     for (const bool walks : {true, false}) {
-      if (walks && !(setup.walks && can_walk)) continue;
+      if (walks && !(setup.walks_user_stacks && can_walk)) continue;
       std::unique_ptr<Programs> programs(new Programs());
-      error = programs->try_way(setup, way, walks);
+      error = programs->try_hook(setup, hook, walks);
       if (error == 0) return programs;  // the error of one hook does not predict that of the next
     }
   }
@@ -109,10 +112,10 @@ std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
 Programs::~Programs() = default;
 
 // Tries one hook. Returns 0, or an errno.
-int Programs::try_way(const Setup& setup, Way way, bool walks) {
-  way_ = way;
+int Programs::try_hook(const Setup& setup, ResumeHook hook, bool walks) {
+  hook_ = hook;
   walks_ = walks;
-  if (!open(setup, way)) return ENOENT;
+  if (!open(setup, hook)) return ENOENT;
   if (const int error = off_cpu_bpf__load(skeleton_.get()); error != 0) return -error;
   if (walks_ && !open_walk()) return errno;
   for (const std::uint64_t pid : setup.pids) {
@@ -123,62 +126,62 @@ int Programs::try_way(const Setup& setup, Way way, bool walks) {
   }
   // Only an attempt shows whether the program can be attached there, and Linux 5.10 allows only one
   // attempt.
-  if (way != Way::None) {
-    resume_.reset(attach_resume());
-    if (!resume_) return errno ? errno : ENOENT;
+  if (hook != ResumeHook::None) {
+    resume_link_.reset(attach_resume());
+    if (!resume_link_) return errno ? errno : ENOENT;
   }
-  stacks_.reset(new_ring(bpf_map__fd(skeleton_->maps.stacks)));
-  told_.reset(new_ring(bpf_map__fd(skeleton_->maps.told)));
-  return stacks_ && told_ ? 0 : errno;
+  stacks_.reset(create_ring(bpf_map__fd(skeleton_->maps.stacks)));
+  records_.reset(create_ring(bpf_map__fd(skeleton_->maps.told)));
+  return stacks_ && records_ ? 0 : errno;
 }
 
-ring_buffer* Programs::new_ring(int map) {
+ring_buffer* Programs::create_ring(int map) {
   return ring_buffer__new(
       map,
       [](void* self, void* data, std::size_t size) {
         auto& programs = *static_cast<Programs*>(self);
         if (const auto* miss = static_cast<const off_miss*>(data);
             size >= sizeof *miss && miss->kind == OFF_MISS)
-          programs.requests_.note(miss->tgid, miss->miss);
+          programs.requests_.add_miss(miss->tgid, miss->miss);
         else
-          (*programs.take_)({static_cast<const std::byte*>(data), size});
-        return ++programs.taken_ >= kMostRecords ? -1 : 0;
+          (*programs.callback_)({static_cast<const std::byte*>(data), size});
+        return ++programs.read_count_ >= kMaxRecordsPerRead ? -1 : 0;
       },
       this, nullptr);
 }
 
 // Opens the skeleton. Returns false if this kernel does not have the hook.
-bool Programs::open(const Setup& setup, Way way) {
-  static const Types types;
-  if (way == Way::ExitTracepoint && !types.has("btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF))
+bool Programs::open(const Setup& setup, ResumeHook hook) {
+  static const KernelTypes types;
+  if (hook == ResumeHook::ExitTracepoint && !types.has("btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF))
     return false;
-  if (way == Way::EndOfSchedule && !types.has("schedule", BTF_KIND_FUNC)) return false;
+  if (hook == ResumeHook::EndOfSchedule && !types.has("schedule", BTF_KIND_FUNC)) return false;
   skeleton_.reset(off_cpu_bpf__open());
   if (!skeleton_) return false;
   if (!symbols_) symbols_.reset(off_cpu_symbol_bpf__open_and_load());
   skeleton_->rodata->own_frames = symbols_ ? 0 : kOwnFrames;
-  auto& facts = *skeleton_->rodata;
-  facts.has_task_storage = types.has_helper("BPF_FUNC_get_current_task_btf");
-  facts.has_user_registers = types.has_helper("BPF_FUNC_task_pt_regs");
-  facts.has_previous_state = types.arguments("btf_trace_sched_switch") >= 4;
-  facts.only_processes = !setup.pids.empty();
-  facts.follows_children = setup.inherits;
+  auto& settings = *skeleton_->rodata;
+  settings.has_task_storage = types.has_helper("BPF_FUNC_get_current_task_btf");
+  settings.has_user_registers = types.has_helper("BPF_FUNC_task_pt_regs");
+  settings.has_previous_state = types.arguments("btf_trace_sched_switch") >= 4;
+  settings.only_processes = !setup.pids.empty();
+  settings.follows_children = setup.inherits;
   knows_cgroups_ = setup.cgroup == 0 || types.has("btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF);
-  facts.only_cgroup = knows_cgroups_ ? setup.cgroup : 0;
-  facts.walk_depth = setup.depth;
+  settings.only_cgroup = knows_cgroups_ ? setup.cgroup : 0;
+  settings.walk_depth = setup.depth;
   choose_programs();
-  bpf_map__set_autocreate(skeleton_->maps.threads, facts.has_task_storage != 0);
-  bpf_map__set_autocreate(skeleton_->maps.threads_by_tid, facts.has_task_storage == 0);
-  bpf_map__set_max_entries(skeleton_->maps.threads_by_tid, kMostThreads);
+  bpf_map__set_autocreate(skeleton_->maps.threads, settings.has_task_storage != 0);
+  bpf_map__set_autocreate(skeleton_->maps.threads_by_tid, settings.has_task_storage == 0);
+  bpf_map__set_max_entries(skeleton_->maps.threads_by_tid, kMaxThreads);
   bpf_map__set_max_entries(skeleton_->maps.stacks, static_cast<std::uint32_t>(setup.ring_bytes));
   const auto processes = static_cast<std::uint32_t>(setup.pids.size());
-  bpf_map__set_max_entries(skeleton_->maps.processes, setup.inherits && processes > 0
-                                                          ? std::max(processes, kMostFollowed)
-                                                          : processes + 1);
+  bpf_map__set_max_entries(
+      skeleton_->maps.processes,
+      setup.inherits && processes > 0 ? std::max(processes, kMaxFollowedProcesses) : processes + 1);
   skeleton_->data->period_ns = setup.period_ns;
-  skeleton_->bss->every_stack = setup.every_stack;
-  skeleton_->bss->all_waits = setup.all_waits;
-  if (const auto user = lent_user()) {
+  skeleton_->bss->every_stack = setup.records_every_stack;
+  skeleton_->bss->all_waits = setup.charges_all_waits;
+  if (const auto user = find_elevated_user()) {
     skeleton_->bss->is_lent = 1;
     skeleton_->bss->lent_user = user->user;
     skeleton_->bss->lent_group = user->group;
@@ -189,17 +192,18 @@ bool Programs::open(const Setup& setup, Way way) {
 // Selects the programs and maps to load on this kernel.
 void Programs::choose_programs() {
   const auto& programs = skeleton_->progs;
-  const auto& facts = *skeleton_->rodata;
+  const auto& settings = *skeleton_->rodata;
   const auto& maps = skeleton_->maps;
-  const bool at_exit = way_ == Way::ExitTracepoint, at_end = way_ == Way::EndOfSchedule;
-  bpf_program__set_autoload(programs.on_resume, at_exit && !walks_);
-  bpf_program__set_autoload(programs.on_resume_walked, at_exit && walks_);
-  bpf_program__set_autoload(programs.on_resume_fexit, at_end && !walks_);
-  bpf_program__set_autoload(programs.on_resume_fexit_walked, at_end && walks_);
-  bpf_program__set_autoload(programs.on_resume_kprobe, way_ == Way::FinishedSwitch);
-  bpf_program__set_autoload(programs.on_move, facts.only_cgroup != 0);
-  bpf_program__set_autoload(programs.look_at, facts.has_task_storage != 0);
-  bpf_program__set_autoload(programs.look_at_older, facts.has_task_storage == 0);
+  const bool is_exit_tracepoint = hook_ == ResumeHook::ExitTracepoint,
+             is_end_of_schedule = hook_ == ResumeHook::EndOfSchedule;
+  bpf_program__set_autoload(programs.on_resume, is_exit_tracepoint && !walks_);
+  bpf_program__set_autoload(programs.on_resume_walked, is_exit_tracepoint && walks_);
+  bpf_program__set_autoload(programs.on_resume_fexit, is_end_of_schedule && !walks_);
+  bpf_program__set_autoload(programs.on_resume_fexit_walked, is_end_of_schedule && walks_);
+  bpf_program__set_autoload(programs.on_resume_kprobe, hook_ == ResumeHook::FinishTaskSwitch);
+  bpf_program__set_autoload(programs.on_move, settings.only_cgroup != 0);
+  bpf_program__set_autoload(programs.look_at, settings.has_task_storage != 0);
+  bpf_program__set_autoload(programs.look_at_older, settings.has_task_storage == 0);
   for (bpf_map* map : {maps.walk_scratches, maps.walk_chunks, maps.walk_rules, maps.walk_pages,
                        maps.walk_modules, maps.walk_files, maps.walk_known_rules,
                        maps.walk_known_ranges, maps.walk_accounts, maps.walk_counts})
@@ -218,9 +222,10 @@ bool Programs::open_walk() {
   return tables_ && accounts_;
 }
 
-std::string Programs::refused_walks() {
+std::string Programs::describe_refused_walks() {
   if (!accounts_) return {};
-  return joined_remarks(accounts_->take_remark("off-cpu"), requests_.remark("off-cpu"));
+  return join_remarks(accounts_->take_remark("off-cpu"),
+                      requests_.describe_refused_tables("off-cpu"));
 }
 
 void Programs::exchange_tables(const sdk::Records& records) {
@@ -232,54 +237,54 @@ void Programs::exchange_tables(const sdk::Records& records) {
 
 bpf_link* Programs::attach_resume() {
   const auto& programs = skeleton_->progs;
-  if (way_ == Way::ExitTracepoint)
+  if (hook_ == ResumeHook::ExitTracepoint)
     return bpf_program__attach(walks_ ? programs.on_resume_walked : programs.on_resume);
-  if (way_ == Way::EndOfSchedule)
+  if (hook_ == ResumeHook::EndOfSchedule)
     return bpf_program__attach(walks_ ? programs.on_resume_fexit_walked : programs.on_resume_fexit);
-  const std::string name = finish_task_switch();
+  const std::string name = find_finish_task_switch();
   if (name.empty()) return nullptr;
   return bpf_program__attach_kprobe(programs.on_resume_kprobe, false, name.c_str());
 }
 
 void Programs::attach() {
-  const auto keep = [this](bpf_link* link, const char* what) {
-    if (!link) fail("attaching to " + std::string(what), errno);
+  const auto store_link = [this](bpf_link* link, const char* hook) {
+    if (!link) throw_refused("attaching to " + std::string(hook), errno);
     links_.emplace_back(link);
   };
   const auto& programs = skeleton_->progs;
   const bool is_older = skeleton_->rodata->has_task_storage == 0;
-  looks_.reset(
+  pass_link_.reset(
       bpf_program__attach_iter(is_older ? programs.look_at_older : programs.look_at, nullptr));
-  if (!looks_) fail("attaching to the list of threads (iter/task)", errno);
-  keep(bpf_program__attach(programs.on_birth), "sched_wakeup_new");
-  keep(bpf_program__attach(programs.on_exec), "sched_process_exec");
-  keep(bpf_program__attach(programs.on_switch), "sched_switch");
-  keep(bpf_program__attach(programs.on_wakeup), "sched_wakeup");
+  if (!pass_link_) throw_refused("attaching to the list of threads (iter/task)", errno);
+  store_link(bpf_program__attach(programs.on_birth), "sched_wakeup_new");
+  store_link(bpf_program__attach(programs.on_exec), "sched_process_exec");
+  store_link(bpf_program__attach(programs.on_switch), "sched_switch");
+  store_link(bpf_program__attach(programs.on_wakeup), "sched_wakeup");
   if (skeleton_->rodata->only_cgroup != 0)
-    keep(bpf_program__attach(programs.on_move), "cgroup_attach_task");
-  if (resume_) links_.push_back(std::move(resume_));
+    store_link(bpf_program__attach(programs.on_move), "cgroup_attach_task");
+  if (resume_link_) links_.push_back(std::move(resume_link_));
 }
 
 void Programs::detach() {
   links_.clear();
-  measuring_ = sdk::Fd();
+  measuring_fd_ = sdk::Fd();
 }
 
-void Programs::look(off_look_for what, const Take& take) {
-  skeleton_->bss->look_for = what;
-  const sdk::Fd look(bpf_iter_create(bpf_link__fd(looks_.get())));
-  if (!look) fail("beginning a look at all threads", errno);
-  const std::size_t size = what == OFF_COLLECT ? sizeof(off_look) : sizeof(off_check);
+void Programs::visit_threads(off_pass_purpose purpose, const RecordCallback& callback) {
+  skeleton_->bss->look_for = purpose;
+  const sdk::Fd pass(bpf_iter_create(bpf_link__fd(pass_link_.get())));
+  if (!pass) throw_refused("beginning a look at all threads", errno);
+  const std::size_t size = purpose == OFF_COLLECT ? sizeof(off_snapshot) : sizeof(off_check);
   std::vector<std::byte> buffer(kLookBuffer);
   std::size_t filled = 0;
   for (;;) {
-    const ssize_t got = ::read(look.get(), buffer.data() + filled, buffer.size() - filled);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) fail("looking at all threads", errno);
-    if (got == 0) return;
-    filled += static_cast<std::size_t>(got);
+    const ssize_t size_read = ::read(pass.get(), buffer.data() + filled, buffer.size() - filled);
+    if (size_read < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (size_read < 0) throw_refused("looking at all threads", errno);
+    if (size_read == 0) return;
+    filled += static_cast<std::size_t>(size_read);
     std::size_t at = 0;
-    for (; filled - at >= size; at += size) take(Bytes(buffer).subspan(at, size));
+    for (; filled - at >= size; at += size) callback(Bytes(buffer).subspan(at, size));
     std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(at),
               buffer.begin() + static_cast<std::ptrdiff_t>(filled), buffer.begin());
     filled -= at;
@@ -291,27 +296,29 @@ std::uint64_t Programs::open_window(std::uint32_t number) {
   volatile __u64& opened = shared.window_opened[number % OFF_WINDOWS];
   opened = UINT64_MAX;
   __atomic_store_n(&shared.window_number, number, __ATOMIC_SEQ_CST);
-  const std::uint64_t edge = clock_ns(CLOCK_MONOTONIC) + kAhead;
+  const std::uint64_t edge = clock_ns(CLOCK_MONOTONIC) + kEdgeDelayNs;
   __atomic_store_n(&opened, edge, __ATOMIC_SEQ_CST);
-  while (clock_ns(CLOCK_MONOTONIC) <= edge) ::usleep(kAhead / 10 / 1000);
+  while (clock_ns(CLOCK_MONOTONIC) <= edge) ::usleep(kEdgeDelayNs / 10 / 1000);
   return edge;
 }
 
-bool Programs::read_all(ring_buffer& ring, const Take& take) {
-  take_ = &take;
-  taken_ = 0;
+bool Programs::consume_ring(ring_buffer& ring, const RecordCallback& callback) {
+  callback_ = &callback;
+  read_count_ = 0;
   ring_buffer__consume(&ring);
-  take_ = nullptr;
-  return taken_ < kMostRecords;
+  callback_ = nullptr;
+  return read_count_ < kMaxRecordsPerRead;
 }
 
-bool Programs::read_stacks(const Take& take) { return read_all(*stacks_, take); }
+bool Programs::read_stacks(const RecordCallback& callback) {
+  return consume_ring(*stacks_, callback);
+}
 
-void Programs::read_others(const Take& take) { read_all(*told_, take); }
+void Programs::read_others(const RecordCallback& callback) { consume_ring(*records_, callback); }
 
-std::vector<StackTop> Programs::read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
-                                                 std::chrono::milliseconds patience) {
-  return tops_.read(std::move(wanted), size, patience);
+std::vector<StackTop> Programs::read_user_stacks(std::vector<StackTop> requests, std::size_t size,
+                                                 std::chrono::milliseconds timeout) {
+  return tops_.read(std::move(requests), size, timeout);
 }
 
 void Programs::set_period(std::uint64_t period_ns, bool every_stack) {
@@ -319,7 +326,7 @@ void Programs::set_period(std::uint64_t period_ns, bool every_stack) {
   __atomic_store_n(&skeleton_->bss->every_stack, every_stack, __ATOMIC_RELAXED);
 }
 
-std::string Programs::symbol_of(std::uint64_t address) {
+std::string Programs::find_symbol(std::uint64_t address) {
   if (!symbols_) return {};
   symbols_->bss->address = address;
   bpf_test_run_opts options{};
@@ -358,16 +365,16 @@ std::uint64_t Programs::run_time_ns() const {
 }
 
 void Programs::begin_measuring() {
-  measuring_ = sdk::Fd(bpf_enable_stats(BPF_STATS_RUN_TIME));
+  measuring_fd_ = sdk::Fd(bpf_enable_stats(BPF_STATS_RUN_TIME));
   measured_switches_ = counters()[OFF_SWITCHES];
   measured_ns_ = run_time_ns();
 }
 
 void Programs::end_measuring() {
-  if (!measuring_) return;
+  if (!measuring_fd_) return;
   const std::uint64_t switches = counters()[OFF_SWITCHES] - measured_switches_;
   const std::uint64_t ns = run_time_ns() - measured_ns_;
-  measuring_ = sdk::Fd();
+  measuring_fd_ = sdk::Fd();
   if (switches > 0) ns_per_switch_ = static_cast<double>(ns) / static_cast<double>(switches);
 }
 

@@ -2,7 +2,7 @@
 //
 //   auto programs = Programs::load({.pids = {}, .period_ns = 1'000'000}, failed);
 //   programs->attach();
-//   programs->look(OFF_FIRST_LOOK, {});
+//   programs->look(OFF_FIRST_PASS, {});
 //   const std::uint64_t opened = programs->open_window(1);
 //
 // The programs exist as long as the object or the process, however that ends: nothing is pinned.
@@ -46,20 +46,20 @@ class Programs final : public KernelInput {
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 
-  Way way() const override { return way_; }
-  bool knows_cgroups() const override { return knows_cgroups_; }
+  ResumeHook resume_hook() const override { return hook_; }
+  bool can_read_cgroups() const override { return knows_cgroups_; }
   void attach() override;
   void detach() override;
-  void look(off_look_for what, const Take& take) override;
+  void visit_threads(off_pass_purpose purpose, const RecordCallback& callback) override;
   std::uint64_t open_window(std::uint32_t number) override;
-  bool read_stacks(const Take& take) override;
-  void read_others(const Take& take) override;
-  std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
-                                         std::chrono::milliseconds patience) override;
+  bool read_stacks(const RecordCallback& callback) override;
+  void read_others(const RecordCallback& callback) override;
+  std::vector<StackTop> read_user_stacks(std::vector<StackTop> requests, std::size_t size,
+                                         std::chrono::milliseconds timeout) override;
   void exchange_tables(const sdk::Records& records) override;
-  std::string refused_walks() override;
+  std::string describe_refused_walks() override;
   void set_period(std::uint64_t period_ns, bool every_stack) override;
-  std::string symbol_of(std::uint64_t address) override;
+  std::string find_symbol(std::uint64_t address) override;
   Counters counters() const override;
   void begin_measuring() override;
   void end_measuring() override;
@@ -67,38 +67,38 @@ class Programs final : public KernelInput {
 
  private:
   Programs() = default;
-  bool open(const Setup& setup, Way way);
+  bool open(const Setup& setup, ResumeHook hook);
   bool open_walk();
   void choose_programs();
-  int try_way(const Setup& setup, Way way, bool walks);
+  int try_hook(const Setup& setup, ResumeHook hook, bool walks);
   bpf_link* attach_resume();
-  ring_buffer* new_ring(int map);
-  bool read_all(ring_buffer& ring, const Take& take);
+  ring_buffer* create_ring(int map);
+  bool consume_ring(ring_buffer& ring, const RecordCallback& callback);
   std::uint64_t run_time_ns() const;
 
-  struct Destroy {
+  struct Deleter {
     void operator()(off_cpu_bpf* skeleton) const;
     void operator()(off_cpu_symbol_bpf* skeleton) const;
     void operator()(bpf_link* link) const;
     void operator()(ring_buffer* ring) const;
   };
-  std::unique_ptr<off_cpu_bpf, Destroy> skeleton_;
-  std::unique_ptr<off_cpu_symbol_bpf, Destroy> symbols_;  // null: this kernel names no addresses
-  std::unique_ptr<bpf_link, Destroy> resume_;             // attached already, at the hook where
+  std::unique_ptr<off_cpu_bpf, Deleter> skeleton_;
+  std::unique_ptr<off_cpu_symbol_bpf, Deleter> symbols_;  // null: this kernel names no addresses
+  std::unique_ptr<bpf_link, Deleter> resume_link_;        // attached already, at the hook where
                                                           // threads resume
-  std::vector<std::unique_ptr<bpf_link, Destroy>> links_;
-  std::unique_ptr<bpf_link, Destroy> looks_;
-  std::unique_ptr<ring_buffer, Destroy> stacks_, told_;
-  StackTops tops_;
-  const Take* take_ = nullptr;  // during a read
-  std::size_t taken_ = 0;
-  Way way_ = Way::None;
+  std::vector<std::unique_ptr<bpf_link, Deleter>> links_;
+  std::unique_ptr<bpf_link, Deleter> pass_link_;
+  std::unique_ptr<ring_buffer, Deleter> stacks_, records_;
+  StackTopReader tops_;
+  const RecordCallback* callback_ = nullptr;  // during a read
+  std::size_t read_count_ = 0;
+  ResumeHook hook_ = ResumeHook::None;
   bool walks_ = false;
   std::unique_ptr<WalkTables> tables_;
   std::unique_ptr<WalkAccounts> accounts_;
   WalkRequests requests_;
   bool knows_cgroups_ = true;
-  sdk::Fd measuring_;
+  sdk::Fd measuring_fd_;
   std::uint64_t measured_switches_ = 0, measured_ns_ = 0;
   double ns_per_switch_ = 0;
 };

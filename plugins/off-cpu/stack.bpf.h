@@ -21,7 +21,7 @@ struct {
 } told SEC(".maps");
 
 /* The leaf of the stack of a resuming thread contains frames of this program and of its callers;
- * the reader removes them (own_frames.hpp). Only if it cannot name functions, the program skips
+ * the reader removes them (tracing_frames.hpp). Only if it cannot name functions, the program skips
  * this number of frames. The kernel skips the scheduler's own functions by itself, as for sleeping
  * threads. In a kprobe they are present, and the program has no frames of its own. */
 const volatile __u32 own_frames = 0;
@@ -35,7 +35,8 @@ static __always_inline void* user_registers(struct task_struct* task) {
   return task_field(task, stack) + kThreadSize - bpf_core_type_size(struct pt_regs);
 }
 
-static __always_inline void copy_registers(struct off_place* place, struct task_struct* task) {
+static __always_inline void copy_registers(struct off_stack_place* place,
+                                           struct task_struct* task) {
   struct pt_regs* x86 = user_registers(task);
   struct pt_regs___arm64* arm = (void*)x86;
   __u64 mode = 0;
@@ -58,17 +59,18 @@ static __always_inline void copy_registers(struct off_place* place, struct task_
 
 /* Returns whether the kernel created the thread for its own use. This includes workers of io_uring,
  * although they belong to a process. */
-static __always_inline int is_kernels_own(struct task_struct* task) {
+static __always_inline int is_kernel_worker(struct task_struct* task) {
   return (task_field(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) != 0;
 }
 
 /* Copies the user-space registers. A kernel thread has none. Other workers that belong to a
  * process, such as those of vhost, have user-space registers that are all zero. */
-static __always_inline void copy_user_place(struct off_place* place, struct task_struct* task) {
+static __always_inline void copy_user_place(struct off_stack_place* place,
+                                            struct task_struct* task) {
   struct mm_struct* memory = 0;
   place->memory = place->code = place->ip = place->sp = place->bp = place->lr = 0;
   place->has_user = 0;
-  if (is_kernels_own(task)) return;
+  if (is_kernel_worker(task)) return;
   bpf_core_read(&memory, sizeof memory, &task->mm);
   if (!memory) return;
   place->memory = (__u64)memory;
@@ -81,11 +83,12 @@ static __always_inline void copy_user_place(struct off_place* place, struct task
 
 /* Copies the top of the current thread's stack, up to the first page that is not in memory. Returns
  * the number of pieces. */
-static __always_inline __u32 copy_user_stack(__u8* to, __u64 sp) {
-  const __u64 from = sp & ~(OFF_PIECE - 1ull);
+static __always_inline __u32 copy_user_stack(__u8* buffer, __u64 sp) {
+  const __u64 start_address = sp & ~(OFF_PIECE - 1ull);
 #pragma unroll
   for (int i = 0; i < OFF_PIECES; ++i)
-    if (bpf_probe_read_user(to + i * OFF_PIECE, OFF_PIECE, (void*)(from + i * OFF_PIECE)) != 0)
+    if (bpf_probe_read_user(buffer + i * OFF_PIECE, OFF_PIECE,
+                            (void*)(start_address + i * OFF_PIECE)) != 0)
       return i;
   return OFF_PIECES;
 }
@@ -97,30 +100,31 @@ static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
   out->kind = OFF_STACK;
   out->window = thread->window;
   out->origin = thread->origin;
-  copy_who(&out->who, task);
+  copy_identity(&out->who, task);
   out->at = now;
   out->weight = weight;
   copy_user_place(&out->place, task);
-  const __u32 room = sizeof out->place.kernel;
+  const __u32 capacity = sizeof out->place.kernel;
   out->place.kernel_bytes = 0;
   if (breakpoint)
-    out->place.kernel_bytes = bpf_get_stack(breakpoint, out->place.kernel, room, kSchedulerFrames);
+    out->place.kernel_bytes =
+        bpf_get_stack(breakpoint, out->place.kernel, capacity, kSchedulerFrames);
   else if (has_task_storage)
-    out->place.kernel_bytes = bpf_get_task_stack(task, out->place.kernel, room, own_frames);
+    out->place.kernel_bytes = bpf_get_task_stack(task, out->place.kernel, capacity, own_frames);
   out->pieces = out->unused = 0;
 }
 
 /* Writes the stack of a thread that resumes, if one is due. Stacks that do not fit remain in the
  * thread's sums. */
-static __always_inline void tell_stack(void* breakpoint, struct task_struct* task,
-                                       struct off_thread* thread) {
-  const __u64 weight = thread->charge;
+static __always_inline void write_stack(void* breakpoint, struct task_struct* task,
+                                        struct off_thread* thread) {
+  const __u64 weight = thread->due_weight;
   const __u64 now = bpf_ktime_get_ns();
-  thread->charge = 0;
-  if (thread->window == 0 || thread->window != window_at(now)) return;
+  thread->due_weight = 0;
+  if (thread->window == 0 || thread->window != window_number_at(now)) return;
   if (!may_show_stack(task)) return; /* its weight remains in the thread's sums */
-  count(OFF_RESUMES);
-  if (is_kernels_own(task)) {
+  count(OFF_DUE_STACKS);
+  if (is_kernel_worker(task)) {
     struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER, 0);
     if (!out) return count(OFF_LOST_STACKS);
     fill_stack(out, breakpoint, task, thread, now, weight);

@@ -4,39 +4,39 @@
 
 #include <cstdint>
 
-#include "plugins/off-cpu/told.h"
+#include "plugins/off-cpu/shared_records.h"
 
 namespace ctprof::off_cpu {
 
 // A window. All times are on CLOCK_MONOTONIC.
-struct Span {
+struct WindowSpan {
   std::uint32_t number = 0;
   std::uint64_t opened_ns = 0;
   std::uint64_t ended_ns = 0;
 };
 
-struct Happened {
+struct WindowSums {
   off_sums sums{};
   std::uint64_t wall_ns = 0;  // how long the thread existed
-  std::uint64_t going_on_ns =
+  std::uint64_t unfinished_wait_ns =
       0;  // the part of the unfinished wait at the end that no stack is charged with
 
   std::uint64_t off_cpu_ns() const {
-    return sums.ns[OFF_SLEEPS] + sums.ns[OFF_BLOCKED] + sums.ns[OFF_QUEUED] +
+    return sums.ns[OFF_SLEEPING] + sums.ns[OFF_BLOCKED] + sums.ns[OFF_QUEUED] +
            sums.ns[OFF_PREEMPTED];
   }
   // Returns the total weight of all stacks.
   std::uint64_t stacks_ns(bool all_waits) const {
-    return all_waits ? off_cpu_ns() : sums.ns[OFF_SLEEPS] + sums.ns[OFF_BLOCKED];
+    return all_waits ? off_cpu_ns() : sums.ns[OFF_SLEEPING] + sums.ns[OFF_BLOCKED];
   }
   // Returns the difference between running plus waiting time and wall time.
   std::int64_t error_ns() const {
-    return static_cast<std::int64_t>(off_cpu_ns() + sums.ns[OFF_RUNS] - wall_ns);
+    return static_cast<std::int64_t>(off_cpu_ns() + sums.ns[OFF_RUNNING] - wall_ns);
   }
 };
 
 // Returns the sums for a window. `thread` is the state after the end of the window, or at the exit
 // of the thread; then the exit is the end of the span.
-Happened happened_in(const Span& span, const off_thread& thread, bool all_waits);
+WindowSums compute_window_sums(const WindowSpan& span, const off_thread& thread, bool all_waits);
 
 }  // namespace ctprof::off_cpu

@@ -2,7 +2,7 @@
 /* Returns the name of the kernel function at an address, even if /proc/kallsyms hides addresses
  * from the user. It runs once per address (Linux 5.14).
  *
- * See also: own_frames.hpp, which compares the names.
+ * See also: tracing_frames.hpp, which compares the names.
  */
 #include "plugins/shared/kernel_types.h"
 

@@ -16,7 +16,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "told.h"
+#include "shared_records.h"
 
 /* Features of this kernel; set before loading, so that the verifier ignores unsupported code. */
 const volatile __u32 has_task_storage = 1;
@@ -67,13 +67,13 @@ static __always_inline void count(__u32 counter) {
   if (cpu) ++cpu->counters[counter];
 }
 
-static __always_inline struct off_thread* known(struct task_struct* task) {
+static __always_inline struct off_thread* find_thread(struct task_struct* task) {
   if (has_task_storage) return bpf_task_storage_get(&threads, task, 0, 0);
   __u32 tid = task_field(task, pid);
   return bpf_map_lookup_elem(&threads_by_tid, &tid);
 }
 
-static __always_inline void copy_who(struct off_who* who, struct task_struct* task) {
+static __always_inline void copy_identity(struct off_identity* who, struct task_struct* task) {
   who->tgid = task_field(task, tgid);
   who->tid = task_field(task, pid);
   who->start_boottime = task_field(task, start_boottime);
@@ -91,16 +91,16 @@ static __always_inline __u64 state_bits(struct task_struct* task) {
 /* Returns the state of a thread that is not runnable. Idle kernel threads have the flag
  * TASK_NOLOAD. */
 static __always_inline __u32 blocked_state(__u64 bits) {
-  return (bits & kUninterruptible) && !(bits & kNoLoad) ? OFF_BLOCKED : OFF_SLEEPS;
+  return (bits & kUninterruptible) && !(bits & kNoLoad) ? OFF_BLOCKED : OFF_SLEEPING;
 }
 
-static __always_inline __u32 window_at(__u64 now) {
+static __always_inline __u32 window_number_at(__u64 now) {
   const __u32 number = window_number;
   return number != 0 && now < window_opened[number % OFF_WINDOWS] ? number - 1 : number;
 }
 
 static __always_inline int is_charged(__u32 state) {
-  return all_waits ? state < OFF_KINDS : state <= OFF_BLOCKED;
+  return all_waits ? state < OFF_WAIT_STATES : state <= OFF_BLOCKED;
 }
 
 static __always_inline void add_wait(struct off_sums* sums, __u64 length) {
@@ -113,7 +113,7 @@ static __always_inline void add_wait(struct off_sums* sums, __u64 length) {
 static __always_inline void add_time(struct off_sums* sums, __u32 state, __u64 length) {
   if (state >= OFF_STATES) return;
   sums->ns[state & 7] += length;
-  if (state < OFF_KINDS) ++sums->counts[state & 3];
+  if (state < OFF_WAIT_STATES) ++sums->counts[state & 3];
 }
 
 /* Returns a random threshold between half and one and a half periods. Therefore at most two points
@@ -127,29 +127,30 @@ static __always_inline __u64 draw_threshold(void) {
 /* Ends the thread's previous window at the edge, and begins this one. */
 static __always_inline void begin_window(struct off_thread* thread, __u32 number) {
   const __u64 edge = window_opened[number % OFF_WINDOWS];
-  const __u64 before = window_opened[(number - 1) % OFF_WINDOWS];
+  const __u64 previous_edge = window_opened[(number - 1) % OFF_WINDOWS];
   struct off_sums* last = &thread->sums[(number - 1) & 1];
   struct off_sums* next = &thread->sums[number & 1];
   if (thread->window != number - 1) { /* no event occurred in the previous window */
     __builtin_memset(last, 0, sizeof *last);
-    if (thread->since < before) thread->since = before;
-    if (thread->away < before) thread->away = before;
+    if (thread->state_start < previous_edge) thread->state_start = previous_edge;
+    if (thread->departure < previous_edge) thread->departure = previous_edge;
   }
-  if (thread->since < edge) {
-    add_time(last, thread->state, edge - thread->since);
-    thread->since = edge;
+  if (thread->state_start < edge) {
+    add_time(last, thread->state, edge - thread->state_start);
+    thread->state_start = edge;
   }
-  if (thread->away < edge) {
-    if (thread->state < OFF_KINDS) add_wait(last, edge - thread->away);
-    thread->away = edge;
+  if (thread->departure < edge) {
+    if (thread->state < OFF_WAIT_STATES) add_wait(last, edge - thread->departure);
+    thread->departure = edge;
   }
   __builtin_memset(next, 0, sizeof *next);
-  if (thread->since > edge && thread->born < edge) { /* the state ended slightly after the event */
-    last->ns[OFF_RUNS] -= thread->since - edge;
-    next->ns[OFF_RUNS] += thread->since - edge;
+  if (thread->state_start > edge &&
+      thread->created < edge) { /* the state ended slightly after the event */
+    last->ns[OFF_RUNNING] -= thread->state_start - edge;
+    next->ns[OFF_RUNNING] += thread->state_start - edge;
   }
-  thread->carried = thread->uncharged = thread->charge = 0;
-  thread->until = draw_threshold();
+  thread->uncharged_total = thread->current_wait = thread->due_weight = 0;
+  thread->next_threshold = draw_threshold();
   thread->window = number;
 }
 
@@ -157,44 +158,45 @@ static __always_inline void begin_window(struct off_thread* thread, __u32 number
  * due at random points of the concatenated waiting time, and is charged with the time between its
  * point and the previous one. Therefore places are sampled in proportion to the time that is spent
  * there. */
-static __always_inline void charge(struct off_thread* thread) {
-  const __u64 waited = thread->uncharged;
-  thread->uncharged = 0;
+static __always_inline void charge_wait(struct off_thread* thread) {
+  const __u64 waited = thread->current_wait;
+  thread->current_wait = 0;
   if (waited == 0) return;
   if (every_stack || waited >= period_ns) {
-    thread->charge += waited;
+    thread->due_weight += waited;
     return;
   }
-  thread->carried += waited;
-  if (thread->carried < thread->until) return;
-  thread->charge += thread->until;
-  thread->carried -= thread->until;
-  thread->until = draw_threshold();
-  if (thread->carried < thread->until) return;
-  thread->charge += thread->until;
-  thread->carried -= thread->until;
-  thread->until = draw_threshold();
+  thread->uncharged_total += waited;
+  if (thread->uncharged_total < thread->next_threshold) return;
+  thread->due_weight += thread->next_threshold;
+  thread->uncharged_total -= thread->next_threshold;
+  thread->next_threshold = draw_threshold();
+  if (thread->uncharged_total < thread->next_threshold) return;
+  thread->due_weight += thread->next_threshold;
+  thread->uncharged_total -= thread->next_threshold;
+  thread->next_threshold = draw_threshold();
 }
 
 /* Changes the state of a thread, and accounts for the time in the old state. */
-static __always_inline void enter(struct off_thread* thread, __u32 state, __u64 now, int odd) {
-  const __u32 number = window_at(now);
+static __always_inline void enter_state(struct off_thread* thread, __u32 state, __u64 now,
+                                        int is_unexpected) {
+  const __u32 number = window_number_at(now);
   thread->version++;
   barrier();
   if (thread->window != number) begin_window(thread, number);
   const __u32 old = thread->state;
-  const __u64 length = now > thread->since ? now - thread->since : 0;
-  if (now < thread->since) now = thread->since; /* the clocks of two CPUs differ */
+  const __u64 length = now > thread->state_start ? now - thread->state_start : 0;
+  if (now < thread->state_start) now = thread->state_start; /* the clocks of two CPUs differ */
   struct off_sums* sums = &thread->sums[number & 1];
-  sums->odd += odd;
+  sums->unexpected_events += is_unexpected;
   add_time(sums, old, length);
-  if (old < OFF_KINDS && is_charged(old)) thread->uncharged += length;
-  if (old >= OFF_KINDS && state < OFF_KINDS) thread->away = now;
-  if (old < OFF_KINDS && state >= OFF_KINDS) {
-    add_wait(sums, now - thread->away);
-    charge(thread);
+  if (old < OFF_WAIT_STATES && is_charged(old)) thread->current_wait += length;
+  if (old >= OFF_WAIT_STATES && state < OFF_WAIT_STATES) thread->departure = now;
+  if (old < OFF_WAIT_STATES && state >= OFF_WAIT_STATES) {
+    add_wait(sums, now - thread->departure);
+    charge_wait(thread);
   }
-  thread->since = now;
+  thread->state_start = now;
   thread->state = state;
   thread->events++;
   barrier();

@@ -21,11 +21,11 @@
 
 #include "ctprof/host.hpp"
 #include "ctprof/records.hpp"
-#include "plugins/off-cpu/handover.hpp"
 #include "plugins/off-cpu/kernel_input.hpp"
-#include "plugins/off-cpu/own_frames.hpp"
+#include "plugins/off-cpu/record_writer.hpp"
 #include "plugins/off-cpu/sums.hpp"
-#include "plugins/shared/unseen.hpp"
+#include "plugins/off-cpu/tracing_frames.hpp"
+#include "plugins/shared/hidden_threads.hpp"
 
 namespace ctprof::off_cpu {
 
@@ -58,63 +58,63 @@ class Waits {
     }
   };
   struct Thread {
-    off_who who;
+    off_identity who;
     off_thread thread;
-    off_place place;
+    off_stack_place place;
     std::vector<std::uint8_t> stack;
-    bool moved_on = false;
+    bool has_moved_on = false;
   };
   // How well the times of a window add up.
-  struct Closure {
-    std::uint64_t threads = 0, exact = 0, surprised = 0, surprises = 0;
-    std::uint64_t worst_ns = 0;
+  struct ConsistencyCheck {
+    std::uint64_t threads = 0, exact_threads = 0, inconsistent_threads = 0, unexpected_events = 0;
+    std::uint64_t max_error_ns = 0;
   };
   void read(const sdk::Records& records);
-  void take(const sdk::Records& records, Bytes bytes);
-  bool is_later(Bytes bytes) const;
+  void handle_record(const sdk::Records& records, Bytes bytes);
+  bool is_of_next_window(Bytes bytes) const;
   void put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
   void put_walked_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
-  std::size_t own_frames_of(const off_place& place);
-  void put_end(const sdk::Records& records, const off_end& end);
-  void put_thread(const sdk::Records& records, const Thread& thread, const Span& span);
-  void look_at_sleepers();
-  void adopt_moved();
-  void look_for_hidden();
+  std::size_t count_tracing_frames(const off_stack_place& place);
+  void put_exit(const sdk::Records& records, const off_exit& end);
+  void put_thread(const sdk::Records& records, const Thread& thread, const WindowSpan& span);
+  void read_sleeping_stacks();
+  void follow_moved_processes();
+  void find_hidden_threads();
   void finish_window(const sdk::Records& records);
-  void check(const Happened& happened);
-  static Key key_of(const off_who& who) { return {who.start_boottime, who.tid}; }
+  void check_sums(const WindowSums& happened);
+  static Key key_of(const off_identity& who) { return {who.start_boottime, who.tid}; }
   static Key key_of(const off_origin& origin) { return {origin.start_boottime, origin.tid}; }
-  void count_missing(const sdk::Records& records);
+  void count_lost_records(const sdk::Records& records);
   void count_cost(const sdk::Records& records);
-  void keep_to_budget();
-  void tell(const sdk::Records& records);
+  void adjust_period();
+  void report_remark(const sdk::Records& records);
 
   sdk::Host host_;
   std::unique_ptr<KernelInput> programs_;
   Setup setup_;
   std::uint64_t budget_ppm_;
-  Handover handover_;
-  OwnFrames own_frames_;
-  Span open_;                                             // the current window
-  Span over_;                                             // the window that is to be handed over
-  bool is_over_ = false;                                  // whether over_ must be handed over
-  std::vector<Thread> at_end_;                            // threads at the end of over_
-  std::unordered_set<Key, Hash> found_;                   // origins of the threads in at_end_
-  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // weights of handed-over stacks, by
-                                                          // origin
-  std::vector<std::vector<std::byte>> ends_;              // exits that were read and not handed
-                                                          // over yet
-  std::vector<std::vector<std::byte>> later_;             // records of the next window that were
-                                                          // already read
-  std::vector<UnseenThread> hidden_;                      // hidden threads at the end of over_
-  Closure closure_;
-  Counters told_{};
-  std::uint64_t costed_switches_ = 0;
+  RecordWriter handover_;
+  TracingFrames own_frames_;
+  WindowSpan open_window_;                                   // the current window
+  WindowSpan finished_window_;                               // the window that is to be handed over
+  bool has_finished_window_ = false;                         // whether over_ must be handed over
+  std::vector<Thread> threads_at_end_;                       // threads at the end of over_
+  std::unordered_set<Key, Hash> origins_at_end_;             // origins of the threads in at_end_
+  std::unordered_map<Key, std::uint64_t, Hash> weights_;     // weights of handed-over stacks, by
+                                                             // origin
+  std::vector<std::vector<std::byte>> pending_exits_;        // exits that were read and not handed
+                                                             // over yet
+  std::vector<std::vector<std::byte>> next_window_records_;  // records of the next window that were
+                                                             // already read
+  std::vector<HiddenThread> hidden_;                         // hidden threads at the end of over_
+  ConsistencyCheck closure_;
+  Counters last_counters_{};
+  std::uint64_t accounted_switches_ = 0;
   std::uint64_t measuring_since_ns_ = 0;  // 0: not measuring
   std::uint64_t budgeted_ns_ = 0, budgeted_switches_ = 0;
   std::string budget_remark_, way_remark_, cgroup_remark_, closure_remark_, hidden_remark_,
       walk_remark_;
-  bool has_news_ = false;
+  bool has_new_remark_ = false;
   bool is_stopped_ = false;
 };
 

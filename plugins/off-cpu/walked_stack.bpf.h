@@ -67,7 +67,7 @@ static __always_inline int send_walked_stack(struct task_struct* task, struct of
     if (!out) return count(OFF_LOST_STACKS), 1;
     fill_walked_stack(out, scratch, task, thread, now, weight);
     out->unused = tag == WALK_DEEP_STACK;
-    bpf_probe_read_kernel(out->user, 8 * (WALK_MOST_FRAMES + 1), scratch->words);
+    bpf_probe_read_kernel(out->user, 8 * (WALK_MAX_FRAMES + 1), scratch->words);
     bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
   }
   return 1;
@@ -75,15 +75,15 @@ static __always_inline int send_walked_stack(struct task_struct* task, struct of
 
 /* Like tell_stack, with a walked user part. */
 static __always_inline void tell_stack_walked(struct task_struct* task, struct off_thread* thread) {
-  const __u64 weight = thread->charge;
+  const __u64 weight = thread->due_weight;
   const __u64 now = bpf_ktime_get_ns();
-  if (thread->window != 0 && thread->window == window_at(now) && may_show_stack(task) &&
-      !is_kernels_own(task) && send_walked_stack(task, thread, now, weight)) {
-    count(OFF_RESUMES);
-    thread->charge = 0;
+  if (thread->window != 0 && thread->window == window_number_at(now) && may_show_stack(task) &&
+      !is_kernel_worker(task) && send_walked_stack(task, thread, now, weight)) {
+    count(OFF_DUE_STACKS);
+    thread->due_weight = 0;
     return;
   }
-  tell_stack(0, task, thread);
+  write_stack(0, task, thread);
 }
 
 #endif

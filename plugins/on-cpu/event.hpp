@@ -22,12 +22,12 @@ std::size_t page_size();
 
 // Determines the features of this kernel, by opening events on that CPU. Returns 0, or the errno
 // why it cannot sample at all.
-int settle(Sampling& sampling, int cpu);
+int detect_features(Sampling& sampling, int cpu);
 
 class Event final : public CpuEvent {
  public:
   // See KernelInput::open.
-  static int open(const Sampling& how, int cpu, std::size_t ring_bytes,
+  static int open(const Sampling& sampling, int cpu, std::size_t ring_bytes,
                   std::unique_ptr<CpuEvent>& event);
   ~Event() override;
   Event(const Event&) = delete;
@@ -37,18 +37,18 @@ class Event final : public CpuEvent {
   void stop() override;
   int set_period(std::uint64_t period_ns) override;
   Ring& ring() override { return *ring_; }
-  void look() override { ring_->look(); }
+  void look_for_records() override { ring_->look_for_records(); }
   std::optional<Counts> counts() const override;
 
  private:
   Event() = default;
-  int attach(const Sampling& how, int cpu);
-  std::optional<Counts> counts_of(const sdk::Fd& event) const;
+  int attach(const Sampling& sampling, int cpu);
+  std::optional<Counts> read_counts(const sdk::Fd& event) const;
 
   sdk::Fd fd_;
   sdk::Fd output_;  // the event that a program writes with; invalid: there is no program
-  void* mapped_ = nullptr;
-  std::size_t mapped_bytes_ = 0;
+  void* mapping_ = nullptr;
+  std::size_t mapping_bytes_ = 0;
   std::optional<Ring> ring_;
   bool counts_lost_ = false;
 };
@@ -56,7 +56,7 @@ class Event final : public CpuEvent {
 // Returns how far the monotonic clock of this process's time namespace is ahead of the kernel's,
 // which perf events use for timestamps; 0 if the kernel has no time namespaces. `timens_offsets` is
 // the text of /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS".
-std::int64_t monotonic_offset_ns(std::string_view timens_offsets);
+std::int64_t parse_monotonic_offset_ns(std::string_view timens_offsets);
 
 // The events of this host. Its monotonic clock is that of the kernel, also in a time namespace.
 class PerfEvents final : public KernelInput {
@@ -67,9 +67,9 @@ class PerfEvents final : public KernelInput {
 
   std::vector<int> online_cpus() override;
   std::uint64_t idle_ns(int cpu) override;
-  int open(const Sampling& how, int cpu, std::size_t ring_bytes,
+  int open(const Sampling& sampling, int cpu, std::size_t ring_bytes,
            std::unique_ptr<CpuEvent>& event) override {
-    return Event::open(how, cpu, ring_bytes, event);
+    return Event::open(sampling, cpu, ring_bytes, event);
   }
 
  private:

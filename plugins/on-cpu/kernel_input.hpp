@@ -23,24 +23,24 @@
 
 namespace ctprof::on_cpu {
 
-// Parameters of sampling. settle() sets by_cycles, defers and counts_lost to the features of this
+// Parameters of sampling. settle() sets uses_cycles, defers and counts_lost to the features of this
 // kernel.
 struct Sampling {
   std::uint32_t frequency_hz = 99;
   std::uint32_t depth = 127;
   std::uint32_t stack_bytes = 32 * 1024;  // 0: no copies, the kernel follows frame pointers
-  bool by_cycles = false;                 // otherwise by the clock
-  bool defers = false;                    // user chains are delivered when a thread returns to user
+  bool uses_cycles = false;               // otherwise by the clock
+  bool defers_user_chains = false;        // user chains are delivered when a thread returns to user
                                           // space
   bool counts_lost = false;               // the event reports the number of lost records (Linux
                                           // 6.0)
 
   // Runs at each sample, and drops those that the user may not see; null: all are recorded.
-  std::shared_ptr<const OwnFilter> filter = {};
+  std::shared_ptr<const OwnProcessFilter> filter = {};
   // Walks stacks in the kernel; null: all samples are copies. REQUIRES: no filter.
   std::shared_ptr<KernelWalk> walk = {};
 
-  bool copies() const { return stack_bytes > 0; }
+  bool copies_stacks() const { return stack_bytes > 0; }
   std::uint64_t period_ns() const { return 1'000'000'000 / frequency_hz; }
 };
 
@@ -65,7 +65,7 @@ class CpuEvent {
   // Returns the ring, which is the same as long as the event exists.
   virtual Ring& ring() = 0;
   // Makes records readable that were written into the ring until now.
-  virtual void look() = 0;
+  virtual void look_for_records() = 0;
   // Returns no value after its CPU went offline.
   virtual std::optional<Counts> counts() const = 0;
 };
@@ -78,7 +78,7 @@ class KernelInput : public Clocks {
   virtual std::uint64_t idle_ns(int cpu) = 0;
   // Opens an event; returns an errno on failure. If the kernel does not allow a ring of this size,
   // it is halved until it does; `ring_bytes` is a power of two, at least a page.
-  virtual int open(const Sampling& how, int cpu, std::size_t ring_bytes,
+  virtual int open(const Sampling& sampling, int cpu, std::size_t ring_bytes,
                    std::unique_ptr<CpuEvent>& event) = 0;
 };
 

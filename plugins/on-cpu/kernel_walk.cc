@@ -12,22 +12,24 @@
 
 namespace ctprof::on_cpu {
 
-void KernelWalk::note(const Mapped& mapped) {
-  requests_.note_path(walk_device(mapped.device_major, mapped.device_minor), mapped.inode,
-                      mapped.path);
+void KernelWalk::add_path(const FileMapping& mapped) {
+  requests_.add_path(walk_device(mapped.device_major, mapped.device_minor), mapped.inode,
+                     mapped.path);
 }
 
-void KernelWalk::note(const Missed& missed) { requests_.note(missed.tgid, missed.miss); }
+void KernelWalk::add_miss(const MissingTable& missed) {
+  requests_.add_miss(missed.tgid, missed.miss);
+}
 
 #ifdef CTPROF_KERNEL_WALK
 
 std::shared_ptr<KernelWalk> KernelWalk::load(const Options& options, int& error) {
   const std::shared_ptr<KernelWalk> walk(new KernelWalk());
-  const on_cpu_walk_options wanted{options.depth, options.and_copy ? 1u : 0u,
-                                   static_cast<unsigned>(possible_cpus().numbers)};
-  walk->program_ = on_cpu_walk_load(&wanted, &error);
+  const on_cpu_walk_options load_options{options.depth, options.also_copies ? 1u : 0u,
+                                         static_cast<unsigned>(read_possible_cpus().number_limit)};
+  walk->program_ = on_cpu_walk_load(&load_options, &error);
   if (!walk->program_) return nullptr;
-  const on_cpu_walk_maps maps = on_cpu_walk_maps_of(walk->program_);
+  const on_cpu_walk_maps maps = on_cpu_walk_get_maps(walk->program_);
   walk->tables_ =
       WalkTables::open({maps.chunks, maps.rules, maps.pages, maps.modules, maps.files}, error);
   walk->accounts_ = WalkAccounts::open(maps.accounts);
@@ -41,27 +43,28 @@ KernelWalk::~KernelWalk() {
 
 int KernelWalk::attach(int event, int cpu, int output) const {
   const auto key = static_cast<std::uint32_t>(cpu), value = static_cast<std::uint32_t>(output);
-  if (!update_map(on_cpu_walk_maps_of(program_).outputs, &key, &value)) return errno;
+  if (!update_map(on_cpu_walk_get_maps(program_).outputs, &key, &value)) return errno;
   return on_cpu_walk_attach(program_, event);
 }
 
 void KernelWalk::exchange(const sdk::Records& records) {
   requests_.exchange(records, *tables_);
-  on_cpu_walk_renew(program_);
+  on_cpu_walk_invalidate_code_cache(program_);
 }
 
 std::string KernelWalk::take_remark() {
-  return joined_remarks(accounts_->take_remark("on-cpu"), requests_.remark("on-cpu"));
+  return join_remarks(accounts_->take_remark("on-cpu"),
+                      requests_.describe_refused_tables("on-cpu"));
 }
 
 KernelWalk::Counts KernelWalk::counts() const {
   Counts counts;
-  std::vector<std::uint64_t> by_cpu(possible_cpus().count);
+  std::vector<std::uint64_t> by_cpu(read_possible_cpus().count);
   for (std::uint32_t key = 0; key < WALK_REASONS; ++key) {
-    if (!look_up_in_map(on_cpu_walk_maps_of(program_).counts, &key, by_cpu.data())) return {};
+    if (!look_up_in_map(on_cpu_walk_get_maps(program_).counts, &key, by_cpu.data())) return {};
     std::uint64_t& sum = key == 0 ? counts.walked : counts.by_reason[key];
     for (const std::uint64_t count : by_cpu) sum += count;
-    if (key != 0) counts.gave_up += sum;
+    if (key != 0) counts.copied += sum;
   }
   return counts;
 }

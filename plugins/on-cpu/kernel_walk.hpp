@@ -32,9 +32,9 @@ namespace ctprof::on_cpu {
 class KernelWalk {
  public:
   struct Options {
-    // The largest number of frames of a stack. Above WALK_MOST_FRAMES, deeper stacks are copied.
+    // The largest number of frames of a stack. Above WALK_MAX_FRAMES, deeper stacks are copied.
     std::uint32_t depth = 127;
-    bool and_copy = false;  // for tests: each walked sample is followed by a copy
+    bool also_copies = false;  // for tests: each walked sample is followed by a copy
   };
 
   // Returns null, and sets `error` to an errno, if the kernel refuses the program (ENOSYS: it was
@@ -49,16 +49,16 @@ class KernelWalk {
   // 0, or an errno.
   int attach(int event, int cpu, int output) const;
   // Stores the path of a file that a process maps, because its table may be requested soon.
-  void note(const Mapped& mapped);
+  void add_path(const FileMapping& mapped);
   // Adds a request for a file without a table.
-  void note(const Missed& missed);
+  void add_miss(const MissingTable& missed);
   void exchange(const sdk::Records& records);
   // Returns sentences for the user about processes whose walks were refused for their cost, if
   // there are more such walks since the last call, and about files whose tables did not fit.
   std::string take_remark();
   // Numbers of walked samples and of copied ones, of threads in user space.
   struct Counts {
-    std::uint64_t walked = 0, gave_up = 0;
+    std::uint64_t walked = 0, copied = 0;
     std::array<std::uint64_t, WALK_REASONS> by_reason{};  // copied samples by reason
   };
   Counts counts() const;

@@ -29,11 +29,11 @@ namespace ctprof::on_cpu {
 namespace {
 
 // Sizes of rings, for about one second of samples; and the limit for all CPUs together.
-constexpr std::uint64_t kRing = 8 << 20, kLargeRing = 32 << 20, kMostOfRings = 512 << 20;
-constexpr std::uint32_t kRingHighRate = 1000;
-constexpr std::uint64_t kCopiedInSmallRing = 9 << 20;  // bytes per second
+constexpr std::uint64_t kRingBytes = 8 << 20, kLargeRingBytes = 32 << 20, kMaxRingBytes = 512 << 20;
+constexpr std::uint32_t kLargeRingMinHz = 1000;
+constexpr std::uint64_t kSmallRingMaxCopiedBytes = 9 << 20;  // bytes per second
 // The depth of a user stack, if the window requests none.
-constexpr std::uint32_t kUsualDepth = 127;
+constexpr std::uint32_t kDefaultDepth = 127;
 
 inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
     {.name = "oncpu_stacks",
@@ -48,37 +48,40 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOnCpuSamples{
      .description = "Number of samples in which the thread ran on a CPU.",
      .file_path = "none"}};  // rows files contain no windows
 
-Sampling sampling_of(const sdk::Host& host, const sdk::Window& window) {
-  Sampling how;
-  if (window.frequency_hz() > 0) how.frequency_hz = window.frequency_hz();
-  how.depth = chain_depth(window, deepest_chain(host));
-  how.stack_bytes = copied_bytes(window, how.frequency_hz, false);
-  return how;
+Sampling make_sampling(const sdk::Host& host, const sdk::Window& window) {
+  Sampling sampling;
+  if (window.frequency_hz() > 0) sampling.frequency_hz = window.frequency_hz();
+  sampling.depth = choose_chain_depth(window, max_stack_depth(host));
+  sampling.stack_bytes = choose_copied_bytes(window, sampling.frequency_hz, false);
+  return sampling;
 }
 
-std::size_t ring_bytes_of(const sdk::Window& window, const Sampling& how, std::size_t cpus) {
-  const std::uint64_t copied = how.frequency_hz * how.stack_bytes;
-  const bool is_small = how.frequency_hz < kRingHighRate && copied <= kCopiedInSmallRing;
-  const std::uint64_t fitting = is_small ? kRing : kLargeRing;
-  const std::uint64_t wanted = window.ring_bytes() > 0 ? window.ring_bytes() : fitting;
+std::size_t choose_ring_bytes(const sdk::Window& window, const Sampling& sampling,
+                              std::size_t cpus) {
+  const std::uint64_t copied_bytes_per_second = sampling.frequency_hz * sampling.stack_bytes;
+  const bool is_small = sampling.frequency_hz < kLargeRingMinHz &&
+                        copied_bytes_per_second <= kSmallRingMaxCopiedBytes;
+  const std::uint64_t default_bytes = is_small ? kRingBytes : kLargeRingBytes;
+  const std::uint64_t requested_bytes =
+      window.ring_bytes() > 0 ? window.ring_bytes() : default_bytes;
   const std::uint64_t page = page_size();
-  return std::bit_floor(std::clamp(wanted, page, std::max(page, kMostOfRings / cpus)));
+  return std::bit_floor(std::clamp(requested_bytes, page, std::max(page, kMaxRingBytes / cpus)));
 }
 
-std::shared_ptr<const OwnFilter> filter_for(const LentUser& user) {
+std::shared_ptr<const OwnProcessFilter> load_filter(const ElevatedUser& user) {
   int error = 0;
-  auto filter = OwnFilter::load(user, error);
-  if (!filter) throw std::runtime_error(refusal_of_filter(error).why);
+  auto filter = OwnProcessFilter::load(user, error);
+  if (!filter) throw std::runtime_error(explain_filter_refusal(error).reason);
   return filter;
 }
 
 // Returns null if the kernel does not support it: then all samples are copies.
-std::shared_ptr<KernelWalk> walk_for(const sdk::Window& window) {
+std::shared_ptr<KernelWalk> load_walk(const sdk::Window& window) {
   int error = 0;
-  return KernelWalk::load({.depth = window.depth() > 0 ? window.depth() : kUsualDepth}, error);
+  return KernelWalk::load({.depth = window.depth() > 0 ? window.depth() : kDefaultDepth}, error);
 }
 
-std::string kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
+std::string format_kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
 
 class OnCpu : public sdk::RecordSource {
  public:
@@ -88,43 +91,48 @@ class OnCpu : public sdk::RecordSource {
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
 
   void start(const sdk::Window& window) {
-    const std::vector<int> cpus = online_cpus(host_);
-    Sampling how = sampling_of(host_, window);
-    if (const int failed = settle(how, cpus.empty() ? 0 : cpus.front()); failed != 0)
-      throw std::runtime_error(refusal(host_, failed).why);
-    if (const auto user = lent_user()) how.filter = filter_for(*user);
-    if (window.makes_tables() && how.copies() && !how.filter) how.walk = walk_for(window);
-    walk_ = how.walk;
-    how.stack_bytes = copied_bytes(window, how.frequency_hz, walk_ != nullptr);
-    if (walk_ && window.depth() > WALK_MOST_FRAMES)
-      note("on-cpu: stacks of more than " + std::to_string(WALK_MOST_FRAMES) +
-           " frames are not walked in the kernel but copied");
-    const std::size_t wanted = ring_bytes_of(window, how, std::max<std::size_t>(1, cpus.size()));
-    sampler_ = std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), how, wanted);
+    const std::vector<int> cpus = read_online_cpus(host_);
+    Sampling sampling = make_sampling(host_, window);
+    if (const int failed = detect_features(sampling, cpus.empty() ? 0 : cpus.front()); failed != 0)
+      throw std::runtime_error(explain_refusal(host_, failed).reason);
+    if (const auto user = find_elevated_user()) sampling.filter = load_filter(*user);
+    if (window.makes_tables() && sampling.copies_stacks() && !sampling.filter)
+      sampling.walk = load_walk(window);
+    walk_ = sampling.walk;
+    sampling.stack_bytes = choose_copied_bytes(window, sampling.frequency_hz, walk_ != nullptr);
+    if (walk_ && window.depth() > WALK_MAX_FRAMES)
+      add_remark("on-cpu: stacks of more than " + std::to_string(WALK_MAX_FRAMES) +
+                 " frames are not walked in the kernel but copied");
+    const std::size_t requested_bytes =
+        choose_ring_bytes(window, sampling, std::max<std::size_t>(1, cpus.size()));
+    sampler_ =
+        std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), sampling, requested_bytes);
     sampler_->start();
-    if (sampler_->ring_bytes() < wanted)
-      note("on-cpu: rings have " + kib(sampler_->ring_bytes()) + " rather than " + kib(wanted) +
-           ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow");
+    if (sampler_->ring_bytes() < requested_bytes)
+      add_remark(
+          "on-cpu: rings have " + format_kib(sampler_->ring_bytes()) + " rather than " +
+          format_kib(requested_bytes) +
+          ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow");
   }
 
   void drain(const sdk::Records& records) {
     sampler_->drain(records);
-    if (std::exchange(has_ended_, false) && walk_) note(walk_->take_remark());
+    if (std::exchange(has_window_ended_, false) && walk_) add_remark(walk_->take_remark());
     if (!remark_.empty()) records.remark(remark_);
     remark_.clear();
   }
 
   void window_ends() {
     sampler_->end_window();
-    has_ended_ = true;
+    has_window_ended_ = true;
   }
   void stop() {
     sampler_->stop();
-    has_ended_ = true;
+    has_window_ended_ = true;
   }
 
  private:
-  void note(const std::string& remark) {
+  void add_remark(const std::string& remark) {
     if (remark_.empty() || remark.empty())
       remark_ += remark;
     else
@@ -135,7 +143,7 @@ class OnCpu : public sdk::RecordSource {
   std::unique_ptr<Sampler> sampler_;
   std::shared_ptr<KernelWalk> walk_;  // null: all samples are copies
   std::string remark_;
-  bool has_ended_ = false;  // whether a window ended since the last drain
+  bool has_window_ended_ = false;  // whether a window ended since the last drain
 };
 
 constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};

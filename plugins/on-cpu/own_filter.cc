@@ -9,14 +9,15 @@
 namespace ctprof::on_cpu {
 
 #ifdef CTPROF_OWN_FILTER
-std::shared_ptr<const OwnFilter> OwnFilter::load(const LentUser& user, int& error) {
+std::shared_ptr<const OwnProcessFilter> OwnProcessFilter::load(const ElevatedUser& user,
+                                                               int& error) {
   on_cpu_own* program = on_cpu_own_load(user.user, user.group, &error);
-  return program ? std::shared_ptr<const OwnFilter>(new OwnFilter(program)) : nullptr;
+  return program ? std::shared_ptr<const OwnProcessFilter>(new OwnProcessFilter(program)) : nullptr;
 }
 
-OwnFilter::~OwnFilter() { on_cpu_own_unload(program_); }
+OwnProcessFilter::~OwnProcessFilter() { on_cpu_own_unload(program_); }
 
-int OwnFilter::attach(int event) const { return on_cpu_own_attach(program_, event); }
+int OwnProcessFilter::attach(int event) const { return on_cpu_own_attach(program_, event); }
 #else
 std::shared_ptr<const OwnFilter> OwnFilter::load(const LentUser&, int& error) {
   error = ENOSYS;

@@ -1,7 +1,7 @@
 // Drops samples of processes that the user may not inspect, by a BPF program that the kernel runs
 // at each sample.
 //
-//   if (const auto user = lent_user()) how.filter = OwnFilter::load(*user, error);
+//   if (const auto user = lent_user()) how.filter = OwnProcessFilter::load(*user, error);
 //
 // Threads: any, after it is loaded.
 
@@ -9,27 +9,27 @@
 
 #include <memory>
 
-#include "plugins/shared/lent_user.hpp"
+#include "plugins/shared/elevated_user.hpp"
 
 struct on_cpu_own;
 
 namespace ctprof::on_cpu {
 
-class OwnFilter {
+class OwnProcessFilter {
  public:
   // Returns null, and sets `error` to an errno, if the kernel refuses the program (ENOSYS: it was
   // not built).
-  static std::shared_ptr<const OwnFilter> load(const LentUser& user, int& error);
-  ~OwnFilter();
-  OwnFilter(const OwnFilter&) = delete;
-  OwnFilter& operator=(const OwnFilter&) = delete;
+  static std::shared_ptr<const OwnProcessFilter> load(const ElevatedUser& user, int& error);
+  ~OwnProcessFilter();
+  OwnProcessFilter(const OwnProcessFilter&) = delete;
+  OwnProcessFilter& operator=(const OwnProcessFilter&) = delete;
 
   // Attaches the program to an event, so that it runs at each sample as long as the event exists.
   // Returns 0, or an errno.
   int attach(int event) const;
 
  private:
-  explicit OwnFilter(on_cpu_own* program) : program_(program) {}
+  explicit OwnProcessFilter(on_cpu_own* program) : program_(program) {}
   on_cpu_own* program_;
 };
 

@@ -18,10 +18,10 @@
 
 namespace ctprof::on_cpu {
 
-class Pending {
+class PendingSamples {
  public:
   // A waiting sample.
-  struct Waiting {
+  struct WaitingSample {
     std::uint32_t tgid = 0, tid = 0;  // tid 0: a free slot
     std::uint64_t number = 0;
     std::uint64_t at_ns = 0;
@@ -31,51 +31,51 @@ class Pending {
 
   // `places` samples with at most `depth` addresses each; further addresses at the root are
   // dropped.
-  Pending(std::size_t places, std::size_t depth)
-      : depth_(depth), places_(places), addresses_(places * depth) {}
+  PendingSamples(std::size_t slot_count, std::size_t depth)
+      : depth_(depth), slots_(slot_count), addresses_(slot_count * depth) {}
 
   // Stores a sample. Calls give_up(waiting) with the sample that had the same slot.
-  template <class GiveUp>
-  void keep(const Sample& sample, std::uint64_t at_ns, GiveUp give_up) {
-    Waiting& place = places_[next_];
-    if (place.tid != 0) give_up(std::as_const(place));
-    fill(place, next_, sample, at_ns);
-    next_ = (next_ + 1) % places_.size();
+  template <class GiveUpCallback>
+  void add(const Sample& sample, std::uint64_t at_ns, GiveUpCallback give_up) {
+    WaitingSample& slot = slots_[next_slot_];
+    if (slot.tid != 0) give_up(std::as_const(slot));
+    fill(slot, next_slot_, sample, at_ns);
+    next_slot_ = (next_slot_ + 1) % slots_.size();
   }
 
   // Calls complete(waiting) for each sample that this user part belongs to, oldest first.
   template <class Complete>
-  void complete(const Deferred& deferred, Complete complete) {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      Waiting& place = places_[(next_ + i) % places_.size()];
-      if (place.tid == 0 || place.tid != deferred.tid || place.number != deferred.number) continue;
-      complete(std::as_const(place));
-      place.tid = 0;
+  void complete(const DeferredChain& deferred, Complete complete) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      WaitingSample& slot = slots_[(next_slot_ + i) % slots_.size()];
+      if (slot.tid == 0 || slot.tid != deferred.tid || slot.number != deferred.number) continue;
+      complete(std::as_const(slot));
+      slot.tid = 0;
     }
   }
 
   // Calls give_up(waiting) for all waiting samples, oldest first.
-  template <class GiveUp>
-  void give_up_all(GiveUp give_up) {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      Waiting& place = places_[(next_ + i) % places_.size()];
-      if (place.tid != 0) give_up(std::as_const(place));
-      place.tid = 0;
+  template <class GiveUpCallback>
+  void give_up_all(GiveUpCallback give_up) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      WaitingSample& slot = slots_[(next_slot_ + i) % slots_.size()];
+      if (slot.tid != 0) give_up(std::as_const(slot));
+      slot.tid = 0;
     }
   }
 
  private:
-  void fill(Waiting& place, std::size_t index, const Sample& sample, std::uint64_t at_ns) {
+  void fill(WaitingSample& slot, std::size_t index, const Sample& sample, std::uint64_t at_ns) {
     const auto kernel = sample.kernel.first(std::min(depth_, sample.kernel.size()));
-    const auto room = std::span(addresses_).subspan(index * depth_, kernel.size());
-    std::ranges::copy(kernel, room.begin());
-    place = {sample.tgid, sample.tid, *sample.deferred, at_ns, sample.weight_ns, room};
+    const auto addresses = std::span(addresses_).subspan(index * depth_, kernel.size());
+    std::ranges::copy(kernel, addresses.begin());
+    slot = {sample.tgid, sample.tid, *sample.deferred, at_ns, sample.weight_ns, addresses};
   }
 
   std::size_t depth_;
-  std::vector<Waiting> places_;
+  std::vector<WaitingSample> slots_;
   std::vector<std::uint64_t> addresses_;
-  std::size_t next_ = 0;  // the oldest slot
+  std::size_t next_slot_ = 0;  // the oldest slot
 };
 
 }  // namespace ctprof::on_cpu

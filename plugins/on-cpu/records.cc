@@ -8,14 +8,14 @@ namespace ctprof::on_cpu {
 namespace {
 
 // Thread and time, at the end of all records except samples.
-constexpr std::size_t kTrailer = 2 * sizeof(std::uint64_t);
+constexpr std::size_t kTrailerSize = 2 * sizeof(std::uint64_t);
 constexpr std::size_t kRegisterCount = std::popcount(kRegisters);
 constexpr std::uint16_t kIsExec = 1 << 13;  // PERF_RECORD_MISC_COMM_EXEC
 
 // Takes values from the front. After the end, all values are zero and empty.
-class Reader {
+class RecordReader {
  public:
-  explicit Reader(Bytes record) : rest_(record.subspan(sizeof(perf_event_header))) {}
+  explicit RecordReader(Bytes record) : rest_(record.subspan(sizeof(perf_event_header))) {}
 
   template <class T>
   T take() {
@@ -72,7 +72,7 @@ std::span<const std::uint64_t> user_chain(std::span<const std::uint64_t> chain) 
   return sample.user;
 }
 
-Registers registers_of(std::span<const std::uint64_t> words) {
+Registers make_registers(std::span<const std::uint64_t> words) {
 #if defined(__x86_64__)
   return {.ip = words[2], .sp = words[1], .bp = words[0], .lr = 0};
 #else
@@ -80,44 +80,44 @@ Registers registers_of(std::span<const std::uint64_t> words) {
 #endif
 }
 
-void take_registers(Reader& in, Sample& sample) {
-  const auto abi = in.take<std::uint64_t>();
+void take_registers(RecordReader& reader, Sample& sample) {
+  const auto abi = reader.take<std::uint64_t>();
   sample.is_32_bit = abi == PERF_SAMPLE_REGS_ABI_32;
   if (abi == PERF_SAMPLE_REGS_ABI_NONE) return;
-  const auto words = in.take_words(kRegisterCount);
-  if (!in.failed() && !sample.is_32_bit) sample.registers = registers_of(words);
+  const auto words = reader.take_words(kRegisterCount);
+  if (!reader.failed() && !sample.is_32_bit) sample.registers = make_registers(words);
 }
 
 // Takes the copy of the stack. Its size field is the capacity; the filled size follows the data.
-void take_stack(Reader& in, Sample& sample) {
-  const auto size = in.take<std::uint64_t>();
+void take_stack(RecordReader& reader, Sample& sample) {
+  const auto size = reader.take<std::uint64_t>();
   if (size == 0) return;
-  const Bytes memory = in.take_bytes(size);
-  const auto filled = in.take<std::uint64_t>();
+  const Bytes memory = reader.take_bytes(size);
+  const auto filled = reader.take<std::uint64_t>();
   sample.stack = {reinterpret_cast<const std::uint8_t*>(memory.data()),
                   std::min<std::size_t>(memory.size(), filled)};
 }
 
 // The output of a program about a walk. Its tag is the upper half of the first word; a sample that
 // was not walked has its registers' ABI there, a small number.
-struct Walked {
+struct WalkOutput {
   std::uint32_t tag = 0;  // 0: it was not walked
   std::span<const std::uint64_t> words{};
 };
 
-Walked take_walked(Reader& in) {
-  Reader ahead = in;
+WalkOutput take_walk_output(RecordReader& reader) {
+  RecordReader ahead = reader;
   const auto tag = static_cast<std::uint32_t>(ahead.take<std::uint64_t>() >> 32);
   if (ahead.failed() || tag == 0) return {};
-  const auto words = ahead.take_words(tag & WALK_WORDS);
-  in = ahead;
-  return {tag & ~std::uint32_t{WALK_WORDS}, words};
+  const auto words = ahead.take_words(tag & WALK_WORD_COUNT_MASK);
+  reader = ahead;
+  return {tag & ~std::uint32_t{WALK_WORD_COUNT_MASK}, words};
 }
 
-bool is_of(Bytes record, std::uint32_t type) { return header_of(record).type == type; }
+bool has_type(Bytes record, std::uint32_t type) { return read_header(record).type == type; }
 
 // Returns the text up to the first NUL; padding and the trailer follow it.
-std::string_view text_of(Bytes bytes) {
+std::string_view read_text(Bytes bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   return {text, ::strnlen(text, bytes.size())};
 }
@@ -125,98 +125,98 @@ std::string_view text_of(Bytes bytes) {
 }  // namespace
 
 // The time is the second field of a sample, after the thread, and the last field of other records.
-std::uint64_t time_of(Bytes record) {
+std::uint64_t read_time(Bytes record) {
   std::uint64_t time = 0;
-  const std::size_t at = is_of(record, PERF_RECORD_SAMPLE)
+  const std::size_t at = has_type(record, PERF_RECORD_SAMPLE)
                              ? sizeof(perf_event_header) + sizeof(std::uint64_t)
                              : record.size() - sizeof time;
   if (at + sizeof time <= record.size()) std::memcpy(&time, record.data() + at, sizeof time);
   return time;
 }
 
-std::optional<Sample> sample_of(Bytes record, bool copies) {
-  Reader in(record);
+std::optional<Sample> parse_sample(Bytes record, bool has_copies) {
+  RecordReader reader(record);
   Sample sample;
-  sample.tgid = in.take<std::uint32_t>();
-  sample.tid = in.take<std::uint32_t>();
-  in.take<std::uint64_t>();  // time_of
-  take_chain(in.take_words(in.take<std::uint64_t>()), sample);
-  const Walked walked = copies ? take_walked(in) : Walked{};
+  sample.tgid = reader.take<std::uint32_t>();
+  sample.tid = reader.take<std::uint32_t>();
+  reader.take<std::uint64_t>();  // time_of
+  take_chain(reader.take_words(reader.take<std::uint64_t>()), sample);
+  const WalkOutput walked = has_copies ? take_walk_output(reader) : WalkOutput{};
   if (walked.tag == WALK_STACK || walked.tag == WALK_DEEP_STACK) {
-    sample.walked = walked.words;
+    sample.walked_frames = walked.words;
     sample.is_deep = walked.tag == WALK_DEEP_STACK;
-  } else if (copies) {
-    take_registers(in, sample);
-    take_stack(in, sample);
+  } else if (has_copies) {
+    take_registers(reader, sample);
+    take_stack(reader, sample);
   }
-  if (in.failed()) return std::nullopt;
+  if (reader.failed()) return std::nullopt;
   return sample;
 }
 
-std::optional<Missed> missed_of(Bytes record) {
-  Reader in(record);
-  Missed missed;
-  missed.tgid = in.take<std::uint32_t>();
-  in.take<std::uint32_t>();  // the thread
-  in.take<std::uint64_t>();  // time_of
-  in.take_words(in.take<std::uint64_t>());
-  const Walked walked = take_walked(in);
-  if (in.failed() || walked.tag != WALK_MISS || walked.words.size_bytes() != sizeof missed.miss)
+std::optional<MissingTable> parse_missed(Bytes record) {
+  RecordReader reader(record);
+  MissingTable missed;
+  missed.tgid = reader.take<std::uint32_t>();
+  reader.take<std::uint32_t>();  // the thread
+  reader.take<std::uint64_t>();  // time_of
+  reader.take_words(reader.take<std::uint64_t>());
+  const WalkOutput walked = take_walk_output(reader);
+  if (reader.failed() || walked.tag != WALK_MISS || walked.words.size_bytes() != sizeof missed.miss)
     return std::nullopt;
   std::memcpy(&missed.miss, walked.words.data(), sizeof missed.miss);
   return missed;
 }
 
-std::optional<Deferred> deferred_of(Bytes record) {
-  if (record.size() < sizeof(perf_event_header) + kTrailer) return std::nullopt;
-  Reader in(record.first(record.size() - kTrailer));
-  Deferred deferred;
-  deferred.number = in.take<std::uint64_t>();
-  deferred.user = user_chain(in.take_words(in.take<std::uint64_t>()));
-  if (in.failed()) return std::nullopt;
+std::optional<DeferredChain> parse_deferred(Bytes record) {
+  if (record.size() < sizeof(perf_event_header) + kTrailerSize) return std::nullopt;
+  RecordReader reader(record.first(record.size() - kTrailerSize));
+  DeferredChain deferred;
+  deferred.number = reader.take<std::uint64_t>();
+  deferred.user = user_chain(reader.take_words(reader.take<std::uint64_t>()));
+  if (reader.failed()) return std::nullopt;
   std::uint32_t thread[2];
-  std::memcpy(thread, record.data() + record.size() - kTrailer, sizeof thread);
+  std::memcpy(thread, record.data() + record.size() - kTrailerSize, sizeof thread);
   deferred.tid = thread[1];
   return deferred;
 }
 
-std::optional<Mapped> mapped_of(Bytes record) {
-  if (record.size() < sizeof(perf_event_header) + kTrailer) return std::nullopt;
-  Reader in(record.first(record.size() - kTrailer));
-  Mapped mapped;
-  mapped.tgid = in.take<std::uint32_t>();
-  in.take<std::uint32_t>();  // the thread
-  mapped.start = in.take<std::uint64_t>();
-  mapped.length = in.take<std::uint64_t>();
-  mapped.offset = in.take<std::uint64_t>();
-  mapped.device_major = in.take<std::uint32_t>();
-  mapped.device_minor = in.take<std::uint32_t>();
-  mapped.inode = in.take<std::uint64_t>();
-  in.take<std::uint64_t>();  // its generation
-  in.take<std::uint64_t>();  // protection and flags
-  if (in.failed()) return std::nullopt;
-  mapped.path = text_of(in.rest());
+std::optional<FileMapping> parse_mapped(Bytes record) {
+  if (record.size() < sizeof(perf_event_header) + kTrailerSize) return std::nullopt;
+  RecordReader reader(record.first(record.size() - kTrailerSize));
+  FileMapping mapped;
+  mapped.tgid = reader.take<std::uint32_t>();
+  reader.take<std::uint32_t>();  // the thread
+  mapped.start = reader.take<std::uint64_t>();
+  mapped.length = reader.take<std::uint64_t>();
+  mapped.offset = reader.take<std::uint64_t>();
+  mapped.device_major = reader.take<std::uint32_t>();
+  mapped.device_minor = reader.take<std::uint32_t>();
+  mapped.inode = reader.take<std::uint64_t>();
+  reader.take<std::uint64_t>();  // its generation
+  reader.take<std::uint64_t>();  // protection and flags
+  if (reader.failed()) return std::nullopt;
+  mapped.path = read_text(reader.rest());
   return mapped;
 }
 
-std::optional<Family> family_of(Bytes record) {
-  Reader in(record);
-  Family family;
-  family.tgid = in.take<std::uint32_t>();
-  family.parent = in.take<std::uint32_t>();
-  family.tid = in.take<std::uint32_t>();
-  if (in.failed()) return std::nullopt;
+std::optional<ForkOrExit> parse_family(Bytes record) {
+  RecordReader reader(record);
+  ForkOrExit family;
+  family.tgid = reader.take<std::uint32_t>();
+  family.parent = reader.take<std::uint32_t>();
+  family.tid = reader.take<std::uint32_t>();
+  if (reader.failed()) return std::nullopt;
   return family;
 }
 
-std::uint32_t execed_of(Bytes record) {
-  return (header_of(record).misc & kIsExec) != 0 ? Reader(record).take<std::uint32_t>() : 0;
+std::uint32_t parse_exec(Bytes record) {
+  return (read_header(record).misc & kIsExec) != 0 ? RecordReader(record).take<std::uint32_t>() : 0;
 }
 
-std::uint64_t lost_of(Bytes record) {
-  Reader in(record);
-  in.take<std::uint64_t>();  // the event's number
-  return in.take<std::uint64_t>();
+std::uint64_t parse_lost_count(Bytes record) {
+  RecordReader reader(record);
+  reader.take<std::uint64_t>();  // the event's number
+  return reader.take<std::uint64_t>();
 }
 
 }  // namespace ctprof::on_cpu

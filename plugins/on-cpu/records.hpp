@@ -51,23 +51,23 @@ struct Sample {
   std::span<const std::uint8_t> stack{};
   // Frames that a program in the kernel found, encoded as CTPROF_USER_FRAMES; no value: there is a
   // copy instead.
-  std::optional<std::span<const std::uint64_t>> walked{};
+  std::optional<std::span<const std::uint64_t>> walked_frames{};
   bool is_deep = false;  // frames are missing at their root
 };
 
 // A stack led into a file for which the walking program has no table.
-struct Missed {
+struct MissingTable {
   std::uint32_t tgid = 0;  // the process that has mapped it
   walk_miss miss{};
 };
 
-struct Deferred {
+struct DeferredChain {
   std::uint32_t tid = 0;
   std::uint64_t number = 0;
   std::span<const std::uint64_t> user{};
 };
 
-struct Mapped {
+struct FileMapping {
   std::uint32_t tgid = 0;
   std::uint64_t start = 0, length = 0, offset = 0;
   std::uint32_t device_major = 0, device_minor = 0;
@@ -76,25 +76,25 @@ struct Mapped {
 };
 
 // The content of PERF_RECORD_FORK and _EXIT.
-struct Family {
+struct ForkOrExit {
   std::uint32_t tgid = 0, parent = 0, tid = 0;
 };
 
 // Returns when the record was written, on the event's clock. REQUIRES: a record of a Ring.
-std::uint64_t time_of(Bytes record);
+std::uint64_t read_time(Bytes record);
 
 // Decode a record; no value if the bytes are not such a record. `copies`: samples contain registers
 // and stack.
-std::optional<Sample> sample_of(Bytes record, bool copies);
+std::optional<Sample> parse_sample(Bytes record, bool has_copies);
 // For PERF_RECORD_SAMPLE; no value if it is a real sample. REQUIRES: samples contain copies.
-std::optional<Missed> missed_of(Bytes record);
-std::optional<Deferred> deferred_of(Bytes record);
-std::optional<Mapped> mapped_of(Bytes record);
-std::optional<Family> family_of(Bytes record);
+std::optional<MissingTable> parse_missed(Bytes record);
+std::optional<DeferredChain> parse_deferred(Bytes record);
+std::optional<FileMapping> parse_mapped(Bytes record);
+std::optional<ForkOrExit> parse_family(Bytes record);
 // For PERF_RECORD_COMM: returns the process that executed another program; 0: only the name
 // changed.
-std::uint32_t execed_of(Bytes record);
+std::uint32_t parse_exec(Bytes record);
 // For PERF_RECORD_LOST: returns the number of lost records.
-std::uint64_t lost_of(Bytes record);
+std::uint64_t parse_lost_count(Bytes record);
 
 }  // namespace ctprof::on_cpu

@@ -7,11 +7,11 @@ namespace ctprof::on_cpu {
 namespace {
 
 // The size of a record is a 16-bit number.
-constexpr std::size_t kMostRecord = 65'536;
+constexpr std::size_t kMaxRecordBytes = 65'536;
 
 }  // namespace
 
-perf_event_header header_of(Bytes record) {
+perf_event_header read_header(Bytes record) {
   perf_event_header header;
   std::memcpy(&header, record.data(), sizeof header);
   return header;
@@ -22,44 +22,44 @@ Ring::Ring(perf_event_mmap_page* page, const std::byte* data, std::size_t size)
       data_(data),
       size_(size),
       position_(page->data_tail),
-      written_(position_),
-      whole_(kMostRecord / sizeof(std::uint64_t)) {}
+      end_position_(position_),
+      wrapped_record_(kMaxRecordBytes / sizeof(std::uint64_t)) {}
 
-void Ring::look() {
-  written_ = __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE);
-  find();
+void Ring::look_for_records() {
+  end_position_ = __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE);
+  find_record();
 }
 
 void Ring::skip() {
   position_ += record_.size();
-  find();
+  find_record();
 }
 
-void Ring::give_back() { __atomic_store_n(&page_->data_tail, position_, __ATOMIC_RELEASE); }
+void Ring::release() { __atomic_store_n(&page_->data_tail, position_, __ATOMIC_RELEASE); }
 
-void Ring::find() {
+void Ring::find_record() {
   record_ = {};
-  const std::uint64_t left = written_ - position_;
-  if (left == 0) return;
-  const std::size_t at = position_ & (size_ - 1);
-  const std::size_t in_a_row = size_ - at;
+  const std::uint64_t bytes_left = end_position_ - position_;
+  if (bytes_left == 0) return;
+  const std::size_t offset = position_ & (size_ - 1);
+  const std::size_t contiguous_bytes = size_ - offset;
   perf_event_header header{};
-  if (left >= sizeof header && in_a_row >= sizeof header)
-    std::memcpy(&header, data_ + at, sizeof header);
+  if (bytes_left >= sizeof header && contiguous_bytes >= sizeof header)
+    std::memcpy(&header, data_ + offset, sizeof header);
   const std::size_t size = header.size;
-  if (size < sizeof header || size % 8 != 0 || size > left || left > size_) {
-    ++torn_;
-    position_ = written_;
+  if (size < sizeof header || size % 8 != 0 || size > bytes_left || bytes_left > size_) {
+    ++invalid_count_;
+    position_ = end_position_;
     return;
   }
-  if (size <= in_a_row) {
-    record_ = {data_ + at, size};
+  if (size <= contiguous_bytes) {
+    record_ = {data_ + offset, size};
     return;
   }
-  auto* whole = reinterpret_cast<std::byte*>(whole_.data());
-  std::memcpy(whole, data_ + at, in_a_row);
-  std::memcpy(whole + in_a_row, data_, size - in_a_row);
-  record_ = {whole, size};
+  auto* buffer = reinterpret_cast<std::byte*>(wrapped_record_.data());
+  std::memcpy(buffer, data_ + offset, contiguous_bytes);
+  std::memcpy(buffer + contiguous_bytes, data_, size - contiguous_bytes);
+  record_ = {buffer, size};
 }
 
 }  // namespace ctprof::on_cpu

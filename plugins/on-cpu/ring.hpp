@@ -25,7 +25,7 @@ namespace ctprof::on_cpu {
 // The bytes of one record, including its header; aligned to eight.
 using Bytes = std::span<const std::byte>;
 
-perf_event_header header_of(Bytes record);
+perf_event_header read_header(Bytes record);
 
 class Ring {
  public:
@@ -34,7 +34,7 @@ class Ring {
   Ring(perf_event_mmap_page* page, const std::byte* data, std::size_t size);
 
   // Makes records readable that were written until now.
-  void look();
+  void look_for_records();
   // Returns the record at the front, as of the last look(); empty if there is none.
   Bytes record() const { return record_; }
   // Goes to the next record.
@@ -42,22 +42,22 @@ class Ring {
   // Returns the number of bytes before that record, since the ring was created.
   std::uint64_t position() const { return position_; }
   // Lets the kernel overwrite the skipped records.
-  void give_back();
+  void release();
   // Returns how often the ring contained an invalid record; all data after it were dropped.
-  std::uint64_t torn() const { return torn_; }
+  std::uint64_t invalid_count() const { return invalid_count_; }
   std::size_t size() const { return size_; }
 
  private:
-  void find();
+  void find_record();
 
   perf_event_mmap_page* page_;
   const std::byte* data_;
   std::size_t size_;
   std::uint64_t position_;
-  std::uint64_t written_;
-  std::uint64_t torn_ = 0;
+  std::uint64_t end_position_;
+  std::uint64_t invalid_count_ = 0;
   Bytes record_;
-  std::vector<std::uint64_t> whole_;  // for a record that crosses the end
+  std::vector<std::uint64_t> wrapped_record_;  // for a record that crosses the end
 };
 
 }  // namespace ctprof::on_cpu

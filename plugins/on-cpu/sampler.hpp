@@ -30,7 +30,7 @@ namespace ctprof::on_cpu {
 
 class Sampler {
  public:
-  Sampler(std::unique_ptr<KernelInput> input, const Sampling& how, std::size_t ring_bytes);
+  Sampler(std::unique_ptr<KernelInput> input, const Sampling& sampling, std::size_t ring_bytes);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
@@ -40,7 +40,7 @@ class Sampler {
   void drain(const sdk::Records& records);
   // Marks the end of a window. The next drain also counts losses that continue at that time: by a
   // full ring, by a throttled or an offline CPU. Later losses belong to the next window.
-  void end_window() { window_ends_ = true; }
+  void end_window() { has_window_ended_ = true; }
   void stop();
   // Returns the size of the smallest ring that the kernel allowed.
   std::size_t ring_bytes() const { return ring_bytes_; }
@@ -48,51 +48,52 @@ class Sampler {
  private:
   struct Cpu;
   // The record at the front of a CPU's ring.
-  struct Next {
+  struct QueuedRecord {
     std::uint64_t time_ns;
     Cpu* cpu;
   };
 
-  Cpu& cpu_of(int number);
+  Cpu& find_cpu(int number);
   bool open(Cpu& cpu);
-  void follow_boottime();
-  void push_next(Cpu& cpu);
-  void take_until(const sdk::Records& records, std::uint64_t until_ns);
-  void take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
-  void take_sample(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
-  void doubt_mappings();
-  void settle_doubt(const sdk::Records& records, std::uint32_t tgid, std::uint64_t at_ns);
-  void take_deferred(const sdk::Records& records, Bytes record);
-  void give_up(const sdk::Records& records, const Pending::Waiting& waiting) const;
-  void lose(const sdk::Records& records, const Cpu& cpu, ctprof_loss_kind kind,
-            std::uint64_t from_ns, std::uint64_t until_ns, std::uint64_t count) const;
+  void update_boottime_offset();
+  void queue_record(Cpu& cpu);
+  void process_until(const sdk::Records& records, std::uint64_t until_ns);
+  void process_record(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
+  void process_sample(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
+  void mark_mappings_unknown();
+  void request_mappings(const sdk::Records& records, std::uint32_t tgid, std::uint64_t at_ns);
+  void process_deferred(const sdk::Records& records, Bytes record);
+  void give_up(const sdk::Records& records, const PendingSamples::WaitingSample& waiting) const;
+  void report_loss(const sdk::Records& records, const Cpu& cpu, ctprof_loss_kind kind,
+                   std::uint64_t from_ns, std::uint64_t until_ns, std::uint64_t count) const;
   void end_throttling(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void end_offline(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const;
   void vary_period(Cpu& cpu);
-  void note_missed(const Missed& missed) const;
-  void take_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t count, std::uint64_t time_ns);
-  void close_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
-  void look_at_cpus(const sdk::Records& records, std::uint64_t now_ns);
-  bool goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
+  void request_table(const MissingTable& missed) const;
+  void process_lost(const sdk::Records& records, Cpu& cpu, std::uint64_t count,
+                    std::uint64_t time_ns);
+  void split_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
+  void check_cpus(const sdk::Records& records, std::uint64_t now_ns);
+  bool is_event_running(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
   void close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns);
   void count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const;
-  void settle_account(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
+  void report_final_losses(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const;
 
   std::unique_ptr<KernelInput> input_;
-  Sampling how_;
+  Sampling sampling_;
   std::size_t ring_bytes_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
-  std::vector<Next> next_;  // a heap with the next record of each ring that has one
-  std::optional<Pending> pending_;
-  bool doubts_ = false;                           // whether records of mappings may have been lost
-  std::unordered_set<std::uint32_t> read_since_;  // processes whose mappings were requested again
-                                                  // since
-  std::uint64_t to_boottime_ns_ = 0;              // offset of CLOCK_BOOTTIME from CLOCK_MONOTONIC
-  std::uint64_t looked_ns_ = 0;  // time of the last check of CPUs, on CLOCK_MONOTONIC
-  bool window_ends_ = false;
-  bool stopped_ = false;
-  bool settled_ = false;  // whether the final losses were reported
-  bool varies_ = true;    // whether the kernel permits changes of the period
+  std::vector<QueuedRecord> record_heap_;  // a heap with the next record of each ring that has one
+  std::optional<PendingSamples> pending_;
+  bool has_unknown_mappings_ = false;  // whether records of mappings may have been lost
+  std::unordered_set<std::uint32_t> requested_tgids_;  // processes whose mappings were requested
+                                                       // again since
+  std::uint64_t boottime_offset_ns_ = 0;  // offset of CLOCK_BOOTTIME from CLOCK_MONOTONIC
+  std::uint64_t last_cpu_check_ns_ = 0;   // time of the last check of CPUs, on CLOCK_MONOTONIC
+  bool has_window_ended_ = false;
+  bool is_stopped_ = false;
+  bool has_reported_final_losses_ = false;  // whether the final losses were reported
+  bool can_vary_period_ = true;             // whether the kernel permits changes of the period
 };
 
 }  // namespace ctprof::on_cpu

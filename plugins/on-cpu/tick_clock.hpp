@@ -2,7 +2,7 @@
 // and the time that each tick represents.
 //
 // A loop that sleeps and works at the sampling frequency would otherwise always be sampled at the
-// same place, or never. A new period is drawn after kTicksOfPeriod ticks, between 2 and 4 percent
+// same place, or never. A new period is drawn after kTicksPerPeriod ticks, between 2 and 4 percent
 // above or below the nominal one. Therefore the phase of such a loop moves by more than half a
 // period before the next change. The mean of the periods is the nominal one.
 //
@@ -21,21 +21,21 @@ namespace ctprof::on_cpu {
 
 class TickClock {
  public:
-  static constexpr std::uint64_t kTicksOfPeriod = 32;
+  static constexpr std::uint64_t kTicksPerPeriod = 32;
   // Range of the deviation from the nominal period, in thousandths.
-  static constexpr std::int64_t kLeastDeviation = 20, kLargestDeviation = 40;
+  static constexpr std::int64_t kMinDeviation = 20, kMaxDeviation = 40;
 
   explicit TickClock(std::uint64_t period_ns, std::uint32_t seed = 0)
       : nominal_ns_(period_ns), period_ns_(period_ns), random_(seed) {}
 
   // Returns the time that the next tick represents. REQUIRES: calls are in the order of time.
-  std::uint64_t weight_of_tick(std::uint64_t time_ns);
+  std::uint64_t compute_tick_weight(std::uint64_t time_ns);
   // Returns whether the current period was used long enough.
-  bool is_due() const { return changes_.empty() && ticks_ >= kTicksOfPeriod; }
+  bool is_period_due() const { return changes_.empty() && ticks_ >= kTicksPerPeriod; }
   // Draws another period; it takes effect when changed() is called.
   std::uint64_t draw_period();
   // The kernel restarted the clock with that period. Earlier ticks may still arrive.
-  void changed(std::uint64_t at_ns, std::uint64_t period_ns);
+  void set_period(std::uint64_t at_ns, std::uint64_t period_ns);
 
  private:
   struct Change {

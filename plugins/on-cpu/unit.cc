@@ -2,10 +2,10 @@
 
 #include "plugins/on-cpu/cpus.cc"
 #include "plugins/on-cpu/event.cc"
-#include "plugins/on-cpu/handover.cc"
 #include "plugins/on-cpu/kernel_walk.cc"
 #include "plugins/on-cpu/own_filter.cc"
 #include "plugins/on-cpu/probe.cc"
+#include "plugins/on-cpu/record_writer.cc"
 #include "plugins/on-cpu/records.cc"
 #include "plugins/on-cpu/ring.cc"
 #include "plugins/on-cpu/sampler.cc"

@@ -13,8 +13,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 __u32 walk_depth = 127;  /* the largest number of frames of a stack */
 __u32 walk_and_copy = 0; /* for tests: each sample also has a copy */
 
-enum { EVENT_WRITES = 1, NOTHING_MORE = 0 };
-enum { CODE_64 = 0x33, USER_MODE = 3, NO_ROOM = -28 };
+enum { WRITE_EVENT = 1, SUPPRESS_EVENT = 0 };
+enum { CODE_64 = 0x33, USER_MODE = 3, NO_SPACE = -28 };
 
 /* An event for each CPU, which writes into the ring of the sampling event. */
 struct {
@@ -29,32 +29,33 @@ struct bpf_perf_event_data {
   __u64 orig_ax, ip, cs, flags, sp, ss;
 };
 
-struct place {
+struct user_registers {
   __u64 ip, sp, bp, cs;
 };
 
 /* Finds the registers of user space, where it was interrupted or entered the kernel. Always returns
  * 1; the caller excludes kernel threads, which have no mm. */
-static __always_inline int find_place(struct place* place, struct bpf_perf_event_data* sample,
-                                      struct task_struct* task) {
+static __always_inline int find_user_registers(struct user_registers* registers_out,
+                                               struct bpf_perf_event_data* sample,
+                                               struct task_struct* task) {
   /* Each field is a separate load, because the verifier rejects loads that the compiler merges. */
   volatile struct bpf_perf_event_data* registers = sample;
-  place->cs = registers->cs;
-  place->ip = registers->ip;
-  place->sp = registers->sp;
-  place->bp = registers->bp;
-  if ((place->cs & USER_MODE) == USER_MODE) return 1;
-  struct pt_regs___walk* entered = (void*)bpf_task_pt_regs(task);
-  place->cs = entered->cs;
-  place->ip = entered->ip;
-  place->sp = entered->sp;
-  place->bp = entered->bp;
+  registers_out->cs = registers->cs;
+  registers_out->ip = registers->ip;
+  registers_out->sp = registers->sp;
+  registers_out->bp = registers->bp;
+  if ((registers_out->cs & USER_MODE) == USER_MODE) return 1;
+  struct pt_regs___walk* entry_registers = (void*)bpf_task_pt_regs(task);
+  registers_out->cs = entry_registers->cs;
+  registers_out->ip = entry_registers->ip;
+  registers_out->sp = entry_registers->sp;
+  registers_out->bp = entry_registers->bp;
   return 1;
 }
 
-static __always_inline long write_out(void* sample, struct walk_scratch* scratch, __u32 tag,
-                                      __u32 words) {
-  words &= WALK_MOST_FRAMES;
+static __always_inline long write_output(void* sample, struct walk_scratch* scratch, __u32 tag,
+                                         __u32 words) {
+  words &= WALK_MAX_FRAMES;
   scratch->tag = tag | words;
   return bpf_perf_event_output(sample, &walk_outputs, 0xffffffffull, &scratch->tag,
                                sizeof scratch->tag + 8 * words);
@@ -64,29 +65,29 @@ static __always_inline long write_out(void* sample, struct walk_scratch* scratch
 static __always_inline long write_miss(void* sample, struct walk_scratch* scratch) {
   const __u32 words = sizeof scratch->miss / 8;
   __builtin_memcpy(scratch->words, &scratch->miss, sizeof scratch->miss);
-  const long failed = write_out(sample, scratch, WALK_MISS, words);
-  if (failed != 0) bpf_map_delete_elem(&walk_files, &scratch->miss.file);
-  return failed;
+  const long error = write_output(sample, scratch, WALK_MISS, words);
+  if (error != 0) bpf_map_delete_elem(&walk_files, &scratch->miss.file);
+  return error;
 }
 
 SEC("perf_event")
 int walk_sample(struct bpf_perf_event_data* sample) {
-  struct place place;
-  if (bpf_get_current_pid_tgid() >> 32 == 0) return EVENT_WRITES;
+  struct user_registers place;
+  if (bpf_get_current_pid_tgid() >> 32 == 0) return WRITE_EVENT;
   struct task_struct* task = bpf_get_current_task_btf();
   struct walk_scratch* scratch = walk_scratch();
   struct mm_struct___walk* mm = ((struct task_struct___walk*)task)->mm;
-  if (!scratch || !mm || !find_place(&place, sample, task) || place.cs != CODE_64)
-    return EVENT_WRITES;
+  if (!scratch || !mm || !find_user_registers(&place, sample, task) || place.cs != CODE_64)
+    return WRITE_EVENT;
   const __u32 tag = walk_stack(scratch, mm, place.ip, place.sp, place.bp, walk_depth);
   if (tag == 0) {
     /* A record that did not fit was counted as lost, so the event must not write a second one. */
-    const long failed = scratch->has_miss ? write_miss(sample, scratch) : 0;
-    return failed == NO_ROOM ? NOTHING_MORE : EVENT_WRITES;
+    const long error = scratch->has_miss ? write_miss(sample, scratch) : 0;
+    return error == NO_SPACE ? SUPPRESS_EVENT : WRITE_EVENT;
   }
-  const long failed = write_out(sample, scratch, tag, scratch->walk.frames);
-  if (failed != 0 && failed != NO_ROOM)
-    return EVENT_WRITES; /* otherwise it is lost, and was
-                          * counted */
-  return walk_and_copy ? EVENT_WRITES : NOTHING_MORE;
+  const long error = write_output(sample, scratch, tag, scratch->walk.frames);
+  if (error != 0 && error != NO_SPACE)
+    return WRITE_EVENT; /* otherwise it is lost, and was
+                         * counted */
+  return walk_and_copy ? WRITE_EVENT : SUPPRESS_EVENT;
 }

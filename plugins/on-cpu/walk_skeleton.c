@@ -16,7 +16,7 @@ struct on_cpu_walk* on_cpu_walk_load(const struct on_cpu_walk_options* options, 
     *error = errno ? errno : ENOMEM;
     return NULL;
   }
-  walk->maps.walk_outputs.max_entries = options->cpus;
+  walk->maps.walk_outputs.max_entries = options->cpu_limit;
   const int status = walk__load(walk);
   *error = -status;
   if (status != 0) {
@@ -24,13 +24,13 @@ struct on_cpu_walk* on_cpu_walk_load(const struct on_cpu_walk_options* options, 
     return NULL;
   }
   walk->data->walk_depth = options->depth;
-  walk->bss->walk_and_copy = options->and_copy;
+  walk->bss->walk_and_copy = options->also_copies;
   return (struct on_cpu_walk*)walk;
 }
 
 void on_cpu_walk_unload(struct on_cpu_walk* walk) { walk__destroy((struct walk*)walk); }
 
-struct on_cpu_walk_maps on_cpu_walk_maps_of(const struct on_cpu_walk* walk) {
+struct on_cpu_walk_maps on_cpu_walk_get_maps(const struct on_cpu_walk* walk) {
   const struct walk* skeleton = (const struct walk*)walk;
   const struct on_cpu_walk_maps maps = {
       .chunks = skeleton->maps.walk_chunks.map_fd,
@@ -50,7 +50,7 @@ int on_cpu_walk_attach(const struct on_cpu_walk* walk, int event) {
   return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) == 0 ? 0 : errno;
 }
 
-void on_cpu_walk_renew(struct on_cpu_walk* walk) {
+void on_cpu_walk_invalidate_code_cache(struct on_cpu_walk* walk) {
   struct walk* skeleton = (struct walk*)walk;
   __atomic_store_n(&skeleton->bss->walk_epoch, skeleton->bss->walk_epoch + 1, __ATOMIC_RELAXED);
 }

@@ -16,19 +16,19 @@ struct on_cpu_walk_maps {
 
 /* Options that the reader sets. */
 struct on_cpu_walk_options {
-  unsigned int depth;    /* the largest number of frames of a stack */
-  unsigned int and_copy; /* for tests: each sample also has a copy */
-  unsigned int cpus;     /* all CPU numbers are below this */
+  unsigned int depth;       /* the largest number of frames of a stack */
+  unsigned int also_copies; /* for tests: each sample also has a copy */
+  unsigned int cpu_limit;   /* all CPU numbers are below this */
 };
 
 /* Loads the program. Returns NULL, and sets `error` to the errno, on failure. */
 struct on_cpu_walk* on_cpu_walk_load(const struct on_cpu_walk_options* options, int* error);
 void on_cpu_walk_unload(struct on_cpu_walk* walk);
-struct on_cpu_walk_maps on_cpu_walk_maps_of(const struct on_cpu_walk* walk);
+struct on_cpu_walk_maps on_cpu_walk_get_maps(const struct on_cpu_walk* walk);
 /* Attaches it to an event, so that it runs at each sample. Returns 0, or an errno. */
 int on_cpu_walk_attach(const struct on_cpu_walk* walk, int event);
 /* Invalidates cached ranges of code, so that they are looked up again. */
-void on_cpu_walk_renew(struct on_cpu_walk* walk);
+void on_cpu_walk_invalidate_code_cache(struct on_cpu_walk* walk);
 
 #ifdef __cplusplus
 }

@@ -52,12 +52,12 @@ void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason
 }
 
 // Refuses statistics that are not printed: the kernel lacks the option, or the switch is off.
-void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
-  switch (state_of(host, kScheduleStatistics)) {
+void refuse_missing_statistics(const sdk::Host& host, const sdk::Probe& probe) {
+  switch (read_switch(host, kScheduleStatistics)) {
     case Switch::Unknown:
-      return refuse_statistics(
-          probe, Gap::Unsupported,
-          "the sched files have no statistics, and " + unknown_switch("kernel.sched_schedstats"));
+      return refuse_statistics(probe, Gap::Unsupported,
+                               "the sched files have no statistics, and " +
+                                   describe_unknown_switch("kernel.sched_schedstats"));
     case Switch::Absent:
       return refuse_statistics(
           probe, Gap::Unsupported,
@@ -75,7 +75,7 @@ void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const Sched& sched) {
-  if (!sched.key<"nr_wakeups">()) return why_no_statistics(host, probe);
+  if (!sched.key<"nr_wakeups">()) return refuse_missing_statistics(host, probe);
   if (!sched.key<"sum_block_runtime">()) {
     constexpr std::string_view kReason =
         "the sched files have no sum_block_runtime, which came with Linux 5.16";
@@ -96,19 +96,19 @@ void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_vie
     probe.refuse(vocabulary::ext_enabled, Gap::Unsupported,
                  "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
                  sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
-  if (fair_slice(sched).gap == Gap::Unsupported)
+  if (read_fair_slice(sched).gap == Gap::Unsupported)
     probe.refuse(vocabulary::fair_slice_ns, Gap::Unsupported,
                  "the sched files have no se.slice, which came with Linux 6.12",
                  sdk::by_kernel("Linux 6.12 or newer"));
 }
 
-constexpr auto kMayTrace = sdk::by_capabilities("cap_sys_ptrace");
+constexpr auto kPtraceRemedy = sdk::by_capabilities("cap_sys_ptrace");
 
 // Returns whether a line of mountinfo describes a procfs mounted at `place` with hidepid. The
 // kernel does not print an option that is off.
-bool hides(std::string_view line, std::string_view place) {
+bool is_hidepid_mount(std::string_view line, std::string_view mount_point) {
   for (int field = 0; field < 4; ++field) sdk::take(line, ' ');
-  return sdk::take(line, ' ') == place && line.find(" - proc ") != line.npos &&
+  return sdk::take(line, ' ') == mount_point && line.find(" - proc ") != line.npos &&
          line.find("hidepid=") != line.npos;
 }
 
@@ -116,7 +116,7 @@ bool is_mounted_with_hidepid(const sdk::Host& host) {
   sdk::TextFile file;
   const auto mounts = file.read_records(host.proc(), "self/mountinfo");
   for (std::string_view rest = mounts ? mounts.value : std::string_view{}; !rest.empty();)
-    if (hides(sdk::take(rest, '\n'), host.proc_path())) return true;
+    if (is_hidepid_mount(sdk::take(rest, '\n'), host.proc_path())) return true;
   return false;
 }
 
@@ -129,22 +129,23 @@ bool hides_processes(const sdk::Host& host) {
 // Reports what /proc hides from ctprof about other users' threads, with the remedy. The io files
 // require CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH because of their mode 0400. A /proc that is
 // mounted with hidepid does not even list processes that ctprof may not trace.
-void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
+void report_unreadable_threads(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live()) return;
   if (hides_processes(host))
     probe.all_lack(
         "/proc is mounted with hidepid, and shows only the processes that ctprof may trace",
-        kMayTrace);
+        kPtraceRemedy);
   if (!has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}))
     IoFile::lacks(probe, "ctprof may not read the io files of other users' threads",
                   sdk::by_capabilities("cap_dac_read_search,cap_sys_ptrace"));
 }
 
 // Does the same for processes: smaps_rollup only requires CAP_SYS_PTRACE.
-void tell_of_closed_processes(const sdk::Host& host, const sdk::Probe& probe) {
+void report_unreadable_processes(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.live() && !has_capabilities({CAP_SYS_PTRACE}))
-    SmapsRollupField::lacks(
-        probe, "ctprof may not read the smaps_rollup files of other users' processes", kMayTrace);
+    SmapsRollupField::lacks(probe,
+                            "ctprof may not read the smaps_rollup files of other users' processes",
+                            kPtraceRemedy);
 }
 
 void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
@@ -161,7 +162,7 @@ void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
   sdk::TextFile file;
   const auto sched = file.read(host, host.sample(), SchedFile::kName);
   if (sched) probe_sched(host, probe, sched.value);
-  tell_of_closed_threads(host, probe);
+  report_unreadable_threads(host, probe);
 }
 
 void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
@@ -176,7 +177,7 @@ void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
         probe, Gap::Unsupported,
         "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file",
         sdk::by_kernel("CONFIG_PROC_PAGE_MONITOR=y"));
-  tell_of_closed_processes(host, probe);
+  report_unreadable_processes(host, probe);
 }
 
 // --- the sources ---
@@ -188,7 +189,7 @@ class Threads : public sdk::ThreadSource {
   static constexpr const char* kName = "threads";
   static constexpr auto kOffers = ThreadColumns::kOffers;
   static constexpr auto kReads = sdk::reads(sdk::optional<sdk::kStatText>);
-  static constexpr std::uint32_t kTallies = procfs::kTallies;
+  static constexpr std::uint32_t kTallies = procfs::kTallyCount;
   static constexpr const char* kSummaryKey = kParseSummary;
 
   explicit Threads(const sdk::Host& host) : files_(host) {}
@@ -200,7 +201,7 @@ class Threads : public sdk::ThreadSource {
     const auto listed = batch.input(sdk::kStatText);
     for (const sdk::Thread thread : batch.threads())
       files_.fill(columns, thread, listed.at(thread.row), batch);
-    batch.tally(static_cast<std::uint32_t>(Tally::NegativeDotted), columns.sched.negatives());
+    batch.tally(static_cast<std::uint32_t>(Tally::NegativeDotted), columns.sched.negative_times());
   }
 
  private:
@@ -211,7 +212,7 @@ class Processes : public sdk::ProcessSource {
  public:
   static constexpr const char* kName = "processes";
   static constexpr auto kOffers = sdk::joined(ResidentField::kOffers, SmapsRollupField::kOffers);
-  static constexpr std::uint32_t kTallies = procfs::kTallies;
+  static constexpr std::uint32_t kTallies = procfs::kTallyCount;
   static constexpr const char* kSummaryKey = kParseSummary;
 
   explicit Processes(const sdk::Host& host) : resident_(host), rollup_(host) {}
@@ -239,13 +240,13 @@ class Processes : public sdk::ProcessSource {
   // NotApplicable means that the process has no memory, like a kernel thread. Then smaps_rollup is
   // not read: it would give the same result at twice the cost.
   Gap put_resident(ResidentField& field, std::uint32_t row, std::uint64_t tgid) {
-    const auto bytes = resident_.of_process(tgid);
+    const auto bytes = resident_.read_process(tgid);
     field.put(row, bytes);
     return bytes.gap;
   }
   void put_rollup(const sdk::Batch& batch, SmapsRollupField& field, std::uint32_t row,
                   std::uint64_t tgid) {
-    const auto entries = rollup_.of_process(tgid);
+    const auto entries = rollup_.read_process(tgid);
     field.put(row, entries);
     if (!entries && is_failure(entries.gap)) count_failure(batch, Tally::SmapsRollup, entries.gap);
   }
@@ -253,7 +254,7 @@ class Processes : public sdk::ProcessSource {
   // malformed text was read.
   static bool is_failure(Gap gap) { return gap != Gap::NotApplicable && gap != Gap::Malformed; }
 
-  Resident resident_;
+  ResidentMemory resident_;
   SmapsRollup rollup_;
 };
 

@@ -14,12 +14,13 @@ constexpr std::string_view kExtEnabled = "ext.enabled";
 // Looks up keys by a hash without collisions, because each thread needs sixty lookups. REQUIRES:
 // the key has at least kShortest letters.
 constexpr std::size_t kSlots = 128;
-constexpr std::size_t kShortest = 3;
-constexpr std::size_t slot_of(std::string_view key) {
-  const auto letter = [&](std::size_t at) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(key[at]));
+constexpr std::size_t kMinKeySize = 3;
+constexpr std::size_t hash_slot(std::string_view key) {
+  const auto letter_at = [&](std::size_t index) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(key[index]));
   };
-  return (key.size() + letter(0) + 11 * (letter(key.size() / 2) + letter(key.size() - kShortest))) %
+  return (key.size() + letter_at(0) +
+          11 * (letter_at(key.size() / 2) + letter_at(key.size() - kMinKeySize))) %
          kSlots;
 }
 
@@ -28,13 +29,13 @@ constexpr std::array<std::uint8_t, kSlots> kSlotTable = [] {
   std::array<std::uint8_t, kSlots> table{};
   table.fill(kNoKey);
   for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
-    table[slot_of(kSchedKeys[i].text)] = static_cast<std::uint8_t>(i);
+    table[hash_slot(kSchedKeys[i].text)] = static_cast<std::uint8_t>(i);
   return table;
 }();
 static_assert(
     [] {
       for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
-        if (kSlotTable[slot_of(kSchedKeys[i].text)] != i) return false;
+        if (kSlotTable[hash_slot(kSchedKeys[i].text)] != i) return false;
       return true;
     }(),
     "two keys share a slot: change slot_of");
@@ -48,18 +49,18 @@ struct Word {
 
 Word first_word(std::string_view line) {
   std::size_t end = 0;
-  std::size_t part = 0;
+  std::size_t part_start = 0;
   for (; end < line.size() && line[end] != ' ' && line[end] != ':'; ++end)
-    if (line[end] == '.') part = end + 1;
-  return {line.substr(0, end), line.substr(part, end - part)};
+    if (line[end] == '.') part_start = end + 1;
+  return {line.substr(0, end), line.substr(part_start, end - part_start)};
 }
 
 // Returns its position in kSchedKeys, or kNoKey if the key is not read.
 std::uint8_t find_key(const Word& word) {
   const std::string_view key = word.all == kExtEnabled ? word.all : word.last_part;
-  if (key.size() < kShortest) return kNoKey;
-  const std::uint8_t at = kSlotTable[slot_of(key)];
-  return at != kNoKey && kSchedKeys[at].text == key ? at : kNoKey;
+  if (key.size() < kMinKeySize) return kNoKey;
+  const std::uint8_t position = kSlotTable[hash_slot(key)];
+  return position != kNoKey && kSchedKeys[position].text == key ? position : kNoKey;
 }
 
 void parse_line(std::string_view line, Sched& sched) {
@@ -69,10 +70,10 @@ void parse_line(std::string_view line, Sched& sched) {
   line = sdk::bare(line.substr(word.all.size()));
   if (!line.starts_with(':')) return;  // no value, or a key of two words
   line = sdk::bare(line.substr(1));
-  bool negative = false;
-  sched[key] = kSchedKeys[key].number == Number::Plain ? sdk::number<std::uint64_t>(line)
-                                                       : dotted_ns(line, negative);
-  if (negative) ++sched.negatives;
+  bool is_negative = false;
+  sched[key] = kSchedKeys[key].format == NumberFormat::Plain ? sdk::number<std::uint64_t>(line)
+                                                             : parse_dotted_ns(line, is_negative);
+  if (is_negative) ++sched.negative_times;
 }
 
 // Removes the text up to and including the line of dashes. The line is longer than any thread name,
@@ -114,19 +115,19 @@ Sched::Sched()
             (kSchedKeys[I].needs_schedstats ? Gap::SwitchedOff : Gap::Unsupported)...};
       }(std::make_index_sequence<kSchedKeys.size()>())) {}
 
-sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative) {
+sdk::Reading<std::uint64_t> parse_dotted_ns(std::string_view text, bool& is_negative) {
   constexpr std::uint64_t kNsPerMs = 1'000'000;
-  const bool dotted = text.find('.') != text.npos;
+  const bool is_dotted = text.find('.') != text.npos;
   std::string_view whole = sdk::take(text, '.');
-  std::string_view fraction = dotted ? text : "0";
-  const bool minus_before = take_minus(whole);
-  const bool minus_behind = take_minus(fraction);
+  std::string_view fraction = is_dotted ? text : "0";
+  const bool is_negative_whole = take_minus(whole);
+  const bool is_negative_fraction = take_minus(fraction);
   const auto ms = sdk::number<std::uint64_t>(whole);
   const auto ns = fraction_ns(fraction);
   if (!ms || !ns) return Gap::Malformed;
-  negative = minus_before || minus_behind;
-  if (negative) return std::uint64_t{0};
-  if (!dotted) return ms.value;
+  is_negative = is_negative_whole || is_negative_fraction;
+  if (is_negative) return std::uint64_t{0};
+  if (!is_dotted) return ms.value;
   std::uint64_t total = 0;
   const bool overflows = __builtin_mul_overflow(ms.value, kNsPerMs, &total) ||
                          __builtin_add_overflow(total, ns.value, &total);
@@ -143,7 +144,7 @@ Sched parse_sched(std::string_view text) {
   return sched;
 }
 
-sdk::ReadingOf<sdk::MonotonicNs> voluntary_sleep(const Sched& sched) {
+sdk::ReadingOf<sdk::MonotonicNs> compute_voluntary_sleep(const Sched& sched) {
   const auto& sleep = sched.key<"sum_sleep_runtime">();
   const auto& block = sched.key<"sum_block_runtime">();
   if (!sleep) return sleep.gap;
@@ -151,13 +152,13 @@ sdk::ReadingOf<sdk::MonotonicNs> voluntary_sleep(const Sched& sched) {
   return sleep.value > block.value ? sleep.value - block.value : std::uint64_t{0};
 }
 
-sdk::ReadingOf<sdk::GaugeNs> fair_slice(const Sched& sched) {
+sdk::ReadingOf<sdk::GaugeNs> read_fair_slice(const Sched& sched) {
   const auto& policy = sched.key<"policy">();
   if (policy && !has_fair_slice(policy.value)) return Gap::NotApplicable;
   return sched.key<"slice">();
 }
 
-sdk::ReadingOf<sdk::Flag> ext_enabled(const Sched& sched) {
+sdk::ReadingOf<sdk::Flag> read_ext_enabled(const Sched& sched) {
   const auto& enabled = sched.key<"ext.enabled">();
   if (!enabled) return enabled.gap;
   return enabled.value != 0;
@@ -168,7 +169,7 @@ void SchedFile::fill(const sdk::Thread& thread, std::string_view text) {
   get<SchedPlain>().put(thread.row, sched);
   get<SchedStatistics>().put(thread.row, sched);
   get<SchedComputed>().put(thread.row, sched);
-  negatives_ += sched.negatives;
+  negative_times_ += sched.negative_times;
 }
 
 }  // namespace ctprof::procfs

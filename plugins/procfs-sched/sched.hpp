@@ -26,15 +26,15 @@
 namespace ctprof::procfs {
 
 // How a value is printed: as a plain number, or as milliseconds with nanoseconds after a dot.
-enum class Number : std::uint8_t { Plain, Dotted };
+enum class NumberFormat : std::uint8_t { Plain, Dotted };
 
 // A key, spelled as after the last dot, and its metric. To read another key, add a line below.
-template <const auto& kOf, sdk::Name kIs, Number kPrinted = Number::Plain>
-struct SchedKey : sdk::Fields<kOf> {
-  using sdk::Fields<kOf>::Fields;
-  using Newtype = typename std::remove_cvref_t<decltype(kOf)>::Newtype;
-  static constexpr sdk::Name kKey = kIs;
-  static constexpr Number kNumber = kPrinted;
+template <const auto& kMetric, sdk::Name kKeyText, NumberFormat kPrintFormat = NumberFormat::Plain>
+struct SchedKey : sdk::Fields<kMetric> {
+  using sdk::Fields<kMetric>::Fields;
+  using Newtype = typename std::remove_cvref_t<decltype(kMetric)>::Newtype;
+  static constexpr sdk::Name kKey = kKeyText;
+  static constexpr NumberFormat kNumber = kPrintFormat;
 };
 
 template <class... Keys>
@@ -63,42 +63,43 @@ using SchedStatistics =
               SchedKey<vocabulary::nr_failed_migrations_affine, "nr_failed_migrations_affine">,
               SchedKey<vocabulary::nr_failed_migrations_running, "nr_failed_migrations_running">,
               SchedKey<vocabulary::nr_failed_migrations_hot, "nr_failed_migrations_hot">,
-              SchedKey<vocabulary::wait_sum, "wait_sum", Number::Dotted>,
+              SchedKey<vocabulary::wait_sum, "wait_sum", NumberFormat::Dotted>,
               SchedKey<vocabulary::wait_count, "wait_count">,
-              SchedKey<vocabulary::wait_max, "wait_max", Number::Dotted>,
-              SchedKey<vocabulary::sleep_max, "sleep_max", Number::Dotted>,
-              SchedKey<vocabulary::block_sum, "sum_block_runtime", Number::Dotted>,
-              SchedKey<vocabulary::block_max, "block_max", Number::Dotted>,
-              SchedKey<vocabulary::iowait_sum, "iowait_sum", Number::Dotted>,
+              SchedKey<vocabulary::wait_max, "wait_max", NumberFormat::Dotted>,
+              SchedKey<vocabulary::sleep_max, "sleep_max", NumberFormat::Dotted>,
+              SchedKey<vocabulary::block_sum, "sum_block_runtime", NumberFormat::Dotted>,
+              SchedKey<vocabulary::block_max, "block_max", NumberFormat::Dotted>,
+              SchedKey<vocabulary::iowait_sum, "iowait_sum", NumberFormat::Dotted>,
               SchedKey<vocabulary::iowait_count, "iowait_count">,
-              SchedKey<vocabulary::exec_max, "exec_max", Number::Dotted>,
-              SchedKey<vocabulary::slice_max, "slice_max", Number::Dotted>,
-              SchedKey<vocabulary::core_forceidle_sum, "core_forceidle_sum", Number::Dotted>>;
+              SchedKey<vocabulary::exec_max, "exec_max", NumberFormat::Dotted>,
+              SchedKey<vocabulary::slice_max, "slice_max", NumberFormat::Dotted>,
+              SchedKey<vocabulary::core_forceidle_sum, "core_forceidle_sum", NumberFormat::Dotted>>;
 
 // A key of the file, and whether it depends on the switch.
 struct SchedKeyInfo {
   std::string_view text;
-  Number number;
+  NumberFormat format;
   bool needs_schedstats;
 };
 
 template <class... Keys>
-constexpr auto infos_of(SchedKeys<Keys...>*, bool needs_schedstats) {
+constexpr auto key_infos_of(SchedKeys<Keys...>*, bool needs_schedstats) {
   return std::array{SchedKeyInfo{Keys::kKey.view(), Keys::kNumber, needs_schedstats}...};
 }
 
 // All keys that are read: those of columns, and those from which other columns are computed.
 inline constexpr auto kSchedKeys = [] {
-  constexpr auto kPlain = infos_of(static_cast<SchedPlain*>(nullptr), false);
-  constexpr auto kStatistics = infos_of(static_cast<SchedStatistics*>(nullptr), true);
-  constexpr std::array kAsides{SchedKeyInfo{"policy", Number::Plain, false},
-                               SchedKeyInfo{"slice", Number::Plain, false},
-                               SchedKeyInfo{"ext.enabled", Number::Plain, false},
-                               SchedKeyInfo{"sum_sleep_runtime", Number::Dotted, true}};
-  std::array<SchedKeyInfo, kPlain.size() + kStatistics.size() + kAsides.size()> all{};
+  constexpr auto kPlain = key_infos_of(static_cast<SchedPlain*>(nullptr), false);
+  constexpr auto kStatistics = key_infos_of(static_cast<SchedStatistics*>(nullptr), true);
+  constexpr std::array kInputsOfComputed{
+      SchedKeyInfo{"policy", NumberFormat::Plain, false},
+      SchedKeyInfo{"slice", NumberFormat::Plain, false},
+      SchedKeyInfo{"ext.enabled", NumberFormat::Plain, false},
+      SchedKeyInfo{"sum_sleep_runtime", NumberFormat::Dotted, true}};
+  std::array<SchedKeyInfo, kPlain.size() + kStatistics.size() + kInputsOfComputed.size()> all{};
   auto next = std::copy(kPlain.begin(), kPlain.end(), all.begin());
   next = std::copy(kStatistics.begin(), kStatistics.end(), next);
-  std::copy(kAsides.begin(), kAsides.end(), next);
+  std::copy(kInputsOfComputed.begin(), kInputsOfComputed.end(), next);
   return all;
 }();
 
@@ -113,19 +114,19 @@ class Sched {
   sdk::Reading<std::uint64_t>& operator[](std::size_t at) { return readings_[at]; }
   template <sdk::Name kKey>
   const sdk::Reading<std::uint64_t>& key() const {
-    constexpr std::size_t kAt = position_of(kKey.view());
-    static_assert(kAt < kSchedKeys.size(), "no such key is read");
-    return readings_[kAt];
+    constexpr std::size_t kPosition = find_position(kKey.view());
+    static_assert(kPosition < kSchedKeys.size(), "no such key is read");
+    return readings_[kPosition];
   }
 
   // Number of times that the kernel printed as less than zero; each is stored as zero.
-  std::uint32_t negatives = 0;
+  std::uint32_t negative_times = 0;
 
  private:
-  static constexpr std::size_t position_of(std::string_view text) {
-    std::size_t at = 0;
-    while (at < kSchedKeys.size() && kSchedKeys[at].text != text) ++at;
-    return at;
+  static constexpr std::size_t find_position(std::string_view text) {
+    std::size_t position = 0;
+    while (position < kSchedKeys.size() && kSchedKeys[position].text != text) ++position;
+    return position;
   }
 
   std::array<sdk::Reading<std::uint64_t>, kSchedKeys.size()> readings_;
@@ -136,17 +137,17 @@ Sched parse_sched(std::string_view text);
 
 // Returns `ms.frac` in nanoseconds; a number without a dot is returned unchanged. A negative time
 // becomes zero, and sets `negative`.
-sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative);
+sdk::Reading<std::uint64_t> parse_dotted_ns(std::string_view text, bool& is_negative);
 
 // Returns total sleep minus uninterruptible sleep; a gap if either is missing.
-sdk::ReadingOf<sdk::MonotonicNs> voluntary_sleep(const Sched& sched);
+sdk::ReadingOf<sdk::MonotonicNs> compute_voluntary_sleep(const Sched& sched);
 // The kernel prints a slice for the policies OTHER, BATCH and EXT only.
-sdk::ReadingOf<sdk::GaugeNs> fair_slice(const Sched& sched);
-sdk::ReadingOf<sdk::Flag> ext_enabled(const Sched& sched);
+sdk::ReadingOf<sdk::GaugeNs> read_fair_slice(const Sched& sched);
+sdk::ReadingOf<sdk::Flag> read_ext_enabled(const Sched& sched);
 
-using SchedComputed = sdk::Table<sdk::Fill<vocabulary::voluntary_sleep_ns, voluntary_sleep>,
-                                 sdk::Fill<vocabulary::fair_slice_ns, fair_slice>,
-                                 sdk::Fill<vocabulary::ext_enabled, ext_enabled>>;
+using SchedComputed = sdk::Table<sdk::Fill<vocabulary::voluntary_sleep_ns, compute_voluntary_sleep>,
+                                 sdk::Fill<vocabulary::fair_slice_ns, read_fair_slice>,
+                                 sdk::Fill<vocabulary::ext_enabled, read_ext_enabled>>;
 
 class SchedFile : public sdk::Groups<SchedPlain, SchedStatistics, SchedComputed> {
  public:
@@ -157,10 +158,10 @@ class SchedFile : public sdk::Groups<SchedPlain, SchedStatistics, SchedComputed>
   void fill(const sdk::Thread& thread, std::string_view text);
 
   // Number of negative times in all files so far.
-  std::uint64_t negatives() const { return negatives_; }
+  std::uint64_t negative_times() const { return negative_times_; }
 
  private:
-  std::uint64_t negatives_ = 0;
+  std::uint64_t negative_times_ = 0;
 };
 
 }  // namespace ctprof::procfs

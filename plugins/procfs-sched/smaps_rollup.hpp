@@ -36,11 +36,11 @@ bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entrie
 class SmapsRollup {
  public:
   explicit SmapsRollup(const sdk::Host& host) : host_(host) {}
-  sdk::Reading<sdk::Entries> of_process(std::uint64_t tgid);
+  sdk::Reading<sdk::Entries> read_process(std::uint64_t tgid);
 
  private:
   sdk::Reading<std::string_view> read(const std::string& directory, const char* name);
-  Gap why_missing(const std::string& process, Gap gap);
+  Gap gap_of_missing_file(const std::string& process, Gap gap);
 
   sdk::Host host_;
   sdk::TextFile file_;
@@ -51,19 +51,19 @@ using ResidentField = sdk::Fields<vocabulary::rss_bytes>;
 
 // Returns the resident size in bytes, for pages of `page` bytes; NotApplicable if there is no
 // memory.
-sdk::ReadingOf<sdk::GaugeBytes> parse_statm(std::string_view text, std::uint64_t page);
+sdk::ReadingOf<sdk::GaugeBytes> parse_statm(std::string_view text, std::uint64_t page_size);
 
 // Reads the resident size of a process. Each worker has one object.
-class Resident {
+class ResidentMemory {
  public:
-  explicit Resident(const sdk::Host& host);
-  sdk::ReadingOf<sdk::GaugeBytes> of_process(std::uint64_t tgid);
+  explicit ResidentMemory(const sdk::Host& host);
+  sdk::ReadingOf<sdk::GaugeBytes> read_process(std::uint64_t tgid);
 
  private:
   sdk::ReadingOf<sdk::GaugeBytes> read(const std::string& directory);
 
   sdk::Host host_;
-  std::uint64_t page_;
+  std::uint64_t page_size_;
   sdk::TextFile file_;
 };
 

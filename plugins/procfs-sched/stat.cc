@@ -19,15 +19,15 @@ Stat parse_stat(std::string_view text) {
 bool has_no_memory(const Stat& stat) {
   const auto& state = stat.word<3>();
   const auto& flags = stat.word<9>();
-  const bool ended = state && (state.value == "Z" || state.value == "X");
-  return ended || (flags && (flags.value & kKernelThread) != 0);
+  const bool has_exited = state && (state.value == "Z" || state.value == "X");
+  return has_exited || (flags && (flags.value & kKernelThread) != 0);
 }
 
 void StatFile::fill(const sdk::Thread& thread, std::string_view text) {
   const Stat stat = parse_stat(text);
-  PolicyRoom room;
+  PolicyNameBuffer buffer;
   const auto& number = stat.word<41>();
-  const auto policy = number ? sdk::Reading<std::string_view>(policy_name(number.value, room))
+  const auto policy = number ? sdk::Reading<std::string_view>(policy_name(number.value, buffer))
                              : sdk::Reading<std::string_view>(number.gap);
   get<StatWords>().put(thread.row, stat);
   get<sdk::Fields<vocabulary::policy>>().put(thread.row, policy);

@@ -22,10 +22,10 @@
 namespace ctprof::procfs {
 
 // Returns the letter of the state, from text such as "S (sleeping)".
-sdk::ReadingOf<sdk::Char> state_letter(std::string_view text);
+sdk::ReadingOf<sdk::Char> parse_state_letter(std::string_view text);
 
 struct StatusFile
-    : sdk::KeyedText<':', sdk::KeyLine<vocabulary::state, "State", state_letter>,
+    : sdk::KeyedText<':', sdk::KeyLine<vocabulary::state, "State", parse_state_letter>,
                      sdk::KeyLine<vocabulary::nr_threads, "Threads">,
                      sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>,  // a list such as "0-3,8"
                      sdk::KeyLine<vocabulary::voluntary_csw, "voluntary_ctxt_switches">,
@@ -47,9 +47,9 @@ class Affinity {
  public:
   // Uses the system call. Returns ThreadGone if the thread exited; after another gap the status
   // line may have the value.
-  sdk::Reading<sdk::Words> of_thread(std::uint64_t tid);
+  sdk::Reading<sdk::Words> read_thread_mask(std::uint64_t tid);
   // Parses the value of Cpus_allowed_list.
-  sdk::Reading<sdk::Words> of_list(const sdk::Reading<std::string_view>& list);
+  sdk::Reading<sdk::Words> parse_cpu_mask(const sdk::Reading<std::string_view>& list);
 
  private:
   std::vector<std::uint64_t> words_;

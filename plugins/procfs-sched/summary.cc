@@ -12,30 +12,31 @@ namespace {
 // In the order of Tally, which is alphabetical.
 constexpr std::array kFiles{"io", "sched", "schedstat", "smaps_rollup", "stat", "status"};
 
-std::uint64_t count(const sdk::Summary& summary, Tally tally) {
+std::uint64_t tally_count(const sdk::Summary& summary, Tally tally) {
   return summary.tally(static_cast<std::uint32_t>(tally));
 }
 
 struct Failures {
   std::array<std::uint64_t, kFiles.size()> by_file{};
-  std::uint64_t all = 0;
+  std::uint64_t total = 0;
 };
 
-Failures failures_of(const sdk::Summary& summary) {
+Failures collect_failures(const sdk::Summary& summary) {
   Failures failures;
   for (std::uint32_t i = 0; i < kFiles.size(); ++i) {
     failures.by_file[i] = summary.tally(i);
-    failures.all += failures.by_file[i];
+    failures.total += failures.by_file[i];
   }
   return failures;
 }
 
 void put_dominant(const sdk::Summary& summary, const Failures& failures) {
-  const auto most = std::max_element(failures.by_file.begin(),
-                                     failures.by_file.end());  // the first of equal ones
-  if (*most == 0) return summary.put_null("dominant_read_failure");
-  summary.put("dominant_read_failure",
-              std::string_view(kFiles[static_cast<std::size_t>(most - failures.by_file.begin())]));
+  const auto largest = std::max_element(failures.by_file.begin(),
+                                        failures.by_file.end());  // the first of equal ones
+  if (*largest == 0) return summary.put_null("dominant_read_failure");
+  summary.put(
+      "dominant_read_failure",
+      std::string_view(kFiles[static_cast<std::size_t>(largest - failures.by_file.begin())]));
 }
 
 void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
@@ -54,26 +55,26 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
 
 void count_failure(const sdk::Batch& batch, Tally file, Gap gap) {
   const auto add = [&](Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); };
-  const bool gated = file == Tally::Schedstat || file == Tally::Io;
+  const bool depends_on_configuration = file == Tally::Schedstat || file == Tally::Io;
   add(file);
   if (gap == Gap::Denied) add(Tally::Denied);
-  if (gap == Gap::Unsupported && gated) add(Tally::Configuration);
+  if (gap == Gap::Unsupported && depends_on_configuration) add(Tally::Configuration);
 }
 
 void put_parse_summary(const sdk::Summary& summary) {
-  const Failures failures = failures_of(summary);
-  const std::uint64_t configuration = count(summary, Tally::Configuration);
+  const Failures failures = collect_failures(summary);
+  const std::uint64_t configuration = tally_count(summary, Tally::Configuration);
   summary.put("tids_walked", summary.rows_listed());
-  summary.put("read_failures", failures.all);
+  summary.put("read_failures", failures.total);
   summary.put_null("read_failures_by_file.");  // an object even when it is empty
   for (std::size_t i = 0; i < kFiles.size(); ++i)
     if (failures.by_file[i] > 0)
       summary.put((std::string("read_failures_by_file.") + kFiles[i]).c_str(), failures.by_file[i]);
   put_dominant(summary, failures);
-  summary.put("kernel_config_dominant", configuration > 0 && configuration * 2 >= failures.all);
-  summary.put("negative_dotted_values", count(summary, Tally::NegativeDotted));
-  summary.put("read_failures_denied", count(summary, Tally::Denied));
-  note_denied(summary, count(summary, Tally::Denied));
+  summary.put("kernel_config_dominant", configuration > 0 && configuration * 2 >= failures.total);
+  summary.put("negative_dotted_values", tally_count(summary, Tally::NegativeDotted));
+  summary.put("read_failures_denied", tally_count(summary, Tally::Denied));
+  note_denied(summary, tally_count(summary, Tally::Denied));
 }
 
 }  // namespace ctprof::procfs

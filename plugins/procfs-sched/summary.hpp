@@ -28,12 +28,12 @@ enum class Tally : std::uint32_t {
   Configuration,  // of schedstat and io: the kernel was built without the option
   NegativeDotted,
 };
-inline constexpr std::uint32_t kTallies = 9;
+inline constexpr std::uint32_t kTallyCount = 9;
 
 // Returns the gap of a missing file. On a live host ThreadGone is right: the file disappeared with
 // its thread, because the probe has determined what the kernel lacks. In a recorded tree no thread
 // starts or exits: a missing file was not recorded, and is Unsupported.
-inline Gap gap_of_missing(const sdk::Host& host, Gap gap) {
+inline Gap gap_of_missing_file(const sdk::Host& host, Gap gap) {
   return gap == Gap::ThreadGone && !host.live() ? Gap::Unsupported : gap;
 }
 

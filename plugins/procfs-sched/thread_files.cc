@@ -5,9 +5,9 @@
 namespace ctprof::procfs {
 
 void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread,
-                       const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch) {
-  if (columns.stat && listed) columns.stat.fill(thread, listed.value);
-  if (columns.stat && !listed) fill(columns.stat, thread, batch);
+                       const sdk::Reading<std::string_view>& listed_stat, const sdk::Batch& batch) {
+  if (columns.stat && listed_stat) columns.stat.fill(thread, listed_stat.value);
+  if (columns.stat && !listed_stat) fill(columns.stat, thread, batch);
   fill_times(columns, thread, batch);
   if (columns.io) fill(columns.io, thread, batch);
   if (columns.sched) fill(columns.sched, thread, batch);
@@ -35,22 +35,22 @@ void ThreadFiles::fill_times(ThreadColumns& columns, const sdk::Thread& thread,
 // The status file also contains the list of CPUs, for threads that the system call does not find.
 void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
                               const sdk::Batch& batch) {
-  const bool list_wanted = columns.affinity && !fill_affinity(columns.affinity, thread);
-  if (!columns.status && !list_wanted) return;
+  const bool needs_cpu_list = columns.affinity && !fill_affinity(columns.affinity, thread);
+  if (!columns.status && !needs_cpu_list) return;
   const auto text = read(thread, StatusFile::kName, StatusFile::kFailures, batch);
   if (!text) columns.status.fail(thread.row, text.gap);
-  if (!text && list_wanted) columns.affinity.fail(thread.row, text.gap);
+  if (!text && needs_cpu_list) columns.affinity.fail(thread.row, text.gap);
   if (!text) return;
   const Status status = StatusFile::parse(text.value);
   columns.status.fill(thread, status);
-  if (list_wanted)
-    columns.affinity.put(thread.row, masks_.of_list(status.key<"Cpus_allowed_list">()));
+  if (needs_cpu_list)
+    columns.affinity.put(thread.row, masks_.parse_cpu_mask(status.key<"Cpus_allowed_list">()));
 }
 
 // Uses the system call. Returns false if the list in the status file is needed instead.
 bool ThreadFiles::fill_affinity(AffinityField& affinity, const sdk::Thread& thread) {
   if (!host_.own_tids()) return false;
-  const auto mask = masks_.of_thread(thread.tid);
+  const auto mask = masks_.read_thread_mask(thread.tid);
   if (!mask && mask.gap != Gap::ThreadGone) return false;
   affinity.put(thread.row, mask);
   return true;
@@ -60,7 +60,7 @@ sdk::Reading<std::string_view> ThreadFiles::read(const sdk::Thread& thread, cons
                                                  Tally failures, const sdk::Batch& batch) {
   auto text = file_.read(host_, thread, name);
   if (text) return text;
-  text.gap = gap_of_missing(host_, text.gap);
+  text.gap = gap_of_missing_file(host_, text.gap);
   count_failure(batch, failures, text.gap);
   return text;
 }

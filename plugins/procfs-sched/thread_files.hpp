@@ -83,7 +83,7 @@ class ThreadFiles {
 
   // `listed` is the text of the stat file, if the lister has read it.
   void fill(ThreadColumns& columns, const sdk::Thread& thread,
-            const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch);
+            const sdk::Reading<std::string_view>& listed_stat, const sdk::Batch& batch);
 
  private:
   template <class File>

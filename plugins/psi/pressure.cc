@@ -14,9 +14,9 @@ bool is_digits(std::string_view text) {
 
 void parse_word(std::string_view word, PressureLine& line) {
   const std::string_view key = sdk::take(word, '=');
-  if (key == "avg10") line.avg10 = hundredths(word);
-  if (key == "avg60") line.avg60 = hundredths(word);
-  if (key == "avg300") line.avg300 = hundredths(word);
+  if (key == "avg10") line.avg10 = parse_hundredths(word);
+  if (key == "avg60") line.avg60 = parse_hundredths(word);
+  if (key == "avg300") line.avg300 = parse_hundredths(word);
   if (key == "total") line.total_usec = sdk::number<std::uint64_t>(word);
 }
 
@@ -28,7 +28,7 @@ PressureLine parse_line(std::string_view text) {
 
 }  // namespace
 
-sdk::ReadingOf<sdk::GaugeRatio100> hundredths(std::string_view text) {
+sdk::ReadingOf<sdk::GaugeRatio100> parse_hundredths(std::string_view text) {
   const auto whole = sdk::number<std::uint16_t>(sdk::take(text, '.'));
   if (!whole || !is_digits(text)) return Gap::Malformed;
   std::uint64_t value = whole.value;

@@ -37,7 +37,7 @@ Pressure parse_pressure(std::string_view text);
 
 // Parses "12.3" as 1230 hundredths; further digits are cut off. Returns Malformed also if the
 // result does not fit into the 16 bits that a file has for it.
-sdk::ReadingOf<sdk::GaugeRatio100> hundredths(std::string_view text);
+sdk::ReadingOf<sdk::GaugeRatio100> parse_hundredths(std::string_view text);
 
 // The columns of one line.
 template <const auto& kAvg10, const auto& kAvg60, const auto& kAvg300, const auto& kTotal>
@@ -48,7 +48,7 @@ using LineFields =
 
 // Whether a file has a line `some`. Interrupts delay whatever is running, so for them `some` would
 // equal `full`.
-enum class Lines { SomeAndFull, FullAlone };
+enum class Lines { SomeAndFull, OnlyFull };
 
 // The columns of one file, with both of its names: <cgroup>/cpu.pressure and /proc/pressure/cpu.
 template <sdk::Name kCgroup, sdk::Name kHost, class Some, class Full,
@@ -78,8 +78,8 @@ class PressureFile {
     Full::refuse(probe, gap, reason, remedy);
     if (kLines == Lines::SomeAndFull) Some::refuse(probe, gap, reason, remedy);
   }
-  static void refuse_what_no_kernel_has(const sdk::Probe& probe) {
-    if (kLines == Lines::FullAlone)
+  static void refuse_nonexistent_line(const sdk::Probe& probe) {
+    if (kLines == Lines::OnlyFull)
       Some::refuse(probe, Gap::NotApplicable,
                    "no kernel has it: interrupts have only a line `full`");
   }
@@ -98,7 +98,7 @@ class PressureFile {
                CTPROF_PSI_LINE(entity##_psi_##resource##_full) __VA_OPT__(, ) __VA_ARGS__>
 #define CTPROF_PSI_FILES(entity)                                             \
   sdk::Groups<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), \
-              CTPROF_PSI_FILE(entity, io), CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
+              CTPROF_PSI_FILE(entity, io), CTPROF_PSI_FILE(entity, irq, Lines::OnlyFull)>
 
 using CgroupFiles = CTPROF_PSI_FILES(cgroup);
 using HostFiles = CTPROF_PSI_FILES(host);

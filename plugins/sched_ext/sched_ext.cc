@@ -87,7 +87,7 @@ class SchedExt : public sdk::HostSource {
     const auto text = events_file_.read(host_.sys(), kEvents);
     Root root;
     if (!text)
-      root.events = why_missing(kEvents, events_file_.last_errno());
+      root.events = gap_of_missing_file(kEvents, events_file_.last_errno());
     else if (!parse_flat_keyed(text.value, events_))
       root.events = Gap::Malformed;
     else
@@ -99,7 +99,7 @@ class SchedExt : public sdk::HostSource {
   // Returns the word in a file; it is valid until the next file is read.
   sdk::Reading<std::string_view> word(const char* path) {
     const auto text = file_.read(host_.sys(), path);
-    if (!text) return why_missing(path, file_.last_errno());
+    if (!text) return gap_of_missing_file(path, file_.last_errno());
     const auto word = sdk::trimmed(text.value);
     return word.empty() ? sdk::Reading<std::string_view>(Gap::Malformed) : word;
   }
@@ -116,11 +116,11 @@ class SchedExt : public sdk::HostSource {
 
   // Files of a scheduler are NotApplicable while no scheduler is loaded. Any other missing file is
   // one that this kernel does not support.
-  Gap why_missing(std::string_view path, int error) const {
+  Gap gap_of_missing_file(std::string_view path, int error) const {
     if (error != ENOENT && error != ENODEV) return gap_of_errno(error);
-    const bool of_scheduler = path.starts_with(kScheduler);
-    return of_scheduler && is_absent(host_.sys(), kScheduler) ? Gap::NotApplicable
-                                                              : Gap::Unsupported;
+    const bool is_scheduler_file = path.starts_with(kScheduler);
+    return is_scheduler_file && is_absent(host_.sys(), kScheduler) ? Gap::NotApplicable
+                                                                   : Gap::Unsupported;
   }
 
   sdk::Host host_;

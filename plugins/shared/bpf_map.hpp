@@ -18,7 +18,7 @@ inline long call_bpf(int command, bpf_attr& attributes) {
 }
 
 // Returns the arguments of commands on one element. `value` may be null.
-inline bpf_attr element_of_map(int map, const void* key, const void* value) {
+inline bpf_attr map_element_attributes(int map, const void* key, const void* value) {
   bpf_attr attributes{};
   attributes.map_fd = static_cast<std::uint32_t>(map);
   attributes.key = reinterpret_cast<std::uintptr_t>(key);
@@ -29,17 +29,17 @@ inline bpf_attr element_of_map(int map, const void* key, const void* value) {
 
 // Returns false, and sets errno, if the map is full, or the descriptor is not that of a map.
 inline bool update_map(int map, const void* key, const void* value) {
-  bpf_attr attributes = element_of_map(map, key, value);
+  bpf_attr attributes = map_element_attributes(map, key, value);
   return call_bpf(BPF_MAP_UPDATE_ELEM, attributes) == 0;
 }
 
 // Returns false, and sets errno, if there is no such element.
 inline bool look_up_in_map(int map, const void* key, void* value) {
-  bpf_attr attributes = element_of_map(map, key, value);
+  bpf_attr attributes = map_element_attributes(map, key, value);
   return call_bpf(BPF_MAP_LOOKUP_ELEM, attributes) == 0;
 }
 inline bool remove_from_map(int map, const void* key) {
-  bpf_attr attributes = element_of_map(map, key, nullptr);
+  bpf_attr attributes = map_element_attributes(map, key, nullptr);
   return call_bpf(BPF_MAP_DELETE_ELEM, attributes) == 0;
 }
 

@@ -19,12 +19,12 @@ namespace {
 
 constexpr const char* kTypes = "kernel/btf/vmlinux";
 // Errors for unsupported programs, maps and types, and of libraries that miss one of these.
-constexpr std::array kNotTaken{EINVAL, E2BIG, ENOENT, ESRCH, EACCES, EOPNOTSUPP, ENOTSUP};
+constexpr std::array kRefusalErrors{EINVAL, E2BIG, ENOENT, ESRCH, EACCES, EOPNOTSUPP, ENOTSUP};
 
 std::string operator+(std::string text, std::string_view more) { return text.append(more); }
 
 // Parses "6.18.44-amd64" as {6, 18}.
-std::pair<unsigned, unsigned> release_in(std::string_view text) {
+std::pair<unsigned, unsigned> parse_release(std::string_view text) {
   const auto major = sdk::number<unsigned>(sdk::take(text, '.'));
   const auto end = std::ranges::find_if(text, [](char c) { return c < '0' || c > '9'; });
   const auto minor = sdk::number<unsigned>({text.begin(), end});
@@ -39,18 +39,18 @@ bool is_locked_down(const sdk::Host& host) {
 
 }  // namespace
 
-BpfRefusal unsuitable_for_bpf(const sdk::Host& host) {
+BpfRefusal check_host_for_bpf(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
     return {Gap::Unsupported,
             "BPF reads threads of the running kernel, by thread ids of this PID namespace; this "
             "tree is another one",
             {}};
-  if (!is_in(host, FirstNamespace::Pid))
+  if (!is_in_initial_namespace(host, InitialNamespace::Pid))
     return {Gap::Unsupported,
             "ctprof runs in a PID namespace of its own, and BPF uses the host's thread ids: "
             "start ctprof on the host",
             {}};
-  if (!is_in(host, FirstNamespace::Time))
+  if (!is_in_initial_namespace(host, InitialNamespace::Time))
     return {Gap::Unsupported,
             "ctprof runs in a time namespace of its own, which shifts start times; run it in the "
             "host's (nsenter -t 1 -T)",
@@ -63,16 +63,16 @@ BpfRefusal unsuitable_for_bpf(const sdk::Host& host) {
   return {};
 }
 
-bool may_load_bpf() {
+bool can_load_bpf() {
   return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true);
 }
 
 bool lacks_memory_for_bpf(const sdk::Host& host) {
   // Loading needs two copies at the same time, an index over them, and memory for the programs.
-  constexpr std::size_t kTimesTheTypes = 4;
+  constexpr std::size_t kCopiesOfTypes = 4;
   struct stat types {};
   if (::fstatat(host.sys(), kTypes, &types, 0) != 0 || types.st_size <= 0) return false;
-  const std::size_t size = kTimesTheTypes * static_cast<std::size_t>(types.st_size);
+  const std::size_t size = kCopiesOfTypes * static_cast<std::size_t>(types.st_size);
   void* const memory =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return errno == ENOMEM;
@@ -80,17 +80,17 @@ bool lacks_memory_for_bpf(const sdk::Host& host) {
   return false;
 }
 
-BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int error) {
+BpfRefusal explain_bpf_refusal(const sdk::Host& host, const BpfPrograms& programs, int error) {
   if (error == ENOMEM || lacks_memory_for_bpf(host))
     return {Gap::SourceFailed,
-            "not enough memory to load " + std::string(programs.what) + " (" +
+            "not enough memory to load " + std::string(programs.description) + " (" +
                 std::strerror(error) +
                 "): raise the limit on memory (ulimit -v, or memory.max of the cgroup)",
             {}};
-  if (!may_load_bpf())
+  if (!can_load_bpf())
     return {Gap::Denied,
-            "the kernel lets only CAP_BPF with CAP_PERFMON load " + std::string(programs.what) +
-                ": run ctprof as root, or give it both",
+            "the kernel lets only CAP_BPF with CAP_PERFMON load " +
+                std::string(programs.description) + ": run ctprof as root, or give it both",
             sdk::by_capabilities(programs.capabilities)};
   if (is_locked_down(host))
     return {Gap::Denied,
@@ -101,10 +101,11 @@ BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int e
             sdk::by_kernel("CONFIG_BPF_EVENTS=y")};
   utsname name{};
   ::uname(&name);
-  return why_not_taken(programs, error, name.release);
+  return explain_kernel_refusal(programs, error, name.release);
 }
 
-BpfRefusal why_not_taken(const BpfPrograms& programs, int error, std::string_view release) {
+BpfRefusal explain_kernel_refusal(const BpfPrograms& programs, int error,
+                                  std::string_view release) {
   if (error == EPERM)
     return {Gap::Denied,
             "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof "
@@ -113,16 +114,17 @@ BpfRefusal why_not_taken(const BpfPrograms& programs, int error, std::string_vie
   if (error == ENOSYS)
     return {Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL",
             sdk::by_kernel("CONFIG_BPF_SYSCALL=y")};
-  const std::string said = std::string(programs.what) + " (" + std::strerror(error) + ")";
-  if (std::ranges::find(kNotTaken, error) == kNotTaken.end())
-    return {Gap::SourceFailed, "the kernel could not load " + said, {}};
-  if (release_in(release) < release_in(programs.first))
+  const std::string programs_with_error =
+      std::string(programs.description) + " (" + std::strerror(error) + ")";
+  if (std::ranges::find(kRefusalErrors, error) == kRefusalErrors.end())
+    return {Gap::SourceFailed, "the kernel could not load " + programs_with_error, {}};
+  if (parse_release(release) < parse_release(programs.first_release))
     return {Gap::Unsupported,
-            "the kernel, Linux " + std::string(release) + ", does not take " + said + "; Linux " +
-                programs.first + " was the first that does",
-            sdk::by_kernel(programs.newer)};
+            "the kernel, Linux " + std::string(release) + ", does not take " + programs_with_error +
+                "; Linux " + programs.first_release + " was the first that does",
+            sdk::by_kernel(programs.required_release)};
   return {Gap::SourceFailed,
-          "the kernel refused " + said + ", though Linux " + programs.first +
+          "the kernel refused " + programs_with_error + ", though Linux " + programs.first_release +
               " and newer take them and it is " + release +
               ": a security module, a seccomp profile or a modified kernel may forbid it; "
               "otherwise it is a bug of ctprof: please report it",

@@ -1,6 +1,6 @@
 // Explains in one sentence why BPF programs are unavailable on this host, with the remedy.
 //
-//   if (const BpfRefusal why = unsuitable_for_bpf(host); why.gap != Gap::None) ...
+//   if (const BpfRefusal why = check_host_for_bpf(host); why.gap != Gap::None) ...
 //   if (!load(error)) return why_refused(host, kPrograms, error);
 //
 // The kernel returns the same errors for missing privileges and for a program that it does not
@@ -20,33 +20,33 @@ namespace ctprof {
 
 struct BpfRefusal {
   Gap gap = Gap::None;
-  std::string why;
+  std::string reason;
   sdk::Remedy remedy;
 };
 
 // The BPF programs that a plugin loads.
 struct BpfPrograms {
-  std::string_view what;          // "the BPF program that lists threads"
-  std::string_view capabilities;  // all capabilities that they need, in the syntax of setcap:
-                                  // "cap_bpf,cap_perfmon"
-  std::string_view first;         // the first release that supports them: "5.17"
-  std::string_view newer;         // the same for `ctprof doctor`: "Linux 5.17 or newer"
+  std::string_view description;       // "the BPF program that lists threads"
+  std::string_view capabilities;      // all capabilities that they need, in the syntax of setcap:
+                                      // "cap_bpf,cap_perfmon"
+  std::string_view first_release;     // the first release that supports them: "5.17"
+  std::string_view required_release;  // the same for `ctprof doctor`: "Linux 5.17 or newer"
 };
 
 // Returns the reason that is known before loading, or Gap::None. Only reads files.
-BpfRefusal unsuitable_for_bpf(const sdk::Host& host);
+BpfRefusal check_host_for_bpf(const sdk::Host& host);
 
 // Returns whether this process has the capabilities for loading and attaching; also true if that
 // cannot be determined.
-bool may_load_bpf();
+bool can_load_bpf();
 
 // Returns whether this process cannot get the memory that loading needs: libbpf reads the kernel's
 // types into memory, and returns ESRCH or ENOENT if it cannot.
 bool lacks_memory_for_bpf(const sdk::Host& host);
 
 // Explains this errno of the kernel.
-BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int error);
+BpfRefusal explain_bpf_refusal(const sdk::Host& host, const BpfPrograms& programs, int error);
 // Does the same for a process that has the capabilities, on a kernel of this release.
-BpfRefusal why_not_taken(const BpfPrograms& programs, int error, std::string_view release);
+BpfRefusal explain_kernel_refusal(const BpfPrograms& programs, int error, std::string_view release);
 
 }  // namespace ctprof

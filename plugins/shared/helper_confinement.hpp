@@ -17,13 +17,13 @@ struct HelperFds {
 // Keeps a copy of the socket and a newly opened /proc, and closes all other descriptors. Replaces
 // the first three by /dev/null, or, if that is missing, by the directory, which can be neither read
 // nor written. Returns {-1, -1} and sets errno on failure.
-HelperFds close_all_but(int socket, int proc);
+HelperFds close_other_descriptors(int socket, int proc);
 
 // Resets all signal handlers, unblocks all signals, and starts a session without a terminal.
-void forget_signals();
+void reset_signals();
 
 // Disables core dumps, writing files, gaining privileges by exec, and tracing by the user. Limits
 // CPU time and memory. Keeps only the capabilities for reading other processes.
-void give_up_rights(unsigned cpu_seconds, std::uint64_t more_memory);
+void confine_process(unsigned cpu_seconds, std::uint64_t extra_memory);
 
 }  // namespace ctprof

@@ -28,33 +28,33 @@
 namespace ctprof {
 
 // What the helper can access.
-struct HelperView {
+struct HelperContext {
   int proc;                           // the open directory /proc
   void* area;                         // shared with the parent; initially zero
   std::atomic<std::uint32_t>* steps;  // incremented after each piece of work, as proof of progress
 };
 
 struct HelperLimits {
-  unsigned cpu_seconds;       // for its whole life
-  std::uint64_t more_memory;  // in addition to the memory of the parent when the helper is created
-  bool busy_is_alive;         // whether CPU time counts as progress
+  unsigned cpu_seconds;        // for its whole life
+  std::uint64_t extra_memory;  // in addition to the memory of the parent when the helper is created
+  bool cpu_time_is_progress;   // whether CPU time counts as progress
 };
 
 // Waits for one time slice until `socket` is readable, and returns the result of poll(2).
-// kHelperPatience is measured in calls of this function.
+// kHelperTimeoutSeconds is measured in calls of this function.
 int wait_for_slice(int socket);
 
 // Only one thread may use an object at a time.
 class HelperProcess {
  public:
-  using Wait = std::function<int(int socket)>;
-  using Serve = std::function<void()>;
+  using WaitFunction = std::function<int(int socket)>;
+  using RequestHandler = std::function<void()>;
   // Runs once, in the helper. The function that it returns answers one request per call.
-  using Begin = std::function<Serve(const HelperView&)>;
+  using StartFunction = std::function<RequestHandler(const HelperContext&)>;
 
   // `proc` is the open directory /proc. Returns before the helper runs.
-  HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin,
-                Wait wait = wait_for_slice);
+  HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, StartFunction begin,
+                WaitFunction wait = wait_for_slice);
   // Kills the helper without waiting; the thread that forked the helper waits for it.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
@@ -64,45 +64,45 @@ class HelperProcess {
   // start.
   int error();
   // Returns whether the helper has exited, by itself or by a signal. REQUIRES: error() is 0.
-  bool has_ended() const;
+  bool has_exited() const;
   // Describes the error and its remedy. REQUIRES: error() has been called.
-  std::string why_none() const;
+  std::string describe_error() const;
   void* area() const;
 
-  enum class Reply { Answered, Late, Gone };
+  enum class Reply { Answered, TimedOut, Unavailable };
   // Makes the helper serve the request in the area.
-  // Returns Late if the helper made no step for kHelperPatience, or used more than `slices` time
-  // slices in total, and Gone if it exited or was never started. After any result except Answered
-  // the helper is unusable. Subtracts the time slices used from `slices`.
-  Reply ask(int& slices);
-  Reply ask();
+  // Returns Late if the helper made no step for kHelperTimeoutSeconds, or used more than `slices`
+  // time slices in total, and Gone if it exited or was never started. After any result except
+  // Answered the helper is unusable. Subtracts the time slices used from `slices`.
+  Reply request(int& slices);
+  Reply request();
 
  private:
   // State of the thread that forked the helper. The kernel kills the helper when this thread exits,
   // so the thread lives as long as the helper, even after the object is destroyed.
-  struct Keeping;
+  struct KeeperState;
 
-  void start_keeper(int proc, const HelperLimits& limits, Begin begin);
+  void start_keeper(int proc, const HelperLimits& limits, StartFunction begin);
   int wait_until_ready();
-  Reply await(int& slices);
-  void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
-  [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin,
-                              pid_t parent);
-  std::int64_t processor_time() const;
+  Reply await_reply(int& slices);
+  void fork_helper(int proc, const HelperLimits& limits, const StartFunction& begin);
+  [[noreturn]] void run_helper(int socket, int proc, const HelperLimits& limits,
+                               const StartFunction& begin, pid_t parent);
+  std::int64_t cpu_time() const;
 
   void* shared_ = nullptr;
   std::size_t shared_size_ = 0;
-  bool busy_is_alive_ = false;
-  Wait wait_;
+  bool cpu_time_is_progress_ = false;
+  WaitFunction wait_;
   int error_ = 0;
   bool is_ready_ = false;
   int socket_ = -1;
   pid_t pid_ = -1;
-  std::shared_ptr<Keeping> keeping_;
+  std::shared_ptr<KeeperState> keeper_state_;
 };
 
 // The longest time without a step, in seconds.
-inline constexpr int kHelperPatience = 2;
+inline constexpr int kHelperTimeoutSeconds = 2;
 // The timeout is counted in slices, so that it does not expire immediately when ctprof itself was
 // stopped.
 inline constexpr int kHelperSliceMs = 250;

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kLineBytes = 4096;
 constexpr const char* kConfiguration = "config.gz";
 // The kernel's default, used if the setting cannot be read.
-constexpr std::uint32_t kUsualDepth = 127;
+constexpr std::uint32_t kDefaultDepth = 127;
 
-sdk::Fd opened_configuration(const sdk::Host& host) {
+sdk::Fd open_configuration(const sdk::Host& host) {
   sdk::Fd file(::openat(host.proc(), kConfiguration, O_RDONLY | O_CLOEXEC));
   utsname name;
   if (file || !host.live() || ::uname(&name) != 0) return file;
@@ -24,13 +24,13 @@ sdk::Fd opened_configuration(const sdk::Host& host) {
       ::open((std::string("/boot/config-") + name.release).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-struct Told {
+struct OptionLine {
   std::string_view option;  // empty: the line does not set an option to y or n
   bool is_set = false;
 };
 
 // Parses "CONFIG_PSI=y" and "# CONFIG_PSI is not set".
-Told told_in(std::string_view line) {
+OptionLine parse_option_line(std::string_view line) {
   constexpr std::string_view kSet = "=y", kComment = "# ", kNotSet = " is not set";
   if (line.ends_with(kSet)) return {line.substr(0, line.size() - kSet.size()), true};
   if (!line.starts_with(kComment) || !line.ends_with(kNotSet)) return {};
@@ -45,27 +45,27 @@ Told told_in(std::string_view line) {
 std::vector<std::optional<bool>> are_built_with(const sdk::Host& host,
                                                 std::span<const std::string_view> options) {
   std::vector<std::optional<bool>> built(options.size());
-  sdk::Fd file = opened_configuration(host);
+  sdk::Fd file = open_configuration(host);
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> config(
       file ? ::gzdopen(file.get(), "r") : nullptr, &::gzclose);
   if (!config) return built;
   file.release();
-  std::size_t found = 0;
+  std::size_t found_count = 0;
   std::array<char, kLineBytes> line;
-  while (found < options.size() && ::gzgets(config.get(), line.data(), line.size())) {
-    const auto [option, is_set] = told_in(sdk::trimmed(line.data()));
-    const auto at = std::ranges::find(options, option);
-    if (option.empty() || at == options.end()) continue;
-    auto& said = built[static_cast<std::size_t>(at - options.begin())];
-    if (said) continue;
-    said = is_set;
-    ++found;
+  while (found_count < options.size() && ::gzgets(config.get(), line.data(), line.size())) {
+    const auto [option, is_set] = parse_option_line(sdk::trimmed(line.data()));
+    const auto found_option = std::ranges::find(options, option);
+    if (option.empty() || found_option == options.end()) continue;
+    auto& value = built[static_cast<std::size_t>(found_option - options.begin())];
+    if (value) continue;
+    value = is_set;
+    ++found_count;
   }
   // Options that were not read, for example because memory was short, are unknown.
-  int failed = Z_OK;
-  ::gzerror(config.get(), &failed);
-  for (auto& said : built)
-    if (failed >= Z_OK) said = said.value_or(false);
+  int error = Z_OK;
+  ::gzerror(config.get(), &error);
+  for (auto& value : built)
+    if (error >= Z_OK) value = value.value_or(false);
   return built;
 }
 
@@ -86,53 +86,53 @@ std::vector<std::string> command_line(const sdk::Host& host) {
   return words;
 }
 
-bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
+bool is_on_command_line(const sdk::Host& host, std::string_view word) {
   const auto words = command_line(host);
-  return std::find(words.begin(), words.end(), wanted) != words.end();
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 bool is_absent(int directory, const char* path) {
   return ::faccessat(directory, path, F_OK, 0) != 0 && errno == ENOENT;
 }
 
-bool is_known_to_lack(const sdk::Host& host, std::string_view wanted) {
+bool is_known_absent_from_command_line(const sdk::Host& host, std::string_view word) {
   const auto words = command_line(host);
-  return !words.empty() && std::find(words.begin(), words.end(), wanted) == words.end();
+  return !words.empty() && std::find(words.begin(), words.end(), word) == words.end();
 }
 
-std::vector<std::string> boot_options(const sdk::Host& host, std::string_view option) {
+std::vector<std::string> boot_option_values(const sdk::Host& host, std::string_view option) {
   std::vector<std::string> found;
   for (const std::string& word : command_line(host))
     if (word.starts_with(option)) found.push_back(word.substr(option.size()));
   return found;
 }
 
-std::string boot_option(const sdk::Host& host, std::string_view option) {
-  const auto found = boot_options(host, option);
+std::string last_boot_option_value(const sdk::Host& host, std::string_view option) {
+  const auto found = boot_option_values(host, option);
   return found.empty() ? std::string() : found.back();
 }
 
-Switch state_of(const sdk::Host& host, const char* path) {
+Switch read_switch(const sdk::Host& host, const char* path) {
   sdk::TextFile file;
   if (const auto text = file.read(host.proc(), path))
     return sdk::trimmed(text.value) == "0" ? Switch::Off : Switch::On;
-  const bool has_others =
+  const bool has_proc_sys =
       file.last_errno() == ENOENT && ::faccessat(host.proc(), "sys/kernel", F_OK, 0) == 0;
-  return has_others ? Switch::Absent : Switch::Unknown;
+  return has_proc_sys ? Switch::Absent : Switch::Unknown;
 }
 
-std::string unknown_switch(std::string_view name) {
+std::string describe_unknown_switch(std::string_view name) {
   return "whether " + std::string(name) +
          " is enabled is unknown: /proc/sys cannot be read here (for example because /proc is "
          "mounted with subset=pid)";
 }
 
-std::uint32_t deepest_chain(const sdk::Host& host) {
+std::uint32_t max_stack_depth(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.proc(), "sys/kernel/perf_event_max_stack");
-  const auto deepest = text ? sdk::number<std::uint32_t>(sdk::trimmed(text.value))
-                            : sdk::Reading<std::uint32_t>(kUsualDepth);
-  return deepest && deepest.value > 0 ? deepest.value : kUsualDepth;
+  const auto max_depth = text ? sdk::number<std::uint32_t>(sdk::trimmed(text.value))
+                              : sdk::Reading<std::uint32_t>(kDefaultDepth);
+  return max_depth && max_depth.value > 0 ? max_depth.value : kDefaultDepth;
 }
 
 }  // namespace ctprof

@@ -3,8 +3,8 @@
  * the kernel's rules for ptrace(2) access. The decision is made for each record, because a process
  * may start a setuid program at any time.
  *
- * For recorders that work with the file capabilities of ctprof's executable (lent_user.hpp). If a
- * field of the kernel has another layout than those below, no process belongs to the user.
+ * For recorders that work with the file capabilities of ctprof's executable (elevated_user.hpp). If
+ * a field of the kernel has another layout than those below, no process belongs to the user.
  */
 #ifndef CTPROF_SHARED_OWN_USER_BPF_H
 #define CTPROF_SHARED_OWN_USER_BPF_H
@@ -52,20 +52,20 @@ struct task_struct___owned {
 #pragma clang attribute pop
 
 static __always_inline int is_dumpable_by_user(struct mm_struct___word* mm) {
-  struct mm_struct___set* other = (void*)mm;
+  struct mm_struct___set* mm_with_words = (void*)mm;
   __u64 flags = 0;
   if (!mm) return 0;
   if (bpf_core_field_exists(mm->flags))
     bpf_core_read(&flags, sizeof flags, &mm->flags);
-  else if (bpf_core_field_exists(other->flags))
-    bpf_core_read(&flags, sizeof flags, &other->flags);
+  else if (bpf_core_field_exists(mm_with_words->flags))
+    bpf_core_read(&flags, sizeof flags, &mm_with_words->flags);
   return (flags & kDumpableBits) == kDumpableByUser;
 }
 
 static __always_inline int may_show_stack(struct task_struct* task) {
-  struct task_struct___owned* owned = (void*)task;
+  struct task_struct___owned* task_with_credentials = (void*)task;
   if (!is_lent) return 1;
-  struct cred___owned* cred = BPF_CORE_READ(owned, real_cred);
+  struct cred___owned* cred = BPF_CORE_READ(task_with_credentials, real_cred);
   __u64 capabilities = ~0ull;
   bpf_core_read(&capabilities, sizeof capabilities, &cred->cap_permitted);
   if (capabilities != 0 && BPF_CORE_READ(cred, user_ns, level) == 0) return 0;
@@ -73,7 +73,7 @@ static __always_inline int may_show_stack(struct task_struct* task) {
          BPF_CORE_READ(cred, suid.val) == lent_user && BPF_CORE_READ(cred, gid.val) == lent_group &&
          BPF_CORE_READ(cred, egid.val) == lent_group &&
          BPF_CORE_READ(cred, sgid.val) == lent_group &&
-         is_dumpable_by_user(BPF_CORE_READ(owned, mm));
+         is_dumpable_by_user(BPF_CORE_READ(task_with_credentials, mm));
 }
 
 #endif

@@ -5,20 +5,22 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kBits = 64;
+constexpr std::uint64_t kBitsPerWord = 64;
 
-sdk::Reading<std::uint64_t> cpu(std::string_view text) { return sdk::number<std::uint64_t>(text); }
+sdk::Reading<std::uint64_t> parse_cpu(std::string_view text) {
+  return sdk::number<std::uint64_t>(text);
+}
 
 void add_range(std::uint64_t first, std::uint64_t last, std::vector<std::uint64_t>& words) {
-  if (words.size() <= last / kBits) words.resize(last / kBits + 1, 0);
+  if (words.size() <= last / kBitsPerWord) words.resize(last / kBitsPerWord + 1, 0);
   for (std::uint64_t cpu = first; cpu <= last; ++cpu)
-    words[cpu / kBits] |= std::uint64_t{1} << (cpu % kBits);
+    words[cpu / kBitsPerWord] |= std::uint64_t{1} << (cpu % kBitsPerWord);
 }
 
 bool add_part(std::string_view part, std::vector<std::uint64_t>& words) {
   const bool is_range = part.find('-') != part.npos;
-  const auto first = cpu(sdk::take(part, '-'));
-  const auto last = is_range ? cpu(part) : first;
+  const auto first = parse_cpu(sdk::take(part, '-'));
+  const auto last = is_range ? parse_cpu(part) : first;
   if (!first || !last || first.value > last.value || last.value >= kMaxCpus) return false;
   add_range(first.value, last.value, words);
   return true;
@@ -46,7 +48,7 @@ bool parse_flat_keyed(std::string_view text, std::vector<ctprof_entry>& entries)
   return !entries.empty();
 }
 
-sdk::Reading<std::uint64_t> flat_value(std::string_view text, std::string_view key) {
+sdk::Reading<std::uint64_t> find_flat_value(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     std::string_view line = sdk::take(text, '\n');
     if (sdk::take(line, ' ') == key) return sdk::number<std::uint64_t>(line);

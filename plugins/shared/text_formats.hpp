@@ -31,21 +31,21 @@ bool parse_cpu_list(std::string_view list, std::vector<std::uint64_t>& words);
 bool parse_flat_keyed(std::string_view text, std::vector<ctprof_entry>& entries);
 
 // Returns the value of one key: Unsupported if no line has it, Malformed if it is not a number.
-sdk::Reading<std::uint64_t> flat_value(std::string_view text, std::string_view key);
+sdk::Reading<std::uint64_t> find_flat_value(std::string_view text, std::string_view key);
 
-using PolicyRoom = std::array<char, 40>;
+using PolicyNameBuffer = std::array<char, 40>;
 
 // Returns the name of a policy. For an unknown number, the name is written into `room`, and is
 // valid as long as `room`.
-inline std::string_view policy_name(std::uint64_t policy, PolicyRoom& room) {
+inline std::string_view policy_name(std::uint64_t policy, PolicyNameBuffer& buffer) {
   // The number 4 was never assigned.
   constexpr std::array<std::string_view, 8> kNames{"SCHED_OTHER",    "SCHED_FIFO", "SCHED_RR",
                                                    "SCHED_BATCH",    "",           "SCHED_IDLE",
                                                    "SCHED_DEADLINE", "SCHED_EXT"};
   if (policy < kNames.size() && !kNames[policy].empty()) return kNames[policy];
-  const int size = std::snprintf(room.data(), room.size(), "SCHED_UNKNOWN(%llu)",
+  const int size = std::snprintf(buffer.data(), buffer.size(), "SCHED_UNKNOWN(%llu)",
                                  static_cast<unsigned long long>(policy));
-  return {room.data(), static_cast<std::size_t>(size)};
+  return {buffer.data(), static_cast<std::size_t>(size)};
 }
 
 // Returns whether the fair scheduler, or a BPF scheduler in its place, grants slices under this

@@ -29,62 +29,63 @@
 /* --- memory of the stack --- */
 
 /* Reads a word into the scratch space, with its surroundings, which contain the next frames. */
-__attribute__((noinline)) int walk_word_at(struct walk_scratch* scratch, __u64 address) {
+__attribute__((noinline)) int walk_read_word(struct walk_scratch* scratch, __u64 address) {
   if (!scratch) return 0;
-  ++scratch->work;
+  ++scratch->work_units;
   if ((address & 7) != 0) return bpf_probe_read_user(&scratch->word, 8, (void*)address) == 0;
   const __u64 page = address & ~(WALK_USER_PAGE - 1ull);
-  __u64 from = address - 16; /* the frame pointer is often stored there */
-  if (from < page) from = page;
-  if (from > page + WALK_USER_PAGE - WALK_WINDOW) from = page + WALK_USER_PAGE - WALK_WINDOW;
+  __u64 window_address = address - 16; /* the frame pointer is often stored there */
+  if (window_address < page) window_address = page;
+  if (window_address > page + WALK_USER_PAGE - WALK_WINDOW)
+    window_address = page + WALK_USER_PAGE - WALK_WINDOW;
   scratch->window_end = 0;
-  if (bpf_probe_read_user(scratch->window, WALK_WINDOW, (void*)from) != 0) return 0;
+  if (bpf_probe_read_user(scratch->window, WALK_WINDOW, (void*)window_address) != 0) return 0;
   scratch->window_end = WALK_WINDOW - 7;
-  scratch->window_start = from;
-  scratch->word = scratch->window[((address - from) >> 3) & (WALK_WINDOW / 8 - 1)];
+  scratch->window_start = window_address;
+  scratch->word = scratch->window[((address - window_address) >> 3) & (WALK_WINDOW / 8 - 1)];
   return 1;
 }
 
 /* Reads eight bytes of code into the scratch space. */
-__attribute__((noinline)) int walk_code_word_at(struct walk_scratch* scratch, __u64 address) {
+__attribute__((noinline)) int walk_read_code_word(struct walk_scratch* scratch, __u64 address) {
   return scratch && bpf_probe_read_user(&scratch->code_word, 8, (void*)address) == 0;
 }
 
 /* --- functions that user_walk.h requires --- */
 
 static __always_inline int walk_find_code(struct walk* walk, __u64 ip) {
-  return walk_code_at((struct walk_scratch*)walk, ip);
+  return walk_find_code_range((struct walk_scratch*)walk, ip);
 }
 
 static __always_inline struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place) {
   struct ctprof_unwind_rule rule;
-  const __u64 number = walk_rule_at((struct walk_scratch*)walk, place);
+  const __u64 number = walk_find_rule_value((struct walk_scratch*)walk, place);
   __builtin_memcpy(&rule, &number, sizeof rule);
   return rule;
 }
 
 static __always_inline int walk_read(struct walk* walk, __u64 address, __u64* value) {
   struct walk_scratch* scratch = (struct walk_scratch*)walk;
-  const __u64 at = address - scratch->window_start;
-  if (at < scratch->window_end && (at & 7) == 0) {
-    *value = scratch->window[(at >> 3) & (WALK_WINDOW / 8 - 1)];
+  const __u64 window_offset = address - scratch->window_start;
+  if (window_offset < scratch->window_end && (window_offset & 7) == 0) {
+    *value = scratch->window[(window_offset >> 3) & (WALK_WINDOW / 8 - 1)];
     return 1;
   }
-  if (!walk_word_at(scratch, address)) return 0;
+  if (!walk_read_word(scratch, address)) return 0;
   *value = scratch->word;
   return 1;
 }
 
 static __always_inline int walk_read_code(struct walk* walk, __u64 address, __u64* value) {
   struct walk_scratch* scratch = (struct walk_scratch*)walk;
-  if (!walk_code_word_at(scratch, address)) return 0;
+  if (!walk_read_code_word(scratch, address)) return 0;
   *value = scratch->code_word;
   return 1;
 }
 
-static __always_inline void walk_keep(struct walk* walk, __u32 number, __u64 frame) {
+static __always_inline void walk_store_frame(struct walk* walk, __u32 number, __u64 frame) {
   struct walk_scratch* scratch = (struct walk_scratch*)walk;
-  scratch->words[number & WALK_MOST_FRAMES] = frame;
+  scratch->words[number & WALK_MAX_FRAMES] = frame;
 }
 
 #include "plugins/shared/user_walk.h"
@@ -94,38 +95,38 @@ static __always_inline void walk_keep(struct walk* walk, __u32 number, __u64 fra
 /* The time limit of one walk, which hostile stacks use up; a copy takes some microseconds. Reading
  * the clock costs as much as two frames. Therefore the clock is not read before WALK_CLOCK_WORK
  * units, which take at most WALK_UNTIMED_NS. */
-enum { WALK_MOST_NS = 32 * 1000, WALK_UNTIMED_NS = 4 * 1000 };
+enum { WALK_MAX_NS = 32 * 1000, WALK_UNTIMED_NS = 4 * 1000 };
 
-/* Walks one frame. Returns an enum walk_end. */
-__attribute__((noinline)) int walk_frame_of(struct walk_scratch* scratch) {
+/* Walks one frame. Returns an enum walk_status. */
+__attribute__((noinline)) int walk_one_frame(struct walk_scratch* scratch) {
   return scratch ? (int)walk_step(&scratch->walk) : WALK_GIVES_UP;
 }
 
 /* Walks from the user-space registers in `walk`. Parameters and result are those of walk_stack. */
-static __always_inline __u32 walk_frames(struct walk_scratch* scratch, __u32 most) {
-  for (__u32 i = 0; i < WALK_MOST_FRAMES; ++i) {
-    const int end = walk_frame_of(scratch);
-    if (end == WALK_ROOT) return WALK_STACK;
-    if (end != WALK_GOES_ON) return 0;
-    if (scratch->walk.frames >= most) return WALK_DEEP_STACK;
-    if (++scratch->work < WALK_CLOCK_WORK) continue;
+static __always_inline __u32 walk_frames(struct walk_scratch* scratch, __u32 max_frames) {
+  for (__u32 i = 0; i < WALK_MAX_FRAMES; ++i) {
+    const int status = walk_one_frame(scratch);
+    if (status == WALK_ROOT) return WALK_STACK;
+    if (status != WALK_CONTINUES) return 0;
+    if (scratch->walk.frames >= max_frames) return WALK_DEEP_STACK;
+    if (++scratch->work_units < WALK_WORK_PER_CLOCK_READ) continue;
     const __u64 now = bpf_ktime_get_ns();
-    scratch->work = 0;
-    if (scratch->begun == 0) scratch->begun = now - WALK_UNTIMED_NS;
-    if (now - scratch->begun <= WALK_MOST_NS) continue;
+    scratch->work_units = 0;
+    if (scratch->start_ns == 0) scratch->start_ns = now - WALK_UNTIMED_NS;
+    if (now - scratch->start_ns <= WALK_MAX_NS) continue;
     scratch->walk.reason = WALK_TOO_LONG;
     return 0;
   }
   scratch->walk.reason = WALK_TOO_DEEP;
-  return most > WALK_MOST_FRAMES ? 0 : WALK_DEEP_STACK;
+  return max_frames > WALK_MAX_FRAMES ? 0 : WALK_DEEP_STACK;
 }
 
 static __always_inline void walk_prepare(struct walk_scratch* scratch,
                                          struct mm_struct___walk* mm) {
   scratch->mm = (__u64)mm;
-  scratch->mm_id = scratch->tree = scratch->begun = 0;
-  scratch->code_before.start = scratch->code_before.end = 0;
-  scratch->window_end = scratch->has_miss = scratch->work = 0;
+  scratch->mm_id = scratch->mapping_tree = scratch->start_ns = 0;
+  scratch->previous_code.start = scratch->previous_code.end = 0;
+  scratch->window_end = scratch->has_miss = scratch->work_units = 0;
   struct mm_struct___since_6_14* memory = (void*)mm;
   scratch->lock_sequence = 1;
   if (bpf_core_field_exists(memory->mm_lock_seq.sequence))
@@ -138,7 +139,7 @@ static __always_inline void walk_prepare(struct walk_scratch* scratch,
  * `most` is the largest number of frames; if that is more than WALK_MOST_FRAMES, the walk gives up
  * on deeper stacks. */
 static __always_inline __u32 walk_stack(struct walk_scratch* scratch, struct mm_struct___walk* mm,
-                                        __u64 ip, __u64 sp, __u64 bp, __u32 most) {
+                                        __u64 ip, __u64 sp, __u64 bp, __u32 max_frames) {
   const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
   __u32 tag = 0;
   walk_prepare(scratch, mm);
@@ -146,8 +147,8 @@ static __always_inline __u32 walk_stack(struct walk_scratch* scratch, struct mm_
   if (walk_is_over_budget(tgid))
     scratch->walk.reason = WALK_OVER_BUDGET;
   else
-    tag = walk_frames(scratch, most);
-  walk_charge(tgid, scratch->begun);
+    tag = walk_frames(scratch, max_frames);
+  walk_charge(tgid, scratch->start_ns);
   walk_count(tag != 0 ? 0 : scratch->walk.reason);
   return tag;
 }

@@ -15,10 +15,10 @@ enum { WALK_SECOND_NS = 1000 * 1000 * 1000 };
 enum { WALK_ACCOUNT_BITS = 10, WALK_ACCOUNTS = 1 << WALK_ACCOUNT_BITS };
 
 struct walk_account {
-  __u64 since; /* start of the current second, in ns */
+  __u64 second_start; /* start of the current second, in ns */
   __u64 spent_ns;
-  __u64 refused; /* walks refused since the start of the recording */
-  __u32 tgid;    /* the process that was charged most recently */
+  __u64 refused_walks; /* walks refused since the start of the recording */
+  __u32 tgid;          /* the process that was charged most recently */
   __u32 unused;
 };
 
@@ -28,22 +28,22 @@ static inline __u32 walk_account_slot(__u32 tgid) {
 
 /* Returns whether a walk is refused, and counts refusals. */
 static inline int walk_is_refused(struct walk_account* account, __u64 now) {
-  if (account->spent_ns < WALK_BUDGET_NS || now - account->since >= WALK_SECOND_NS) return 0;
-  __sync_fetch_and_add(&account->refused, 1);
+  if (account->spent_ns < WALK_BUDGET_NS || now - account->second_start >= WALK_SECOND_NS) return 0;
+  __sync_fetch_and_add(&account->refused_walks, 1);
   return 1;
 }
 
 /* Charges a walk. Returns the end of the second if the budget is spent, otherwise 0. */
-static inline __u64 walk_spend(struct walk_account* account, __u32 tgid, __u64 begun,
-                               __u64 took_ns) {
-  if (took_ns < WALK_CHEAP_NS) return 0;
-  if (begun - account->since >= WALK_SECOND_NS) {
-    account->since = begun;
+static inline __u64 walk_account_charge(struct walk_account* account, __u32 tgid, __u64 start,
+                                        __u64 duration_ns) {
+  if (duration_ns < WALK_CHEAP_NS) return 0;
+  if (start - account->second_start >= WALK_SECOND_NS) {
+    account->second_start = start;
     account->spent_ns = 0;
   }
   account->tgid = tgid;
-  __sync_fetch_and_add(&account->spent_ns, took_ns);
-  return account->spent_ns >= WALK_BUDGET_NS ? account->since + WALK_SECOND_NS : 0;
+  __sync_fetch_and_add(&account->spent_ns, duration_ns);
+  return account->spent_ns >= WALK_BUDGET_NS ? account->second_start + WALK_SECOND_NS : 0;
 }
 
 #endif

@@ -9,10 +9,10 @@
 namespace ctprof {
 namespace {
 
-std::uint64_t refused_by_all(std::span<const walk_account> accounts) {
+std::uint64_t count_refused_walks(std::span<const walk_account> accounts) {
   return std::accumulate(
       accounts.begin(), accounts.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const walk_account& account) { return sum + account.refused; });
+      [](std::uint64_t sum, const walk_account& account) { return sum + account.refused_walks; });
 }
 
 std::size_t mapped_bytes() {
@@ -22,34 +22,35 @@ std::size_t mapped_bytes() {
 
 }  // namespace
 
-std::string refused_in_words(const std::string& recorder, std::span<const walk_account> accounts) {
-  const std::uint64_t all = refused_by_all(accounts);
-  if (all == 0) return {};
-  const auto most = std::ranges::max_element(accounts, {}, &walk_account::refused);
-  const auto processes =
-      std::ranges::count_if(accounts, [](const walk_account& account) { return account.refused; });
+std::string describe_refused_walks(const std::string& recorder,
+                                   std::span<const walk_account> accounts) {
+  const std::uint64_t refused = count_refused_walks(accounts);
+  if (refused == 0) return {};
+  const auto most_refused = std::ranges::max_element(accounts, {}, &walk_account::refused_walks);
+  const auto processes = std::ranges::count_if(
+      accounts, [](const walk_account& account) { return account.refused_walks; });
   std::string others;
   if (processes > 1)
     others = " and " + std::to_string(processes - 1) + (processes > 2 ? " others" : " other");
-  return recorder + ": " + std::to_string(all) + " stacks of process " +
-         std::to_string(most->tgid) + others +
+  return recorder + ": " + std::to_string(refused) + " stacks of process " +
+         std::to_string(most_refused->tgid) + others +
          " were copied, because walking them in the kernel took more than 2 % of a CPU";
 }
 
 std::unique_ptr<WalkAccounts> WalkAccounts::open(int map) {
-  void* at = ::mmap(nullptr, mapped_bytes(), PROT_READ, MAP_SHARED, map, 0);
-  if (at == MAP_FAILED) return nullptr;
-  return std::unique_ptr<WalkAccounts>(new WalkAccounts(static_cast<const walk_account*>(at)));
+  void* address = ::mmap(nullptr, mapped_bytes(), PROT_READ, MAP_SHARED, map, 0);
+  if (address == MAP_FAILED) return nullptr;
+  return std::unique_ptr<WalkAccounts>(new WalkAccounts(static_cast<const walk_account*>(address)));
 }
 
 WalkAccounts::~WalkAccounts() { ::munmap(const_cast<walk_account*>(accounts_), mapped_bytes()); }
 
 std::string WalkAccounts::take_remark(const std::string& recorder) {
   const std::span accounts(accounts_, WALK_ACCOUNTS);
-  const std::uint64_t refused = refused_by_all(accounts);
+  const std::uint64_t refused = count_refused_walks(accounts);
   if (refused == reported_) return {};
   reported_ = refused;
-  return refused_in_words(recorder, accounts);
+  return describe_refused_walks(recorder, accounts);
 }
 
 }  // namespace ctprof

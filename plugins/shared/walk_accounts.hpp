@@ -20,7 +20,8 @@ namespace ctprof {
 
 // Returns a sentence about walks that were refused for their cost; empty if none was refused. It
 // names the process with the most refusals, and the number of other processes.
-std::string refused_in_words(const std::string& recorder, std::span<const walk_account> accounts);
+std::string describe_refused_walks(const std::string& recorder,
+                                   std::span<const walk_account> accounts);
 
 class WalkAccounts {
  public:

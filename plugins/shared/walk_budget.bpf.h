@@ -31,7 +31,7 @@ static __always_inline void walk_count(__u32 reason) {
   if (value) ++*value;
 }
 
-static __always_inline struct walk_account* walk_account_of(__u32 tgid) {
+static __always_inline struct walk_account* walk_find_account(__u32 tgid) {
   __u32 slot = walk_account_slot(tgid);
   return bpf_map_lookup_elem(&walk_accounts, &slot);
 }
@@ -43,16 +43,16 @@ static __always_inline int walk_is_over_budget(__u32 tgid) {
     walk_over_until = 0;
     return 0;
   }
-  struct walk_account* account = walk_account_of(tgid);
+  struct walk_account* account = walk_find_account(tgid);
   return account && walk_is_refused(account, now);
 }
 
 /* Charges a walk. `begun` is 0 if the walk was too short to read the clock. */
-static __always_inline void walk_charge(__u32 tgid, __u64 begun) {
-  struct walk_account* account = begun != 0 ? walk_account_of(tgid) : 0;
+static __always_inline void walk_charge(__u32 tgid, __u64 start_ns) {
+  struct walk_account* account = start_ns != 0 ? walk_find_account(tgid) : 0;
   if (!account) return;
-  const __u64 until = walk_spend(account, tgid, begun, bpf_ktime_get_ns() - begun);
-  if (until > walk_over_until) walk_over_until = until;
+  const __u64 second_end = walk_account_charge(account, tgid, start_ns, bpf_ktime_get_ns() - start_ns);
+  if (second_end > walk_over_until) walk_over_until = second_end;
 }
 
 #endif

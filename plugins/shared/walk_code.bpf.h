@@ -56,7 +56,8 @@ static __always_inline __u32 walk_lock_sequence(struct mm_struct___walk* mm) {
 /* Returns the slot of the node that leads to the address; `count` is the number of slots of the
  * node.
  */
-static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 address, __u32 count) {
+static __always_inline __u32 walk_find_slot(const struct walk_node* node, __u64 address,
+                                            __u32 count) {
   __u32 i = 0;
   for (; i < WALK_RANGE_SLOTS - 1; ++i) {
     if (i >= count - 1) break;
@@ -67,17 +68,17 @@ static __always_inline __u32 walk_slot(const struct walk_node* node, __u64 addre
 }
 
 /* Returns the mapping that may contain an address; 0: none. */
-__attribute__((noinline)) __u64 walk_mapping_at(struct walk_scratch* scratch, __u64 address) {
+__attribute__((noinline)) __u64 walk_find_mapping(struct walk_scratch* scratch, __u64 address) {
   struct maple_range_64* range = 0;
   struct maple_arange_64* arranged = 0;
   if (bpf_core_field_size(range->pivot) != 8 * (WALK_RANGE_SLOTS - 1)) return 0;
   if (bpf_core_field_size(arranged->pivot) != 8 * (WALK_ARRANGE_SLOTS - 1)) return 0;
   if (!scratch) return 0;
-  __u64 entry = scratch->tree;
+  __u64 entry = scratch->mapping_tree;
   if (entry == 0) {
     struct mm_struct___walk* mm = (void*)scratch->mm;
     bpf_core_read(&entry, sizeof entry, &mm->mm_mt.ma_root);
-    scratch->tree = entry;
+    scratch->mapping_tree = entry;
   }
   if ((entry & WALK_ROOT_MASK) != WALK_ROOT_NODE) return 0; /* a single mapping, or none */
   for (int depth = 0; depth < WALK_TREE_DEPTH; ++depth) {
@@ -86,10 +87,10 @@ __attribute__((noinline)) __u64 walk_mapping_at(struct walk_scratch* scratch, __
     struct walk_node* node = &scratch->node;
     if (bpf_probe_read_kernel(node, sizeof *node, (void*)(entry & ~255ull)) != 0) return 0;
     if (type == WALK_ARRANGE) {
-      const __u32 slot = walk_slot(node, address, WALK_ARRANGE_SLOTS);
+      const __u32 slot = walk_find_slot(node, address, WALK_ARRANGE_SLOTS);
       entry = node->rest[(WALK_ARRANGE_SLOTS - 1 + slot) & 31];
     } else {
-      const __u32 slot = walk_slot(node, address, WALK_RANGE_SLOTS);
+      const __u32 slot = walk_find_slot(node, address, WALK_RANGE_SLOTS);
       entry = node->rest[(WALK_RANGE_SLOTS - 1 + slot) & 31];
     }
     if (type == WALK_LEAF) return entry;
@@ -99,70 +100,71 @@ __attribute__((noinline)) __u64 walk_mapping_at(struct walk_scratch* scratch, __
 }
 
 /* The fields of a mapping that are read. */
-struct walk_mapped {
+struct walk_mapping {
   __u64 start, end, mm, flags, offset, file;
 };
 
-static __always_inline int walk_read_mapped(struct walk_mapped* to, __u64 mapping) {
+static __always_inline int walk_read_mapping(struct walk_mapping* fields, __u64 mapping) {
   struct vm_area_struct* from = (void*)mapping;
   __u64 page = 0;
   const int failed =
-      bpf_core_read(&to->start, 8, &from->vm_start) | bpf_core_read(&to->end, 8, &from->vm_end) |
-      bpf_core_read(&to->mm, 8, &from->vm_mm) | bpf_core_read(&to->flags, 8, &from->vm_flags) |
-      bpf_core_read(&page, 8, &from->vm_pgoff) | bpf_core_read(&to->file, 8, &from->vm_file);
-  to->offset = page * WALK_USER_PAGE;
+      bpf_core_read(&fields->start, 8, &from->vm_start) |
+      bpf_core_read(&fields->end, 8, &from->vm_end) | bpf_core_read(&fields->mm, 8, &from->vm_mm) |
+      bpf_core_read(&fields->flags, 8, &from->vm_flags) | bpf_core_read(&page, 8, &from->vm_pgoff) |
+      bpf_core_read(&fields->file, 8, &from->vm_file);
+  fields->offset = page * WALK_USER_PAGE;
   return failed == 0;
 }
 
-static __always_inline void walk_read_change(struct walk_file* to, struct inode* inode) {
-  struct inode___since_6_11* now = (void*)inode;
-  struct inode___since_6_6* before = (void*)inode;
+static __always_inline void walk_read_ctime(struct walk_file* file, struct inode* inode) {
+  struct inode___since_6_11* since_6_11 = (void*)inode;
+  struct inode___since_6_6* since_6_6 = (void*)inode;
   struct inode___older* older = (void*)inode;
   __u64 nanoseconds = 0;
-  if (bpf_core_field_exists(now->i_ctime_sec)) {
-    bpf_core_read(&to->changed_s, sizeof to->changed_s, &now->i_ctime_sec);
-    bpf_core_read(&to->changed_ns, sizeof to->changed_ns, &now->i_ctime_nsec);
-    to->changed_ns &= WALK_NANOSECONDS;
+  if (bpf_core_field_exists(since_6_11->i_ctime_sec)) {
+    bpf_core_read(&file->ctime_s, sizeof file->ctime_s, &since_6_11->i_ctime_sec);
+    bpf_core_read(&file->ctime_ns, sizeof file->ctime_ns, &since_6_11->i_ctime_nsec);
+    file->ctime_ns &= WALK_NANOSECONDS;
     return;
   }
-  if (bpf_core_field_exists(before->__i_ctime)) {
-    bpf_core_read(&to->changed_s, sizeof to->changed_s, &before->__i_ctime.tv_sec);
-    bpf_core_read(&nanoseconds, sizeof nanoseconds, &before->__i_ctime.tv_nsec);
+  if (bpf_core_field_exists(since_6_6->__i_ctime)) {
+    bpf_core_read(&file->ctime_s, sizeof file->ctime_s, &since_6_6->__i_ctime.tv_sec);
+    bpf_core_read(&nanoseconds, sizeof nanoseconds, &since_6_6->__i_ctime.tv_nsec);
   } else {
-    bpf_core_read(&to->changed_s, sizeof to->changed_s, &older->i_ctime.tv_sec);
+    bpf_core_read(&file->ctime_s, sizeof file->ctime_s, &older->i_ctime.tv_sec);
     bpf_core_read(&nanoseconds, sizeof nanoseconds, &older->i_ctime.tv_nsec);
   }
-  to->changed_ns = nanoseconds;
+  file->ctime_ns = nanoseconds;
 }
 
-static __always_inline void walk_read_file(struct walk_file* to, __u64 file) {
+static __always_inline void walk_read_file(struct walk_file* file_key, __u64 file) {
   struct file* from = (void*)file;
   struct inode* inode = 0;
   struct super_block* super = 0;
   bpf_core_read(&inode, sizeof inode, &from->f_inode);
-  bpf_core_read(&to->inode, sizeof to->inode, &inode->i_ino);
-  bpf_core_read(&to->size, sizeof to->size, &inode->i_size);
-  bpf_core_read(&to->generation, sizeof to->generation, &inode->i_generation);
+  bpf_core_read(&file_key->inode, sizeof file_key->inode, &inode->i_ino);
+  bpf_core_read(&file_key->size, sizeof file_key->size, &inode->i_size);
+  bpf_core_read(&file_key->generation, sizeof file_key->generation, &inode->i_generation);
   bpf_core_read(&super, sizeof super, &inode->i_sb);
-  bpf_core_read(&to->device, sizeof to->device, &super->s_dev);
-  walk_read_change(to, inode);
+  bpf_core_read(&file_key->device, sizeof file_key->device, &super->s_dev);
+  walk_read_ctime(file_key, inode);
 }
 
 /* Returns the module of a file, or null if it has none yet. Then it requests the module from the
  * reader, unless an earlier walk has done so. The vDSO, whose key is all zero, is never requested:
  * the reader adds it without a request, and an entry of a walk could replace the reader's. */
-static __always_inline struct walk_module* walk_module_of(struct walk_scratch* scratch,
-                                                          const struct walk_mapped* mapped,
-                                                          struct walk_file* file) {
+static __always_inline struct walk_module* walk_find_module(struct walk_scratch* scratch,
+                                                            const struct walk_mapping* mapping,
+                                                            struct walk_file* file) {
   __u32* number = bpf_map_lookup_elem(&walk_files, file);
   __u32 index = 0;
   if (!number) {
-    if (mapped->file == 0) return 0;
+    if (mapping->file == 0) return 0;
     if (bpf_map_update_elem(&walk_files, file, &index, BPF_NOEXIST) != 0) return 0;
     scratch->miss.file = *file;
-    scratch->miss.start = mapped->start;
-    scratch->miss.end = mapped->end;
-    scratch->miss.offset = mapped->offset;
+    scratch->miss.start = mapping->start;
+    scratch->miss.end = mapping->end;
+    scratch->miss.offset = mapping->offset;
     scratch->has_miss = 1;
     return 0;
   }
@@ -170,7 +172,7 @@ static __always_inline struct walk_module* walk_module_of(struct walk_scratch* s
   struct walk_module* module = index != 0 ? bpf_map_lookup_elem(&walk_modules, &index) : 0;
   /* The kernel may reuse an entry of the map of files for another file while it is read. */
   if (!module || module->file.inode != file->inode || module->file.device != file->device ||
-      module->file.changed_s != file->changed_s || module->file.changed_ns != file->changed_ns ||
+      module->file.ctime_s != file->ctime_s || module->file.ctime_ns != file->ctime_ns ||
       module->file.size != file->size || module->file.generation != file->generation)
     return 0;
   return module;
@@ -179,68 +181,72 @@ static __always_inline struct walk_module* walk_module_of(struct walk_scratch* s
 /* Returns whether memory of no file may be a copy of a part of a file, as programs create it to use
  * huge pages: code of a file is directly before it. Then frame pointers are not followed. */
 static __always_inline int walk_may_be_copied_code(struct walk_scratch* scratch, __u64 start) {
-  struct walk_mapped before = {};
-  const __u64 mapping = walk_mapping_at(scratch, start - 1);
-  return mapping != 0 && walk_read_mapped(&before, mapping) && before.mm == scratch->mm &&
-         before.end == start && before.file != 0 && (before.flags & WALK_MAPPED_EXECUTABLE) != 0;
+  struct walk_mapping previous = {};
+  const __u64 mapping = walk_find_mapping(scratch, start - 1);
+  return mapping != 0 && walk_read_mapping(&previous, mapping) && previous.mm == scratch->mm &&
+         previous.end == start && previous.file != 0 &&
+         (previous.flags & WALK_MAPPED_EXECUTABLE) != 0;
 }
 
 /* Finds the module of a mapping, and fills in `code`. Returns 0 if the module has no table. */
 static __always_inline int walk_identify(struct walk_scratch* scratch,
-                                         const struct walk_mapped* mapped) {
+                                         const struct walk_mapping* mapping) {
   struct walk_file file = {};
   struct walk_code* code = &scratch->walk.code;
   __u64 vdso = 0;
   code->table = code->first_page = code->page_count = code->first_rule = 0;
-  code->page_base = code->shift = 0;
-  if (mapped->file != 0) {
-    walk_read_file(&file, mapped->file);
+  code->page_base = code->address_shift = 0;
+  if (mapping->file != 0) {
+    walk_read_file(&file, mapping->file);
   } else {
     struct mm_struct___walk* mm = (void*)scratch->mm;
     bpf_core_read(&vdso, sizeof vdso, &mm->context.vdso);
-    if (vdso != mapped->start) /* code of no file */
-      return !walk_may_be_copied_code(scratch, mapped->start);
+    if (vdso != mapping->start) /* code of no file */
+      return !walk_may_be_copied_code(scratch, mapping->start);
   }
-  struct walk_module* module = walk_module_of(scratch, mapped, &file);
+  struct walk_module* module = walk_find_module(scratch, mapping, &file);
   if (!module) return 0;
   code->table = module->table;
   code->first_page = module->first_page;
   code->page_count = module->page_count;
   code->first_rule = module->first_rule;
   code->page_base = module->page_base;
-  code->shift = mapped->start - (mapped->file != 0 ? mapped->offset : 0);
+  code->address_shift = mapping->start - (mapping->file != 0 ? mapping->offset : 0);
   return 1;
 }
 
-static __always_inline int walk_is_same(const struct walk_mapped* a, const struct walk_mapped* b) {
+static __always_inline int walk_is_same_mapping(const struct walk_mapping* a,
+                                                const struct walk_mapping* b) {
   return a->start == b->start && a->end == b->end && a->mm == b->mm && a->flags == b->flags &&
          a->offset == b->offset && a->file == b->file;
 }
 
 static __always_inline int walk_look_up_code(struct walk_scratch* scratch, __u64 address) {
-  struct walk_mapped mapped = {}, again = {};
+  struct walk_mapping mapping_fields = {}, reread = {};
   struct walk_code* code = &scratch->walk.code;
-  const __u64 mapping = walk_mapping_at(scratch, address);
+  const __u64 mapping = walk_find_mapping(scratch, address);
   scratch->walk.reason = WALK_NO_CODE;
-  if (mapping == 0 || !walk_read_mapped(&mapped, mapping)) return 0;
-  if (mapped.mm != scratch->mm || address < mapped.start || address >= mapped.end) return 0;
-  if ((mapped.flags & WALK_MAPPED_EXECUTABLE) == 0) return 0;
-  const int is_known = walk_identify(scratch, &mapped);
-  if (!walk_read_mapped(&again, mapping) || !walk_is_same(&mapped, &again)) {
+  if (mapping == 0 || !walk_read_mapping(&mapping_fields, mapping)) return 0;
+  if (mapping_fields.mm != scratch->mm || address < mapping_fields.start ||
+      address >= mapping_fields.end)
+    return 0;
+  if ((mapping_fields.flags & WALK_MAPPED_EXECUTABLE) == 0) return 0;
+  const int is_known = walk_identify(scratch, &mapping_fields);
+  if (!walk_read_mapping(&reread, mapping) || !walk_is_same_mapping(&mapping_fields, &reread)) {
     if (scratch->has_miss) bpf_map_delete_elem(&walk_files, &scratch->miss.file);
     scratch->has_miss = 0;
     scratch->walk.reason = WALK_CHANGED;
     return 0;
   }
-  code->start = mapped.start;
-  code->end = mapped.end;
+  code->start = mapping_fields.start;
+  code->end = mapping_fields.end;
   scratch->walk.reason = WALK_NO_TABLE; /* applies only if the module is unknown */
   return is_known;
 }
 
 /* Looks up the code in the cache entry. Returns 0 if the entry is for other code. */
-static __always_inline int walk_known_code_at(struct walk_scratch* scratch, __u64 address,
-                                              const struct walk_known_range* known) {
+static __always_inline int walk_use_cached_code(struct walk_scratch* scratch, __u64 address,
+                                                const struct walk_known_range* known) {
   if (known->mm_id != scratch->mm_id || known->epoch != walk_epoch ||
       known->lock_sequence != scratch->lock_sequence || address < known->code.start ||
       address >= known->code.end)
@@ -251,23 +257,23 @@ static __always_inline int walk_known_code_at(struct walk_scratch* scratch, __u6
 
 /* Fills in `code` with the range that contains an address. Returns 0 on failure. Stacks alternate
  * between a program and a library, so the range before the last one is tried first. */
-__attribute__((noinline)) int walk_code_at(struct walk_scratch* scratch, __u64 address) {
+__attribute__((noinline)) int walk_find_code_range(struct walk_scratch* scratch, __u64 address) {
   if (!scratch) return 0;
   const struct walk_code last = scratch->walk.code;
-  const struct walk_code* before = &scratch->code_before;
+  const struct walk_code* before = &scratch->previous_code;
   if (address - before->start < before->end - before->start) {
     scratch->walk.code = *before;
-    scratch->code_before = last;
+    scratch->previous_code = last;
     return 1;
   }
-  scratch->code_before = last;
+  scratch->previous_code = last;
   __u32 slot = ((address >> WALK_PAGE_BITS) * 0x9e3779b97f4a7c15ull +
                 scratch->mm_id * 0xc2b2ae3d27d4eb4full) >>
                (64 - WALK_KNOWN_RANGE_BITS);
   struct walk_known_range* known =
       scratch->mm_id != 0 ? bpf_map_lookup_elem(&walk_known_ranges, &slot) : 0;
-  if (known && walk_known_code_at(scratch, address, known)) return 1;
-  scratch->work += WALK_CODE_WORK;
+  if (known && walk_use_cached_code(scratch, address, known)) return 1;
+  scratch->work_units += WALK_CODE_WORK;
   if (!walk_look_up_code(scratch, address)) {
     scratch->walk.code.start = scratch->walk.code.end = 0;
     return 0;

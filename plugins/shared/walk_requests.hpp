@@ -23,23 +23,23 @@
 namespace ctprof {
 
 // Joins two remarks; either may be empty.
-std::string joined_remarks(const std::string& first, const std::string& second);
+std::string join_remarks(const std::string& first, const std::string& second);
 
 class WalkRequests {
  public:
-  static constexpr unsigned kMostAttempts = 8;  // of one file
+  static constexpr unsigned kMaxAttempts = 8;  // of one file
 
   // The first request is for the vDSO.
   WalkRequests() : requests_(1) {}
 
   // Records the path of a file that a process maps. `device` is the kernel-internal device number.
-  void note_path(std::uint32_t device, std::uint64_t inode, std::string_view path);
+  void add_path(std::uint32_t device, std::uint64_t inode, std::string_view path);
   // Records that a process runs code of a file without a table. A miss without a file refers to the
   // vDSO and is ignored, because the first request is for the vDSO.
-  void note(std::uint64_t tgid, const walk_miss& miss);
+  void add_miss(std::uint64_t tgid, const walk_miss& miss);
   void exchange(const sdk::Records& records, WalkTables& tables);
   // Returns a sentence for the user about files whose tables did not fit; empty if there are none.
-  std::string remark(const std::string& recorder) const;
+  std::string describe_refused_tables(const std::string& recorder) const;
 
  private:
   struct Request {
@@ -47,13 +47,13 @@ class WalkRequests {
     walk_miss miss{};
   };
 
-  void ask(const sdk::Records& records, std::uint64_t number) const;
+  void send_request(const sdk::Records& records, std::uint64_t number) const;
 
   std::vector<Request> requests_;  // indexed by request number
-  std::size_t asked_ = 0;
-  std::uint64_t refused_ = 0;                             // tables that did not fit
-  std::unordered_map<std::uint64_t, unsigned> failed_;    // attempts by device and inode
-  std::unordered_map<std::uint64_t, std::string> paths_;  // of files, by device and inode
+  std::size_t sent_requests_ = 0;
+  std::uint64_t refused_tables_ = 0;                             // tables that did not fit
+  std::unordered_map<std::uint64_t, unsigned> failed_attempts_;  // attempts by device and inode
+  std::unordered_map<std::uint64_t, std::string> paths_;         // of files, by device and inode
 };
 
 }  // namespace ctprof

@@ -92,7 +92,7 @@ struct task_struct___walk {
 enum { WALK_WINDOW = 512, WALK_USER_PAGE = 4096 };
 /* Work in units of the time for one frame: the work between two readings of the clock, and the work
  * of finding code. */
-enum { WALK_CLOCK_WORK = 24, WALK_CODE_WORK = 8 };
+enum { WALK_WORK_PER_CLOCK_READ = 24, WALK_CODE_WORK = 8 };
 
 /* A node of a maple tree, with the size of the largest node type. */
 struct walk_node {
@@ -101,16 +101,16 @@ struct walk_node {
 };
 
 struct walk_scratch {
-  struct walk walk;             /* first, because user_walk.h only has a pointer to this member */
-  struct walk_code code_before; /* the range before that of `walk` */
+  struct walk walk;               /* first, because user_walk.h only has a pointer to this member */
+  struct walk_code previous_code; /* the range before that of `walk` */
   __u64 mm;
-  __u64 mm_id; /* 0: ranges of this walk are not cached */
-  __u64 begun; /* start of the walk, in ns; 0: the clock was not read yet */
-  __u64 tree;  /* the root of the process's mappings; 0: not read yet */
+  __u64 mm_id;        /* 0: ranges of this walk are not cached */
+  __u64 start_ns;     /* start of the walk, in ns; 0: the clock was not read yet */
+  __u64 mapping_tree; /* the root of the process's mappings; 0: not read yet */
   __u32 lock_sequence;
   __u32 has_miss;
   __u32 window_end;   /* words begin below this offset of the window; 0: there is no window */
-  __u32 work;         /* since the last reading of the clock */
+  __u32 work_units;   /* since the last reading of the clock */
   __u64 word;         /* the last word that was read */
   __u64 code_word;    /* the last word of code that was read */
   __u64 window_start; /* address of the stack memory that was read ahead */
@@ -119,7 +119,7 @@ struct walk_scratch {
   struct walk_miss miss;
   __u32 padding;
   __u32 tag; /* followed by `words` */
-  __u64 words[WALK_MOST_FRAMES + 1];
+  __u64 words[WALK_MAX_FRAMES + 1];
 };
 
 struct {

@@ -9,10 +9,10 @@
  * all modules, or the number of a table and an offset in its module. */
 #define WALK_FRAME_ADDRESS (1ull << 63)
 #define WALK_FRAME_GUESSED (1ull << 62)
-enum { WALK_FRAME_TABLE = 40 };
+enum { WALK_FRAME_TABLE_SHIFT = 40 };
 
-enum walk_end {
-  WALK_GOES_ON,
+enum walk_status {
+  WALK_CONTINUES,
   WALK_ROOT,    /* the last frame is the thread's first function */
   WALK_GIVES_UP /* frames are missing, or may be wrong: copy the stack */
 };
@@ -26,7 +26,7 @@ enum walk_reason {
   WALK_INEXPRESSIBLE, /* a table cannot express the rule */
   WALK_UNREADABLE,    /* memory is not present */
   WALK_NO_CHAIN,      /* a frame pointer leads to no caller */
-  WALK_NOT_UP,        /* the caller would not be further up the stack */
+  WALK_NOT_UPWARD,    /* the caller would not be further up the stack */
   WALK_TOO_DEEP,      /* there are more frames than fit */
   WALK_TOO_LONG,      /* the walk took too much time */
   WALK_OVER_BUDGET,   /* walks of the process took too much time */
@@ -36,8 +36,8 @@ enum walk_reason {
 /* A range of executable memory. */
 struct walk_code {
   __u64 start, end;
-  __u64 shift; /* the difference between an address and its offset in the module */
-  __u32 table; /* of the module; 0: memory of no file */
+  __u64 address_shift; /* the difference between an address and its offset in the module */
+  __u32 table;         /* of the module; 0: memory of no file */
   __u32 first_rule;
   __u32 first_page; /* of the table, in the array of all pages */
   __u32 page_count;
@@ -46,15 +46,15 @@ struct walk_code {
 
 struct walk {
   __u64 ip, sp, bp;
-  __u64 bp_at;           /* the address of bp, if it was not read yet; 0: bp was read */
+  __u64 bp_address;      /* the address of bp, if it was not read yet; 0: bp was read */
   struct walk_code code; /* contains the last frame */
   __u64 callee_start;    /* code of a file that `code` called; both 0: none */
   __u64 callee_end;
   __u32 frames;
-  __u32 is_exact;    /* ip is a running instruction, not a return address */
-  __u32 is_guessed;  /* at least one frame was found by frame pointers */
-  __u32 is_in_chain; /* the last frame was found by a frame pointer */
-  __u32 reason;      /* an enum walk_reason */
+  __u32 is_exact;              /* ip is a running instruction, not a return address */
+  __u32 is_guessed;            /* at least one frame was found by frame pointers */
+  __u32 is_from_frame_pointer; /* the last frame was found by a frame pointer */
+  __u32 reason;                /* an enum walk_reason */
 };
 
 #endif

@@ -8,12 +8,12 @@
 enum {
   /* Rows of all tables, in chunks of 256 KiB that are created on demand. */
   WALK_CHUNK_ROWS = 1 << 16,
-  WALK_MOST_CHUNKS = 256,
+  WALK_MAX_CHUNKS = 256,
   /* Pages of 64 KiB of code, rules and modules of all tables. */
-  WALK_MOST_PAGES = 1 << 16,
-  WALK_MOST_RULES = 1 << 17,
-  WALK_MOST_MODULES = 4096,
-  WALK_MOST_TABLES = 1 << 22, /* numbers of tables in a frame */
+  WALK_MAX_PAGES = 1 << 16,
+  WALK_MAX_RULES = 1 << 17,
+  WALK_MAX_MODULES = 4096,
+  WALK_MAX_TABLES = 1 << 22, /* numbers of tables in a frame */
   WALK_PAGE_BITS = 16
 };
 
@@ -22,8 +22,8 @@ enum {
 struct walk_file {
   __u64 inode;
   __u64 size;
-  __s64 changed_s; /* ctime */
-  __u32 changed_ns;
+  __s64 ctime_s; /* ctime */
+  __u32 ctime_ns;
   __u32 device; /* of its superblock */
   __u32 generation;
   __u32 unused;
@@ -41,7 +41,7 @@ struct walk_module {
 /* The rows of one page of code. */
 struct walk_page {
   __u32 chunk;
-  __u16 first, last; /* indices in the chunk */
+  __u16 first_row, last_row; /* indices in the chunk */
 };
 
 /* The output of a program about a walk, as the raw data of a perf event: a word with the type, then
@@ -49,11 +49,11 @@ struct walk_page {
  * 64-bit word is a small number, so its upper half is 0. */
 enum walk_tag {
   WALK_STACK = 1 << 24,
-  WALK_DEEP_STACK = 2 << 24, /* frames are missing at the root */
-  WALK_MISS = 3 << 24,       /* a module without a table: a struct walk_miss */
-  WALK_WORDS = (1 << 24) - 1 /* mask of the number of words */
+  WALK_DEEP_STACK = 2 << 24,           /* frames are missing at the root */
+  WALK_MISS = 3 << 24,                 /* a module without a table: a struct walk_miss */
+  WALK_WORD_COUNT_MASK = (1 << 24) - 1 /* mask of the number of words */
 };
-enum { WALK_MOST_FRAMES = 511 };
+enum { WALK_MAX_FRAMES = 511 };
 
 /* Code of a file without a table, and its mapping. */
 struct walk_miss {

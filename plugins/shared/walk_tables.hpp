@@ -49,7 +49,7 @@ class WalkTables {
   // Adds the rules of a file. Returns false if they do not fit.
   virtual bool add(const ctprof_unwind_table& table, const walk_file& file);
   // Makes programs request the file again when a stack leads into it. REQUIRES: it has no table.
-  virtual void forget(const walk_file& file);
+  virtual void remove_file(const walk_file& file);
   // Returns the kernel memory that the tables use.
   std::size_t bytes() const;
 
@@ -59,22 +59,22 @@ class WalkTables {
 
  private:
   // Memory that is shared with the kernel.
-  struct Mapped {
-    void* at = nullptr;
+  struct Mapping {
+    void* address = nullptr;
     std::size_t bytes = 0;
   };
 
   explicit WalkTables(const Maps& maps) : maps_(maps) {}
-  static bool map(int fd, std::size_t bytes, Mapped& mapped);
-  bool has_room(const ctprof_unwind_table& table) const;
+  static bool map_memory(int fd, std::size_t bytes, Mapping& mapped);
+  bool has_capacity(const ctprof_unwind_table& table) const;
   bool add_chunk();
   bool add_page(const ctprof_unwind_table& table, const ctprof_unwind_page& page);
 
   Maps maps_;
-  Mapped rules_, pages_, modules_;
+  Mapping rules_, pages_, modules_;
   std::vector<sdk::Fd> chunk_maps_;
-  std::vector<Mapped> chunks_;
-  std::size_t rows_in_last_ = 0;
+  std::vector<Mapping> chunks_;
+  std::size_t rows_in_last_chunk_ = 0;
   std::uint32_t rules_count_ = 0, pages_count_ = 0, modules_count_ = 1;  // module 0 means none
 };
 

@@ -6,8 +6,8 @@
  * A thread leaves its CPU once per switch. Therefore a thread that is off its CPU, and has the same
  * number of switches as at the previous sample, has not run since.
  *
- * See also: look.bpf.h for the sample of one thread, copier.cc for user stacks, which are read from
- * outside, watch.cc for the schedule.
+ * See also: look.bpf.h for the sample of one thread, stack_copier.cc for user stacks, which are
+ * read from outside, pass_thread.cc for the schedule.
  */
 #include "look.bpf.h"
 
@@ -22,13 +22,13 @@ __u32 only_tgid = 0;      /* set by the reader: the only process that passes vis
 /* Requested processes; with their descendants if see_fork is attached. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, LOOK_MOST_PROCESSES);
+  __uint(max_entries, SAMPLE_MAX_PROCESSES);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, __u32);
   __type(value, __u8);
 } processes SEC(".maps");
 
-struct seen {
+struct last_sample {
   __u64 switches;
   __u32 round;
   __u32 unused;
@@ -37,51 +37,51 @@ struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, int);
-  __type(value, struct seen);
+  __type(value, struct last_sample);
 } looked SEC(".maps");
 
 /* Used by one pass at a time. */
-static struct look out;
+static struct sleeper_sample sample;
 
-static __always_inline int is_wanted(__u32 tgid) {
+static __always_inline int is_selected(__u32 tgid) {
   return !only_processes || bpf_map_lookup_elem(&processes, &tgid) != 0;
 }
 
 /* Returns 0 on success. */
-static __always_inline long write(struct seq_file* seq, __u32 addresses) {
-  _Static_assert((LOOK_ADDRESSES & (LOOK_ADDRESSES - 1)) == 0, "a mask");
-  const __u32 bytes = addresses & (LOOK_ADDRESSES * 8 - 1);
-  out.head.size = LOOK_FIXED + bytes;
-  return bpf_seq_write(seq, &out, LOOK_FIXED + bytes);
+static __always_inline long write_sample(struct seq_file* seq, __u32 addresses) {
+  _Static_assert((SAMPLE_ADDRESSES & (SAMPLE_ADDRESSES - 1)) == 0, "a mask");
+  const __u32 bytes = addresses & (SAMPLE_ADDRESSES * 8 - 1);
+  sample.head.size = LOOK_FIXED + bytes;
+  return bpf_seq_write(seq, &sample, LOOK_FIXED + bytes);
 }
 
 static __always_inline int write_head(struct seq_file* seq, struct task_struct* task, __u32 flags) {
-  out.head =
-      (struct look_head){sizeof out.head, flags, task->pid, task->tgid, task->start_boottime};
-  bpf_seq_write(seq, &out.head, sizeof out.head);
+  sample.head = (struct sleeper_sample_head){sizeof sample.head, flags, task->pid, task->tgid,
+                                             task->start_boottime};
+  bpf_seq_write(seq, &sample.head, sizeof sample.head);
   return 0;
 }
 
 /* Distinguishes processes that were not visited from those that were always awake. */
 static __always_inline int write_awake(struct seq_file* seq, struct task_struct* task) {
-  return task->pid == task->tgid ? write_head(seq, task, LOOK_AWAKE) : 0;
+  return task->pid == task->tgid ? write_head(seq, task, SAMPLE_AWAKE) : 0;
 }
 
 SEC("iter/task")
 int look(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
-  if (!task || !is_wanted(task->tgid)) return 0;
+  if (!task || !is_selected(task->tgid)) return 0;
   struct seq_file* seq = ctx->meta->seq;
   if (!is_asleep(task)) return write_awake(seq, task);
-  if (!may_show_stack(task)) return write_head(seq, task, LOOK_CLOSED);
-  const __u64 switches = switches_of(task);
-  struct seen* seen = bpf_task_storage_get(&looked, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (!may_show_stack(task)) return write_head(seq, task, SAMPLE_HIDDEN);
+  const __u64 switches = count_switches(task);
+  struct last_sample* seen = bpf_task_storage_get(&looked, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (seen && seen->round == this_round && seen->switches == switches)
-    return write_head(seq, task, LOOK_AGAIN);
-  const long bytes = take_look(&out, task);
+    return write_head(seq, task, SAMPLE_UNCHANGED);
+  const long bytes = take_sample(&sample, task);
   if (bytes < 0) return write_awake(seq, task);
-  if (write(seq, bytes) != 0 || !seen) return 0;
-  seen->switches = out.switches;
+  if (write_sample(seq, bytes) != 0 || !seen) return 0;
+  seen->switches = sample.switches;
   seen->round = this_round;
   return 0;
 }
@@ -93,10 +93,10 @@ SEC("tp_btf/sched_process_fork")
 int see_fork(__u64* arguments) { /* the parent, the child */
   struct task_struct* parent = (struct task_struct*)arguments[0];
   struct task_struct* child = (struct task_struct*)arguments[1];
-  __u32 tgid = child->tgid, from = parent->tgid;
+  __u32 tgid = child->tgid, parent_tgid = parent->tgid;
   const __u8 yes = 1;
   if (child->pid != child->tgid) return 0;
-  if (bpf_map_lookup_elem(&processes, &from))
+  if (bpf_map_lookup_elem(&processes, &parent_tgid))
     bpf_map_update_elem(&processes, &tgid, &yes, BPF_ANY);
   else
     bpf_map_delete_elem(&processes, &tgid);

@@ -4,23 +4,24 @@
 #define CTPROF_SLEEPERS_LOOK_H
 
 enum {
-  LOOK_MOST_FRAMES = 127,
+  SAMPLE_MAX_FRAMES = 127,
   /* Size of the array of addresses: a power of two, which proves to verifiers that indices are in
    * range. */
-  LOOK_ADDRESSES = 128,
+  SAMPLE_ADDRESSES = 128,
   /* Limit of requested and followed processes. */
-  LOOK_MOST_PROCESSES = 1 << 18
+  SAMPLE_MAX_PROCESSES = 1 << 18
 };
 
 enum {
-  LOOK_AGAIN = 1,  /* it has not run since it was written in this round: only the head is written */
-  LOOK_KERNEL = 2, /* it has no user part: a kernel thread */
-  LOOK_32_BIT = 4, /* its registers are unusable */
-  LOOK_AWAKE = 8,  /* a process whose leader does not sleep: only the head is written */
-  LOOK_CLOSED = 16 /* it sleeps, and the user may not see its stack: only the head is written */
+  SAMPLE_UNCHANGED =
+      1, /* it has not run since it was written in this round: only the head is written */
+  SAMPLE_KERNEL_THREAD = 2, /* it has no user part: a kernel thread */
+  SAMPLE_32_BIT = 4,        /* its registers are unusable */
+  SAMPLE_AWAKE = 8,         /* a process whose leader does not sleep: only the head is written */
+  SAMPLE_HIDDEN = 16 /* it sleeps, and the user may not see its stack: only the head is written */
 };
 
-struct look_head {
+struct sleeper_sample_head {
   unsigned int size; /* of the record, including the head: a multiple of 8 */
   unsigned int flags;
   unsigned int tid;
@@ -28,8 +29,8 @@ struct look_head {
   unsigned long long start_boottime;
 };
 
-struct look {
-  struct look_head head;
+struct sleeper_sample {
+  struct sleeper_sample_head head;
   unsigned long long switches;
   /* If one of these changed, the process may have mapped other code. */
   unsigned long long memory;
@@ -42,9 +43,9 @@ struct look {
   unsigned int frames;
   unsigned int state;
   /* Only the first `frames` elements are written. */
-  unsigned long long kernel[LOOK_ADDRESSES];
+  unsigned long long kernel[SAMPLE_ADDRESSES];
 };
 
-#define LOOK_FIXED (sizeof(struct look) - LOOK_ADDRESSES * 8)
+#define LOOK_FIXED (sizeof(struct sleeper_sample) - SAMPLE_ADDRESSES * 8)
 
 #endif

@@ -6,7 +6,7 @@
 
 namespace ctprof::sleepers {
 
-std::uint8_t* Bytes::room(std::size_t used, std::size_t more) {
+std::uint8_t* CopyBuffer::reserve(std::size_t used, std::size_t more) {
   if (used + more > size_) {
     const std::size_t size = std::max(used + more, 2 * size_);
     std::shared_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);
@@ -17,20 +17,20 @@ std::uint8_t* Bytes::room(std::size_t used, std::size_t more) {
   return bytes_.get() + used;
 }
 
-void Bytes::move_away(std::size_t used) {
+void CopyBuffer::move_away(std::size_t used) {
   std::shared_ptr<std::uint8_t[]> bytes(new std::uint8_t[size_]);
   if (used > 0) std::memcpy(bytes.get(), bytes_.get(), used);
   bytes_ = std::move(bytes);
 }
 
 void Pass::clear() {
-  fresh.clear();
-  again.clear();
-  closed.clear();
-  met.clear();
+  changed_sleepers.clear();
+  unchanged.clear();
+  hidden_stacks.clear();
+  visited_tgids.clear();
   addresses.clear();
-  copied = copied_beyond = 0;
-  cpu_ns = unseen = at_ns = 0;
+  copied = copied_extra = 0;
+  cpu_ns = unsampled = at_ns = 0;
 }
 
 }  // namespace ctprof::sleepers

@@ -7,28 +7,28 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/shared/kernel.hpp"
-#include "plugins/sleepers/kernel_names.hpp"
+#include "plugins/sleepers/kernel_symbols.hpp"
 
 namespace ctprof::sleepers {
 namespace {
 
-constexpr BpfPrograms kPrograms{.what = "the BPF program that looks at sleepers",
+constexpr BpfPrograms kPrograms{.description = "the BPF program that looks at sleepers",
                                 .capabilities = "cap_bpf,cap_perfmon,cap_sys_ptrace",
-                                .first = "5.17",
-                                .newer = "Linux 5.17 or newer"};
+                                .first_release = "5.17",
+                                .required_release = "Linux 5.17 or newer"};
 
 }  // namespace
 
-std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& why) {
-  why = unsuitable_for_bpf(host);
-  if (why.gap != Gap::None) return nullptr;
+std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& refusal) {
+  refusal = check_host_for_bpf(host);
+  if (refusal.gap != Gap::None) return nullptr;
   int error = 0;
   auto program = Program::load(error);
-  if (!program) why = why_refused(host, kPrograms, error);
+  if (!program) refusal = explain_bpf_refusal(host, kPrograms, error);
   return program;
 }
 
-std::optional<BpfRefusal> refused_proc(const sdk::Host& host) {
+std::optional<BpfRefusal> explain_proc_refusal(const sdk::Host& host) {
   if (!has_capabilities({CAP_SYS_ADMIN}, true))
     return BpfRefusal{Gap::Denied, "and /proc/PID/task/TID/stack requires CAP_SYS_ADMIN", {}};
   sdk::TextFile file;
@@ -37,7 +37,7 @@ std::optional<BpfRefusal> refused_proc(const sdk::Host& host) {
                       "and /proc/PID/task/TID/stack cannot be read: " +
                           std::string(std::strerror(file.last_errno())),
                       {}};
-  if (!KernelNames::tell_addresses(host))
+  if (!KernelSymbols::shows_addresses(host))
     return BpfRefusal{
         Gap::Denied, "and /proc/kallsyms hides addresses (kernel.kptr_restrict, CAP_SYSLOG)", {}};
   return std::nullopt;
@@ -49,16 +49,17 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
         Gap::Unsupported,
         "the recorder samples threads of the running kernel, by thread ids of our own "
         "PID namespace; this tree is from another one");
-  BpfRefusal why;
-  if (load_program(host, why)) {
+  BpfRefusal refusal;
+  if (load_program(host, refusal)) {
     if (!has_capabilities({CAP_SYS_PTRACE}, true))
       probe.all_lack("without CAP_SYS_PTRACE stacks of other users' processes have no user part",
                      sdk::by_capabilities("cap_sys_ptrace"));
     return;
   }
-  if (const auto refused = refused_proc(host))
-    return probe.refuse_all(why.gap, why.why + "; " + refused->why, why.remedy);
-  probe.all_lack("stacks have only their kernel part, from /proc: " + why.why, why.remedy);
+  if (const auto refused = explain_proc_refusal(host))
+    return probe.refuse_all(refusal.gap, refusal.reason + "; " + refused->reason, refusal.remedy);
+  probe.all_lack("stacks have only their kernel part, from /proc: " + refusal.reason,
+                 refusal.remedy);
 }
 
 }  // namespace ctprof::sleepers

@@ -7,15 +7,15 @@
 
 #include "ctprof/host.hpp"
 #include "plugins/shared/bpf_refusal.hpp"
-#include "plugins/sleepers/bpf_looker.hpp"
+#include "plugins/sleepers/bpf_sampler.hpp"
 
 namespace ctprof::sleepers {
 
 // Returns the program, or null and the reason if the host or the kernel does not support it.
-std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& why);
+std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& refusal);
 
 // Returns why stacks cannot be read from /proc either; no value if they can.
-std::optional<BpfRefusal> refused_proc(const sdk::Host& host);
+std::optional<BpfRefusal> explain_proc_refusal(const sdk::Host& host);
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 

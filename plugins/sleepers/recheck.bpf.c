@@ -15,24 +15,24 @@ extern void bpf_task_release(struct task_struct* task) __ksym;
 
 /* Set by the reader. */
 __u32 count = 0;
-struct rechecked threads[RECHECK_MOST] = {};
+struct recheck_entry threads[RECHECK_MAX_THREADS] = {};
 
-static __always_inline void find(struct rechecked* one, struct task_struct* task) {
-  if (!is_asleep(task) || task->start_boottime != one->start_boottime) return;
-  if (switches_of(task) == one->switches)
-    one->found = RECHECK_SAME;
-  else if (take_look(&one->look, task) >= 0)
-    one->found = RECHECK_AGAIN;
+static __always_inline void recheck_thread(struct recheck_entry* entry, struct task_struct* task) {
+  if (!is_asleep(task) || task->start_boottime != entry->start_boottime) return;
+  if (count_switches(task) == entry->switches)
+    entry->result = RECHECK_UNCHANGED;
+  else if (take_sample(&entry->look, task) >= 0)
+    entry->result = RECHECK_ASLEEP_AGAIN;
 }
 
-static long recheck_one(__u32 at, void* unused) {
+static long recheck_one(__u32 index, void* unused) {
   (void)unused;
-  if (at >= RECHECK_MOST) return 1;
-  struct rechecked* one = &threads[at];
-  one->found = RECHECK_GONE;
+  if (index >= RECHECK_MAX_THREADS) return 1;
+  struct recheck_entry* one = &threads[index];
+  one->result = RECHECK_NOT_ASLEEP;
   struct task_struct* task = bpf_task_from_pid(one->tid);
   if (!task) return 0;
-  find(one, task);
+  recheck_thread(one, task);
   bpf_task_release(task);
   return 0;
 }

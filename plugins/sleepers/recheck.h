@@ -4,20 +4,20 @@
 
 #include "look.h"
 
-enum { RECHECK_MOST = 64 };
+enum { RECHECK_MAX_THREADS = 64 };
 
 enum {
-  RECHECK_GONE = 0,  /* it runs, or has exited */
-  RECHECK_SAME = 1,  /* it has not run since */
-  RECHECK_AGAIN = 2, /* it ran, and sleeps again: `look` is the new sample */
+  RECHECK_NOT_ASLEEP = 0,   /* it runs, or has exited */
+  RECHECK_UNCHANGED = 1,    /* it has not run since */
+  RECHECK_ASLEEP_AGAIN = 2, /* it ran, and sleeps again: `look` is the new sample */
 };
 
-struct rechecked {
+struct recheck_entry {
   unsigned int tid;
-  unsigned int found; /* set by the program, like `look` */
+  unsigned int result; /* set by the program, like `look` */
   unsigned long long switches;
   unsigned long long start_boottime;
-  struct look look;
+  struct sleeper_sample look;
 };
 
 #endif

@@ -21,15 +21,15 @@ void sleepers_recheck_unload(struct sleepers_recheck* recheck) {
   recheck__destroy((struct recheck*)recheck);
 }
 
-void sleepers_recheck_lend(struct sleepers_recheck* recheck, unsigned int user,
-                           unsigned int group) {
+void sleepers_recheck_set_user(struct sleepers_recheck* recheck, unsigned int user,
+                               unsigned int group) {
   struct recheck* program = (struct recheck*)recheck;
   program->bss->lent_user = user;
   program->bss->lent_group = group;
   program->bss->is_lent = 1;
 }
 
-struct rechecked* sleepers_recheck_threads(struct sleepers_recheck* recheck) {
+struct recheck_entry* sleepers_recheck_threads(struct sleepers_recheck* recheck) {
   return ((struct recheck*)recheck)->bss->threads;
 }
 

@@ -27,7 +27,7 @@ void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton) {
   look__destroy((struct look*)skeleton);
 }
 
-int sleepers_skeleton_want(struct sleepers_skeleton* skeleton, unsigned int process) {
+int sleepers_skeleton_select_process(struct sleepers_skeleton* skeleton, unsigned int process) {
   struct look* program = (struct look*)skeleton;
   const unsigned char yes = 1;
   program->bss->only_tgid = program->bss->only_processes++ == 0 ? process : 0;
@@ -41,17 +41,17 @@ int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton) {
   return look__see_fork__attach(program);
 }
 
-void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
-                            unsigned int group) {
+void sleepers_skeleton_set_user(struct sleepers_skeleton* skeleton, unsigned int user,
+                                unsigned int group) {
   struct look* program = (struct look*)skeleton;
   program->bss->lent_user = user;
   program->bss->lent_group = group;
   program->bss->is_lent = 1;
 }
 
-int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round) {
+int sleepers_skeleton_open_pass(struct sleepers_skeleton* skeleton, unsigned int round) {
   struct look* program = (struct look*)skeleton;
   program->bss->this_round = round;
-  return open_pass_over(program->progs.look.prog_fd, program->links.look_fd,
-                        program->bss->only_tgid);
+  return open_pass_over_process(program->progs.look.prog_fd, program->links.look_fd,
+                                program->bss->only_tgid);
 }

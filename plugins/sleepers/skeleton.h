@@ -15,24 +15,25 @@ void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton);
 
 /* Limits passes to this process, and to others for which it is called; if it is not called, passes
  * visit all. Returns less than zero, and sets errno, on failure. */
-int sleepers_skeleton_want(struct sleepers_skeleton* skeleton, unsigned int process);
+int sleepers_skeleton_select_process(struct sleepers_skeleton* skeleton, unsigned int process);
 /* Includes processes that these fork from now on, and their descendants. */
 int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton);
 /* Limits stacks to processes that this user may inspect. */
-void sleepers_skeleton_lend(struct sleepers_skeleton* skeleton, unsigned int user,
-                            unsigned int group);
+void sleepers_skeleton_set_user(struct sleepers_skeleton* skeleton, unsigned int user,
+                                unsigned int group);
 /* Opens a pass for reading. Returns less than zero, and sets errno, on failure. */
-int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round);
+int sleepers_skeleton_open_pass(struct sleepers_skeleton* skeleton, unsigned int round);
 
 /* The other program, which reports the threads that have run since; NULL if the kernel does not
  * support it. */
 struct sleepers_recheck* sleepers_recheck_load(void);
 void sleepers_recheck_unload(struct sleepers_recheck* recheck);
 /* Like sleepers_skeleton_lend(). */
-void sleepers_recheck_lend(struct sleepers_recheck* recheck, unsigned int user, unsigned int group);
+void sleepers_recheck_set_user(struct sleepers_recheck* recheck, unsigned int user,
+                               unsigned int group);
 /* Returns an array of RECHECK_MOST elements. Fill it before the program runs, and read the results
  * afterwards. */
-struct rechecked* sleepers_recheck_threads(struct sleepers_recheck* recheck);
+struct recheck_entry* sleepers_recheck_threads(struct sleepers_recheck* recheck);
 /* Returns 0, or less than zero with errno. */
 int sleepers_recheck_run(struct sleepers_recheck* recheck, unsigned int count);
 

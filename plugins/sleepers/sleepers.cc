@@ -9,8 +9,8 @@
 // since the previous pass is only counted.
 //
 // Contents: the recorder, its defaults, the plugin's table.
-// See also: bpf_looker.hpp and proc_looker.hpp for a pass, watch.hpp for the schedule of passes,
-// tally.hpp for the conversion to records, probe.hpp for the probe.
+// See also: bpf_sampler.hpp and proc_sampler.hpp for a pass, pass_thread.hpp for the schedule of
+// passes, tally.hpp for the conversion to records, probe.hpp for the probe.
 
 #include <unistd.h>
 
@@ -24,19 +24,19 @@
 
 #include "ctprof/plugin.hpp"
 #include "plugins/shared/clock.hpp"
+#include "plugins/shared/elevated_user.hpp"
+#include "plugins/shared/hidden_threads.hpp"
 #include "plugins/shared/kernel.hpp"
-#include "plugins/shared/lent_user.hpp"
-#include "plugins/shared/unseen.hpp"
+#include "plugins/sleepers/pass_thread.hpp"
 #include "plugins/sleepers/probe.hpp"
-#include "plugins/sleepers/proc_looker.hpp"
+#include "plugins/sleepers/proc_sampler.hpp"
 #include "plugins/sleepers/tally.hpp"
-#include "plugins/sleepers/watch.hpp"
 
 namespace ctprof::sleepers {
 namespace {
 
 // Not a multiple of common periods.
-constexpr std::uint32_t kUsualPasses = 9;
+constexpr std::uint32_t kDefaultPassesPerSecond = 9;
 
 inline constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kSleepingStacks{
     {.name = "sleeping_stacks",
@@ -52,12 +52,13 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepingSample
      .description = "Number of samples in which the thread was asleep.",
      .file_path = "none"}};  // rows files contain no windows
 
-Pace pace_of(const sdk::Window& window) {
-  const std::uint32_t passes = window.passes_hz() > 0 ? window.passes_hz() : kUsualPasses;
-  return {.every_ns = kNsPerSecond / passes,
+PassSchedule make_pace(const sdk::Window& window) {
+  const std::uint32_t passes =
+      window.passes_hz() > 0 ? window.passes_hz() : kDefaultPassesPerSecond;
+  return {.period_ns = kNsPerSecond / passes,
           .budget_ppm = window.budget_ppm(),
           .cpus = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))),
-          .once = window.once()};
+          .is_single_pass = window.once()};
 }
 
 class Sleepers : public sdk::RecordSource {
@@ -69,30 +70,32 @@ class Sleepers : public sdk::RecordSource {
 
   void start(const sdk::Window& window) {
     pids_.assign(window.pids().begin(), window.pids().end());
-    most_copied_ = window.stack_bytes();
+    max_copied_bytes_ = window.stack_bytes();
     has_budget_ = window.budget_ppm() > 0;
     inherits_ = window.inherits() && !window.pids().empty();
-    tally_ = std::make_unique<Tally>(
-        Shape{.depth = window.depth(),
-              .by_frame_pointers = window.user_kind() == CTPROF_USER_ADDRESSES,
-              .most_kernel = std::min<std::uint32_t>(LOOK_MOST_FRAMES, deepest_chain(host_)),
-              .parents = inherits_ ? pids_ : std::vector<std::uint64_t>{}});
-    watch_ = std::make_unique<Watch>([this] { return looker(); }, pace_of(window));
+    tally_ = std::make_unique<Tally>(RecordFormat{
+        .depth = window.depth(),
+        .uses_frame_pointers = window.user_kind() == CTPROF_USER_ADDRESSES,
+        .max_kernel_frames = std::min<std::uint32_t>(SAMPLE_MAX_FRAMES, max_stack_depth(host_)),
+        .parents = inherits_ ? pids_ : std::vector<std::uint64_t>{}});
+    watch_ = std::make_unique<PassThread>([this] { return make_sampler(); }, make_pace(window));
     watch_->begin();
   }
 
   void drain(const sdk::Records& records) {
     if (is_stopped_ && window_ == next_window_)
       return;  // a pass after the end belongs to no window
-    std::unique_ptr<Pass> pass = held_ ? std::move(held_) : watch_->next();
-    for (; pass && pass->window <= window_; pass = watch_->next()) take(std::move(pass), records);
-    held_ = std::move(pass);  // belongs to the next window
+    std::unique_ptr<Pass> pass =
+        next_window_pass_ ? std::move(next_window_pass_) : watch_->next_pass();
+    for (; pass && pass->window <= window_; pass = watch_->next_pass())
+      hand_over_pass(std::move(pass), records);
+    next_window_pass_ = std::move(pass);  // belongs to the next window
     if (window_ == next_window_) return;
-    tell_hidden(records);
-    closed_ = tally_->closed();
+    report_hidden_threads(records);
+    hidden_stack_count_ = tally_->hidden_stack_count();
     tally_->end_window(records);
     window_ = next_window_;
-    tell(watch_->take_account(), records);
+    report_remarks(watch_->take_counts(), records);
   }
 
   void window_ends() { next_window_ = watch_->end_window(); }
@@ -103,48 +106,48 @@ class Sleepers : public sdk::RecordSource {
   }
 
  private:
-  std::unique_ptr<Looker> looker();
-  void take(std::unique_ptr<Pass> pass, const sdk::Records& records);
-  void tell_hidden(const sdk::Records& records);
-  void tell(const Watch::Account& account, const sdk::Records& records) const;
+  std::unique_ptr<Sampler> make_sampler();
+  void hand_over_pass(std::unique_ptr<Pass> pass, const sdk::Records& records);
+  void report_hidden_threads(const sdk::Records& records);
+  void report_remarks(const PassThread::PassCounts& account, const sdk::Records& records) const;
 
   sdk::Host host_;
   std::vector<std::uint64_t> pids_;
   bool inherits_ = false;  // whether to include processes that these fork
-  std::size_t most_copied_ = 0;
+  std::size_t max_copied_bytes_ = 0;
   bool has_budget_ = false;
   std::unique_ptr<Tally> tally_;
-  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<PassThread> watch_;
   std::uint32_t window_ = 0, next_window_ = 0;
   bool is_stopped_ = false;
-  std::unique_ptr<Pass> held_;
-  std::vector<std::uint32_t> met_;  // visited processes in the window's last pass
-  std::uint64_t met_at_ns_ = 0;     // time of that pass
+  std::unique_ptr<Pass> next_window_pass_;
+  std::vector<std::uint32_t> visited_tgids_;  // visited processes in the window's last pass
+  std::uint64_t last_pass_ns_ = 0;            // time of that pass
   // Numbers of threads in the last window: hidden from BPF programs; with stacks that may not be
   // read.
-  std::uint64_t hidden_ = 0, closed_ = 0;
-  std::string without_bpf_;  // the reason why BPF is not used; empty: it is used
+  std::uint64_t hidden_thread_count_ = 0, hidden_stack_count_ = 0;
+  std::string no_bpf_reason_;  // the reason why BPF is not used; empty: it is used
 };
 
-std::unique_ptr<Looker> Sleepers::looker() {
+std::unique_ptr<Sampler> Sleepers::make_sampler() {
   BpfRefusal why;
   if (auto program = load_program(host_, why)) {
-    program->want(pids_, inherits_);
-    return std::make_unique<BpfLooker>(std::move(program), kNsPerSecond / host_.user_hz(),
-                                       most_copied_, std::set<std::uint32_t>{});
+    program->select_processes(pids_, inherits_);
+    return std::make_unique<BpfSampler>(std::move(program), kNsPerSecond / host_.user_hz(),
+                                        max_copied_bytes_, std::set<std::uint32_t>{});
   }
-  if (lent_user())
-    throw std::runtime_error(why.why +
+  if (find_elevated_user())
+    throw std::runtime_error(why.reason +
                              "; without BPF ctprof cannot hide the stacks of other users from a "
                              "user who has only file capabilities");
-  if (const auto refused = refused_proc(host_))
-    throw std::runtime_error(why.why + "; " + refused->why);
-  without_bpf_ = why.why;
-  return std::make_unique<ProcLooker>(host_, pids_);
+  if (const auto refused = explain_proc_refusal(host_))
+    throw std::runtime_error(why.reason + "; " + refused->reason);
+  no_bpf_reason_ = why.reason;
+  return std::make_unique<ProcSampler>(host_, pids_);
 }
 
 // "process 7" or "processes 7, 8, 9 and 2 others"
-std::string in_words(const std::set<std::uint32_t>& processes) {
+std::string list_processes(const std::set<std::uint32_t>& processes) {
   constexpr std::size_t kMostShown = 5;
   std::string text = processes.size() > 1 ? "processes" : "process";
   std::size_t shown = 0;
@@ -152,66 +155,72 @@ std::string in_words(const std::set<std::uint32_t>& processes) {
     if (shown == kMostShown) break;
     text += (shown++ > 0 ? ", " : " ") + std::to_string(process);
   }
-  const std::size_t more = processes.size() - shown;
-  if (more > 0) text += " and " + std::to_string(more) + (more == 1 ? " other" : " others");
+  const std::size_t other_count = processes.size() - shown;
+  if (other_count > 0)
+    text += " and " + std::to_string(other_count) + (other_count == 1 ? " other" : " others");
   return text;
 }
 
 // Hands over a pass. A pass that belongs to an earlier window is only counted.
-void Sleepers::take(std::unique_ptr<Pass> pass, const sdk::Records& records) {
+void Sleepers::hand_over_pass(std::unique_ptr<Pass> pass, const sdk::Records& records) {
   const std::uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   records.count_cpu_ns(pass->cpu_ns);
   if (pass->window == window_) {
-    tally_->take(*pass, records);
-    std::swap(met_, pass->met);
-    met_at_ns_ = pass->at_ns;
+    tally_->add_pass(*pass, records);
+    std::swap(visited_tgids_, pass->visited_tgids);
+    last_pass_ns_ = pass->at_ns;
   } else {
-    records.count_unseen(pass->unseen + pass->sleepers());
+    records.count_unseen(pass->unsampled + pass->sleepers());
   }
-  watch_->give_back(std::move(pass), clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
+  watch_->return_pass(std::move(pass), clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
 // Reports hidden threads: whether they slept is unknown, although they existed all the time.
-void Sleepers::tell_hidden(const sdk::Records& records) {
-  hidden_ = 0;
-  if (met_.empty()) return;
-  std::ranges::sort(met_);
-  for (const UnseenThread& thread : Unseen(host_, met_at_ns_).find(met_, pids_)) {
-    ++hidden_;
+void Sleepers::report_hidden_threads(const sdk::Records& records) {
+  hidden_thread_count_ = 0;
+  if (visited_tgids_.empty()) return;
+  std::ranges::sort(visited_tgids_);
+  for (const HiddenThread& thread :
+       HiddenThreads(host_, last_pass_ns_).find(visited_tgids_, pids_)) {
+    ++hidden_thread_count_;
     for (const std::uint32_t offer : {kStacksOffer, kSamplesOffer})
       records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
   }
-  met_.clear();
+  visited_tgids_.clear();
 }
 
-void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) const {
-  records.count_unseen(account.unseen);
-  std::string said;
+void Sleepers::report_remarks(const PassThread::PassCounts& account,
+                              const sdk::Records& records) const {
+  records.count_unseen(account.unsampled);
+  std::string remark;
   const auto add = [&](const std::string& sentence) {
-    said += (said.empty() ? "sleepers: " : "; ") + sentence;
+    remark += (remark.empty() ? "sleepers: " : "; ") + sentence;
   };
-  if (!without_bpf_.empty() && inherits_)
+  if (!no_bpf_reason_.empty() && inherits_)
     add("processes that were forked since recording began are omitted: without BPF forks are not "
         "observed");
-  if (!without_bpf_.empty()) add("stacks have only their kernel part, from /proc: " + without_bpf_);
-  if (closed_ > 0)
-    add("stacks of " + std::to_string(closed_) + " sleeping threads are hidden from ctprof" +
-        (lent_user() ? ": its capabilities are only for reading metrics, and its user may not see "
-                       "these stacks"
+  if (!no_bpf_reason_.empty())
+    add("stacks have only their kernel part, from /proc: " + no_bpf_reason_);
+  if (hidden_stack_count_ > 0)
+    add("stacks of " + std::to_string(hidden_stack_count_) +
+        " sleeping threads are hidden from ctprof" +
+        (find_elevated_user()
+             ? ": its capabilities are only for reading metrics, and its user may not see "
+               "these stacks"
          : has_capabilities({CAP_SYS_PTRACE}, true)
              ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
              : ", as those of other users are without CAP_SYS_PTRACE"));
-  if (account.spared > 0)
-    add("of " + std::to_string(account.made + account.spared) + " passes over all threads " +
-        std::to_string(account.spared) +
+  if (account.omitted > 0)
+    add("of " + std::to_string(account.made + account.omitted) + " passes over all threads " +
+        std::to_string(account.omitted) +
         (has_budget_ ? " were left out, so that the budget lasts" : " missed their time"));
-  if (!watch_->avoided().empty())
-    add("memory of " + in_words(watch_->avoided()) +
+  if (!watch_->avoided_processes().empty())
+    add("memory of " + list_processes(watch_->avoided_processes()) +
         " did not answer: its stacks have no user part from then on");
-  if (hidden_ > 0)
-    add("this kernel hides " + std::to_string(hidden_) +
+  if (hidden_thread_count_ > 0)
+    add("this kernel hides " + std::to_string(hidden_thread_count_) +
         " threads from BPF programs: whether they sleep is unknown");
-  if (!said.empty()) records.remark(said);
+  if (!remark.empty()) records.remark(remark);
 }
 
 constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};

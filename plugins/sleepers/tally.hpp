@@ -26,12 +26,12 @@ namespace ctprof::sleepers {
 enum : std::uint32_t { kStacksOffer = 0, kSamplesOffer = 1 };
 
 // The form of records.
-struct Shape {
-  std::uint32_t depth = 0;         // the largest number of frames in the kernel part; 0: all
-  bool by_frame_pointers = false;  // whether to write the user part as addresses, instead of as a
-                                   // copy
+struct RecordFormat {
+  std::uint32_t depth = 0;           // the largest number of frames in the kernel part; 0: all
+  bool uses_frame_pointers = false;  // whether to write the user part as addresses, instead of as a
+                                     // copy
   // The kernel's limit of frames in the kernel part: a stack of this depth may be truncated.
-  std::uint32_t most_kernel = LOOK_MOST_FRAMES;
+  std::uint32_t max_kernel_frames = SAMPLE_MAX_FRAMES;
   // Processes whose children are followed: other processes that a pass finds descend from them.
   // Empty: all processes are sampled.
   std::vector<std::uint64_t> parents = {};
@@ -39,46 +39,47 @@ struct Shape {
 
 class Tally {
  public:
-  explicit Tally(const Shape& shape);
+  explicit Tally(const RecordFormat& shape);
 
-  void take(const Pass& pass, const sdk::Records& records);
+  void add_pass(const Pass& pass, const sdk::Records& records);
   // Ends the window: hands over the remaining results, and drops them.
   void end_window(const sdk::Records& records);
   // Returns the number of threads in this window whose stacks may not be read.
-  std::uint64_t closed() const { return closed_; }
+  std::uint64_t hidden_stack_count() const { return hidden_stack_count_; }
 
  private:
   struct Thread {
     std::uint32_t tgid = 0, tid = 0;
     std::uint64_t start_ticks = 0;
-    std::uint32_t pass = 0;     // the last pass that found it
-    std::uint64_t repeats = 0;  // repeats that were not handed over yet
-    std::uint64_t samples = 0;  // samples that were not handed over yet
-    bool is_closed = false;     // its stack may not be read, and this was reported
+    std::uint32_t pass = 0;         // the last pass that found it
+    std::uint64_t repeats = 0;      // repeats that were not handed over yet
+    std::uint64_t samples = 0;      // samples that were not handed over yet
+    bool has_hidden_stack = false;  // its stack may not be read, and this was reported
   };
-  struct Free {
+  struct Deallocator {
     void operator()(void* memory) const { std::free(memory); }
   };
 
-  Thread& found(std::uint32_t tgid, std::uint32_t tid, std::uint64_t start_ticks,
-                const sdk::Records& records);
+  Thread& find_thread(std::uint32_t tgid, std::uint32_t tid, std::uint64_t start_ticks,
+                      const sdk::Records& records);
   void put_stack(const Pass& pass, const Sleeper& sleeper, const sdk::Records& records);
   void put_change(const Pass& pass, const Sleeper& sleeper, const sdk::Records& records);
-  void put_birth(const Pass& pass, std::uint32_t tgid, const sdk::Records& records);
+  void put_fork(const Pass& pass, std::uint32_t tgid, const sdk::Records& records);
   void follow_frame_pointers(const Pass& pass, const Sleeper& sleeper);
-  void put_closed(Thread& thread, const sdk::Records& records);
+  void put_hidden_stack(Thread& thread, const sdk::Records& records);
   static void put_repeats(Thread& thread, const sdk::Records& records);
-  static void put_all(Thread& thread, const sdk::Records& records);
-  void forget(std::size_t place);
+  static void put_counts(Thread& thread, const sdk::Records& records);
+  void remove_thread(std::size_t index);
 
-  Shape shape_;
+  RecordFormat format_;
   std::uint32_t pass_ = 0;
-  std::uint64_t closed_ = 0;
+  std::uint64_t hidden_stack_count_ = 0;
   std::vector<Thread> threads_;
-  std::unique_ptr<std::uint32_t[], Free> place_and_one_;  // index in `threads_` plus one, by tid;
-                                                          // 0: missing
-  std::unordered_map<std::uint32_t, CodeMark> processes_;
-  std::unordered_set<std::uint64_t> family_;  // the parents, and the children that were reported
+  std::unique_ptr<std::uint32_t[], Deallocator> index_plus_one_;  // index in `threads_` plus one,
+                                                                  // by tid; 0: missing
+  std::unordered_map<std::uint32_t, CodeVersion> processes_;
+  std::unordered_set<std::uint64_t>
+      followed_processes_;  // the parents, and the children that were reported
   std::vector<std::uint64_t> user_;
 };
 

@@ -38,24 +38,24 @@ class Context {
   Program* program(int& error);
   // Returns the address of the class, which does not change while the kernel runs. Denied: the
   // kernel hides addresses from ctprof; Unsupported: it does not know the name.
-  sdk::Reading<std::uint64_t> address_of_extensible_class();
+  sdk::Reading<std::uint64_t> find_extensible_class_address();
   // Returns the helper that reads heaps. Defined in heap.cc: a build without the code for heaps has
   // none.
-  jemalloc::HeapHelper& heaps();
+  jemalloc::HeapHelper& heap_helper();
 
   // Sets the action of prepare(), which runs before a pass whose thread pointers are needed.
-  void before_pointers(void (*deed)(Context&)) { before_pointers_ = deed; }
+  void set_before_pointers(void (*action)(Context&)) { before_pointers_action_ = action; }
   void prepare() {
-    if (before_pointers_) before_pointers_(*this);
+    if (before_pointers_action_) before_pointers_action_(*this);
   }
 
  private:
   sdk::Host host_;
-  std::mutex guard_;
+  std::mutex mutex_;
   std::unique_ptr<Program> program_;
   sdk::WorkThread loader_;
-  std::shared_ptr<jemalloc::HeapHelper> heaps_;
-  void (*before_pointers_)(Context&) = nullptr;
+  std::shared_ptr<jemalloc::HeapHelper> heap_helper_;
+  void (*before_pointers_action_)(Context&) = nullptr;
   unsigned long long extensible_class_ = 0;  // 0: not known yet
 };
 
@@ -72,6 +72,6 @@ bool has_extensible_class(const sdk::Host& host);
 
 // Returns the address of the class; 0 while no scheduler is loaded. Denied: the kernel hides
 // addresses from ctprof; Unsupported: it does not know the name.
-sdk::Reading<std::uint64_t> extensible_class(const sdk::Host& host);
+sdk::Reading<std::uint64_t> find_extensible_class(const sdk::Host& host);
 
 }  // namespace ctprof::task_iter

@@ -20,7 +20,7 @@
 enum { kKernelThread = 0x00200000 }; /* PF_KTHREAD of linux/sched.h */
 
 /* Size of a buffer for the delays, which are read as one block and then decoded in place. */
-enum { kDelaysRoom = 1024 };
+enum { kDelaysBufferSize = 1024 };
 
 static __always_inline void copy_identity(struct record* out, struct task_struct* task) {
   out->tid = task->pid;
@@ -42,7 +42,7 @@ static __always_inline void copy_scheduling(struct record* out, struct task_stru
   out->nr_migrations = task->se.nr_migrations;
   bpf_core_read(&out->sched_class, sizeof out->sched_class, &task->sched_class);
   if (bpf_core_field_exists(task->se.slice)) {
-    out->has |= RECORD_HAS_SLICE;
+    out->features |= RECORD_HAS_SLICE;
     out->slice = task->se.slice;
   }
 }
@@ -56,17 +56,17 @@ static __always_inline void copy_times(struct record* out, struct task_struct* t
   out->stime = task->stime;
   out->sum_exec_runtime = task->se.sum_exec_runtime;
   if (bpf_core_field_exists(task->prev_cputime.utime)) {
-    out->has |= RECORD_HAS_PREV_CPUTIME;
+    out->features |= RECORD_HAS_PREV_CPUTIME;
     out->prev_utime = task->prev_cputime.utime;
     out->prev_stime = task->prev_cputime.stime;
   }
   if (bpf_core_field_exists(task->sched_info.pcount)) {
-    out->has |= RECORD_HAS_SCHED_INFO;
+    out->features |= RECORD_HAS_SCHED_INFO;
     out->pcount = task->sched_info.pcount;
     out->run_delay = task->sched_info.run_delay;
   }
   if (bpf_core_field_exists(task->sched_info.max_run_delay)) {
-    out->has |= RECORD_HAS_SCHED_INFO_EXTREMES;
+    out->features |= RECORD_HAS_SCHED_INFO_EXTREMES;
     out->max_run_delay = task->sched_info.max_run_delay;
     out->min_run_delay = task->sched_info.min_run_delay;
   }
@@ -79,27 +79,27 @@ static __always_inline void copy_times(struct record* out, struct task_struct* t
  * move to another CPU sets the timestamp. */
 static __always_inline void copy_in_progress(struct record* out, struct task_struct* task) {
   struct rq* queue = 0;
-  __u64 clock = 0, since = 0;
+  __u64 clock = 0, timestamp = 0;
   out->now_boottime = bpf_ktime_get_boot_ns();
   if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(queue->clock_task)) return;
-  out->has |= RECORD_HAS_IN_PROGRESS;
+  out->features |= RECORD_HAS_IN_PROGRESS;
   out->run_in_progress = out->wait_in_progress = 0;
   queue = BPF_CORE_READ(task, se.cfs_rq, rq);
   if (task->on_cpu) {
     bpf_core_read(&clock, sizeof clock, &queue->clock_task);
-    since = task->se.exec_start;
-    if (clock > since) out->run_in_progress = clock - since;
+    timestamp = task->se.exec_start;
+    if (clock > timestamp) out->run_in_progress = clock - timestamp;
   } else if (task->__state == 0 && bpf_core_field_exists(task->sched_info.last_queued)) {
     bpf_core_read(&clock, sizeof clock, &queue->clock);
-    since = task->sched_info.last_queued;
-    if (since != 0 && clock > since) out->wait_in_progress = clock - since;
+    timestamp = task->sched_info.last_queued;
+    if (timestamp != 0 && clock > timestamp) out->wait_in_progress = clock - timestamp;
   }
 }
 
 static __always_inline void copy_io(struct record* out, struct task_struct* task) {
   if (!bpf_core_field_exists(task->ioac.rchar) || !bpf_core_field_exists(task->ioac.read_bytes))
     return;
-  out->has |= RECORD_HAS_IO;
+  out->features |= RECORD_HAS_IO;
   out->rchar = task->ioac.rchar;
   out->wchar = task->ioac.wchar;
   out->syscr = task->ioac.syscr;
@@ -111,13 +111,14 @@ static __always_inline void copy_io(struct record* out, struct task_struct* task
 
 /* The value that was saved when the thread last left a CPU. It is set once in a thread's life. */
 static __always_inline void copy_thread_pointer(struct record* out, struct task_struct* task) {
-  struct task_struct___aarch64* other = (void*)task;
+  struct task_struct___aarch64* aarch64_task = (void*)task;
   if (bpf_core_field_exists(task->thread.fsbase)) {
-    out->has |= RECORD_HAS_THREAD_POINTER;
+    out->features |= RECORD_HAS_THREAD_POINTER;
     out->thread_pointer = task->thread.fsbase;
-  } else if (bpf_core_field_exists(other->thread.uw.tp_value)) {
-    out->has |= RECORD_HAS_THREAD_POINTER;
-    bpf_core_read(&out->thread_pointer, sizeof out->thread_pointer, &other->thread.uw.tp_value);
+  } else if (bpf_core_field_exists(aarch64_task->thread.uw.tp_value)) {
+    out->features |= RECORD_HAS_THREAD_POINTER;
+    bpf_core_read(&out->thread_pointer, sizeof out->thread_pointer,
+                  &aarch64_task->thread.uw.tp_value);
   }
 }
 
@@ -131,19 +132,20 @@ static __always_inline void copy_thread_pointer(struct record* out, struct task_
     }                                                      \
   } while (0)
 
-static __always_inline void copy_delays(struct record* out, struct task_struct* task, char* room) {
+static __always_inline void copy_delays(struct record* out, struct task_struct* task,
+                                        char* buffer) {
   struct task_delay_info* info = 0;
   if (!bpf_core_field_exists(task->delays)) return;
-  out->has |= RECORD_HAS_DELAYS;
-  if (bpf_core_field_exists(info->blkio_delay_max)) out->has |= RECORD_HAS_DELAY_EXTREMES;
-  if (bpf_core_field_exists(info->wpcopy_delay)) out->has |= RECORD_HAS_WPCOPY;
-  if (bpf_core_field_exists(info->irq_delay)) out->has |= RECORD_HAS_IRQ;
-  if (bpf_core_field_exists(((struct rq*)0)->prev_irq_time)) out->has |= RECORD_HAS_IRQ_TIME;
+  out->features |= RECORD_HAS_DELAYS;
+  if (bpf_core_field_exists(info->blkio_delay_max)) out->features |= RECORD_HAS_DELAY_EXTREMES;
+  if (bpf_core_field_exists(info->wpcopy_delay)) out->features |= RECORD_HAS_WPCOPY;
+  if (bpf_core_field_exists(info->irq_delay)) out->features |= RECORD_HAS_IRQ;
+  if (bpf_core_field_exists(((struct rq*)0)->prev_irq_time)) out->features |= RECORD_HAS_IRQ_TIME;
   bpf_core_read(&info, sizeof info, &task->delays);
   if (!info) return;
-  if (bpf_probe_read_kernel(room, bpf_core_type_size(struct task_delay_info), info) != 0) return;
-  out->of |= RECORD_OF_DELAYS;
-  info = (struct task_delay_info*)room;
+  if (bpf_probe_read_kernel(buffer, bpf_core_type_size(struct task_delay_info), info) != 0) return;
+  out->properties |= RECORD_OF_DELAYS;
+  info = (struct task_delay_info*)buffer;
   COPY_DELAY(info, RECORD_BLKIO, blkio);
   COPY_DELAY(info, RECORD_SWAPIN, swapin);
   COPY_DELAY(info, RECORD_FREEPAGES, freepages);
@@ -157,7 +159,7 @@ static __always_inline void copy_delays(struct record* out, struct task_struct* 
 
 static __always_inline void copy_statistics(struct record* out, struct task_struct* task) {
   if (!bpf_core_field_exists(task->stats.nr_wakeups)) return;
-  out->has |= RECORD_HAS_STATISTICS;
+  out->features |= RECORD_HAS_STATISTICS;
   COPY_STATISTIC(nr_wakeups);
   COPY_STATISTIC(nr_wakeups_local);
   COPY_STATISTIC(nr_wakeups_remote);
@@ -181,7 +183,7 @@ static __always_inline void copy_statistics(struct record* out, struct task_stru
   COPY_STATISTIC(exec_max);
   COPY_STATISTIC(slice_max);
   if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
-    out->has |= RECORD_HAS_FORCEIDLE;
+    out->features |= RECORD_HAS_FORCEIDLE;
     COPY_STATISTIC(core_forceidle_sum);
   }
 }

@@ -23,12 +23,12 @@ struct task_ends_skeleton* task_ends_skeleton_load(unsigned int buffer_size, int
 }
 
 /* Marks the process of the command, so that its descendants are marked, too. */
-static int mark(struct task_ends* programs, unsigned int command) {
-  const unsigned char yes = 1;
+static int mark_process(struct task_ends* programs, unsigned int command) {
+  const unsigned char mark = 1;
   const int process = (int)syscall(SYS_pidfd_open, command, 0);
   if (process < 0) return -1;
   const int status =
-      skel_map_update_elem(programs->maps.descendants.map_fd, &process, &yes, BPF_ANY);
+      skel_map_update_elem(programs->maps.descendants.map_fd, &process, &mark, BPF_ANY);
   const int error = errno;
   close(process);
   errno = error;
@@ -37,15 +37,15 @@ static int mark(struct task_ends* programs, unsigned int command) {
 
 int task_ends_skeleton_follow(struct task_ends_skeleton* skeleton, unsigned int process) {
   struct task_ends* programs = (struct task_ends*)skeleton;
-  const unsigned char yes = 1;
+  const unsigned char mark = 1;
   if (programs->links.see_fork_fd <= 0 && task_ends__see_fork__attach(programs) < 0) return -1;
   if (programs->links.see_free_fd <= 0 && task_ends__see_free__attach(programs) < 0) return -1;
-  return skel_map_update_elem(programs->maps.followed.map_fd, &process, &yes, BPF_ANY);
+  return skel_map_update_elem(programs->maps.followed.map_fd, &process, &mark, BPF_ANY);
 }
 
 int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton, unsigned int command) {
   struct task_ends* programs = (struct task_ends*)skeleton;
-  if (command != 0 && mark(programs, command) < 0) return -1;
+  if (command != 0 && mark_process(programs, command) < 0) return -1;
   if (command != 0 && programs->links.see_fork_fd <= 0 && task_ends__see_fork__attach(programs) < 0)
     return -1;
   if (task_ends__see_exec__attach(programs) < 0) return -1;

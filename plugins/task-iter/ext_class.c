@@ -7,7 +7,7 @@
 
 #include "ext_class.skel.h"
 
-static int run(int program, unsigned long long* address) {
+static int run_program(int program, unsigned long long* address) {
   union bpf_attr attributes;
   memset(&attributes, 0, sizeof attributes);
   attributes.test.prog_fd = (__u32)program;
@@ -21,7 +21,7 @@ int task_iter_find_ext_class(unsigned long long* address) {
   struct ext_class* program = ext_class__open();
   if (!program) return errno ? errno : ENOMEM;
   int error = -ext_class__load(program);
-  if (error == 0) error = run(program->progs.find_ext_class.prog_fd, address);
+  if (error == 0) error = run_program(program->progs.find_ext_class.prog_fd, address);
   ext_class__destroy(program);
   return error;
 }

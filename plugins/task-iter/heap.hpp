@@ -29,16 +29,16 @@ class Heap final : public sdk::ThreadSource, private jemalloc::HeapReader {
   static constexpr std::uint32_t kTallies = jemalloc::kTallies;
   static constexpr const char* kSummaryKey = "probe_summary";
 
-  explicit Heap(const sdk::Host& host) : HeapReader(host, host.context<Context>().heaps()) {}
+  explicit Heap(const sdk::Host& host) : HeapReader(host, host.context<Context>().heap_helper()) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe);
   static void summarise(const sdk::Summary& summary) {
-    jemalloc::put_probe_summary(summary, "task-iter", summary.context<Context>().heaps());
+    jemalloc::put_probe_summary(summary, "task-iter", summary.context<Context>().heap_helper());
   }
 
   void collect(const sdk::Batch& batch) { read(batch); }
 
  private:
-  Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) override;
+  KnownThread describe_thread(const sdk::Thread& thread, const sdk::Batch& batch) override;
   std::uint64_t get_pointers(std::span<jemalloc::Tracee> tracees) override;
 };
 

@@ -26,32 +26,32 @@
 
 namespace ctprof::task_iter {
 
-class Names {
+class ThreadNames {
  public:
-  explicit Names(const sdk::Host& host) : host_(host) {}
+  explicit ThreadNames(const sdk::Host& host) : host_(host) {}
 
   // Returns the name; valid until the next call, or as long as the record.
-  std::string_view of(const record& task);
+  std::string_view read_name(const record& task);
 
  private:
-  std::string_view read(const record& task);
+  std::string_view read_from_comm(const record& task);
 
   sdk::Host host_;
   sdk::TextFile file_;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> known_;  // by id and start
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> cached_names_;  // by id and start
 };
 
-class Cgroups {
+class CgroupPaths {
  public:
-  explicit Cgroups(const sdk::Host& host) : host_(host) {}
+  explicit CgroupPaths(const sdk::Host& host) : host_(host) {}
 
   // Returns the path; valid until the next call.
-  sdk::Reading<std::string_view> of(const record& task);
+  sdk::Reading<std::string_view> read_path(const record& task);
   // Returns the path in the thread's file, without an id.
-  sdk::Reading<std::string_view> read(std::uint64_t tgid, std::uint64_t tid);
+  sdk::Reading<std::string_view> read_path_of_thread(std::uint64_t tgid, std::uint64_t tid);
 
  private:
-  bool is_of(std::uint64_t id, const std::string& path) const;
+  bool has_cgroup_id(std::uint64_t id, const std::string& path) const;
 
   sdk::Host host_;
   sdk::TextFile file_;
@@ -59,6 +59,6 @@ class Cgroups {
 };
 
 // Returns the text after "0::" in a thread's cgroup file; Unsupported if there is no such line.
-sdk::Reading<std::string_view> unified_path(std::string_view text);
+sdk::Reading<std::string_view> find_unified_path(std::string_view text);
 
 }  // namespace ctprof::task_iter

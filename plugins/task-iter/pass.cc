@@ -17,8 +17,8 @@ namespace {
 // a buffer of eight pages.
 constexpr std::size_t kReadBytes = 32 * 1024;
 
-[[noreturn]] void fail(const std::string& deed) {
-  throw std::runtime_error(deed + ": " + std::strerror(errno));
+[[noreturn]] void throw_errno(const std::string& action) {
+  throw std::runtime_error(action + ": " + std::strerror(errno));
 }
 
 }  // namespace
@@ -30,27 +30,27 @@ std::unique_ptr<Program> Program::load(int& error) {
 
 Program::~Program() { task_iter_skeleton_unload(skeleton_); }
 
-Pass::Pass(Program& program, const Wanted& wanted)
-    : turn_(program.turn_),
-      record_size_(record_size(wanted.cpu_words)),
-      asked_(std::max(kReadBytes / record_size_, std::size_t{1}) * record_size_),
-      buffer_(asked_ + sizeof(record)),
-      records_(task_iter_skeleton_begin(program.skeleton_, wanted.tgid, wanted.cpu_words)) {
-  if (!records_) fail("starting a pass over the threads by BPF");
+Pass::Pass(Program& program, const PassSelection& selection)
+    : lock_(program.pass_mutex_),
+      record_size_(record_size(selection.cpu_words)),
+      bytes_per_read_(std::max(kReadBytes / record_size_, std::size_t{1}) * record_size_),
+      buffer_(bytes_per_read_ + sizeof(record)),
+      records_(task_iter_skeleton_begin(program.skeleton_, selection.tgid, selection.cpu_words)) {
+  if (!records_) throw_errno("starting a pass over the threads by BPF");
 }
 
 std::span<const std::byte> Pass::read() {
   return std::span(buffer_).first(read_into(buffer_.data()));
 }
 
-std::size_t Pass::read_into(std::byte* room) {
-  ssize_t got = 0;
-  do got = ::read(records_.get(), room, asked_);
-  while (got < 0 && (errno == EINTR || errno == EAGAIN));
-  if (got < 0) fail("reading the threads by BPF");
-  if (static_cast<std::size_t>(got) % record_size_ != 0)
+std::size_t Pass::read_into(std::byte* buffer) {
+  ssize_t size_read = 0;
+  do size_read = ::read(records_.get(), buffer, bytes_per_read_);
+  while (size_read < 0 && (errno == EINTR || errno == EAGAIN));
+  if (size_read < 0) throw_errno("reading the threads by BPF");
+  if (static_cast<std::size_t>(size_read) % record_size_ != 0)
     throw std::runtime_error("reading the threads by BPF: incomplete record");
-  return static_cast<std::size_t>(got);
+  return static_cast<std::size_t>(size_read);
 }
 
 }  // namespace ctprof::task_iter

@@ -41,11 +41,11 @@ class Program {
   explicit Program(task_iter_skeleton* skeleton) : skeleton_(skeleton) {}
 
   task_iter_skeleton* skeleton_;
-  std::mutex turn_;
+  std::mutex pass_mutex_;
 };
 
 // The selected process, and the number of words in sets of CPUs.
-struct Wanted {
+struct PassSelection {
   std::uint32_t tgid = 0;  // 0: all
   std::uint32_t cpu_words = 1;
 };
@@ -54,19 +54,19 @@ struct Wanted {
 // reports an error.
 class Pass {
  public:
-  Pass(Program& program, const Wanted& wanted);
+  Pass(Program& program, const PassSelection& selection);
 
   // Returns the next records, consecutive, record_size apart; none at the end. They are valid until
   // the next call.
   std::span<const std::byte> read();
   // Reads into memory of the caller. REQUIRES: `room` has at least most_bytes() bytes.
-  std::size_t read_into(std::byte* room);
-  std::size_t most_bytes() const { return asked_; }
+  std::size_t read_into(std::byte* buffer);
+  std::size_t max_bytes() const { return bytes_per_read_; }
 
  private:
-  std::lock_guard<std::mutex> turn_;
+  std::lock_guard<std::mutex> lock_;
   std::size_t record_size_;
-  std::size_t asked_;              // bytes per read: whole records
+  std::size_t bytes_per_read_;     // bytes per read: whole records
   std::vector<std::byte> buffer_;  // has space at the end, because the last record is shorter than
                                    // its type
   sdk::Fd records_;

@@ -18,32 +18,32 @@
 namespace ctprof::task_iter {
 namespace {
 
-constexpr BpfPrograms kPrograms{.what = "the BPF program that lists threads",
+constexpr BpfPrograms kPrograms{.description = "the BPF program that lists threads",
                                 .capabilities = "cap_bpf,cap_perfmon",
-                                .first = "5.17",
-                                .newer = "Linux 5.17 or newer"};
+                                .first_release = "5.17",
+                                .required_release = "Linux 5.17 or newer"};
 
 // Returns the program, or null if no pass is possible; then everything is refused.
-Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
-  BpfRefusal why = unsuitable_for_bpf(host);
-  if (why.gap == Gap::None) {
+Program* find_program(const sdk::Host& host, const sdk::Probe& probe) {
+  BpfRefusal refusal = check_host_for_bpf(host);
+  if (refusal.gap == Gap::None) {
     int error = 0;
     if (Program* program = host.context<Context>().program(error)) return program;
-    why = why_refused(host, kPrograms, error);
+    refusal = explain_bpf_refusal(host, kPrograms, error);
   }
-  probe.refuse_all(why.gap, why.why, why.remedy);
+  probe.refuse_all(refusal.gap, refusal.reason, refusal.remedy);
   return nullptr;
 }
 
 // Returns the record of ctprof itself, which shows the available fields.
-record own_record(Program& program) {
-  record own{};
+record read_own_record(Program& program) {
+  record self_record{};
   Pass pass(program, {.tgid = static_cast<std::uint32_t>(::getpid()), .cpu_words = 0});
   for (auto records = pass.read(); !records.empty(); records = pass.read())
-    std::memcpy(&own, records.data(), RECORD_FIXED);
-  if (own.tid == 0)
+    std::memcpy(&self_record, records.data(), RECORD_FIXED);
+  if (self_record.tid == 0)
     throw std::runtime_error("the BPF pass over the threads did not visit ctprof itself");
-  return own;
+  return self_record;
 }
 
 // Returns whether the kernel measures CPU time on some CPUs without ticks.
@@ -53,32 +53,32 @@ bool has_tickless_cpus(const sdk::Host& host) {
   return text && text.value.find_first_of("0123456789") != std::string_view::npos;
 }
 
-constexpr std::string_view kNoExtremes =
+constexpr std::string_view kNoExtremesReason =
     "the kernel has no extremes of delays; Linux 6.14 introduced them";
-constexpr auto kWithExtremes = sdk::by_kernel("Linux 6.14 or newer");
+constexpr auto kExtremesRemedy = sdk::by_kernel("Linux 6.14 or newer");
 
-void probe_waits(const sdk::Probe& probe, const record& own) {
-  if (!has(own, RECORD_HAS_SCHED_INFO))
-    Waits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO",
-                  sdk::by_kernel("CONFIG_SCHED_INFO=y"));
-  if (!has(own, RECORD_HAS_SCHED_INFO_EXTREMES))
-    WaitExtremes::refuse(probe, Gap::Unsupported, kNoExtremes, kWithExtremes);
+void probe_waits(const sdk::Probe& probe, const record& self_record) {
+  if (!has_feature(self_record, RECORD_HAS_SCHED_INFO))
+    RunQueueWaits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO",
+                          sdk::by_kernel("CONFIG_SCHED_INFO=y"));
+  if (!has_feature(self_record, RECORD_HAS_SCHED_INFO_EXTREMES))
+    WaitExtremes::refuse(probe, Gap::Unsupported, kNoExtremesReason, kExtremesRemedy);
 }
 
 template <class... Groups>
-void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason,
+void refuse_groups(const sdk::Probe& probe, Gap gap, std::string_view reason,
                    const sdk::Remedy& remedy) {
   (Groups::refuse(probe, gap, reason, remedy), ...);
 }
 
-void probe_interrupts(const sdk::Probe& probe, const record& own) {
-  if (!has(own, RECORD_HAS_IRQ))
-    return refuse_all_of<Interrupts, InterruptExtremes>(
+void probe_interrupts(const sdk::Probe& probe, const record& self_record) {
+  if (!has_feature(self_record, RECORD_HAS_IRQ))
+    return refuse_groups<InterruptDelays, InterruptExtremes>(
         probe, Gap::Unsupported,
         "the kernel does not account for interrupts by thread; Linux 6.4 introduced it",
         sdk::by_kernel("Linux 6.4 or newer"));
-  if (!has(own, RECORD_HAS_IRQ_TIME))
-    refuse_all_of<Interrupts, InterruptExtremes>(
+  if (!has_feature(self_record, RECORD_HAS_IRQ_TIME))
+    refuse_groups<InterruptDelays, InterruptExtremes>(
         probe, Gap::Unsupported,
         "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
@@ -86,62 +86,63 @@ void probe_interrupts(const sdk::Probe& probe, const record& own) {
 
 // Reports that the switch was turned on after boot: threads that were already running have no
 // delays.
-void tell_of_older_threads(const sdk::Probe& probe) {
-  const auto tell = [&]<class... Groups>() {
+void report_older_threads(const sdk::Probe& probe) {
+  const auto report = [&]<class... Groups>() {
     (Groups::lacks(probe,
                    "kernel.task_delayacct was switched on at run time, and threads that ran "
                    "already are not accounted for",
                    sdk::by_boot("delayacct")),
      ...);
   };
-  tell.operator()<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>();
+  report.operator()<Delays, CopyOnWriteDelays, InterruptDelays, DelayExtremes, InterruptExtremes>();
 }
 
-void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
+void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& self_record) {
   const auto refuse = [&](Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
-    refuse_all_of<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>(probe, gap, reason,
-                                                                                remedy);
+    refuse_groups<Delays, CopyOnWriteDelays, InterruptDelays, DelayExtremes, InterruptExtremes>(
+        probe, gap, reason, remedy);
   };
-  if (!has(own, RECORD_HAS_DELAYS))
+  if (!has_feature(self_record, RECORD_HAS_DELAYS))
     return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
                   sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
-  const Switch state = state_of(host, kDelayAccounting);
+  const Switch state = read_switch(host, kDelayAccounting);
   // A thread that was created while it was on has delays, and ctprof was created recently.
-  if (state == Switch::Unknown && (own.of & RECORD_OF_DELAYS) == 0)
-    refuse(Gap::Unsupported, unknown_switch("kernel.task_delayacct"), {});
+  if (state == Switch::Unknown && (self_record.properties & RECORD_OF_DELAYS) == 0)
+    refuse(Gap::Unsupported, describe_unknown_switch("kernel.task_delayacct"), {});
   else if (state == Switch::Off)
     refuse(Gap::SwitchedOff,
            "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads "
            "started from then on",
            sdk::by_command("sysctl -w kernel.task_delayacct=1"));
-  else if (state == Switch::On && is_known_to_lack(host, "delayacct"))
-    tell_of_older_threads(probe);
+  else if (state == Switch::On && is_known_absent_from_command_line(host, "delayacct"))
+    report_older_threads(probe);
   // Refuses what the kernel does not support, regardless of the switch.
-  if (!has(own, RECORD_HAS_DELAY_EXTREMES))
-    refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported, kNoExtremes,
-                                                    kWithExtremes);
-  if (!has(own, RECORD_HAS_WPCOPY))
-    Copies::refuse(probe, Gap::Unsupported,
-                   "the kernel does not account for copies on write; Linux 6.0 introduced it",
-                   sdk::by_kernel("Linux 6.0 or newer"));
-  probe_interrupts(probe, own);
+  if (!has_feature(self_record, RECORD_HAS_DELAY_EXTREMES))
+    refuse_groups<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported, kNoExtremesReason,
+                                                    kExtremesRemedy);
+  if (!has_feature(self_record, RECORD_HAS_WPCOPY))
+    CopyOnWriteDelays::refuse(
+        probe, Gap::Unsupported,
+        "the kernel does not account for copies on write; Linux 6.0 introduced it",
+        sdk::by_kernel("Linux 6.0 or newer"));
+  probe_interrupts(probe, self_record);
 }
 
-void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
-  if (!has(own, RECORD_HAS_STATISTICS))
-    return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported,
+void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const record& self_record) {
+  if (!has_feature(self_record, RECORD_HAS_STATISTICS))
+    return refuse_groups<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported,
                                                          "the kernel has no CONFIG_SCHEDSTATS",
                                                          sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
-  const Switch state = state_of(host, kScheduleStatistics);
+  const Switch state = read_switch(host, kScheduleStatistics);
   if (state == Switch::Unknown)
-    refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported,
-                                                  unknown_switch("kernel.sched_schedstats"), {});
+    refuse_groups<Wakeups, Statistics, Forceidle>(
+        probe, Gap::Unsupported, describe_unknown_switch("kernel.sched_schedstats"), {});
   if (state == Switch::Off)
-    refuse_all_of<Wakeups, Statistics, Forceidle>(
+    refuse_groups<Wakeups, Statistics, Forceidle>(
         probe, Gap::SwitchedOff,
         "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
         sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
-  if (!has(own, RECORD_HAS_FORCEIDLE))
+  if (!has_feature(self_record, RECORD_HAS_FORCEIDLE))
     Forceidle::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
                       sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
 }
@@ -156,60 +157,63 @@ bool hides_addresses_from_all(const sdk::Host& host) {
 // require privileges.
 void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
   if (!has_extensible_class(host))
-    return Extensible::refuse(probe, Gap::Unsupported,
-                              "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
-                              sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
-  const Gap gap = extensible_class(host).gap;
+    return ExtClassColumns::refuse(
+        probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
+        sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
+  const Gap gap = find_extensible_class(host).gap;
   if (gap == Gap::Unsupported)
-    Extensible::refuse(
+    ExtClassColumns::refuse(
         probe, gap,
         "a BPF scheduler is loaded, and the addresses of scheduling classes are unknown "
         "(CONFIG_KALLSYMS_ALL is missing?); /proc reports which threads it schedules",
         sdk::by_kernel("CONFIG_KALLSYMS_ALL=y"));
   else if (gap == Gap::Denied && hides_addresses_from_all(host))
-    Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and kernel.kptr_restrict is 2, which hides the "
-                       "addresses of scheduling classes; /proc reports which threads it schedules");
+    ExtClassColumns::refuse(
+        probe, gap,
+        "a BPF scheduler is loaded, and kernel.kptr_restrict is 2, which hides the "
+        "addresses of scheduling classes; /proc reports which threads it schedules");
   else if (gap == Gap::Denied)
-    Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and the addresses of scheduling classes require "
-                       "CAP_SYSLOG; /proc reports which threads it schedules",
-                       sdk::by_capabilities("cap_syslog"));
+    ExtClassColumns::refuse(
+        probe, gap,
+        "a BPF scheduler is loaded, and the addresses of scheduling classes require "
+        "CAP_SYSLOG; /proc reports which threads it schedules",
+        sdk::by_capabilities("cap_syslog"));
 }
 
-void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
-  if (!has(own, RECORD_HAS_PREV_CPUTIME) || has_tickless_cpus(host))
-    Times::refuse(
+void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& self_record) {
+  if (!has_feature(self_record, RECORD_HAS_PREV_CPUTIME) || has_tickless_cpus(host))
+    CpuTimeColumns::refuse(
         probe, Gap::Unsupported,
         "the kernel does not account for CPU time by ticks, and /proc has more accurate values");
-  if (!has(own, RECORD_HAS_SLICE))
+  if (!has_feature(self_record, RECORD_HAS_SLICE))
     Slice::refuse(probe, Gap::Unsupported,
                   "the kernel's fair scheduler has no slice field; Linux 6.6 introduced it",
                   sdk::by_kernel("Linux 6.6 or newer"));
-  if (!has(own, RECORD_HAS_IO))
+  if (!has_feature(self_record, RECORD_HAS_IO))
     Io::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING",
                sdk::by_kernel("CONFIG_TASK_IO_ACCOUNTING=y"));
-  if (const auto online = facts_of(host).online; online.empty() || online.size() > RECORD_CPU_WORDS)
+  if (const auto online = read_host_facts(host).online_cpus;
+      online.empty() || online.size() > RECORD_CPU_WORDS)
     Affinity::refuse(
         probe, Gap::Unsupported,
         "the list of online CPUs is unknown, or it has more CPUs than a record can hold");
-  if (!has(own, RECORD_HAS_IN_PROGRESS))
+  if (!has_feature(self_record, RECORD_HAS_IN_PROGRESS))
     InProgress::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_FAIR_GROUP_SCHED",
                        sdk::by_kernel("CONFIG_FAIR_GROUP_SCHED=y"));
-  probe_waits(probe, own);
-  probe_delays(host, probe, own);
-  probe_statistics(host, probe, own);
+  probe_waits(probe, self_record);
+  probe_delays(host, probe, self_record);
+  probe_statistics(host, probe, self_record);
   probe_extensible(host, probe);
 }
 
 }  // namespace
 
-bool may_have_pass(const sdk::Host& host) { return unsuitable_for_bpf(host).gap == Gap::None; }
+bool can_have_pass(const sdk::Host& host) { return check_host_for_bpf(host).gap == Gap::None; }
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
-  Program* program = program_of(host, probe);
+  Program* program = find_program(host, probe);
   if (!program) return;
-  probe_record(host, probe, own_record(*program));
+  probe_record(host, probe, read_own_record(*program));
   // Without a cgroup mount no path can be verified; then ctprof reads the paths without this
   // plugin.
   if (host.cgroup() < 0)
@@ -217,21 +221,22 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
-  Program* program = program_of(host, probe);
+  Program* program = find_program(host, probe);
   if (!program) return false;
-  if (has(own_record(*program), RECORD_HAS_THREAD_POINTER)) return true;
+  if (has_feature(read_own_record(*program), RECORD_HAS_THREAD_POINTER)) return true;
   probe.refuse_all(Gap::Unsupported,
                    "the location of thread pointers is unknown for this machine's kernel");
   return false;
 }
 
-Facts facts_of(const sdk::Host& host) {
-  Facts facts;
+HostFacts read_host_facts(const sdk::Host& host) {
+  HostFacts facts;
   facts.ns_per_tick = kNsPerSecond / host.user_hz();
-  facts.page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  facts.page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   sdk::TextFile file;
   const auto online = file.read(host.sys(), "devices/system/cpu/online");
-  if (!online || !parse_cpu_list(sdk::trimmed(online.value), facts.online)) facts.online.clear();
+  if (!online || !parse_cpu_list(sdk::trimmed(online.value), facts.online_cpus))
+    facts.online_cpus.clear();
   return facts;
 }
 

@@ -13,7 +13,7 @@
 namespace ctprof::task_iter {
 
 // Returns whether the host has the requirements of a pass, as far as files show.
-bool may_have_pass(const sdk::Host& host);
+bool can_have_pass(const sdk::Host& host);
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 // Does the same for a source that only needs the pass and thread pointers. Returns whether they are
 // available.
@@ -21,6 +21,6 @@ bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe);
 
 // Returns online CPUs and other facts. The number of words in a set of CPUs is the size of
 // `online`.
-Facts facts_of(const sdk::Host& host);
+HostFacts read_host_facts(const sdk::Host& host);
 
 }  // namespace ctprof::task_iter

@@ -23,27 +23,27 @@ namespace ctprof::task_iter {
 // Starts a thread for background work, with all signals blocked, because other threads handle them.
 // Returns no thread (not joinable) if the system cannot create one; then the caller does the work.
 template <class Work>
-sdk::WorkThread in_background(Work work) {
-  sigset_t all, before;
+sdk::WorkThread start_background_thread(Work work) {
+  sigset_t all, old_mask;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ::pthread_sigmask(SIG_SETMASK, &all, &old_mask);
   sdk::WorkThread thread;
   try {
     thread = sdk::WorkThread(std::move(work));
   } catch (const std::system_error&) {
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
   return thread;
 }
 
-class ReadAhead {
+class ReadAheadPass {
  public:
   // If there may be few records, the caller reads the first ones itself, so that no thread is
   // started unnecessarily. REQUIRES: the pass outlives this object, and no one else reads it.
-  ReadAhead(Pass& pass, bool may_be_few);
-  ~ReadAhead();
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
+  ReadAheadPass(Pass& pass, bool may_have_few_records);
+  ~ReadAheadPass();
+  ReadAheadPass(const ReadAheadPass&) = delete;
+  ReadAheadPass& operator=(const ReadAheadPass&) = delete;
 
   // Like Pass::read, with the same exceptions.
   std::span<const std::byte> read();
@@ -55,24 +55,24 @@ class ReadAhead {
   };
   static constexpr std::size_t kSlots = 4;
 
-  void begin();
-  std::span<const std::byte> read_here();
+  void start_thread();
+  std::span<const std::byte> read_in_caller();
   void run();
   void fill(Slot& slot);
   // Returns the slot to fill next; null if no more are needed.
-  Slot* wait_for_room();
+  Slot* wait_for_free_slot();
 
   Pass& pass_;
-  std::size_t bytes_before_ = 0;  // bytes that the caller still reads itself
+  std::size_t caller_bytes_left_ = 0;  // bytes that the caller still reads itself
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
-  std::size_t filled_ = 0;  // slots handed over so far
-  std::size_t taken_ = 0;   // slots that the caller has finished
-  bool reading_ = false;    // whether the caller uses slot taken_
-  bool ended_ = false;
-  bool abandoned_ = false;
-  std::exception_ptr thrown_;
+  std::size_t filled_slots_ = 0;    // slots handed over so far
+  std::size_t finished_slots_ = 0;  // slots that the caller has finished
+  bool is_slot_in_use_ = false;     // whether the caller uses slot taken_
+  bool has_ended_ = false;
+  bool is_abandoned_ = false;
+  std::exception_ptr exception_;
   sdk::WorkThread thread_;  // not joinable: the caller reads
 };
 

@@ -19,16 +19,16 @@
 #include "ctprof/metric.hpp"
 namespace ctprof::task_iter {
 template <class N>
-struct SignedFigure {
-  SignedFigure() = default;
-  constexpr SignedFigure(long long known) : value(known) {}
+struct SignedValue {
+  SignedValue() = default;
+  constexpr SignedValue(long long initial_value) : value(initial_value) {}
   constexpr operator long long() const { return value; }
 
   long long value;
 };
 }  // namespace ctprof::task_iter
 #define RECORD_FIGURE(newtype) ctprof::sdk::Figure<ctprof::sdk::newtype>
-#define RECORD_SIGNED(newtype) ctprof::task_iter::SignedFigure<ctprof::sdk::newtype>
+#define RECORD_SIGNED(newtype) ctprof::task_iter::SignedValue<ctprof::sdk::newtype>
 #else
 #define RECORD_FIGURE(newtype) unsigned long long
 #define RECORD_SIGNED(newtype) long long
@@ -36,7 +36,7 @@ struct SignedFigure {
 
 /* Bits of `has`: features of this kernel's structures. They are the same in all records of a pass.
  */
-enum record_has {
+enum record_features {
   RECORD_HAS_SCHED_INFO = 1 << 0,
   RECORD_HAS_SCHED_INFO_EXTREMES = 1 << 1,
   RECORD_HAS_IO = 1 << 2,
@@ -54,7 +54,7 @@ enum record_has {
 };
 
 /* Bits of `of`: properties of this thread. */
-enum record_of {
+enum record_properties {
   RECORD_OF_DELAYS = 1 << 0,   /* its delays are accounted */
   RECORD_OF_MEMORY = 1 << 1,   /* it has an address space */
   RECORD_OF_COMMAND = 1 << 2,  /* it descends from the window's command */
@@ -83,8 +83,8 @@ enum {
 enum { RECORD_COMM = 16, RECORD_CPU_WORDS = 127 };
 
 struct record {
-  unsigned int has;
-  unsigned int of;
+  unsigned int features;
+  unsigned int properties;
   unsigned int tid;
   unsigned int tgid;
   unsigned int parent; /* the parent process of its process; 0 for an exited thread */

@@ -10,9 +10,9 @@ namespace ctprof::task_iter {
 namespace {
 
 // The length word before each record, and a second word with the page offset.
-constexpr std::size_t kHeader = 8;
+constexpr std::size_t kHeaderSize = 8;
 
-std::byte* map(int buffer, std::size_t size, int protection, std::size_t offset) {
+std::byte* map_pages(int buffer, std::size_t size, int protection, std::size_t offset) {
   void* pages = ::mmap(nullptr, size, protection, MAP_SHARED, buffer, static_cast<off_t>(offset));
   if (pages == MAP_FAILED)
     throw std::system_error(errno, std::generic_category(), "mapping the buffer of exited threads");
@@ -20,46 +20,46 @@ std::byte* map(int buffer, std::size_t size, int protection, std::size_t offset)
 }
 
 template <class T>
-std::atomic_ref<T> shared(std::byte* at) {
-  return std::atomic_ref<T>(*reinterpret_cast<T*>(at));
+std::atomic_ref<T> atomic_at(std::byte* address) {
+  return std::atomic_ref<T>(*reinterpret_cast<T*>(address));
 }
 
 template <class T>
-T loaded(const std::byte* at) {
-  return __atomic_load_n(reinterpret_cast<const T*>(at), __ATOMIC_ACQUIRE);
+T load_acquire(const std::byte* address) {
+  return __atomic_load_n(reinterpret_cast<const T*>(address), __ATOMIC_ACQUIRE);
 }
 
 }  // namespace
 
 Ring::Ring(int buffer, std::size_t size)
     : size_(size),
-      page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
-      read_until_(map(buffer, page_, PROT_READ | PROT_WRITE, 0)) {
+      page_size_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
+      consumer_page_(map_pages(buffer, page_size_, PROT_READ | PROT_WRITE, 0)) {
   try {
-    written_ = map(buffer, page_ + 2 * size_, PROT_READ, page_);
+    producer_page_ = map_pages(buffer, page_size_ + 2 * size_, PROT_READ, page_size_);
   } catch (...) {
-    ::munmap(read_until_, page_);
+    ::munmap(consumer_page_, page_size_);
     throw;
   }
 }
 
 Ring::~Ring() {
-  ::munmap(read_until_, page_);
-  ::munmap(written_, page_ + 2 * size_);
+  ::munmap(consumer_page_, page_size_);
+  ::munmap(producer_page_, page_size_ + 2 * size_);
 }
 
-Ring::Found Ring::next() const {
-  const auto position = loaded<std::uint64_t>(read_until_);
-  if (position >= loaded<std::uint64_t>(written_)) return {};
-  const std::byte* record = written_ + page_ + (position & (size_ - 1));
-  const auto header = loaded<std::uint32_t>(record);
+Ring::FoundRecord Ring::next() const {
+  const auto position = load_acquire<std::uint64_t>(consumer_page_);
+  if (position >= load_acquire<std::uint64_t>(producer_page_)) return {};
+  const std::byte* record = producer_page_ + page_size_ + (position & (size_ - 1));
+  const auto header = load_acquire<std::uint32_t>(record);
   if ((header & kBusy) != 0) return {};  // the record is still being written
-  return {header, {record + kHeader, header & ~kDiscarded}};
+  return {header, {record + kHeaderSize, header & ~kDiscarded}};
 }
 
-void Ring::skip(const Found& found) {
-  const std::size_t length = (kHeader + found.bytes.size() + 7) / 8 * 8;
-  auto position = shared<std::uint64_t>(read_until_);
+void Ring::skip(const FoundRecord& record) {
+  const std::size_t length = (kHeaderSize + record.bytes.size() + 7) / 8 * 8;
+  auto position = atomic_at<std::uint64_t>(consumer_page_);
   position.store(position.load(std::memory_order_relaxed) + length, std::memory_order_release);
 }
 

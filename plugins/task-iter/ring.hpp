@@ -27,26 +27,26 @@ class Ring {
   // Calls `take(bytes)` for each record until `take` returns false, or no finished record is left.
   // A record that was refused is delivered again. The bytes are valid until the call returns.
   template <class Take>
-  void read(Take take) {
-    for (Found found; (found = next()).header != 0; skip(found))
-      if ((found.header & kDiscarded) == 0 && !take(found.bytes)) return;
+  void read(Take handle_record) {
+    for (FoundRecord record; (record = next()).header != 0; skip(record))
+      if ((record.header & kDiscarded) == 0 && !handle_record(record.bytes)) return;
   }
 
  private:
   static constexpr std::uint32_t kBusy = 1u << 31;
   static constexpr std::uint32_t kDiscarded = 1u << 30;
 
-  struct Found {
+  struct FoundRecord {
     std::uint32_t header = 0;  // 0: none
     std::span<const std::byte> bytes;
   };
-  Found next() const;
-  void skip(const Found& found);
+  FoundRecord next() const;
+  void skip(const FoundRecord& record);
 
   std::size_t size_;
-  std::size_t page_;
-  std::byte* read_until_;  // the page of the reader's position
-  std::byte* written_;     // the page of the kernel's position, and the data twice
+  std::size_t page_size_;
+  std::byte* consumer_page_;  // the page of the reader's position
+  std::byte* producer_page_;  // the page of the kernel's position, and the data twice
 };
 
 }  // namespace ctprof::task_iter

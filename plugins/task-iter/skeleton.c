@@ -33,5 +33,6 @@ int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int o
   program->bss->only_tgid = only_tgid;
   program->bss->cpu_words = cpu_words;
   program->bss->last_tgid = 0;
-  return open_pass_over(program->progs.copy_task.prog_fd, program->links.copy_task_fd, only_tgid);
+  return open_pass_over_process(program->progs.copy_task.prog_fd, program->links.copy_task_fd,
+                                only_tgid);
 }

@@ -5,11 +5,11 @@
  *
  * Contents: the last record of a thread, execs by threads that are not leaders, descendants of the
  * window's command, and the names of cgroups, which may be removed before the reader looks them up.
- * See also: copy.bpf.h for the copying, ends.cc for the reading.
+ * See also: copy.bpf.h for the copying, exited_threads.cc for the reading.
  */
 #include "copy.bpf.h"
 
-#include "ended.h"
+#include "exit_records.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -41,7 +41,7 @@ struct {
 /* Processes whose children are followed, and these children. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, ENDED_FOLLOWED);
+  __uint(max_entries, EXIT_MAX_FOLLOWED_PROCESSES);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, __u32);
   __type(value, __u8);
@@ -51,43 +51,44 @@ static __always_inline int is_followed(__u32 tgid) {
   return bpf_map_lookup_elem(&followed, &tgid) != 0;
 }
 
-struct delays_room {
-  char bytes[kDelaysRoom];
+struct delays_buffer {
+  char bytes[kDelaysBufferSize];
 };
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
   __type(key, __u32);
-  __type(value, struct delays_room);
+  __type(value, struct delays_buffer);
 } rooms SEC(".maps");
 
 enum { kDead = 0x80 }; /* TASK_DEAD of linux/sched.h */
 
-static __always_inline struct kernfs_node* parent_of(struct kernfs_node* node) {
+static __always_inline struct kernfs_node* find_parent(struct kernfs_node* node) {
   struct kernfs_node___rcu* newer = (void*)node;
   if (bpf_core_field_exists(newer->__parent)) return BPF_CORE_READ(newer, __parent);
   return BPF_CORE_READ(node, parent);
 }
 
-static __always_inline void tell_name(struct kernfs_node* node, __u64 id) {
+static __always_inline void write_cgroup_name(struct kernfs_node* node, __u64 id) {
   __u8 yes = 1;
   if (bpf_map_lookup_elem(&named, &id)) return;
-  struct ended_cgroup* told = bpf_ringbuf_reserve(&ended, sizeof *told, 0);
-  if (!told) return; /* retried at the next exit */
-  told->kind = ENDED_CGROUP;
-  told->unused = 0;
-  told->id = id;
-  for (int level = 0; level < ENDED_LEVELS; ++level) {
-    told->names[level][0] = 0;
+  struct exit_record_cgroup* record = bpf_ringbuf_reserve(&ended, sizeof *record, 0);
+  if (!record) return; /* retried at the next exit */
+  record->kind = EXIT_RECORD_CGROUP;
+  record->unused = 0;
+  record->id = id;
+  for (int level = 0; level < EXIT_CGROUP_LEVELS; ++level) {
+    record->names[level][0] = 0;
     if (!node) continue;
-    bpf_probe_read_kernel_str(told->names[level], ENDED_NAME, BPF_CORE_READ(node, name));
-    node = parent_of(node);
+    bpf_probe_read_kernel_str(record->names[level], EXIT_CGROUP_NAME_SIZE,
+                              BPF_CORE_READ(node, name));
+    node = find_parent(node);
   }
-  bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   bpf_map_update_elem(&named, &id, &yes, BPF_NOEXIST);
 }
 
-static __always_inline void copy_process(struct ended_thread* out, struct task_struct* task) {
+static __always_inline void copy_process(struct exit_record_thread* out, struct task_struct* task) {
   struct task_struct* leader = 0;
   bpf_core_read(&leader, sizeof leader, &task->group_leader);
   bpf_core_read(out->pcomm, sizeof out->pcomm, &leader->comm);
@@ -102,27 +103,27 @@ int see_last_switch(__u64* arguments) { /* preempted or not, previous, next */
   if (!(task->__state & kDead)) return 0;
   node = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn);
   const __u64 id = BPF_CORE_READ(node, id);
-  tell_name(node, id); /* before the record, so that the reader already knows the name */
-  struct delays_room* room = bpf_map_lookup_elem(&rooms, &first);
-  if (!room)
+  write_cgroup_name(node, id); /* before the record, so that the reader already knows the name */
+  struct delays_buffer* buffer = bpf_map_lookup_elem(&rooms, &first);
+  if (!buffer)
     return 0; /* never happens, but the verifier requires the check, before the record is
                * reserved */
-  struct ended_thread* out = bpf_ringbuf_reserve(&ended, ENDED_THREAD_SIZE, 0);
+  struct exit_record_thread* out = bpf_ringbuf_reserve(&ended, ENDED_THREAD_SIZE, 0);
   if (!out) {
     __sync_fetch_and_add(&lost, 1);
     return 0;
   }
   __builtin_memset(out, 0, ENDED_THREAD_SIZE);
-  out->kind = ENDED_THREAD;
+  out->kind = EXIT_RECORD_THREAD;
   copy_identity(&out->task, task);
-  if (bpf_task_storage_get(&descendants, task, 0, 0)) out->task.of |= RECORD_OF_COMMAND;
-  if (is_followed(task->tgid)) out->task.of |= RECORD_OF_FOLLOWED;
+  if (bpf_task_storage_get(&descendants, task, 0, 0)) out->task.properties |= RECORD_OF_COMMAND;
+  if (is_followed(task->tgid)) out->task.properties |= RECORD_OF_FOLLOWED;
   copy_process(out, task);
   copy_scheduling(&out->task, task);
   copy_times(&out->task, task);
   out->task.now_boottime = bpf_ktime_get_boot_ns();
   copy_io(&out->task, task);
-  copy_delays(&out->task, task, room->bytes);
+  copy_delays(&out->task, task, buffer->bytes);
   copy_statistics(&out->task, task);
   out->task.cgroup_id = id;
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
@@ -134,12 +135,12 @@ int see_exec(__u64* arguments) { /* the thread, its previous id, the program */
   struct task_struct* task = (struct task_struct*)arguments[0];
   const int old_tid = arguments[1];
   if (task->pid == old_tid) return 0;
-  struct ended_exec* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
+  struct exit_record_exec* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
   if (!out) return 0;
-  out->kind = ENDED_EXEC;
+  out->kind = EXIT_RECORD_EXEC;
   out->tgid = task->tgid;
   out->tid = old_tid;
-  out->of_followed = is_followed(task->tgid);
+  out->is_followed_child = is_followed(task->tgid);
   out->at_boottime = bpf_ktime_get_boot_ns();
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
   return 0;
@@ -147,7 +148,7 @@ int see_exec(__u64* arguments) { /* the thread, its previous id, the program */
 
 /* Returns whether the new process is followed, because its parent is. Its id may be that of an
  * earlier process, which was followed. */
-static __always_inline int follow(__u32 parent, __u32 child) {
+static __always_inline int follow_child(__u32 parent, __u32 child) {
   const __u8 yes = 1;
   if (is_followed(parent)) return bpf_map_update_elem(&followed, &child, &yes, BPF_ANY) == 0;
   bpf_map_delete_elem(&followed, &child);
@@ -158,13 +159,13 @@ SEC("tp_btf/sched_process_fork")
 int see_fork(__u64* arguments) { /* the parent, the child */
   struct task_struct* parent = (struct task_struct*)arguments[0];
   struct task_struct* child = (struct task_struct*)arguments[1];
-  const int descends = bpf_task_storage_get(&descendants, parent, 0, 0) != 0;
-  if (descends) bpf_task_storage_get(&descendants, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  const int is_descendant = bpf_task_storage_get(&descendants, parent, 0, 0) != 0;
+  if (is_descendant) bpf_task_storage_get(&descendants, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (child->pid != child->tgid) return 0;
-  if (!follow(parent->tgid, child->tgid) && !descends) return 0;
-  struct ended_birth* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
+  if (!follow_child(parent->tgid, child->tgid) && !is_descendant) return 0;
+  struct exit_record_fork* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
   if (!out) return 0; /* the process is still marked, and its exit record shows it */
-  out->kind = ENDED_BIRTH;
+  out->kind = EXIT_RECORD_FORK;
   out->tgid = child->tgid;
   out->start_boottime = child->start_boottime;
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);

@@ -21,10 +21,10 @@ static struct css_set* last_cgroups;
 
 /* Used by one pass at a time. */
 static struct record record;
-static char delays_room[kDelaysRoom];
+static char delays_room[kDelaysBufferSize];
 
 /* Uses a mask, which proves to the verifiers of all kernels that the size is in range. */
-static __u32 cpu_bytes(void) {
+static __u32 cpu_set_bytes(void) {
   _Static_assert((RECORD_CPU_WORDS & (RECORD_CPU_WORDS + 1)) == 0, "a mask");
   return (cpu_words & RECORD_CPU_WORDS) * 8;
 }
@@ -38,30 +38,30 @@ static void copy_cgroup(struct task_struct* task) {
 }
 
 /* Mirrors the kernel's get_mm_counter: a sum that is temporarily below zero counts as zero. */
-static __u64 pages(__s64 count) { return count > 0 ? count : 0; }
+static __u64 clamp_pages(__s64 count) { return count > 0 ? count : 0; }
 
-static __u64 resident(struct mm_struct* mm) {
-  struct mm_struct___counted* counted = (void*)mm;
-  if (bpf_core_field_exists(counted->rss_stat.count))
-    return pages(BPF_CORE_READ(counted, rss_stat.count[MM_FILEPAGES].counter)) +
-           pages(BPF_CORE_READ(counted, rss_stat.count[MM_ANONPAGES].counter)) +
-           pages(BPF_CORE_READ(counted, rss_stat.count[MM_SHMEMPAGES].counter));
-  return pages(BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count)) +
-         pages(BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count)) +
-         pages(BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count));
+static __u64 count_resident_pages(struct mm_struct* mm) {
+  struct mm_struct___counted* mm_before_6_2 = (void*)mm;
+  if (bpf_core_field_exists(mm_before_6_2->rss_stat.count))
+    return clamp_pages(BPF_CORE_READ(mm_before_6_2, rss_stat.count[MM_FILEPAGES].counter)) +
+           clamp_pages(BPF_CORE_READ(mm_before_6_2, rss_stat.count[MM_ANONPAGES].counter)) +
+           clamp_pages(BPF_CORE_READ(mm_before_6_2, rss_stat.count[MM_SHMEMPAGES].counter));
+  return clamp_pages(BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count)) +
+         clamp_pages(BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count)) +
+         clamp_pages(BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count));
 }
 
-static struct mm_struct* memory_of(struct task_struct* task) {
+static struct mm_struct* read_memory_pointer(struct task_struct* task) {
   struct mm_struct* mm = 0;
   bpf_core_read(&mm, sizeof mm, &task->mm);
   return mm;
 }
 
-static void copy_figures(struct mm_struct* mm) {
+static void copy_memory_values(struct mm_struct* mm) {
   record.hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
   record.hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
   record.total_vm = BPF_CORE_READ(mm, total_vm);
-  record.rss = resident(mm);
+  record.rss = count_resident_pages(mm);
   record.start_code = BPF_CORE_READ(mm, start_code);
   record.end_code = BPF_CORE_READ(mm, end_code);
   record.start_stack = BPF_CORE_READ(mm, start_stack);
@@ -73,13 +73,13 @@ static void copy_figures(struct mm_struct* mm) {
 static void copy_memory(struct task_struct* task) {
   if (task->flags & kKernelThread) return; /* a kernel thread has a borrowed address space */
   for (int attempt = 0; attempt < 2; ++attempt) {
-    struct mm_struct* mm = memory_of(task);
+    struct mm_struct* mm = read_memory_pointer(task);
     if (!mm) return;
     const int is_copied = (__u32)task->tgid == last_tgid && mm == last_memory;
-    if (!is_copied) copy_figures(mm);
-    if (memory_of(task) != mm) continue;
+    if (!is_copied) copy_memory_values(mm);
+    if (read_memory_pointer(task) != mm) continue;
     last_memory = mm;
-    record.of |= RECORD_OF_MEMORY;
+    record.properties |= RECORD_OF_MEMORY;
     return;
   }
   last_memory = 0;
@@ -98,13 +98,13 @@ int copy_task(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   if (!task) return 0;
   if (only_tgid != 0 && (__u32)task->tgid != only_tgid) return 0;
-  record.has = 0;
-  record.of = 0;
+  record.features = 0;
+  record.properties = 0;
   copy_identity(&record, task);
   copy_parent(task);
   copy_cgroup(task);
   copy_scheduling(&record, task);
-  bpf_probe_read_kernel(record.cpus, cpu_bytes(),
+  bpf_probe_read_kernel(record.cpus, cpu_set_bytes(),
                         __builtin_preserve_access_index(&task->cpus_mask));
   copy_times(&record, task);
   copy_in_progress(&record, task);
@@ -114,6 +114,6 @@ int copy_task(struct bpf_iter__task* ctx) {
   copy_delays(&record, task, delays_room);
   copy_statistics(&record, task);
   last_tgid = task->tgid;
-  bpf_seq_write(ctx->meta->seq, &record, RECORD_FIXED + cpu_bytes());
+  bpf_seq_write(ctx->meta->seq, &record, RECORD_FIXED + cpu_set_bytes());
   return 0;
 }

@@ -8,11 +8,11 @@
 //
 // Contents: the plugin's table for builds without the code that finds jemalloc; heap.cc has the
 // table for builds with it.
-// See also: tasks.hpp for the source, task_iter.bpf.c for the program.
+// See also: thread_lister.hpp for the source, task_iter.bpf.c for the program.
 
 #include "plugins/task-iter/context.hpp"
-#include "plugins/task-iter/ends.hpp"
-#include "plugins/task-iter/tasks.hpp"
+#include "plugins/task-iter/exited_threads.hpp"
+#include "plugins/task-iter/thread_lister.hpp"
 
 CTPROF_PLUGIN_WITH(
     "task-iter", "1.0",

@@ -21,19 +21,19 @@
 namespace ctprof::taskstats {
 
 // Returns the newtype of the metrics of each kind of value.
-constexpr std::string_view newtype_of(Figure figure) {
+constexpr std::string_view newtype_of(ValueKind figure) {
   constexpr std::array<std::string_view, 5> kNewtypes{"MonotonicCount", "MonotonicNs", "PeakNs",
                                                       "PeakBytes", "Bytes"};
   return kNewtypes[static_cast<std::size_t>(figure)];
 }
 
 // One line: the metric, and the field that fills it.
-template <const auto& kOf, Field kFrom>
-struct Line {
-  static constexpr const auto& kMetric = kOf;
-  static constexpr Field kField = kFrom;
-  static_assert(std::remove_cvref_t<decltype(kOf)>::Newtype::kName.view() ==
-                    newtype_of(kFieldInfos[index_of(kFrom)].figure),
+template <const auto& kMetricReference, Field kFromField>
+struct MetricField {
+  static constexpr const auto& kMetric = kMetricReference;
+  static constexpr Field kField = kFromField;
+  static_assert(std::remove_cvref_t<decltype(kMetricReference)>::Newtype::kName.view() ==
+                    newtype_of(kFieldInfos[index_of(kFromField)].kind),
                 CTPROF_SAYS_OTHER_NEWTYPE);
 };
 
@@ -51,12 +51,12 @@ struct Metrics {
                 "two metrics from one field");
 
   // A selected column of a batch, with its field.
-  struct Cells {
+  struct SelectedColumn {
     Field field;
     sdk::Column<CTPROF_U64> column;
   };
-  static std::vector<Cells> wanted(const sdk::Batch& batch) {
-    std::vector<Cells> cells;
+  static std::vector<SelectedColumn> select_columns(const sdk::Batch& batch) {
+    std::vector<SelectedColumn> cells;
     const auto add = [&](Field field, const sdk::Column<CTPROF_U64>& column) {
       if (column) cells.push_back({field, column});
     };
@@ -65,60 +65,61 @@ struct Metrics {
   }
 };
 
-template <class... More>
-using MetricsAnd = Metrics<Line<vocabulary::cpu_delay_count, Field::CpuCount>,
-                           Line<vocabulary::cpu_delay_total_ns, Field::CpuTotal>,
-                           Line<vocabulary::cpu_delay_max_ns, Field::CpuMax>,
-                           Line<vocabulary::cpu_delay_min_ns, Field::CpuMin>,
-                           Line<vocabulary::blkio_delay_count, Field::BlkioCount>,
-                           Line<vocabulary::blkio_delay_total_ns, Field::BlkioTotal>,
-                           Line<vocabulary::blkio_delay_max_ns, Field::BlkioMax>,
-                           Line<vocabulary::blkio_delay_min_ns, Field::BlkioMin>,
-                           Line<vocabulary::swapin_delay_count, Field::SwapinCount>,
-                           Line<vocabulary::swapin_delay_total_ns, Field::SwapinTotal>,
-                           Line<vocabulary::swapin_delay_max_ns, Field::SwapinMax>,
-                           Line<vocabulary::swapin_delay_min_ns, Field::SwapinMin>,
-                           Line<vocabulary::freepages_delay_count, Field::FreepagesCount>,
-                           Line<vocabulary::freepages_delay_total_ns, Field::FreepagesTotal>,
-                           Line<vocabulary::freepages_delay_max_ns, Field::FreepagesMax>,
-                           Line<vocabulary::freepages_delay_min_ns, Field::FreepagesMin>,
-                           Line<vocabulary::thrashing_delay_count, Field::ThrashingCount>,
-                           Line<vocabulary::thrashing_delay_total_ns, Field::ThrashingTotal>,
-                           Line<vocabulary::thrashing_delay_max_ns, Field::ThrashingMax>,
-                           Line<vocabulary::thrashing_delay_min_ns, Field::ThrashingMin>,
-                           Line<vocabulary::compact_delay_count, Field::CompactCount>,
-                           Line<vocabulary::compact_delay_total_ns, Field::CompactTotal>,
-                           Line<vocabulary::compact_delay_max_ns, Field::CompactMax>,
-                           Line<vocabulary::compact_delay_min_ns, Field::CompactMin>,
-                           Line<vocabulary::wpcopy_delay_count, Field::WpcopyCount>,
-                           Line<vocabulary::wpcopy_delay_total_ns, Field::WpcopyTotal>,
-                           Line<vocabulary::wpcopy_delay_max_ns, Field::WpcopyMax>,
-                           Line<vocabulary::wpcopy_delay_min_ns, Field::WpcopyMin>,
-                           Line<vocabulary::irq_delay_count, Field::IrqCount>,
-                           Line<vocabulary::irq_delay_total_ns, Field::IrqTotal>,
-                           Line<vocabulary::irq_delay_max_ns, Field::IrqMax>,
-                           Line<vocabulary::irq_delay_min_ns, Field::IrqMin>,
-                           Line<vocabulary::hiwater_rss_bytes, Field::HiwaterRss>,
-                           Line<vocabulary::hiwater_vm_bytes, Field::HiwaterVm>,
-                           Line<vocabulary::run_time_ns, Field::CpuRunVirtual>,
-                           Line<vocabulary::wait_time_ns, Field::RunDelay>,
-                           Line<vocabulary::timeslices, Field::Pcount>,
-                           Line<vocabulary::voluntary_csw, Field::VoluntaryCsw>,
-                           Line<vocabulary::nonvoluntary_csw, Field::InvoluntaryCsw>,
-                           Line<vocabulary::minflt, Field::MinorFaults>,
-                           Line<vocabulary::majflt, Field::MajorFaults>, More...>;
+template <class... ExtraLines>
+using MetricsWith =
+    Metrics<MetricField<vocabulary::cpu_delay_count, Field::CpuCount>,
+            MetricField<vocabulary::cpu_delay_total_ns, Field::CpuTotal>,
+            MetricField<vocabulary::cpu_delay_max_ns, Field::CpuMax>,
+            MetricField<vocabulary::cpu_delay_min_ns, Field::CpuMin>,
+            MetricField<vocabulary::blkio_delay_count, Field::BlkioCount>,
+            MetricField<vocabulary::blkio_delay_total_ns, Field::BlkioTotal>,
+            MetricField<vocabulary::blkio_delay_max_ns, Field::BlkioMax>,
+            MetricField<vocabulary::blkio_delay_min_ns, Field::BlkioMin>,
+            MetricField<vocabulary::swapin_delay_count, Field::SwapinCount>,
+            MetricField<vocabulary::swapin_delay_total_ns, Field::SwapinTotal>,
+            MetricField<vocabulary::swapin_delay_max_ns, Field::SwapinMax>,
+            MetricField<vocabulary::swapin_delay_min_ns, Field::SwapinMin>,
+            MetricField<vocabulary::freepages_delay_count, Field::FreepagesCount>,
+            MetricField<vocabulary::freepages_delay_total_ns, Field::FreepagesTotal>,
+            MetricField<vocabulary::freepages_delay_max_ns, Field::FreepagesMax>,
+            MetricField<vocabulary::freepages_delay_min_ns, Field::FreepagesMin>,
+            MetricField<vocabulary::thrashing_delay_count, Field::ThrashingCount>,
+            MetricField<vocabulary::thrashing_delay_total_ns, Field::ThrashingTotal>,
+            MetricField<vocabulary::thrashing_delay_max_ns, Field::ThrashingMax>,
+            MetricField<vocabulary::thrashing_delay_min_ns, Field::ThrashingMin>,
+            MetricField<vocabulary::compact_delay_count, Field::CompactCount>,
+            MetricField<vocabulary::compact_delay_total_ns, Field::CompactTotal>,
+            MetricField<vocabulary::compact_delay_max_ns, Field::CompactMax>,
+            MetricField<vocabulary::compact_delay_min_ns, Field::CompactMin>,
+            MetricField<vocabulary::wpcopy_delay_count, Field::WpcopyCount>,
+            MetricField<vocabulary::wpcopy_delay_total_ns, Field::WpcopyTotal>,
+            MetricField<vocabulary::wpcopy_delay_max_ns, Field::WpcopyMax>,
+            MetricField<vocabulary::wpcopy_delay_min_ns, Field::WpcopyMin>,
+            MetricField<vocabulary::irq_delay_count, Field::IrqCount>,
+            MetricField<vocabulary::irq_delay_total_ns, Field::IrqTotal>,
+            MetricField<vocabulary::irq_delay_max_ns, Field::IrqMax>,
+            MetricField<vocabulary::irq_delay_min_ns, Field::IrqMin>,
+            MetricField<vocabulary::hiwater_rss_bytes, Field::HiwaterRss>,
+            MetricField<vocabulary::hiwater_vm_bytes, Field::HiwaterVm>,
+            MetricField<vocabulary::run_time_ns, Field::CpuRunVirtual>,
+            MetricField<vocabulary::wait_time_ns, Field::RunDelay>,
+            MetricField<vocabulary::timeslices, Field::Pcount>,
+            MetricField<vocabulary::voluntary_csw, Field::VoluntaryCsw>,
+            MetricField<vocabulary::nonvoluntary_csw, Field::InvoluntaryCsw>,
+            MetricField<vocabulary::minflt, Field::MinorFaults>,
+            MetricField<vocabulary::majflt, Field::MajorFaults>, ExtraLines...>;
 
 // Metrics of living threads.
-using Offered = MetricsAnd<>;
-static_assert(Offered::kOffers.size() == kExactFields, "one metric for each field");
+using LivingThreadMetrics = MetricsWith<>;
+static_assert(LivingThreadMetrics::kOffers.size() == kExactFields, "one metric for each field");
 
 // Metrics of exited threads. The I/O counters are included because they have no other source.
-using OfferedOfEnded =
-    MetricsAnd<Line<vocabulary::rchar, Field::ReadChars>,
-               Line<vocabulary::wchar, Field::WriteChars>,
-               Line<vocabulary::read_bytes, Field::ReadBytes>,
-               Line<vocabulary::write_bytes, Field::WriteBytes>,
-               Line<vocabulary::cancelled_write_bytes, Field::CancelledWriteBytes>>;
-static_assert(OfferedOfEnded::kOffers.size() == kFields, "one metric for each field");
+using ExitedThreadMetrics =
+    MetricsWith<MetricField<vocabulary::rchar, Field::ReadChars>,
+                MetricField<vocabulary::wchar, Field::WriteChars>,
+                MetricField<vocabulary::read_bytes, Field::ReadBytes>,
+                MetricField<vocabulary::write_bytes, Field::WriteBytes>,
+                MetricField<vocabulary::cancelled_write_bytes, Field::CancelledWriteBytes>>;
+static_assert(ExitedThreadMetrics::kOffers.size() == kFields, "one metric for each field");
 
 }  // namespace ctprof::taskstats

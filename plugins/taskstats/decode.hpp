@@ -42,7 +42,7 @@ Answer parse_answer(Bytes message, std::uint16_t family);
 
 // Returns the error in an acknowledgement of a request: 0 or an errno. Returns no value if the
 // message does not belong to that request.
-std::optional<int> acknowledgement(Bytes message, std::uint32_t sequence);
+std::optional<int> parse_acknowledgement(Bytes message, std::uint32_t sequence);
 
 // The message that the kernel sends when a thread exits: the thread's struct and, for the last
 // thread of a process, a second struct with the sum over all exited threads of the process.
@@ -110,7 +110,7 @@ inline constexpr std::size_t kExactFields = static_cast<std::size_t>(Field::Read
 constexpr std::size_t index_of(Field field) { return static_cast<std::size_t>(field); }
 
 // The kind of value of a field.
-enum class Figure : std::uint8_t {
+enum class ValueKind : std::uint8_t {
   Count,
   Time,     // in ns, cumulative
   Extreme,  // in ns, of one wait
@@ -120,60 +120,60 @@ enum class Figure : std::uint8_t {
 
 struct FieldInfo {
   Field field;
-  Figure figure;
-  std::uint16_t since;   // the version that introduced it; 1 for all versions before 10
-  std::uint16_t offset;  // of its 64 bits, in all versions except 15
+  ValueKind kind;
+  std::uint16_t first_version;  // the version that introduced it; 1 for all versions before 10
+  std::uint16_t offset;         // of its 64 bits, in all versions except 15
   std::uint16_t offset_in_15;
 };
 
 // One line per field, in the order of Field.
 inline constexpr std::array<FieldInfo, kFields> kFieldInfos{{
-    {Field::CpuCount, Figure::Count, 1, 16, 16},
-    {Field::CpuTotal, Figure::Time, 1, 24, 24},
-    {Field::CpuMax, Figure::Extreme, 15, 432, 32},
-    {Field::CpuMin, Figure::Extreme, 15, 440, 40},
-    {Field::BlkioCount, Figure::Count, 1, 32, 48},
-    {Field::BlkioTotal, Figure::Time, 1, 40, 56},
-    {Field::BlkioMax, Figure::Extreme, 15, 448, 64},
-    {Field::BlkioMin, Figure::Extreme, 15, 456, 72},
-    {Field::SwapinCount, Figure::Count, 1, 48, 80},
-    {Field::SwapinTotal, Figure::Time, 1, 56, 88},
-    {Field::SwapinMax, Figure::Extreme, 15, 464, 96},
-    {Field::SwapinMin, Figure::Extreme, 15, 472, 104},
-    {Field::FreepagesCount, Figure::Count, 1, 312, 360},
-    {Field::FreepagesTotal, Figure::Time, 1, 320, 368},
-    {Field::FreepagesMax, Figure::Extreme, 15, 480, 376},
-    {Field::FreepagesMin, Figure::Extreme, 15, 488, 384},
-    {Field::ThrashingCount, Figure::Count, 1, 328, 392},
-    {Field::ThrashingTotal, Figure::Time, 1, 336, 400},
-    {Field::ThrashingMax, Figure::Extreme, 15, 496, 408},
-    {Field::ThrashingMin, Figure::Extreme, 15, 504, 416},
-    {Field::CompactCount, Figure::Count, 11, 352, 432},
-    {Field::CompactTotal, Figure::Time, 11, 360, 440},
-    {Field::CompactMax, Figure::Extreme, 15, 512, 448},
-    {Field::CompactMin, Figure::Extreme, 15, 520, 456},
-    {Field::WpcopyCount, Figure::Count, 13, 400, 496},
-    {Field::WpcopyTotal, Figure::Time, 13, 408, 504},
-    {Field::WpcopyMax, Figure::Extreme, 15, 528, 512},
-    {Field::WpcopyMin, Figure::Extreme, 15, 536, 520},
-    {Field::IrqCount, Figure::Count, 14, 416, 528},
-    {Field::IrqTotal, Figure::Time, 14, 424, 536},
-    {Field::IrqMax, Figure::Extreme, 15, 544, 544},
-    {Field::IrqMin, Figure::Extreme, 15, 552, 552},
-    {Field::HiwaterRss, Figure::Peak, 1, 200, 248},
-    {Field::HiwaterVm, Figure::Peak, 1, 208, 256},
-    {Field::CpuRunVirtual, Figure::Time, 1, 72, 120},
-    {Field::RunDelay, Figure::Time, 1, 24, 24},
-    {Field::Pcount, Figure::Count, 1, 16, 16},
-    {Field::VoluntaryCsw, Figure::Count, 1, 272, 320},
-    {Field::InvoluntaryCsw, Figure::Count, 1, 280, 328},
-    {Field::MinorFaults, Figure::Count, 1, 168, 216},
-    {Field::MajorFaults, Figure::Count, 1, 176, 224},
-    {Field::ReadChars, Figure::Bytes, 1, 216, 264},
-    {Field::WriteChars, Figure::Bytes, 1, 224, 272},
-    {Field::ReadBytes, Figure::Bytes, 1, 248, 296},
-    {Field::WriteBytes, Figure::Bytes, 1, 256, 304},
-    {Field::CancelledWriteBytes, Figure::Bytes, 1, 264, 312},
+    {Field::CpuCount, ValueKind::Count, 1, 16, 16},
+    {Field::CpuTotal, ValueKind::Time, 1, 24, 24},
+    {Field::CpuMax, ValueKind::Extreme, 15, 432, 32},
+    {Field::CpuMin, ValueKind::Extreme, 15, 440, 40},
+    {Field::BlkioCount, ValueKind::Count, 1, 32, 48},
+    {Field::BlkioTotal, ValueKind::Time, 1, 40, 56},
+    {Field::BlkioMax, ValueKind::Extreme, 15, 448, 64},
+    {Field::BlkioMin, ValueKind::Extreme, 15, 456, 72},
+    {Field::SwapinCount, ValueKind::Count, 1, 48, 80},
+    {Field::SwapinTotal, ValueKind::Time, 1, 56, 88},
+    {Field::SwapinMax, ValueKind::Extreme, 15, 464, 96},
+    {Field::SwapinMin, ValueKind::Extreme, 15, 472, 104},
+    {Field::FreepagesCount, ValueKind::Count, 1, 312, 360},
+    {Field::FreepagesTotal, ValueKind::Time, 1, 320, 368},
+    {Field::FreepagesMax, ValueKind::Extreme, 15, 480, 376},
+    {Field::FreepagesMin, ValueKind::Extreme, 15, 488, 384},
+    {Field::ThrashingCount, ValueKind::Count, 1, 328, 392},
+    {Field::ThrashingTotal, ValueKind::Time, 1, 336, 400},
+    {Field::ThrashingMax, ValueKind::Extreme, 15, 496, 408},
+    {Field::ThrashingMin, ValueKind::Extreme, 15, 504, 416},
+    {Field::CompactCount, ValueKind::Count, 11, 352, 432},
+    {Field::CompactTotal, ValueKind::Time, 11, 360, 440},
+    {Field::CompactMax, ValueKind::Extreme, 15, 512, 448},
+    {Field::CompactMin, ValueKind::Extreme, 15, 520, 456},
+    {Field::WpcopyCount, ValueKind::Count, 13, 400, 496},
+    {Field::WpcopyTotal, ValueKind::Time, 13, 408, 504},
+    {Field::WpcopyMax, ValueKind::Extreme, 15, 528, 512},
+    {Field::WpcopyMin, ValueKind::Extreme, 15, 536, 520},
+    {Field::IrqCount, ValueKind::Count, 14, 416, 528},
+    {Field::IrqTotal, ValueKind::Time, 14, 424, 536},
+    {Field::IrqMax, ValueKind::Extreme, 15, 544, 544},
+    {Field::IrqMin, ValueKind::Extreme, 15, 552, 552},
+    {Field::HiwaterRss, ValueKind::Peak, 1, 200, 248},
+    {Field::HiwaterVm, ValueKind::Peak, 1, 208, 256},
+    {Field::CpuRunVirtual, ValueKind::Time, 1, 72, 120},
+    {Field::RunDelay, ValueKind::Time, 1, 24, 24},
+    {Field::Pcount, ValueKind::Count, 1, 16, 16},
+    {Field::VoluntaryCsw, ValueKind::Count, 1, 272, 320},
+    {Field::InvoluntaryCsw, ValueKind::Count, 1, 280, 328},
+    {Field::MinorFaults, ValueKind::Count, 1, 168, 216},
+    {Field::MajorFaults, ValueKind::Count, 1, 176, 224},
+    {Field::ReadChars, ValueKind::Bytes, 1, 216, 264},
+    {Field::WriteChars, ValueKind::Bytes, 1, 224, 272},
+    {Field::ReadBytes, ValueKind::Bytes, 1, 248, 296},
+    {Field::WriteBytes, ValueKind::Bytes, 1, 256, 304},
+    {Field::CancelledWriteBytes, ValueKind::Bytes, 1, 264, 312},
 }};
 static_assert(
     [] {
@@ -184,11 +184,13 @@ static_assert(
     "the lines are not in the order of Field");
 
 // Each kind of delay has these values, in this order: count, total, max, min.
-inline constexpr std::size_t kFiguresOfKind = 4;
-inline constexpr std::size_t kFirstOtherKind = static_cast<std::size_t>(Field::BlkioCount);
-inline constexpr std::size_t kPastKinds = static_cast<std::size_t>(Field::HiwaterRss);
+inline constexpr std::size_t kValuesPerDelayKind = 4;
+inline constexpr std::size_t kFirstSwitchedField = static_cast<std::size_t>(Field::BlkioCount);
+inline constexpr std::size_t kDelayFieldsEnd = static_cast<std::size_t>(Field::HiwaterRss);
 
-constexpr std::uint16_t since(Field field) { return kFieldInfos[index_of(field)].since; }
+constexpr std::uint16_t first_version_of(Field field) {
+  return kFieldInfos[index_of(field)].first_version;
+}
 
 class Layout {
  public:
@@ -199,7 +201,7 @@ class Layout {
 
   // Returns the offset of the field's 64 bits, or kAbsent.
   std::uint16_t offset(Field field) const { return offsets_[index_of(field)]; }
-  bool is_of(std::uint16_t version, std::size_t size) const {
+  bool matches(std::uint16_t version, std::size_t size) const {
     return version == version_ && size == size_;
   }
   std::uint16_t version() const { return version_; }
@@ -218,17 +220,17 @@ sdk::Reading<std::uint64_t> read_field(Bytes stats, const Layout& layout, Field 
 
 // Returns the field as the value of a metric. High-water marks of a thread without address space (a
 // kernel thread, or a zombie) are NotApplicable, because zero would mean that it had no memory.
-sdk::Reading<std::uint64_t> read_figure(Bytes stats, const Layout& layout, Field field);
+sdk::Reading<std::uint64_t> read_metric(Bytes stats, const Layout& layout, Field field);
 
 // The identity of the thread that a struct describes.
-struct Who {
-  std::string_view comm;       // a view into the struct
-  std::uint64_t lived_us = 0;  // time since it was created
-  std::uint32_t parent = 0;    // the parent process of its process
-  std::uint32_t tgid = 0;      // 0: the struct is older than version 12, which introduced it
+struct ThreadIdentity {
+  std::string_view comm;     // a view into the struct
+  std::uint64_t age_us = 0;  // time since it was created
+  std::uint32_t parent = 0;  // the parent process of its process
+  std::uint32_t tgid = 0;    // 0: the struct is older than version 12, which introduced it
 };
 // Returns no value if the struct is truncated.
-std::optional<Who> who_of(Bytes stats);
+std::optional<ThreadIdentity> parse_identity(Bytes stats);
 
 // Returns the gap for the cells of the thread after an error.
 constexpr Gap gap_of_answer(int error) {
@@ -246,7 +248,7 @@ constexpr Gap gap_of_answer(int error) {
 
 // Returns whether to request the thread once more, alone: the answer was lost, or did not fit among
 // others.
-constexpr bool is_worth_asking_again(int error) {
+constexpr bool should_retry(int error) {
   return gap_of_answer(error) == Gap::Busy || error == EMSGSIZE;
 }
 

@@ -17,29 +17,29 @@
 namespace ctprof::taskstats {
 
 // The reason why a socket operation failed: an errno, and a message. An errno of 0 means success.
-struct Refused {
+struct SocketError {
   int error = 0;
-  std::string why;
+  std::string message;
 };
 
 class ExitInput : public Clocks {
  public:
   // Connects to the kernel. An error of 0 means success, ENOENT that the kernel was built without
   // taskstats.
-  virtual Refused open() = 0;
+  virtual SocketError open() = 0;
   // Makes the kernel send the values of threads that exit on these CPUs ("0-7,12"). REQUIRES:
   // open() succeeded, and no further requests for threads are sent.
-  virtual Refused listen(const std::string& cpus) = 0;
+  virtual SocketError listen(const std::string& cpus) = 0;
   // Stops listening. Messages that were sent before still arrive.
   virtual void stop_listening() = 0;
   // Returns the generic netlink number of messages. REQUIRES: open.
   virtual std::uint16_t family() const = 0;
   // Returns the next messages about exited threads, a few at a time; empty if there are no more.
   // Does not wait. They are valid until the next call.
-  virtual std::span<const Bytes> exit_messages() = 0;
+  virtual std::span<const Bytes> receive_exit_messages() = 0;
   // Returns the number of threads that exited since listen() and whose message did not fit into the
   // buffer.
-  virtual std::uint64_t lost() const = 0;
+  virtual std::uint64_t lost_count() const = 0;
 };
 
 }  // namespace ctprof::taskstats

@@ -21,7 +21,7 @@ namespace {
 
 // A member of `struct rq` that exists only with the option. Names in BTF are separated by zero
 // bytes.
-constexpr std::string_view kMember{"\0prev_irq_time\0", 15};
+constexpr std::string_view kIrqTimeMember{"\0prev_irq_time\0", 15};
 
 bool has_file(const sdk::Host& host, const char* path) {
   return ::faccessat(host.proc(), path, F_OK, 0) == 0;
@@ -32,20 +32,20 @@ void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reas
   probe.refuse(static_cast<std::uint32_t>(index_of(field)), gap, reason, remedy);
 }
 
-void refuse_range(const sdk::Probe& probe, std::size_t first, std::size_t past, Gap gap,
+void refuse_range(const sdk::Probe& probe, std::size_t first, std::size_t end, Gap gap,
                   std::string_view reason, const sdk::Remedy& remedy) {
-  for (std::size_t i = first; i < past; ++i)
+  for (std::size_t i = first; i < end; ++i)
     refuse(probe, static_cast<Field>(i), gap, reason, remedy);
 }
 
-void cannot_open(const sdk::Probe& probe, const Refused& refused) {
-  if (refused.error == ENOENT)
+void refuse_unopened(const sdk::Probe& probe, const SocketError& error) {
+  if (error.error == ENOENT)
     return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_TASKSTATS",
                             sdk::by_kernel("CONFIG_TASKSTATS=y"));
-  probe.refuse_all(gap_of_answer(refused.error), refused.why);
+  probe.refuse_all(gap_of_answer(error.error), error.message);
 }
 
-void no_answer(const sdk::Probe& probe, int error) {
+void refuse_unanswered(const sdk::Probe& probe, int error) {
   if (error == EPERM)
     return probe.refuse_all(
         Gap::Denied,
@@ -59,7 +59,7 @@ void no_answer(const sdk::Probe& probe, int error) {
 
 // Returns the first release whose struct certainly has the fields of a version, for versions after
 // that of Linux 5.10.
-sdk::Remedy with_version(std::uint16_t version) {
+sdk::Remedy kernel_with_version(std::uint16_t version) {
   if (version <= 11) return sdk::by_kernel("Linux 5.17 or newer");
   if (version <= 13) return sdk::by_kernel("Linux 6.0 or newer");
   if (version <= 14) return sdk::by_kernel("Linux 6.4 or newer");
@@ -67,23 +67,24 @@ sdk::Remedy with_version(std::uint16_t version) {
 }
 
 void probe_version(const sdk::Probe& probe, const Layout& layout, std::size_t fields) {
-  const std::string here =
+  const std::string version_text =
       "this kernel's taskstats are of version " + std::to_string(layout.version());
   for (std::size_t i = 0; i < fields; ++i) {
     const auto field = static_cast<Field>(i);
     if (layout.offset(field) != Layout::kAbsent) continue;
-    const std::uint16_t brought = since(field);
+    const std::uint16_t first_version = first_version_of(field);
     refuse(probe, field, Gap::Unsupported,
-           here + (layout.version() < brought ? "; the figure came with " + std::to_string(brought)
-                                              : ", but too short for the figure"),
-           with_version(brought));
+           version_text + (layout.version() < first_version
+                               ? "; the figure came with " + std::to_string(first_version)
+                               : ", but too short for the figure"),
+           kernel_with_version(first_version));
   }
 }
 
 // Refuses all fields of delay accounting, including those of the cpu kind.
 void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
                    const sdk::Remedy& remedy) {
-  refuse_range(probe, 0, kPastKinds, gap, reason, remedy);
+  refuse_range(probe, 0, kDelayFieldsEnd, gap, reason, remedy);
   for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount})
     refuse(probe, field, gap, reason, remedy);
   probe.refuse(sdk::kReadAt, gap, reason, remedy);  // the time of reading these three
@@ -91,41 +92,42 @@ void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
 
 // Reports that delay accounting was enabled at run time: threads that were already running have no
 // delays, and cannot be distinguished from threads that never waited.
-void tell_of_older_threads(const sdk::Probe& probe) {
-  for (std::size_t i = kFirstOtherKind; i < kPastKinds; ++i)
+void report_older_threads(const sdk::Probe& probe) {
+  for (std::size_t i = kFirstSwitchedField; i < kDelayFieldsEnd; ++i)
     probe.lacks(static_cast<std::uint32_t>(i),
                 "kernel.task_delayacct was switched on at run time: threads that ran already have "
                 "zeros, whatever they waited for",
                 sdk::by_boot("delayacct"));
 }
 
-void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool counts_cpu) {
-  if (!counts_cpu && is_on_command_line(host, "nodelayacct"))
+void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool has_cpu_counts) {
+  if (!has_cpu_counts && is_on_command_line(host, "nodelayacct"))
     return refuse_delays(probe, Gap::SwitchedOff,
                          "the kernel was started with nodelayacct; without it delays are accounted",
                          sdk::by_boot("without nodelayacct"));
-  if (!counts_cpu)
+  if (!has_cpu_counts)
     return refuse_delays(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
                          sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
-  const Switch state = state_of(host, kDelayAccounting);
+  const Switch state = read_switch(host, kDelayAccounting);
   if (state == Switch::Unknown)
-    refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::Unsupported,
-                 unknown_switch("kernel.task_delayacct"), {});
+    refuse_range(probe, kFirstSwitchedField, kDelayFieldsEnd, Gap::Unsupported,
+                 describe_unknown_switch("kernel.task_delayacct"), {});
   if (state == Switch::Off)
-    refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::SwitchedOff,
+    refuse_range(probe, kFirstSwitchedField, kDelayFieldsEnd, Gap::SwitchedOff,
                  "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for "
                  "threads started from then on",
                  sdk::by_command("sysctl -w kernel.task_delayacct=1"));
-  if (was_switched_on_later(host)) tell_of_older_threads(probe);
+  if (may_be_enabled_after_boot(host)) report_older_threads(probe);
 }
 
 void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
-  const auto measured = measures_interrupts(host);
-  if (measured && measured.value) return;
+  const auto is_measured = measures_interrupts(host);
+  if (is_measured && is_measured.value) return;
   const auto refuse_irq = [&](std::string_view reason, const sdk::Remedy& remedy) {
-    refuse_range(probe, index_of(Field::IrqCount), kPastKinds, Gap::Unsupported, reason, remedy);
+    refuse_range(probe, index_of(Field::IrqCount), kDelayFieldsEnd, Gap::Unsupported, reason,
+                 remedy);
   };
-  if (measured)
+  if (is_measured)
     return refuse_irq(
         "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
@@ -137,12 +139,12 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
 
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields, Bytes stats) {
   const Layout layout(version_of(stats), stats.size());
-  const auto counts = [&](Field field) { return read_field(stats, layout, field).value > 0; };
+  const auto is_nonzero = [&](Field field) { return read_field(stats, layout, field).value > 0; };
   probe_accounting(host, probe,
-                   counts(Field::Pcount));  // not the run time: with a coarse clock it may be 0 for
-                                            // a young thread
+                   is_nonzero(Field::Pcount));  // not the run time: with a coarse clock it may be 0
+                                                // for a young thread
   probe_interrupts(host, probe);
-  if (!counts(Field::HiwaterVm))
+  if (!is_nonzero(Field::HiwaterVm))
     refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual),
                  Gap::Unsupported, "the kernel has no CONFIG_TASK_XACCT",
                  sdk::by_kernel("CONFIG_TASK_XACCT=y"));
@@ -158,9 +160,9 @@ void probe_fields(const sdk::Host& host, const sdk::Probe& probe, std::size_t fi
 sdk::Reading<bool> measures_interrupts(const sdk::Host& host) {
   if (has_file(host, "pressure/cpu")) return has_file(host, "pressure/irq");
   sdk::TextFile file;
-  const auto types = file.read_records(host.sys(), "kernel/btf/vmlinux");
-  return types ? sdk::Reading<bool>(types.value.find(kMember) != types.value.npos)
-               : sdk::Reading<bool>(types.gap);
+  const auto btf = file.read_records(host.sys(), "kernel/btf/vmlinux");
+  return btf ? sdk::Reading<bool>(btf.value.find(kIrqTimeMember) != btf.value.npos)
+             : sdk::Reading<bool>(btf.gap);
 }
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields) {
@@ -169,36 +171,38 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe, std::size_t fiel
         Gap::Unsupported,
         "taskstats come from the running kernel, by thread ids of our own PID namespace");
   Socket socket;
-  if (const Refused refused = socket.open(); refused.error != 0) return cannot_open(probe, refused);
+  if (const SocketError refused = socket.open(); refused.error != 0)
+    return refuse_unopened(probe, refused);
   const auto tid = static_cast<std::uint64_t>(::gettid());
-  const Answer answer = socket.ask({&tid, 1}).front();
+  const Answer answer = socket.request_threads({&tid, 1}).front();
   answer.error == 0 ? probe_fields(host, probe, fields, answer.stats)
-                    : no_answer(probe, answer.error);
+                    : refuse_unanswered(probe, answer.error);
 }
 
-void probe_listening(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields) {
+void probe_exit_messages(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields) {
   probe_host(host, probe, fields);
   Socket socket;
   if (!host.live() || !host.own_tids() || socket.open().error != 0) return;
-  const auto cpus = possible_cpus(host);
+  const auto cpus = read_possible_cpus(host);
   if (!cpus) return probe.refuse_all(cpus.gap, "the list of possible CPUs cannot be read");
-  if (const Refused refused = socket.listen(cpus.value); refused.error == EINVAL)
+  if (const SocketError refused = socket.listen(cpus.value); refused.error == EINVAL)
     probe.refuse_all(
         Gap::Denied,
         "the kernel reports exited threads only in the initial user and PID namespaces");
   else if (refused.error != 0 && refused.error != EPERM)
-    probe.refuse_all(gap_of_answer(refused.error), refused.why);
+    probe.refuse_all(gap_of_answer(refused.error), refused.message);
 }
 
-sdk::Reading<std::string> possible_cpus(const sdk::Host& host) {
+sdk::Reading<std::string> read_possible_cpus(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.sys(), "devices/system/cpu/possible");
   if (!text) return text.gap;
   return std::string(text.value.substr(0, text.value.find('\n')));
 }
 
-bool was_switched_on_later(const sdk::Host& host) {
-  return state_of(host, kDelayAccounting) == Switch::On && is_known_to_lack(host, "delayacct");
+bool may_be_enabled_after_boot(const sdk::Host& host) {
+  return read_switch(host, kDelayAccounting) == Switch::On &&
+         is_known_absent_from_command_line(host, "delayacct");
 }
 
 }  // namespace ctprof::taskstats

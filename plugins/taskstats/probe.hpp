@@ -20,16 +20,16 @@ namespace ctprof::taskstats {
 void probe_host(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
 
 // Does the same for exited threads: also checks whether the kernel reports them to ctprof.
-void probe_listening(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
+void probe_exit_messages(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
 
 // Returns all CPUs that the host can ever have, in the kernel's format ("0-7"), or the reason why
 // they are unknown.
-sdk::Reading<std::string> possible_cpus(const sdk::Host& host);
+sdk::Reading<std::string> read_possible_cpus(const sdk::Host& host);
 
 // Returns whether delay accounting may have been enabled while threads were already running, whose
 // earlier delays are then missing. Returns false if the kernel was started with it, or has no
 // switch (before 5.14).
-bool was_switched_on_later(const sdk::Host& host);
+bool may_be_enabled_after_boot(const sdk::Host& host);
 
 // Returns whether the kernel measures the time of interrupts (CONFIG_IRQ_TIME_ACCOUNTING). If it
 // does not, taskstats has zeros for them, which look like values.

@@ -31,13 +31,13 @@ namespace ctprof::taskstats {
 // Each worker has one object. Answers are valid until the next request.
 class Socket final : public ExitInput {
  public:
-  static constexpr std::size_t kMostAtOnce = 64;
+  static constexpr std::size_t kMaxRequests = 64;
 
   Socket();
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  Refused open() override;
+  SocketError open() override;
 
   // Returns one answer for each of at most kMostAtOnce threads, in their order. Their errors are
   // the kernel's, or
@@ -47,38 +47,38 @@ class Socket final : public ExitInput {
   //
   // Throws std::runtime_error if requests could not be sent, or none of them was answered within a
   // second.
-  std::span<const Answer> ask(std::span<const std::uint64_t> tids);
+  std::span<const Answer> request_threads(std::span<const std::uint64_t> tids);
 
   // Returns the time when the kernel answered the last request, on CLOCK_BOOTTIME.
-  std::uint64_t answered_ns() const { return answered_ns_; }
+  std::uint64_t last_answer_ns() const { return last_answer_ns_; }
 
-  Refused listen(const std::string& cpus) override;
+  SocketError listen(const std::string& cpus) override;
   void stop_listening() override;
   std::uint16_t family() const override { return family_; }
   // Returns at most kMostAtOnce messages.
-  std::span<const Bytes> exit_messages() override;
-  std::uint64_t lost() const override;
+  std::span<const Bytes> receive_exit_messages() override;
+  std::uint64_t lost_count() const override;
 
  private:
-  int tell(std::uint16_t attribute, const std::string& cpus, std::uint16_t flags);
-  int acknowledged(std::uint32_t sequence);
+  int send_cpu_request(std::uint16_t attribute, const std::string& cpus, std::uint16_t flags);
+  int receive_acknowledgement(std::uint32_t sequence);
   void send(std::span<const std::uint64_t> tids);
   void receive(std::size_t count);
-  std::size_t take(std::size_t first, std::size_t got, std::size_t count);
-  void forget_leftovers();
+  std::size_t match_answers(std::size_t first, std::size_t message_count, std::size_t count);
+  void drop_stale_answers();
 
   std::uint16_t family_ = 0;
   std::uint32_t first_sequence_ = 0;  // of the current request
   std::uint32_t next_sequence_ = 1;
-  bool all_came_ = true;  // whether all answers to the last request arrived
+  bool all_answers_arrived_ = true;  // whether all answers to the last request arrived
   sdk::Fd socket_;
-  std::unique_ptr<std::byte[]> room_;  // its pages are touched only as answers fill it
-  std::uint64_t answered_ns_ = 0;
-  std::array<iovec, kMostAtOnce> pieces_{};
-  std::array<mmsghdr, kMostAtOnce> headers_{};
-  std::array<Answer, kMostAtOnce> answers_{};
-  std::array<Bytes, kMostAtOnce> exits_{};
-  std::string listens_to_;
+  std::unique_ptr<std::byte[]> buffer_;  // its pages are touched only as answers fill it
+  std::uint64_t last_answer_ns_ = 0;
+  std::array<iovec, kMaxRequests> iovecs_{};
+  std::array<mmsghdr, kMaxRequests> headers_{};
+  std::array<Answer, kMaxRequests> answers_{};
+  std::array<Bytes, kMaxRequests> exit_messages_{};
+  std::string listened_cpus_;
 };
 
 }  // namespace ctprof::taskstats

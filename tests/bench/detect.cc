@@ -15,13 +15,13 @@ namespace {
 using ctprof::jemalloc::Attach;
 using ctprof::jemalloc::Finder;
 
-struct Pass {
+struct PassResult {
   long long ns = 0;
   int found = 0;
 };
 
-Pass pass(Finder& finder, const std::vector<std::uint64_t>& processes) {
-  Pass result;
+PassResult run_pass(Finder& finder, const std::vector<std::uint64_t>& processes) {
+  PassResult result;
   const auto start = std::chrono::steady_clock::now();
   for (const std::uint64_t process : processes)
     result.found += finder.find(process).attach == Attach::Found ? 1 : 0;
@@ -39,8 +39,8 @@ int main(int count, char** words) {
   host.proc = "/proc";
   host.proc_fd = ::open("/proc", O_RDONLY | O_DIRECTORY);
   Finder finder{ctprof::sdk::Host(host)};
-  const Pass cold = pass(finder, processes);
-  const Pass warm = pass(finder, processes);
+  const PassResult cold = run_pass(finder, processes);
+  const PassResult warm = run_pass(finder, processes);
   std::printf("{\"cold_ns\": %lld, \"warm_ns\": %lld, \"found\": %d}\n", cold.ns, warm.ns,
               cold.found);
 }

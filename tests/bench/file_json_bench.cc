@@ -5,7 +5,7 @@
 
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
-#include "tests/unit/support/file_world.hpp"
+#include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests {
 namespace {

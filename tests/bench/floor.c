@@ -51,12 +51,12 @@ static void walk(const char* path, int parent, void (*visit)(int, int)) {
   char buffer[kBufferBytes];
   const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return;
-  for (long got; (got = syscall(SYS_getdents64, dir, buffer, sizeof buffer)) > 0;)
-    for (long at = 0; at < got;) {
-      const struct KernelDirent* entry = (const struct KernelDirent*)(buffer + at);
+  for (long size; (size = syscall(SYS_getdents64, dir, buffer, sizeof buffer)) > 0;)
+    for (long offset = 0; offset < size;) {
+      const struct KernelDirent* entry = (const struct KernelDirent*)(buffer + offset);
       const int number = atoi(entry->name);
       if (number > 0) visit(parent, number);
-      at += entry->length;
+      offset += entry->length;
     }
   close(dir);
 }

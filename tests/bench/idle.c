@@ -21,12 +21,12 @@
 
 static const size_t kStackBytes = 32 * 1024;
 
-static int fail(const char* deed, long number, int error) {
-  fprintf(stderr, "idle: %s %ld: %s\n", deed, number, strerror(error));
+static int fail(const char* action, long number, int error) {
+  fprintf(stderr, "idle: %s %ld: %s\n", action, number, strerror(error));
   return 2;
 }
 
-static void* sleep_for_ever(void* unused) {
+static void* sleep_forever(void* unused) {
   for (;;) pause();
   return unused;
 }
@@ -37,7 +37,7 @@ static int start_threads(long count) {
   pthread_attr_setstacksize(&attributes, kStackBytes);
   for (long i = 0; i < count; i++) {
     pthread_t thread;
-    const int error = pthread_create(&thread, &attributes, sleep_for_ever, NULL);
+    const int error = pthread_create(&thread, &attributes, sleep_forever, NULL);
     if (error != 0) return fail("starting thread", i, error);
   }
   return 0;
@@ -55,7 +55,7 @@ static int start_processes(long count, long threads) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(0);
       if (start_threads(threads - 1) != 0 || write(ready[1], "", 1) != 1) _exit(2);
-      sleep_for_ever(NULL);
+      sleep_forever(NULL);
     }
   }
   close(ready[1]);
@@ -67,15 +67,16 @@ static int start_processes(long count, long threads) {
 
 int main(int argc, char** argv) {
   const long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
-  const int as_threads = argc == 3 && strcmp(argv[1], "threads") == 0;
-  const int as_twenty = argc == 3 && strcmp(argv[1], "twenty") == 0;
-  if (count <= 0 || !(as_threads || as_twenty || (argc == 3 && !strcmp(argv[1], "processes")))) {
+  const int is_one_process = argc == 3 && strcmp(argv[1], "threads") == 0;
+  const int is_twenty_processes = argc == 3 && strcmp(argv[1], "twenty") == 0;
+  if (count <= 0 ||
+      !(is_one_process || is_twenty_processes || (argc == 3 && !strcmp(argv[1], "processes")))) {
     fprintf(stderr, "usage: idle processes|threads|twenty N\n");
     return 2;
   }
-  const int status = as_threads  ? start_threads(count)
-                     : as_twenty ? start_processes(20, count / 20)
-                                 : start_processes(count, 1);
+  const int status = is_one_process        ? start_threads(count)
+                     : is_twenty_processes ? start_processes(20, count / 20)
+                                           : start_processes(count, 1);
   if (status != 0) return status;
   usleep(100 * 1000);  // the last ones have not yet gone to sleep
   puts("ready");

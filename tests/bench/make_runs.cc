@@ -11,9 +11,9 @@
 #include <string>
 
 #include "core/file/file.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 #include "core/window/make_window.hpp"
-#include "tests/unit/support/file_world.hpp"
+#include "tests/unit/support/idle_host.hpp"
 
 namespace {
 
@@ -21,15 +21,15 @@ using namespace ctprof;
 
 constexpr std::uint64_t kMsPerRun = 3000;
 
-void move(Moment& moment, std::uint64_t ms) {
+void advance_time(Timestamp& moment, std::uint64_t ms) {
   moment.wall_unix_ns += ms * 1'000'000;
   moment.boottime_ns += ms * 1'000'000;
 }
 
 // Advances the host by one run: most counters do not change, as on a real host.
-void let_run(Snapshot& snapshot, std::mt19937_64& random) {
-  move(snapshot.meta.start, kMsPerRun);
-  move(snapshot.meta.end, kMsPerRun);
+void advance_host(Snapshot& snapshot, std::mt19937_64& random) {
+  advance_time(snapshot.meta.start, kMsPerRun);
+  advance_time(snapshot.meta.end, kMsPerRun);
   for (Table& table : snapshot.tables)
     for (Column& column : table.columns) {
       if (!counts_up(column.def()) || column.def().storage != Storage::U64) continue;
@@ -42,10 +42,10 @@ std::optional<Error> write_run(const tests::HostShape& shape, const std::string&
                                std::mt19937_64& random) {
   const Snapshot before = tests::IdleHost(shape).make();
   Snapshot after = tests::IdleHost(shape).make();
-  let_run(after, random);
-  auto window = make_window(before, std::move(after), Ended{});
+  advance_host(after, random);
+  auto window = make_window(before, std::move(after), ExitedThreads{});
   if (!window) return window.error();
-  const auto written = write_file(*window, tests::whole_vocabulary(), path,
+  const auto written = write_file(*window, tests::shipped_vocabulary(), path,
                                   {.layout = FileLayout::Columns, .sync = false});
   return written ? std::nullopt : std::optional(written.error());
 }
@@ -54,7 +54,7 @@ std::optional<Error> write_run(const tests::HostShape& shape, const std::string&
 
 int main(int argc, char** argv) {
   if (argc < 5) return std::fprintf(stderr, "usage: make_runs DIR RUNS THREADS NAMES [SEED]\n"), 2;
-  const auto number = [&](int at) { return std::strtoul(argv[at], nullptr, 10); };
+  const auto number = [&](int index) { return std::strtoul(argv[index], nullptr, 10); };
   tests::HostShape shape;
   shape.threads = number(3);
   shape.names = number(4);

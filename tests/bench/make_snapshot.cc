@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/file/file.hpp"
-#include "tests/unit/support/file_world.hpp"
+#include "tests/unit/support/idle_host.hpp"
 
 int main(int argc, char** argv) {
   if (argc < 3)
@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
                         "usage: make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS "
                         "[SEED [busy]]]]]\n"),
            2;
-  const auto number = [&](int at, std::size_t otherwise) {
-    return argc > at ? std::strtoul(argv[at], nullptr, 10) : otherwise;
+  const auto number = [&](int index, std::size_t default_value) {
+    return argc > index ? std::strtoul(argv[index], nullptr, 10) : default_value;
   };
   ctprof::tests::HostShape shape;
   shape.threads = number(2, shape.threads);
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   shape.seed = number(6, shape.seed);
   shape.is_busy = argc > 7 && std::string(argv[7]) == "busy";
   const auto snapshot = ctprof::tests::IdleHost(shape).make();
-  const auto written = ctprof::write_file(snapshot, ctprof::tests::whole_vocabulary(), argv[1]);
+  const auto written = ctprof::write_file(snapshot, ctprof::tests::shipped_vocabulary(), argv[1]);
   if (!written) return std::fprintf(stderr, "make_snapshot: %s\n", written.error().text.c_str()), 2;
   std::printf("%zu threads, %llu bytes of text, %llu bytes of file\n", shape.threads,
               static_cast<unsigned long long>(written->json_bytes),

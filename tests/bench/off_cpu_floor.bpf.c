@@ -26,7 +26,7 @@ struct {
   __type(key, __u32);
   __type(value, struct stack);
 } stacks SEC(".maps");
-struct where {
+struct stack_key {
   __u32 pid, tgid;
   __s32 user, kernel;
   char name[16];
@@ -34,7 +34,7 @@ struct where {
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 10240);
-  __type(key, struct where);
+  __type(key, struct stack_key);
   __type(value, __u64);
 } times SEC(".maps");
 
@@ -50,19 +50,19 @@ int on_switch(__u64* arguments) {
 SEC("tp_btf/sched_exit_tp")
 int on_resume(__u64* arguments) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct where where = {.pid = task->pid, .tgid = task->tgid};
-  __u64* start = bpf_map_lookup_elem(&starts, &where.pid);
+  struct stack_key stack_key = {.pid = task->pid, .tgid = task->tgid};
+  __u64* start = bpf_map_lookup_elem(&starts, &stack_key.pid);
   if (!start) return 0;
   const __u64 length = bpf_ktime_get_ns() - *start;
-  bpf_map_delete_elem(&starts, &where.pid);
-  where.user = bpf_get_stackid(arguments, &stacks, kUserStack);
-  where.kernel = bpf_get_stackid(arguments, &stacks, 0);
-  bpf_get_current_comm(where.name, sizeof where.name);
-  __u64* sum = bpf_map_lookup_elem(&times, &where);
+  bpf_map_delete_elem(&starts, &stack_key.pid);
+  stack_key.user = bpf_get_stackid(arguments, &stacks, kUserStack);
+  stack_key.kernel = bpf_get_stackid(arguments, &stacks, 0);
+  bpf_get_current_comm(stack_key.name, sizeof stack_key.name);
+  __u64* sum = bpf_map_lookup_elem(&times, &stack_key);
   if (sum) {
     __sync_fetch_and_add(sum, length);
   } else {
-    bpf_map_update_elem(&times, &where, &length, BPF_NOEXIST);
+    bpf_map_update_elem(&times, &stack_key, &length, BPF_NOEXIST);
   }
   return 0;
 }

@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { kMostThreads = 1 << 15, kWords = 3, kIovecs = 1024 };
+enum { kMaxThreads = 1 << 15, kWords = 3, kIovecs = 1024 };
 
-static pid_t tids[kMostThreads];
-static struct iovec remote[kMostThreads];
-static unsigned long words[kMostThreads][kWords];
+static pid_t tids[kMaxThreads];
+static struct iovec remote[kMaxThreads];
+static unsigned long words[kMaxThreads][kWords];
 
 static unsigned long long now_ns(void) {
   struct timespec now;
@@ -34,7 +34,7 @@ static size_t list_threads(const char* pid) {
   size_t count = 0;
   snprintf(path, sizeof path, "/proc/%s/task", pid);
   DIR* const dir = opendir(path);
-  for (struct dirent* entry; dir && count < kMostThreads && (entry = readdir(dir));)
+  for (struct dirent* entry; dir && count < kMaxThreads && (entry = readdir(dir));)
     if (atoi(entry->d_name) > 0) tids[count++] = atoi(entry->d_name);
   if (dir) closedir(dir);
   return count;
@@ -43,8 +43,8 @@ static size_t list_threads(const char* pid) {
 static unsigned long thread_pointer(pid_t tid) {
 #if defined(__x86_64__)
   struct user_regs_struct registers = {0};
-  struct iovec room = {&registers, sizeof registers};
-  ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &room);
+  struct iovec buffer = {&registers, sizeof registers};
+  ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &buffer);
   return registers.fs_base;
 #else
   unsigned long pointer = 0;
@@ -69,10 +69,10 @@ int main(int argc, char** argv) {
   }
   size_t read = 0;
   for (size_t i = 0; i < count; i += kIovecs) {
-    const size_t some = count - i < kIovecs ? count - i : kIovecs;
-    const struct iovec local = {words[i], some * sizeof words[i]};
-    const ssize_t got = process_vm_readv(atoi(argv[1]), &local, 1, &remote[i], some, 0);
-    if (got > 0) read += (size_t)got / sizeof words[i];
+    const size_t batch_size = count - i < kIovecs ? count - i : kIovecs;
+    const struct iovec local = {words[i], batch_size * sizeof words[i]};
+    const ssize_t size = process_vm_readv(atoi(argv[1]), &local, 1, &remote[i], batch_size, 0);
+    if (size > 0) read += (size_t)size / sizeof words[i];
   }
   printf("{\"floor_ns\": %llu, \"threads\": %zu, \"read\": %zu}\n", now_ns() - start, count, read);
   return 0;

@@ -28,19 +28,19 @@ static const uint64_t kRegisters = 1u << 6 | 1u << 7 | 1u << 8;
 static const uint64_t kRegisters = 15ULL << 29;
 #endif
 
-static void fail(const char* what) {
-  perror(what);
+static void fail(const char* action) {
+  perror(action);
   exit(1);
 }
 
-static void ask_for_copies(struct perf_event_attr* attr, const char* bytes) {
+static void request_stack_copies(struct perf_event_attr* attr, const char* bytes) {
   attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attr->sample_regs_user = kRegisters;
   attr->sample_stack_user = (uint32_t)strtoul(bytes, NULL, 10);
 }
 
 /* Same settings as plugins/on-cpu/event.cc. */
-static void ask_like_recorder(struct perf_event_attr* attr) {
+static void request_like_recorder(struct perf_event_attr* attr) {
   attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
   attr->sample_max_stack = 127;
   attr->exclude_callchain_user = 1;
@@ -50,7 +50,7 @@ static void ask_like_recorder(struct perf_event_attr* attr) {
   attr->clockid = CLOCK_MONOTONIC;
 }
 
-static int open_event(const char* how, const char* bytes) {
+static int open_event(const char* mode, const char* bytes) {
   struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                  .size = sizeof attr,
                                  .config = PERF_COUNT_SW_CPU_CLOCK,
@@ -58,10 +58,10 @@ static int open_event(const char* how, const char* bytes) {
                                  .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
                                  .disabled = 1};
   if (bytes)
-    ask_for_copies(&attr, bytes);
+    request_stack_copies(&attr, bytes);
   else
     attr.sample_type |= PERF_SAMPLE_IP;
-  if (strcmp(how, "ours") == 0) ask_like_recorder(&attr);
+  if (strcmp(mode, "ours") == 0) request_like_recorder(&attr);
   const int event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
   if (event < 0) fail("perf_event_open");
   return event;
@@ -75,33 +75,33 @@ static uint64_t cpu_ns(void) {
 
 /* Uses enough stack that a sample can copy its maximum. */
 static __attribute__((noinline)) uint64_t work(void) {
-  volatile char deep[kDepth];
-  for (size_t i = 0; i < sizeof deep; i += 64) deep[i] = 1;
+  volatile char stack_bytes[kDepth];
+  for (size_t i = 0; i < sizeof stack_bytes; i += 64) stack_bytes[i] = 1;
   const uint64_t begin = cpu_ns();
   for (uint64_t i = 0; i < kWork; ++i) __asm__ volatile("" : : "r"(i));
-  return cpu_ns() - begin + (deep[0] - 1);
+  return cpu_ns() - begin + (stack_bytes[0] - 1);
 }
 
 /* Counts PERF_RECORD_SAMPLE records. None was overwritten, because data_tail is never advanced. */
 static unsigned samples_in(const struct perf_event_mmap_page* page, const char* data) {
   unsigned samples = 0;
-  for (uint64_t at = 0; at < page->data_head;) {
-    const struct perf_event_header* const header = (const struct perf_event_header*)(data + at);
+  for (uint64_t offset = 0; offset < page->data_head;) {
+    const struct perf_event_header* const header = (const struct perf_event_header*)(data + offset);
     if (header->size == 0) break;
     samples += header->type == PERF_RECORD_SAMPLE;
-    at += header->size;
+    offset += header->size;
   }
   return samples;
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   if (count != 2 && count != 3) return 2;
-  if (strcmp(words[1], "none") == 0) {
+  if (strcmp(arguments[1], "none") == 0) {
     printf("{\"ns\": %lu, \"samples\": 0}\n", (unsigned long)work());
     return 0;
   }
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  const int event = open_event(words[1], words[2]);
+  const int event = open_event(arguments[1], arguments[2]);
   char* const ring = mmap(NULL, page + kRing, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
   if (ring == MAP_FAILED) fail("mmap");
   ioctl(event, PERF_EVENT_IOC_ENABLE, 0);

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/capture/record_arena.hpp"
-#include "plugins/sleepers/bpf_looker.hpp"
+#include "plugins/sleepers/bpf_sampler.hpp"
 #include "plugins/sleepers/tally.hpp"
 
 namespace {
@@ -27,7 +27,7 @@ using namespace ctprof::sleepers;
 constexpr std::uint64_t kNsPerTick = 10'000'000;
 // Passes per round. The first one has full records of all threads, the others only of threads that
 // ran.
-constexpr int kOfRound = 4;
+constexpr int kPassesPerRound = 4;
 
 std::uint64_t cpu_ns() {
   timespec time{};
@@ -46,26 +46,26 @@ struct Core {
   static void change(void*, const ctprof_change*) {}
 };
 
-ctprof_records target(Core& core) {
-  ctprof_records to{};
-  to.size = sizeof to;
-  to.core = &core;
-  to.put = &Core::put;
-  to.change = &Core::change;
-  return to;
+ctprof_records make_records(Core& core) {
+  ctprof_records abi_records{};
+  abi_records.size = sizeof abi_records;
+  abi_records.core = &core;
+  abi_records.put = &Core::put;
+  abi_records.change = &Core::change;
+  return abi_records;
 }
 
 struct Cost {
-  std::uint64_t look = std::numeric_limits<std::uint64_t>::max(), all = look;
-  void take(std::uint64_t one_look, std::uint64_t one) {
-    look = std::min(look, one_look);
-    all = std::min(all, one);
+  std::uint64_t read_ns = std::numeric_limits<std::uint64_t>::max(), total_ns = read_ns;
+  void update_minima(std::uint64_t pass_read_ns, std::uint64_t pass_total_ns) {
+    read_ns = std::min(read_ns, pass_read_ns);
+    total_ns = std::min(total_ns, pass_total_ns);
   }
 };
 
 struct Costs {
-  Cost whole, again;
-  std::uint64_t threads = 0, users = 0, bytes = 0;
+  Cost full_pass, repeated_pass;
+  std::uint64_t threads = 0, user_parts = 0, bytes = 0;
 };
 
 // Returns all processes. Processes whose memory is not read have no user part.
@@ -77,40 +77,41 @@ std::set<std::uint32_t> processes() {
   return found;
 }
 
-std::unique_ptr<BpfLooker> looker(std::size_t most_copied, std::set<std::uint32_t> avoided) {
+std::unique_ptr<BpfSampler> load_looker(std::size_t max_copied, std::set<std::uint32_t> excluded) {
   int error = 0;
   auto program = Program::load(error);
   if (!program) {
     std::fprintf(stderr, "the program cannot be loaded: %d\n", error);
     std::exit(1);
   }
-  return std::make_unique<BpfLooker>(std::move(program), kNsPerTick, most_copied,
-                                     std::move(avoided));
+  return std::make_unique<BpfSampler>(std::move(program), kNsPerTick, max_copied,
+                                      std::move(excluded));
 }
 
 // Starts a new round every kPassesPerRound passes, so that every thread gets a full record again.
-Costs measure(int passes, std::size_t most_copied, std::set<std::uint32_t> avoided) {
-  const auto looks = looker(most_copied, std::move(avoided));
+Costs measure(int passes, std::size_t max_copied, std::set<std::uint32_t> excluded) {
+  const auto pass_reader = load_looker(max_copied, std::move(excluded));
   Costs costs;
   Pass pass;
   auto core = std::make_unique<Core>();
   Tally tally({});
-  for (int i = 0; i < kOfRound * passes; ++i) {
-    if (i % (16 * kOfRound) == 0) core = std::make_unique<Core>();
-    ctprof_records to = target(*core);
-    const ctprof::sdk::Records records(to);
+  for (int i = 0; i < kPassesPerRound * passes; ++i) {
+    if (i % (16 * kPassesPerRound) == 0) core = std::make_unique<Core>();
+    ctprof_records abi_records = make_records(*core);
+    const ctprof::sdk::Records records(abi_records);
     pass.clear();
     const std::uint64_t begin = cpu_ns();
-    looks->look(static_cast<std::uint32_t>(i / kOfRound + 1), pass);
-    const std::uint64_t looked = cpu_ns();
-    tally.take(pass, records);
+    pass_reader->sample(static_cast<std::uint32_t>(i / kPassesPerRound + 1), pass);
+    const std::uint64_t read_end = cpu_ns();
+    tally.add_pass(pass, records);
     const std::uint64_t end = cpu_ns();
-    (i % kOfRound == 0 ? costs.whole : costs.again).take(looked - begin, end - begin);
+    (i % kPassesPerRound == 0 ? costs.full_pass : costs.repeated_pass)
+        .update_minima(read_end - begin, end - begin);
     costs.threads = std::max<std::uint64_t>(costs.threads, pass.sleepers());
-    if (i % kOfRound != 0) continue;
+    if (i % kPassesPerRound != 0) continue;
     costs.bytes = pass.copied;
-    costs.users = static_cast<std::uint64_t>(
-        std::ranges::count(pass.fresh, UserPart::Copied, &Sleeper::user));
+    costs.user_parts = static_cast<std::uint64_t>(
+        std::ranges::count(pass.changed_sleepers, UserPart::Copied, &Sleeper::user));
   }
   return costs;
 }
@@ -119,16 +120,16 @@ void print(const char* name, const Costs& costs, const char* end) {
   std::printf(
       "\"%s\":{\"threads\":%lu,\"users\":%lu,\"bytes\":%lu,\"whole_ns\":%lu,\"whole_look_ns\":%lu,"
       "\"again_ns\":%lu,\"again_look_ns\":%lu}%s",
-      name, costs.threads, costs.users, costs.bytes, costs.whole.all, costs.whole.look,
-      costs.again.all, costs.again.look, end);
+      name, costs.threads, costs.user_parts, costs.bytes, costs.full_pass.total_ns,
+      costs.full_pass.read_ns, costs.repeated_pass.total_ns, costs.repeated_pass.read_ns, end);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const int passes = argc > 1 ? std::atoi(argv[1]) : 200;
-  const std::size_t most = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  const std::size_t max_copied = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0;
   std::putchar('{');
-  print("both", measure(passes, most, {}), ",");
-  print("kernel", measure(passes, most, processes()), "}\n");
+  print("both", measure(passes, max_copied, {}), ",");
+  print("kernel", measure(passes, max_copied, processes()), "}\n");
 }

@@ -23,7 +23,7 @@ static double cpu_ns(clockid_t clock) {
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static void pass(int from, int to, long rounds) {
+static void pass_bytes(int from, int to, long rounds) {
   char byte;
   for (long i = 0; i < rounds; ++i)
     if (read(from, &byte, 1) != 1 || write(to, &byte, 1) != 1) abort();
@@ -36,34 +36,34 @@ static int is_less(const void* a, const void* b) {
 
 int main(int argc, char** argv) {
   const long batches = argc > 2 ? atol(argv[1]) : 0;
-  double* each = batches > 0 ? malloc((size_t)batches * sizeof *each) : NULL;
-  int there[2], back[2];
+  double* batch_ns = batches > 0 ? malloc((size_t)batches * sizeof *batch_ns) : NULL;
+  int to_child[2], from_child[2];
   cpu_set_t set;
-  if (!each || pipe(there) != 0 || pipe(back) != 0) return 2;
+  if (!batch_ns || pipe(to_child) != 0 || pipe(from_child) != 0) return 2;
   CPU_ZERO(&set);
   CPU_SET(atoi(argv[2]), &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0) return 1;
-  const pid_t other = fork();
-  if (other == 0) {
-    pass(there[0], back[1], batches * kRounds);
+  const pid_t child = fork();
+  if (child == 0) {
+    pass_bytes(to_child[0], from_child[1], batches * kRounds);
     _exit(0);
   }
-  clockid_t others;
-  if (other < 0 || clock_getcpuclockid(other, &others) != 0) return 1;
+  clockid_t child_clock;
+  if (child < 0 || clock_getcpuclockid(child, &child_clock) != 0) return 1;
   /* Between batches the other process waits or is about to, so its CPU clock rarely advances. */
   double before = 0, sum = 0;
   for (long batch = 0; batch <= batches; ++batch) {
-    const double now = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns(others);
-    if (batch > 0) sum += each[batch - 1] = (now - before) / (2.0 * kRounds);
+    const double now = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns(child_clock);
+    if (batch > 0) sum += batch_ns[batch - 1] = (now - before) / (2.0 * kRounds);
     before = now;
     if (batch == batches) break;
     char byte;
     for (int i = 0; i < kRounds; ++i)
-      if (write(there[1], "x", 1) != 1 || read(back[0], &byte, 1) != 1) return 1;
+      if (write(to_child[1], "x", 1) != 1 || read(from_child[0], &byte, 1) != 1) return 1;
   }
   wait(NULL);
-  qsort(each, (size_t)batches, sizeof *each, is_less);
-  printf("{\"low_ns\": %.1f, \"middle_ns\": %.1f, \"mean_ns\": %.1f}\n", each[batches / 10],
-         each[batches / 2], sum / (double)batches);
+  qsort(batch_ns, (size_t)batches, sizeof *batch_ns, is_less);
+  printf("{\"low_ns\": %.1f, \"middle_ns\": %.1f, \"mean_ns\": %.1f}\n", batch_ns[batches / 10],
+         batch_ns[batches / 2], sum / (double)batches);
   return 0;
 }

@@ -14,10 +14,10 @@
 #include "plugins/task-iter/record.h"
 #include "plugins/task-iter/skeleton.h"
 
-enum { kBuffer = 64 * 1024 };
+enum { kBufferBytes = 64 * 1024 };
 
-static void fail(const char* what, int error) {
-  fprintf(stderr, "task_iter_floor: %s: %s\n", what, strerror(error));
+static void fail(const char* action, int error) {
+  fprintf(stderr, "task_iter_floor: %s: %s\n", action, strerror(error));
   exit(1);
 }
 
@@ -34,11 +34,11 @@ int main(void) {
   struct task_iter_skeleton* program = task_iter_skeleton_load(&error);
   if (!program) fail("loading the program", error);
   const uint64_t loaded = now_ns();
-  static char buffer[kBuffer];
+  static char buffer[kBufferBytes];
   const int records = task_iter_skeleton_begin(program, 0, words);
   if (records < 0) fail("starting a pass", 0);
   uint64_t bytes = 0;
-  for (ssize_t got; (got = read(records, buffer, sizeof buffer)) > 0;) bytes += (uint64_t)got;
+  for (ssize_t size; (size = read(records, buffer, sizeof buffer)) > 0;) bytes += (uint64_t)size;
   const uint64_t end = now_ns();
   close(records);
   task_iter_skeleton_unload(program);

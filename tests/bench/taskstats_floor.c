@@ -29,11 +29,11 @@ struct Request {
 
 static uint32_t* tids;
 static size_t tid_count, answers;
-static char room[kBatch][kAnswerBytes];
-static struct iovec pieces[kBatch];
+static char answer_buffers[kBatch][kAnswerBytes];
+static struct iovec iovecs[kBatch];
 static struct mmsghdr headers[kBatch];
 
-static int fail(const char* what) { return perror(what), 1; }
+static int fail(const char* action) { return perror(action), 1; }
 
 static unsigned long long now_ns(void) {
   struct timespec now;
@@ -68,51 +68,52 @@ static uint16_t find_family(int socket) {
     struct genlmsghdr command;
     struct nlattr attribute;
     char name[12];
-  } ask = {{sizeof ask, GENL_ID_CTRL, NLM_F_REQUEST, 1, 0},
-           {CTRL_CMD_GETFAMILY, 1, 0},
-           {NLA_HDRLEN + sizeof TASKSTATS_GENL_NAME, CTRL_ATTR_FAMILY_NAME},
-           TASKSTATS_GENL_NAME};
-  if (send(socket, &ask, sizeof ask, 0) < 0) return 0;
-  const long got = recv(socket, room, sizeof room, 0);
-  const char* answer = room[0];
-  for (long at = NLMSG_HDRLEN + GENL_HDRLEN; at + NLA_HDRLEN < got;) {
-    const struct nlattr* attribute = (const struct nlattr*)(answer + at);
+  } request = {{sizeof request, GENL_ID_CTRL, NLM_F_REQUEST, 1, 0},
+               {CTRL_CMD_GETFAMILY, 1, 0},
+               {NLA_HDRLEN + sizeof TASKSTATS_GENL_NAME, CTRL_ATTR_FAMILY_NAME},
+               TASKSTATS_GENL_NAME};
+  if (send(socket, &request, sizeof request, 0) < 0) return 0;
+  const long size = recv(socket, answer_buffers, sizeof answer_buffers, 0);
+  const char* answer = answer_buffers[0];
+  for (long offset = NLMSG_HDRLEN + GENL_HDRLEN; offset + NLA_HDRLEN < size;) {
+    const struct nlattr* attribute = (const struct nlattr*)(answer + offset);
     if (attribute->nla_type == CTRL_ATTR_FAMILY_ID) return *(const uint16_t*)(attribute + 1);
-    at += NLA_ALIGN(attribute->nla_len);
+    offset += NLA_ALIGN(attribute->nla_len);
   }
   return 0;
 }
 
-static int ask_some(int socket, uint16_t family, const uint32_t* some, unsigned count) {
+static int request_batch(int socket, uint16_t family, const uint32_t* batch_tids, unsigned count) {
   struct Request requests[kBatch];
   for (unsigned i = 0; i < count; i++)
     requests[i] = (struct Request){{sizeof *requests, family, NLM_F_REQUEST, i, 0},
                                    {TASKSTATS_CMD_GET, TASKSTATS_GENL_VERSION, 0},
-                                   {NLA_HDRLEN + sizeof *some, TASKSTATS_CMD_ATTR_PID},
-                                   some[i]};
+                                   {NLA_HDRLEN + sizeof *batch_tids, TASKSTATS_CMD_ATTR_PID},
+                                   batch_tids[i]};
   if (send(socket, requests, count * sizeof *requests, 0) < 0) return -1;
-  const int got = recvmmsg(socket, headers, count, 0, NULL);
-  if (got > 0) answers += (size_t)got;
-  return got;
+  const int size = recvmmsg(socket, headers, count, 0, NULL);
+  if (size > 0) answers += (size_t)size;
+  return size;
 }
 
 int main(void) {
   tids = malloc(sizeof *tids * kMaxThreads);  // pages are allocated only where they are used
   walk("/proc", add_process);
-  const int room_for_all = kReceiveBufferBytes,
+  const int receive_buffer_bytes = kReceiveBufferBytes,
             netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
   if (netlink < 0) return fail("taskstats_floor: socket");
-  setsockopt(netlink, SOL_SOCKET, SO_RCVBUFFORCE, &room_for_all, sizeof room_for_all);
+  setsockopt(netlink, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer_bytes,
+             sizeof receive_buffer_bytes);
   const uint16_t family = find_family(netlink);
   if (family == 0) return fprintf(stderr, "taskstats_floor: the kernel has no taskstats\n"), 1;
   for (int i = 0; i < kBatch; i++) {
-    pieces[i] = (struct iovec){room[i], kAnswerBytes};
-    headers[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
+    iovecs[i] = (struct iovec){answer_buffers[i], kAnswerBytes};
+    headers[i].msg_hdr = (struct msghdr){.msg_iov = &iovecs[i], .msg_iovlen = 1};
   }
   const unsigned long long start = now_ns();
   for (size_t i = 0; i < tid_count; i += kBatch)
-    if (ask_some(netlink, family, tids + i,
-                 (unsigned)(tid_count - i < kBatch ? tid_count - i : kBatch)) < 0)
+    if (request_batch(netlink, family, tids + i,
+                      (unsigned)(tid_count - i < kBatch ? tid_count - i : kBatch)) < 0)
       return fail("taskstats_floor: asking");
   printf("{\"floor_ns\": %llu, \"threads\": %zu, \"answers\": %zu}\n", now_ns() - start, tid_count,
          answers);

@@ -24,7 +24,7 @@ enum { kThreads = 2, kRoles = 4, kBlockBytes = 256 << 10 };
 
 typedef void (*Step)(void);
 
-static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t shared_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t start;
 static atomic_bool working = true;
 static char block[kBlockBytes];
@@ -34,32 +34,34 @@ static void compute(void) {
   for (int i = 0; i < 100000; i++) sum += (unsigned long)i * sum + 1;
 }
 
-static void nap(void) { usleep(500); }
+static void sleep_briefly(void) { usleep(500); }
 
 static void write_and_sync(void) {
   char path[] = "/var/tmp/workload-XXXXXX";
   const int file = mkstemp(path);
   if (file < 0) {
-    nap();
+    sleep_briefly();
     return;
   }
   unlink(path);
   if (write(file, block, sizeof block) > 0) fsync(file);
   close(file);
-  nap();
+  sleep_briefly();
 }
 
 static void contend(void) {
-  pthread_mutex_lock(&contended);
+  pthread_mutex_lock(&shared_mutex);
   usleep(100);
-  pthread_mutex_unlock(&contended);
+  pthread_mutex_unlock(&shared_mutex);
 }
 
 static const struct Role {
   const char* name;
   Step step;
-} kRole[kRoles] = {
-    {"try-cpu", compute}, {"try-disk", write_and_sync}, {"try-sleep", nap}, {"try-lock", contend}};
+} kRoleTable[kRoles] = {{"try-cpu", compute},
+                        {"try-disk", write_and_sync},
+                        {"try-sleep", sleep_briefly},
+                        {"try-lock", contend}};
 
 static void* work(void* role) {
   pthread_barrier_wait(&start);
@@ -69,7 +71,7 @@ static void* work(void* role) {
 }
 
 // Waits for a byte on `gate`, works for `seconds`, then sleeps.
-static void play(const struct Role* role, int gate, unsigned seconds) {
+static void run_role(const struct Role* role, int gate, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, role->name);
   pthread_barrier_init(&start, NULL, kThreads + 1);
@@ -77,15 +79,15 @@ static void play(const struct Role* role, int gate, unsigned seconds) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, work, (void*)role) != 0) _exit(1);
   }
-  char go;
-  if (read(gate, &go, 1) != 1) _exit(0);
+  char byte;
+  if (read(gate, &byte, 1) != 1) _exit(0);
   pthread_barrier_wait(&start);
   sleep(seconds);
   atomic_store(&working, false);
   for (;;) pause();
 }
 
-static void say(const char* word) {
+static void print_line(const char* word) {
   puts(word);
   fflush(stdout);
 }
@@ -98,15 +100,15 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kRoles; i++) {
     if (fork() != 0) continue;
     close(gate[1]);
-    play(&kRole[i], gate[0], (unsigned)seconds);
+    run_role(&kRoleTable[i], gate[0], (unsigned)seconds);
   }
   usleep(100 * 1000);
-  say("ready");
+  print_line("ready");
   char line;
   if (read(STDIN_FILENO, &line, 1) != 1) return 0;
   if (write(gate[1], "gogo", kRoles) != kRoles) return 1;
   sleep((unsigned)seconds + 1);
-  say("done");
+  print_line("done");
   while (read(STDIN_FILENO, &line, 1) > 0) {
   }
   return 0;

@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-STEPS = ["asked", "grouping", "figures", "evidence", "report"]
+STEPS = ["request", "grouping", "figures", "evidence", "report"]
 
 
 def included(file):

@@ -14,55 +14,66 @@
 #include <string_view>
 
 #include "core/flame/flame_page.hpp"
-#include "core/flame/stack_forms.hpp"
-#include "tests/flame/made_stacks.hpp"
+#include "core/flame/stack_formats.hpp"
+#include "tests/flame/stack_profile_builder.hpp"
 
 namespace ctprof::tests {
 namespace {
 
-using Made = std::unique_ptr<MadeStacks>;
+using StacksOwner = std::unique_ptr<StackProfileBuilder>;
 
 // A few frames of every kind, with simple sums.
-Made few() {
-  auto made = std::make_unique<MadeStacks>(kTwoValues);
-  const std::uint32_t app = made->module("/usr/bin/worker"), libc = made->module("/lib/libc.so.6");
-  const std::uint32_t kernel = made->kernel(), jit = made->jit(70);
-  const auto in = [&](std::uint32_t module, const char* name) { return made->frame(module, name); };
-  const Frame start = in(app, "_start"), main = in(app, "main"), parse = in(app, "parse(char*)");
+StacksOwner make_few() {
+  auto made = std::make_unique<StackProfileBuilder>(kTwoValues);
+  const std::uint32_t app = made->add_module("/usr/bin/worker"),
+                      libc = made->add_module("/lib/libc.so.6");
+  const std::uint32_t kernel = made->add_kernel(), jit = made->add_jit(70);
+  const auto make_frame = [&](std::uint32_t module, const char* name) {
+    return made->make_frame(module, name);
+  };
+  const Frame start = make_frame(app, "_start"), main = make_frame(app, "main"),
+              parse = make_frame(app, "parse(char*)");
   made->owner({"worker", "io 1", "/a.slice", 70, 71});
-  made->add({start, main, parse}, {300'000'000, 3});
-  made->add({start, main, parse, parse, in(libc, "memcpy")}, {150'000'000, 2});
-  made->add({start, main, in(libc, "read"), in(kernel, "entry_SYSCALL_64"), in(kernel, "vfs_read")},
-            {250'000'000, 0});
-  made->add({start, main, in(jit, "LazyCompile:~render app.js:3")}, {100'000'000, 1});
+  made->add_stack({start, main, parse}, {300'000'000, 3});
+  made->add_stack({start, main, parse, parse, make_frame(libc, "memcpy")}, {150'000'000, 2});
+  made->add_stack({start, main, make_frame(libc, "read"), make_frame(kernel, "entry_SYSCALL_64"),
+                   make_frame(kernel, "vfs_read")},
+                  {250'000'000, 0});
+  made->add_stack({start, main, make_frame(jit, "LazyCompile:~render app.js:3")}, {100'000'000, 1});
   made->owner({"worker", "", "/a.slice", 70, 70});
-  made->add({made->frame(app, "poll", true)}, {50'000'000, 0});
-  made->add({in(libc, "clone")}, {30'000'000, 0}, Ending::Cut);
-  made->add({made->frame(libc, "")}, {20'000'000, 0});
+  made->add_stack({made->make_frame(app, "poll", true)}, {50'000'000, 0});
+  made->add_stack({make_frame(libc, "clone")}, {30'000'000, 0}, WalkEnd::EndOfCopy);
+  made->add_stack({made->make_frame(libc, "")}, {20'000'000, 0});
   made->owner({"kworker/0:1", "", "", 9, 9});
-  made->add({in(kernel, "kthread"), in(kernel, "worker_thread")}, {100'000'000, 0});
+  made->add_stack({make_frame(kernel, "kthread"), make_frame(kernel, "worker_thread")},
+                  {100'000'000, 0});
   return made;
 }
 
 // The same stacks at a later time: parse takes twice the time, read is missing.
-Made slower() {
-  auto made = std::make_unique<MadeStacks>(kTwoValues);
-  const std::uint32_t app = made->module("/usr/bin/worker"), libc = made->module("/lib/libc.so.6");
-  const std::uint32_t kernel = made->kernel();
-  const auto in = [&](std::uint32_t module, const char* name) { return made->frame(module, name); };
-  const Frame start = in(app, "_start"), main = in(app, "main"), parse = in(app, "parse(char*)");
+StacksOwner make_slower() {
+  auto made = std::make_unique<StackProfileBuilder>(kTwoValues);
+  const std::uint32_t app = made->add_module("/usr/bin/worker"),
+                      libc = made->add_module("/lib/libc.so.6");
+  const std::uint32_t kernel = made->add_kernel();
+  const auto make_frame = [&](std::uint32_t module, const char* name) {
+    return made->make_frame(module, name);
+  };
+  const Frame start = make_frame(app, "_start"), main = make_frame(app, "main"),
+              parse = make_frame(app, "parse(char*)");
   made->owner({"worker", "io 1", "/a.slice", 80, 81});
-  made->add({start, main, parse}, {600'000'000, 3});
-  made->add({start, main, parse, parse, in(libc, "memcpy")}, {100'000'000, 2});
-  made->add({start, main, in(app, "report")}, {60'000'000, 1});
+  made->add_stack({start, main, parse}, {600'000'000, 3});
+  made->add_stack({start, main, parse, parse, make_frame(libc, "memcpy")}, {100'000'000, 2});
+  made->add_stack({start, main, make_frame(app, "report")}, {60'000'000, 1});
   made->owner({"kworker/0:1", "", "", 9, 9});
-  made->add({in(kernel, "kthread"), in(kernel, "worker_thread")}, {105'000'000, 0});
+  made->add_stack({make_frame(kernel, "kthread"), make_frame(kernel, "worker_thread")},
+                  {105'000'000, 0});
   return made;
 }
 
 // Names that users chose to attack readers.
-Made hostile() {
-  auto made = std::make_unique<MadeStacks>(kTwoValues);
+StacksOwner make_hostile() {
+  auto made = std::make_unique<StackProfileBuilder>(kTwoValues);
   const std::string bidi = "a\u202egnp.exe\u2066", marks = "zal\u0301\u0302\u0303\u0304go";
   const std::vector<std::string> names{"<script>alert(1)</script>",
                                        "</title></svg><img src=x onerror=alert(2)>",
@@ -85,87 +96,92 @@ Made hostile() {
                                        " ",
                                        "{\"x\":1}"};
   for (const std::string& name : names) {
-    const std::uint32_t module = made->module("/tmp/" + name);
+    const std::uint32_t module = made->add_module("/tmp/" + name);
     made->owner({name, name, "/" + name, 1, 1});
-    made->add({made->frame(module, name), made->frame(module, name + "2")}, {1'000'000, 1});
+    made->add_stack({made->make_frame(module, name), made->make_frame(module, name + "2")},
+                    {1'000'000, 1});
   }
   return made;
 }
 
 // Distinct stacks of all depths, with the number of frames of a busy host.
-Made many() {
+StacksOwner make_many() {
   constexpr std::size_t kStacks = 100'000;
-  auto made = std::make_unique<MadeStacks>(kOnCpu);
+  auto made = std::make_unique<StackProfileBuilder>(kOnCpu);
   std::mt19937_64 random(7);
   std::vector<Frame> frames;
   for (int module = 0; module < 50; ++module) {
-    const std::uint32_t number = made->module("/usr/lib/libpart" + std::to_string(module) + ".so");
+    const std::uint32_t number =
+        made->add_module("/usr/lib/libpart" + std::to_string(module) + ".so");
     for (int name = 0; name < 100; ++name)
-      frames.push_back(made->frame(number, "part" + std::to_string(module) + "::function" +
-                                               std::to_string(name) + "(Some const&, int)"));
+      frames.push_back(made->make_frame(number, "part" + std::to_string(module) + "::function" +
+                                                    std::to_string(name) + "(Some const&, int)"));
   }
-  std::size_t left = 0;
-  for (std::size_t stack = 0; stack < kStacks; ++stack, --left) {
-    if (left == 0) {
-      left = 1000;
+  std::size_t remaining = 0;
+  for (std::size_t stack = 0; stack < kStacks; ++stack, --remaining) {
+    if (remaining == 0) {
+      remaining = 1000;
       made->owner({"process" + std::to_string(stack / 10'000), "thread" + std::to_string(stack), "",
                    100 + stack / 10'000, 100 + stack});
     }
     std::vector<Frame> path;
-    for (std::size_t depth = 5 + random() % 40, most = 2; path.size() < depth; ++most)
-      path.push_back(frames[random() % std::min(most, frames.size())]);
+    for (std::size_t depth = 5 + random() % 40, frame_limit = 2; path.size() < depth; ++frame_limit)
+      path.push_back(frames[random() % std::min(frame_limit, frames.size())]);
     path.push_back(frames[stack % frames.size()]);
     path.push_back(frames[stack / frames.size()]);
-    made->add(path, {1000 + 1'000'000'000 / (1 + random() % 100'000)});
+    made->add_stack(path, {1000 + 1'000'000'000 / (1 + random() % 100'000)});
   }
   return made;
 }
 
-Made deep() {
-  auto made = std::make_unique<MadeStacks>(kOnCpu);
-  const std::uint32_t app = made->module("/usr/bin/worker");
+StacksOwner make_deep() {
+  auto made = std::make_unique<StackProfileBuilder>(kOnCpu);
+  const std::uint32_t app = made->add_module("/usr/bin/worker");
   made->owner({"worker", "", "", 1, 1});
-  std::vector<Frame> path(120, made->frame(app, "again"));
+  std::vector<Frame> path(120, made->make_frame(app, "again"));
   for (std::uint64_t depth = 1; depth < 120; depth += 2)
-    made->add({path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth)}, {depth});
+    made->add_stack({path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth)}, {depth});
   return made;
 }
 
-Made none() { return std::make_unique<MadeStacks>(kOnCpu); }
+StacksOwner make_empty() { return std::make_unique<StackProfileBuilder>(kOnCpu); }
 
-constexpr std::pair<std::string_view, Made (*)()> kStacks[] = {
-    {"few", few},   {"slower", slower}, {"hostile", hostile},
-    {"many", many}, {"deep", deep},     {"none", none}};
+constexpr std::pair<std::string_view, StacksOwner (*)()> kStacks[] = {
+    {"few", make_few},   {"slower", make_slower}, {"hostile", make_hostile},
+    {"many", make_many}, {"deep", make_deep},     {"none", make_empty}};
 
 using Write = std::function<std::string(const StackProfile&)>;
 
 std::string draw(const StackProfile& profile, FlameStyle style) {
   style.title = profile.values[0].name + ", made";
   style.unit = profile.values[0].unit;
-  return flame_page(make_flame_tree({{&profile, 0, 0}}), style);
+  return make_flame_page(make_flame_tree({{&profile, 0, 0}}), style);
 }
 
 // Compares with an earlier profile, whose window has this length in seconds.
-std::string differ(const StackProfile& profile, Made (*before)(), double seconds) {
-  const Made base = before();
-  return flame_page(make_flame_tree({{&profile, 0, 10}}, {{&base->profile(), 0, seconds}}),
-                    {.form = FlameStyle::Form::Html, .title = "difference", .unit = "ns"});
+std::string draw_difference(const StackProfile& profile, StacksOwner (*make_baseline)(),
+                            double seconds) {
+  const StacksOwner baseline = make_baseline();
+  return make_flame_page(
+      make_flame_tree({{&profile, 0, 10}}, {{&baseline->get_profile(), 0, seconds}}),
+      {.format = FlameStyle::Format::Html, .title = "difference", .unit = "ns"});
 }
 
 // Draws a comparison of several equal runs per side: with five runs every difference is
 // significant, with two none is.
-std::string judge(const StackProfile& profile, std::size_t runs) {
-  const Made base = few();
-  const FlameSide now(runs, {&profile, 0, 10}), before(runs, {&base->profile(), 0, 10});
-  FlameTest test{{{runs, runs, false}, {}}, {}};
+std::string draw_tested(const StackProfile& profile, std::size_t runs) {
+  const StacksOwner baseline = make_few();
+  const FlameSide candidate_side(runs, {&profile, 0, 10}),
+      baseline_side(runs, {&baseline->get_profile(), 0, 10});
+  FlameTestDesign test{{{runs, runs, false}, {}}, {}};
   for (std::size_t run = 0; run < 2 * runs; ++run) test.design.runs.push_back(run);
-  return flame_page(make_flame_tree(now, before, test),
-                    {.form = FlameStyle::Form::Html, .title = "judged", .unit = "ns"});
+  return make_flame_page(make_flame_tree(candidate_side, baseline_side, test),
+                         {.format = FlameStyle::Format::Html, .title = "judged", .unit = "ns"});
 }
 
-constexpr auto kSvg = FlameStyle::Form::Svg, kHtml = FlameStyle::Form::Html;
+constexpr auto kSvg = FlameStyle::Format::Svg, kHtml = FlameStyle::Format::Html;
 
-const std::pair<std::string_view, Write> kForms[] = {
+const std::pair<std::string_view, Write> kWriters[] = {
     {"svg",
      [](const StackProfile& p) {
        return draw(p, {kSvg, {}, {}, false, false});
@@ -182,13 +198,13 @@ const std::pair<std::string_view, Write> kForms[] = {
      [](const StackProfile& p) {
        return draw(p, {kSvg, {}, {}, false, true});
      }},
-    {"against-few", [](const StackProfile& p) { return differ(p, few, 10); }},
-    {"against-few-longer", [](const StackProfile& p) { return differ(p, few, 20); }},
-    {"judged", [](const StackProfile& p) { return judge(p, 5); }},
-    {"judged-by-few-runs", [](const StackProfile& p) { return judge(p, 2); }},
+    {"against-few", [](const StackProfile& p) { return draw_difference(p, make_few, 10); }},
+    {"against-few-longer", [](const StackProfile& p) { return draw_difference(p, make_few, 20); }},
+    {"judged", [](const StackProfile& p) { return draw_tested(p, 5); }},
+    {"judged-by-few-runs", [](const StackProfile& p) { return draw_tested(p, 2); }},
 };
 
-std::string export_to(const StackForm& form, const StackProfile& profile) {
+std::string export_profile(const StackFormat& form, const StackProfile& profile) {
   StringSink out;
   if (const auto written = form.write(profile, out); !written)
     throw_exception_from_error(written.error(), {});
@@ -197,16 +213,17 @@ std::string export_to(const StackForm& form, const StackProfile& profile) {
 
 template <class Table>
 auto find(const Table& table, std::string_view name) {
-  for (const auto& [known, what] : table)
-    if (known == name) return what;
+  for (const auto& [known, value] : table)
+    if (known == name) return value;
   std::cerr << "make_flame: no " << name << "\n";
   std::exit(2);
 }
 
-Write form(std::string_view name) {
-  for (const StackForm& form : stack_forms())
-    if (form.name == name) return [&](const StackProfile& p) { return export_to(form, p); };
-  return find(kForms, name);
+Write find_writer(std::string_view name) {
+  for (const StackFormat& find_writer : get_stack_formats())
+    if (find_writer.name == name)
+      return [&](const StackProfile& p) { return export_profile(find_writer, p); };
+  return find(kWriters, name);
 }
 
 }  // namespace
@@ -216,9 +233,9 @@ int main(int count, char** words) {
   using namespace ctprof;
   using namespace ctprof::tests;
   if (count != 3) return 2;
-  const Write write = form(words[2]);
-  const Made made = find(kStacks, words[1])();
-  const StackProfile& profile = made->profile();
+  const Write write = find_writer(words[2]);
+  const StacksOwner made = find(kStacks, words[1])();
+  const StackProfile& profile = made->get_profile();
   const std::clock_t begin = std::clock();
   std::cout << write(profile);
   std::cerr << 1000 * (std::clock() - begin) / CLOCKS_PER_SEC << "\n";

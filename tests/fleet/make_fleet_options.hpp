@@ -27,9 +27,9 @@ struct Shift {
   std::string kernel, group;  // empty: all groups
 };
 
-struct Asked {
+struct FleetOptions {
   std::vector<std::string> seeds;
-  std::size_t hosts = 0, least = 500, most = 5000;
+  std::size_t hosts = 0, min_threads = 500, max_threads = 5000;
   std::vector<Kernel> kernels;
   std::vector<Shift> shifts;
   double host_spread = 0.1, row_spread = 0.3;
@@ -38,79 +38,82 @@ struct Asked {
   std::string directory;
 };
 
-[[noreturn]] inline void stop(const std::string& why) {
-  std::cerr << "make_fleet: " << why << "\n";
+[[noreturn]] inline void exit_with_error(const std::string& message) {
+  std::cerr << "make_fleet: " << message << "\n";
   std::exit(2);
 }
 
 inline std::pair<std::string, std::string> split_at(const std::string& text, char mark) {
   const auto at = text.find(mark);
-  if (at == text.npos) stop("'" + text + "' has no " + mark);
+  if (at == text.npos) exit_with_error("'" + text + "' has no " + mark);
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-inline double number_in(const std::string& text) {
+inline double parse_number(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end || !std::isfinite(number)) stop("'" + text + "' is no number");
+  if (text.empty() || *end || !std::isfinite(number))
+    exit_with_error("'" + text + "' is no number");
   return number;
 }
 
-inline std::size_t count_in(const std::string& text) {
-  const double number = number_in(text);
-  if (number < 1 || number > 1e9) stop("'" + text + "' is no count");
+inline std::size_t parse_count(const std::string& text) {
+  const double number = parse_number(text);
+  if (number < 1 || number > 1e9) exit_with_error("'" + text + "' is no count");
   return static_cast<std::size_t>(number);
 }
 
 // Parses METRIC=FACTOR@KERNEL[:GROUP].
-inline Shift shift_in(const std::string& text) {
+inline Shift parse_shift(const std::string& text) {
   const auto [metric, rest] = split_at(text, '=');
   const auto [factor, where] = split_at(rest, '@');
   const auto colon = where.find(':');
-  return {metric, number_in(factor), where.substr(0, colon),
+  return {metric, parse_number(factor), where.substr(0, colon),
           colon == where.npos ? "" : where.substr(colon + 1)};
 }
 
-inline void take_option(Asked& asked, const std::string& option, const std::string& value) {
+inline void read_option(FleetOptions& options, const std::string& option,
+                        const std::string& value) {
   if (option == "--hosts") {
-    asked.hosts = count_in(value);
+    options.hosts = parse_count(value);
   } else if (option == "--threads") {
     const auto [least, most] = split_at(value, ':');
-    asked.least = count_in(least), asked.most = count_in(most);
+    options.min_threads = parse_count(least), options.max_threads = parse_count(most);
   } else if (option == "--kernel") {
     const auto [release, share] = split_at(value, '=');
-    asked.kernels.push_back({release, number_in(share)});
+    options.kernels.push_back({release, parse_number(share)});
   } else if (option == "--shift") {
-    asked.shifts.push_back(shift_in(value));
+    options.shifts.push_back(parse_shift(value));
   } else if (option == "--spread") {
     const auto [host, row] = split_at(value, ':');
-    asked.host_spread = number_in(host), asked.row_spread = number_in(row);
+    options.host_spread = parse_number(host), options.row_spread = parse_number(row);
   } else if (option == "--seed") {
-    asked.seed = count_in(value);
+    options.seed = parse_count(value);
   } else if (option == "--jobs") {
-    asked.jobs = static_cast<unsigned>(count_in(value));
+    options.jobs = static_cast<unsigned>(parse_count(value));
   } else if (option == "-o") {
-    asked.directory = value;
+    options.directory = value;
   } else {
-    stop("unknown option '" + option + "'");
+    exit_with_error("unknown option '" + option + "'");
   }
 }
 
-inline Asked parse(std::span<char* const> words) {
-  Asked asked;
+inline FleetOptions parse_options(std::span<char* const> words) {
+  FleetOptions options;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string word = words[at];
     if (!word.starts_with("-")) {
-      asked.seeds.push_back(word);
+      options.seeds.push_back(word);
       continue;
     }
-    if (++at == words.size()) stop("missing the value of " + word);
-    take_option(asked, word, words[at]);
+    if (++at == words.size()) exit_with_error("missing the value of " + word);
+    read_option(options, word, words[at]);
   }
-  if (asked.seeds.empty()) stop("missing SEED: a window that ctprof record made");
-  if (asked.hosts == 0 || asked.directory.empty()) stop("missing --hosts or -o");
-  if (asked.least > asked.most) stop("--threads: the least is more than the most");
-  return asked;
+  if (options.seeds.empty()) exit_with_error("missing SEED: a window that ctprof record made");
+  if (options.hosts == 0 || options.directory.empty()) exit_with_error("missing --hosts or -o");
+  if (options.min_threads > options.max_threads)
+    exit_with_error("--threads: the least is more than the most");
+  return options;
 }
 
 }  // namespace ctprof::make_fleet

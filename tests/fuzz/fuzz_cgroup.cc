@@ -14,27 +14,27 @@
 
 namespace {
 
-void must(bool holds) {
+void require(bool holds) {
   if (!holds) std::abort();
 }
 
 void check_entries(ctprof::sdk::Entries entries, std::string_view text) {
   for (const ctprof_entry& entry : entries)
-    must(entry.key.size > 0 && entry.key.data >= text.data() &&
-         entry.key.data + entry.key.size <= text.data() + text.size());
+    require(entry.key.size > 0 && entry.key.data >= text.data() &&
+            entry.key.data + entry.key.size <= text.data() + text.size());
 }
 
 void check_formats(std::string_view text) {
   std::vector<ctprof_entry> entries;
   if (ctprof::parse_flat_keyed(text, entries)) check_entries(entries, text);
-  must(!ctprof::flat_value(text, "usage_usec") || text.find("usage_usec ") != text.npos);
+  require(!ctprof::find_flat_value(text, "usage_usec") || text.find("usage_usec ") != text.npos);
   ctprof::cgroup::IoStat io;
   ctprof::cgroup::parse_io_stat(text, io);
   for (const auto key : {io.Rbytes, io.Wbytes, io.Rios, io.Wios, io.Dbytes, io.Dios})
     check_entries(io[key].value, text);
   const auto limit = ctprof::cgroup::parse_limit(text);
-  must(!limit || limit.value != ctprof::cgroup::kNoLimit || text.find("max") != text.npos ||
-       text.find("18446744073709551615") != text.npos);
+  require(!limit || limit.value != ctprof::cgroup::kNoLimit || text.find("max") != text.npos ||
+          text.find("18446744073709551615") != text.npos);
   ctprof::cgroup::parse_cpu_max(text);
 }
 
@@ -42,11 +42,11 @@ void check_formats(std::string_view text) {
 void check_paths(std::string_view path) {
   const std::string_view root = ctprof::sdk::take(path, '\n');
   const std::string_view branch = ctprof::sdk::take(path, '\n');
-  const auto place = ctprof::cgroupfs::below_mount(root, path, branch);
+  const auto place = ctprof::cgroupfs::path_below_mount(root, path, branch);
   if (!place) return;
-  must(!place.value.empty() && place.value.front() != '/');
+  require(!place.value.empty() && place.value.front() != '/');
   for (std::string_view rest = place.value; !rest.empty();)
-    must(ctprof::sdk::take(rest, '/') != "..");
+    require(ctprof::sdk::take(rest, '/') != "..");
 }
 
 }  // namespace
@@ -55,6 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_formats(text);
   check_paths(text);
-  must(ctprof::cgroupfs::root_of_mount(text, "41").size() <= size);
+  require(ctprof::cgroupfs::root_of_mount(text, "41").size() <= size);
   return 0;
 }

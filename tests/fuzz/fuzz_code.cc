@@ -15,11 +15,11 @@ using namespace ctprof;
 namespace {
 
 void decode_all(std::string_view code) {
-  constexpr std::size_t kLongest = 15;
+  constexpr std::size_t kMaxInstructionBytes = 15;
   for (std::size_t at = 0; at < code.size(); ++at) {
     const X86Instruction next = decode_x86(code.substr(at));
     const bool is_valid = next.kind != X86Instruction::Kind::Invalid;
-    if (next.size > kLongest || next.size > code.size() - at) std::abort();
+    if (next.size > kMaxInstructionBytes || next.size > code.size() - at) std::abort();
     if ((next.size > 0) != is_valid) std::abort();
     ends_with_x86_call(code.substr(0, at));
     is_signal_return(code.substr(at));
@@ -37,9 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (code.size() <= 512) decode_all(code);
   const std::size_t at = (data[0] | std::size_t{data[1]} << 8) % (code.size() + 1);
   const CodeGuess guess = guess_from_code(code, at, at);
-  if (guess.steps > kMostStepsOfGuess || guess.rules.size() > CodeGuess::kMostRules) std::abort();
-  if (guess.returns && guess.rules.size() != 1) std::abort();
-  for (const Rule& rule : guess.rules)
+  if (guess.steps > kMaxStepsPerGuess || guess.rules.size() > CodeGuess::kMaxRules) std::abort();
+  if (guess.has_return_path && guess.rules.size() != 1) std::abort();
+  for (const UnwindRule& rule : guess.rules)
     if (rule.cfa == Cfa::None || rule.cfa == Cfa::Unknown) std::abort();
   return 0;
 }

@@ -22,10 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto fields = [&](const ElfFile&) {
     return DebugFacts{{static_cast<std::int64_t>(size), 1 << 20}, size};
   };
-  const FileVerdict verdict = judge(file, fields);
+  const FileVerdict verdict = analyze_file(file, fields);
   const CounterPair& counters = verdict.layout.counters;
   if (verdict.attach == Attach::Found && counters.allocated >= counters.deallocated) std::abort();
-  debug_sections(file);
-  debug_hints(file);
+  find_debug_sections(file);
+  read_debug_hints(file);
   return 0;
 }

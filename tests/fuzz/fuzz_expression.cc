@@ -23,7 +23,7 @@ Condition::Value value_of(std::string_view name) {
 }
 
 // Evaluates a condition; returns nothing if the types do not match.
-std::optional<bool> decided(const Condition& condition) {
+std::optional<bool> evaluate(const Condition& condition) {
   std::vector<Condition::Value> values;
   std::vector<Condition::ValueType> types;
   for (const auto& input : condition.inputs()) {
@@ -31,20 +31,20 @@ std::optional<bool> decided(const Condition& condition) {
     types.push_back(values.back().type);
   }
   if (!condition.check(types)) return {};
-  return condition.holds(values);
+  return condition.is_true(values);
 }
 
 // Checks that a condition joined by && holds if and only if all its parts hold.
-void decide(std::string_view text) {
+void check_condition(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
-  const auto whole = condition ? decided(*condition) : std::nullopt;
+  const auto whole = condition ? evaluate(*condition) : std::nullopt;
   if (!whole) return;
   bool all = true;
-  for (const Condition& part : condition->joined()) all = decided(part).value() && all;
+  for (const Condition& part : condition->split_conjunction()) all = evaluate(part).value() && all;
   if (all != *whole) std::abort();
 }
 
-void compute(std::string_view text) {
+void check_expression(std::string_view text) {
   const auto expression = ctprof::Expression::parse(text);
   if (!expression) return;
   const std::size_t inputs = expression->inputs().size();
@@ -59,7 +59,7 @@ void compute(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  compute(text);
-  decide(text);
+  check_expression(text);
+  check_condition(text);
   return 0;
 }

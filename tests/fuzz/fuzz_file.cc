@@ -12,39 +12,39 @@
 
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
-#include "tests/unit/support/file_world.hpp"
+#include "tests/unit/support/idle_host.hpp"
 
 namespace {
 
 // Loading takes milliseconds, or tens of them under sanitizers. A longer time means that the work
 // is not limited by the size of the input.
-constexpr std::clock_t kMostSeconds = 20;
+constexpr std::clock_t kMaxSeconds = 20;
 
 // Returns the error without its byte position, which depends on the slice.
-std::string refusal(const ctprof::Result<ctprof::Snapshot>& loaded) {
+std::string error_without_position(const ctprof::Result<ctprof::Snapshot>& loaded) {
   return loaded.error().text.substr(0, loaded.error().text.rfind(" (byte "));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using ctprof::tests::whole_vocabulary;
+  using ctprof::tests::shipped_vocabulary;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::clock_t start = std::clock();
   const auto loaded = bytes.starts_with('\x28')
-                          ? ctprof::load_bytes(bytes, {"fuzz"}, whole_vocabulary())
-                          : ctprof::load_text(bytes, "fuzz", whole_vocabulary());
-  if (std::clock() - start > kMostSeconds * CLOCKS_PER_SEC) std::abort();
+                          ? ctprof::load_bytes(bytes, {"fuzz"}, shipped_vocabulary())
+                          : ctprof::load_text(bytes, "fuzz", shipped_vocabulary());
+  if (std::clock() - start > kMaxSeconds * CLOCKS_PER_SEC) std::abort();
   if (!bytes.starts_with('\x28')) {
-    const auto by_letter = ctprof::load_text(bytes, "fuzz", whole_vocabulary(), 1);
-    if (loaded.has_value() != by_letter.has_value()) std::abort();
-    if (loaded && !ctprof::tests::difference(*loaded, *by_letter).empty()) std::abort();
-    if (!loaded && refusal(loaded) != refusal(by_letter)) std::abort();
+    const auto by_byte = ctprof::load_text(bytes, "fuzz", shipped_vocabulary(), 1);
+    if (loaded.has_value() != by_byte.has_value()) std::abort();
+    if (loaded && !ctprof::tests::difference(*loaded, *by_byte).empty()) std::abort();
+    if (!loaded && error_without_position(loaded) != error_without_position(by_byte)) std::abort();
   }
   if (!loaded) return 0;
   ctprof::StringSink sink;
-  if (!ctprof::Document(*loaded, whole_vocabulary()).write(sink)) std::abort();
-  const auto again = ctprof::load_text(sink.text(), "fuzz", whole_vocabulary());
+  if (!ctprof::Document(*loaded, shipped_vocabulary()).write(sink)) std::abort();
+  const auto again = ctprof::load_text(sink.text(), "fuzz", shipped_vocabulary());
   if (!again || !ctprof::tests::difference(*loaded, *again).empty()) std::abort();
   return 0;
 }

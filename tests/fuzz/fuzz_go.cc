@@ -19,10 +19,10 @@ constexpr FileAddress kStart = 0x1000, kEnd = 0x1400;
 void look_up(const GoTable& table, const ElfFile& file) {
   for (FileAddress address = kStart; address < kEnd; address += 7) {
     const std::uint64_t before = table.steps();
-    table.name_at(address);
-    table.rule_at(address);
-    if (table.steps() - before > table.bytes() / 2 + 1) std::abort();
-    if (table.inlined_at(file, address).size() > GoTable::kMostInlined) std::abort();
+    table.find_name(address);
+    table.find_rule(address);
+    if (table.steps() - before > table.get_memory_size() / 2 + 1) std::abort();
+    if (table.find_inlined(file, address).size() > GoTable::kMaxInlined) std::abort();
   }
 }
 

@@ -26,11 +26,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   // The same bytes serve as the file of dwz, and as all files of split units.
   const auto open = [&](const std::string&) { return sdk::Fd(::dup(fd.get())); };
-  const Inlines inlines =
-      inlines_in(file, {.moved = &file, .open = open, .path = "/program"}, addresses, until);
+  const Inlines inlines = find_inlines(
+      file, {.dwz_file = &file, .open = open, .program_path = "/program"}, addresses, until);
   // Reads the bytes as a .dwp and a .dwo file, even if no unit in them refers to one.
   SplitUnits units(file, open, "/program");
-  units.open({.name = "unit.dwo", .directory = "/", .id = 0, .addresses_at = 8, .ranges_at = 8});
+  units.open(
+      {.name = "unit.dwo", .directory = "/", .id = 0, .addresses_offset = 8, .ranges_offset = 8});
   units.open({.name = "/unit.dwo", .directory = {}, .id = UINT64_MAX});
   if (inlines.chains.size() != addresses.size()) std::abort();
   for (const auto& chain : inlines.chains)

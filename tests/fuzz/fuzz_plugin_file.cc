@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
   const auto file = ctprof::read_plugin_file(fd.get());
   if (!file) return 0;
-  for (const auto& names : {file->directories, file->libraries})
+  for (const auto& names : {file->library_directories, file->libraries})
     for (const auto& name : names)
       if (name.size() >= PATH_MAX) std::abort();
   return 0;

@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool header = text.find("\n--------------------------------") != text.npos;
   for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
     if (sched[i] && !header) std::abort();
-  if (sched.negatives > size) std::abort();
-  voluntary_sleep(sched);
-  fair_slice(sched);
+  if (sched.negative_times > size) std::abort();
+  compute_voluntary_sleep(sched);
+  read_fair_slice(sched);
   return 0;
 }

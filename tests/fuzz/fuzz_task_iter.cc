@@ -7,33 +7,34 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/unseen.hpp"
+#include "plugins/shared/hidden_threads.hpp"
 #include "plugins/task-iter/names.hpp"
 
 namespace {
 
-void must(bool holds) {
+void require(bool holds) {
   if (!holds) std::abort();
 }
 
 void check_cgroup(std::string_view text) {
-  const auto path = ctprof::task_iter::unified_path(text);
+  const auto path = ctprof::task_iter::find_unified_path(text);
   if (!path) return;
-  must(path.value.data() >= text.data() &&
-       path.value.data() + path.value.size() <= text.data() + text.size());
-  must(path.value.starts_with('/') && path.value.find('\n') == path.value.npos);
-  must(text.substr(0, static_cast<std::size_t>(path.value.data() - text.data())).ends_with("0::"));
+  require(path.value.data() >= text.data() &&
+          path.value.data() + path.value.size() <= text.data() + text.size());
+  require(path.value.starts_with('/') && path.value.find('\n') == path.value.npos);
+  require(
+      text.substr(0, static_cast<std::size_t>(path.value.data() - text.data())).ends_with("0::"));
 }
 
 // Checks that the name is between the first and the last parenthesis, whatever it contains, and
 // that the start time follows it.
 void check_stat(std::string_view text) {
-  ctprof::UnseenThread thread{};
-  if (!ctprof::parse_unseen(text, thread)) return;
+  ctprof::HiddenThread thread{};
+  if (!ctprof::parse_hidden_thread(text, thread)) return;
   const auto open = text.find('('), close = text.rfind(')');
-  must(open < close && close != text.npos);
-  must(text.substr(open, close - open).find(thread.name) != text.npos);
-  must(text.find(std::to_string(thread.start_ticks), close) != text.npos);
+  require(open < close && close != text.npos);
+  require(text.substr(open, close - open).find(thread.name) != text.npos);
+  require(text.find(std::to_string(thread.start_ticks), close) != text.npos);
 }
 
 }  // namespace

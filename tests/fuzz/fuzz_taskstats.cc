@@ -17,13 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (answer.stats.size() > size) std::abort();
   const Exit exit = parse_exit(message, kFamily);
   if ((exit.tid != 0) > (answer.error == 0) || exit.stats.size() > size) std::abort();
-  if (const auto who = who_of(answer.stats); who && who->comm.size() > answer.stats.size())
+  if (const auto who = parse_identity(answer.stats); who && who->comm.size() > answer.stats.size())
     std::abort();
   const Layout layout(version_of(answer.stats), answer.stats.size());
   for (std::size_t i = 0; i < kFields; ++i) {
     const auto field = static_cast<Field>(i);
     const auto reading = read_field(answer.stats, layout, field);
-    static_cast<void>(read_figure(answer.stats, layout, field));
+    static_cast<void>(read_metric(answer.stats, layout, field));
     if (static_cast<bool>(reading) != (layout.offset(field) != Layout::kAbsent)) std::abort();
   }
   return 0;

@@ -8,6 +8,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto image =
       ctprof::jemalloc::parse_thread_image({reinterpret_cast<const char*>(data), size});
-  if (!same_program(image, image)) __builtin_trap();
+  if (!is_same_program(image, image)) __builtin_trap();
   return 0;
 }

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t cut = std::min<std::size_t>(data[0], bytes.size());
   for (const std::uint16_t machine : {EM_X86_64, EM_AARCH64}) {
     const auto found =
-        counters_in(machine, {0x1000, bytes.first(cut)}, {0x1000 + cut, bytes.subspan(cut)});
+        find_counters(machine, {0x1000, bytes.first(cut)}, {0x1000 + cut, bytes.subspan(cut)});
     if (!found) continue;
     const auto distance = static_cast<std::uint64_t>(found->deallocated.offset) -
                           static_cast<std::uint64_t>(found->allocated.offset);

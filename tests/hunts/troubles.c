@@ -40,16 +40,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kBurners = 3, kLockers = 3, kWorkers = 4, kIdlers = 4, kMostThreads = 4096 };
-enum { kZombies = 40, kAlike = 6 };
-enum { kBlock = 64 * 1024, kGrowth = 16 * 1024 * 1024 };
+enum { kBurners = 3, kLockers = 3, kWorkers = 4, kIdlers = 4, kMaxThreads = 4096 };
+enum { kZombies = 40, kTailThreads = 6 };
+enum { kBlockBytes = 64 * 1024, kGrowthBytes = 16 * 1024 * 1024 };
 static const int64_t kUs = 1000, kMs = 1000 * 1000, kSecond = 1000 * 1000 * 1000;
 
 static const char* path;
-static atomic_int troubled;
+static atomic_int has_trouble;
 
-static void check(int is_so, const char* what) {
-  if (is_so) return;
+static void check(int is_ok, const char* what) {
+  if (is_ok) return;
   perror(what);
   _exit(1);
 }
@@ -78,18 +78,18 @@ static void pin_to_last_cpu(pthread_t thread) {
   check(pthread_setaffinity_np(thread, sizeof last, &last) == 0, "pthread_setaffinity_np");
 }
 
-static pthread_t start(void* (*life)(void*), void* argument) {
+static pthread_t start(void* (*body)(void*), void* argument) {
   pthread_t thread;
-  check(pthread_create(&thread, NULL, life, argument) == 0, "pthread_create");
+  check(pthread_create(&thread, NULL, body, argument) == 0, "pthread_create");
   return thread;
 }
 
-static void* asleep(void* unused) {
+static void* sleep_forever(void* unused) {
   for (;;) pause();
   return unused;
 }
 
-static void* burn(void* unused) {
+static void* run_forever(void* unused) {
   for (;;) {
   }
   return unused;
@@ -103,74 +103,74 @@ static void* serve(void* unused) {
   return unused;
 }
 
-static void server(void) {
+static void start_server(void) {
   pin_to_last_cpu(pthread_self());
   start(serve, NULL);
 }
 
-static void burner_in_trouble(void) {
+static void make_burner_run(void) {
   pin_to_last_cpu(pthread_self());
-  for (int i = 0; i < kBurners; ++i) start(burn, NULL);
+  for (int i = 0; i < kBurners; ++i) start(run_forever, NULL);
 }
 
 static pthread_mutex_t locks[kLockers];
 
-static void* lock_and_work(void* own) {
+static void* lock_and_work(void* argument) {
   for (;;) {
-    pthread_mutex_t* const lock = troubled ? locks : own;
+    pthread_mutex_t* const lock = has_trouble ? locks : argument;
     pthread_mutex_lock(lock);
     run_for(50 * kUs);
     pthread_mutex_unlock(lock);
     run_for(10 * kUs);
   }
-  return own;
+  return argument;
 }
 
-static void convoy(void) {
+static void start_convoy(void) {
   for (int i = 0; i < kLockers; ++i) {
     pthread_mutex_init(&locks[i], NULL);
     start(lock_and_work, &locks[i]);
   }
 }
 
-static void* write_again(void* unused) {
-  static char bytes[kBlock];
+static void* write_repeatedly(void* unused) {
+  static char bytes[kBlockBytes];
   const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   check(file >= 0, path);
   for (;;) {
     check(pwrite(file, bytes, sizeof bytes, 0) == sizeof bytes, "pwrite");
-    if (troubled) check(fsync(file) == 0, "fsync");
+    if (has_trouble) check(fsync(file) == 0, "fsync");
     run_for(20 * kUs);
   }
   return unused;
 }
 
-static void syncer(void) { start(write_again, NULL); }
+static void start_syncer(void) { start(write_repeatedly, NULL); }
 
 static void* leak_threads(void* unused) {
-  for (int leaked = 0; leaked < kMostThreads; ++leaked) {
-    start(asleep, NULL);
+  for (int leaked = 0; leaked < kMaxThreads; ++leaked) {
+    start(sleep_forever, NULL);
     if (leaked % 10 == 0) sleep_for(200 * kMs);
   }
   return unused;
 }
 
-static void leaker_in_trouble(void) { start(leak_threads, NULL); }
+static void make_leaker_leak(void) { start(leak_threads, NULL); }
 
-static void* take_memory(void* unused) {
+static void* allocate_memory(void* unused) {
   for (;;) {
     char* const memory =
-        mmap(NULL, kGrowth, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, kGrowthBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(memory != MAP_FAILED, "mmap");
-    memset(memory, 1, kGrowth);
+    memset(memory, 1, kGrowthBytes);
     sleep_for(100 * kMs);
   }
   return unused;
 }
 
-static void grower_in_trouble(void) { start(take_memory, NULL); }
+static void make_grower_grow(void) { start(allocate_memory, NULL); }
 
-static pthread_t working[kWorkers];
+static pthread_t worker_threads[kWorkers];
 
 static void* work(void* unused) {
   for (;;) {
@@ -180,15 +180,15 @@ static void* work(void* unused) {
   return unused;
 }
 
-static void workers(void) {
-  for (int i = 0; i < kWorkers; ++i) working[i] = start(work, NULL);
+static void start_workers(void) {
+  for (int i = 0; i < kWorkers; ++i) worker_threads[i] = start(work, NULL);
 }
 
-static void workers_in_trouble(void) {
-  for (int i = 0; i < kWorkers; ++i) pin_to_last_cpu(working[i]);
+static void pin_workers(void) {
+  for (int i = 0; i < kWorkers; ++i) pin_to_last_cpu(worker_threads[i]);
 }
 
-static void* fork_on(void* unused) {
+static void* fork_repeatedly(void* unused) {
   for (;;) {
     const pid_t child = fork();
     check(child >= 0, "fork");
@@ -201,16 +201,16 @@ static void* fork_on(void* unused) {
   return unused;
 }
 
-static void forker_in_trouble(void) { start(fork_on, NULL); }
+static void make_forker_fork(void) { start(fork_repeatedly, NULL); }
 
-static void* poll_on(void* unused) {
+static void* poll_repeatedly(void* unused) {
   for (;;) poll(NULL, 0, 0);
   return unused;
 }
 
-static void poller_in_trouble(void) { start(poll_on, NULL); }
+static void make_poller_poll(void) { start(poll_repeatedly, NULL); }
 
-static void zombies_in_trouble(void) {
+static void create_zombies(void) {
   for (int i = 0; i < kZombies; ++i) {
     const pid_t child = fork();
     check(child >= 0, "fork");
@@ -228,121 +228,121 @@ static void* wait_for_child(void* unused) {
   return unused;
 }
 
-static void stuck_in_trouble(void) { start(wait_for_child, NULL); }
+static void block_in_vfork(void) { start(wait_for_child, NULL); }
 
-static void* work_a_little(void* own) {
+static void* work_in_short_periods(void* argument) {
   for (;;) {
     run_for(kMs);
-    if (!troubled || own) sleep_for(7 * kMs);
+    if (!has_trouble || argument) sleep_for(7 * kMs);
   }
-  return own;
+  return argument;
 }
 
-static void tail(void) {
+static void start_tail(void) {
   static int others;
-  for (int i = 0; i < kAlike; ++i) start(work_a_little, i == 0 ? NULL : &others);
+  for (int i = 0; i < kTailThreads; ++i) start(work_in_short_periods, i == 0 ? NULL : &others);
 }
 
 static pthread_t demoted_thread;
 
-static void demoted(void) {
+static void start_demoted(void) {
   pin_to_last_cpu(pthread_self());
-  demoted_thread = start(burn, NULL);
+  demoted_thread = start(run_forever, NULL);
 }
 
-static void rival(void) {
+static void start_rival(void) {
   pin_to_last_cpu(pthread_self());
-  start(burn, NULL);
+  start(run_forever, NULL);
 }
 
-static void demoted_in_trouble(void) {
+static void set_idle_policy(void) {
   const struct sched_param none = {.sched_priority = 0};
   check(pthread_setschedparam(demoted_thread, SCHED_IDLE, &none) == 0, "pthread_setschedparam");
 }
 
-static void idler(void) {
-  for (int i = 0; i < kIdlers; ++i) start(asleep, NULL);
+static void start_idler(void) {
+  for (int i = 0; i < kIdlers; ++i) start(sleep_forever, NULL);
 }
 
-static void read_whole(int file) {
-  static char bytes[kBlock];
+static void read_to_end(int file) {
+  static char bytes[kBlockBytes];
   lseek(file, 0, SEEK_SET);
   while (read(file, bytes, sizeof bytes) > 0) {
   }
 }
 
-static int reread;
+static int file_to_read;
 
-static void* read_again(void* unused) {
+static void* read_repeatedly(void* unused) {
   for (;;) {
-    read_whole(reread);
+    read_to_end(file_to_read);
     sleep_for(50 * kMs);
   }
   return unused;
 }
 
 /* Reads the file once before "ready", so that its page cache is charged to this cgroup. */
-static void reader(void) {
-  reread = open(path, O_RDONLY | O_CLOEXEC);
-  check(reread >= 0, path);
-  read_whole(reread);
-  start(read_again, NULL);
+static void start_reader(void) {
+  file_to_read = open(path, O_RDONLY | O_CLOEXEC);
+  check(file_to_read >= 0, path);
+  read_to_end(file_to_read);
+  start(read_repeatedly, NULL);
 }
 
-static void nothing(void) {}
+static void do_nothing(void) {}
 
 struct kind {
   const char* name;
-  void (*begin)(void);
-  void (*trouble)(void); /* in addition to setting `has_trouble` */
+  void (*start_kind)(void);
+  void (*start_trouble)(void); /* in addition to setting `has_trouble` */
 };
 
 static const struct kind kinds[] = {
-    {"server", server, nothing},
-    {"burner", nothing, burner_in_trouble},
-    {"convoy", convoy, nothing},
-    {"syncer", syncer, nothing},
-    {"leaker", nothing, leaker_in_trouble},
-    {"grower", nothing, grower_in_trouble},
-    {"workers", workers, workers_in_trouble},
-    {"forker", nothing, forker_in_trouble},
-    {"poller", nothing, poller_in_trouble},
-    {"zombies", nothing, zombies_in_trouble},
-    {"stuck", nothing, stuck_in_trouble},
-    {"tail", tail, nothing},
-    {"demoted", demoted, demoted_in_trouble},
-    {"rival", rival, nothing},
-    {"idler", idler, nothing},
-    {"reader", reader, nothing},
+    {"server", start_server, do_nothing},
+    {"burner", do_nothing, make_burner_run},
+    {"convoy", start_convoy, do_nothing},
+    {"syncer", start_syncer, do_nothing},
+    {"leaker", do_nothing, make_leaker_leak},
+    {"grower", do_nothing, make_grower_grow},
+    {"workers", start_workers, pin_workers},
+    {"forker", do_nothing, make_forker_fork},
+    {"poller", do_nothing, make_poller_poll},
+    {"zombies", do_nothing, create_zombies},
+    {"stuck", do_nothing, block_in_vfork},
+    {"tail", start_tail, do_nothing},
+    {"demoted", start_demoted, set_idle_policy},
+    {"rival", start_rival, do_nothing},
+    {"idler", start_idler, do_nothing},
+    {"reader", start_reader, do_nothing},
     {NULL, NULL, NULL},
 };
 
-static const struct kind* kind_of(const char* wanted) {
+static const struct kind* find_kind(const char* name) {
   const struct kind* kind = kinds;
-  while (kind->name && strcmp(kind->name, wanted) != 0) ++kind;
+  while (kind->name && strcmp(kind->name, name) != 0) ++kind;
   return kind->name ? kind : NULL;
 }
 
-static void say(const char* word) {
-  puts(word);
+static void print_line(const char* line) {
+  puts(line);
   fflush(stdout);
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   char line[64];
-  const struct kind* const kind = count >= 3 ? kind_of(words[1]) : NULL;
+  const struct kind* const kind = count >= 3 ? find_kind(arguments[1]) : NULL;
   if (!kind) {
     fputs("usage: troubles KIND NAME [FILE]\n", stderr);
     return 2;
   }
-  path = count > 3 ? words[3] : NULL;
-  prctl(PR_SET_NAME, words[2]);
-  kind->begin();
-  say("ready");
+  path = count > 3 ? arguments[3] : NULL;
+  prctl(PR_SET_NAME, arguments[2]);
+  kind->start_kind();
+  print_line("ready");
   while (fgets(line, sizeof line, stdin)) {
-    atomic_store(&troubled, 1);
-    kind->trouble();
-    say("done");
+    atomic_store(&has_trouble, 1);
+    kind->start_trouble();
+    print_line("done");
   }
   _exit(0);
 }

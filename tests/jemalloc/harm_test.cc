@@ -17,8 +17,8 @@
 #include "tests/unit/support/source_driver.hpp"
 
 using ctprof::Gap;
-using ctprof::jemalloc::ThreadPointers;
-using ctprof::jemalloc::why_refused;
+using ctprof::jemalloc::gap_of_failed_seize;
+using ctprof::jemalloc::ThreadPointerReader;
 
 namespace {
 
@@ -27,17 +27,17 @@ long random_us(long most) {
   return std::uniform_int_distribution<long>(0, most)(numbers);
 }
 
-std::uint64_t seconds_of(const std::function<void()>& deed) {
+std::uint64_t measure_seconds(const std::function<void()>& operation) {
   const auto start = std::chrono::steady_clock::now();
-  deed();
+  operation();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start)
           .count());
 }
 
 // Probes the target until it is killed.
-void probe_for_ever(Target& target) {
-  ThreadPointers pointers(open_proc());
+void probe_repeatedly(Target& target) {
+  ThreadPointerReader pointers(open_proc());
   for (;;) {
     auto tracees = tracees_of(target.pid());
     ++target.page().calls;
@@ -53,13 +53,13 @@ void send_signals(Target& target, int count) {
               SIGRTMIN);
 }
 
-std::uint64_t done(const std::vector<Tracee>& tracees) {
+std::uint64_t count_done(const std::vector<Tracee>& tracees) {
   return static_cast<std::uint64_t>(std::ranges::count_if(
-      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == ProbeStep::Done; }));
+      tracees, [](const Tracee& tracee) { return tracee.outcome.failed_step == ProbeStep::Done; }));
 }
 
 // Returns whether the outcome is valid for a thread that may have exited; EPERM means a zombie.
-bool is_gone(const Tracee& tracee) {
+bool is_valid_outcome(const Tracee& tracee) {
   const auto [failed, error] = tracee.outcome;
   return failed == ProbeStep::Done || error == ESRCH ||
          (failed == ProbeStep::Seize && error == EPERM);
@@ -74,7 +74,7 @@ class Debugger {
           ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
           for (;;) ::pause();
         })) {
-    soon([pid] { return status_of(pid, "State").starts_with('t'); });
+    wait_until([pid] { return status_of(pid, "State").starts_with('t'); });
   }
   ~Debugger() { end_child(child_, SIGKILL); }
   Debugger(const Debugger&) = delete;
@@ -91,44 +91,44 @@ BOOST_AUTO_TEST_CASE(pointers_equal_those_that_threads_read) {
   Target target;
   auto tracees = tracees_of(target.pid());
   BOOST_TEST(tracees.size() == kThreads + 1);
-  const std::uint64_t longest = ThreadPointers(open_proc()).read(tracees);
+  const std::uint64_t longest = ThreadPointerReader(open_proc()).read(tracees);
   BOOST_TEST(longest > 0u);
   for (std::size_t i = 0; i < kThreads; ++i) {
     const auto it = std::ranges::find(tracees, target.page().tids[i].load(), &Tracee::tid);
-    BOOST_REQUIRE((it != tracees.end() && it->outcome.failed == ProbeStep::Done));
+    BOOST_REQUIRE((it != tracees.end() && it->outcome.failed_step == ProbeStep::Done));
     BOOST_TEST(it->pointer == target.page().pointers[i].load());
   }
-  BOOST_TEST(target.all_tick());
+  BOOST_TEST(target.all_make_progress());
 }
 
 BOOST_AUTO_TEST_CASE(all_threads_continue_and_no_signal_is_lost_when_the_prober_is_killed) {
   Target target;
   std::uint64_t sent = 0;
-  int in_the_middle = 0;
+  int killed_during_call = 0;
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t before = target.page().calls & ~std::uint64_t{1};
     target.page().calls = before;
-    const pid_t prober = start_child([&] { probe_for_ever(target); });
-    soon([&] { return target.page().calls > before; });
+    const pid_t prober = start_child([&] { probe_repeatedly(target); });
+    wait_until([&] { return target.page().calls > before; });
     sleep_us(random_us(1500));
     send_signals(target, 3), sent += 3;
     end_child(prober, SIGKILL);
-    in_the_middle += target.page().calls % 2 == 1;
-    BOOST_REQUIRE(target.all_tick());
-    BOOST_REQUIRE(nobody_traces(target.pid()));
+    killed_during_call += target.page().calls % 2 == 1;
+    BOOST_REQUIRE(target.all_make_progress());
+    BOOST_REQUIRE(is_untraced(target.pid()));
   }
-  BOOST_TEST(in_the_middle > kRounds / 2);
-  BOOST_TEST(soon([&] { return target.page().signals == sent; }));
+  BOOST_TEST(killed_during_call > kRounds / 2);
+  BOOST_TEST(wait_until([&] { return target.page().signals == sent; }));
   BOOST_TEST(target.page().signals == sent);
 }
 
 BOOST_AUTO_TEST_CASE(signals_arrive_while_threads_are_read) {
   Target target;
-  const Child prober([&] { probe_for_ever(target); });
+  const Child prober([&] { probe_repeatedly(target); });
   constexpr std::uint64_t kSignals = 20'000;
   for (std::uint64_t sent = 0; sent < kSignals; sent += 20) {
     send_signals(target, 20);
-    BOOST_REQUIRE(soon([&] { return target.page().signals == sent + 20; }));
+    BOOST_REQUIRE(wait_until([&] { return target.page().signals == sent + 20; }));
   }
   BOOST_TEST(target.page().signals == kSignals);
   BOOST_TEST(target.page().calls > 100u);
@@ -140,21 +140,21 @@ BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
   int status = 0;
   BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED) == target.pid());
   auto tracees = tracees_of(target.pid());
-  ThreadPointers(open_proc()).read(tracees);
-  BOOST_TEST(done(tracees) == kThreads + 1);
-  BOOST_TEST(soon([&] { return all_in_state(target.pid(), 'T'); }));
+  ThreadPointerReader(open_proc()).read(tracees);
+  BOOST_TEST(count_done(tracees) == kThreads + 1);
+  BOOST_TEST(wait_until([&] { return all_in_state(target.pid(), 'T'); }));
   const std::uint64_t ticks = target.page().ticks[0];
   sleep_us(20'000);
   BOOST_TEST(target.page().ticks[0] == ticks);
   BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) ==
              0);  // no state change is reported to the parent
   ::kill(target.pid(), SIGCONT);
-  BOOST_TEST(target.all_tick());
+  BOOST_TEST(target.all_make_progress());
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_during_probing_stops_the_target) {
   Target target;
-  const pid_t prober = start_child([&] { probe_for_ever(target); });
+  const pid_t prober = start_child([&] { probe_repeatedly(target); });
   for (int round = 0; round < kRounds; ++round) {
     ::kill(target.pid(), SIGSTOP);
     int status = 0;
@@ -164,23 +164,24 @@ BOOST_AUTO_TEST_CASE(a_stop_during_probing_stops_the_target) {
     sleep_us(1000);
     BOOST_REQUIRE(target.page().ticks[3] == ticks);
     ::kill(target.pid(), SIGCONT);
-    BOOST_REQUIRE(target.all_tick());
+    BOOST_REQUIRE(target.all_make_progress());
   }
   end_child(prober, SIGKILL);
-  BOOST_TEST(target.all_tick());
+  BOOST_TEST(target.all_make_progress());
 }
 
 BOOST_AUTO_TEST_CASE(a_debugged_thread_is_busy_and_stays_traced_by_its_debugger) {
   Target target;
   const Debugger debugger(target.pid());
   auto tracees = tracees_of(target.pid());
-  ThreadPointers(open_proc()).read(tracees);
-  BOOST_TEST(done(tracees) == kThreads);
-  BOOST_TEST((tracees.front().outcome.failed == ProbeStep::Seize));
+  ThreadPointerReader(open_proc()).read(tracees);
+  BOOST_TEST(count_done(tracees) == kThreads);
+  BOOST_TEST((tracees.front().outcome.failed_step == ProbeStep::Seize));
   BOOST_TEST(tracees.front().outcome.error == EPERM);
   const auto pid = static_cast<std::uint64_t>(target.pid());
   const TestHost host("", {pid, pid}, 0);
-  BOOST_TEST((why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) == Gap::Busy));
+  BOOST_TEST(
+      (gap_of_failed_seize(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) == Gap::Busy));
   BOOST_TEST(status_of(target.pid(), "TracerPid") == std::to_string(debugger.pid()));
   BOOST_TEST(status_of(target.pid(), "State").starts_with('t'));
 }
@@ -195,10 +196,10 @@ BOOST_AUTO_TEST_CASE(is_denied_without_privileges,
     const auto pid = static_cast<std::uint64_t>(target.pid());
     const TestHost host("", {pid, pid}, 0);
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);
-    ThreadPointers(open_proc()).read(tracees);
+    ThreadPointerReader(open_proc()).read(tracees);
     const bool denied = std::ranges::all_of(
         tracees, [](const Tracee& tracee) { return tracee.outcome.error == EPERM; });
-    ::_exit(denied && why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) ==
+    ::_exit(denied && gap_of_failed_seize(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) ==
                           Gap::Denied
                 ? 7
                 : 1);
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(is_denied_without_privileges,
 
 BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_no_trace) {
   // The parent is in uninterruptible sleep until its vfork child exits.
-  Page* page = shared_page();
+  SharedPage* page = make_shared_page();
   const pid_t parent = start_child([page] {
     if (::vfork() == 0) {
       sleep_us(1'500'000);
@@ -216,22 +217,22 @@ BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_no_tr
     }
     for (;; sleep_us(500)) ++page->ticks[0];
   });
-  BOOST_TEST(soon([&] { return status_of(parent, "State").starts_with('D'); }));
+  BOOST_TEST(wait_until([&] { return status_of(parent, "State").starts_with('D'); }));
   auto tracees = tracees_of(parent);
-  BOOST_TEST(seconds_of([&] { ThreadPointers(open_proc()).read(tracees); }) < 1u);
+  BOOST_TEST(measure_seconds([&] { ThreadPointerReader(open_proc()).read(tracees); }) < 1u);
   BOOST_REQUIRE(tracees.size() == 1u);
-  BOOST_TEST((tracees[0].outcome.failed == ProbeStep::Wait));
+  BOOST_TEST((tracees[0].outcome.failed_step == ProbeStep::Wait));
   BOOST_TEST(tracees[0].outcome.error == ETIMEDOUT);
   BOOST_TEST(page->ticks[0] == 0u);  // it still sleeps
-  BOOST_TEST(soon([&] { return nobody_traces(parent); }));
-  BOOST_TEST(soon([&] { return page->ticks[0] > 100; }));
+  BOOST_TEST(wait_until([&] { return is_untraced(parent); }));
+  BOOST_TEST(wait_until([&] { return page->ticks[0] > 100; }));
   end_child(parent, SIGKILL);
-  ::munmap(page, sizeof(Page));
+  ::munmap(page, sizeof(SharedPage));
 }
 
 BOOST_AUTO_TEST_CASE(threads_may_exit_during_probing) {
-  Page* page = shared_page();
-  const pid_t churn = start_child([page] {
+  SharedPage* page = make_shared_page();
+  const pid_t churning_process = start_child([page] {
     const auto live = [](void*) -> void* {
       sleep_us(random_us(800));
       return nullptr;
@@ -243,26 +244,26 @@ BOOST_AUTO_TEST_CASE(threads_may_exit_during_probing) {
       for (pthread_t& thread : threads) ::pthread_join(thread, nullptr);
     }
   });
-  soon([&] { return page->ticks[0] > 0; });
+  wait_until([&] { return page->ticks[0] > 0; });
   std::uint64_t read = 0, gone = 0;
   for (int round = 0; round < kRounds; ++round) {
-    auto tracees = tracees_of(churn);
-    ThreadPointers(open_proc()).read(tracees);
-    BOOST_REQUIRE(std::ranges::all_of(tracees, is_gone));
-    read += done(tracees), gone += tracees.size() - done(tracees);
+    auto tracees = tracees_of(churning_process);
+    ThreadPointerReader(open_proc()).read(tracees);
+    BOOST_REQUIRE(std::ranges::all_of(tracees, is_valid_outcome));
+    read += count_done(tracees), gone += tracees.size() - count_done(tracees);
   }
   BOOST_TEST(read > std::uint64_t{kRounds});
   BOOST_TEST(gone > std::uint64_t{kRounds / 10});
   const std::uint64_t ticks = page->ticks[0];
-  BOOST_TEST(soon([&] { return page->ticks[0] > ticks + 5; }));
-  end_child(churn, SIGKILL);
-  ::munmap(page, sizeof(Page));
+  BOOST_TEST(wait_until([&] { return page->ticks[0] > ticks + 5; }));
+  end_child(churning_process, SIGKILL);
+  ::munmap(page, sizeof(SharedPage));
 }
 
 // The exit must be reported soon, although the prober continues to run: a dead leader must not stay
 // traced.
 BOOST_AUTO_TEST_CASE(the_parent_receives_the_exit_status_of_a_probed_child) {
-  ThreadPointers pointers(open_proc());
+  ThreadPointerReader pointers(open_proc());
   for (int round = 0; round < kRounds; ++round) {
     const long delay = random_us(1500);
     const pid_t child = start_child([delay] {
@@ -279,7 +280,7 @@ BOOST_AUTO_TEST_CASE(the_parent_receives_the_exit_status_of_a_probed_child) {
       pointers.read(tracees);
     }
     int status = 0;
-    BOOST_REQUIRE(soon([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+    BOOST_REQUIRE(wait_until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
     BOOST_REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 7));
   }
 }

@@ -18,14 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kMostThreads = 5000, kBlocks = 64 };
+enum { kMaxThreads = 5000, kBlocks = 64 };
 
 struct Figures {
   int tid;
   uint64_t allocated, deallocated;
 };
 
-static struct Figures figures[kMostThreads + 1];
+static struct Figures figures[kMaxThreads + 1];
 static pthread_barrier_t all_have_worked;
 static int (*ask)(const char*, void*, size_t*, void*, size_t);
 
@@ -78,7 +78,7 @@ static void* live(void* argument) {
 int main(int argc, char** argv) {
   const int count = argc == 2 ? atoi(argv[1]) : 0;
   find_jemalloc();
-  if (count < 1 || count > kMostThreads || !ask)
+  if (count < 1 || count > kMaxThreads || !ask)
     return fprintf(stderr, "usage: heap N, under jemalloc\n"), 2;
   if (pthread_barrier_init(&all_have_worked, NULL, (unsigned)count + 1) != 0) return 2;
   for (int i = 1; i <= count; ++i) {

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <limits>
 
-#include "plugins/jemalloc-ptrace/counters_read.hpp"
+#include "plugins/jemalloc-ptrace/counter_reader.hpp"
 #include "plugins/jemalloc-ptrace/outcome.hpp"
 #include "plugins/jemalloc-ptrace/program.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
@@ -30,7 +30,7 @@ constexpr std::string_view kStat =
     "94044413624352 94044921126912 "
     "140722195391171 140722195391270 140722195391270 140722195394522 0\n";
 
-std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }
+std::uint64_t own_pid() { return static_cast<std::uint64_t>(::getpid()); }
 
 }  // namespace
 
@@ -40,9 +40,9 @@ BOOST_AUTO_TEST_CASE(parses_the_stat_file) {
   BOOST_TEST(image.start_time == 1580339u);
   BOOST_TEST(image.code_start == 94044413612032u);
   BOOST_TEST(image.code_end == 94044413613229u);
-  BOOST_TEST(image.stack == 140722195388816u);
-  BOOST_TEST(!image.kernel_thread);
-  BOOST_TEST(parse_thread_image("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0\n").kernel_thread);
+  BOOST_TEST(image.stack_start == 140722195388816u);
+  BOOST_TEST(!image.is_kernel_thread);
+  BOOST_TEST(parse_thread_image("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0\n").is_kernel_thread);
 }
 
 BOOST_AUTO_TEST_CASE(rejects_malformed_stat_files) {
@@ -54,29 +54,29 @@ BOOST_AUTO_TEST_CASE(distinguishes_programs) {
   const ThreadImage image = parse_thread_image(kStat);
   ThreadImage other = image;
   other.start_time += 1;  // another thread
-  BOOST_TEST(same_program(image, other));
-  other.stack += 16;
-  BOOST_TEST(!same_program(image, other));
+  BOOST_TEST(is_same_program(image, other));
+  other.stack_start += 16;
+  BOOST_TEST(!is_same_program(image, other));
 }
 
 BOOST_AUTO_TEST_CASE(computes_the_addresses_of_counters) {
-  const auto before = extent_of(0x7f0000001000, {-1808, -1792});
+  const auto before = find_extent(0x7f0000001000, {-1808, -1792});
   BOOST_REQUIRE(before.has_value());
   BOOST_TEST(before->address == 0x7f0000001000 - 1808u);
   BOOST_TEST(before->size == 24u);
-  BOOST_TEST(extent_of(0x7f0000001000, {32, 16})->address == 0x7f0000001010u);
-  BOOST_TEST(extent_of(0x7f0000001000, {32, 16})->size == 24u);
+  BOOST_TEST(find_extent(0x7f0000001000, {32, 16})->address == 0x7f0000001010u);
+  BOOST_TEST(find_extent(0x7f0000001000, {32, 16})->size == 24u);
 }
 
 BOOST_AUTO_TEST_CASE(rejects_impossible_addresses_of_counters) {
-  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  BOOST_TEST(!extent_of(0, {-1808, -1792}));
-  BOOST_TEST(!extent_of(~std::uint64_t{0}, {16, 32}));
-  BOOST_TEST(!extent_of(0x1000, {kLeast, kMost}));
-  BOOST_TEST(!extent_of(0x1000, {kLeast, kLeast}));
-  BOOST_TEST(!extent_of(0x1000, {kMost, kMost}));
-  BOOST_TEST(!extent_of(0x7f0000001000, {0, 1 << 20}));
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  BOOST_TEST(!find_extent(0, {-1808, -1792}));
+  BOOST_TEST(!find_extent(~std::uint64_t{0}, {16, 32}));
+  BOOST_TEST(!find_extent(0x1000, {kMin, kMax}));
+  BOOST_TEST(!find_extent(0x1000, {kMin, kMin}));
+  BOOST_TEST(!find_extent(0x1000, {kMax, kMax}));
+  BOOST_TEST(!find_extent(0x7f0000001000, {0, 1 << 20}));
 }
 
 BOOST_AUTO_TEST_CASE(maps_failures_to_gaps) {
@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_CASE(maps_failures_to_gaps) {
   BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EPERM}) == Gap::Denied));
   BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EFAULT}) == Gap::Malformed));
   BOOST_TEST((gap_of(Outcome{ProbeStep::TlsArithmetic, EFAULT}) == Gap::NotApplicable));
-  BOOST_TEST((gap_of(Found{Attach::NotJemalloc, {}, 0}) == Gap::NotApplicable));
-  BOOST_TEST((gap_of(Found{Attach::ReadlinkFailure, {}, EACCES}) == Gap::Denied));
-  BOOST_TEST((gap_of(Found{Attach::ReadlinkFailure, {}, ENOENT}) == Gap::ThreadGone));
-  BOOST_TEST((gap_of(Found{Attach::MapsReadFailure, {}, EACCES}) == Gap::Denied));
-  BOOST_TEST((gap_of(Found{Attach::DwarfParseFailure, {}, 0}) == Gap::Unsupported));
-  BOOST_TEST((gap_of(Found{Attach::Unreadable, {}, EFAULT}) == Gap::Busy));
+  BOOST_TEST((gap_of(FindResult{Attach::NotJemalloc, {}, 0}) == Gap::NotApplicable));
+  BOOST_TEST((gap_of(FindResult{Attach::ReadlinkFailure, {}, EACCES}) == Gap::Denied));
+  BOOST_TEST((gap_of(FindResult{Attach::ReadlinkFailure, {}, ENOENT}) == Gap::ThreadGone));
+  BOOST_TEST((gap_of(FindResult{Attach::MapsReadFailure, {}, EACCES}) == Gap::Denied));
+  BOOST_TEST((gap_of(FindResult{Attach::DwarfParseFailure, {}, 0}) == Gap::Unsupported));
+  BOOST_TEST((gap_of(FindResult{Attach::Unreadable, {}, EFAULT}) == Gap::Busy));
 }
 
 BOOST_AUTO_TEST_CASE(reads_the_mapped_part_of_memory) {
@@ -105,15 +105,15 @@ BOOST_AUTO_TEST_CASE(reads_the_mapped_part_of_memory) {
                               {pid, pid, 0x1000, {}},
                               {pid, pid, 0, {ProbeStep::Wait, ESRCH}},
                               {pid, pid, pointer(last), {}}};
-  CountersRead memory;
+  CounterReader memory;
   const auto readings = memory.read(tracees, {1, {{0, 16}}});
   BOOST_REQUIRE(readings.size() == 4u);
   BOOST_TEST(readings[0].allocated == 11u);
   BOOST_TEST(readings[0].deallocated == 22u);
-  BOOST_TEST((tracees[1].outcome.failed == ProbeStep::ReadMemory));
+  BOOST_TEST((tracees[1].outcome.failed_step == ProbeStep::ReadMemory));
   BOOST_TEST(tracees[1].outcome.error == EFAULT);
-  BOOST_TEST((tracees[2].outcome.failed == ProbeStep::Wait));
-  BOOST_TEST((tracees[3].outcome.failed == ProbeStep::Done));
+  BOOST_TEST((tracees[2].outcome.failed_step == ProbeStep::Wait));
+  BOOST_TEST((tracees[3].outcome.failed_step == ProbeStep::Done));
   BOOST_TEST(readings[3].allocated == 33u);
   BOOST_TEST(readings[3].deallocated == 44u);
 }
@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(adds_the_values_of_two_allocators) {
   const auto pointer = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(words.data()));
   const pid_t pid = ::getpid();
   std::vector<Tracee> tracees{{pid, pid, pointer, {}}};
-  CountersRead memory;
+  CounterReader memory;
   const auto readings = memory.read(tracees, {2, {{0, 8}, {16, 24}}});
-  BOOST_TEST((tracees[0].outcome.failed == ProbeStep::Done));
+  BOOST_TEST((tracees[0].outcome.failed_step == ProbeStep::Done));
   BOOST_TEST(readings[0].allocated == 301u);
   BOOST_TEST(readings[0].deallocated == 4020u);
 }
@@ -134,15 +134,15 @@ BOOST_AUTO_TEST_CASE(adds_the_values_of_two_allocators) {
 BOOST_AUTO_TEST_CASE(missing_counters_are_not_zero) {
   const pid_t pid = ::getpid();
   std::vector<Tracee> tracees{{pid, pid, 0x1000, {}}};
-  CountersRead memory;
+  CounterReader memory;
   memory.read(tracees, {});
-  BOOST_TEST((tracees[0].outcome.failed == ProbeStep::ReadMemory));
+  BOOST_TEST((tracees[0].outcome.failed_step == ProbeStep::ReadMemory));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_hosts_without_threads) {
   const LoadedPlugin plugin("jemalloc-ptrace");
   const TestHost recorded("", {1, 1}, 0), foreign("", {1, 1}, CTPROF_HOST_LIVE),
-      live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
+      live("", {own_pid(), own_pid()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
   BOOST_TEST(SourceDriver(*plugin, 0, recorded)
                  .probe()
                  .at("allocated_bytes")
@@ -156,16 +156,16 @@ BOOST_AUTO_TEST_CASE(refuses_hosts_without_threads) {
 
 BOOST_AUTO_TEST_CASE(does_not_probe_its_own_process) {
   const LoadedPlugin plugin("jemalloc-ptrace");
-  const TestHost live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
+  const TestHost live("", {own_pid(), own_pid()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
   SourceDriver source(*plugin, 0, live);
-  source.collect({{self(), self()}, {0x7ffffffe, 0x7ffffffe}});
+  source.collect({{own_pid(), own_pid()}, {0x7ffffffe, 0x7ffffffe}});
   BOOST_TEST(source.cell("allocated_bytes", 0) == "NotApplicable");
   BOOST_TEST(source.cell("deallocated_bytes", 1) == "ThreadGone");
   const std::vector<std::pair<std::string, std::string>> expected{
       {"tgids_walked", "1"}, {"jemalloc_detected", "0"},   {"probed_ok", "0"},
       {"failed", "0"},       {"dominant_failure", "null"}, {"privilege_dominant", "false"},
       {"denied", "0"}};
-  const auto said = source.summary(2);
-  BOOST_TEST((said.fields == expected));
-  BOOST_TEST(said.notes.empty());
+  const auto summary = source.summary(2);
+  BOOST_TEST((summary.fields == expected));
+  BOOST_TEST(summary.notes.empty());
 }

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/jemalloc-ptrace/thread_pointers.hpp"
+#include "plugins/jemalloc-ptrace/thread_pointer_reader.hpp"
 
 using ctprof::jemalloc::ProbeStep;
 using ctprof::jemalloc::Tracee;
@@ -33,7 +33,7 @@ using ctprof::jemalloc::Tracee;
 inline constexpr std::size_t kThreads = 16;
 inline constexpr int kRounds = ROUNDS;  // of each race; set in meson.build
 
-struct Page {
+struct SharedPage {
   std::array<std::atomic<std::uint64_t>, kThreads> ticks;
   std::array<std::atomic<pid_t>, kThreads> tids;
   std::array<std::atomic<std::uint64_t>, kThreads> pointers;
@@ -41,10 +41,10 @@ struct Page {
   std::atomic<std::uint64_t> calls;  // of the prober: incremented at start and end
 };
 
-inline Page* shared_page() {
-  void* page =
-      ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return page == MAP_FAILED ? nullptr : new (page) Page{};
+inline SharedPage* make_shared_page() {
+  void* page = ::mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? nullptr : new (page) SharedPage{};
 }
 
 inline void sleep_us(long microseconds) {
@@ -54,9 +54,9 @@ inline void sleep_us(long microseconds) {
 }
 
 // Waits up to several seconds until `holds` returns true; returns whether it did.
-inline bool soon(const std::function<bool()>& holds) {
+inline bool wait_until(const std::function<bool()>& condition) {
   for (int i = 0; i < 50'000; ++i) {
-    if (holds()) return true;
+    if (condition()) return true;
     sleep_us(100);
   }
   return false;
@@ -69,9 +69,9 @@ inline int open_proc() {
 
 inline std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> found;
-  std::error_code gone;
-  for (std::filesystem::directory_iterator it("/proc/" + std::to_string(pid) + "/task", gone), end;
-       !gone && it != end; it.increment(gone))
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc/" + std::to_string(pid) + "/task", error), end;
+       !error && it != end; it.increment(error))
     found.push_back(std::stoi(it->path().filename().string()));
   return found;
 }
@@ -97,18 +97,18 @@ inline bool all_in_state(pid_t pid, char state) {
   return true;
 }
 
-inline bool nobody_traces(pid_t pid) {
+inline bool is_untraced(pid_t pid) {
   for (const pid_t tid : threads_of(pid))
     if (status_of(tid, "TracerPid") != "0") return false;
   return true;
 }
 
 // Starts a child that runs `operation`, and that is killed when the test exits.
-inline pid_t start_child(const std::function<void()>& deed) {
+inline pid_t start_child(const std::function<void()>& operation) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  deed();
+  operation();
   ::_exit(0);
 }
 
@@ -122,7 +122,7 @@ inline int end_child(pid_t child, int signal) {
 // A child that is killed when this object is destroyed.
 class Child {
  public:
-  explicit Child(const std::function<void()>& deed) : pid_(start_child(deed)) {}
+  explicit Child(const std::function<void()>& operation) : pid_(start_child(operation)) {}
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() { end_child(pid_, SIGKILL); }
@@ -133,24 +133,24 @@ class Child {
 
 class Target {
  public:
-  Target() : page_(shared_page()), pid_(start_child([this] { run(); })) {
-    soon([this] { return ready(); });
+  Target() : page_(make_shared_page()), pid_(start_child([this] { run(); })) {
+    wait_until([this] { return is_ready(); });
   }
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
   ~Target() {
     end_child(pid_, SIGKILL);
-    ::munmap(page_, sizeof(Page));
+    ::munmap(page_, sizeof(SharedPage));
   }
 
   pid_t pid() const { return pid_; }
-  Page& page() { return *page_; }
+  SharedPage& page() { return *page_; }
 
   // Returns whether every thread makes progress.
-  bool all_tick() {
+  bool all_make_progress() {
     std::array<std::uint64_t, kThreads> before;
     for (std::size_t i = 0; i < kThreads; ++i) before[i] = page_->ticks[i];
-    return soon([&] {
+    return wait_until([&] {
       for (std::size_t i = 0; i < kThreads; ++i)
         if (page_->ticks[i] == before[i]) return false;
       return true;
@@ -159,11 +159,11 @@ class Target {
 
  private:
   struct Start {
-    Page* page;
+    SharedPage* page;
     std::size_t number;
   };
 
-  bool ready() const {
+  bool is_ready() const {
     for (const auto& ticks : page_->ticks)
       if (ticks == 0) return false;
     return true;
@@ -191,7 +191,7 @@ class Target {
   }
 
   void run() {
-    static Page* counting = page_;
+    static SharedPage* counting = page_;
     struct sigaction action {};
     action.sa_handler = [](int) { ++counting->signals; };
     ::sigaction(SIGRTMIN, &action, nullptr);
@@ -204,6 +204,6 @@ class Target {
     for (;;) ::pause();
   }
 
-  Page* page_;
+  SharedPage* page_;
   pid_t pid_;
 };

@@ -16,7 +16,7 @@
 static const long kSecond = 1000L * 1000L * 1000L;
 enum { kStack = 64 * 1024, kLifetimes = 8 };
 
-static void* live(void* argument) {
+static void* run_thread(void* argument) {
   const struct timespec life = {.tv_nsec = (long)(intptr_t)argument * 1000L * 1000L};
   nanosleep(&life, NULL);
   return NULL;
@@ -34,17 +34,17 @@ static int input_has_ended(void) {
 }
 
 /* Waits until the next start is due. Does not wait if that time has already passed. */
-static void wait_for_turn(struct timespec* turn, long pause) {
-  turn->tv_nsec += pause;
-  if (turn->tv_nsec >= kSecond) {
-    turn->tv_nsec -= kSecond;
-    ++turn->tv_sec;
+static void wait_for_next_start(struct timespec* next_start, long pause) {
+  next_start->tv_nsec += pause;
+  if (next_start->tv_nsec >= kSecond) {
+    next_start->tv_nsec -= kSecond;
+    ++next_start->tv_sec;
   }
-  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, turn, NULL);
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next_start, NULL);
 }
 
-int main(int count, char** words) {
-  const long rate = count == 2 ? strtol(words[1], NULL, 10) : 0;
+int main(int count, char** arguments) {
+  const long rate = count == 2 ? strtol(arguments[1], NULL, 10) : 0;
   if (rate <= 0 || rate > kSecond) {
     fputs("churn: say how many threads a second\n", stderr);
     return 2;
@@ -54,22 +54,22 @@ int main(int count, char** words) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStack);
 
-  struct timespec start, turn, end;
+  struct timespec start, next_start, end;
   clock_gettime(CLOCK_MONOTONIC, &start);
-  turn = start;
+  next_start = start;
   puts("ready");
   fflush(stdout);
   long started = 0;
   while (!input_has_ended()) {
     pthread_t thread;
     const int error =
-        pthread_create(&thread, &attributes, live, (void*)(intptr_t)(started % kLifetimes));
+        pthread_create(&thread, &attributes, run_thread, (void*)(intptr_t)(started % kLifetimes));
     if (error != 0) {
       fprintf(stderr, "churn: pthread_create: %s\n", strerror(error));
       return 1;
     }
     ++started;
-    wait_for_turn(&turn, kSecond / rate);
+    wait_for_next_start(&next_start, kSecond / rate);
   }
   clock_gettime(CLOCK_MONOTONIC, &end);
   printf("%ld threads in %.3f s\n", started, seconds_between(&start, &end));

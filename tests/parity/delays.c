@@ -29,7 +29,7 @@ static void fail(const char* what) {
 }
 
 /* Raises the priority, so that a test of another delay waits as little as possible for a CPU. */
-static void stand_in_front(void) {
+static void raise_priority(void) {
   const struct sched_param least = {.sched_priority = 1};
   sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* if permitted */
 }
@@ -102,10 +102,10 @@ static void wait_for_cpu(void) {
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "";
   if (strcmp(kind, "fsync") == 0 && argc > 2) {
-    stand_in_front();
+    raise_priority();
     wait_for_disk(argv[2]);
   } else if (strcmp(kind, "cow") == 0) {
-    stand_in_front();
+    raise_priority();
     wait_for_copies();
   } else if (strcmp(kind, "cpu") == 0) {
     wait_for_cpu();

@@ -84,10 +84,10 @@ class Limits(Case):
     def test_plugin_that_uses_all_descriptors(self):
         """Values read before the failure are kept and written. Values that could not be read are reported once. With a limit below 64 no
         directories are kept open, so none can be closed to free descriptors."""
-        plugin = os.path.join(os.environ["BAD_PLUGINS"], "takes_descriptors.so")
+        plugin = os.path.join(os.environ["BAD_PLUGINS"], "exhausts_descriptors.so")
         place = os.path.dirname(self.path)
         shutil.copy(plugin, place)
-        done = captured(self.path, 64, "--plugin-path", place, f"{FILES},takes_descriptors", "--rootfs", harness.fixture("6.12"))
+        done = captured(self.path, 64, "--plugin-path", place, f"{FILES},exhausts_descriptors", "--rootfs", harness.fixture("6.12"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("ran out"), 1, done.stderr)
         rows = file_json.load(self.path).processes.values()

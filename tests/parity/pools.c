@@ -18,12 +18,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { kPools = 2, kAtStart = 4, kMost = 16 };
+enum { kPools = 2, kAtStart = 4, kMaxWorkers = 16 };
 
 struct worker {
   const char* pool;
   int number;
-  sem_t told, done, turn;
+  sem_t start_work, done, turn;
   struct worker* next; /* the worker that this one wakes */
   int spin_ms, wakes;
 };
@@ -31,7 +31,7 @@ struct worker {
 struct pool {
   const char* name;
   int count;
-  struct worker workers[kMost];
+  struct worker workers[kMaxWorkers];
 };
 
 static struct pool pools[kPools] = {{.name = "io"}, {.name = "cpu"}};
@@ -45,14 +45,14 @@ static void spin(int milliseconds) {
   while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
-static void* live(void* argument) {
+static void* run_worker(void* argument) {
   struct worker* self = argument;
   char name[16];
   snprintf(name, sizeof name, "%s-%d", self->pool, self->number);
   prctl(PR_SET_NAME, name);
   sem_post(&self->done);
   for (;;) {
-    sem_wait(&self->told);
+    sem_wait(&self->start_work);
     spin(self->spin_ms);
     for (int i = 0; i < self->wakes; ++i) {
       sem_post(&self->next->turn);
@@ -63,21 +63,21 @@ static void* live(void* argument) {
   return NULL;
 }
 
-static void grow(struct pool* pool, int more) {
-  for (; more > 0 && pool->count < kMost; --more) {
+static void grow(struct pool* pool, int added) {
+  for (; added > 0 && pool->count < kMaxWorkers; --added) {
     struct worker* worker = &pool->workers[pool->count];
     *worker = (struct worker){.pool = pool->name, .number = pool->count++};
-    sem_init(&worker->told, 0, 0);
+    sem_init(&worker->start_work, 0, 0);
     sem_init(&worker->done, 0, 0);
     sem_init(&worker->turn, 0, 0);
     pthread_t thread;
-    if (pthread_create(&thread, NULL, live, worker) != 0) exit(1);
+    if (pthread_create(&thread, NULL, run_worker, worker) != 0) exit(1);
     sem_wait(&worker->done);
   }
 }
 
 /* Pairs of threads wake each other. A thread without a partner wakes itself. */
-static void work(struct pool* pool, int first, int spin_ms, int wakes) {
+static void run_workers(struct pool* pool, int first, int spin_ms, int wakes) {
   for (int i = first; i < pool->count; ++i) {
     struct worker* worker = &pool->workers[i];
     const int other = first + ((i - first) ^ 1);
@@ -85,11 +85,11 @@ static void work(struct pool* pool, int first, int spin_ms, int wakes) {
     worker->spin_ms = spin_ms;
     worker->wakes = wakes;
   }
-  for (int i = first; i < pool->count; ++i) sem_post(&pool->workers[i].told);
+  for (int i = first; i < pool->count; ++i) sem_post(&pool->workers[i].start_work);
   for (int i = first; i < pool->count; ++i) sem_wait(&pool->workers[i].done);
 }
 
-static void obey(const char* line) {
+static void execute_command(const char* line) {
   char verb[8], name[8];
   int number;
   const int first = strncmp(line, "only ", 5) == 0 ? kAtStart : 0;
@@ -98,19 +98,19 @@ static void obey(const char* line) {
   if (strcmp(verb, "grow") == 0)
     grow(pool, number);
   else
-    work(pool, first, strcmp(verb, "spin") == 0 ? number : 0,
-         strcmp(verb, "wake") == 0 ? number : 0);
+    run_workers(pool, first, strcmp(verb, "spin") == 0 ? number : 0,
+                strcmp(verb, "wake") == 0 ? number : 0);
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   if (count != 2) return 2;
-  prctl(PR_SET_NAME, words[1]);
+  prctl(PR_SET_NAME, arguments[1]);
   for (int i = 0; i < kPools; ++i) grow(&pools[i], kAtStart);
   puts("ready");
   fflush(stdout);
   char line[64];
   while (fgets(line, sizeof line, stdin)) {
-    obey(line);
+    execute_command(line);
     puts("done");
     fflush(stdout);
   }

@@ -127,7 +127,7 @@ static void nap(int times) {
   for (int i = 0; i < times; ++i) nanosleep(&moment, NULL);
 }
 
-static void* live(void* argument) {
+static void* run_thread(void* argument) {
   const int number = (int)(intptr_t)argument;
   take_name(number);
   take_cpu(number - kHostile); /* pinned threads may not become DEADLINE */
@@ -146,7 +146,8 @@ int main(void) {
   prctl(PR_SET_NAME, "sleep) R (main");
   if (pthread_barrier_init(&all_have_worked, NULL, kThreads + 1) != 0) fail("pthread_barrier_init");
   for (int i = 0; i < kThreads; ++i)
-    if (pthread_create(&threads[i], NULL, live, (void*)(intptr_t)i) != 0) fail("pthread_create");
+    if (pthread_create(&threads[i], NULL, run_thread, (void*)(intptr_t)i) != 0)
+      fail("pthread_create");
   pthread_barrier_wait(&all_have_worked);
   puts("ready");
   fflush(stdout);

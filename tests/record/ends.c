@@ -33,7 +33,7 @@ enum { kIo = 6, kPage = 4096, kMost = 4096 };
 static const char* const kIoNames[kIo] = {
     "rchar:", "wchar:", "syscr:", "syscw:", "\nread_bytes:", "\nwrite_bytes:"};
 
-struct one {
+struct exiting_task {
   int number;
   int tid;
   struct timespec cpu;
@@ -43,8 +43,8 @@ struct one {
   pthread_t thread;
 };
 
-static int go = -1;
-static struct one* all;
+static int start_pipe = -1;
+static struct exiting_task* tasks;
 
 static void spin(long us) {
   struct timespec now, start;
@@ -60,7 +60,7 @@ static void work(int number) {
   const int null = open("/dev/null", O_WRONLY), zero = open("/dev/zero", O_RDONLY);
   spin(number % 7 * 300);
   char* pages = size ? mmap(NULL, size, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
-  for (size_t at = 0; at < size; at += kPage) pages[at] = 1;
+  for (size_t offset = 0; offset < size; offset += kPage) pages[offset] = 1;
   for (int i = 0; i < number % 5; ++i) (void)!write(null, bytes, 100 * i);
   for (int i = 0; i < number % 6; ++i) (void)!read(zero, read_bytes, sizeof read_bytes);
   for (int i = 0; i < number % 4; ++i) nanosleep(&(struct timespec){0, 50000}, NULL);
@@ -71,98 +71,98 @@ static void work(int number) {
 
 // Reads the counters of the calling thread, and adds the read of the file itself: one call and its
 // bytes.
-static void read_self(struct one* one) {
+static void read_self(struct exiting_task* exiting_task) {
   char text[512];
-  one->tid = (int)syscall(SYS_gettid);
-  getrusage(RUSAGE_THREAD, &one->read);
+  exiting_task->tid = (int)syscall(SYS_gettid);
+  getrusage(RUSAGE_THREAD, &exiting_task->read);
   const int io = open("/proc/thread-self/io", O_RDONLY);
   const ssize_t size = read(io, text, sizeof text - 1);
   text[size > 0 ? size : 0] = 0;
   for (int i = 0; i < kIo; ++i) {
     const char* found = strstr(text, kIoNames[i]);
-    one->io[i] = found ? strtoull(strchr(found, ':') + 1, NULL, 10) : 0;
+    exiting_task->io[i] = found ? strtoull(strchr(found, ':') + 1, NULL, 10) : 0;
   }
-  one->io[0] += (unsigned long long)size;
-  one->io[2] += 1;
-  getrusage(RUSAGE_THREAD, &one->read);
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &one->cpu);
+  exiting_task->io[0] += (unsigned long long)size;
+  exiting_task->io[2] += 1;
+  getrusage(RUSAGE_THREAD, &exiting_task->read);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &exiting_task->cpu);
 }
 
-static void* live(void* what) {
-  struct one* one = what;
+static void* run_task(void* argument) {
+  struct exiting_task* exiting_task = argument;
   char byte;
-  if (go >= 0) (void)!read(go, &byte, 1);
-  work(one->number);
-  read_self(one);
+  if (start_pipe >= 0) (void)!read(start_pipe, &byte, 1);
+  work(exiting_task->number);
+  read_self(exiting_task);
   return NULL;
 }
 
-static void start(struct one* one, int threads) {
+static void start(struct exiting_task* exiting_task, int threads) {
   if (threads) {
-    if (pthread_create(&one->thread, NULL, live, one)) exit(1);
+    if (pthread_create(&exiting_task->thread, NULL, run_task, exiting_task)) exit(1);
     return;
   }
   const pid_t pid = fork();
   if (pid < 0) exit(1);
   if (pid > 0) {
-    one->tid = pid;
+    exiting_task->tid = pid;
     return;
   }
-  live(one);
+  run_task(exiting_task);
   _exit(0);
 }
 
 // Waits until a task has exited. A process that was reported as exited still runs for a moment, so
 // this waits 1 ms before wait4.
-static void finish(struct one* one, int threads) {
+static void finish(struct exiting_task* exiting_task, int threads) {
   siginfo_t info;
   if (threads) {
-    pthread_join(one->thread, NULL);
+    pthread_join(exiting_task->thread, NULL);
     return;
   }
-  waitid(P_PID, (id_t)one->tid, &info, WEXITED | WNOWAIT);
+  waitid(P_PID, (id_t)exiting_task->tid, &info, WEXITED | WNOWAIT);
   nanosleep(&(struct timespec){0, 1000000}, NULL);
-  if (wait4(one->tid, NULL, 0, &one->waited) < 0) exit(1);
+  if (wait4(exiting_task->tid, NULL, 0, &exiting_task->waited) < 0) exit(1);
 }
 
-static long long us_of(const struct rusage* usage) {
+static long long cpu_time_us(const struct rusage* usage) {
   return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000LL + usage->ru_utime.tv_usec +
          usage->ru_stime.tv_usec;
 }
 
-static void print(FILE* file, const struct one* one) {
-  const struct rusage *read = &one->read, *waited = &one->waited;
-  fprintf(file, "%d %lld %ld %ld %ld %ld", one->tid,
-          one->cpu.tv_sec * 1000000000LL + one->cpu.tv_nsec, read->ru_minflt, read->ru_majflt,
-          read->ru_nvcsw, read->ru_nivcsw);
-  for (int i = 0; i < kIo; ++i) fprintf(file, " %llu", one->io[i]);
-  fprintf(file, " %lld %ld %ld %ld %ld\n", us_of(waited), waited->ru_minflt, waited->ru_majflt,
-          waited->ru_nvcsw, waited->ru_nivcsw);
+static void print(FILE* file, const struct exiting_task* exiting_task) {
+  const struct rusage *read = &exiting_task->read, *waited = &exiting_task->waited;
+  fprintf(file, "%d %lld %ld %ld %ld %ld", exiting_task->tid,
+          exiting_task->cpu.tv_sec * 1000000000LL + exiting_task->cpu.tv_nsec, read->ru_minflt,
+          read->ru_majflt, read->ru_nvcsw, read->ru_nivcsw);
+  for (int i = 0; i < kIo; ++i) fprintf(file, " %llu", exiting_task->io[i]);
+  fprintf(file, " %lld %ld %ld %ld %ld\n", cpu_time_us(waited), waited->ru_minflt,
+          waited->ru_majflt, waited->ru_nvcsw, waited->ru_nivcsw);
 }
 
-int main(int count, char** words) {
-  const int number = count > 3 ? atoi(words[2]) : 0, threads = !strcmp(words[1], "threads");
+int main(int count, char** arguments) {
+  const int number = count > 3 ? atoi(arguments[2]) : 0, threads = !strcmp(arguments[1], "threads");
   if (number < 1 || number > kMost) return 2;
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
   mlockall(MCL_CURRENT);
-  all = mmap(NULL, sizeof *all * (size_t)number, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  tasks = mmap(NULL, sizeof *tasks * (size_t)number, PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (count > 4) {
     int ends[2];
     char byte;
     if (pipe(ends)) return 1;
-    go = ends[0];
-    for (int i = 0; i < number; ++i) all[i].number = i, start(&all[i], threads);
-    const int fifo = open(words[4], O_RDONLY);
+    start_pipe = ends[0];
+    for (int i = 0; i < number; ++i) tasks[i].number = i, start(&tasks[i], threads);
+    const int fifo = open(arguments[4], O_RDONLY);
     (void)!read(fifo, &byte, 1);
     for (int i = 0; i < number; ++i) (void)!write(ends[1], "", 1);
   }
   for (int i = 0; i < number; ++i) {
-    all[i].number = i;
-    if (go < 0) start(&all[i], threads);
-    finish(&all[i], threads);
+    tasks[i].number = i;
+    if (start_pipe < 0) start(&tasks[i], threads);
+    finish(&tasks[i], threads);
   }
-  FILE* file = fopen(words[3], "w");
-  for (int i = 0; i < number; ++i) print(file, &all[i]);
+  FILE* file = fopen(arguments[3], "w");
+  for (int i = 0; i < number; ++i) print(file, &tasks[i]);
   return fclose(file) != 0;
 }

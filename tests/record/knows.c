@@ -32,19 +32,19 @@
 enum { kMoments = 1 << 16, kMostWeight = -20 };
 static const uint64_t kMs = 1000 * 1000;
 
-struct moment {
+struct measurement {
   uint64_t at, run, wait;
 };
 
 /* The measurements of a thread. */
-struct diary {
+struct measurements {
   const char* name;
   int tid, schedstat;
   int count;
-  struct moment moments[kMoments];
+  struct measurement moments[kMoments];
 };
 
-static volatile int done;
+static volatile int must_stop;
 
 static uint64_t now(clockid_t clock) {
   struct timespec time;
@@ -52,46 +52,46 @@ static uint64_t now(clockid_t clock) {
   return (uint64_t)time.tv_sec * 1000 * kMs + (uint64_t)time.tv_nsec;
 }
 
-static void begin(struct diary* diary) {
-  pthread_setname_np(pthread_self(), diary->name);
+static void begin(struct measurements* measurements) {
+  pthread_setname_np(pthread_self(), measurements->name);
   char path[64];
-  diary->tid = (int)syscall(SYS_gettid);
+  measurements->tid = (int)syscall(SYS_gettid);
   snprintf(path, sizeof path, "/proc/thread-self/schedstat");
-  diary->schedstat = open(path, O_RDONLY);
+  measurements->schedstat = open(path, O_RDONLY);
 }
 
-static void look(struct diary* diary) {
+static void measure(struct measurements* measurements) {
   char text[128] = "";
   unsigned long long run = 0, wait = 0;
-  if (diary->count == kMoments) return;
-  if (pread(diary->schedstat, text, sizeof text - 1, 0) <= 0) return;
+  if (measurements->count == kMoments) return;
+  if (pread(measurements->schedstat, text, sizeof text - 1, 0) <= 0) return;
   sscanf(text, "%llu %llu", &run, &wait);
-  diary->moments[diary->count++] =
-      (struct moment){now(CLOCK_BOOTTIME), now(CLOCK_THREAD_CPUTIME_ID), wait};
+  measurements->moments[measurements->count++] =
+      (struct measurement){now(CLOCK_BOOTTIME), now(CLOCK_THREAD_CPUTIME_ID), wait};
 }
 
 static void run_for(uint64_t ns) {
   const uint64_t until = now(CLOCK_THREAD_CPUTIME_ID) + ns;
-  while (now(CLOCK_THREAD_CPUTIME_ID) < until && !done) {
+  while (now(CLOCK_THREAD_CPUTIME_ID) < until && !must_stop) {
   }
 }
 
-static void* busy(void* diary) {
-  begin(diary);
-  while (!done) {
-    look(diary);
+static void* busy(void* measurements) {
+  begin(measurements);
+  while (!must_stop) {
+    measure(measurements);
     run_for(3 * kMs);
   }
   return NULL;
 }
 
-static void* rhythm(void* diary) {
+static void* rhythm(void* measurements) {
   const struct timespec pause = {.tv_nsec = 7 * 1000 * 1000};
-  begin(diary);
-  while (!done) {
-    look(diary);
+  begin(measurements);
+  while (!must_stop) {
+    measure(measurements);
     run_for(3 * kMs);
-    look(diary);
+    measure(measurements);
     nanosleep(&pause, NULL);
   }
   return NULL;
@@ -99,14 +99,14 @@ static void* rhythm(void* diary) {
 
 static void* blocked(void* name) {
   pthread_setname_np(pthread_self(), name);
-  while (!done) pause();
+  while (!must_stop) pause();
   return NULL;
 }
 
 static void* burner(void* name) {
   pthread_setname_np(pthread_self(), name);
   setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), kMostWeight);
-  while (!done) {
+  while (!must_stop) {
   }
   return NULL;
 }
@@ -117,12 +117,12 @@ static void* starver(void* name) {
   const struct sched_param none = {.sched_priority = 0};
   pthread_setname_np(pthread_self(), name);
   sched_setscheduler(0, SCHED_IDLE, &none);
-  while (!done) {
+  while (!must_stop) {
   }
   return NULL;
 }
 
-static void start(void* (*life)(void*), void* argument, int cpu) {
+static void start(void* (*thread_main)(void*), void* argument, int cpu) {
   pthread_t thread;
   pthread_attr_t attributes;
   cpu_set_t cpus;
@@ -130,7 +130,7 @@ static void start(void* (*life)(void*), void* argument, int cpu) {
   CPU_ZERO(&cpus);
   CPU_SET(cpu, &cpus);
   if (cpu >= 0) pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
-  if (pthread_create(&thread, &attributes, life, argument) != 0) _exit(1);
+  if (pthread_create(&thread, &attributes, thread_main, argument) != 0) _exit(1);
 }
 
 static int input_has_ended(int wait_ms) {
@@ -139,15 +139,16 @@ static int input_has_ended(int wait_ms) {
   return poll(&input, 1, wait_ms) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
-static void tell(const struct diary* diary) {
-  for (int i = 0; i < diary->count; ++i)
-    printf("%s %d %llu %llu %llu\n", diary->name, diary->tid,
-           (unsigned long long)diary->moments[i].at, (unsigned long long)diary->moments[i].run,
-           (unsigned long long)diary->moments[i].wait);
+static void print_measurements(const struct measurements* measurements) {
+  for (int i = 0; i < measurements->count; ++i)
+    printf("%s %d %llu %llu %llu\n", measurements->name, measurements->tid,
+           (unsigned long long)measurements->moments[i].at,
+           (unsigned long long)measurements->moments[i].run,
+           (unsigned long long)measurements->moments[i].wait);
 }
 
-static int live(void) {
-  static struct diary diaries[2] = {{.name = "k-busy"}, {.name = "k-rhythm"}};
+static int run_threads(void) {
+  static struct measurements diaries[2] = {{.name = "k-busy"}, {.name = "k-rhythm"}};
   const int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
   start(busy, &diaries[0], -1);
   start(rhythm, &diaries[1], -1);
@@ -160,9 +161,9 @@ static int live(void) {
   fflush(stdout);
   while (!input_has_ended(-1)) {
   }
-  done = 1;
+  must_stop = 1;
   usleep(20 * 1000);
-  for (int i = 0; i < 2; ++i) tell(&diaries[i]);
+  for (int i = 0; i < 2; ++i) print_measurements(&diaries[i]);
   fflush(stdout);
   _exit(0);
 }
@@ -170,7 +171,7 @@ static int live(void) {
 static void* filler(void* none) {
   const struct sched_param priority = {.sched_priority = 0};
   sched_setscheduler(0, SCHED_IDLE, &priority);
-  while (!done) {
+  while (!must_stop) {
   }
   return none;
 }
@@ -187,9 +188,9 @@ static int storm(void) {
   return 0;
 }
 
-int main(int count, char** words) {
-  if (count == 2 && strcmp(words[1], "threads") == 0) return live();
-  if (count == 2 && strcmp(words[1], "storm") == 0) return storm();
+int main(int count, char** arguments) {
+  if (count == 2 && strcmp(arguments[1], "threads") == 0) return run_threads();
+  if (count == 2 && strcmp(arguments[1], "storm") == 0) return storm();
   fputs("knows: say threads or storm\n", stderr);
   return 2;
 }

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/capture/capture.hpp"
-#include "core/capture/recorded_words.hpp"
+#include "core/capture/recorder_notes.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof {
 

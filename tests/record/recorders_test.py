@@ -222,14 +222,14 @@ class Listed(unittest.TestCase):
 
 class InvalidRecords(Case):
     def test_an_invalid_record_ends_the_recorder_only(self):
-        said = self.recorded("--recorders", "record_lies", "--plugin-path", BAD_PLUGINS)
+        said = self.recorded("--recorders", "inconsistent_record", "--plugin-path", BAD_PLUGINS)
         self.assertRegex(said, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL where a stack must be$")
 
 
 class Strict(Case):
     def test_strict_reports_a_failed_recorder(self):
-        done = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "record_lies", "--plugins",
-                   "record_lies,procfs-sched", "--plugin-path", BAD_PLUGINS)
+        done = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "inconsistent_record", "--plugins",
+                   "inconsistent_record,procfs-sched", "--plugin-path", BAD_PLUGINS)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("lies: it failed: it recorded a stack with NULL where a stack must be", done.stderr)
         Window(self.file)

@@ -20,12 +20,12 @@ struct ring {
   int fd;
   unsigned* tail;
   unsigned mask;
-  unsigned* places;
+  unsigned* queue_entries;
   struct io_uring_sqe* entries;
 };
 
-static void* map(int fd, size_t size, off_t what) {
-  void* at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, what);
+static void* map(int fd, size_t size, off_t ring_offset) {
+  void* at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, ring_offset);
   if (at == MAP_FAILED) exit(2);
   return at;
 }
@@ -39,33 +39,33 @@ static struct ring make_ring(void) {
       map(ring.fd, params.sq_off.array + params.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
   ring.tail = (unsigned*)(queue + params.sq_off.tail);
   ring.mask = *(unsigned*)(queue + params.sq_off.ring_mask);
-  ring.places = (unsigned*)(queue + params.sq_off.array);
+  ring.queue_entries = (unsigned*)(queue + params.sq_off.array);
   ring.entries = map(ring.fd, params.sq_entries * sizeof *ring.entries, IORING_OFF_SQES);
   return ring;
 }
 
 // Reads a byte. IOSQE_ASYNC makes a worker do it, because the read will block.
-static void read_by_worker(struct ring* ring, int from, char* to) {
-  const unsigned at = *ring->tail & ring->mask;
-  struct io_uring_sqe* entry = &ring->entries[at];
+static void read_by_worker(struct ring* ring, int pipe_fd, char* buffer) {
+  const unsigned entry_index = *ring->tail & ring->mask;
+  struct io_uring_sqe* entry = &ring->entries[entry_index];
   memset(entry, 0, sizeof *entry);
   entry->opcode = IORING_OP_READ;
   entry->flags = IOSQE_ASYNC;
-  entry->fd = from;
-  entry->addr = (unsigned long)to;
+  entry->fd = pipe_fd;
+  entry->addr = (unsigned long)buffer;
   entry->len = 1;
-  ring->places[at] = at;
+  ring->queue_entries[entry_index] = entry_index;
   __atomic_store_n(ring->tail, *ring->tail + 1, __ATOMIC_RELEASE);
   if (syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0) != 1) exit(kSkipped);
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   const struct timespec pause = {0, 10000000};
   int ends[2];
   char byte;
   struct ring ring = make_ring();
   if (pipe(ends) != 0) return 2;
-  const long rounds = (count > 1 ? atol(words[1]) : 1) * 100;
+  const long rounds = (count > 1 ? atol(arguments[1]) : 1) * 100;
   for (long i = 0; i < rounds; ++i) {
     read_by_worker(&ring, ends[0], &byte);
     nanosleep(&pause, NULL);

@@ -36,9 +36,9 @@
 
 enum { kCrowd = 24, kDepth = 1000, kLargeFrames = 60, kHugeFrames = 10 };
 
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t futex_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t never_signalled = PTHREAD_COND_INITIALIZER;
 static const char* directory;
 static volatile int depth;
 
@@ -59,7 +59,7 @@ static void nap(long ms) {
 #define NO_TAIL_CALL __asm__ volatile("" ::: "memory")
 
 NO_INLINE void at_futex(void) {
-  pthread_mutex_lock(&held);
+  pthread_mutex_lock(&futex_mutex);
   NO_TAIL_CALL;
 }
 NO_INLINE void at_pipe(void) {
@@ -140,7 +140,7 @@ NO_INLINE void at_huge(void) {
 }
 NO_INLINE void at_condition(void) {
   pthread_mutex_lock(&mutex);
-  for (;;) pthread_cond_wait(&never, &mutex);
+  for (;;) pthread_cond_wait(&never_signalled, &mutex);
 }
 
 typedef void way(void);
@@ -182,7 +182,7 @@ static void wait_for_end(void) {
 }
 
 static void all(void) {
-  pthread_mutex_lock(&held);
+  pthread_mutex_lock(&futex_mutex);
   depth = kDepth;
   make_fault_file();
   begin(at_futex, "at_futex");
@@ -251,11 +251,11 @@ static int trap(void) {
 static int trap(void) { return 77; }
 #endif
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   prctl(PR_SET_PDEATHSIG, 9);
-  if (count == 3 && strcmp(words[1], "come") == 0) return come(atoi(words[2]));
-  if (count == 2 && strcmp(words[1], "trap") == 0) return trap();
+  if (count == 3 && strcmp(arguments[1], "come") == 0) return come(atoi(arguments[2]));
+  if (count == 2 && strcmp(arguments[1], "trap") == 0) return trap();
   if (count != 2) return 2;
-  directory = words[1];
+  directory = arguments[1];
   all();
 }

@@ -15,7 +15,7 @@
 
 #include "core/file/file.hpp"
 #include "core/window/make_window.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof {
 namespace {
@@ -25,25 +25,25 @@ using namespace hand_made;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::size_t kThreads = 40;
 
-class Maker {
+class WindowMaker {
  public:
-  Maker(unsigned seed, bool is_rebuilt) : random_(seed), is_rebuilt_(is_rebuilt) {}
+  WindowMaker(unsigned seed, bool is_rebuilt) : random_(seed), is_rebuilt_(is_rebuilt) {}
 
   Snapshot window(std::uint64_t seconds, const std::string& rule) {
-    auto made = make_window(end(10), end(10 + seconds), {});
-    if (!made) std::exit(1);
+    auto synthetic_window = make_window(end(10), end(10 + seconds), {});
+    if (!synthetic_window) std::exit(1);
     const Cells<std::uint64_t> rows(kThreads, seconds);
     MetricDef def = metric("oncpu_stacks", "StackNs", rule);
     if (rule != "StackSum") def.fallback = "StackSum";
-    add(*made, def, rows, Gap::ThreadGone,
+    add(*synthetic_window, def, rows, Gap::ThreadGone,
         [&](Column& column, std::size_t row, std::uint64_t scale) {
-          column.ids()[row] = stacks(made->pools->stacks, scale);
+          column.ids()[row] = stacks(synthetic_window->pools->stacks, scale);
         });
-    return std::move(*made);
+    return std::move(*synthetic_window);
   }
 
  private:
-  std::uint64_t below(std::uint64_t most) { return random_() % most; }
+  std::uint64_t random_below(std::uint64_t most) { return random_() % most; }
 
   static Snapshot end(std::uint64_t second) {
     std::vector<Thread> threads;
@@ -61,25 +61,27 @@ class Maker {
   }
 
   Frame frame(StackTable& table) {
-    const std::uint64_t library = below(3), function = below(12), instruction = below(4);
+    const std::uint64_t library = random_below(3), function = random_below(12),
+                        instruction = random_below(4);
     const std::string path = (is_rebuilt_ ? "/opt/lib" : "/usr/lib") + std::to_string(library);
     const std::string build = library == 2 ? "same" : is_rebuilt_ ? "new" : "old";
     const Frame made{
         (is_rebuilt_ && library < 2 ? 0x8000 : 0x1000) + function * 64 + instruction,
         table.add_module({Module::Kind::File, path + ".so", build + std::to_string(library), 0}),
-        below(20) == 0};
+        random_below(20) == 0};
     if (function > 2) table.set_name(table.add_frame(made), "f" + std::to_string(function));
     return made;
   }
 
   Id stacks(StackPool& pool, std::uint64_t scale) {
     std::vector<ctprof_stack> made;
-    for (std::uint64_t count = below(30); count > 0; --count) {
+    for (std::uint64_t count = random_below(30); count > 0; --count) {
       std::vector<Frame> frames;
-      for (std::uint64_t depth = below(9); depth > 0; --depth) frames.push_back(frame(pool.table));
+      for (std::uint64_t depth = random_below(9); depth > 0; --depth)
+        frames.push_back(frame(pool.table));
       const std::uint32_t node =
-          pool.table.add_stack(frames, below(10) == 0 ? Ending::Cut : Ending::Root);
-      made.push_back({node, below(1000) * scale * 1000});
+          pool.table.add_stack(frames, random_below(10) == 0 ? WalkEnd::EndOfCopy : WalkEnd::Root);
+      made.push_back({node, random_below(1000) * scale * 1000});
     }
     return pool.append(made);
   }
@@ -97,7 +99,8 @@ int main(int argc, char** argv) {
   const std::string rule = argc > 4 ? argv[4] : "StackSum";
   const auto seed = static_cast<unsigned>(std::atoi(argv[3]));
   for (const bool is_rebuilt : {false, true}) {
-    const Snapshot made = Maker(seed + is_rebuilt, is_rebuilt).window(is_rebuilt ? 20 : 10, rule);
+    const Snapshot made =
+        WindowMaker(seed + is_rebuilt, is_rebuilt).window(is_rebuilt ? 20 : 10, rule);
     const auto written =
         write_file(made, {}, argv[1 + is_rebuilt], {.layout = FileLayout::Columns, .sync = false});
     if (!written) return std::fprintf(stderr, "%s\n", written.error().text.c_str()), 1;

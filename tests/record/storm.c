@@ -32,30 +32,30 @@ static void wait_until(long long ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-static void* nothing(void* unused) { return unused; }
+static void* exit_at_once(void* unused) { return unused; }
 
 // Creates threads. Sleeps only if a millisecond or more is left, so that the average rate is exact.
-static void* make(void* what) {
-  struct maker* maker = what;
+static void* create_threads(void* argument) {
+  struct maker* maker = argument;
   const long long start = now_ns();
   for (long long made = 0; made < maker->threads && !maker->failed; ++made) {
     pthread_t thread;
-    const long long due = start + made * maker->ns_each;
-    if (due - now_ns() > kNsPerSecond / 1000) wait_until(due);
-    maker->failed = pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
+    const long long due_ns = start + made * maker->ns_each;
+    if (due_ns - now_ns() > kNsPerSecond / 1000) wait_until(due_ns);
+    maker->failed = pthread_create(&thread, NULL, exit_at_once, NULL) || pthread_join(thread, NULL);
   }
   return NULL;
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   struct maker makers[kMakers] = {0};
   const long long start = now_ns();
   int failed = count != 3;
   if (failed) return 2;
   for (int i = 0; i < kMakers; ++i) {
-    makers[i].threads = atoll(words[1]) / kMakers;
-    makers[i].ns_each = kNsPerSecond * kMakers / atoll(words[2]);
-    failed |= pthread_create(&makers[i].thread, NULL, make, &makers[i]);
+    makers[i].threads = atoll(arguments[1]) / kMakers;
+    makers[i].ns_each = kNsPerSecond * kMakers / atoll(arguments[2]);
+    failed |= pthread_create(&makers[i].thread, NULL, create_threads, &makers[i]);
   }
   for (int i = 0; i < kMakers && !failed; ++i) {
     pthread_join(makers[i].thread, NULL);

@@ -39,17 +39,17 @@ static void* just_wait(void* unused) {
 }
 
 static void* take_over(void* unused) {
-  char* words[] = {self, "again", naps ? "naps" : NULL, NULL};
+  char* exec_arguments[] = {self, "again", naps ? "naps" : NULL, NULL};
   naps ? nap(naps_before) : spin(30);
-  execv(self, words);
+  execv(self, exec_arguments);
   return unused;
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   pthread_t thread, waiting;
-  self = words[0];
-  naps = count > 1 && strcmp(words[count - 1], "naps") == 0;
-  if (count > 1 && strcmp(words[1], "again") == 0) {
+  self = arguments[0];
+  naps = count > 1 && strcmp(arguments[count - 1], "naps") == 0;
+  if (count > 1 && strcmp(arguments[1], "again") == 0) {
     naps ? nap(naps_after) : spin(20);
     return 0;
   }

@@ -38,12 +38,12 @@
 static const uint64_t kMs = 1000 * 1000;
 enum {
   kNaps = 50,
-  kPasses = 40,
+  kWakeUps = 40,
   kSyncs = 150,
   kPages = 1024,
   kPage = 4096,
   kMostThreads = 64,
-  kHandOvers = 2000
+  kTransfers = 2000
 };
 
 static uint64_t now(clockid_t clock) {
@@ -52,7 +52,7 @@ static uint64_t now(clockid_t clock) {
   return (uint64_t)time.tv_sec * 1000 * kMs + (uint64_t)time.tv_nsec;
 }
 
-struct moment {
+struct measurement {
   uint64_t wall, cpu, delay;
 };
 
@@ -61,7 +61,7 @@ struct waiter {
   void (*work)(struct waiter*);
   int tid, schedstat, calls, has_begun;
   uint64_t blocked, off, first_delay, last_delay;
-  struct moment begun;
+  struct measurement begun;
   pthread_t thread;
 };
 
@@ -73,13 +73,13 @@ static uint64_t delay_of(const struct waiter* waiter) {
   return delay;
 }
 
-static void before(struct waiter* waiter) {
+static void begin_call(struct waiter* waiter) {
   waiter->begun.delay = delay_of(waiter);
   waiter->begun.wall = now(CLOCK_MONOTONIC);
   waiter->begun.cpu = now(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static uint64_t after(struct waiter* waiter) {
+static uint64_t end_call(struct waiter* waiter) {
   const uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu;
   const uint64_t wall = now(CLOCK_MONOTONIC) - waiter->begun.wall;
   const uint64_t delay = delay_of(waiter) - waiter->begun.delay;
@@ -91,21 +91,21 @@ static uint64_t after(struct waiter* waiter) {
 
 /* --- the places where threads wait --- */
 
-static void rest(uint64_t ns) {
+static void sleep_ns(uint64_t ns) {
   const struct timespec time = {(time_t)(ns / (1000 * kMs)), (long)(ns % (1000 * kMs))};
   syscall(SYS_nanosleep, &time, NULL);
 }
 
 NOINLINE void takes_a_nap(void) {
-  rest(10 * kMs);
+  sleep_ns(10 * kMs);
   __asm__ volatile("");
 }
 NOINLINE void waits_long(void) {
-  rest(900 * 1000);
+  sleep_ns(900 * 1000);
   __asm__ volatile("");
 }
 NOINLINE void waits_short(void) {
-  rest(200 * 1000);
+  sleep_ns(200 * 1000);
   __asm__ volatile("");
 }
 NOINLINE void waits_for_word(uint32_t* word) {
@@ -131,9 +131,9 @@ NOINLINE char touches(const volatile char* page) {
 
 static void nap(struct waiter* waiter) {
   for (int i = 0; i < kNaps; ++i) {
-    before(waiter);
+    begin_call(waiter);
     takes_a_nap();
-    after(waiter);
+    end_call(waiter);
   }
 }
 
@@ -141,32 +141,32 @@ static uint32_t word;
 static int pipes[2];
 
 static void wait_for_word(struct waiter* waiter) {
-  for (int i = 0; i < kPasses; ++i) {
-    before(waiter);
+  for (int i = 0; i < kWakeUps; ++i) {
+    begin_call(waiter);
     while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0) waits_for_word(&word);
-    after(waiter);
+    end_call(waiter);
     __atomic_store_n(&word, 0, __ATOMIC_RELEASE);
   }
 }
 
 static void read_pipe(struct waiter* waiter) {
-  for (int i = 0; i < kPasses; ++i) {
-    before(waiter);
+  for (int i = 0; i < kWakeUps; ++i) {
+    begin_call(waiter);
     reads_a_pipe(pipes[0]);
-    after(waiter);
+    end_call(waiter);
   }
 }
 
 /* Wakes the threads that wait for the word and the pipe, every 5 ms. */
-static void hand_out(struct waiter* waiter) {
-  for (int i = 0; i < kPasses; ++i) {
-    before(waiter);
-    rest(5 * kMs);
-    after(waiter);
+static void wake_both(struct waiter* waiter) {
+  for (int i = 0; i < kWakeUps; ++i) {
+    begin_call(waiter);
+    sleep_ns(5 * kMs);
+    end_call(waiter);
     __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     if (write(pipes[1], "x", 1) != 1) abort();
-    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 0) rest(100 * 1000);
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 0) sleep_ns(100 * 1000);
   }
 }
 
@@ -177,9 +177,9 @@ static void sync_file(struct waiter* waiter) {
   static char page[kPage];
   for (int i = 0; i < kSyncs; ++i) {
     if (pwrite(file, page, sizeof page, (off_t)i * kPage) != kPage) abort();
-    before(waiter);
+    begin_call(waiter);
     syncs(file);
-    after(waiter);
+    end_call(waiter);
   }
   close(file);
 }
@@ -202,9 +202,9 @@ static void fault_in(struct waiter* waiter) {
   const char* at = mmap(NULL, kPages * kPage, PROT_READ, MAP_SHARED, pages_file, 0);
   madvise((void*)at, kPages * kPage, MADV_RANDOM);
   for (int i = 0; i < kPages; ++i) {
-    before(waiter);
+    begin_call(waiter);
     touches(at + i * kPage);
-    after(waiter);
+    end_call(waiter);
   }
 }
 
@@ -216,25 +216,25 @@ static void on_first_cpu(void) {
 }
 
 /* Two threads of this kind share a CPU. */
-static void compete(struct waiter* waiter) {
+static void share_cpu(struct waiter* waiter) {
   on_first_cpu();
-  before(waiter);
+  begin_call(waiter);
   while (now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu < 150 * kMs) continue;
-  after(waiter);
+  end_call(waiter);
 }
 
 static uint64_t long_ns, short_ns;
 static uint64_t until;
 
-static void take_turns(struct waiter* waiter) {
+static void alternate_waits(struct waiter* waiter) {
   prctl(PR_SET_TIMERSLACK, 1);
   while (now(CLOCK_MONOTONIC) < until) {
-    before(waiter);
+    begin_call(waiter);
     waits_long();
-    __atomic_fetch_add(&long_ns, after(waiter), __ATOMIC_RELAXED);
-    before(waiter);
+    __atomic_fetch_add(&long_ns, end_call(waiter), __ATOMIC_RELAXED);
+    begin_call(waiter);
     waits_short();
-    __atomic_fetch_add(&short_ns, after(waiter), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&short_ns, end_call(waiter), __ATOMIC_RELAXED);
   }
 }
 
@@ -260,13 +260,13 @@ static void* work(void* argument) {
 static void run(struct waiter* waiters, int count) {
   for (int i = 0; i < count; ++i) {
     if (pthread_create(&waiters[i].thread, NULL, work, &waiters[i]) != 0) abort();
-    while (!__atomic_load_n(&waiters[i].has_begun, __ATOMIC_ACQUIRE)) rest(100 * 1000);
+    while (!__atomic_load_n(&waiters[i].has_begun, __ATOMIC_ACQUIRE)) sleep_ns(100 * 1000);
   }
   for (int i = 0; i < count; ++i) pthread_join(waiters[i].thread, NULL);
 }
 
 /* Writes back what it reads, until the pipe is closed. */
-static void* give_back(void* argument) {
+static void* echo_bytes(void* argument) {
   const int* ends = argument;
   char byte;
   on_first_cpu();
@@ -276,7 +276,7 @@ static void* give_back(void* argument) {
 }
 
 /* Returns the wall time of kHandOvers transfers. */
-static uint64_t hand_over(void) {
+static uint64_t exchange_bytes(void) {
   int there[2], back[2];
   if (pipe(there) != 0 || pipe(back) != 0) abort();
   int ends[] = {there[0], back[1]};
@@ -284,9 +284,9 @@ static uint64_t hand_over(void) {
   cpu_set_t before;
   sched_getaffinity(0, sizeof before, &before);
   on_first_cpu();
-  if (pthread_create(&other, NULL, give_back, ends) != 0) abort();
+  if (pthread_create(&other, NULL, echo_bytes, ends) != 0) abort();
   const uint64_t begun = now(CLOCK_MONOTONIC);
-  for (int i = 0; i < kHandOvers / 2; ++i) {
+  for (int i = 0; i < kTransfers / 2; ++i) {
     char byte = 'x';
     if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) abort();
   }
@@ -300,18 +300,22 @@ static uint64_t hand_over(void) {
 
 static int kinds(void) {
   struct waiter waiters[] = {
-      {.name = "nap", .work = nap},          {.name = "futex", .work = wait_for_word},
-      {.name = "pipe", .work = read_pipe},   {.name = "hands_out", .work = hand_out},
-      {.name = "fsync", .work = sync_file},  {.name = "fault", .work = fault_in},
-      {.name = "competes", .work = compete}, {.name = "competes_too", .work = compete},
+      {.name = "nap", .work = nap},
+      {.name = "futex", .work = wait_for_word},
+      {.name = "pipe", .work = read_pipe},
+      {.name = "hands_out", .work = wake_both},
+      {.name = "fsync", .work = sync_file},
+      {.name = "fault", .work = fault_in},
+      {.name = "competes", .work = share_cpu},
+      {.name = "competes_too", .work = share_cpu},
   };
   enum { kKinds = sizeof waiters / sizeof waiters[0] };
   if (pipe(pipes) != 0) return 1;
   write_pages();
-  uint64_t handed_over = hand_over();
+  uint64_t switch_time_ns = exchange_bytes();
   run(waiters, kKinds);
-  handed_over += hand_over();
-  printf("%llu\n", (unsigned long long)(handed_over / (2 * kHandOvers)));
+  switch_time_ns += exchange_bytes();
+  printf("%llu\n", (unsigned long long)(switch_time_ns / (2 * kTransfers)));
   for (int i = 0; i < kKinds; ++i)
     printf("%s %d %d %llu %llu %llu %llu\n", waiters[i].name, waiters[i].tid, waiters[i].calls,
            (unsigned long long)waiters[i].blocked, (unsigned long long)waiters[i].off,
@@ -323,7 +327,7 @@ static int turns(int seconds, int threads) {
   static struct waiter waiters[kMostThreads];
   if (threads < 1 || threads > kMostThreads) return 2;
   until = now(CLOCK_MONOTONIC) + (uint64_t)seconds * 1000 * kMs;
-  for (int i = 0; i < threads; ++i) waiters[i].work = take_turns;
+  for (int i = 0; i < threads; ++i) waiters[i].work = alternate_waits;
   run(waiters, threads);
   printf("%llu %llu\n", (unsigned long long)long_ns, (unsigned long long)short_ns);
   return 0;
@@ -333,7 +337,7 @@ struct pair {
   int from, to;
 };
 
-static void* pass_on(void* argument) {
+static void* forward_byte(void* argument) {
   const struct pair* pair = argument;
   char byte;
   while (read(pair->from, &byte, 1) == 1)
@@ -354,7 +358,7 @@ static int crowd(int seconds) {
     ends[2 * i + 1] = (struct pair){back[0], there[1]};
     if (write(there[1], "x", 1) != 1) return 1;
   }
-  for (int i = 0; i < 2 * kPairs; ++i) pthread_create(&threads[i], NULL, pass_on, &ends[i]);
+  for (int i = 0; i < 2 * kPairs; ++i) pthread_create(&threads[i], NULL, forward_byte, &ends[i]);
   for (int i = 0; i < 2 * kPairs; ++i) pthread_join(threads[i], NULL);
   return 0;
 }

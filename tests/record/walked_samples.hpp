@@ -51,7 +51,7 @@ struct Walked {
 // Samples all CPUs, and calls take(walked) for each walked stack.
 class Samples {
  public:
-  // `and_copy`: whether each walked stack is also copied and walked in user space. `depth`: the
+  // `also_copies`: whether each walked stack is also copied and walked in user space. `depth`: the
   // maximum depth of walks in the kernel; 0: that of the samples.
   Samples(const on_cpu::Sampling& how, bool and_copy, std::uint32_t depth = 0)
       : how_(how),

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/capture/ends.hpp"
+#include "core/capture/exit_tracker.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/plugin.hpp"
-#include "core/registry/probed.hpp"
+#include "core/registry/probed_host.hpp"
 #include "core/registry/registry.hpp"
 #include "ctprof/plugin.hpp"
 #include "tests/recorded/received.hpp"
@@ -32,29 +32,29 @@ namespace ctprof::recorded {
 
 // The plugin's source. The core creates it without custom arguments, so the tape is static.
 template <class Source, class Input>
-class Replayed : public Source {
+class ReplayedSource : public Source {
  public:
   static inline const Tape* tape = nullptr;
   static inline Cursor* cursor = nullptr;
 
   static void probe(const sdk::Host&, const sdk::Probe&) {}
-  explicit Replayed(const sdk::Host& host)
+  explicit ReplayedSource(const sdk::Host& host)
       : Source(host, std::make_unique<Input>(*tape, *cursor)) {}
 };
 
 // A source of living threads with the metrics of `Figures`. The core keeps only those metrics of
 // exited threads that living threads have, too.
 template <class Figures>
-struct Living : sdk::ThreadSource {
+struct LivingSource : sdk::ThreadSource {
   static constexpr auto kOffers = Figures::kOffers;
-  explicit Living(const sdk::Host&) {}
+  explicit LivingSource(const sdk::Host&) {}
   void collect(const sdk::Batch&) {}
 };
 
 // The rows that the core received.
-class Exits {
+class ReceivedExits {
  public:
-  explicit Exits(Ended&& ended) : ended(std::move(ended)) {}
+  explicit ReceivedExits(ExitedThreads&& ended) : ended(std::move(ended)) {}
 
   std::size_t rows() const { return ended.rows.threads().rows; }
   bool has(std::size_t row, std::string_view metric) const { return column(metric).has_value(row); }
@@ -62,21 +62,23 @@ class Exits {
     return static_cast<Gap>(column(metric).gap(row));
   }
   std::uint64_t value(std::size_t row, std::string_view metric) const {
-    const Column& of = column(metric);
-    if (!of.has_value(row)) throw std::runtime_error("no value of " + std::string(metric));
-    switch (of.def().storage) {
-      case Storage::U64: return of.u64()[row];
-      case Storage::I64: return static_cast<std::uint64_t>(of.i64()[row]);
-      default: return of.bools()[row];
+    const Column& found_column = column(metric);
+    if (!found_column.has_value(row))
+      throw std::runtime_error("no value of " + std::string(metric));
+    switch (found_column.def().storage) {
+      case Storage::U64: return found_column.u64()[row];
+      case Storage::I64: return static_cast<std::uint64_t>(found_column.i64()[row]);
+      default: return found_column.bools()[row];
     }
   }
   std::string text(std::size_t row, std::string_view metric) const {
-    const Column& of = column(metric);
-    if (!of.has_value(row)) throw std::runtime_error("no value of " + std::string(metric));
-    return std::string(ended.rows.pools->texts[of.ids()[row]]);
+    const Column& found_column = column(metric);
+    if (!found_column.has_value(row))
+      throw std::runtime_error("no value of " + std::string(metric));
+    return std::string(ended.rows.pools->texts[found_column.ids()[row]]);
   }
 
-  Ended ended;
+  ExitedThreads ended;
 
  private:
   const Column& column(std::string_view metric) const {
@@ -87,30 +89,31 @@ class Exits {
 };
 
 template <class... Sources>
-Plugin plugin_of() {
+Plugin make_replayed_plugin() {
   const auto sources = sdk::SourceList<Sources...>::make("replayed");
   const ctprof_plugin table = sdk::make_plugin("replayed", "1", "", sources);
   Plugin made = read_plugin(table, sizeof table).value();
   made.path = "replayed.so";
-  made.shipped = true;
+  made.is_shipped = true;
   return made;
 }
 
 // Throws BadTape if the source makes other calls than the recorded ones. `pids`, `inherits`: see
-// core/capture/ends.hpp.
+// core/capture/exit_tracker.hpp.
 template <class Source, class Input, class Figures>
-Exits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& pids = {},
-                   bool inherits = false) {
-  using Replay = Replayed<Source, Input>;
+ReceivedExits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& pids = {},
+                           bool inherits = false) {
+  using Replay = ReplayedSource<Source, Input>;
   Cursor cursor(tape);
   Replay::tape = &tape;
   Replay::cursor = &cursor;
   const TestHost host(std::string(std::getenv("HOST")) + "/proc",
                       std::string(std::getenv("HOST")) + "/sys");
-  const Registry registry(LoadedPlugins{{plugin_of<Living<Figures>, Replay>()}, {}});
-  const Probed probed(registry, host.abi(), Recorders::OfEnds);
+  const Registry registry(
+      LoadedPlugins{{make_replayed_plugin<LivingSource<Figures>, Replay>()}, {}});
+  const ProbedHost probed(registry, host.abi(), RecorderSelection::ExitedThreads);
   const Plan plan = make_plan(probed, std::nullopt).value();
-  Ends ends(plan, probed, pids, "", 0, inherits);
+  ExitTracker ends(plan, probed, pids, "", 0, inherits);
   std::vector<SourceCost> costs;
   const Snapshot before;
   bool is_stopped = false;
@@ -125,7 +128,7 @@ Exits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& pids = {}
       default: throw BadTape("the source did not read all records");
     }
   }
-  Exits exits(std::move(ends.told(before, costs)));
+  ReceivedExits exits(std::move(ends.collect(before, costs)));
   if (!costs.front().failed.empty()) throw std::runtime_error(costs.front().failed);
   return exits;
 }

@@ -21,36 +21,36 @@ std::uint64_t overlap(std::uint64_t from, std::uint64_t to, const ExpectedWindow
 // Adds the state in progress. `until` is the last time at which the thread was in this state.
 void add_open_state(const ExpectedWindow& window, const off_thread& thread, std::uint64_t until,
                     bool all_waits, ExpectedThread& out) {
-  if (thread.since > until) out.ns[OFF_RUNS] -= thread.since - until;
+  if (thread.state_start > until) out.ns[OFF_RUNNING] -= thread.state_start - until;
   if (thread.state >= OFF_STATES) return;
-  const std::uint64_t length = overlap(thread.since, until, window);
+  const std::uint64_t length = overlap(thread.state_start, until, window);
   out.ns[thread.state] += length;
-  if (thread.state == OFF_RUNS) return;
+  if (thread.state == OFF_RUNNING) return;
   out.counts[thread.state] += length > 0;
   if (thread.state <= OFF_BLOCKED || all_waits) out.open_wait += length;
   const bool spans_window = thread.window != window.number;
-  out.open_wait += spans_window ? 0 : thread.uncharged;
-  const std::uint64_t away = overlap(thread.away, until, window);
+  out.open_wait += spans_window ? 0 : thread.current_wait;
+  const std::uint64_t away = overlap(thread.departure, until, window);
   if (away == 0) return;
   ++out.waits;
   out.longest = std::max(out.longest, away);
   out.shortest = out.shortest == 0 ? away : std::min(out.shortest, away);
 }
 
-ExpectedThread figures(const ExpectedWindow& window, const off_who& who, const off_thread& thread,
-                       std::uint64_t until, bool all_waits) {
+ExpectedThread compute_thread(const ExpectedWindow& window, const off_identity& who,
+                              const off_thread& thread, std::uint64_t until, bool all_waits) {
   ExpectedThread out;
-  out.who = who;
+  out.identity = who;
   out.until = until;
-  out.wall = until - std::max<std::uint64_t>(window.opened, thread.born);
+  out.wall = until - std::max<std::uint64_t>(window.opened, thread.created);
   if (thread.window >= window.number) {
     const off_sums& sums = thread.sums[window.number % 2];
     std::copy_n(sums.ns, OFF_STATES, out.ns.begin());
-    std::copy_n(sums.counts, OFF_KINDS, out.counts.begin());
+    std::copy_n(sums.counts, OFF_WAIT_STATES, out.counts.begin());
     out.waits = sums.waits;
     out.longest = sums.longest;
     out.shortest = sums.shortest;
-    out.odd = sums.odd;
+    out.unseen_events = sums.unexpected_events;
   }
   if (thread.window <= window.number) add_open_state(window, thread, until, all_waits, out);
   return out;
@@ -65,23 +65,23 @@ class Builder {
     windows_.push_back({.number = edge.number, .opened = edge.ns});
   }
   // Adds to the window before the one that was opened last.
-  void add_look(const off_look& look) {
+  void add_look(const off_snapshot& look) {
     ExpectedWindow& window = windows_[windows_.size() - 2];
     const off_thread& thread = look.thread;
-    if (thread.born >= window.ended || thread.window > window.number + 1) return;
-    ExpectedThread made = figures(window, look.who, thread, window.ended, all_waits_);
+    if (thread.created >= window.ended || thread.window > window.number + 1) return;
+    ExpectedThread made = compute_thread(window, look.who, thread, window.ended, all_waits_);
     made.place = look.place;
     window.threads.try_emplace(origin_of(thread.origin), made);
   }
   // Threads exit in their last window. They may have existed at the end of the previous window,
   // although they were gone when all threads were read.
-  void add_end(const off_end& end) { ends_.push_back(&end); }
+  void add_end(const off_exit& end) { ends_.push_back(&end); }
   void add_stack(const off_stack& stack) { stacks_.push_back(&stack); }
 
   std::vector<ExpectedWindow> finish() {
     windows_.pop_back();  // the last window is not complete
     for (ExpectedWindow& window : windows_) {
-      for (const off_end* end : ends_) finish_thread(window, *end);
+      for (const off_exit* end : ends_) finish_thread(window, *end);
       for (const off_stack* stack : stacks_)
         if (stack->window == window.number) {
           window.stacks.push_back(stack);
@@ -92,37 +92,37 @@ class Builder {
   }
 
  private:
-  void finish_thread(ExpectedWindow& window, const off_end& end) const {
+  void finish_thread(ExpectedWindow& window, const off_exit& end) const {
     const off_thread& thread = end.thread;
-    off_who who = end.who;
+    off_identity who = end.who;
     if (thread.origin.tid == who.tgid) who.tid = who.tgid;
     const bool ended_inside = end.at < window.ended && thread.window == window.number;
-    const bool ended_in_next = thread.window == window.number + 1 && thread.born < window.ended;
+    const bool ended_in_next = thread.window == window.number + 1 && thread.created < window.ended;
     if (!ended_inside && !ended_in_next) return;
     window.threads.try_emplace(
         origin_of(thread.origin),
-        figures(window, who, thread, ended_inside ? end.at : window.ended, all_waits_));
+        compute_thread(window, who, thread, ended_inside ? end.at : window.ended, all_waits_));
   }
 
   bool all_waits_;
   std::vector<ExpectedWindow> windows_;
-  std::vector<const off_end*> ends_;
+  std::vector<const off_exit*> ends_;
   std::vector<const off_stack*> stacks_;
 };
 
 void add_record(Builder& builder, const Frame& call, const Frame& record) {
   if (call.kind == kLook && call.as<std::uint32_t>() == OFF_COLLECT)
-    builder.add_look(record.as<off_look>());
+    builder.add_look(record.as<off_snapshot>());
   if (call.kind == kReadStacks)
     builder.add_stack(*reinterpret_cast<const off_stack*>(record.bytes.data()));
   if (call.kind == kReadOthers &&
-      *reinterpret_cast<const std::uint32_t*>(record.bytes.data()) == OFF_END)
-    builder.add_end(record.as<off_end>());
+      *reinterpret_cast<const std::uint32_t*>(record.bytes.data()) == OFF_EXIT)
+    builder.add_end(record.as<off_exit>());
 }
 
 }  // namespace
 
-std::vector<ExpectedWindow> expected_windows(const Tape& tape) {
+std::vector<ExpectedWindow> compute_windows(const Tape& tape) {
   Builder builder(tape.number("all_waits") != 0);
   const Frame* call = nullptr;
   for (const Frame& frame : tape.frames()) {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/off-cpu/told.h"
+#include "plugins/off-cpu/shared_records.h"
 #include "tests/recorded/tape.hpp"
 
 namespace ctprof::recorded {
@@ -20,15 +20,15 @@ namespace ctprof::recorded {
 using Origin = std::pair<std::uint64_t, std::uint32_t>;  // start time, thread id
 
 struct ExpectedThread {
-  off_who who{};
+  off_identity identity{};
   std::uint64_t wall = 0, until = 0;
   std::array<std::uint64_t, OFF_STATES> ns{};
-  std::array<std::uint64_t, OFF_KINDS> counts{};
+  std::array<std::uint64_t, OFF_WAIT_STATES> counts{};
   std::uint64_t waits = 0, longest = 0, shortest = 0;
   std::uint64_t stack_weight = 0;  // of the stacks on the tape
   std::uint64_t open_wait = 0;     // of the wait in progress at the end of the window
-  off_place place{};               // the stack of that wait
-  std::uint64_t odd = 0;
+  off_stack_place place{};         // the stack of that wait
+  std::uint64_t unseen_events = 0;
 
   std::uint64_t off_cpu() const { return ns[0] + ns[1] + ns[2] + ns[3]; }
 };
@@ -39,6 +39,6 @@ struct ExpectedWindow {
   std::vector<const off_stack*> stacks = {};
 };
 
-std::vector<ExpectedWindow> expected_windows(const Tape& tape);
+std::vector<ExpectedWindow> compute_windows(const Tape& tape);
 
 }  // namespace ctprof::recorded

@@ -23,60 +23,60 @@ inline constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 
 struct Window {
   std::uint64_t opened = 0, ended = 0;
-  std::unique_ptr<Received> received = std::make_unique<Received>();
+  std::unique_ptr<ReceivedData> received = std::make_unique<ReceivedData>();
 };
 
 // The events of a tape: as recorded, or completed by those that programs could not see.
-enum class Events { All, AsSeen };
+enum class Events { All, Recorded };
 
 // Whether consecutive windows share an edge, or each has its own edges, as in ctprof.
-enum class Edges { Shared, Own };
+enum class Edges { Shared, Separate };
 
 // Records this many windows of random lengths over all events, with drains inside each window.
 class Recording {
  public:
   Recording(const Tape& tape, kernel_settings settings, unsigned number_of_windows,
-            Events which = Events::All, Edges edges = Edges::Shared)
+            Events selection = Events::All, Edges edges = Edges::Shared)
       : edges_(edges), lengths_(settings.seed + 7) {
     events = sched_tape::events_of(tape);
-    if (which == Events::All) repaired_ = with_unseen_events(events);
-    if (which == Events::All) events.clear();
+    if (selection == Events::All) repaired_ = with_unseen_events(events);
+    if (selection == Events::All) events.clear();
     for (const sched_event& event : repaired_) events.push_back(&event);
     const TestHost host(std::getenv("TAPES"));
     auto input = std::make_unique<SimulatedInput>(events, settings);
     SimulatedInput& kernel = *input;
     const off_cpu::Setup setup{.pids = {tape.number("pid")},
                                .period_ns = settings.period_ns,
-                               .every_stack = settings.every_stack != 0,
-                               .all_waits = settings.all_waits != 0};
+                               .records_every_stack = settings.every_stack != 0,
+                               .charges_all_waits = settings.all_waits != 0};
     off_cpu::Waits waits(host.host(), std::move(input), setup, 0);
     waits.start();
     record_windows(kernel, waits, number_of_windows);
-    lines = timelines_of(events, 0);
+    timelines = timelines_of(events, 0);
   }
 
   std::vector<const sched_event*> events;
   std::vector<Window> windows;
-  Timelines lines;
+  Timelines timelines;
 
  private:
   void record_windows(SimulatedInput& kernel, off_cpu::Waits& waits, unsigned number) {
     const std::uint64_t first = kernel.now_ns(CLOCK_MONOTONIC), last = events.back()->at;
     const std::uint64_t mean = (last - first) / number;
     for (windows.emplace_back(); kernel.now_ns(CLOCK_MONOTONIC) <= last; windows.emplace_back()) {
-      if (edges_ == Edges::Own) pause(kernel, waits, 2 * mean / 3 + 1);
+      if (edges_ == Edges::Separate) pause(kernel, waits, 2 * mean / 3 + 1);
       for (int drains = 0; drains < 3; ++drains) {
         kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % (2 * mean / 3 + 1));
         waits.drain(windows.back().received->sink());
       }
-      if (lengths_() % 2 == 0) kernel.advance_to_edge_at_end_of_turn();
+      if (lengths_() % 2 == 0) kernel.advance_to_edge_near_switch();
       waits.window_ends();
       kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % 1'000'000);
       waits.drain(windows.back().received->sink());
     }
     windows.pop_back();
     for (std::size_t i = 0; i < windows.size(); ++i) {
-      const std::size_t first_edge = edges_ == Edges::Own ? 2 * i + 1 : i;
+      const std::size_t first_edge = edges_ == Edges::Separate ? 2 * i + 1 : i;
       windows[i].opened = kernel.edges().at(first_edge);
       windows[i].ended = kernel.edges().at(first_edge + 1);
     }
@@ -84,12 +84,12 @@ class Recording {
 
   // Discards what is reported between two windows.
   void pause(SimulatedInput& kernel, off_cpu::Waits& waits, std::uint64_t most) {
-    Received nobody;
+    ReceivedData discarded;
     for (int drains = 0; drains < 2; ++drains) {
       kernel.advance_to(kernel.now_ns(CLOCK_MONOTONIC) + lengths_() % most);
-      waits.drain(nobody.sink());
+      waits.drain(discarded.sink());
     }
-    if (lengths_() % 2 == 0) kernel.advance_to_edge_at_end_of_turn();
+    if (lengths_() % 2 == 0) kernel.advance_to_edge_near_switch();
     waits.window_opens();
   }
 
@@ -98,18 +98,18 @@ class Recording {
   std::minstd_rand lengths_;
 };
 
-inline kernel_settings settings_of(unsigned seed) {
+inline kernel_settings default_settings(unsigned seed) {
   return {.period_ns = 300'000,
           .every_stack = 0,
           .all_waits = 0,
           .seed = seed,
-          .same_random = 0,
-          .stacks_room = 60'000,
-          .others_room = 60'000,
+          .fixed_random = 0,
+          .most_stacks = 60'000,
+          .most_others = 60'000,
           .tracing_frames = 4};
 }
 
-inline Tape sched_tape_of(const std::string& name) {
+inline Tape load_sched_tape(const std::string& name) {
   return Tape::load(std::string(std::getenv("TAPES")) + "/sched_" + name + ".tape.zst");
 }
 

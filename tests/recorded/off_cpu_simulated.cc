@@ -11,13 +11,16 @@ namespace {
 constexpr std::uint64_t kBeforeFirstNs = 10'000'000;
 // The constants of programs.cc.
 constexpr std::uint64_t kAheadNs = 500'000;
-constexpr std::uint64_t kMostOfLookNs = 300'000, kSoonNs = 500;
+constexpr std::uint64_t kMaxReadNs = 300'000, kMaxEdgeOffsetNs = 500;
 
-void take_with(void* take, const void* record, unsigned long long size) {
-  (*static_cast<const off_cpu::Take*>(take))({static_cast<const std::byte*>(record), size});
+void take_record(void* take, const void* record, unsigned long long size) {
+  (*static_cast<const off_cpu::RecordCallback*>(take))(
+      {static_cast<const std::byte*>(record), size});
 }
 
-void* pointer_to(const off_cpu::Take& take) { return const_cast<off_cpu::Take*>(&take); }
+void* to_context(const off_cpu::RecordCallback& take) {
+  return const_cast<off_cpu::RecordCallback*>(&take);
+}
 
 }  // namespace
 
@@ -25,14 +28,14 @@ SimulatedInput::SimulatedInput(std::vector<const sched_event*> events,
                                const kernel_settings& settings)
     : events_(std::move(events)),
       now_ns_(events_.front()->at - kBeforeFirstNs),
-      moments_(settings.seed + 1) {
+      random_(settings.seed + 1) {
   kernel_reset(&settings);
   kernel_set_clock(now_ns_);
   add_first_tasks();
 }
 
 // The symbols of Linux 6.18. The last one exists if two programs are attached to the tracepoint.
-std::string SimulatedInput::symbol_of(std::uint64_t address) {
+std::string SimulatedInput::find_symbol(std::uint64_t address) {
   static const std::vector<std::string> kTracing{"__bpf_get_task_stack", "bpf_get_task_stack",
                                                  "bpf_prog_5e2f7a77a3f4a0b1_on_resume",
                                                  "bpf_trace_run1", "__traceiter_sched_exit_tp"};
@@ -43,10 +46,11 @@ std::string SimulatedInput::symbol_of(std::uint64_t address) {
 // Adds the tasks that exist before the first event: those without an earlier event that creates
 // them.
 void SimulatedInput::add_first_tasks() {
-  std::set<std::uint32_t> met;
+  std::set<std::uint32_t> known_tids;
   for (const sched_event* event : events_)
     for (const sched_task* task : {&event->previous, &event->next}) {
-      if (task->tid == 0 || !met.insert(task->tid).second || event->kind == SCHED_BIRTH) continue;
+      if (task->tid == 0 || !known_tids.insert(task->tid).second || event->kind == SCHED_BIRTH)
+        continue;
       const bool sleeps = event->kind == SCHED_WAKEUP;
       if (!sleeps && task != &event->previous)
         throw std::runtime_error("the tape begins with a thread in a queue");
@@ -58,13 +62,13 @@ kernel_task* SimulatedInput::task_of(const sched_task& task) const {
   return task.tid == 0 ? nullptr : tasks_.at(task.tid);
 }
 
-void SimulatedInput::happen(const sched_event& event) {
+void SimulatedInput::apply_event(const sched_event& event) {
   switch (event.kind) {
     case SCHED_SWITCH: return kernel_switch(&event, task_of(event.previous), task_of(event.next));
     case SCHED_WAKEUP: return kernel_wakeup(&event, task_of(event.next));
     case SCHED_BIRTH:
       tasks_[event.next.tid] = kernel_new_task(&event.next, KERNEL_FORKED);
-      return kernel_birth(&event, task_of(event.next));
+      return kernel_wakeup_new(&event, task_of(event.next));
     case SCHED_EXEC:
       if (event.why != event.next.tid) std::swap(tasks_.at(event.why), tasks_.at(event.next.tid));
       return kernel_exec(&event, task_of(event.next));
@@ -73,22 +77,22 @@ void SimulatedInput::happen(const sched_event& event) {
 }
 
 void SimulatedInput::advance_to(std::uint64_t ns) {
-  for (; next_ < events_.size() && events_[next_]->at <= ns; ++next_) happen(*events_[next_]);
+  for (; next_ < events_.size() && events_[next_]->at <= ns; ++next_) apply_event(*events_[next_]);
   now_ns_ = std::max(now_ns_, ns);
   kernel_set_clock(now_ns_);
 }
 
-void SimulatedInput::advance_to_edge_at_end_of_turn() {
+void SimulatedInput::advance_to_edge_near_switch() {
   for (std::size_t i = next_; i < events_.size(); ++i) {
     if (events_[i]->kind != SCHED_SWITCH || events_[i]->previous.tid == 0) continue;
     if (events_[i]->at < now_ns_ + kAheadNs) continue;
-    return advance_to(events_[i]->at + moments_() % kSoonNs - kAheadNs);
+    return advance_to(events_[i]->at + random_() % kMaxEdgeOffsetNs - kAheadNs);
   }
 }
 
-void SimulatedInput::look(off_look_for what, const off_cpu::Take& take) {
-  advance_to(now_ns_ + moments_() % kMostOfLookNs);
-  kernel_look(what, take_with, pointer_to(take));
+void SimulatedInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
+  advance_to(now_ns_ + random_() % kMaxReadNs);
+  kernel_run_task_iterator(what, take_record, to_context(take));
 }
 
 std::uint64_t SimulatedInput::open_window(std::uint32_t number) {
@@ -99,13 +103,13 @@ std::uint64_t SimulatedInput::open_window(std::uint32_t number) {
   return edge;
 }
 
-bool SimulatedInput::read_stacks(const off_cpu::Take& take) {
-  kernel_read_stacks(take_with, pointer_to(take));
+bool SimulatedInput::read_stacks(const off_cpu::RecordCallback& take) {
+  kernel_read_stacks(take_record, to_context(take));
   return true;
 }
 
-void SimulatedInput::read_others(const off_cpu::Take& take) {
-  kernel_read_others(take_with, pointer_to(take));
+void SimulatedInput::read_others(const off_cpu::RecordCallback& take) {
+  kernel_read_others(take_record, to_context(take));
 }
 
 off_cpu::Counters SimulatedInput::counters() const {

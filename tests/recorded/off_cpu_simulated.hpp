@@ -30,33 +30,33 @@ class SimulatedInput final : public off_cpu::KernelInput {
   void advance_to(std::uint64_t ns);
   // Advances to a time such that a window opened next starts when a thread leaves its CPU, or a few
   // ns later. Does nothing if no such time is left.
-  void advance_to_edge_at_end_of_turn();
+  void advance_to_edge_near_switch();
   // The start times of all windows.
   const std::vector<std::uint64_t>& edges() const { return edges_; }
 
   std::uint64_t now_ns(clockid_t) const override { return now_ns_; }
-  off_cpu::Way way() const override { return off_cpu::Way::ExitTracepoint; }
-  bool knows_cgroups() const override { return true; }
+  off_cpu::ResumeHook resume_hook() const override { return off_cpu::ResumeHook::ExitTracepoint; }
+  bool can_read_cgroups() const override { return true; }
   void attach() override {}
   void detach() override {}
   // Takes some time, in which threads continue.
-  void look(off_look_for what, const off_cpu::Take& take) override;
+  void visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) override;
   std::uint64_t open_window(std::uint32_t number) override;
-  bool read_stacks(const off_cpu::Take& take) override;
-  void read_others(const off_cpu::Take& take) override;
+  bool read_stacks(const off_cpu::RecordCallback& take) override;
+  void read_others(const off_cpu::RecordCallback& take) override;
   std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop>, std::size_t,
                                                   std::chrono::milliseconds) override {
     return {};
   }
   void set_period(std::uint64_t, bool) override {}
-  std::string symbol_of(std::uint64_t address) override;
+  std::string find_symbol(std::uint64_t address) override;
   off_cpu::Counters counters() const override;
   void begin_measuring() override {}
   void end_measuring() override {}
   double ns_per_switch() const override { return 0; }
 
  private:
-  void happen(const sched_event& event);
+  void apply_event(const sched_event& event);
   kernel_task* task_of(const sched_task& task) const;
   void add_first_tasks();
 
@@ -65,7 +65,7 @@ class SimulatedInput final : public off_cpu::KernelInput {
   std::uint64_t now_ns_;
   std::vector<std::uint64_t> edges_;
   std::map<std::uint32_t, kernel_task*> tasks_;  // by tid
-  std::minstd_rand moments_;
+  std::minstd_rand random_;
 };
 
 }  // namespace ctprof::recorded

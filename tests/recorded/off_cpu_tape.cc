@@ -7,24 +7,25 @@
 namespace ctprof::recorded::off_cpu_tape {
 
 using off_cpu::Counters;
+using off_cpu::RecordCallback;
 using off_cpu::StackTop;
-using off_cpu::Take;
 
 // Layout version 1.
 static_assert(sizeof(off_sums) == 80 && offsetof(off_sums, counts) == 40 &&
-              offsetof(off_sums, waits) == 56 && offsetof(off_sums, odd) == 60 &&
+              offsetof(off_sums, waits) == 56 && offsetof(off_sums, unexpected_events) == 60 &&
               offsetof(off_sums, longest) == 64 && offsetof(off_sums, shortest) == 72);
-static_assert(sizeof(off_thread) == 272 && offsetof(off_thread, since) == 16 &&
-              offsetof(off_thread, away) == 24 && offsetof(off_thread, ran) == 40 &&
-              offsetof(off_thread, uncharged) == 72 && offsetof(off_thread, born) == 80 &&
+static_assert(sizeof(off_thread) == 272 && offsetof(off_thread, state_start) == 16 &&
+              offsetof(off_thread, departure) == 24 &&
+              offsetof(off_thread, run_time_at_arrival) == 40 &&
+              offsetof(off_thread, current_wait) == 72 && offsetof(off_thread, created) == 80 &&
               offsetof(off_thread, origin) == 96 && offsetof(off_thread, sums) == 112);
-static_assert(sizeof(off_place) == 1072 && sizeof(off_who) == 16 &&
-              offsetof(off_place, kernel) == 56);
+static_assert(sizeof(off_stack_place) == 1072 && sizeof(off_identity) == 16 &&
+              offsetof(off_stack_place, kernel) == 56);
 static_assert(offsetof(off_stack, at) == 24 && offsetof(off_stack, weight) == 32 &&
               offsetof(off_stack, place) == 56 && OFF_STACK_WITHOUT_USER == 1136);
-static_assert(sizeof(off_end) == 304 && offsetof(off_end, at) == 24 &&
-              offsetof(off_end, thread) == 32);
-static_assert(sizeof(off_look) == 1360 && sizeof(off_check) == 24 && sizeof(off_process) == 24);
+static_assert(sizeof(off_exit) == 304 && offsetof(off_exit, at) == 24 &&
+              offsetof(off_exit, thread) == 32);
+static_assert(sizeof(off_snapshot) == 1360 && sizeof(off_check) == 24 && sizeof(off_process) == 24);
 
 // --- recording ---
 
@@ -32,17 +33,17 @@ RecordingInput::RecordingInput(std::unique_ptr<off_cpu::KernelInput> input,
                                std::vector<std::uint64_t> pids, TapeWriter& tape)
     : input_(std::move(input)), pids_(std::move(pids)), tape_(tape) {
   tape_.add_layouts(kLayouts);
-  tape_.add_fact("way", std::to_string(static_cast<int>(input_->way())));
+  tape_.add_fact("way", std::to_string(static_cast<int>(input_->resume_hook())));
   tape_.add_fact("to_boottime_ns",
                  std::to_string(now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC)));
 }
 
-// Records all answers except those of OFF_MEET, which lists all processes of the host; of these,
-// only the recorded processes.
-void RecordingInput::look(off_look_for what, const Take& take) {
+// Records all answers except those of OFF_LIST_PROCESSES, which lists all processes of the host; of
+// these, only the recorded processes.
+void RecordingInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
   tape_.put_value(kLook, static_cast<std::uint32_t>(what));
-  input_->look(what, [&](Bytes bytes) {
-    off_who who;
+  input_->visit_threads(what, [&](Bytes bytes) {
+    off_identity who;
     std::memcpy(&who, bytes.data(), sizeof who);
     if (std::ranges::find(pids_, who.tgid) == pids_.end()) return;
     tape_.put(kRecord, bytes);
@@ -57,7 +58,7 @@ std::uint64_t RecordingInput::open_window(std::uint32_t number) {
   return edge;
 }
 
-bool RecordingInput::read_stacks(const Take& take) {
+bool RecordingInput::read_stacks(const off_cpu::RecordCallback& take) {
   tape_.put(kReadStacks);
   const bool is_all = input_->read_stacks([&](Bytes bytes) {
     std::vector<std::byte> copy(bytes.begin(), bytes.end());
@@ -72,7 +73,7 @@ bool RecordingInput::read_stacks(const Take& take) {
   return is_all;
 }
 
-void RecordingInput::read_others(const Take& take) {
+void RecordingInput::read_others(const off_cpu::RecordCallback& take) {
   tape_.put(kReadOthers);
   input_->read_others([&](Bytes bytes) {
     tape_.put(kRecord, bytes);
@@ -87,7 +88,7 @@ std::vector<StackTop> RecordingInput::read_user_stacks(std::vector<StackTop> wan
   std::vector<StackTop> tops = input_->read_user_stacks(std::move(wanted), size, patience);
   tape_.put(kReadMemory);
   for (const StackTop& top : tops) {
-    const MemoryRead read{top.tgid, top.from, top.number};
+    const MemoryRead read{top.tgid, top.address, top.number};
     std::vector<std::byte> bytes(sizeof read + top.bytes.size(), std::byte{pattern_of(top.number)});
     std::memcpy(bytes.data(), &read, sizeof read);
     tape_.put(kRecord, bytes);
@@ -117,7 +118,7 @@ void RecordingInput::end_measuring() {
 ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor)
     : cursor_(cursor),
       to_boottime_ns_(tape.number("to_boottime_ns")),
-      way_(static_cast<off_cpu::Way>(tape.number("way"))) {
+      way_(static_cast<off_cpu::ResumeHook>(tape.number("way"))) {
   tape.require_layouts(kLayouts);
 }
 
@@ -151,12 +152,12 @@ const Frame& ReplayedInput::event(std::uint32_t kind) {
   return cursor_.next(kind);
 }
 
-std::uint64_t ReplayedInput::deliver(const Take& take) {
+std::uint64_t ReplayedInput::deliver(const off_cpu::RecordCallback& take) {
   while (cursor_.peek().kind == kRecord) take(cursor_.next().bytes);
   return cursor_.next(kReturned).as<std::uint64_t>();
 }
 
-void ReplayedInput::look(off_look_for what, const Take& take) {
+void ReplayedInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
   if (event(kLook).as<std::uint32_t>() != what) throw BadTape("a look for another purpose");
   deliver(take);
 }
@@ -167,12 +168,12 @@ std::uint64_t ReplayedInput::open_window(std::uint32_t number) {
   return edge.ns;
 }
 
-bool ReplayedInput::read_stacks(const Take& take) {
+bool ReplayedInput::read_stacks(const off_cpu::RecordCallback& take) {
   event(kReadStacks);
   return deliver(take) != 0;
 }
 
-void ReplayedInput::read_others(const Take& take) {
+void ReplayedInput::read_others(const off_cpu::RecordCallback& take) {
   event(kReadOthers);
   deliver(take);
 }
@@ -184,9 +185,9 @@ std::vector<StackTop> ReplayedInput::read_user_stacks(std::vector<StackTop> want
   deliver([&](Bytes bytes) {
     MemoryRead read;
     std::memcpy(&read, bytes.data(), sizeof read);
-    const auto is_it = [&](const StackTop& top) { return top.number == read.number; };
-    const auto known = std::ranges::find_if(wanted, is_it);
-    if (known == wanted.end() || known->from != read.from || bytes.size() - sizeof read > size)
+    const auto is_recorded = [&](const StackTop& top) { return top.number == read.number; };
+    const auto known = std::ranges::find_if(wanted, is_recorded);
+    if (known == wanted.end() || known->address != read.from || bytes.size() - sizeof read > size)
       throw BadTape("the recorder wants memory at other places");
     const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
     tops.push_back(*known);

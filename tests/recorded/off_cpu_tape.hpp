@@ -24,7 +24,7 @@ enum Kind : std::uint32_t {
   kDrain,                   // ... drains it
   kWindowEnds,              // ... ends the window
   kStop,                    // ... stops it
-  kLook,                    // off_look_for; records follow
+  kLook,                    // off_pass_purpose; records follow
   kReadStacks,              // records follow
   kReadOthers,              // records follow
   kReadMemory,              // records follow: MemoryRead, and the bytes
@@ -56,9 +56,9 @@ struct MemoryRead {
 // tapes.
 inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)},
                                      Layout{"off_stack", 1, sizeof(off_stack)},
-                                     Layout{"off_end", 1, sizeof(off_end)},
+                                     Layout{"off_end", 1, sizeof(off_exit)},
                                      Layout{"off_process", 1, sizeof(off_process)},
-                                     Layout{"off_look", 1, sizeof(off_look)},
+                                     Layout{"off_look", 1, sizeof(off_snapshot)},
                                      Layout{"off_check", 1, sizeof(off_check)},
                                      Layout{"off_counters", 1, sizeof(off_cpu::Counters)}};
 
@@ -71,14 +71,14 @@ class RecordingInput final : public off_cpu::KernelInput {
   RecordingInput(std::unique_ptr<off_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
                  TapeWriter& tape);
 
-  off_cpu::Way way() const override { return input_->way(); }
-  bool knows_cgroups() const override { return input_->knows_cgroups(); }
+  off_cpu::ResumeHook resume_hook() const override { return input_->resume_hook(); }
+  bool can_read_cgroups() const override { return input_->can_read_cgroups(); }
   void attach() override { input_->attach(); }
   void detach() override { input_->detach(); }
-  void look(off_look_for what, const off_cpu::Take& take) override;
+  void visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) override;
   std::uint64_t open_window(std::uint32_t number) override;
-  bool read_stacks(const off_cpu::Take& take) override;
-  void read_others(const off_cpu::Take& take) override;
+  bool read_stacks(const off_cpu::RecordCallback& take) override;
+  void read_others(const off_cpu::RecordCallback& take) override;
   std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop> wanted,
                                                   std::size_t size,
                                                   std::chrono::milliseconds patience) override;
@@ -101,14 +101,14 @@ class ReplayedInput final : public off_cpu::KernelInput {
   ReplayedInput(const Tape& tape, Cursor& cursor);
 
   std::uint64_t now_ns(clockid_t clock) const override;
-  off_cpu::Way way() const override { return way_; }
-  bool knows_cgroups() const override { return true; }
+  off_cpu::ResumeHook resume_hook() const override { return way_; }
+  bool can_read_cgroups() const override { return true; }
   void attach() override {}
   void detach() override {}
-  void look(off_look_for what, const off_cpu::Take& take) override;
+  void visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) override;
   std::uint64_t open_window(std::uint32_t number) override;
-  bool read_stacks(const off_cpu::Take& take) override;
-  void read_others(const off_cpu::Take& take) override;
+  bool read_stacks(const off_cpu::RecordCallback& take) override;
+  void read_others(const off_cpu::RecordCallback& take) override;
   std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop> wanted,
                                                   std::size_t size,
                                                   std::chrono::milliseconds patience) override;
@@ -121,11 +121,11 @@ class ReplayedInput final : public off_cpu::KernelInput {
  private:
   void read_state() const;
   const Frame& event(std::uint32_t kind);
-  std::uint64_t deliver(const off_cpu::Take& take);
+  std::uint64_t deliver(const off_cpu::RecordCallback& take);
 
   Cursor& cursor_;
   std::uint64_t to_boottime_ns_;
-  off_cpu::Way way_;
+  off_cpu::ResumeHook way_;
   mutable off_cpu::Counters counters_{};
   mutable double ns_per_switch_ = 0;
 };

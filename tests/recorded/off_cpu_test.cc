@@ -26,35 +26,35 @@ namespace {
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 const std::vector<std::string> kTapes{"kinds", "turns", "every", "ends", "takeover"};
 
-std::string tapes() { return std::getenv("TAPES"); }
+std::string load_tapes() { return std::getenv("TAPES"); }
 
 struct Replay {
   explicit Replay(const std::string& name)
-      : tape(Tape::load(tapes() + "/off_cpu_" + name + ".tape.zst")),
-        expected(expected_windows(tape)),
+      : tape(Tape::load(load_tapes() + "/off_cpu_" + name + ".tape.zst")),
+        expected(compute_windows(tape)),
         to_boottime(tape.number("to_boottime_ns")) {
-    const TestHost host(tapes());
+    const TestHost host(load_tapes());
     Cursor cursor(tape);
     const off_cpu::Setup setup{.pids = {tape.number("pid")},
                                .period_ns = tape.number("period_ns"),
-                               .every_stack = tape.number("every_stack") != 0,
-                               .all_waits = tape.number("all_waits") != 0};
+                               .records_every_stack = tape.number("every_stack") != 0,
+                               .charges_all_waits = tape.number("all_waits") != 0};
     off_cpu::Waits waits(host.host(), std::make_unique<ReplayedInput>(tape, cursor), setup, 0);
-    windows.push_back(std::make_unique<Received>());
-    while (!cursor.is_at_end()) step(cursor, waits);
+    windows.push_back(std::make_unique<ReceivedData>());
+    while (!cursor.is_at_end()) replay_frame(cursor, waits);
     windows.pop_back();
   }
 
-  void step(Cursor& cursor, off_cpu::Waits& waits) {
+  void replay_frame(Cursor& cursor, off_cpu::Waits& waits) {
     switch (cursor.next().kind) {
       case kStart: waits.start(); return;
       case kWindowEnds:
         waits.window_ends();
-        is_over = true;
+        is_stopped = true;
         return;
       case kDrain:
         waits.drain(windows.back()->sink());
-        if (std::exchange(is_over, false)) windows.push_back(std::make_unique<Received>());
+        if (std::exchange(is_stopped, false)) windows.push_back(std::make_unique<ReceivedData>());
         return;
       case kStop: waits.stop(); return;
       case kOutput:
@@ -67,20 +67,20 @@ struct Replay {
   Tape tape;
   std::vector<ExpectedWindow> expected;
   std::uint64_t to_boottime;
-  std::vector<std::unique_ptr<Received>> windows;
-  bool is_over = false;
+  std::vector<std::unique_ptr<ReceivedData>> windows;
+  bool is_stopped = false;
 };
 
 // The values of one thread in one window.
-struct Delivered {
+struct ReportedThread {
   std::array<std::uint64_t, off_cpu::kOffers> numbers{};
   std::uint64_t weight = 0, rest = 0, at_end = 0;
   std::vector<const ReceivedRecord*> stacks;
 };
 
 bool is_of(const ReceivedRecord& received, const ExpectedThread& thread) {
-  return received.record.tgid == thread.who.tgid &&
-         received.record.start_time_clock_ticks == thread.who.start_boottime / kNsPerTick;
+  return received.record.tgid == thread.identity.tgid &&
+         received.record.start_time_clock_ticks == thread.identity.start_boottime / kNsPerTick;
 }
 
 bool is_taken_stack(const Replay& replay, std::size_t window, const ReceivedRecord& received) {
@@ -91,18 +91,18 @@ bool is_taken_stack(const Replay& replay, std::size_t window, const ReceivedReco
 }
 
 // The time of all records of a thread except stacks is the end of the thread's values.
-std::map<Origin, Delivered> delivered(const Replay& replay, std::size_t window) {
-  std::map<Origin, Delivered> all;
+std::map<Origin, ReportedThread> reported_threads(const Replay& replay, std::size_t window) {
+  std::map<Origin, ReportedThread> all;
   for (const ReceivedRecord& received : replay.windows[window]->records) {
     const ctprof_record& record = received.record;
     BOOST_TEST((record.flags & CTPROF_RECORD_OF_WINDOW) != 0);
     std::size_t threads = is_taken_stack(replay, window, received);
     for (const auto& [origin, thread] : replay.expected[window].threads) {
-      if (record.at_ns != thread.until + replay.to_boottime || record.tid != thread.who.tid ||
+      if (record.at_ns != thread.until + replay.to_boottime || record.tid != thread.identity.tid ||
           !is_of(received, thread))
         continue;
       ++threads;
-      Delivered& of_thread = all[origin];
+      ReportedThread& of_thread = all[origin];
       of_thread.numbers[record.offer] += record.weight;
       if (record.offer != off_cpu::kOfferStacks) continue;
       const bool is_rest = (record.flags & CTPROF_RECORD_REST) != 0;
@@ -114,25 +114,25 @@ std::map<Origin, Delivered> delivered(const Replay& replay, std::size_t window) 
   return all;
 }
 
-void check_numbers(const ExpectedThread& thread, const Delivered& got) {
+void check_numbers(const ExpectedThread& thread, const ReportedThread& got) {
   using namespace off_cpu;
   BOOST_TEST(got.numbers[kOfferCount] == thread.waits);
   BOOST_TEST(got.numbers[kOfferTotal] == thread.off_cpu());
   BOOST_TEST(got.numbers[kOfferLongest] == thread.longest);
   BOOST_TEST(got.numbers[kOfferShortest] == thread.shortest);
-  for (std::size_t kind = 0; kind < OFF_KINDS; ++kind) {
-    BOOST_TEST(got.numbers[kOfferKinds + 2 * kind] == thread.counts[kind]);
-    BOOST_TEST(got.numbers[kOfferKinds + 2 * kind + 1] == thread.ns[kind]);
+  for (std::size_t kind = 0; kind < OFF_WAIT_STATES; ++kind) {
+    BOOST_TEST(got.numbers[kOfferFirstState + 2 * kind] == thread.counts[kind]);
+    BOOST_TEST(got.numbers[kOfferFirstState + 2 * kind + 1] == thread.ns[kind]);
   }
 }
 
 std::uint64_t charged_ns(const Replay& replay, const ExpectedThread& thread) {
   const bool all_waits = replay.tape.number("all_waits") != 0;
-  return thread.ns[OFF_SLEEPS] + thread.ns[OFF_BLOCKED] +
+  return thread.ns[OFF_SLEEPING] + thread.ns[OFF_BLOCKED] +
          (all_waits ? thread.ns[OFF_QUEUED] + thread.ns[OFF_PREEMPTED] : 0);
 }
 
-std::vector<std::uint64_t> kernel_of(const off_place& place) {
+std::vector<std::uint64_t> kernel_frames(const off_stack_place& place) {
   const auto bytes = static_cast<std::size_t>(std::max(place.kernel_bytes, 0));
   return {place.kernel, place.kernel + bytes / sizeof place.kernel[0]};
 }
@@ -144,7 +144,7 @@ void check_stack(const ReceivedRecord& got, const off_stack& stack, std::uint64_
   BOOST_TEST(got.record.tid == stack.who.tid);
   BOOST_TEST(got.record.start_time_clock_ticks == stack.who.start_boottime / kNsPerTick);
   BOOST_TEST(got.record.at_ns == stack.at + to_boottime);
-  BOOST_TEST(got.kernel == kernel_of(stack.place), boost::test_tools::per_element());
+  BOOST_TEST(got.kernel == kernel_frames(stack.place), boost::test_tools::per_element());
   BOOST_TEST(got.record.ip == stack.place.ip);
   BOOST_TEST(got.record.sp == stack.place.sp);
   const std::size_t skipped = stack.place.sp % OFF_PIECE;
@@ -160,11 +160,11 @@ BOOST_DATA_TEST_CASE(reports_exact_numbers_of_each_thread, data::make(kTapes), n
   const Replay replay(name);
   BOOST_TEST(replay.windows.size() == replay.expected.size());
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
-    const auto all = delivered(replay, window);
+    const auto all = reported_threads(replay, window);
     for (const auto& [origin, thread] : replay.expected[window].threads) {
-      BOOST_TEST_CONTEXT("window " << window << " thread " << thread.who.tid) {
+      BOOST_TEST_CONTEXT("window " << window << " thread " << thread.identity.tid) {
         const auto got = all.find(origin);
-        check_numbers(thread, got == all.end() ? Delivered() : got->second);
+        check_numbers(thread, got == all.end() ? ReportedThread() : got->second);
       }
     }
   }
@@ -175,8 +175,8 @@ BOOST_DATA_TEST_CASE(running_and_waiting_time_add_up_to_wall_time, data::make(kT
   std::size_t threads = 0;
   for (const ExpectedWindow& window : replay.expected)
     for (const auto& [origin, thread] : window.threads) {
-      BOOST_TEST_CONTEXT("window " << window.number << " thread " << thread.who.tid)
-      BOOST_TEST(thread.ns[OFF_RUNS] + thread.off_cpu() == thread.wall);
+      BOOST_TEST_CONTEXT("window " << window.number << " thread " << thread.identity.tid)
+      BOOST_TEST(thread.ns[OFF_RUNNING] + thread.off_cpu() == thread.wall);
       ++threads;
     }
   BOOST_TEST(threads > 1u);
@@ -195,7 +195,7 @@ BOOST_DATA_TEST_CASE(consecutive_windows_add_up_to_the_total_time, data::make(kT
   std::map<Origin, std::uint64_t> total, first, last;
   for (const ExpectedWindow& window : replay.expected)
     for (const auto& [origin, thread] : window.threads) {
-      total[origin] += thread.ns[OFF_RUNS] + thread.off_cpu();
+      total[origin] += thread.ns[OFF_RUNNING] + thread.off_cpu();
       first.try_emplace(origin, thread.until - thread.wall);
       last[origin] = thread.until;
     }
@@ -205,19 +205,19 @@ BOOST_DATA_TEST_CASE(consecutive_windows_add_up_to_the_total_time, data::make(kT
 BOOST_DATA_TEST_CASE(stack_weights_add_up_to_the_waiting_time, data::make(kTapes), name) {
   const Replay replay(name);
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
-    const auto all = delivered(replay, window);
+    const auto all = reported_threads(replay, window);
     std::uint64_t weights = 0, waiting = 0;
     for (const auto& [origin, thread] : replay.expected[window].threads) {
       const std::uint64_t charged = charged_ns(replay, thread);
       const auto got = all.find(origin);
-      const Delivered& is = got == all.end() ? Delivered() : got->second;
+      const ReportedThread& is = got == all.end() ? ReportedThread() : got->second;
       const std::uint64_t open = std::min(thread.open_wait, charged - thread.stack_weight);
-      BOOST_TEST_CONTEXT("window " << window << " thread " << thread.who.tid) {
+      BOOST_TEST_CONTEXT("window " << window << " thread " << thread.identity.tid) {
         BOOST_TEST(is.at_end == open);
         BOOST_TEST(is.rest == charged - thread.stack_weight - open);
         BOOST_TEST(is.stacks.size() == (open > 0 ? 1u : 0u));
         if (open > 0)
-          BOOST_TEST(is.stacks[0]->kernel == kernel_of(thread.place),
+          BOOST_TEST(is.stacks[0]->kernel == kernel_frames(thread.place),
                      boost::test_tools::per_element());
       }
       waiting += charged;
@@ -268,9 +268,9 @@ BOOST_AUTO_TEST_CASE(counts_each_sleep_of_a_thread_that_counts_them) {
     std::uint32_t tid = 0, calls = 0;
     words >> name >> tid >> calls;
     if (name != "nap") continue;
-    for (const auto& [origin, got] : delivered(replay, 0)) {
+    for (const auto& [origin, got] : reported_threads(replay, 0)) {
       if (origin.second != tid) continue;
-      BOOST_TEST(got.numbers[off_cpu::kOfferKinds] == calls);
+      BOOST_TEST(got.numbers[off_cpu::kOfferFirstState] == calls);
       ++found;
     }
   }

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <map>
 
-#include "plugins/on-cpu/handover.hpp"
+#include "plugins/on-cpu/record_writer.hpp"
 #include "tests/recorded/on_cpu_replay.hpp"
 
 using namespace ctprof;
@@ -27,53 +27,55 @@ namespace {
 
 constexpr std::uint64_t kCopies = 3;
 constexpr std::size_t kMostWaiting = 1024;
-using Words = std::vector<std::uint64_t>;
+using ModuleWords = std::vector<std::uint64_t>;
 
 struct Record {
   std::uint64_t time_ns = 0, cpu = 0, tid = 0, number = 0;
   bool is_sample = false;
-  Words words{};  // in ring format
-  Words user{};   // of a user stack
+  ModuleWords words{};  // in ring format
+  ModuleWords user{};   // of a user stack
 };
 
 std::uint64_t thread_word(std::uint64_t tgid, std::uint64_t tid) { return tid << 32 | tgid; }
 
-Words finished(std::uint64_t type, std::uint64_t misc, Words words) {
+ModuleWords finish_record(std::uint64_t type, std::uint64_t misc, ModuleWords words) {
   words[0] = type | misc << 32 | words.size() * sizeof words[0] << 48;
   return words;
 }
 
 // Returns the records that replace one recorded sample, or none if it has no user stack.
-std::vector<Record> derive(const on_cpu::Sample& sample, std::uint64_t time_ns, std::uint64_t cpu,
-                           std::uint64_t number) {
+std::vector<Record> derive_records(const on_cpu::Sample& sample, std::uint64_t time_ns,
+                                   std::uint64_t cpu, std::uint64_t number) {
   std::vector<Record> made;
   if (sample.tgid == 0 || sample.user.empty()) return made;
   for (std::uint64_t copy = 0; copy < kCopies; ++copy) {
-    Words words{0, thread_word(sample.tgid, sample.tid), time_ns + copy, 0,
-                static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)};
+    ModuleWords words{0, thread_word(sample.tgid, sample.tid), time_ns + copy, 0,
+                      static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)};
     words.insert(words.end(), sample.kernel.begin(), sample.kernel.end());
     words.insert(words.end(), {on_cpu::kContextUserDeferred, number});
     words[3] = words.size() - 4;
     made.push_back({time_ns + copy, cpu, sample.tid, number, true,
-                    finished(PERF_RECORD_SAMPLE, 0, std::move(words))});
+                    finish_record(PERF_RECORD_SAMPLE, 0, std::move(words))});
   }
   return made;
 }
 
-Record continuation(const on_cpu::Sample& sample, std::uint64_t time_ns, std::uint64_t cpu,
-                    std::uint64_t number) {
-  Words user(sample.user.begin(), sample.user.end());
-  Words words{0, number, user.size()};
+Record make_deferred_stack(const on_cpu::Sample& sample, std::uint64_t time_ns, std::uint64_t cpu,
+                           std::uint64_t number) {
+  ModuleWords user(sample.user.begin(), sample.user.end());
+  ModuleWords words{0, number, user.size()};
   words.insert(words.end(), user.begin(), user.end());
   words.insert(words.end(), {thread_word(sample.tgid, sample.tid), time_ns});
-  return {
-      time_ns,        cpu,
-      sample.tid,     number,
-      false,          finished(on_cpu::kRecordDeferred, PERF_RECORD_MISC_USER, std::move(words)),
-      std::move(user)};
+  return {time_ns,
+          cpu,
+          sample.tid,
+          number,
+          false,
+          finish_record(on_cpu::kRecordDeferred, PERF_RECORD_MISC_USER, std::move(words)),
+          std::move(user)};
 }
 
-bool never_returns(std::uint64_t tid) { return tid % 4 == 0; }
+bool has_no_user_stack(std::uint64_t tid) { return tid % 4 == 0; }
 
 // Returns all records of the derived tape, ordered by time.
 std::vector<Record> derived_records(const Tape& tape) {
@@ -83,22 +85,22 @@ std::vector<Record> derived_records(const Tape& tape) {
   std::map<std::uint64_t, std::uint64_t> numbers;                          // by tid
   std::uint64_t cpu = 0;
   for (const Frame& frame : tape.frames()) {
-    if (frame.kind == kLook) cpu = frame.as<OfCpu>().cpu;
-    if (frame.kind == kRecord && on_cpu::header_of(frame.bytes).type == PERF_RECORD_SAMPLE)
+    if (frame.kind == kLook) cpu = frame.as<CpuValue>().cpu;
+    if (frame.kind == kRecord && on_cpu::read_header(frame.bytes).type == PERF_RECORD_SAMPLE)
       samples.emplace_back(cpu, frame.bytes);
   }
-  const auto time = [](const auto& sample) { return on_cpu::time_of(sample.second); };
+  const auto time = [](const auto& sample) { return on_cpu::read_time(sample.second); };
   std::ranges::stable_sort(samples, {}, time);
   for (const auto& [of_cpu, record] : samples) {
-    const auto sample = on_cpu::sample_of(record, false);
-    const std::uint64_t time_ns = on_cpu::time_of(record);
+    const auto sample = on_cpu::parse_sample(record, false);
+    const std::uint64_t time_ns = on_cpu::read_time(record);
     const std::uint64_t number = ++numbers[sample->tid];
-    std::vector<Record> copies = derive(*sample, time_ns, of_cpu, number);
+    std::vector<Record> copies = derive_records(*sample, time_ns, of_cpu, number);
     if (copies.empty()) continue;
     if (const auto before = open.find(sample->tid);
-        before != open.end() && !never_returns(sample->tid))
-      made.push_back(
-          continuation(before->second.first, time_ns - 1, 1 - of_cpu, before->second.second));
+        before != open.end() && !has_no_user_stack(sample->tid))
+      made.push_back(make_deferred_stack(before->second.first, time_ns - 1, 1 - of_cpu,
+                                         before->second.second));
     open[sample->tid] = {*sample, number};
     made.insert(made.end(), copies.begin(), copies.end());
   }
@@ -108,45 +110,45 @@ std::vector<Record> derived_records(const Tape& tape) {
 
 // Completes all copies of a sample, the first of which is `first`, directly after the record
 // `behind`.
-void complete_behind(std::vector<Record>& records, const Record& first, const Record& behind) {
+void complete_after(std::vector<Record>& records, const Record& first, const Record& previous) {
   on_cpu::Sample sample;
   sample.tgid = static_cast<std::uint32_t>(first.words[1]);
   sample.tid = static_cast<std::uint32_t>(first.tid);
-  const Words user{0x4000, first.number};
+  const ModuleWords user{0x4000, first.number};
   sample.user = user;
-  const Record made = continuation(sample, behind.time_ns, behind.cpu, first.number);
+  const Record made = make_deferred_stack(sample, previous.time_ns, previous.cpu, first.number);
   const auto at = std::ranges::find_if(records, [&](const Record& record) {
-    return record.is_sample && record.time_ns == behind.time_ns && record.tid == behind.tid;
+    return record.is_sample && record.time_ns == previous.time_ns && record.tid == previous.tid;
   });
   records.insert(at + 1, made);
 }
 
 // Completes one sample that is followed by exactly as many samples as there are slots, and one that
 // is followed by one more.
-void complete_at_last_place(std::vector<Record>& records) {
+void complete_at_last_slot(std::vector<Record>& records) {
   std::vector<Record> samples;
   std::ranges::copy_if(records, std::back_inserter(samples), &Record::is_sample);
   std::size_t first = 0;
-  while (!never_returns(samples[first].tid)) ++first;
+  while (!has_no_user_stack(samples[first].tid)) ++first;
   std::size_t second = first + kCopies;
-  while (!never_returns(samples[second].tid)) ++second;
-  complete_behind(records, samples[first], samples[first + kMostWaiting - 1]);
-  complete_behind(records, samples[second], samples[second + kCopies - 1 + kMostWaiting]);
+  while (!has_no_user_stack(samples[second].tid)) ++second;
+  complete_after(records, samples[first], samples[first + kMostWaiting - 1]);
+  complete_after(records, samples[second], samples[second + kCopies - 1 + kMostWaiting]);
 }
 
 // Each record is in the first read of its ring after it was written.
 Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
   TapeWriter writer;
-  on_cpu::Sampling how = sampling_of(tape);
-  how.defers = true;
-  add_facts(how, writer);
+  on_cpu::Sampling sampling = sampling_of(tape);
+  sampling.defers_user_chains = true;
+  add_sampling_facts(sampling, writer);
   writer.add_fact("ring_bytes", tape.fact("ring_bytes"));
   std::map<std::uint64_t, std::size_t> next;  // by CPU
   for (const Frame& frame : tape.frames()) {
     if (frame.kind == kRecord) continue;
     writer.put_frame(frame);
     if (frame.kind != kLook) continue;
-    const std::uint64_t cpu = frame.as<OfCpu>().cpu;
+    const std::uint64_t cpu = frame.as<CpuValue>().cpu;
     std::size_t& at = next[cpu];
     for (; at < records.size() && records[at].time_ns < frame.clock_ns; ++at)
       if (records[at].cpu == cpu)
@@ -156,8 +158,8 @@ Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
 }
 
 struct Expected {
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Words> user;  // by time and thread
-  std::size_t completed = 0, displaced = 0, left = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, ModuleWords> user;  // by time and thread
+  std::size_t completed = 0, displaced = 0, missing = 0;
 };
 
 // Each sample takes the oldest slot. The sample that had it is reported without a user stack.
@@ -183,7 +185,7 @@ Expected expected_user_parts(const std::vector<Record>& records) {
       ++expected.completed;
     }
   }
-  expected.left = expected.user.size() - expected.completed - expected.displaced;
+  expected.missing = expected.user.size() - expected.completed - expected.displaced;
   return expected;
 }
 
@@ -192,27 +194,28 @@ Expected expected_user_parts(const std::vector<Record>& records) {
 BOOST_AUTO_TEST_CASE(a_deferred_user_stack_completes_the_waiting_samples) {
   const Tape tape = Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_chains.tape.zst");
   std::vector<Record> records = derived_records(tape);
-  complete_at_last_place(records);
+  complete_at_last_slot(records);
   const Expected expected = expected_user_parts(records);
   BOOST_TEST(expected.completed > 100u);
   BOOST_TEST(expected.displaced > 10u);
-  BOOST_TEST(expected.left > 10u);
+  BOOST_TEST(expected.missing > 10u);
 
-  Received received;
+  ReceivedData received;
   const Tape derived = derived_tape(tape, records);
   replay_on_cpu(derived, received);
-  std::map<std::pair<std::uint64_t, std::uint64_t>, const ReceivedRecord*> got;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, const ReceivedRecord*> received_sample;
   std::uint64_t to_boottime = 0;
   for (const ReceivedRecord& record : received.records) {
     if (record.record.offer != on_cpu::kStacksOffer) continue;
-    BOOST_TEST(got.emplace(std::pair(record.record.at_ns, record.record.tid), &record).second);
+    BOOST_TEST(
+        received_sample.emplace(std::pair(record.record.at_ns, record.record.tid), &record).second);
     if (to_boottime == 0 || record.record.at_ns - expected.user.begin()->first.first < to_boottime)
       to_boottime = record.record.at_ns - expected.user.begin()->first.first;
   }
-  BOOST_TEST(got.size() == expected.user.size());
+  BOOST_TEST(received_sample.size() == expected.user.size());
   for (const auto& [key, user] : expected.user) {
-    const auto is = got.find({key.first + to_boottime, key.second});
-    BOOST_TEST_REQUIRE((is != got.end()));
+    const auto is = received_sample.find({key.first + to_boottime, key.second});
+    BOOST_TEST_REQUIRE((is != received_sample.end()));
     BOOST_TEST(is->second->user == user, boost::test_tools::per_element());
     const auto flags = is->second->record.flags;
     BOOST_TEST(((flags & CTPROF_RECORD_NO_USER) != 0) == user.empty());

@@ -12,7 +12,7 @@ namespace {
 
 using namespace on_cpu_tape;
 
-constexpr std::uint64_t kNobody = UINT32_MAX;
+constexpr std::uint64_t kUnknownThread = UINT32_MAX;
 // Words of a call chain that mark whether the following addresses belong to the kernel or to user
 // space.
 constexpr std::uint64_t kContexts = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
@@ -61,19 +61,19 @@ class Builder {
 
   void add_clock(const ClockRead& read) {
     if (read.clock == CLOCK_MONOTONIC) monotonic_ = read.ns;
-    if (read.clock != CLOCK_BOOTTIME || least_done_) return;
+    if (read.clock != CLOCK_BOOTTIME || has_offset_) return;
     least_ = std::min(least_, read.ns - monotonic_);
-    least_done_ = ++boottimes_ == 5;  // the clock offset is the minimum of the first five readings
-    made_.to_boottime_ns = least_;
+    has_offset_ = ++boottimes_ == 5;  // the clock offset is the minimum of the first five readings
+    recording_.to_boottime_ns = least_;
   }
-  void add_idle(const OfCpu& idle) {
-    ExpectedCpu& cpu = made_.cpus[idle.cpu];
+  void add_idle(const CpuValue& idle) {
+    ExpectedCpu& cpu = recording_.cpus[idle.cpu];
     if (cpu.idle_from_ns == 0) cpu.idle_from_ns = idle.value;
     cpu.idle_until_ns = idle.value;
   }
   void add_counts(const CountsRead& counts) {
-    made_.cpus[counts.cpu].enabled_ns = counts.enabled_ns;
-    made_.cpus[counts.cpu].lost_all = counts.lost;
+    recording_.cpus[counts.cpu].enabled_ns = counts.enabled_ns;
+    recording_.cpus[counts.cpu].lost_all = counts.lost;
   }
   void add_record(std::uint64_t number, Bytes record) {
     const std::uint64_t type = word(record, 0) & UINT32_MAX;
@@ -81,47 +81,47 @@ class Builder {
     const std::uint64_t tgid = word(record, 1) & UINT32_MAX;
     std::uint64_t& last = last_[number];
     last = std::max(last, type == PERF_RECORD_SAMPLE ? word(record, 2) : last_word(record));
-    if (type == PERF_RECORD_SAMPLE) add_sample(made_.cpus[number], record, last);
+    if (type == PERF_RECORD_SAMPLE) add_sample(recording_.cpus[number], record, last);
     if (type == PERF_RECORD_LOST) {
-      made_.cpus[number].lost += word(record, 2);
-      made_.losses.push_back(last);
+      recording_.cpus[number].lost += word(record, 2);
+      recording_.losses.push_back(last);
     }
     const std::uint64_t parent = word(record, 1) >> 32;
     const bool is_leader = tgid == (word(record, 2) & UINT32_MAX);
-    made_.mapped[tgid] += type == PERF_RECORD_MMAP2;
-    made_.execed[tgid] += type == PERF_RECORD_COMM && (misc & 1 << 13) != 0;
-    made_.forked[tgid] += type == PERF_RECORD_FORK && parent != tgid;
-    made_.ended[tgid] += type == PERF_RECORD_EXIT && is_leader;
+    recording_.mapped[tgid] += type == PERF_RECORD_MMAP2;
+    recording_.execed[tgid] += type == PERF_RECORD_COMM && (misc & 1 << 13) != 0;
+    recording_.forked[tgid] += type == PERF_RECORD_FORK && parent != tgid;
+    recording_.ended[tgid] += type == PERF_RECORD_EXIT && is_leader;
   }
-  ExpectedRecording finish() { return std::move(made_); }
+  ExpectedRecording finish() { return std::move(recording_); }
 
  private:
   void add_sample(ExpectedCpu& cpu, Bytes record, std::uint64_t at_ns) {
     ExpectedSample sample = sample_of(record, copies_);
     sample.at_ns = at_ns;
-    const bool is_nobody = sample.tgid == kNobody || sample.tid == kNobody;
-    made_.nobody += is_nobody;
-    cpu.samples += is_nobody || sample.tgid != 0;
-    if (!is_nobody && sample.tgid != 0) made_.samples.push_back(std::move(sample));
+    const bool is_unknown_thread = sample.tgid == kUnknownThread || sample.tid == kUnknownThread;
+    recording_.unknown_thread_samples += is_unknown_thread;
+    cpu.samples += is_unknown_thread || sample.tgid != 0;
+    if (!is_unknown_thread && sample.tgid != 0) recording_.samples.push_back(std::move(sample));
   }
 
   bool copies_;
-  ExpectedRecording made_;
+  ExpectedRecording recording_;
   std::map<std::uint64_t, std::uint64_t> last_;
   std::uint64_t monotonic_ = 0, least_ = UINT64_MAX;
   int boottimes_ = 0;
-  bool least_done_ = false;
+  bool has_offset_ = false;
 };
 
 }  // namespace
 
-ExpectedRecording expected_recording(const Tape& tape) {
+ExpectedRecording compute_recording(const Tape& tape) {
   Builder builder(tape.number("stack_bytes") > 0);
   std::uint64_t cpu = 0;
   for (const Frame& frame : tape.frames()) {
-    if (frame.kind == kLook) cpu = frame.as<OfCpu>().cpu;
+    if (frame.kind == kLook) cpu = frame.as<CpuValue>().cpu;
     if (frame.kind == kClock) builder.add_clock(frame.as<ClockRead>());
-    if (frame.kind == kIdle) builder.add_idle(frame.as<OfCpu>());
+    if (frame.kind == kIdle) builder.add_idle(frame.as<CpuValue>());
     if (frame.kind == kCounts) builder.add_counts(frame.as<CountsRead>());
     if (frame.kind == kRecord) builder.add_record(cpu, frame.bytes);
   }

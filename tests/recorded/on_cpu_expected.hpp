@@ -30,12 +30,12 @@ struct ExpectedCpu {
 struct ExpectedRecording {
   std::vector<ExpectedSample> samples;  // of threads, ring by ring
   std::map<std::uint64_t, ExpectedCpu> cpus;
-  std::vector<std::uint64_t> losses;  // times of loss records
-  std::uint64_t nobody = 0;           // samples whose thread the kernel does not name
+  std::vector<std::uint64_t> losses;         // times of loss records
+  std::uint64_t unknown_thread_samples = 0;  // samples whose thread the kernel does not name
   std::map<std::uint64_t, std::uint64_t> mapped, execed, forked, ended;  // by tgid
   std::uint64_t to_boottime_ns = 0;
 };
 
-ExpectedRecording expected_recording(const Tape& tape);
+ExpectedRecording compute_recording(const Tape& tape);
 
 }  // namespace ctprof::recorded

@@ -11,7 +11,7 @@
 namespace ctprof::recorded {
 
 // Throws BadTape if the sampler makes other calls than the recorded ones.
-inline void replay_on_cpu(const Tape& tape, Received& received) {
+inline void replay_on_cpu(const Tape& tape, ReceivedData& received) {
   using namespace on_cpu_tape;
   Cursor cursor(tape);
   on_cpu::Sampler sampler(std::make_unique<ReplayedInput>(tape, cursor), sampling_of(tape),

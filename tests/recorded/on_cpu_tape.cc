@@ -18,19 +18,20 @@ std::uint64_t unsigned_of(int number) { return static_cast<std::uint64_t>(number
 // --- recording ---
 
 // Selects and anonymizes the records that a tape keeps.
-class Recorded {
+class RecordFilter {
  public:
-  Recorded(const std::vector<std::uint64_t>& pids, bool copies) : pids_(pids), copies_(copies) {}
+  RecordFilter(const std::vector<std::uint64_t>& pids, bool copies)
+      : pids_(pids), copies_(copies) {}
 
   // Returns an empty vector for records that are omitted.
   std::vector<std::byte> copy(Bytes record) const {
     std::vector<std::byte> bytes(record.begin(), record.end());
-    switch (on_cpu::header_of(record).type) {
-      case PERF_RECORD_SAMPLE: hide_memory(bytes); return bytes;
+    switch (on_cpu::read_header(record).type) {
+      case PERF_RECORD_SAMPLE: replace_memory(bytes); return bytes;
       case PERF_RECORD_MMAP2:
       case PERF_RECORD_COMM:
         if (!is_of_workload(bytes)) return {};
-        if (const auto mapped = on_cpu::mapped_of(bytes)) hide_directory(mapped->path);
+        if (const auto mapped = on_cpu::parse_mapped(bytes)) remove_directory(mapped->path);
         return bytes;
       default: return bytes;
     }
@@ -45,15 +46,15 @@ class Recorded {
   // Replaces the user memory in a sample by the pattern. These functions return pointers into
   // `bytes`, which may be modified. After the bytes that the kernel copied, a sample contains old
   // contents of the ring.
-  void hide_memory(Bytes bytes) const {
-    const auto sample = on_cpu::sample_of(bytes, copies_);
+  void replace_memory(Bytes bytes) const {
+    const auto sample = on_cpu::parse_sample(bytes, copies_);
     if (!sample || sample->stack.data() == nullptr) return;
     auto* begin = const_cast<std::uint8_t*>(sample->stack.data());
     const auto* end =
         reinterpret_cast<const std::uint8_t*>(bytes.data() + bytes.size()) - sizeof(std::uint64_t);
     std::memset(begin, pattern_of(sample->tid), static_cast<std::size_t>(end - begin));
   }
-  static void hide_directory(std::string_view path) {
+  static void remove_directory(std::string_view path) {
     const std::string name(path.substr(path.rfind('/') + 1));
     if (!path.starts_with("/")) return;
     char* at = const_cast<char*>(path.data());
@@ -68,16 +69,16 @@ class Recorded {
 
 class RecordingEvent final : public CpuEvent {
  public:
-  RecordingEvent(std::unique_ptr<CpuEvent> event, int cpu, Recorded recorded, TapeWriter& tape)
+  RecordingEvent(std::unique_ptr<CpuEvent> event, int cpu, RecordFilter recorded, TapeWriter& tape)
       : event_(std::move(event)), cpu_(unsigned_of(cpu)), recorded_(recorded), tape_(tape) {}
 
   int start() override { return event_->start(); }
   void stop() override { event_->stop(); }
   int set_period(std::uint64_t) override { return EOPNOTSUPP; }  // tapes have one period
   Ring& ring() override { return event_->ring(); }
-  void look() override {
-    event_->look();
-    tape_.put_value(kLook, OfCpu{cpu_, 0, 0});
+  void look_for_records() override {
+    event_->look_for_records();
+    tape_.put_value(kLook, CpuValue{cpu_, 0, 0});
     Ring copy = event_->ring();  // reads the ring without consuming it
     for (; !copy.record().empty(); copy.skip()) {
       if (copy.position() < seen_) continue;
@@ -96,7 +97,7 @@ class RecordingEvent final : public CpuEvent {
  private:
   std::unique_ptr<CpuEvent> event_;
   std::uint64_t cpu_;
-  Recorded recorded_;
+  RecordFilter recorded_;
   TapeWriter& tape_;
   std::uint64_t seen_ = 0;
 };
@@ -113,15 +114,15 @@ class ReplayedEvent final : public CpuEvent {
   void stop() override {}
   int set_period(std::uint64_t) override { return EOPNOTSUPP; }
   Ring& ring() override { return ring_; }
-  void look() override {
-    if (cursor_.next(kLook).as<OfCpu>().cpu != cpu_) throw BadTape("a look at another ring");
+  void look_for_records() override {
+    if (cursor_.next(kLook).as<CpuValue>().cpu != cpu_) throw BadTape("a look at another ring");
     while (cursor_.peek().kind == kRecord) write(cursor_.next().bytes);
-    ring_.look();
+    ring_.look_for_records();
   }
   std::optional<Counts> counts() const override {
     const auto& read = cursor_.next(kCounts).as<CountsRead>();
     if (read.cpu != cpu_) throw BadTape("the counts of another CPU");
-    if (read.is_there == 0) return std::nullopt;
+    if (read.exists == 0) return std::nullopt;
     return Counts{read.enabled_ns, read.lost};
   }
 
@@ -142,24 +143,24 @@ class ReplayedEvent final : public CpuEvent {
 }  // namespace
 
 Sampling sampling_of(const Tape& tape) {
-  Sampling how;
-  how.frequency_hz = static_cast<std::uint32_t>(tape.number("frequency_hz"));
-  how.depth = static_cast<std::uint32_t>(tape.number("depth"));
-  how.stack_bytes = static_cast<std::uint32_t>(tape.number("stack_bytes"));
-  how.by_cycles = tape.number("by_cycles") != 0;
-  how.defers = tape.number("defers") != 0;
-  how.counts_lost = tape.number("counts_lost") != 0;
-  return how;
+  Sampling sampling;
+  sampling.frequency_hz = static_cast<std::uint32_t>(tape.number("frequency_hz"));
+  sampling.depth = static_cast<std::uint32_t>(tape.number("depth"));
+  sampling.stack_bytes = static_cast<std::uint32_t>(tape.number("stack_bytes"));
+  sampling.uses_cycles = tape.number("by_cycles") != 0;
+  sampling.defers_user_chains = tape.number("defers") != 0;
+  sampling.counts_lost = tape.number("counts_lost") != 0;
+  return sampling;
 }
 
-void add_facts(const Sampling& how, TapeWriter& tape) {
+void add_sampling_facts(const Sampling& sampling, TapeWriter& tape) {
   tape.add_layouts(kLayouts);
-  tape.add_fact("frequency_hz", std::to_string(how.frequency_hz));
-  tape.add_fact("depth", std::to_string(how.depth));
-  tape.add_fact("stack_bytes", std::to_string(how.stack_bytes));
-  tape.add_fact("by_cycles", std::to_string(how.by_cycles));
-  tape.add_fact("defers", std::to_string(how.defers));
-  tape.add_fact("counts_lost", std::to_string(how.counts_lost));
+  tape.add_fact("frequency_hz", std::to_string(sampling.frequency_hz));
+  tape.add_fact("depth", std::to_string(sampling.depth));
+  tape.add_fact("stack_bytes", std::to_string(sampling.stack_bytes));
+  tape.add_fact("by_cycles", std::to_string(sampling.uses_cycles));
+  tape.add_fact("defers", std::to_string(sampling.defers_user_chains));
+  tape.add_fact("counts_lost", std::to_string(sampling.counts_lost));
 }
 
 RecordingInput::RecordingInput(std::unique_ptr<on_cpu::KernelInput> input,
@@ -180,18 +181,18 @@ std::vector<int> RecordingInput::online_cpus() {
 
 std::uint64_t RecordingInput::idle_ns(int cpu) {
   const std::uint64_t ns = input_->idle_ns(cpu);
-  tape_.put_value(kIdle, OfCpu{unsigned_of(cpu), ns, 0});
+  tape_.put_value(kIdle, CpuValue{unsigned_of(cpu), ns, 0});
   return ns;
 }
 
-int RecordingInput::open(const Sampling& how, int cpu, std::size_t ring_bytes,
+int RecordingInput::open(const Sampling& sampling, int cpu, std::size_t ring_bytes,
                          std::unique_ptr<CpuEvent>& event) {
-  const int error = input_->open(how, cpu, ring_bytes, event);
+  const int error = input_->open(sampling, cpu, ring_bytes, event);
   const std::size_t bytes = error == 0 ? event->ring().size() : 0;
-  tape_.put_value(kOpen, OfCpu{unsigned_of(cpu), bytes, unsigned_of(error)});
+  tape_.put_value(kOpen, CpuValue{unsigned_of(cpu), bytes, unsigned_of(error)});
   if (error == 0)
-    event = std::make_unique<RecordingEvent>(std::move(event), cpu, Recorded(pids_, how.copies()),
-                                             tape_);
+    event = std::make_unique<RecordingEvent>(std::move(event), cpu,
+                                             RecordFilter(pids_, sampling.copies_stacks()), tape_);
   return error;
 }
 
@@ -215,13 +216,13 @@ std::vector<int> ReplayedInput::online_cpus() {
 }
 
 std::uint64_t ReplayedInput::idle_ns(int cpu) {
-  const auto& read = cursor_.next(kIdle).as<OfCpu>();
+  const auto& read = cursor_.next(kIdle).as<CpuValue>();
   if (read.cpu != unsigned_of(cpu)) throw BadTape("the idle time of another CPU");
   return read.value;
 }
 
 int ReplayedInput::open(const Sampling&, int cpu, std::size_t, std::unique_ptr<CpuEvent>& event) {
-  const auto& opened = cursor_.next(kOpen).as<OfCpu>();
+  const auto& opened = cursor_.next(kOpen).as<CpuValue>();
   if (opened.cpu != unsigned_of(cpu)) throw BadTape("an event of another CPU");
   if (opened.error == 0) event = std::make_unique<ReplayedEvent>(cpu, opened.value, cursor_);
   return static_cast<int>(opened.error);

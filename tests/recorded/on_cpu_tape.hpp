@@ -28,9 +28,9 @@ enum Kind : std::uint32_t {
   kStop,                    // ... stops it
   kClock,                   // ClockRead
   kOnline,                  // std::int32_t per CPU
-  kIdle,                    // OfCpu: ns
-  kOpen,                    // OfCpu: bytes of the ring, or 0 and an errno
-  kLook,                    // OfCpu; records follow
+  kIdle,                    // CpuValue: ns
+  kOpen,                    // CpuValue: bytes of the ring, or 0 and an errno
+  kLook,                    // CpuValue; records follow
   kRecord,                  // as the kernel wrote it
   kCounts                   // CountsRead
 };
@@ -40,7 +40,7 @@ struct ClockRead {
   std::uint64_t ns;
 };
 
-struct OfCpu {
+struct CpuValue {
   std::uint64_t cpu;
   std::uint64_t value;
   std::uint64_t error;
@@ -48,7 +48,7 @@ struct OfCpu {
 
 struct CountsRead {
   std::uint64_t cpu;
-  std::uint64_t is_there;
+  std::uint64_t exists;
   std::uint64_t enabled_ns;
   std::uint64_t lost;
 };
@@ -62,7 +62,7 @@ constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::u
 
 // Returns the sampling options of the tape.
 on_cpu::Sampling sampling_of(const Tape& tape);
-void add_facts(const on_cpu::Sampling& how, TapeWriter& tape);
+void add_sampling_facts(const on_cpu::Sampling& sampling, TapeWriter& tape);
 
 // Forwards and records all calls. `tape` must outlive this object.
 class RecordingInput final : public on_cpu::KernelInput {
@@ -73,7 +73,7 @@ class RecordingInput final : public on_cpu::KernelInput {
   std::uint64_t now_ns(clockid_t clock) const override;
   std::vector<int> online_cpus() override;
   std::uint64_t idle_ns(int cpu) override;
-  int open(const on_cpu::Sampling& how, int cpu, std::size_t ring_bytes,
+  int open(const on_cpu::Sampling& sampling, int cpu, std::size_t ring_bytes,
            std::unique_ptr<on_cpu::CpuEvent>& event) override;
 
  private:
@@ -91,7 +91,7 @@ class ReplayedInput final : public on_cpu::KernelInput {
   std::uint64_t now_ns(clockid_t clock) const override;
   std::vector<int> online_cpus() override;
   std::uint64_t idle_ns(int cpu) override;
-  int open(const on_cpu::Sampling& how, int cpu, std::size_t ring_bytes,
+  int open(const on_cpu::Sampling& sampling, int cpu, std::size_t ring_bytes,
            std::unique_ptr<on_cpu::CpuEvent>& event) override;
 
  private:

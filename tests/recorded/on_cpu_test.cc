@@ -12,7 +12,7 @@
 #include <set>
 #include <tuple>
 
-#include "plugins/on-cpu/handover.hpp"
+#include "plugins/on-cpu/record_writer.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 #include "tests/recorded/on_cpu_expected.hpp"
 #include "tests/recorded/on_cpu_replay.hpp"
@@ -29,7 +29,7 @@ const std::vector<std::string> kTapes{"copies", "chains", "lost"};
 struct Replay {
   explicit Replay(const std::string& name)
       : tape(Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_" + name + ".tape.zst")),
-        expected(expected_recording(tape)),
+        expected(compute_recording(tape)),
         period_ns(1'000'000'000 / tape.number("frequency_hz")) {
     replay_on_cpu(tape, received);
     for (const ReceivedRecord& record : received.records)
@@ -39,22 +39,23 @@ struct Replay {
   Tape tape;
   ExpectedRecording expected;
   std::uint64_t period_ns;
-  Received received;
+  ReceivedData received;
   std::vector<const ReceivedRecord*> stacks, counts;
 };
 
 // Time and thread, which are unique for each sample.
 using Key = std::pair<std::uint64_t, std::uint64_t>;
 
-void check_sample(const Replay& replay, const ExpectedSample& sample, const ReceivedRecord& got) {
-  BOOST_TEST(got.record.tgid == sample.tgid);
-  BOOST_TEST(got.record.weight == replay.period_ns);
-  BOOST_TEST(got.kernel == sample.kernel, boost::test_tools::per_element());
-  BOOST_TEST(got.user == sample.user, boost::test_tools::per_element());
-  BOOST_TEST(got.record.ip == sample.ip);
-  BOOST_TEST(got.record.sp == sample.sp);
-  BOOST_TEST(got.stack.size() == sample.stack_bytes);
-  for (const std::uint8_t byte : got.stack)
+void check_sample(const Replay& replay, const ExpectedSample& sample,
+                  const ReceivedRecord& received_record) {
+  BOOST_TEST(received_record.record.tgid == sample.tgid);
+  BOOST_TEST(received_record.record.weight == replay.period_ns);
+  BOOST_TEST(received_record.kernel == sample.kernel, boost::test_tools::per_element());
+  BOOST_TEST(received_record.user == sample.user, boost::test_tools::per_element());
+  BOOST_TEST(received_record.record.ip == sample.ip);
+  BOOST_TEST(received_record.record.sp == sample.sp);
+  BOOST_TEST(received_record.stack.size() == sample.stack_bytes);
+  for (const std::uint8_t byte : received_record.stack)
     if (byte != pattern_of(sample.tid)) BOOST_FAIL("memory of another thread");
 }
 
@@ -112,11 +113,11 @@ BOOST_DATA_TEST_CASE(merges_records_of_all_rings_by_time, data::make(kTapes), na
 
 BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTapes), name) {
   const Replay replay(name);
-  std::uint64_t lost = 0, losses = 0, untold = 0;
+  std::uint64_t lost = 0, losses = 0, unreported = 0;
   std::set<std::uint64_t> ends;
   for (const auto& [number, cpu] : replay.expected.cpus) {
     lost += std::max(cpu.lost, cpu.lost_all);
-    untold += cpu.lost_all > cpu.lost;
+    unreported += cpu.lost_all > cpu.lost;
   }
   for (const ctprof_loss& loss : replay.received.losses) {
     BOOST_TEST(loss.kind == static_cast<ctprof_loss_kind>(CTPROF_LOSS_FULL));
@@ -126,7 +127,7 @@ BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTapes), name) 
   }
   BOOST_TEST(replay.received.lost() == lost);
   BOOST_TEST(losses == lost);
-  BOOST_TEST(replay.received.losses.size() == replay.expected.losses.size() + untold);
+  BOOST_TEST(replay.received.losses.size() == replay.expected.losses.size() + unreported);
   for (const std::uint64_t at_ns : replay.expected.losses)
     BOOST_TEST(ends.contains(at_ns + replay.expected.to_boottime_ns));
   BOOST_TEST((lost > 0) == (name == "lost"));
@@ -137,7 +138,7 @@ BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTapes), name) 
 // of a second.
 std::uint64_t missed_ticks(const ExpectedRecording& expected, std::uint64_t period_ns) {
   constexpr std::uint64_t kUnevenTicks = 2, kUnevenNs = 20'000'000;
-  std::uint64_t missed = expected.nobody;
+  std::uint64_t missed = expected.unknown_thread_samples;
   for (const auto& [number, cpu] : expected.cpus) {
     const std::uint64_t idle = cpu.idle_until_ns - cpu.idle_from_ns + kUnevenNs;
     const std::uint64_t busy = cpu.enabled_ns - std::min(cpu.enabled_ns, idle);
@@ -162,13 +163,13 @@ BOOST_DATA_TEST_CASE(counts_missed_samples, data::make({"copies", "chains"}), na
                            "counts_lost", "ring_bytes", "layout:perf_records"})
     writer.add_fact(fact, whole.tape.fact(fact));
   for (const Frame& frame : whole.tape.frames())
-    if (frame.kind != kRecord || on_cpu::header_of(frame.bytes).type != PERF_RECORD_SAMPLE ||
+    if (frame.kind != kRecord || on_cpu::read_header(frame.bytes).type != PERF_RECORD_SAMPLE ||
         ++samples % 2 != 0)
       writer.put_frame(frame);
   const Tape halved = Tape::parse(writer.bytes());
-  Received received;
+  ReceivedData received;
   replay_on_cpu(halved, received);
-  const std::uint64_t missed = missed_ticks(expected_recording(halved), whole.period_ns);
+  const std::uint64_t missed = missed_ticks(compute_recording(halved), whole.period_ns);
   BOOST_TEST(received.unseen() == missed);
   BOOST_TEST(missed > 10u);
 }
@@ -196,7 +197,7 @@ BOOST_DATA_TEST_CASE(reports_changes_of_processes, data::make(kTapes), name) {
 BOOST_AUTO_TEST_CASE(requires_reading_mappings_again_after_a_loss) {
   const Replay replay("lost");
   std::map<std::uint64_t, std::uint64_t>
-      doubted_since;  // the last loss after which a process was read again
+      last_loss_ns;  // the last loss after which a process was read again
   std::uint64_t expected = 0;
   std::vector<std::uint64_t> losses = replay.expected.losses;
   std::ranges::sort(losses);
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(requires_reading_mappings_again_after_a_loss) {
     const std::uint64_t at_ns = got->record.at_ns - replay.expected.to_boottime_ns;
     const auto number =
         static_cast<std::uint64_t>(std::ranges::upper_bound(losses, at_ns) - losses.begin());
-    std::uint64_t& since = doubted_since[got->record.tgid];
+    std::uint64_t& since = last_loss_ns[got->record.tgid];
     expected += number > since;
     since = std::max(since, number);
   }

@@ -23,26 +23,26 @@ struct ReceivedRecord {
   std::vector<std::uint8_t> stack;
 };
 
-class Received {
+class ReceivedData {
  public:
-  Received() {
+  ReceivedData() {
     abi_ = {};
     abi_.size = sizeof abi_;
     abi_.core = this;
     abi_.message = message_;
     abi_.message_size = sizeof message_;
     abi_.put = [](void* self, const ctprof_record* record) {
-      static_cast<Received*>(self)->put(*record);
+      static_cast<ReceivedData*>(self)->put(*record);
     };
     abi_.change = [](void* self, const ctprof_change* change) {
-      static_cast<Received*>(self)->put(*change);
+      static_cast<ReceivedData*>(self)->put(*change);
     };
     abi_.lose = [](void* self, const ctprof_loss* loss) {
-      static_cast<Received*>(self)->losses.push_back(*loss);
+      static_cast<ReceivedData*>(self)->losses.push_back(*loss);
     };
   }
-  Received(const Received&) = delete;
-  Received& operator=(const Received&) = delete;
+  ReceivedData(const ReceivedData&) = delete;
+  ReceivedData& operator=(const ReceivedData&) = delete;
 
   sdk::Records sink() { return sdk::Records(abi_); }
   std::uint64_t lost() const { return abi_.lost; }

@@ -27,7 +27,7 @@ struct Recipe {
   std::string lines;
 };
 
-std::vector<Recipe> recipes(const Places& places, const char* plugin) {
+std::vector<Recipe> recipes(const RecordingDirectories& places, const char* plugin) {
   const std::string ends = places.programs + "/ends", lines = places.scratch + "/" + plugin;
   return {{"threads", {ends, "threads", "60", lines + "1"}, lines + "1"},
           {"processes", {ends, "processes", "40", lines + "2"}, lines + "2"},
@@ -78,19 +78,19 @@ void run(const Recipe& recipe, Workload& workload, TapeWriter& tape,
   tape.put_text(kOutput, recipe.lines.empty() ? workload.output() : text_of(recipe.lines));
 }
 
-void record_by_bpf(const Recipe& recipe, const Places& places) {
+void record_by_bpf(const Recipe& recipe, const RecordingDirectories& places) {
   using namespace task_iter_tape;
   Workload workload(recipe.command);
   const InnerCgroup cgroup(workload.pid());
   TapeWriter tape;
   add_host_facts(tape);
-  RecordingInput input(std::make_unique<task_iter::KernelEnds>(), tape);
+  RecordingInput input(std::make_unique<task_iter::KernelExitInput>(), tape);
   tape.put(kStart);
   input.start(static_cast<std::uint32_t>(workload.pid()));
   const auto drain = [&] {
     tape.put(kDrain);
     input.read([](Bytes) { return true; });
-    input.lost();
+    input.lost_count();
   };
   run(recipe, workload, tape, drain, [&] {
     tape.put(kStop);
@@ -99,7 +99,7 @@ void record_by_bpf(const Recipe& recipe, const Places& places) {
   tape.save(places.output + "/task_iter_" + recipe.name + ".tape.zst");
 }
 
-void record_by_netlink(const Recipe& recipe, const Places& places) {
+void record_by_netlink(const Recipe& recipe, const RecordingDirectories& places) {
   using namespace taskstats_tape;
   Workload workload(recipe.command);
   TapeWriter tape;
@@ -109,17 +109,17 @@ void record_by_netlink(const Recipe& recipe, const Places& places) {
                        static_cast<std::uint64_t>(workload.pid()), tape);
   tape.put(kStart);
   auto refused = input.open();
-  if (refused.error == 0) refused = input.listen(taskstats::possible_cpus(host.host()).value);
-  if (refused.error != 0) throw std::runtime_error(refused.why);
+  if (refused.error == 0) refused = input.listen(taskstats::read_possible_cpus(host.host()).value);
+  if (refused.error != 0) throw std::runtime_error(refused.message);
   input.now_ns(CLOCK_BOOTTIME);
   const auto drain = [&] {
     tape.put(kDrain);
     bool is_empty = false;
     while (!is_empty) {
-      is_empty = input.exit_messages().empty();
+      is_empty = input.receive_exit_messages().empty();
       input.now_ns(CLOCK_BOOTTIME);
     }
-    input.lost();
+    input.lost_count();
   };
   run(recipe, workload, tape, drain, [&] {
     tape.put(kStop);
@@ -130,12 +130,13 @@ void record_by_netlink(const Recipe& recipe, const Places& places) {
 
 }  // namespace
 
-void record_task_iter(const Places& places) {
-  for (const Recipe& recipe : recipes(places, "task_iter")) record_by_bpf(recipe, places);
+void record_task_iter(const RecordingDirectories& directories) {
+  for (const Recipe& recipe : recipes(directories, "task_iter")) record_by_bpf(recipe, directories);
 }
 
-void record_taskstats(const Places& places) {
-  for (const Recipe& recipe : recipes(places, "taskstats")) record_by_netlink(recipe, places);
+void record_taskstats(const RecordingDirectories& directories) {
+  for (const Recipe& recipe : recipes(directories, "taskstats"))
+    record_by_netlink(recipe, directories);
 }
 
 }  // namespace ctprof::recorded

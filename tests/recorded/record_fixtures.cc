@@ -29,17 +29,17 @@ void add_host_facts(TapeWriter& tape) {
 
 namespace {
 
-using Record = void (*)(const Places&);
+using Record = void (*)(const RecordingDirectories&);
 const std::map<std::string, Record> kPlugins{
     {"off-cpu", record_off_cpu},     {"on-cpu", record_on_cpu},
     {"sched", record_sched},         {"sleepers", record_sleepers},
     {"task-iter", record_task_iter}, {"taskstats", record_taskstats}};
 
-int record_all(const Places& places, const std::vector<std::string>& names) {
+int record_all(const RecordingDirectories& directories, const std::vector<std::string>& names) {
   int failed = 0;
   for (const std::string& name : names) {
     try {
-      kPlugins.at(name)(places);
+      kPlugins.at(name)(directories);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "record_fixtures: %s: %s\n", name.c_str(), error.what());
       failed = 1;
@@ -52,9 +52,9 @@ int run(int count, char** words) {
   std::vector<std::string> names(words + std::min(count, 3), words + count);
   if (names.empty())
     for (const auto& [name, record] : kPlugins) names.push_back(name);
-  bool is_wrong = count < 3;
-  for (const std::string& name : names) is_wrong |= !kPlugins.contains(name);
-  if (is_wrong) {
+  bool has_invalid_arguments = count < 3;
+  for (const std::string& name : names) has_invalid_arguments |= !kPlugins.contains(name);
+  if (has_invalid_arguments) {
     std::fprintf(stderr, "usage: record_fixtures PROGRAMS OUTPUT [PLUGIN...]\n");
     return 2;
   }

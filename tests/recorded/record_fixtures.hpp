@@ -8,7 +8,7 @@
 
 namespace ctprof::recorded {
 
-struct Places {
+struct RecordingDirectories {
   std::string programs;  // directory of the workloads: the build directory of tests/record
   std::string output;    // directory for the tapes
   std::string scratch;   // an empty directory for files of the workloads
@@ -18,12 +18,12 @@ struct Places {
 void add_host_facts(TapeWriter& tape);
 
 // Writes all tapes of the plugin. Throws if the kernel refuses the plugin.
-void record_off_cpu(const Places& places);
-void record_on_cpu(const Places& places);
+void record_off_cpu(const RecordingDirectories& directories);
+void record_on_cpu(const RecordingDirectories& directories);
 // Records scheduler events for the simulated kernel.
-void record_sched(const Places& places);
-void record_sleepers(const Places& places);
-void record_task_iter(const Places& places);
-void record_taskstats(const Places& places);
+void record_sched(const RecordingDirectories& directories);
+void record_sleepers(const RecordingDirectories& directories);
+void record_task_iter(const RecordingDirectories& directories);
+void record_taskstats(const RecordingDirectories& directories);
 
 }  // namespace ctprof::recorded

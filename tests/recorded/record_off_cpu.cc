@@ -25,20 +25,23 @@ struct Recipe {
 constexpr int kDrainMs = 10;
 constexpr int kOneWindow = 1 << 30;
 
-std::vector<Recipe> recipes(const Places& places) {
+std::vector<Recipe> recipes(const RecordingDirectories& places) {
   const std::string waits = places.programs + "/waits";
   return {
       {"kinds", {waits, "kinds", places.scratch + "/file"}, {.period_ns = 1'000'000}, kOneWindow},
-      {"turns", {waits, "turns", "1", "3"}, {.period_ns = 500'000, .all_waits = true}, 250},
-      {"every", {waits, "turns", "1", "1"}, {.every_stack = true, .all_waits = true}, 600},
+      {"turns", {waits, "turns", "1", "3"}, {.period_ns = 500'000, .charges_all_waits = true}, 250},
+      {"every",
+       {waits, "turns", "1", "1"},
+       {.records_every_stack = true, .charges_all_waits = true},
+       600},
       {"ends", {places.programs + "/storm", "200", "1000"}, {.period_ns = 50'000}, 70},
       {"takeover", {places.programs + "/takeover", "naps"}, {.period_ns = 200'000}, 90}};
 }
 
 // Makes the calls of the core, each after its frame.
-class Driver {
+class RecordingDriver {
  public:
-  Driver(off_cpu::Waits& waits, TapeWriter& tape) : waits_(waits), tape_(tape) {}
+  RecordingDriver(off_cpu::Waits& waits, TapeWriter& tape) : waits_(waits), tape_(tape) {}
 
   void start() {
     tape_.put(kStart);
@@ -61,27 +64,27 @@ class Driver {
  private:
   off_cpu::Waits& waits_;
   TapeWriter& tape_;
-  Received received_;
+  ReceivedData received_;
 };
 
-void record(const Recipe& recipe, const Places& places) {
+void record(const Recipe& recipe, const RecordingDirectories& places) {
   Workload workload(recipe.command);
   off_cpu::Setup setup = recipe.setup;
   setup.pids = {static_cast<std::uint64_t>(workload.pid())};
   int error = 0;
   auto programs = off_cpu::Programs::load(setup, error);
-  if (!programs) throw off_cpu::Refused("loading the programs of off-cpu", error);
+  if (!programs) throw off_cpu::RefusedOperation("loading the programs of off-cpu", error);
   TapeWriter tape;
   add_host_facts(tape);
   tape.add_fact("pid", std::to_string(workload.pid()));
   tape.add_fact("period_ns", std::to_string(setup.period_ns));
-  tape.add_fact("every_stack", std::to_string(setup.every_stack));
-  tape.add_fact("all_waits", std::to_string(setup.all_waits));
+  tape.add_fact("every_stack", std::to_string(setup.records_every_stack));
+  tape.add_fact("all_waits", std::to_string(setup.charges_all_waits));
   const TestHost host("/proc");
   off_cpu::Waits waits(host.host(),
                        std::make_unique<RecordingInput>(std::move(programs), setup.pids, tape),
                        setup, 0);
-  Driver driver(waits, tape);
+  RecordingDriver driver(waits, tape);
   driver.start();
   workload.release();
   for (int ms = kDrainMs; !workload.has_exited(); ms += kDrainMs) {
@@ -96,8 +99,8 @@ void record(const Recipe& recipe, const Places& places) {
 
 }  // namespace
 
-void record_off_cpu(const Places& places) {
-  for (const Recipe& recipe : recipes(places)) record(recipe, places);
+void record_off_cpu(const RecordingDirectories& directories) {
+  for (const Recipe& recipe : recipes(directories)) record(recipe, directories);
 }
 
 }  // namespace ctprof::recorded

@@ -15,7 +15,7 @@ namespace {
 
 using namespace on_cpu_tape;
 
-struct Recipe {
+struct SamplingRecipe {
   const char* name;
   std::uint32_t frequency_hz;
   std::uint32_t stack_bytes;
@@ -24,28 +24,28 @@ struct Recipe {
 };
 
 // The rings of the third recording overflow.
-constexpr Recipe kRecipes[] = {{"copies", 199, 1024, 1 << 20, 20},
-                               {"chains", 399, 0, 1 << 20, 20},
-                               {"lost", 3999, 512, 1 << 16, 150}};
+constexpr SamplingRecipe kRecipes[] = {{"copies", 199, 1024, 1 << 20, 20},
+                                       {"chains", 399, 0, 1 << 20, 20},
+                                       {"lost", 3999, 512, 1 << 16, 150}};
 
-void record(const Recipe& recipe, const Places& places) {
+void record(const SamplingRecipe& recipe, const RecordingDirectories& places) {
   Workload workload({places.programs + "/shares", "1", "49", "14", "7", "5"});
   const std::vector<std::uint64_t> pids{static_cast<std::uint64_t>(workload.pid())};
   on_cpu::Sampling how;
   how.frequency_hz = recipe.frequency_hz;
   how.stack_bytes = recipe.stack_bytes;
   const TestHost host("/proc", "/sys");
-  if (const int error = on_cpu::settle(how, 0); error != 0)
+  if (const int error = on_cpu::detect_features(how, 0); error != 0)
     throw std::runtime_error("cannot sample: " + std::to_string(error));
   TapeWriter tape;
   add_host_facts(tape);
-  add_facts(how, tape);
+  add_sampling_facts(how, tape);
   tape.add_fact("pid", std::to_string(workload.pid()));
   tape.add_fact("ring_bytes", std::to_string(recipe.ring_bytes));
   auto events = std::make_unique<on_cpu::PerfEvents>(host.host());
   on_cpu::Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, tape), how,
                           recipe.ring_bytes);
-  Received received;
+  ReceivedData received;
   tape.put(kStart);
   sampler.start();
   workload.release();
@@ -64,9 +64,9 @@ void record(const Recipe& recipe, const Places& places) {
 
 }  // namespace
 
-void record_on_cpu(const Places& places) {
-  ::setenv("SHARES_LIBRARY", (places.programs + "/libshares.so").c_str(), 1);
-  for (const Recipe& recipe : kRecipes) record(recipe, places);
+void record_on_cpu(const RecordingDirectories& directories) {
+  ::setenv("SHARES_LIBRARY", (directories.programs + "/libshares.so").c_str(), 1);
+  for (const SamplingRecipe& recipe : kRecipes) record(recipe, directories);
 }
 
 }  // namespace ctprof::recorded

@@ -25,11 +25,11 @@ struct Destroy {
 };
 
 // Selects the events between two thread starts, numbered from 1; 0 means the beginning or the end.
-struct Part {
-  int from_birth = 0, to_birth = 0;
+struct EventRange {
+  int from_start = 0, to_start = 0;
 };
 
-void put_part(const std::vector<sched_event>& events, const Part& part, TapeWriter& tape) {
+void put_range(const std::vector<sched_event>& events, const EventRange& part, TapeWriter& tape) {
   int births = 0;
   for (const sched_event& event : events) {
     births += event.kind == SCHED_BIRTH;
@@ -38,8 +38,8 @@ void put_part(const std::vector<sched_event>& events, const Part& part, TapeWrit
   }
 }
 
-void record(const std::string& name, const std::vector<std::string>& command, const Part& part,
-            const Places& places) {
+void record(const std::string& name, const std::vector<std::string>& command,
+            const EventRange& part, const RecordingDirectories& places) {
   Workload workload(command);
   TapeWriter tape;
   add_host_facts(tape);
@@ -72,14 +72,14 @@ void record(const std::string& name, const std::vector<std::string>& command, co
 
 }  // namespace
 
-void record_sched(const Places& places) {
-  const std::string waits = places.programs + "/waits";
-  record("turns", {waits, "turns", "1", "2"}, {}, places);
+void record_sched(const RecordingDirectories& directories) {
+  const std::string waits = directories.programs + "/waits";
+  record("turns", {waits, "turns", "1", "2"}, {}, directories);
   // Excludes the phases before and after the hand-overs; a thread starts at the beginning of each
   // phase.
-  record("kinds", {waits, "kinds", places.scratch + "/sched"}, {2, 10}, places);
-  record("ends", {places.programs + "/storm", "300", "2000"}, {}, places);
-  record("takeover", {places.programs + "/takeover", "naps"}, {}, places);
+  record("kinds", {waits, "kinds", directories.scratch + "/sched"}, {2, 10}, directories);
+  record("ends", {directories.programs + "/storm", "300", "2000"}, {}, directories);
+  record("takeover", {directories.programs + "/takeover", "naps"}, {}, directories);
 }
 
 }  // namespace ctprof::recorded

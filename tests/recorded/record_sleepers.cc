@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "plugins/sleepers/bpf_looker.hpp"
+#include "plugins/sleepers/bpf_sampler.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/record_fixtures.hpp"
 #include "tests/recorded/sleepers_tape.hpp"
@@ -22,24 +22,24 @@ struct Recipe {
   useconds_t pause_us;
 };
 
-void record(const Recipe& recipe, const Places& places) {
+void record(const Recipe& recipe, const RecordingDirectories& places) {
   Workload workload(recipe.command);
   int error = 0;
   auto program = sleepers::Program::load(error);
   if (!program) throw std::runtime_error("cannot load: " + std::to_string(error));
   const std::uint64_t pid = static_cast<std::uint64_t>(workload.pid());
-  program->want(std::span(&pid, 1), false);
+  program->select_processes(std::span(&pid, 1), false);
   TapeWriter tape;
   add_host_facts(tape);
   tape.add_fact("pid", std::to_string(pid));
-  auto looks =
-      std::make_unique<sleepers::KernelLooks>(std::move(program), 1024, std::set<std::uint32_t>{});
-  sleepers::BpfLooker looker(std::make_unique<RecordingInput>(std::move(looks), tape), kNsPerTick);
+  auto looks = std::make_unique<sleepers::KernelSampleInput>(std::move(program), 1024,
+                                                             std::set<std::uint32_t>{});
+  sleepers::BpfSampler looker(std::make_unique<RecordingInput>(std::move(looks), tape), kNsPerTick);
   std::uint32_t round = 1;
   sleepers::Pass pass;
   for (int passes = 1; !workload.has_exited(); ++passes) {
     pass.clear();
-    looker.look(round, pass);
+    looker.sample(round, pass);
     if (passes == 1) workload.release();  // the process was found; it executes another program now
     if (passes % kPassesOfWindow == 0) {
       tape.put(kWindowEnds);
@@ -54,12 +54,14 @@ void record(const Recipe& recipe, const Places& places) {
 
 }  // namespace
 
-void record_sleepers(const Places& places) {
-  record({"turns", {places.programs + "/waits", "turns", "1", "6"}, 15'000}, places);
-  record({"crowd", {places.programs + "/waits", "turns", "1", "48"}, 50'000}, places);
-  record({"kinds", {places.programs + "/waits", "kinds", places.scratch + "/sleepers"}, 2'000},
-         places);
-  record({"come", {places.programs + "/sleeps", "come", "120"}, 4'000}, places);
+void record_sleepers(const RecordingDirectories& directories) {
+  record({"turns", {directories.programs + "/waits", "turns", "1", "6"}, 15'000}, directories);
+  record({"crowd", {directories.programs + "/waits", "turns", "1", "48"}, 50'000}, directories);
+  record({"kinds",
+          {directories.programs + "/waits", "kinds", directories.scratch + "/sleepers"},
+          2'000},
+         directories);
+  record({"come", {directories.programs + "/sleeps", "come", "120"}, 4'000}, directories);
 }
 
 }  // namespace ctprof::recorded

@@ -9,53 +9,55 @@ namespace {
 constexpr std::uint32_t kUninterruptible = 2, kDead = 0x80, kNoLoad = 0x400;
 constexpr std::uint64_t kMostTurnBeyond = 1'000'000;  // a run may end this much after its switch
 
-bool sleeps(std::uint32_t state) { return state == OFF_SLEEPS || state == OFF_BLOCKED; }
-bool waits(std::uint32_t state) { return state < OFF_KINDS; }
+bool sleeps(std::uint32_t state) { return state == OFF_SLEEPING || state == OFF_BLOCKED; }
+bool waits(std::uint32_t state) { return state < OFF_WAIT_STATES; }
 
 // Follows one thread, event by event.
-class Thread {
+class ThreadTimeline {
  public:
-  Thread(std::uint32_t state, std::uint64_t since) : state_(state), since_(since), left_(since) {}
+  ThreadTimeline(std::uint32_t state, std::uint64_t since)
+      : state_(state), since_(since), off_cpu_since_(since) {}
 
-  void be_born(std::uint64_t now) {
-    line_.born = since_ = left_ = now;
+  void start(std::uint64_t now) {
+    line_.started_ns = since_ = off_cpu_since_ = now;
     enter(OFF_QUEUED, now);
   }
   void wake_up(std::uint64_t now) {
     if (sleeps(state_) || state_ == OFF_UNKNOWN) enter(OFF_QUEUED, now);
   }
-  void arrive(const sched_task& task, std::uint64_t now) {
-    line_.odd += sleeps(state_) || state_ == OFF_RUNS;
+  void start_run(const sched_task& task, std::uint64_t now) {
+    line_.unseen_events += sleeps(state_) || state_ == OFF_RUNNING;
     // The thread was woken up without an event. The scheduler knows how long it has been in the run
     // queue.
     const std::uint64_t queued = task.queue_clock - task.last_queued;
     if (sleeps(state_) && task.last_queued != 0 && task.queue_clock > task.last_queued &&
         queued <= now - since_)
       enter(OFF_QUEUED, now - queued);
-    enter(OFF_RUNS, now);
-    arrived_ = since_;
+    enter(OFF_RUNNING, now);
+    run_start_ = since_;
     ran_ = task.ran;
   }
   // A run is as long as the scheduler's sum_exec_runtime says.
-  void leave(const sched_event& event) {
+  void end_run(const sched_event& event) {
     std::uint64_t now = event.at;
     const std::uint64_t ran = event.previous.ran - ran_;
-    if (waits(state_)) {                    // it got a CPU without an event
-      line_.odd += sleeps(state_) ? 2 : 1;  // and was woken up without an event
+    if (waits(state_)) {                              // it got a CPU without an event
+      line_.unseen_events += sleeps(state_) ? 2 : 1;  // and was woken up without an event
       const std::uint64_t arrived = ran < now - since_ ? now - ran : since_;
-      enter(OFF_RUNS, arrived);
-    } else if (state_ == OFF_RUNS && arrived_ != 0 && arrived_ + ran <= now + kMostTurnBeyond) {
-      now = std::max(arrived_ + ran, since_);
+      enter(OFF_RUNNING, arrived);
+    } else if (state_ == OFF_RUNNING && run_start_ != 0 &&
+               run_start_ + ran <= now + kMostTurnBeyond) {
+      now = std::max(run_start_ + ran, since_);
     }
     ran_ = event.previous.ran;
     enter(next_state(event), now);
-    if (state_ == OFF_ENDED) line_.ended = since_;
+    if (state_ == OFF_EXITED) line_.ended_ns = since_;
   }
   // The last state is a span without end.
   Timeline finish() {
-    if (state_ != OFF_ENDED) {
+    if (state_ != OFF_EXITED) {
       line_.spans.push_back({state_, since_, UINT64_MAX});
-      if (waits(state_)) line_.away.emplace_back(left_, UINT64_MAX);
+      if (waits(state_)) line_.off_cpu_spans.emplace_back(off_cpu_since_, UINT64_MAX);
     }
     return std::move(line_);
   }
@@ -63,23 +65,23 @@ class Thread {
  private:
   static std::uint32_t next_state(const sched_event& event) {
     const std::uint32_t bits = event.previous.state == 0 ? 0 : event.why;
-    if ((bits & kDead) != 0) return OFF_ENDED;
+    if ((bits & kDead) != 0) return OFF_EXITED;
     if (event.is_preempted != 0 || bits == 0) return OFF_PREEMPTED;
-    return (bits & kUninterruptible) != 0 && (bits & kNoLoad) == 0 ? OFF_BLOCKED : OFF_SLEEPS;
+    return (bits & kUninterruptible) != 0 && (bits & kNoLoad) == 0 ? OFF_BLOCKED : OFF_SLEEPING;
   }
   void enter(std::uint32_t state, std::uint64_t now) {
     now = std::max(now, since_);  // clocks of two CPUs may differ
-    if (state_ <= OFF_RUNS) line_.spans.push_back({state_, since_, now});
-    if (!waits(state_) && waits(state)) left_ = now;
-    if (waits(state_) && !waits(state)) line_.away.emplace_back(left_, now);
+    if (state_ <= OFF_RUNNING) line_.spans.push_back({state_, since_, now});
+    if (!waits(state_) && waits(state)) off_cpu_since_ = now;
+    if (waits(state_) && !waits(state)) line_.off_cpu_spans.emplace_back(off_cpu_since_, now);
     state_ = state;
     since_ = now;
   }
 
   Timeline line_;
   std::uint32_t state_;
-  std::uint64_t since_, left_;
-  std::uint64_t arrived_ = 0, ran_ = 0;
+  std::uint64_t since_, off_cpu_since_;
+  std::uint64_t run_start_ = 0, ran_ = 0;
 };
 
 class Builder {
@@ -89,14 +91,14 @@ class Builder {
   void add(const sched_event& event) {
     switch (event.kind) {
       case SCHED_SWITCH:
-        if (event.previous.tid != 0) of(event.previous, OFF_RUNS).leave(event);
-        if (event.next.tid != 0) of(event.next, OFF_QUEUED).arrive(event.next, event.at);
+        if (event.previous.tid != 0) thread_of(event.previous, OFF_RUNNING).end_run(event);
+        if (event.next.tid != 0) thread_of(event.next, OFF_QUEUED).start_run(event.next, event.at);
         return;
-      case SCHED_WAKEUP: return of(event.next, OFF_SLEEPS).wake_up(event.at);
+      case SCHED_WAKEUP: return thread_of(event.next, OFF_SLEEPING).wake_up(event.at);
       case SCHED_BIRTH:
         origins_.insert_or_assign(event.next.tid,
                                   Origin(event.next.start_boottime, event.next.tid));
-        return of(event.next, OFF_UNKNOWN).be_born(event.at);
+        return thread_of(event.next, OFF_UNKNOWN).start(event.at);
       case SCHED_EXEC: return rename(event);
       default: return;
     }
@@ -105,9 +107,9 @@ class Builder {
     Timelines made;
     for (auto& [origin, thread] : threads_) {
       Timeline& line = made.emplace(origin, thread.finish()).first->second;
-      line.names.emplace_back(origin.second, origin.first);
+      line.ids.emplace_back(origin.second, origin.first);
       if (const auto renamed = renamed_.find(origin); renamed != renamed_.end())
-        line.names.push_back(renamed->second);
+        line.ids.push_back(renamed->second);
     }
     return made;
   }
@@ -116,7 +118,7 @@ class Builder {
   using Origin = std::pair<std::uint64_t, std::uint32_t>;
 
   // Returns the thread that has this id now.
-  Thread& of(const sched_task& task, std::uint32_t state) {
+  ThreadTimeline& thread_of(const sched_task& task, std::uint32_t state) {
     const Origin origin =
         origins_.try_emplace(task.tid, task.start_boottime, task.tid).first->second;
     return threads_.try_emplace(origin, state, since_).first->second;
@@ -130,14 +132,14 @@ class Builder {
 
   std::uint64_t since_;
   std::map<std::uint32_t, Origin> origins_;  // by tid
-  std::map<Origin, Thread> threads_;
+  std::map<Origin, ThreadTimeline> threads_;
   std::map<Origin, std::pair<std::uint32_t, std::uint64_t>> renamed_;
 };
 
 // Follows each thread, and adds the missing events.
-class Repair {
+class EventRepair {
  public:
-  explicit Repair(const std::vector<const sched_event*>& events) {
+  explicit EventRepair(const std::vector<const sched_event*>& events) {
     for (const sched_event* event : events) sorted_.push_back(*event);
     std::ranges::stable_sort(sorted_, {}, &sched_event::at);
   }
@@ -145,48 +147,49 @@ class Repair {
     for (const sched_event& event : sorted_) {
       if (event.kind == SCHED_EXEC && event.why != event.next.tid)
         std::swap(known_[event.why], known_[event.next.tid]);
-      if (event.kind == SCHED_SWITCH && event.previous.tid != 0) leave(event);
-      if (event.kind == SCHED_SWITCH && event.next.tid != 0) arrive(event);
-      if (event.kind == SCHED_WAKEUP && known_[event.next.tid].doing == Doing::Sleeps)
-        known_[event.next.tid].doing = Doing::Waits;
+      if (event.kind == SCHED_SWITCH && event.previous.tid != 0) end_run(event);
+      if (event.kind == SCHED_SWITCH && event.next.tid != 0) start_run(event);
+      if (event.kind == SCHED_WAKEUP && known_[event.next.tid].activity == Activity::Sleeps)
+        known_[event.next.tid].activity = Activity::Waits;
       if (event.kind == SCHED_BIRTH)
-        known_[event.next.tid] = {Doing::Waits, event.at, event.next.ran};
+        known_[event.next.tid] = {Activity::Waits, event.at, event.next.ran};
       made_.push_back(event);
     }
     return std::move(made_);
   }
 
  private:
-  enum class Doing { Sleeps, Waits, Runs };
-  struct Known {
-    Doing doing = Doing::Sleeps;
+  enum class Activity { Sleeps, Waits, Runs };
+  struct KnownState {
+    Activity activity = Activity::Sleeps;
     std::uint64_t since = 0, ran = 0;
   };
 
-  void leave(const sched_event& event) {
-    Known& known = known_[event.previous.tid];
-    if (known.doing != Doing::Runs && known.since != 0) {
-      const std::uint64_t ran = event.previous.ran - known.ran;
+  void end_run(const sched_event& event) {
+    KnownState& known_state = known_[event.previous.tid];
+    if (known_state.activity != Activity::Runs && known_state.since != 0) {
+      const std::uint64_t ran = event.previous.ran - known_state.ran;
       sched_event arrival{};
       arrival.kind = SCHED_SWITCH;
       arrival.cpu = event.cpu;
-      arrival.at = ran < event.at - known.since ? event.at - ran : known.since;
+      arrival.at = ran < event.at - known_state.since ? event.at - ran : known_state.since;
       arrival.next = event.previous;
-      arrival.next.ran = known.ran;
+      arrival.next.ran = known_state.ran;
       arrival.next.state = 0;
-      if (known.doing == Doing::Sleeps) insert(wakeup(arrival.next, arrival.cpu, arrival.at));
+      if (known_state.activity == Activity::Sleeps)
+        insert(wakeup(arrival.next, arrival.cpu, arrival.at));
       insert(arrival);
     }
     const bool sleeps = event.is_preempted == 0 && event.previous.state != 0 && event.why != 0;
-    known = {sleeps ? Doing::Sleeps : Doing::Waits, event.at, event.previous.ran};
+    known_state = {sleeps ? Activity::Sleeps : Activity::Waits, event.at, event.previous.ran};
   }
-  void arrive(const sched_event& event) {
-    Known& known = known_[event.next.tid];
+  void start_run(const sched_event& event) {
+    KnownState& known_state = known_[event.next.tid];
     const std::uint64_t queued = event.next.queue_clock - event.next.last_queued;
-    const bool is_known = event.next.last_queued != 0 && queued <= event.at - known.since;
-    if (known.doing == Doing::Sleeps && known.since != 0)
+    const bool is_known = event.next.last_queued != 0 && queued <= event.at - known_state.since;
+    if (known_state.activity == Activity::Sleeps && known_state.since != 0)
       insert(wakeup(event.next, event.cpu, is_known ? event.at - queued : event.at));
-    known = {Doing::Runs, event.at, event.next.ran};
+    known_state = {Activity::Runs, event.at, event.next.ran};
   }
   static sched_event wakeup(const sched_task& task, std::uint32_t cpu, std::uint64_t at) {
     sched_event event{};
@@ -204,20 +207,20 @@ class Repair {
   }
 
   std::vector<sched_event> sorted_, made_;
-  std::map<std::uint32_t, Known> known_;
+  std::map<std::uint32_t, KnownState> known_;
 };
 
 }  // namespace
 
 std::vector<sched_event> with_unseen_events(const std::vector<const sched_event*>& events) {
-  return Repair(events).finish();
+  return EventRepair(events).finish();
 }
 
 TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std::uint64_t ended) {
   TimelineFigures out;
-  out.until = std::min(ended, line.ended);
-  const std::uint64_t begin = std::max(opened, line.born);
-  if (begin >= ended || line.ended < opened) return out;
+  out.until = std::min(ended, line.ended_ns);
+  const std::uint64_t begin = std::max(opened, line.started_ns);
+  if (begin >= ended || line.ended_ns < opened) return out;
   out.wall = out.until - begin;
   for (const StateSpan& span : line.spans) {
     const std::uint64_t from = std::max(span.from, opened), to = std::min(span.to, ended);
@@ -225,7 +228,7 @@ TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std:
     if (from < to) out.ns[span.state] += to - from;
     if (waits(span.state)) out.counts[span.state] += from < to || is_instant;
   }
-  for (const auto& [left, back] : line.away) {
+  for (const auto& [left, back] : line.off_cpu_spans) {
     const std::uint64_t from = std::max(left, opened), to = std::min(back, ended);
     if (from > to || from >= ended) continue;
     ++out.waits;

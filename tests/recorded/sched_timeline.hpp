@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/off-cpu/told.h"
+#include "plugins/off-cpu/shared_records.h"
 #include "tests/recorded/kernel/sched_event.h"
 
 namespace ctprof::recorded {
@@ -23,20 +23,21 @@ struct StateSpan {
 };
 
 struct Timeline {
-  std::vector<StateSpan> spans;                               // one after the other
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> away;  // from leaving a CPU to the next run
-  std::uint64_t born = 0;                                     // 0: before the first event
-  std::uint64_t ended = UINT64_MAX;
+  std::vector<StateSpan> spans;  // one after the other
+  std::vector<std::pair<std::uint64_t, std::uint64_t>>
+      off_cpu_spans;             // from leaving a CPU to the next run
+  std::uint64_t started_ns = 0;  // 0: before the first event
+  std::uint64_t ended_ns = UINT64_MAX;
   // All ids of the thread: thread id, start time.
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> names;
-  std::uint64_t odd = 0;  // events that do not match the known state
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> ids;
+  std::uint64_t unseen_events = 0;  // events that do not match the known state
 };
 
 // The values of a timeline between two times.
 struct TimelineFigures {
   std::uint64_t wall = 0, until = 0;
   std::array<std::uint64_t, OFF_STATES> ns{};
-  std::array<std::uint64_t, OFF_KINDS> counts{};
+  std::array<std::uint64_t, OFF_WAIT_STATES> counts{};
   std::uint64_t waits = 0, longest = 0, shortest = 0;
 
   std::uint64_t off_cpu() const { return ns[0] + ns[1] + ns[2] + ns[3]; }

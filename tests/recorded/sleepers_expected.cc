@@ -12,13 +12,13 @@ using namespace sleepers_tape;
 
 constexpr int kMostCopies = 6;  // of one sleeper in one pass
 
-ExpectedSleeper sleeper_of(const ::look& look) {
+ExpectedSleeper sleeper_of(const ::sleeper_sample& look) {
   ExpectedSleeper sleeper;
   sleeper.id = {look.head.tgid, look.head.tid, look.head.start_boottime};
   sleeper.kernel.assign(look.kernel, look.kernel + look.frames);
-  sleeper.has_user = (look.head.flags & LOOK_KERNEL) == 0;
+  sleeper.has_user = (look.head.flags & SAMPLE_KERNEL_THREAD) == 0;
   if (!sleeper.has_user) return sleeper;
-  if ((look.head.flags & LOOK_32_BIT) == 0) sleeper.copied = 0;
+  if ((look.head.flags & SAMPLE_32_BIT) == 0) sleeper.copied = 0;
   sleeper.ip = look.ip;
   sleeper.sp = look.sp;
   sleeper.code = {look.memory, look.code_pages, look.execs};
@@ -34,9 +34,9 @@ class Builder {
   }
   void end_window() { windows_.windows.emplace_back(); }
   void add_chunk(Bytes chunk) {
-    windows_.pieces += !bytes_.empty() && !chunk.empty();
+    windows_.split_records += !bytes_.empty() && !chunk.empty();
     bytes_.insert(bytes_.end(), chunk.begin(), chunk.end());
-    ::look look{};
+    ::sleeper_sample look{};
     while (bytes_.size() >= sizeof look.head) {
       std::memcpy(&look.head, bytes_.data(), sizeof look.head);
       if (bytes_.size() < look.head.size) break;
@@ -50,8 +50,8 @@ class Builder {
     ++copies_;
     users_.clear();
     checked_ = 0;
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Copied)) {
-      Copied copied;
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(CopyResult)) {
+      CopyResult copied;
       std::memcpy(&copied, bytes.data() + at, sizeof copied);
       users_.push_back(copied.sleeper);
       auto& of_sleeper = pass().fresh.at(copied.sleeper).copied;
@@ -60,13 +60,13 @@ class Builder {
   }
   // A thread that ran during every copy has no user stack in the end.
   void add_rechecks(Bytes bytes) {
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(::rechecked)) {
-      ::rechecked checked;
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(::recheck_entry)) {
+      ::recheck_entry checked;
       std::memcpy(&checked, bytes.data() + at, sizeof checked);
       ExpectedSleeper& sleeper = pass().fresh.at(users_.at(checked_++));
-      if (checked.found == RECHECK_SAME) continue;
-      ++windows_.moved;
-      if (checked.found == RECHECK_AGAIN) sleeper = sleeper_of(checked.look);
+      if (checked.result == RECHECK_UNCHANGED) continue;
+      ++windows_.moved_threads;
+      if (checked.result == RECHECK_ASLEEP_AGAIN) sleeper = sleeper_of(checked.look);
       if (copies_ == kMostCopies) sleeper.copied.reset();
     }
   }
@@ -77,12 +77,12 @@ class Builder {
 
  private:
   ExpectedPass& pass() { return windows_.windows.back().back(); }
-  void add_look(const ::look& look) {
+  void add_look(const ::sleeper_sample& look) {
     const SleeperId id{look.head.tgid, look.head.tid, look.head.start_boottime};
-    if (look.head.tgid == look.head.tid) pass().met.push_back(look.head.tgid);
-    if ((look.head.flags & LOOK_AWAKE) != 0) return;
-    (look.head.flags & LOOK_AGAIN) != 0 ? pass().again.push_back(id)
-                                        : pass().fresh.push_back(sleeper_of(look));
+    if (look.head.tgid == look.head.tid) pass().processes.push_back(look.head.tgid);
+    if ((look.head.flags & SAMPLE_AWAKE) != 0) return;
+    (look.head.flags & SAMPLE_UNCHANGED) != 0 ? pass().unchanged.push_back(id)
+                                              : pass().fresh.push_back(sleeper_of(look));
   }
 
   ExpectedSleepers windows_{.windows = {{}}};

@@ -25,16 +25,16 @@ struct ExpectedSleeper {
 };
 
 struct ExpectedPass {
-  std::uint64_t at_ns = 0;             // CLOCK_MONOTONIC
-  std::vector<ExpectedSleeper> fresh;  // ran since the previous pass
-  std::vector<SleeperId> again;        // did not run since the previous pass
-  std::vector<std::uint32_t> met;      // processes found
+  std::uint64_t at_ns = 0;               // CLOCK_MONOTONIC
+  std::vector<ExpectedSleeper> fresh;    // ran since the previous pass
+  std::vector<SleeperId> unchanged;      // did not run since the previous pass
+  std::vector<std::uint32_t> processes;  // processes found
 };
 
 struct ExpectedSleepers {
   std::vector<std::vector<ExpectedPass>> windows;
-  std::size_t moved = 0;   // threads that had run when they were checked again
-  std::size_t pieces = 0;  // records that were split between two reads
+  std::size_t moved_threads = 0;  // threads that had run when they were checked again
+  std::size_t split_records = 0;  // records that were split between two reads
 };
 
 ExpectedSleepers expected_sleepers(const Tape& tape);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plugins/sleepers/look.h"
-#include "plugins/sleepers/look_input.hpp"
+#include "plugins/sleepers/sample_input.hpp"
 #include "tests/recorded/tape.hpp"
 
 namespace ctprof::recorded::sleepers_tape {
@@ -26,51 +26,51 @@ enum Kind : std::uint32_t {
 };
 
 // The result of copying the user stack of a sleeper.
-struct Copied {
+struct CopyResult {
   std::uint32_t sleeper;  // index in the pass
   std::uint32_t is_copied;
   std::uint64_t bytes;
 };
 
 // Raise a version when its structure changes; tests then convert older tapes.
-inline constexpr std::array kLayouts{Layout{"look", 1, sizeof(::look)},
-                                     Layout{"rechecked", 1, sizeof(::rechecked)}};
+inline constexpr std::array kLayouts{Layout{"look", 1, sizeof(::sleeper_sample)},
+                                     Layout{"rechecked", 1, sizeof(::recheck_entry)}};
 
 // Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
 // Forwards and records all calls. `tape` must outlive this object.
-class RecordingInput final : public sleepers::LookInput {
+class RecordingInput final : public sleepers::SampleInput {
  public:
-  RecordingInput(std::unique_ptr<sleepers::LookInput> input, TapeWriter& tape);
+  RecordingInput(std::unique_ptr<sleepers::SampleInput> input, TapeWriter& tape);
 
   void begin(std::uint32_t round) override;
   std::size_t read(std::span<std::byte> room) override;
   void copy(sleepers::Pass& pass, std::span<const std::uint32_t> sleepers) override;
-  ::rechecked* recheck_room() override { return input_->recheck_room(); }
+  ::recheck_entry* recheck_buffer() override { return input_->recheck_buffer(); }
   bool recheck(std::size_t count) override;
-  std::uint32_t reads_from() const override { return input_->reads_from(); }
+  std::uint32_t current_process() const override { return input_->current_process(); }
 
  private:
-  std::unique_ptr<sleepers::LookInput> input_;
+  std::unique_ptr<sleepers::SampleInput> input_;
   TapeWriter& tape_;
 };
 
 // Returns the recorded answers, and checks that the looker makes the recorded calls.
-class ReplayedInput final : public sleepers::LookInput {
+class ReplayedInput final : public sleepers::SampleInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);
 
   void begin(std::uint32_t round) override;
   std::size_t read(std::span<std::byte> room) override;
   void copy(sleepers::Pass& pass, std::span<const std::uint32_t> sleepers) override;
-  ::rechecked* recheck_room() override { return room_.empty() ? nullptr : room_.data(); }
+  ::recheck_entry* recheck_buffer() override { return buffer_.empty() ? nullptr : buffer_.data(); }
   bool recheck(std::size_t count) override;
-  std::uint32_t reads_from() const override { return 0; }
+  std::uint32_t current_process() const override { return 0; }
 
  private:
   Cursor& cursor_;
-  std::vector<::rechecked> room_;
+  std::vector<::recheck_entry> buffer_;
 };
 
 }  // namespace ctprof::recorded::sleepers_tape

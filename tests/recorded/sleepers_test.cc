@@ -13,7 +13,7 @@
 #include <set>
 #include <utility>
 
-#include "plugins/sleepers/bpf_looker.hpp"
+#include "plugins/sleepers/bpf_sampler.hpp"
 #include "plugins/sleepers/tally.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/sleepers_expected.hpp"
@@ -29,38 +29,38 @@ namespace {
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 const std::vector<std::string> kTapes{"turns", "crowd", "kinds", "come"};
 
-Tape tape_of(const std::string& name) {
+Tape load_tape(const std::string& name) {
   return Tape::load(std::string(std::getenv("TAPES")) + "/sleepers_" + name + ".tape.zst");
 }
 
 struct Replay {
-  explicit Replay(const std::string& name, const sleepers::Shape& shape = {})
-      : Replay(tape_of(name), shape) {}
-  Replay(Tape recorded, const sleepers::Shape& shape)
+  explicit Replay(const std::string& name, const sleepers::RecordFormat& shape = {})
+      : Replay(load_tape(name), shape) {}
+  Replay(Tape recorded, const sleepers::RecordFormat& shape)
       : tape(std::move(recorded)), expected(expected_sleepers(tape)) {
     Cursor cursor(tape);
-    sleepers::BpfLooker looker(std::make_unique<ReplayedInput>(tape, cursor), kNsPerTick);
+    sleepers::BpfSampler looker(std::make_unique<ReplayedInput>(tape, cursor), kNsPerTick);
     sleepers::Tally tally(shape);
     sleepers::Pass pass;
-    windows.push_back(std::make_unique<Received>());
-    while (!cursor.is_at_end()) step(cursor, looker, tally, pass);
+    windows.push_back(std::make_unique<ReceivedData>());
+    while (!cursor.is_at_end()) replay_frame(cursor, looker, tally, pass);
     windows.pop_back();
   }
 
-  void step(Cursor& cursor, sleepers::BpfLooker& looker, sleepers::Tally& tally,
-            sleepers::Pass& pass) {
+  void replay_frame(Cursor& cursor, sleepers::BpfSampler& looker, sleepers::Tally& tally,
+                    sleepers::Pass& pass) {
     switch (cursor.peek().kind) {
       case kPass:
         pass.clear();
         pass.at_ns = cursor.peek().clock_ns;
-        looker.look(static_cast<std::uint32_t>(cursor.peek().as<std::uint64_t>()), pass);
-        met.push_back(pass.met);
-        tally.take(pass, windows.back()->sink());
+        looker.sample(static_cast<std::uint32_t>(cursor.peek().as<std::uint64_t>()), pass);
+        met.push_back(pass.visited_tgids);
+        tally.add_pass(pass, windows.back()->sink());
         return;
       case kWindowEnds:
         cursor.next();
         tally.end_window(windows.back()->sink());
-        windows.push_back(std::make_unique<Received>());
+        windows.push_back(std::make_unique<ReceivedData>());
         return;
       case kOutput: cursor.next(); return;
       default: throw BadTape("the looker did not make all recorded calls");
@@ -69,12 +69,12 @@ struct Replay {
 
   Tape tape;
   ExpectedSleepers expected;
-  std::vector<std::unique_ptr<Received>> windows;
+  std::vector<std::unique_ptr<ReceivedData>> windows;
   std::vector<std::vector<std::uint32_t>> met;
 };
 
 // Converts the start time to ticks, as in records.
-SleeperId in_ticks(const SleeperId& id) {
+SleeperId with_start_in_ticks(const SleeperId& id) {
   return {std::get<0>(id), std::get<1>(id), std::get<2>(id) / kNsPerTick};
 }
 
@@ -93,18 +93,18 @@ std::map<Stack, std::uint64_t> expected_weights(const std::vector<ExpectedPass>&
   for (const ExpectedPass& pass : passes) {
     for (const ExpectedSleeper& sleeper : pass.fresh) {
       const bool has_place = sleeper.copied.has_value();
-      const Stack stack{in_ticks(sleeper.id), sleeper.kernel, has_place ? sleeper.ip : 0,
+      const Stack stack{with_start_in_ticks(sleeper.id), sleeper.kernel, has_place ? sleeper.ip : 0,
                         has_place ? sleeper.sp : 0};
       last[sleeper.id] = stack;
       ++weights[stack];
     }
-    for (const SleeperId& id : pass.again) ++weights[last.at(id)];
+    for (const SleeperId& id : pass.unchanged) ++weights[last.at(id)];
   }
   return weights;
 }
 
 // Adds the weights of all records; a repeat refers to the thread's last stack.
-std::map<Stack, std::uint64_t> delivered_weights(const Received& received) {
+std::map<Stack, std::uint64_t> received_weights(const ReceivedData& received) {
   std::map<Stack, std::uint64_t> weights;
   std::map<SleeperId, Stack> last;
   for (const ReceivedRecord& got : received.records) {
@@ -117,7 +117,7 @@ std::map<Stack, std::uint64_t> delivered_weights(const Received& received) {
   return weights;
 }
 
-std::map<SleeperId, std::uint64_t> weights_by_thread(const Received& received,
+std::map<SleeperId, std::uint64_t> weights_by_thread(const ReceivedData& received,
                                                      std::uint32_t offer) {
   std::map<SleeperId, std::uint64_t> weights;
   for (const ReceivedRecord& got : received.records)
@@ -132,7 +132,7 @@ BOOST_DATA_TEST_CASE(the_weight_of_a_stack_is_its_number_of_passes, data::make(k
   BOOST_TEST(replay.expected.windows.size() > 1u);
   BOOST_TEST(replay.windows.size() == replay.expected.windows.size());
   for (std::size_t window = 0; window < replay.windows.size(); ++window)
-    BOOST_TEST((delivered_weights(*replay.windows[window]) ==
+    BOOST_TEST((received_weights(*replay.windows[window]) ==
                 expected_weights(replay.expected.windows[window])));
 }
 
@@ -143,12 +143,12 @@ BOOST_DATA_TEST_CASE(samples_of_a_thread_are_passes_that_found_it_asleep, data::
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
     std::map<SleeperId, std::uint64_t> expected;
     for (const ExpectedPass& pass : replay.expected.windows[window]) {
-      for (const ExpectedSleeper& sleeper : pass.fresh) ++expected[in_ticks(sleeper.id)];
-      for (const SleeperId& id : pass.again) ++expected[in_ticks(id)];
+      for (const ExpectedSleeper& sleeper : pass.fresh) ++expected[with_start_in_ticks(sleeper.id)];
+      for (const SleeperId& id : pass.unchanged) ++expected[with_start_in_ticks(id)];
       fresh += pass.fresh.size();
-      repeats += pass.again.size();
+      repeats += pass.unchanged.size();
     }
-    const Received& received = *replay.windows[window];
+    const ReceivedData& received = *replay.windows[window];
     BOOST_TEST((weights_by_thread(received, sleepers::kSamplesOffer) == expected));
     BOOST_TEST((weights_by_thread(received, sleepers::kStacksOffer) == expected));
   }
@@ -178,7 +178,7 @@ BOOST_DATA_TEST_CASE(user_stacks_belong_to_their_threads, data::make(kTapes), na
     std::map<SleeperId, std::vector<const ExpectedSleeper*>> expected;
     for (const ExpectedPass& pass : replay.expected.windows[window])
       for (const ExpectedSleeper& sleeper : pass.fresh)
-        expected[in_ticks(sleeper.id)].push_back(&sleeper);
+        expected[with_start_in_ticks(sleeper.id)].push_back(&sleeper);
     std::map<SleeperId, std::size_t> next;
     for (const ReceivedRecord& got : replay.windows[window]->records) {
       if (got.record.offer != sleepers::kStacksOffer ||
@@ -202,18 +202,18 @@ BOOST_DATA_TEST_CASE(reports_the_processes_that_were_found, data::make(kTapes), 
   std::size_t pass = 0;
   for (const auto& window : replay.expected.windows)
     for (const ExpectedPass& expected : window)
-      BOOST_TEST(replay.met[pass++] == expected.met, boost::test_tools::per_element());
+      BOOST_TEST(replay.met[pass++] == expected.processes, boost::test_tools::per_element());
   BOOST_TEST(pass > 10u);
 }
 
 // Returns a copy of the tape whose reads split their first record, at all kinds of positions.
-Tape tape_in_pieces(const std::string& name) {
-  const Tape whole = tape_of(name);
+Tape split_tape(const std::string& name) {
+  const Tape original = load_tape(name);
   TapeWriter writer;
   writer.add_layouts(kLayouts);
-  for (const char* fact : {"can_recheck", "pid"}) writer.add_fact(fact, whole.fact(fact));
+  for (const char* fact : {"can_recheck", "pid"}) writer.add_fact(fact, original.fact(fact));
   std::size_t place = 1;
-  for (const Frame& frame : whole.frames()) {
+  for (const Frame& frame : original.frames()) {
     if (frame.kind == kChunk && !frame.bytes.empty()) {
       std::uint32_t size = 0;
       std::memcpy(&size, frame.bytes.data(), sizeof size);
@@ -228,14 +228,14 @@ Tape tape_in_pieces(const std::string& name) {
 }
 
 BOOST_DATA_TEST_CASE(joins_split_records, data::make(kTapes), name) {
-  const Replay whole(name), pieces(tape_in_pieces(name), {});
-  BOOST_TEST(pieces.expected.pieces > 10u);
-  BOOST_TEST(pieces.met.size() == whole.met.size());
-  for (std::size_t window = 0; window < whole.windows.size(); ++window) {
+  const Replay original(name), pieces(split_tape(name), {});
+  BOOST_TEST(pieces.expected.split_records > 10u);
+  BOOST_TEST(pieces.met.size() == original.met.size());
+  for (std::size_t window = 0; window < original.windows.size(); ++window) {
     BOOST_TEST(
-        (delivered_weights(*pieces.windows[window]) == delivered_weights(*whole.windows[window])));
+        (received_weights(*pieces.windows[window]) == received_weights(*original.windows[window])));
     BOOST_TEST((weights_by_thread(*pieces.windows[window], sleepers::kSamplesOffer) ==
-                weights_by_thread(*whole.windows[window], sleepers::kSamplesOffer)));
+                weights_by_thread(*original.windows[window], sleepers::kSamplesOffer)));
   }
 }
 
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(copies_running_threads_again) {
       lacking += static_cast<std::size_t>(std::ranges::count_if(
           pass.fresh,
           [](const ExpectedSleeper& sleeper) { return sleeper.has_user && !sleeper.copied; }));
-  BOOST_TEST(replay.expected.moved > 20u);
+  BOOST_TEST(replay.expected.moved_threads > 20u);
   BOOST_TEST(lacking > 0u);
 }
 
@@ -276,9 +276,9 @@ BOOST_DATA_TEST_CASE(changed_code_requires_reading_mappings_again, data::make(kT
 
 BOOST_AUTO_TEST_CASE(a_depth_limit_removes_kernel_frames_at_the_root) {
   constexpr std::size_t kDepth = 3;
-  const Replay whole("turns"), cut("turns", {.depth = kDepth, .by_frame_pointers = false});
-  for (std::size_t window = 0; window < whole.windows.size(); ++window) {
-    const auto& expected = whole.windows[window]->records;
+  const Replay original("turns"), cut("turns", {.depth = kDepth, .uses_frame_pointers = false});
+  for (std::size_t window = 0; window < original.windows.size(); ++window) {
+    const auto& expected = original.windows[window]->records;
     const auto& got = cut.windows[window]->records;
     BOOST_TEST_REQUIRE(got.size() == expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
@@ -300,9 +300,9 @@ BOOST_AUTO_TEST_CASE(finds_no_more_threads_than_existed) {
   std::set<SleeperId> threads;
   for (const auto& window : replay.expected.windows)
     for (const ExpectedPass& pass : window) {
-      std::set<SleeperId> at_once(pass.again.begin(), pass.again.end());
+      std::set<SleeperId> at_once(pass.unchanged.begin(), pass.unchanged.end());
       for (const ExpectedSleeper& sleeper : pass.fresh) at_once.insert(sleeper.id);
-      BOOST_TEST(at_once.size() == pass.again.size() + pass.fresh.size());
+      BOOST_TEST(at_once.size() == pass.unchanged.size() + pass.fresh.size());
       BOOST_TEST(at_once.size() <= 21u);
       threads.insert(at_once.begin(), at_once.end());
     }

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "core/window/merge_ended.hpp"
-#include "plugins/task-iter/ends.hpp"
+#include "core/window/merge_exited_threads.hpp"
+#include "plugins/task-iter/exited_threads.hpp"
 #include "tests/recorded/exits_replay.hpp"
 #include "tests/recorded/task_iter_tape.hpp"
 
@@ -29,19 +29,19 @@ constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 const std::vector<std::string> kTapes{"threads", "processes", "takeover"};
 
 struct Figures {
-  static constexpr auto kOffers =
-      sdk::joined(task_iter::EndedColumns::Always::kOffers, task_iter::Times::kOffers,
-                  task_iter::AllDelays::kOffers, task_iter::AllStatistics::kOffers);
+  static constexpr auto kOffers = sdk::joined(
+      task_iter::ExitedThreadColumns::Always::kOffers, task_iter::CpuTimeColumns::kOffers,
+      task_iter::AllDelays::kOffers, task_iter::AllStatistics::kOffers);
 };
 
 __extension__ typedef unsigned __int128 Wide;
 
-Tape tape_of(const std::string& name) {
+Tape load_tape(const std::string& name) {
   return Tape::load(std::string(std::getenv("TAPES")) + "/task_iter_" + name + ".tape.zst");
 }
 
-Exits replay(const Tape& tape) {
-  return replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape);
+ReceivedExits replay(const Tape& tape) {
+  return replay_exits<task_iter::ExitedThreads, ReplayedInput, Figures>(tape);
 }
 
 // Returns the tape as if the programs had followed the children of the process.
@@ -52,10 +52,10 @@ Tape with_followed_children(const Tape& tape) {
     writer.add_fact(fact, tape.fact(fact));
   for (recorded::Frame frame : tape.frames()) {
     std::vector<std::byte> bytes(frame.bytes.begin(), frame.bytes.end());
-    auto* ended = reinterpret_cast<ended_thread*>(bytes.data());
-    if (frame.kind == kRecord && ended->kind == ENDED_THREAD &&
+    auto* ended = reinterpret_cast<exit_record_thread*>(bytes.data());
+    if (frame.kind == kRecord && ended->kind == EXIT_RECORD_THREAD &&
         ended->task.tgid != tape.number("pid"))
-      ended->task.of |= RECORD_OF_FOLLOWED;
+      ended->task.properties |= RECORD_OF_FOLLOWED;
     frame.bytes = bytes;
     writer.put_frame(frame);
   }
@@ -64,15 +64,15 @@ Tape with_followed_children(const Tape& tape) {
 
 // Returns the processes of the rows if only the process of the tape is requested.
 std::set<std::uint64_t> processes_of(const Tape& tape, bool inherits) {
-  const Exits exits =
-      replay_exits<task_iter::Ends, ReplayedInput, Figures>(tape, {tape.number("pid")}, inherits);
+  const ReceivedExits exits = replay_exits<task_iter::ExitedThreads, ReplayedInput, Figures>(
+      tape, {tape.number("pid")}, inherits);
   std::set<std::uint64_t> tgids;
   for (std::size_t row = 0; row < exits.rows(); ++row) tgids.insert(exits.value(row, "tgid"));
   return tgids;
 }
 
 template <class Record>
-std::vector<const Record*> records_of(const Tape& tape, ended_kind kind) {
+std::vector<const Record*> records_of(const Tape& tape, exit_record_kind kind) {
   std::vector<const Record*> found;
   for (const recorded::Frame& frame : tape.frames())
     if (frame.kind == kRecord &&
@@ -119,7 +119,7 @@ std::map<std::string, std::uint64_t> counters_of(const ::record& task) {
           {"stime_clock_ticks", user_and_system(task).second / kNsPerTick}};
 }
 
-void check_row(const Exits& exits, std::size_t row, const ended_thread& ended) {
+void check_row(const ReceivedExits& exits, std::size_t row, const exit_record_thread& ended) {
   const ::record& task = ended.task;
   for (const auto& [metric, value] : counters_of(task)) {
     BOOST_TEST_CONTEXT(metric) BOOST_TEST(exits.value(row, metric) == value);
@@ -133,7 +133,7 @@ void check_row(const Exits& exits, std::size_t row, const ended_thread& ended) {
   BOOST_TEST(exits.value(row, "nice") == static_cast<std::uint64_t>(task.static_prio - 120));
   BOOST_TEST(exits.value(row, "descendant") == 1u);
   BOOST_TEST(exits.value(row, "kernel_thread") == 0u);
-  const bool has_delays = (task.of & RECORD_OF_DELAYS) != 0;
+  const bool has_delays = (task.properties & RECORD_OF_DELAYS) != 0;
   BOOST_TEST(exits.has(row, "blkio_delay_count") == has_delays);
   if (has_delays)
     BOOST_TEST(exits.value(row, "blkio_delay_count") == task.delays[RECORD_BLKIO].count);
@@ -142,7 +142,8 @@ void check_row(const Exits& exits, std::size_t row, const ended_thread& ended) {
 }
 
 // Rows are in any order. Two threads with one tid exited at different times.
-std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const Exits& exits) {
+std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(
+    const ReceivedExits& exits) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows;
   for (std::size_t row = 0; row < exits.rows(); ++row)
     rows[{exits.value(row, "ended_at_ns"), exits.value(row, "tid")}] = row;
@@ -152,14 +153,14 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const
 }  // namespace
 
 BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_values, data::make(kTapes), name) {
-  const Tape tape = tape_of(name);
-  const Exits exits = replay(tape);
-  const auto records = records_of<ended_thread>(tape, ENDED_THREAD);
+  const Tape tape = load_tape(name);
+  const ReceivedExits exits = replay(tape);
+  const auto records = records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD);
   const auto rows = rows_by_end(exits);
   BOOST_TEST(exits.rows() == records.size());
   BOOST_TEST(rows.size() == records.size());
   BOOST_TEST(records.size() > 1u);
-  for (const ended_thread* record : records) {
+  for (const exit_record_thread* record : records) {
     const auto row = rows.find({record->task.now_boottime, record->task.tid});
     BOOST_TEST_REQUIRE((row != rows.end()));
     BOOST_TEST_CONTEXT("tid " << record->task.tid) check_row(exits, row->second, *record);
@@ -167,10 +168,11 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_values, data::make(kTapes),
 }
 
 BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name) {
-  const Tape tape = tape_of(name);
-  const Exits exits = replay(tape);
+  const Tape tape = load_tape(name);
+  const ReceivedExits exits = replay(tape);
   std::map<std::uint64_t, std::string> paths;
-  for (const ended_cgroup* cgroup : records_of<ended_cgroup>(tape, ENDED_CGROUP)) {
+  for (const exit_record_cgroup* cgroup :
+       records_of<exit_record_cgroup>(tape, EXIT_RECORD_CGROUP)) {
     std::string& path = paths[cgroup->id];
     for (const auto& part : cgroup->names)
       if (part[0] != 0) path.insert(0, "/" + std::string(part));
@@ -178,7 +180,7 @@ BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name
   }
   BOOST_TEST(!paths.empty());
   const auto rows = rows_by_end(exits);
-  for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))
+  for (const exit_record_thread* record : records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD))
     BOOST_TEST(exits.text(rows.at({record->task.now_boottime, record->task.tid}), "cgroup") ==
                paths.at(record->task.cgroup_id));
   BOOST_TEST(paths.begin()->second.ends_with("/ctprof-recorded/inner"));
@@ -187,8 +189,8 @@ BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name
 // A thread cannot read its own last switch; it read all other values last.
 BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = tape_of(name);
-  const Exits exits = replay(tape);
+  const Tape tape = load_tape(name);
+  const ReceivedExits exits = replay(tape);
   std::map<std::uint64_t, std::size_t> rows;  // by tid; the workload used each tid once
   for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
   std::istringstream lines(tape.output());
@@ -208,44 +210,44 @@ BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
         BOOST_TEST_CONTEXT(metric) BOOST_TEST(exits.value(row, metric) == read);
       }
     }
-    std::string rest;  // output of wait4
-    std::getline(lines, rest);
+    std::string remaining_text;  // output of wait4
+    std::getline(lines, remaining_text);
   }
   BOOST_TEST(threads >= 40u);
 }
 
 BOOST_AUTO_TEST_CASE(an_exec_by_another_thread_than_the_leader_is_not_an_exit) {
-  const Tape tape = tape_of("takeover");
-  const Exits exits = replay(tape);
-  const auto execs = records_of<ended_exec>(tape, ENDED_EXEC);
+  const Tape tape = load_tape("takeover");
+  const ReceivedExits exits = replay(tape);
+  const auto execs = records_of<exit_record_exec>(tape, EXIT_RECORD_EXEC);
   BOOST_TEST_REQUIRE(execs.size() == 1u);
-  BOOST_TEST_REQUIRE(exits.ended.took_over.size() == 1u);
-  BOOST_TEST(exits.ended.took_over[0].tgid == execs[0]->tgid);
-  BOOST_TEST(exits.ended.took_over[0].tid == execs[0]->tid);
-  BOOST_TEST(exits.ended.took_over[0].at_ns == execs[0]->at_boottime);
+  BOOST_TEST_REQUIRE(exits.ended.execs.size() == 1u);
+  BOOST_TEST(exits.ended.execs[0].tgid == execs[0]->tgid);
+  BOOST_TEST(exits.ended.execs[0].tid == execs[0]->tid);
+  BOOST_TEST(exits.ended.execs[0].at_ns == execs[0]->at_boottime);
   BOOST_TEST(exits.rows() == 2u);  // the replaced leader, and the thread that replaced it
   BOOST_TEST(exits.value(0, "tid") == tape.number("pid"));
   BOOST_TEST(exits.value(1, "tid") == tape.number("pid"));
 }
 
 BOOST_AUTO_TEST_CASE(starts_of_exited_threads_leave_no_row) {
-  const Tape tape = tape_of("processes");
-  BOOST_TEST(records_of<ended_birth>(tape, ENDED_BIRTH).size() == 40u);
-  const Exits exits = replay(tape);
-  BOOST_TEST(exits.ended.births.empty());
+  const Tape tape = load_tape("processes");
+  BOOST_TEST(records_of<exit_record_fork>(tape, EXIT_RECORD_FORK).size() == 40u);
+  const ReceivedExits exits = replay(tape);
+  BOOST_TEST(exits.ended.forks.empty());
   BOOST_TEST(exits.rows() == 41u);
 }
 
 // The buffer of the kernel was full. The kernel counts from the start; the core receives the
 // difference.
 BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
-  const Tape whole = tape_of("threads");
+  const Tape whole = load_tape("threads");
   TapeWriter writer;
   for (const Layout& layout : kLayouts) writer.add_layouts(std::span(&layout, 1));
   std::uint64_t lost = 0;
   for (const recorded::Frame& frame : whole.frames())
     frame.kind == kLost ? writer.put_value(kLost, lost += 3) : writer.put_frame(frame);
-  const Exits exits = replay(Tape::parse(writer.bytes()));
+  const ReceivedExits exits = replay(Tape::parse(writer.bytes()));
   BOOST_TEST(lost > 3u);
   BOOST_TEST(exits.ended.lost == lost);
 }
@@ -253,12 +255,12 @@ BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
 // Beyond the limit, threads with the same process, name and cgroup share a row with their sums.
 BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = tape_of(name);
-  Exits exits = replay(tape);
+  const Tape tape = load_tape(name);
+  ReceivedExits exits = replay(tape);
   const std::size_t threads = exits.rows();
-  merge_ended(exits.ended, 0, threads - 1);
+  merge_exited_threads(exits.ended, 0, threads - 1);
   std::map<std::string, std::uint64_t> expected, got;
-  for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))
+  for (const exit_record_thread* record : records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD))
     for (const auto& [metric, value] : counters_of(record->task)) expected[metric] += value;
   std::uint64_t counted = 0;
   for (std::size_t row = 0; row < exits.rows(); ++row) {
@@ -274,9 +276,9 @@ BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
 }
 
 BOOST_AUTO_TEST_CASE(followed_children_of_requested_processes_have_rows) {
-  const Tape tape = tape_of("processes"), followed = with_followed_children(tape);
+  const Tape tape = load_tape("processes"), followed = with_followed_children(tape);
   std::set<std::uint64_t> all;
-  for (const ended_thread* record : records_of<ended_thread>(tape, ENDED_THREAD))
+  for (const exit_record_thread* record : records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD))
     all.insert(record->task.tgid);
   const std::set<std::uint64_t> requested{tape.number("pid")};
   BOOST_TEST(all.size() > 2u);

@@ -8,19 +8,20 @@ namespace {
 
 // Layout version 1.
 static_assert(RECORD_FIXED == 776 && ENDED_THREAD_SIZE == 808);
-static_assert(offsetof(ended_thread, maxrss) == 8 && offsetof(ended_thread, pcomm) == 16 &&
-              offsetof(ended_thread, task) == 32);
-static_assert(sizeof(ended_exec) == 24 && sizeof(ended_birth) == 16 &&
-              sizeof(ended_cgroup) == 16 + 16 * 128);
+static_assert(offsetof(exit_record_thread, maxrss) == 8 &&
+              offsetof(exit_record_thread, pcomm) == 16 &&
+              offsetof(exit_record_thread, task) == 32);
+static_assert(sizeof(exit_record_exec) == 24 && sizeof(exit_record_fork) == 16 &&
+              sizeof(exit_record_cgroup) == 16 + 16 * 128);
 
 template <class Record>
-const Record& as(Bytes bytes) {
+const Record& cast_record(Bytes bytes) {
   return *reinterpret_cast<const Record*>(bytes.data());
 }
 
 }  // namespace
 
-RecordingInput::RecordingInput(std::unique_ptr<task_iter::EndsInput> input, TapeWriter& tape)
+RecordingInput::RecordingInput(std::unique_ptr<task_iter::ExitInput> input, TapeWriter& tape)
     : input_(std::move(input)), tape_(tape) {
   tape_.add_layouts(kLayouts);
 }
@@ -30,37 +31,39 @@ void RecordingInput::start(std::uint32_t command) {
   input_->start(command);
 }
 
-void RecordingInput::read(const Take& take) {
+void RecordingInput::read(const RecordCallback& take) {
   input_->read([&](Bytes bytes) {
-    keep(bytes);
+    record_if_wanted(bytes);
     return take(bytes);
   });
 }
 
-void RecordingInput::keep(Bytes bytes) {
-  switch (as<std::uint32_t>(bytes)) {
-    case ENDED_THREAD: return keep_thread(bytes);
-    case ENDED_BIRTH: tgids_.insert(as<ended_birth>(bytes).tgid); return tape_.put(kRecord, bytes);
-    case ENDED_EXEC:
-      if (tgids_.contains(as<ended_exec>(bytes).tgid)) tape_.put(kRecord, bytes);
+void RecordingInput::record_if_wanted(Bytes bytes) {
+  switch (cast_record<std::uint32_t>(bytes)) {
+    case EXIT_RECORD_THREAD: return record_thread(bytes);
+    case EXIT_RECORD_FORK:
+      tgids_.insert(cast_record<exit_record_fork>(bytes).tgid);
+      return tape_.put(kRecord, bytes);
+    case EXIT_RECORD_EXEC:
+      if (tgids_.contains(cast_record<exit_record_exec>(bytes).tgid)) tape_.put(kRecord, bytes);
       return;
-    case ENDED_CGROUP:
-      cgroups_[as<ended_cgroup>(bytes).id].assign(bytes.begin(), bytes.end());
+    case EXIT_RECORD_CGROUP:
+      cgroups_[cast_record<exit_record_cgroup>(bytes).id].assign(bytes.begin(), bytes.end());
       return;
     default: return;
   }
 }
 
-void RecordingInput::keep_thread(Bytes bytes) {
-  const auto& task = as<ended_thread>(bytes).task;
-  if ((task.of & RECORD_OF_COMMAND) == 0) return;
+void RecordingInput::record_thread(Bytes bytes) {
+  const auto& task = cast_record<exit_record_thread>(bytes).task;
+  if ((task.properties & RECORD_OF_COMMAND) == 0) return;
   if (const auto cgroup = cgroups_.extract(task.cgroup_id); !cgroup.empty())
     tape_.put(kRecord, cgroup.mapped());
   tape_.put(kRecord, bytes);
 }
 
-std::uint64_t RecordingInput::lost() const {
-  const std::uint64_t lost = input_->lost();
+std::uint64_t RecordingInput::lost_count() const {
+  const std::uint64_t lost = input_->lost_count();
   tape_.put_value(kLost, lost);
   return lost;
 }
@@ -69,11 +72,11 @@ ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor) : cursor_(cursor)
   tape.require_layouts(kLayouts);
 }
 
-void ReplayedInput::read(const Take& take) {
+void ReplayedInput::read(const RecordCallback& take) {
   while (!cursor_.is_at_end() && cursor_.peek().kind == kRecord)
     if (!take(cursor_.next().bytes)) throw BadTape("the core has no room for a row");
 }
 
-std::uint64_t ReplayedInput::lost() const { return cursor_.next(kLost).as<std::uint64_t>(); }
+std::uint64_t ReplayedInput::lost_count() const { return cursor_.next(kLost).as<std::uint64_t>(); }
 
 }  // namespace ctprof::recorded::task_iter_tape

@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "plugins/task-iter/ended.h"
-#include "plugins/task-iter/ends_input.hpp"
+#include "plugins/task-iter/exit_input.hpp"
+#include "plugins/task-iter/exit_records.h"
 #include "tests/recorded/tape.hpp"
 
 namespace ctprof::recorded::task_iter_tape {
@@ -26,39 +26,40 @@ enum Kind : std::uint32_t {
 };
 
 // Raise a version when its structure changes; tests then convert older tapes.
-inline constexpr std::array kLayouts{
-    Layout{"ended_thread", 1, ENDED_THREAD_SIZE}, Layout{"ended_exec", 1, sizeof(ended_exec)},
-    Layout{"ended_cgroup", 1, sizeof(ended_cgroup)}, Layout{"ended_birth", 1, sizeof(ended_birth)}};
+inline constexpr std::array kLayouts{Layout{"ended_thread", 1, ENDED_THREAD_SIZE},
+                                     Layout{"ended_exec", 1, sizeof(exit_record_exec)},
+                                     Layout{"ended_cgroup", 1, sizeof(exit_record_cgroup)},
+                                     Layout{"ended_birth", 1, sizeof(exit_record_fork)}};
 
 // Forwards and records all calls. `tape` must outlive this object.
-class RecordingInput final : public task_iter::EndsInput {
+class RecordingInput final : public task_iter::ExitInput {
  public:
-  RecordingInput(std::unique_ptr<task_iter::EndsInput> input, TapeWriter& tape);
+  RecordingInput(std::unique_ptr<task_iter::ExitInput> input, TapeWriter& tape);
 
   void start(std::uint32_t command) override;
   void stop() override { input_->stop(); }
-  void read(const Take& take) override;
-  std::uint64_t lost() const override;
+  void read(const RecordCallback& take) override;
+  std::uint64_t lost_count() const override;
 
  private:
-  void keep(Bytes bytes);
-  void keep_thread(Bytes bytes);
+  void record_if_wanted(Bytes bytes);
+  void record_thread(Bytes bytes);
 
-  std::unique_ptr<task_iter::EndsInput> input_;
+  std::unique_ptr<task_iter::ExitInput> input_;
   TapeWriter& tape_;
   std::set<std::uint32_t> tgids_;                            // of descendants
   std::map<std::uint64_t, std::vector<std::byte>> cgroups_;  // not recorded yet, by id
 };
 
 // Returns the recorded answers.
-class ReplayedInput final : public task_iter::EndsInput {
+class ReplayedInput final : public task_iter::ExitInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);
 
   void start(std::uint32_t) override {}
   void stop() override {}
-  void read(const Take& take) override;
-  std::uint64_t lost() const override;
+  void read(const RecordCallback& take) override;
+  std::uint64_t lost_count() const override;
 
  private:
   Cursor& cursor_;

@@ -14,8 +14,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/window/merge_ended.hpp"
-#include "plugins/taskstats/ends.hpp"
+#include "core/window/merge_exited_threads.hpp"
+#include "plugins/taskstats/exited_threads.hpp"
 #include "tests/recorded/exits_replay.hpp"
 #include "tests/recorded/taskstats_tape.hpp"
 
@@ -30,13 +30,13 @@ constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 constexpr std::uint16_t kInterleaved = 15;  // version with another order of members than the header
 const std::vector<std::string> kTapes{"threads", "processes", "takeover"};
 
-Tape tape_of(const std::string& name) {
+Tape load_tape(const std::string& name) {
   return Tape::load(std::string(std::getenv("TAPES")) + "/taskstats_" + name + ".tape.zst");
 }
 
-Exits replay(const Tape& tape) {
-  return replay_exits<ctprof::taskstats::Ends, ReplayedInput, ctprof::taskstats::OfferedOfEnded>(
-      tape);
+ReceivedExits replay(const Tape& tape) {
+  return replay_exits<ctprof::taskstats::ExitedThreads, ReplayedInput,
+                      ctprof::taskstats::ExitedThreadMetrics>(tape);
 }
 
 // One message, and the interval in which it arrived.
@@ -126,7 +126,7 @@ std::map<std::string, std::uint64_t> counters_of(const ::taskstats& stats) {
           {"cancelled_write_bytes", stats.cancelled_write_bytes}};
 }
 
-void check_row(const Exits& exits, std::size_t row, const Message& message) {
+void check_row(const ReceivedExits& exits, std::size_t row, const Message& message) {
   const ::taskstats& stats = message.stats;
   for (const auto& [metric, value] : counters_of(stats)) {
     BOOST_TEST_CONTEXT(metric) BOOST_TEST(exits.value(row, metric) == value);
@@ -148,7 +148,8 @@ void check_row(const Exits& exits, std::size_t row, const Message& message) {
   BOOST_TEST(exits.value(row, "start_within_ticks") == (message.last_ns - middle) / kNsPerTick + 1);
 }
 
-std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const Exits& exits) {
+std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(
+    const ReceivedExits& exits) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows;
   for (std::size_t row = 0; row < exits.rows(); ++row)
     rows[{exits.value(row, "ended_at_ns"), exits.value(row, "tid")}] = row;
@@ -158,8 +159,8 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(const
 }  // namespace
 
 BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::make(kTapes), name) {
-  const Tape tape = tape_of(name);
-  const Exits exits = replay(tape);
+  const Tape tape = load_tape(name);
+  const ReceivedExits exits = replay(tape);
   const auto messages = messages_of(tape);
   const auto rows = rows_by_end(exits);
   BOOST_TEST(exits.rows() == messages.size());
@@ -177,8 +178,8 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::mak
 // multiples of 1,024.
 BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = tape_of(name);
-  const Exits exits = replay(tape);
+  const Tape tape = load_tape(name);
+  const ReceivedExits exits = replay(tape);
   std::map<std::uint64_t, std::size_t> rows;  // by tid; the workload used each tid once
   for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
   std::istringstream lines(tape.output());
@@ -197,8 +198,8 @@ BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
       for (const char* metric : {"rchar", "wchar", "read_bytes", "write_bytes"})
         BOOST_TEST(exits.value(row, metric) == io[metric] / 1024 * 1024);
     }
-    std::string rest;  // output of wait4
-    std::getline(lines, rest);
+    std::string remaining_text;  // output of wait4
+    std::getline(lines, remaining_text);
   }
   BOOST_TEST(threads >= 40u);
 }
@@ -206,7 +207,7 @@ BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
 // The buffer of the socket was full. The kernel counts from the start; the core receives the
 // difference. Each malformed message counts as a lost thread, too.
 BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
-  const Tape whole = tape_of("threads");
+  const Tape whole = load_tape("threads");
   TapeWriter writer;
   writer.add_layouts(kLayouts);
   writer.add_fact("family", whole.fact("family"));
@@ -219,7 +220,7 @@ BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
     else
       writer.put_frame(frame);
   }
-  const Exits exits = replay(Tape::parse(writer.bytes()));
+  const ReceivedExits exits = replay(Tape::parse(writer.bytes()));
   BOOST_TEST(exits.ended.lost == lost + cut / 4);
   BOOST_TEST(exits.rows() == cut - cut / 4);
   BOOST_TEST(cut > 40u);
@@ -227,10 +228,10 @@ BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
 
 BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = tape_of(name);
-  Exits exits = replay(tape);
+  const Tape tape = load_tape(name);
+  ReceivedExits exits = replay(tape);
   const std::size_t threads = exits.rows();
-  merge_ended(exits.ended, 0, threads - 1);
+  merge_exited_threads(exits.ended, 0, threads - 1);
   std::map<std::string, std::uint64_t> expected, got;
   for (const Message& message : messages_of(tape))
     for (const auto& [metric, value] : counters_of(message.stats)) expected[metric] += value;

@@ -8,7 +8,7 @@
 
 namespace ctprof::recorded::taskstats_tape {
 
-using taskstats::Refused;
+using taskstats::SocketError;
 
 namespace {
 
@@ -27,23 +27,23 @@ RecordingInput::RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std:
 
 std::uint64_t RecordingInput::now_ns(clockid_t clock) const {
   const std::uint64_t ns = input_->now_ns(clock);
-  if (!leaves_out_) tape_.put_value(kClock, ns);
+  if (!has_only_others_) tape_.put_value(kClock, ns);
   return ns;
 }
 
-Refused RecordingInput::open() {
-  Refused refused = input_->open();
+SocketError RecordingInput::open() {
+  SocketError refused = input_->open();
   tape_.add_fact("family", std::to_string(refused.error == 0 ? input_->family() : 0));
   return refused;
 }
 
-std::span<const Bytes> RecordingInput::exit_messages() {
-  const std::span<const Bytes> messages = input_->exit_messages();
+std::span<const Bytes> RecordingInput::receive_exit_messages() {
+  const std::span<const Bytes> messages = input_->receive_exit_messages();
   std::vector<Bytes> kept;
   for (const Bytes message : messages)
     if (is_of_workload(message)) kept.push_back(message);
-  leaves_out_ = kept.empty() && !messages.empty();
-  if (leaves_out_) return messages;
+  has_only_others_ = kept.empty() && !messages.empty();
+  if (has_only_others_) return messages;
   tape_.put(kMessages);
   for (const Bytes message : kept) tape_.put(kMessage, message);
   return messages;
@@ -51,17 +51,17 @@ std::span<const Bytes> RecordingInput::exit_messages() {
 
 bool RecordingInput::is_of_workload(Bytes message) const {
   const taskstats::Exit exit = taskstats::parse_exit(message, input_->family());
-  const auto who = exit.tid == 0 ? std::nullopt : taskstats::who_of(exit.stats);
-  if (!who) return false;
+  const auto thread_identity = exit.tid == 0 ? std::nullopt : taskstats::parse_identity(exit.stats);
+  if (!thread_identity) return false;
   std::uint32_t parent = 0;
   const std::size_t at = taskstats::version_of(exit.stats) == kInterleaved ? kParentIn15 : kParent;
   if (exit.stats.size() >= at + sizeof parent)
     std::memcpy(&parent, exit.stats.data() + at, sizeof parent);
-  return who->tgid == pid_ || parent == pid_;
+  return thread_identity->tgid == pid_ || parent == pid_;
 }
 
-std::uint64_t RecordingInput::lost() const {
-  const std::uint64_t lost = input_->lost();
+std::uint64_t RecordingInput::lost_count() const {
+  const std::uint64_t lost = input_->lost_count();
   tape_.put_value(kLost, lost);
   return lost;
 }
@@ -75,13 +75,13 @@ std::uint64_t ReplayedInput::now_ns(clockid_t) const {
   return cursor_.next(kClock).as<std::uint64_t>();
 }
 
-std::span<const Bytes> ReplayedInput::exit_messages() {
+std::span<const Bytes> ReplayedInput::receive_exit_messages() {
   messages_.clear();
   cursor_.next(kMessages);
   while (cursor_.peek().kind == kMessage) messages_.push_back(cursor_.next().bytes);
   return messages_;
 }
 
-std::uint64_t ReplayedInput::lost() const { return cursor_.next(kLost).as<std::uint64_t>(); }
+std::uint64_t ReplayedInput::lost_count() const { return cursor_.next(kLost).as<std::uint64_t>(); }
 
 }  // namespace ctprof::recorded::taskstats_tape

@@ -35,12 +35,12 @@ class RecordingInput final : public taskstats::ExitInput {
   RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid, TapeWriter& tape);
 
   std::uint64_t now_ns(clockid_t clock) const override;
-  taskstats::Refused open() override;
-  taskstats::Refused listen(const std::string& cpus) override { return input_->listen(cpus); }
+  taskstats::SocketError open() override;
+  taskstats::SocketError listen(const std::string& cpus) override { return input_->listen(cpus); }
   void stop_listening() override { input_->stop_listening(); }
   std::uint16_t family() const override { return input_->family(); }
-  std::span<const Bytes> exit_messages() override;
-  std::uint64_t lost() const override;
+  std::span<const Bytes> receive_exit_messages() override;
+  std::uint64_t lost_count() const override;
 
  private:
   bool is_of_workload(Bytes message) const;
@@ -48,7 +48,7 @@ class RecordingInput final : public taskstats::ExitInput {
   std::unique_ptr<taskstats::ExitInput> input_;
   std::uint64_t pid_;
   TapeWriter& tape_;
-  bool leaves_out_ = false;  // the last read contained only messages of others
+  bool has_only_others_ = false;  // the last read contained only messages of others
 };
 
 // Returns the recorded answers, and checks that the source makes the recorded calls.
@@ -57,12 +57,12 @@ class ReplayedInput final : public taskstats::ExitInput {
   ReplayedInput(const Tape& tape, Cursor& cursor);
 
   std::uint64_t now_ns(clockid_t clock) const override;
-  taskstats::Refused open() override { return {}; }
-  taskstats::Refused listen(const std::string&) override { return {}; }
+  taskstats::SocketError open() override { return {}; }
+  taskstats::SocketError listen(const std::string&) override { return {}; }
   void stop_listening() override {}
   std::uint16_t family() const override { return family_; }
-  std::span<const Bytes> exit_messages() override;
-  std::uint64_t lost() const override;
+  std::span<const Bytes> receive_exit_messages() override;
+  std::uint64_t lost_count() const override;
 
  private:
   Cursor& cursor_;

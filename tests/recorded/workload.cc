@@ -9,19 +9,19 @@
 namespace ctprof::recorded {
 
 Workload::Workload(std::vector<std::string> command) {
-  if (::pipe(go_) != 0 || ::pipe(output_) != 0 || (pid_ = ::fork()) < 0)
+  if (::pipe(start_pipe_) != 0 || ::pipe(output_) != 0 || (pid_ = ::fork()) < 0)
     throw std::runtime_error("cannot create a process for '" + command.front() + "'");
   if (pid_ == 0) run(command);
-  ::close(go_[0]);
+  ::close(start_pipe_[0]);
   ::close(output_[1]);
 }
 
 void Workload::run(const std::vector<std::string>& command) const {
   char byte;
-  ::close(go_[1]);
-  if (::read(go_[0], &byte, 1) != 1) ::_exit(1);
+  ::close(start_pipe_[1]);
+  if (::read(start_pipe_[0], &byte, 1) != 1) ::_exit(1);
   ::dup2(output_[1], STDOUT_FILENO);
-  for (const int fd : {go_[0], output_[0], output_[1]}) ::close(fd);
+  for (const int fd : {start_pipe_[0], output_[0], output_[1]}) ::close(fd);
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -34,12 +34,12 @@ Workload::~Workload() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  ::close(go_[1]);
+  ::close(start_pipe_[1]);
   ::close(output_[0]);
 }
 
 void Workload::release() {
-  if (::write(go_[1], "x", 1) != 1) throw std::runtime_error("the workload is gone");
+  if (::write(start_pipe_[1], "x", 1) != 1) throw std::runtime_error("the workload is gone");
 }
 
 bool Workload::has_exited() {

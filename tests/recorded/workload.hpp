@@ -29,7 +29,7 @@ class Workload {
   [[noreturn]] void run(const std::vector<std::string>& command) const;
 
   pid_t pid_ = -1;
-  int go_[2] = {-1, -1};
+  int start_pipe_[2] = {-1, -1};
   int output_[2] = {-1, -1};
   bool has_exited_ = false;
 };

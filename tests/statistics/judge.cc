@@ -15,7 +15,7 @@ namespace {
 
 using namespace ctprof::statistics;
 
-double figure(const std::string& word) { return std::stod(word); }
+double parse_value(const std::string& word) { return std::stod(word); }
 
 FamilyRows read_rows() {
   FamilyRows rows;
@@ -23,8 +23,8 @@ FamilyRows read_rows() {
   while (std::getline(std::cin, line)) {
     std::istringstream words(line);
     words >> word;
-    rows.resolutions.push_back(figure(word));
-    while (words >> word) rows.values.push_back(figure(word));
+    rows.resolutions.push_back(parse_value(word));
+    while (words >> word) rows.values.push_back(parse_value(word));
   }
   return rows;
 }
@@ -36,14 +36,14 @@ int main() {
   double alpha = 0;
   std::string line;
   std::getline(std::cin, line);
-  std::istringstream(line) >> design.baseline >> design.candidate >> design.paired >> alpha;
+  std::istringstream(line) >> design.baseline >> design.candidate >> design.is_paired >> alpha;
   const Family family(design, read_rows());
-  const auto enough = enough_runs(alpha, design.paired);
+  const auto sufficient_runs = compute_required_runs(alpha, design.is_paired);
   std::printf("%zu %d %.12g %zu\n", family.labellings().size(), family.labellings().are_all(),
-              smallest_p(design), enough.value_or(0));
+              compute_smallest_p(design), sufficient_runs.value_or(0));
   for (std::size_t row = 0; row < family.rows(); ++row) {
-    const Interval interval = family.interval(row, alpha);
-    std::printf("%.12g %.12g %.12g %.12g %.12g\n", family.shift(row), family.p(row), interval.low,
-                interval.high, family.p_alone(row));
+    const Interval interval = family.compute_interval(row, alpha);
+    std::printf("%.12g %.12g %.12g %.12g %.12g\n", family.get_shift(row), family.get_p(row),
+                interval.low, interval.high, family.get_unadjusted_p(row));
   }
 }

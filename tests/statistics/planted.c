@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { kAtOnce = 8 };
+enum { kRequestsPerBurst = 8 };
 static const long long kNsPerSecond = 1000000000;
-static const long long kNsBetween = 80000000;
+static const long long kBurstPeriodNs = 80000000;
 static const double kWorkNs = 3e6, kHoldNs = 5e6;
 
 struct factors {
@@ -35,37 +35,37 @@ static long long clock_ns(clockid_t clock) {
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-static struct timespec span(long long ns) {
+static struct timespec to_timespec(long long ns) {
   return (struct timespec){ns / kNsPerSecond, ns % kNsPerSecond};
 }
 
-static void* answer(void* its_own) {
-  const struct factors asked = *(struct factors*)its_own;
-  free(its_own);
-  const struct timespec hold = span((long long)(kHoldNs * asked.hold));
+static void* handle_request(void* request_factors) {
+  const struct factors factors = *(struct factors*)request_factors;
+  free(request_factors);
+  const struct timespec hold = to_timespec((long long)(kHoldNs * factors.hold));
   pthread_mutex_lock(&lock);
   nanosleep(&hold, NULL);
   pthread_mutex_unlock(&lock);
-  const long long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + (long long)(kWorkNs * asked.work);
+  const long long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + (long long)(kWorkNs * factors.work);
   while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
   return NULL;
 }
 
 // A file that is being written may lack factors: the previous ones remain.
 static void read_factors(const char* path, struct factors* factors) {
-  struct factors asked;
+  struct factors new_factors;
   FILE* file = fopen(path, "r");
   if (!file) return;
-  if (fscanf(file, "%lf %lf", &asked.work, &asked.hold) == 2) *factors = asked;
+  if (fscanf(file, "%lf %lf", &new_factors.work, &new_factors.hold) == 2) *factors = new_factors;
   fclose(file);
 }
 
-static int request(pthread_attr_t* how, struct factors factors) {
+static int start_request(pthread_attr_t* attributes, struct factors factors) {
   pthread_t thread;
-  struct factors* its_own = malloc(sizeof *its_own);
-  if (!its_own) return ENOMEM;
-  *its_own = factors;
-  return pthread_create(&thread, how, answer, its_own);
+  struct factors* request_factors = malloc(sizeof *request_factors);
+  if (!request_factors) return ENOMEM;
+  *request_factors = factors;
+  return pthread_create(&thread, attributes, handle_request, request_factors);
 }
 
 int main(int argc, char** argv) {
@@ -74,12 +74,12 @@ int main(int argc, char** argv) {
   pthread_attr_t detached;
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-  for (long long due = clock_ns(CLOCK_MONOTONIC);; due += kNsBetween) {
-    const struct timespec until = span(due);
+  for (long long start_ns = clock_ns(CLOCK_MONOTONIC);; start_ns += kBurstPeriodNs) {
+    const struct timespec until = to_timespec(start_ns);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     read_factors(argv[1], &factors);
-    for (int at = 0; at < kAtOnce; ++at)
-      if (request(&detached, factors))
+    for (int at = 0; at < kRequestsPerBurst; ++at)
+      if (start_request(&detached, factors))
         return fprintf(stderr, "planted: cannot create a thread\n"), 1;
   }
 }

@@ -55,65 +55,67 @@ class Host {
   std::vector<RowFigures> rows() {
     std::vector<RowFigures> found;
     for (std::uint32_t group = 0; group < kGroups; ++group) {
-      const Group how = group_of(group);
-      const std::vector<bool> present = presence(how);
+      const Group properties = make_group(group);
+      const std::vector<bool> present = choose_runs(properties);
       for (std::uint32_t metric = 0; metric < kMetrics; ++metric)
-        found.push_back(row_of(group, metric, how, present));
+        found.push_back(make_row(group, metric, properties, present));
     }
     return found;
   }
 
  private:
-  Group group_of(std::uint32_t group) {
+  Group make_group(std::uint32_t group) {
     if (group == kService) return {3000, spread_};
-    Group how;
-    how.scale = std::exp(1 + 11 * random_->uniform());
-    how.spread = 0.15 * std::exp(0.8 * random_->normal());
-    how.is_heavy = random_->uniform() < 0.25;
-    how.is_bursty = random_->uniform() < 0.15;
-    how.is_rare = random_->uniform() < 0.2;
-    return how;
+    Group properties;
+    properties.scale = std::exp(1 + 11 * random_->uniform());
+    properties.spread = 0.15 * std::exp(0.8 * random_->normal());
+    properties.is_heavy = random_->uniform() < 0.25;
+    properties.is_bursty = random_->uniform() < 0.15;
+    properties.is_rare = random_->uniform() < 0.2;
+    return properties;
   }
 
-  std::vector<bool> presence(const Group& how) {
+  std::vector<bool> choose_runs(const Group& properties) {
     std::vector<bool> present;
-    const double share = how.is_rare ? random_->uniform() : 1;
+    const double share = properties.is_rare ? random_->uniform() : 1;
     for (std::size_t run = 0; run < design_->runs(); ++run)
       present.push_back(random_->uniform() < share);
     return present;
   }
 
-  RowFigures row_of(std::uint32_t group, std::uint32_t metric, const Group& how,
-                    const std::vector<bool>& present) {
+  RowFigures make_row(std::uint32_t group, std::uint32_t metric, const Group& properties,
+                      const std::vector<bool>& present) {
     RowFigures row;
     row.group = group;
     row.metric = metric;
-    row.adds_up = true;
+    row.is_additive = true;
     const bool is_count = metric < kCounts;
-    const double level = group == kService ? how.scale : how.scale * std::exp(random_->normal());
+    const double level =
+        group == kService ? properties.scale : properties.scale * std::exp(random_->normal());
     row.floor = is_count ? 1 : 0.01;
     row.resolution = is_count ? 1 / kSeconds : kTick;
     // Both interleaved sides drift in the same way; exchangeable sides do not drift.
-    const double drift = design_->paired ? 0.3 * random_->normal() : 0;
+    const double drift = design_->is_paired ? 0.3 * random_->normal() : 0;
     for (std::size_t run = 0; run < design_->runs(); ++run) {
       const bool is_after = run >= design_->baseline;
       const double place = static_cast<double>(is_after ? run - design_->baseline : run);
       double log = drift * place / static_cast<double>(design_->baseline);
-      log += how.spread * (how.is_heavy ? random_->heavy() / 1.7 : random_->normal());
-      if (how.is_bursty && random_->uniform() < 0.2) log += 2;
+      log += properties.spread *
+             (properties.is_heavy ? random_->student_t() / 1.7 : random_->normal());
+      if (properties.is_bursty && random_->uniform() < 0.2) log += 2;
       if (group == kService && is_after) log += std::log1p(shift_);
       const double figure = level * std::exp(std::clamp(log, -8.0, 6.0));
-      row.runs.push_back(!present[run] ? 0 : told(figure, is_count, group));
+      row.runs.push_back(!present[run] ? 0 : measured_rate(figure, is_count, group));
     }
     return row;
   }
 
   // The service handles a fixed number of requests in each window; events of other groups are
   // random.
-  double told(double per_second, bool is_count, std::uint32_t group) {
+  double measured_rate(double per_second, bool is_count, std::uint32_t group) {
     if (!is_count) return per_second / 1000;
     const double expected = per_second * kSeconds;
-    return (group == kService ? std::round(expected) : random_->count(expected)) / kSeconds;
+    return (group == kService ? std::round(expected) : random_->poisson(expected)) / kSeconds;
   }
 
   Random* random_;
@@ -123,57 +125,59 @@ class Host {
 
 // Comparisons without a difference.
 
-bool any_proven(const RowFamily& family) {
+bool has_significant_row(const RowFamily& family) {
   for (std::size_t row = 0; row < family.rows().size(); ++row)
-    if (family.family().p(row) <= kAlpha) return true;
+    if (family.family().get_p(row) <= kAlpha) return true;
   return false;
 }
 
-bool is_silent(Random& random, const Design& design, std::size_t comparisons) {
+bool keeps_false_positive_limit(Random& random, const Design& design, std::size_t comparisons) {
   std::size_t found = 0;
   for (std::size_t at = 0; at < comparisons; ++at)
-    found += any_proven(RowFamily(Host(random, design, 0.02, 0).rows(), design, kAlpha));
+    found += has_significant_row(RowFamily(Host(random, design, 0.02, 0).rows(), design, kAlpha));
   const auto all = static_cast<double>(comparisons);
-  const double most = kAlpha * all + 3 * std::sqrt(kAlpha * (1 - kAlpha) * all);
+  const double max_found = kAlpha * all + 3 * std::sqrt(kAlpha * (1 - kAlpha) * all);
   std::printf("silence, %zu + %zu runs%s: %zu of %zu comparisons have a significant row, %.2f %%\n",
-              design.baseline, design.candidate, design.paired ? " in pairs" : "", found,
+              design.baseline, design.candidate, design.is_paired ? " in pairs" : "", found,
               comparisons, 100 * static_cast<double>(found) / all);
-  return static_cast<double>(found) <= most;
+  return static_cast<double>(found) <= max_found;
 }
 
 // Comparisons with a shifted service.
 
 struct Power {
-  std::size_t rows = 0, by_default = 0, alone = 0, old_pad = 0;
+  std::size_t rows = 0, by_default = 0, with_about = 0, old_pad = 0;
 };
 
 // Returns the p values with a pad of a tenth of the median error of the metric's rows.
-std::vector<double> old_ps(const std::vector<RowFigures>& rows, const Design& design) {
+std::vector<double> p_values_with_old_pad(const std::vector<RowFigures>& rows,
+                                          const Design& design) {
   const double share = std::sqrt(2 / static_cast<double>(design.baseline));
   statistics::FamilyRows family;
   for (const RowFigures& row : rows)
     for (const double run : row.runs) family.values.push_back(std::log(run + row.floor));
   family.resolutions.assign(rows.size(), 0);
-  const statistics::Family bare(design, family);
+  const statistics::Family family_without_pad(design, family);
   for (std::uint32_t metric = 0; metric < kMetrics; ++metric) {
     std::vector<double> errors;
     for (std::size_t row = 0; row < rows.size(); ++row)
-      if (rows[row].metric == metric && bare.error(row) > 0) errors.push_back(bare.error(row));
+      if (rows[row].metric == metric && family_without_pad.get_error(row) > 0)
+        errors.push_back(family_without_pad.get_error(row));
     const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
     std::ranges::nth_element(errors, middle);
     for (std::size_t row = 0; row < rows.size(); ++row)
       if (rows[row].metric == metric) family.resolutions[row] = 0.1 * *middle / share;
   }
-  const statistics::Family padded(design, std::move(family));
+  const statistics::Family family_with_pad(design, std::move(family));
   std::vector<double> ps;
-  for (std::size_t row = 0; row < rows.size(); ++row) ps.push_back(padded.p(row));
+  for (std::size_t row = 0; row < rows.size(); ++row) ps.push_back(family_with_pad.get_p(row));
   return ps;
 }
 
 void add_comparison(Random& random, const Design& design, double spread, Power& power) {
   // The difference of a pair varies by `spread`, so each run varies by spread / sqrt(2).
   std::vector<RowFigures> rows = Host(random, design, spread / std::numbers::sqrt2, kShift).rows();
-  const std::vector<double> old = old_ps(rows, design);
+  const std::vector<double> old = p_values_with_old_pad(rows, design);
   std::vector<RowFigures> service;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows[row].group != kService) continue;
@@ -184,11 +188,11 @@ void add_comparison(Random& random, const Design& design, double spread, Power& 
   const RowFamily all(std::move(rows), design, kAlpha), about(std::move(service), design, kAlpha);
   for (const RowFamily* family : {&all, &about})
     for (std::size_t row = 0; row < family->rows().size(); ++row)
-      if (family->rows()[row].first == kService && family->family().p(row) <= kAlpha)
-        ++(family == &all ? power.by_default : power.alone);
+      if (family->rows()[row].first == kService && family->family().get_p(row) <= kAlpha)
+        ++(family == &all ? power.by_default : power.with_about);
 }
 
-bool has_power(Random& random, double spread, std::size_t comparisons) {
+bool reaches_required_power(Random& random, double spread, std::size_t comparisons) {
   constexpr Design kSixPairs{6, 6, true};
   Power power;
   for (std::size_t at = 0; at < comparisons; ++at) add_comparison(random, kSixPairs, spread, power);
@@ -199,9 +203,9 @@ bool has_power(Random& random, double spread, std::size_t comparisons) {
       "power, +20 %% over 6 pairs that vary by %.0f %%: %.1f %% of the service's rows are "
       "significant, "
       "%.1f %% with --about, %.1f %% with the old pad\n",
-      100 * spread, percent(power.by_default), percent(power.alone), percent(power.old_pad));
+      100 * spread, percent(power.by_default), percent(power.with_about), percent(power.old_pad));
   if (spread <= 0.02 && percent(power.by_default) < 90) return false;
-  if (spread <= 0.04 && percent(power.alone) < 90) return false;
+  if (spread <= 0.04 && percent(power.with_about) < 90) return false;
   return power.by_default >= power.old_pad;
 }
 
@@ -211,11 +215,11 @@ int main(int argc, char** argv) {
   const auto comparisons = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 10000);
   if (comparisons < 1) return 2;
   Random random;
-  bool holds = true;
+  bool limits_are_met = true;
   for (const Design& design : {Design{6, 6, true}, Design{8, 8, true}, Design{4, 4}, Design{6, 5}})
-    holds = is_silent(random, design, comparisons) && holds;
+    limits_are_met = keeps_false_positive_limit(random, design, comparisons) && limits_are_met;
   for (const double spread : {0.01, 0.02, 0.04, 0.08})
-    holds = has_power(random, spread, comparisons) && holds;
-  if (!holds) std::printf("a condition is not met\n");
-  return holds ? 0 : 1;
+    limits_are_met = reaches_required_power(random, spread, comparisons) && limits_are_met;
+  if (!limits_are_met) std::printf("a condition is not met\n");
+  return limits_are_met ? 0 : 1;
 }

@@ -37,7 +37,7 @@ using namespace ctprof;
 using simulated::Random;
 using statistics::Design;
 
-constexpr std::uint32_t kPrograms = 8, kMetrics = 3, kPlanted = 0;
+constexpr std::uint32_t kPrograms = 8, kMetrics = 3, kShiftedProgram = 0;
 constexpr std::uint64_t kWindowNs = 5'000'000'000;
 constexpr double kAlpha = 0.05, kShift = 0.3;
 
@@ -49,26 +49,26 @@ struct Program {
 
 using Series = std::vector<double>;
 
-Program program_of(Random& random, std::uint32_t number, double correlation) {
-  if (number == kPlanted) return {300, 0.05, correlation, false};
-  Program how;
-  how.level = std::exp(1 + 6 * random.uniform());
-  how.spread = 0.2 * std::exp(0.5 * random.normal());
-  how.correlation = correlation * random.uniform();
-  how.is_bursty = random.uniform() < 0.25;
-  return how;
+Program make_program(Random& random, std::uint32_t number, double correlation) {
+  if (number == kShiftedProgram) return {300, 0.05, correlation, false};
+  Program program;
+  program.level = std::exp(1 + 6 * random.uniform());
+  program.spread = 0.2 * std::exp(0.5 * random.normal());
+  program.correlation = correlation * random.uniform();
+  program.is_bursty = random.uniform() < 0.25;
+  return program;
 }
 
-Series series_of(Random& random, const Program& how, std::size_t windows, double shift) {
+Series make_series(Random& random, const Program& program, std::size_t windows, double shift) {
   Series series;
-  const double fresh = std::sqrt(1 - how.correlation * how.correlation);
+  const double innovation_scale = std::sqrt(1 - program.correlation * program.correlation);
   double log = random.normal();
   bool is_on = random.uniform() < 0.5;
   for (std::size_t at = 0; at < windows; ++at) {
-    log = how.correlation * log + fresh * random.normal();
-    if (random.uniform() < (1 - how.correlation) / 2) is_on = !is_on;
-    const double figure = how.level * (1 + shift) * std::exp(how.spread * log);
-    series.push_back(how.is_bursty && !is_on ? 0 : figure);
+    log = program.correlation * log + innovation_scale * random.normal();
+    if (random.uniform() < (1 - program.correlation) / 2) is_on = !is_on;
+    const double figure = program.level * (1 + shift) * std::exp(program.spread * log);
+    series.push_back(program.is_bursty && !is_on ? 0 : figure);
   }
   return series;
 }
@@ -76,20 +76,20 @@ Series series_of(Random& random, const Program& how, std::size_t windows, double
 // The series of a side, by program and metric.
 using Side = std::vector<Series>;
 
-Side side_of(Random& random, const std::vector<Program>& programs, std::size_t windows,
-             double shift) {
+Side make_side(Random& random, const std::vector<Program>& programs, std::size_t windows,
+               double shift) {
   Side side;
   for (std::uint32_t program = 0; program < kPrograms; ++program)
     for (std::uint32_t metric = 0; metric < kMetrics; ++metric)
       side.push_back(
-          series_of(random, programs[program], windows, program == kPlanted ? shift : 0));
+          make_series(random, programs[program], windows, program == kShiftedProgram ? shift : 0));
   return side;
 }
 
-WindowSeries windows_of(const Side& side) {
+WindowSeries make_windows(const Side& side) {
   WindowSeries windows;
   for (std::size_t at = 0; at < side.front().size(); ++at) {
-    WindowFigures figures{
+    WindowRates figures{
         {at * kWindowNs, at * kWindowNs}, {(at + 1) * kWindowNs, (at + 1) * kWindowNs}, "boot", {}};
     for (std::uint32_t row = 0; row < side.size(); ++row) {
       const std::string metric = "m" + std::to_string(row % kMetrics);
@@ -101,7 +101,7 @@ WindowSeries windows_of(const Side& side) {
   return windows;
 }
 
-std::vector<double> means_of(const Series& series, std::span<const WindowRange> blocks) {
+std::vector<double> block_means(const Series& series, std::span<const WindowRange> blocks) {
   std::vector<double> means;
   for (const WindowRange& block : blocks) {
     double sum = 0;
@@ -111,13 +111,13 @@ std::vector<double> means_of(const Series& series, std::span<const WindowRange> 
   return means;
 }
 
-struct Found {
-  bool is_tested = false, is_any = false, is_planted = false;
+struct ComparisonResult {
+  bool is_tested = false, has_significant_row = false, detects_shift = false;
   std::size_t blocks = 0;
 };
 
-Found compare(const Side& before, const Side& after) {
-  const std::vector<WindowSeries> series{windows_of(before), windows_of(after)};
+ComparisonResult compare(const Side& before, const Side& after) {
+  const std::vector<WindowSeries> series{make_windows(before), make_windows(after)};
   const BlockPlan plan = plan_blocks(series);
   if (plan.sides.empty()) return {};
   const Design design{plan.sides[0].size(), plan.sides[1].size(), false};
@@ -127,35 +127,36 @@ Found compare(const Side& before, const Side& after) {
     figures.group = row / kMetrics;
     figures.metric = row % kMetrics;
     figures.floor = 1;
-    figures.adds_up = true;
+    figures.is_additive = true;
     figures.resolution = 0.2;
-    figures.runs = means_of(before[row], plan.sides[0]);
-    for (const double mean : means_of(after[row], plan.sides[1])) figures.runs.push_back(mean);
+    figures.runs = block_means(before[row], plan.sides[0]);
+    for (const double mean : block_means(after[row], plan.sides[1])) figures.runs.push_back(mean);
   }
   const RowFamily family(std::move(rows), design, kAlpha);
-  Found found{true, false, false, plan.sides[0].size()};
+  ComparisonResult found{true, false, false, plan.sides[0].size()};
   for (std::size_t row = 0; row < family.rows().size(); ++row) {
-    if (family.family().p(row) > kAlpha) continue;
-    found.is_any = true;
-    found.is_planted = found.is_planted || family.rows()[row].first == kPlanted;
+    if (family.family().get_p(row) > kAlpha) continue;
+    found.has_significant_row = true;
+    found.detects_shift = found.detects_shift || family.rows()[row].first == kShiftedProgram;
   }
   return found;
 }
 
-bool holds(Random& random, std::size_t windows, double correlation, std::size_t comparisons) {
-  std::size_t tested = 0, blocks = 0, any = 0, shifted = 0, planted = 0;
+bool meets_limits(Random& random, std::size_t windows, double correlation,
+                  std::size_t comparisons) {
+  std::size_t tested = 0, blocks = 0, significant = 0, shifted = 0, detected = 0;
   for (std::size_t at = 0; at < comparisons; ++at) {
     std::vector<Program> programs;
     for (std::uint32_t number = 0; number < kPrograms; ++number)
-      programs.push_back(program_of(random, number, correlation));
-    const Side before = side_of(random, programs, windows, 0);
-    const Found same = compare(before, side_of(random, programs, windows, 0)),
-                other = compare(before, side_of(random, programs, windows, kShift));
+      programs.push_back(make_program(random, number, correlation));
+    const Side before = make_side(random, programs, windows, 0);
+    const ComparisonResult same = compare(before, make_side(random, programs, windows, 0)),
+                           other = compare(before, make_side(random, programs, windows, kShift));
     tested += same.is_tested;
     blocks += same.blocks;
-    any += same.is_any;
+    significant += same.has_significant_row;
     shifted += other.is_tested;
-    planted += other.is_planted;
+    detected += other.detects_shift;
   }
   const auto share = [](std::size_t part, std::size_t all) {
     return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
@@ -165,11 +166,14 @@ bool holds(Random& random, std::size_t windows, double correlation, std::size_t 
       "nothing "
       "differs: %.1f %% (%.1f %% of the tested); +30 %%: %.1f %% of the tested\n",
       windows, correlation, 100 * share(tested, comparisons), share(blocks, tested),
-      100 * share(any, comparisons), 100 * share(any, tested), 100 * share(planted, shifted));
-  constexpr double kAllowed = 0.1;
+      100 * share(significant, comparisons), 100 * share(significant, tested),
+      100 * share(detected, shifted));
+  constexpr double kMaxFalsePositives = 0.1;
   const auto all = static_cast<double>(std::max<std::size_t>(tested, 1));
-  if (share(any, tested) > kAllowed + 3 * std::sqrt(kAllowed * (1 - kAllowed) / all)) return false;
-  return windows < 240 || shifted < comparisons / 10 || share(planted, shifted) >= 0.9;
+  if (share(significant, tested) >
+      kMaxFalsePositives + 3 * std::sqrt(kMaxFalsePositives * (1 - kMaxFalsePositives) / all))
+    return false;
+  return windows < 240 || shifted < comparisons / 10 || share(detected, shifted) >= 0.9;
 }
 
 }  // namespace
@@ -178,10 +182,10 @@ int main(int argc, char** argv) {
   const auto comparisons = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 2000);
   if (comparisons < 1) return 2;
   Random random;
-  bool all_hold = true;
+  bool limits_are_met = true;
   for (const std::size_t windows : {60, 240, 720})
     for (const double correlation : {0.0, 0.5, 0.8, 0.9})
-      all_hold = holds(random, windows, correlation, comparisons) && all_hold;
-  if (!all_hold) std::printf("a condition is not met\n");
-  return all_hold ? 0 : 1;
+      limits_are_met = meets_limits(random, windows, correlation, comparisons) && limits_are_met;
+  if (!limits_are_met) std::printf("a condition is not met\n");
+  return limits_are_met ? 0 : 1;
 }

@@ -18,13 +18,13 @@ class Random {
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
   // Returns a value of Student's t distribution with 3 degrees of freedom.
-  double heavy() {
+  double student_t() {
     double squares = 0;
     for (int at = 0; at < 3; ++at) squares += std::pow(normal(), 2);
     return normal() / std::sqrt(squares / 3);
   }
   // Returns the number of events for an expected number.
-  double count(double expected) {
+  double poisson(double expected) {
     if (expected > 50) return std::max(0.0, std::round(expected + std::sqrt(expected) * normal()));
     double events = 0;
     for (double left = std::exp(-expected), product = uniform(); product > left; ++events)

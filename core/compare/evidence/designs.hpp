@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/run_facts.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/statistics/labellings.hpp"
 
 namespace ctprof {
@@ -28,14 +28,14 @@ struct SideDesign {
 
 // Returns the design of each side except the first, compared with the first. A side has no design
 // unless both sides have several runs, or if its windows cannot be tested.
-std::vector<std::optional<SideDesign>> designs_of(std::span<const RunFacts> runs,
-                                                  std::span<const SideRuns> sides);
+std::vector<std::optional<SideDesign>> find_designs(std::span<const RunFacts> runs,
+                                                    std::span<const SideRuns> sides);
 
 // Returns whether any side can be tested.
-bool any_judged(std::span<const SideRuns> sides);
+bool has_testable_side(std::span<const SideRuns> sides);
 
 // Returns whether all runs of one side were taken before all runs of the other. Then any other
 // change over time also makes the sides differ.
-bool are_one_after_other(std::span<const RunFacts> one, std::span<const RunFacts> other);
+bool are_separate_in_time(std::span<const RunFacts> one, std::span<const RunFacts> other);
 
 }  // namespace ctprof

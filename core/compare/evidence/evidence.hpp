@@ -23,21 +23,21 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/evidence/designs.hpp"
 #include "core/compare/evidence/row_family.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/rollup.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/statistics/family.hpp"
 
 namespace ctprof {
 
 // A metric whose rows are tested.
-struct JudgedMetric {
+struct TestedMetric {
   std::uint32_t metric = 0;  // index in the plan
   // In the unit of the values, per second for rates. 0: a share of the sum over all groups.
   double floor = 0;
-  JoinsBy entry = JoinsBy::Mean;
+  FamilyCriterion entry = FamilyCriterion::Mean;
 };
 
 class Evidence {
@@ -45,22 +45,24 @@ class Evidence {
   // Tests the rows of `groups`. REQUIRES: the rollup and the plan outlive this object; `designs`
   // has one entry for each side except the first.
   Evidence(const Rollup& rollup, const MetricPlan& plan, std::span<const std::uint32_t> groups,
-           std::span<const JudgedMetric> metrics,
-           std::span<const std::optional<SideDesign>> designs, const Bar& bar);
+           std::span<const TestedMetric> metrics,
+           std::span<const std::optional<SideDesign>> designs,
+           const SignificanceThreshold& threshold);
 
   // Returns no value if the side is not tested or the row is not in the family.
-  std::optional<Proof> of(std::uint32_t group, std::size_t metric, std::size_t side) const;
+  std::optional<RowTestResult> find_result(std::uint32_t group, std::size_t metric,
+                                           std::size_t side) const;
   // The rows of the side's family in ascending order, each a group and a metric.
   using Row = RowFamily::Row;
   std::span<const Row> rows(std::size_t side) const {
     return sides_[side - 1] ? sides_[side - 1]->rows() : std::span<const Row>();
   }
   // Returns the test results of all these rows.
-  std::vector<std::optional<Proof>> proofs(std::size_t side) const;
+  std::vector<std::optional<RowTestResult>> results(std::size_t side) const;
   // Returns whether a row of any side is significant.
-  bool any_proven() const;
+  bool has_significant_row() const;
   // Returns the number of rows of the side that would be significant without --min-shift.
-  std::size_t below_least_shift(std::size_t side) const;
+  std::size_t count_below_min_shift(std::size_t side) const;
   // Returns the values of a row of the family, by its index in rows(). REQUIRES: the side is
   // tested.
   RowFigures figures(std::size_t row, std::size_t side) const;
@@ -70,15 +72,15 @@ class Evidence {
   }
 
  private:
-  std::optional<Proof> small_p(std::size_t row, std::size_t side) const;
-  RowFigures figures_of(std::uint32_t group, std::uint32_t metric, const SideDesign& design) const;
-  std::vector<RowFigures> rows_of(std::span<const std::uint32_t> groups, const JudgedMetric& metric,
-                                  const SideDesign& design) const;
+  std::optional<RowTestResult> result_if_p_small(std::size_t row, std::size_t side) const;
+  RowFigures row_figures(std::uint32_t group, std::uint32_t metric, const SideDesign& design) const;
+  std::vector<RowFigures> make_rows(std::span<const std::uint32_t> groups,
+                                    const TestedMetric& metric, const SideDesign& design) const;
 
   const Rollup* rollup_;
   const MetricPlan* plan_;
   std::vector<std::optional<SideDesign>> designs_;
-  Bar bar_;
+  SignificanceThreshold threshold_;
   std::vector<std::unique_ptr<RowFamily>> sides_;
 };
 

@@ -18,44 +18,47 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/statistics/family.hpp"
 
 namespace ctprof {
 
 // The test result for the difference between the first side and another in one row. Shifts are
 // fractions of the baseline including the floor: 0.2 means 20 % more.
-struct Proof {
+struct RowTestResult {
   double shift = 0;
   double low = 0, high = 0;  // the interval of this row only; infinite if unbounded
   double p = 1;              // adjusted for the family
   // p <= alpha, and the whole interval is beyond --min-shift. The interval is that of
   // remove_floor(), or low and high if `baseline_mean` is zero.
-  bool proven = false;
-  double p_alone = 1;  // p without the adjustment for the family
+  bool is_significant = false;
+  double unadjusted_p = 1;  // p without the adjustment for the family
   // The values of the baseline and the candidate: exp(mean(log(value + floor))) minus the floor, a
   // geometric mean over the runs of a side. In the unit of the metric.
-  double before = 0, after = 0, floor = 0;
+  double baseline_mean = 0, candidate_mean = 0, floor = 0;
 
   // Returns whether the row would be significant without the minimum shift.
-  bool is_below_least_shift(const Bar& bar) const { return p <= bar.alpha && !proven; }
+  bool is_below_min_shift(const SignificanceThreshold& threshold) const {
+    return p <= threshold.alpha && !is_significant;
+  }
 };
 
 // Returns the same result with shift, low and high as fractions of `baseline_mean` without the
 // floor, so that shift * baseline_mean is the difference between both values; NaN if it is zero.
-Proof without_floor(const Proof& proof);
+RowTestResult remove_floor(const RowTestResult& result);
 
 // Returns the result for one row of a family of logarithms, to whose values `floor` was added.
 // Returns no value if a side has no value.
-std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, double floor,
-                              const Bar& bar);
+std::optional<RowTestResult> test_row(const statistics::Family& family, std::size_t row,
+                                      double floor, const SignificanceThreshold& threshold);
 // Returns the results of all rows, which is faster than row by row. REQUIRES: `floors` has one
 // entry for each row.
-std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family,
-                                            std::span<const double> floors, const Bar& bar);
+std::vector<std::optional<RowTestResult>> test_rows(const statistics::Family& family,
+                                                    std::span<const double> floors,
+                                                    const SignificanceThreshold& threshold);
 
 // The condition under which a row joins the family.
-enum class JoinsBy : std::uint8_t {
+enum class FamilyCriterion : std::uint8_t {
   Mean,   // the mean of its values is at least the floor
   Range,  // a gauge: its group is in the family, or its values vary by at least the floor
   Group,  // its group is in the family because of another row
@@ -64,18 +67,18 @@ enum class JoinsBy : std::uint8_t {
 // The values of one row in the runs of both sides, the baseline's first; NaN for gaps.
 struct RowFigures {
   std::uint32_t group = 0, metric = 0;
-  JoinsBy entry = JoinsBy::Mean;
+  FamilyCriterion criterion = FamilyCriterion::Mean;
   // In the unit of the values. 0: a thousandth of the sum over all rows of the metric (means over
   // the runs), or a hundredth of the largest row if the metric is not additive.
   double floor = 0;
-  bool adds_up = false;
+  bool is_additive = false;
   // The smallest possible difference between two values, in their unit.
   double resolution = 0;
   std::vector<double> runs;
 };
 
 // Returns whether all values of the row are finite and non-negative, so that it can be in a family.
-bool can_be_judged(const RowFigures& row);
+bool can_be_tested(const RowFigures& row);
 
 class RowFamily {
  public:
@@ -89,18 +92,19 @@ class RowFamily {
   // Returns the floor of a tested row, in the unit of its values.
   double floor(std::size_t row) const { return floors_[row]; }
   const statistics::Family& family() const { return family_; }
-  std::optional<Proof> proof(std::size_t row, const Bar& bar) const {
-    return proof_of(family_, row, floors_[row], bar);
+  std::optional<RowTestResult> result(std::size_t row,
+                                      const SignificanceThreshold& threshold) const {
+    return test_row(family_, row, floors_[row], threshold);
   }
-  std::vector<std::optional<Proof>> proofs(const Bar& bar) const {
-    return proofs_of(family_, floors_, bar);
+  std::vector<std::optional<RowTestResult>> results(const SignificanceThreshold& threshold) const {
+    return test_rows(family_, floors_, threshold);
   }
 
  private:
-  struct Judged;
-  explicit RowFamily(Judged judged, const statistics::Design& design);
-  static Judged judged(std::vector<RowFigures> rows, const statistics::Design& design,
-                       double alpha);
+  struct TestedRows;
+  explicit RowFamily(TestedRows tested_rows, const statistics::Design& design);
+  static TestedRows select_tested_rows(std::vector<RowFigures> rows,
+                                       const statistics::Design& design, double alpha);
 
   std::vector<Row> rows_;
   std::vector<double> floors_;

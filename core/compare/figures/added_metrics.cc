@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/text.hpp"
-#include "core/compare/asked/expressions.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "core/registry/derived_family.hpp"
 #include "core/rules/maps.hpp"
@@ -18,7 +18,7 @@ void add_inputs(std::set<std::string>& names, std::span<const Program::Input> in
   for (const auto& input : inputs) names.insert(input.name);
 }
 
-std::set<std::string> names_in(const Spec& spec) {
+std::set<std::string> names_used_by(const Spec& spec) {
   std::set<std::string> names(spec.metrics.begin(), spec.metrics.end());
   for (const SortKey& key : spec.sort) names.insert(key.metric);
   for (const DerivedDef& derived : spec.derive)
@@ -27,7 +27,7 @@ std::set<std::string> names_in(const Spec& spec) {
   for (const Condition& condition : spec.where.conditions) add_inputs(names, condition.inputs());
   for (const Condition& condition : spec.fail_on)
     for (const auto& input : condition.inputs())
-      if (const auto named = figure_named(input.name)) names.emplace(named->metric);
+      if (const auto named = parse_figure_name(input.name)) names.emplace(named->metric);
   return names;
 }
 
@@ -46,15 +46,16 @@ std::set<std::string_view> keys_of(const PlannedMetric& map,
   return keys;
 }
 
-PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const std::string& key) {
-  const std::string_view unit = rules::kind_of_key(map.map_keys, key).unit;
+PlannedMetric make_key_metric(const MetricPlan& plan, const PlannedMetric& map,
+                              const std::string& key) {
+  const std::string_view unit = rules::find_key_kind(map.map_keys, key).unit;
   PlannedMetric metric;
-  metric.name = key_name(map.name, key);
+  metric.name = format_key_name(map.name, key);
   metric.entity = map.entity;
   metric.unit = unit.empty() ? map.unit : std::string(unit);
   metric.section = map.section;
   metric.tags = map.tags;
-  metric.adds_up = map.key_adds_up(key);
+  metric.is_cumulative = map.key_is_cumulative(key);
   metric.is_sum = map.key_is_sum(key);
   metric.key = key;
   metric.inputs = {static_cast<std::size_t>(&map - plan.metrics.data())};
@@ -63,36 +64,36 @@ PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const
 
 }  // namespace
 
-bool names_keys(const Spec& spec) {
-  return std::ranges::any_of(names_in(spec),
+bool may_name_map_keys(const Spec& spec) {
+  return std::ranges::any_of(names_used_by(spec),
                              [](const std::string& name) { return split_key(name).has_value(); });
 }
 
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec) {
-  for (const std::string& name : names_in(spec)) {
-    const auto asked = split_key(name);
-    const PlannedMetric* map = asked ? plan.find(asked->metric) : nullptr;
+  for (const std::string& name : names_used_by(spec)) {
+    const auto split = split_key(name);
+    const PlannedMetric* map = split ? plan.find(split->metric) : nullptr;
     if (!map || !map->is_map()) continue;
     const auto keys = keys_of(*map, sides);
-    if (!keys.contains(asked->key)) {
-      const std::vector<std::string> known(keys.begin(), keys.end());
-      return Error{"no key '" + asked->key + "' of '" + map->name + "' in what was read" +
-                   nearest_hint(asked->key, known)};
+    if (!keys.contains(split->key)) {
+      const std::vector<std::string> known_keys(keys.begin(), keys.end());
+      return Error{"no key '" + split->key + "' of '" + map->name + "' in what was read" +
+                   suggest_nearest(split->key, known_keys)};
     }
-    plan.metrics.push_back(key_metric(plan, *map, asked->key));
+    plan.metrics.push_back(make_key_metric(plan, *map, split->key));
   }
   return {};
 }
 
 namespace {
 
-Error refusal(const DerivedDef& asked, const std::string& cause) {
-  return derive_refusal(asked.name + " = " + asked.expression, cause);
+Error refusal(const DerivedDef& definition, const std::string& cause) {
+  return derive_refusal(definition.name + " = " + definition.expression, cause);
 }
 
-bool is_taken(const MetricPlan& plan, std::span<const Snapshot* const> sides,
-              const std::string& name) {
+bool name_exists(const MetricPlan& plan, std::span<const Snapshot* const> sides,
+                 const std::string& name) {
   if (plan.find(name)) return true;
   return std::any_of(sides.begin(), sides.end(), [&](const Snapshot* side) {
     const bool as_column = std::any_of(side->tables.begin(), side->tables.end(),
@@ -102,74 +103,76 @@ bool is_taken(const MetricPlan& plan, std::span<const Snapshot* const> sides,
   });
 }
 
-bool is_input(const PlannedMetric& metric) {
-  return !metric.expression && metric.has_number() && metric.total_of.empty();
+bool can_be_input(const PlannedMetric& metric) {
+  return !metric.expression && metric.has_number() && metric.counter_of_total.empty();
 }
 
 // Cgroups have metrics only if the axis groups by cgroup.
-bool is_of_cgroups(std::span<const Snapshot* const> sides, const std::string& name) {
+bool is_cgroup_metric(std::span<const Snapshot* const> sides, const std::string& name) {
   return std::any_of(sides.begin(), sides.end(), [&](const Snapshot* side) {
     return side->table(Entity::Cgroup).find(name) != nullptr;
   });
 }
 
 Result<std::size_t> find_input(const MetricPlan& plan, std::span<const Snapshot* const> sides,
-                               const DerivedDef& asked, const std::string& name) {
+                               const DerivedDef& definition, const std::string& name) {
   if (const PlannedMetric* metric = plan.find(name)) {
     if (metric->expression)
-      return refusal(asked, "'" + name + "' is derived itself; write out its formula");
-    if (!is_input(*metric)) return refusal(asked, "'" + name + "' is not a number");
+      return refusal(definition, "'" + name + "' is derived itself; write out its formula");
+    if (!can_be_input(*metric)) return refusal(definition, "'" + name + "' is not a number");
     return static_cast<std::size_t>(metric - plan.metrics.data());
   }
-  if (is_of_cgroups(sides, name))
-    return refusal(asked, "'" + name +
-                              "' is a metric of cgroups: use --group-by cgroup, and no "
-                              "metric of threads beside it");
+  if (is_cgroup_metric(sides, name))
+    return refusal(definition, "'" + name +
+                                   "' is a metric of cgroups: use --group-by cgroup, and no "
+                                   "metric of threads beside it");
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics)
-    if (is_input(metric)) names.push_back(metric.name);
-  return refusal(asked, "no metric '" + name + "' in what was read" + nearest_hint(name, names));
+    if (can_be_input(metric)) names.push_back(metric.name);
+  return refusal(definition,
+                 "no metric '" + name + "' in what was read" + suggest_nearest(name, names));
 }
 
 // Returns the plural of the entity for messages: "threads", "cgroups".
-std::string plural(Entity entity) {
+std::string entity_plural(Entity entity) {
   if (entity == Entity::Host) return "the host";
   return std::string(name(entity)) + (entity == Entity::Process ? "es" : "s");
 }
 
-Error mixed(const DerivedDef& asked, const PlannedMetric& first, const PlannedMetric& other) {
-  return refusal(asked, "'" + first.name + "' is a metric of " + plural(first.entity) + ", '" +
-                            other.name + "' of " + plural(other.entity) +
-                            "; a formula can combine metrics of one of them only");
+Error mixed_entities_error(const DerivedDef& definition, const PlannedMetric& first,
+                           const PlannedMetric& other) {
+  return refusal(definition, "'" + first.name + "' is a metric of " + entity_plural(first.entity) +
+                                 ", '" + other.name + "' of " + entity_plural(other.entity) +
+                                 "; a formula can combine metrics of one of them only");
 }
 
-Result<PlannedMetric> planned(const MetricPlan& plan, std::span<const Snapshot* const> sides,
-                              const DerivedDef& asked) {
-  auto expression = Expression::parse(asked.expression);
+Result<PlannedMetric> plan_derived(const MetricPlan& plan, std::span<const Snapshot* const> sides,
+                                   const DerivedDef& definition) {
+  auto expression = Expression::parse(definition.expression);
   if (!expression) return expression.error();
   PlannedMetric metric;
   std::vector<std::string> units;
   std::vector<FigureKind> kinds;
   for (const auto& input : expression->inputs()) {
-    const auto found = find_input(plan, sides, asked, input.name);
+    const auto found = find_input(plan, sides, definition, input.name);
     if (!found) return found.error();
-    const PlannedMetric& read = plan.metrics[*found];
-    if (!metric.inputs.empty() && read.entity != metric.entity)
-      return mixed(asked, plan.metrics[*metric.inputs.front()], read);
-    metric.entity = read.entity;
+    const PlannedMetric& input_metric = plan.metrics[*found];
+    if (!metric.inputs.empty() && input_metric.entity != metric.entity)
+      return mixed_entities_error(definition, plan.metrics[*metric.inputs.front()], input_metric);
+    metric.entity = input_metric.entity;
     metric.inputs.push_back(*found);
-    units.push_back(read.unit);
-    kinds.push_back(read.adds_up ? FigureKind::Counter : FigureKind::Level);
+    units.push_back(input_metric.unit);
+    kinds.push_back(input_metric.is_cumulative ? FigureKind::Counter : FigureKind::Level);
   }
   auto unit = expression->unit(units);
-  if (!unit) return refusal(asked, unit.error().text);
+  if (!unit) return refusal(definition, unit.error().text);
   const auto family = derived_family(*expression, kinds, {});
-  if (!family) return refusal(asked, family.error().text);
+  if (!family) return refusal(definition, family.error().text);
   metric.family = name(*family);
-  metric.adds_up = *family == DerivedFamily::Counter;
-  metric.name = asked.name;
+  metric.is_cumulative = *family == DerivedFamily::Counter;
+  metric.name = definition.name;
   metric.unit = std::move(*unit);
-  metric.section = asked.section;
+  metric.section = definition.section;
   metric.expression = std::move(*expression);
   return metric;
 }
@@ -177,11 +180,11 @@ Result<PlannedMetric> planned(const MetricPlan& plan, std::span<const Snapshot* 
 }  // namespace
 
 Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> sides,
-                         std::span<const DerivedDef> asked) {
-  for (const DerivedDef& one : asked) {
-    if (is_taken(plan, sides, one.name))
-      return refusal(one, "there is a metric '" + one.name + "' already");
-    auto metric = planned(plan, sides, one);
+                         std::span<const DerivedDef> definitions) {
+  for (const DerivedDef& definition : definitions) {
+    if (name_exists(plan, sides, definition.name))
+      return refusal(definition, "there is a metric '" + definition.name + "' already");
+    auto metric = plan_derived(plan, sides, definition);
     if (!metric) return metric.error();
     plan.metrics.push_back(std::move(*metric));
   }

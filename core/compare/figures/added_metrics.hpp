@@ -20,12 +20,12 @@ Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> 
 
 // Returns whether `spec` contains a name that may be a map key. Only rows contain the existing
 // keys.
-bool names_keys(const Spec& spec);
+bool may_name_map_keys(const Spec& spec);
 
 // Adds the metrics of --derive. The error names the cause: a name that already exists, an input
 // that is unknown (with the nearest name) or not a number, inputs of different entities, or
 // incompatible units.
 Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> sides,
-                         std::span<const DerivedDef> asked);
+                         std::span<const DerivedDef> definitions);
 
 }  // namespace ctprof

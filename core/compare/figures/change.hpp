@@ -20,23 +20,24 @@
 
 namespace ctprof {
 
-enum class Moved : std::uint8_t {
-  No,
-  Yes,
+enum class ChangeState : std::uint8_t {
+  Unchanged,
+  Changed,
   OneSide,  // only one side has a value
-  Nowhere,  // no side has a value
+  NoSide,   // no side has a value
 };
 
 struct Change {
-  Moved moved = Moved::Nowhere;
+  ChangeState state = ChangeState::NoSide;
   Difference difference;
-  std::string word;   // result of a rule without a number, such as "differs"
-  double pct = 0;     // fraction of the baseline; NaN if unavailable
-  bool alike = true;  // both sides have the same parts (DerivedParts); otherwise pct is unavailable
+  std::string rule_text;  // result of a rule without a number, such as "differs"
+  double pct = 0;         // fraction of the baseline; NaN if unavailable
+  bool has_same_parts =
+      true;  // both sides have the same parts (DerivedParts); otherwise pct is unavailable
 };
 
 // One map key on both sides.
-struct PartChange {
+struct KeyChange {
   std::string_view key;
   std::string_view unit;
   ctprof_number baseline, candidate;  // no number if that side lacks the key
@@ -50,11 +51,13 @@ class Changes {
   Changes(const Rollup& rollup, const MetricPlan& plan) : rollup_(&rollup), plan_(&plan) {}
 
   // Returns the change from the first side to `side`. REQUIRES: there are at least two sides.
-  Change of(std::uint32_t group, std::size_t metric, std::size_t side) const;
+  Change change(std::uint32_t group, std::size_t metric, std::size_t side) const;
   // Returns the change between two values that were already read.
-  Change between(const CellValue& baseline, const CellValue& candidate, std::size_t metric) const;
+  Change change_between(const CellValue& baseline, const CellValue& candidate,
+                        std::size_t metric) const;
   // Returns the keys that either side has, ordered by their bytes.
-  std::vector<PartChange> parts(std::uint32_t group, std::size_t metric, std::size_t side) const;
+  std::vector<KeyChange> map_changes(std::uint32_t group, std::size_t metric,
+                                     std::size_t side) const;
 
  private:
   const Rollup* rollup_;
@@ -62,7 +65,7 @@ class Changes {
 };
 
 // Returns the difference as a fraction of the baseline; NaN if the baseline is missing or zero.
-double percent_of(const Difference& difference, const ctprof_number& baseline);
+double fraction_of_baseline(const Difference& difference, const ctprof_number& baseline);
 
 // Rates of one side relative to the first. Windows and sides with several runs have none.
 class Rates {
@@ -72,33 +75,33 @@ class Rates {
         const Rollup& rollup, const Grouping& grouping);
 
   // Returns the rate in the metric's unit per second; NaN if unavailable.
-  double of(std::uint32_t group, std::size_t metric, const Difference& difference) const;
+  double rate(std::uint32_t group, std::size_t metric, const Difference& difference) const;
   // Returns the rate of one map key.
-  double of_key(std::uint32_t group, std::size_t metric, std::string_view key,
-                const Difference& difference) const;
+  double key_rate(std::uint32_t group, std::size_t metric, std::string_view key,
+                  const Difference& difference) const;
   // Returns one sentence for each reason why rates are missing.
-  std::vector<std::string> why_not() const;
+  std::vector<std::string> explain_missing_rates() const;
 
  private:
   double seconds(std::uint32_t group, Entity entity) const;
 
   const MetricPlan* plan_;
-  std::string why_none_;  // a sentence; empty: rates exist if the sides are of one boot
+  std::string missing_reason_;  // a sentence; empty: rates exist if the sides are of one boot
   bool one_boot_ = false;
-  std::string lacks_times_;            // names the side without read times of threads
-  double apart_ = 0;                   // seconds between the captures; NaN if unknown
-  std::vector<double> threads_apart_;  // by group
+  std::string missing_times_message_;         // names the side without read times of threads
+  double seconds_apart_ = 0;                  // seconds between the captures; NaN if unknown
+  std::vector<double> thread_seconds_apart_;  // by group
 };
 
 // The ages of the groups of one side at the end of its snapshot. A group is as old as its oldest
 // thread; the host is as old as its boot. Dividing a lifetime total by this age keeps CPU time per
 // second at or below the number of CPUs.
-class Lives {
+class GroupAges {
  public:
-  Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping);
+  GroupAges(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping);
 
   // Returns the rate of a counter; NaN for other metrics and where the age is unknown.
-  double per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const;
+  double per_second(CellPosition at, const PlannedMetric& metric, const Rollup& rollup) const;
 
  private:
   double host_ = 0;              // seconds; NaN if unknown
@@ -109,6 +112,6 @@ class Lives {
 // lifetime; NaN if unknown. A lifetime is the time from the mean start of the group's threads to
 // the newest start in the last candidate. The largest lifetime is taken from groups that the
 // baseline also has.
-std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping);
+std::vector<double> group_lifetime_shares(const Rollup& rollup, const Grouping& grouping);
 
 }  // namespace ctprof

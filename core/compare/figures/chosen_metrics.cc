@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/compare/figures/left_out.hpp"
+#include "core/compare/figures/uncaptured_metrics.hpp"
 
 namespace ctprof {
 namespace {
 
 // The error suggests the nearest name among the plan's metrics and `names`.
-Error unknown_metric(const MetricPlan& plan, const std::string& name,
-                     std::vector<std::string> names = {}) {
+Error unknown_metric_error(const MetricPlan& plan, const std::string& name,
+                           std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics)
-    if (metric.total_of.empty()) names.push_back(metric.name);
-  return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
+    if (metric.counter_of_total.empty()) names.push_back(metric.name);
+  return {"no metric '" + name + "' in what was read" + suggest_nearest(name, names)};
 }
 
 // Returns whether one of the plugins filled the metric, or an input of a derived metric, on some
 // side.
-bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
-             std::span<const Snapshot* const> sides, const std::vector<std::string>& plugins) {
+bool is_filled_by(const MetricPlan& plan, const PlannedMetric& metric,
+                  std::span<const Snapshot* const> sides, const std::vector<std::string>& plugins) {
   if (metric.counts_rows) return true;
   for (const Snapshot* side : sides)
     if (const Column* column = metric.rule ? side->table(metric.entity).find(metric.name) : nullptr;
@@ -31,28 +31,28 @@ bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
         std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end())
       return true;
   return std::any_of(metric.inputs.begin(), metric.inputs.end(), [&](const auto& input) {
-    return input && is_from(plan, plan.metrics[*input], sides, plugins);
+    return input && is_filled_by(plan, plan.metrics[*input], sides, plugins);
   });
 }
 
-template <class Known>
-Result<void> check_names(std::string_view what, const std::vector<std::string>& wanted,
-                         const Known& known) {
-  for (const std::string& name : wanted)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return Error{"no " + std::string(what) + " '" + name + "' in what was read" +
-                   nearest_hint(name, known)};
+template <class KnownNames>
+Result<void> check_names(std::string_view kind, const std::vector<std::string>& requested,
+                         const KnownNames& known_names) {
+  for (const std::string& name : requested)
+    if (std::find(known_names.begin(), known_names.end(), name) == known_names.end())
+      return Error{"no " + std::string(kind) + " '" + name + "' in what was read" +
+                   suggest_nearest(name, known_names)};
   return {};
 }
 
-std::vector<std::string> sections_of(const MetricPlan& plan) {
+std::vector<std::string> known_sections(const MetricPlan& plan) {
   std::set<std::string> sections;
   for (const SectionInfo& section : kSections) sections.emplace(section.name);
   for (const PlannedMetric& metric : plan.metrics) sections.insert(metric.section);
   return {sections.begin(), sections.end()};
 }
 
-std::vector<std::string> plugins_in(std::span<const Snapshot* const> sides) {
+std::vector<std::string> known_plugins(std::span<const Snapshot* const> sides) {
   std::set<std::string> plugins;
   for (const Snapshot* side : sides) {
     for (const SourceCost& source : side->meta.sources) plugins.insert(source.plugin);
@@ -65,45 +65,50 @@ std::vector<std::string> plugins_in(std::span<const Snapshot* const> sides) {
 }
 
 template <class T>
-bool is_wanted(const std::vector<T>& wanted, const T& name) {
-  return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+bool is_selected(const std::vector<T>& requested, const T& name) {
+  return requested.empty() ||
+         std::find(requested.begin(), requested.end(), name) != requested.end();
 }
 
 // Metrics of stacks also belong to the section of stacks.
-bool is_in_sections(const std::vector<std::string>& wanted, const PlannedMetric& metric) {
-  return is_wanted(wanted, metric.section) ||
-         (metric.has_stacks && is_wanted(wanted, std::string(kStacksSection)));
+bool is_in_sections(const std::vector<std::string>& requested, const PlannedMetric& metric) {
+  return is_selected(requested, metric.section) ||
+         (metric.has_stacks && is_selected(requested, std::string(kStacksSection)));
 }
 
-Error missing(const MetricPlan& plan, std::span<const Snapshot* const> sides,
-              const std::string& name) {
-  const auto left_out = left_out_of_all(sides);
+Error missing_metric_error(const MetricPlan& plan, std::span<const Snapshot* const> sides,
+                           const std::string& name) {
+  const auto left_out = find_uncaptured_metrics(sides);
   const std::string metric = name.substr(0, name.find('['));
-  if (std::ranges::find(left_out, metric) == left_out.end()) return unknown_metric(plan, name);
+  if (std::ranges::find(left_out, metric) == left_out.end())
+    return unknown_metric_error(plan, name);
   return {"'" + metric +
-          "' was not recorded, because it is expensive to read: " + kHowToReadCostly};
+          "' was not recorded, because it is expensive to read: " + kHowToReadExpensive};
 }
 
-Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
+Result<void> select_shown(MetricPlan& plan, std::span<const Snapshot* const> sides,
+                          const Spec& spec) {
   for (const std::string& name : spec.metrics)
-    if (!plan.find(name)) return missing(plan, sides, name);
-  if (auto known = check_names("section", spec.sections, sections_of(plan)); !known)
-    return known.error();
-  if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
-    return known.error();
+    if (!plan.find(name)) return missing_metric_error(plan, sides, name);
+  if (auto check_result = check_names("section", spec.sections, known_sections(plan));
+      !check_result)
+    return check_result.error();
+  if (auto check_result = check_names("plugin", spec.plugins, known_plugins(sides)); !check_result)
+    return check_result.error();
   for (PlannedMetric& metric : plan.metrics)
-    metric.shown = metric.total_of.empty() && is_wanted(spec.metrics, metric.name) &&
-                   !(metric.key && spec.metrics.empty()) && is_in_sections(spec.sections, metric) &&
-                   (spec.plugins.empty() || is_from(plan, metric, sides, spec.plugins));
+    metric.is_shown = metric.counter_of_total.empty() && is_selected(spec.metrics, metric.name) &&
+                      !(metric.key && spec.metrics.empty()) &&
+                      is_in_sections(spec.sections, metric) &&
+                      (spec.plugins.empty() || is_filled_by(plan, metric, sides, spec.plugins));
   return {};
 }
 
 Result<void> check_sort(const MetricPlan& plan, const Spec& spec, ReportKind kind) {
   for (const SortKey& key : spec.sort) {
-    if (key.by != SortKey::By::Metric || names_groups(key.metric, spec)) continue;
-    const PlannedMetric* metric = sorted_metric(plan, key.metric);
+    if (key.by != SortKey::By::Metric || is_group_column_name(key.metric, spec)) continue;
+    const PlannedMetric* metric = find_sort_metric(plan, key.metric);
     if (!metric) {
-      Error error = unknown_metric(plan, key.metric, sort_words(kind));
+      Error error = unknown_metric_error(plan, key.metric, sort_words(kind));
       return Error{"sorting: " + error.text};
     }
     if (!metric->has_number())
@@ -114,20 +119,20 @@ Result<void> check_sort(const MetricPlan& plan, const Spec& spec, ReportKind kin
 
 }  // namespace
 
-const PlannedMetric* sorted_metric(const MetricPlan& plan, std::string_view word) {
+const PlannedMetric* find_sort_metric(const MetricPlan& plan, std::string_view word) {
   if (const PlannedMetric* metric = plan.find(word)) return metric;
   if (const PlannedMetric* metric = plan.find_column(word)) return metric;
   const auto count = std::ranges::find_if(plan.metrics, &PlannedMetric::counts_rows);
   return word == kThreadsColumn && count != plan.metrics.end() ? &*count : nullptr;
 }
 
-std::vector<SortKey> keys_of_metrics(const MetricPlan& plan, const Spec& spec) {
+std::vector<SortKey> resolve_sort_keys(const MetricPlan& plan, const Spec& spec) {
   std::vector<SortKey> keys = spec.sort;
   for (SortKey& key : keys) {
     if (key.by != SortKey::By::Metric) continue;
-    if (names_groups(key.metric, spec))
+    if (is_group_column_name(key.metric, spec))
       key = {SortKey::By::Name, {}, !key.ascending};
-    else if (const PlannedMetric* metric = sorted_metric(plan, key.metric))
+    else if (const PlannedMetric* metric = find_sort_metric(plan, key.metric))
       key.metric = metric->name;
   }
   return keys;
@@ -135,9 +140,9 @@ std::vector<SortKey> keys_of_metrics(const MetricPlan& plan, const Spec& spec) {
 
 Result<void> choose_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                             const Spec& spec) {
-  if (auto known = keep_only(plan, sides, spec); !known) return known.error();
+  if (auto selection = select_shown(plan, sides, spec); !selection) return selection.error();
   const ReportKind kind =
-      sides_of(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
+      divide_into_sides(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
   return check_sort(plan, spec, kind);
 }
 

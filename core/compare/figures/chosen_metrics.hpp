@@ -18,9 +18,9 @@ Result<void> choose_metrics(MetricPlan& plan, std::span<const Snapshot* const> s
 
 // Returns the metric that a word of --sort-by names, or the metric of the first screen's column
 // with that label; null if there is neither.
-const PlannedMetric* sorted_metric(const MetricPlan& plan, std::string_view word);
+const PlannedMetric* find_sort_metric(const MetricPlan& plan, std::string_view word);
 // Returns Spec::sort, with columns of the first screen replaced by their metrics. REQUIRES:
 // choose_metrics() accepted the spec.
-std::vector<SortKey> keys_of_metrics(const MetricPlan& plan, const Spec& spec);
+std::vector<SortKey> resolve_sort_keys(const MetricPlan& plan, const Spec& spec);
 
 }  // namespace ctprof

@@ -20,10 +20,10 @@ class LongWaits {
   explicit LongWaits(const Snapshot& window);
 
   // Returns whether the thread waited at most three times.
-  bool waits_rarely(std::size_t row) const;
+  bool has_few_waits(std::size_t row) const;
   // Returns the minimum weight of a long wait's stack, in ns. Returns no value if the weights are
   // not times, or the length of the window is unknown.
-  std::optional<double> least_ns(const Column& stacks) const;
+  std::optional<double> min_weight_ns(const Column& stacks) const;
 
  private:
   const Snapshot* window_;

@@ -7,11 +7,11 @@
 #include <set>
 #include <tuple>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/chosen_metrics.hpp"
-#include "core/compare/figures/left_out.hpp"
+#include "core/compare/figures/uncaptured_metrics.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/registry/derived_family.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
@@ -27,18 +27,18 @@ constexpr std::string_view kLimit = "limit";
 
 // The sort key of metrics. Columns can have different orders in different files: the smallest index
 // of all files is used, then the name, so exchanging the files changes nothing.
-struct PlanOrder {
+struct MetricOrder {
   Entity entity = Entity::Thread;
   bool derived = false;
   std::size_t index = std::numeric_limits<std::size_t>::max();
 
-  void meet(std::size_t other) { index = std::min(index, other); }
+  void add_index(std::size_t other) { index = std::min(index, other); }
 };
 
-struct Ordered {
-  PlanOrder order;
+struct OrderedMetric {
+  MetricOrder order;
   PlannedMetric metric;
-  bool operator<(const Ordered& other) const {
+  bool operator<(const OrderedMetric& other) const {
     return std::tie(order.entity, order.derived, order.index, metric.name) <
            std::tie(other.order.entity, other.order.derived, other.order.index, other.metric.name);
   }
@@ -64,13 +64,13 @@ bool is_third_party(std::string_view metric, std::string plugin) {
 }
 
 // Returns the entity whose rows have the same groups as the rows of this one.
-Entity grouped_with(Entity entity) {
+Entity entity_with_same_groups(Entity entity) {
   if (entity == Entity::Thread) return Entity::Process;
   return entity == Entity::Process ? Entity::Thread : entity;
 }
 
 // Returns whether the rule can read cells of this storage: it accepts a newtype stored that way.
-bool reads_storage(const ctprof_rule& rule, Storage storage) {
+bool can_read_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
     return is_listed(rule.newtypes, newtype.name) &&
            newtype.storage == static_cast<ctprof_storage>(storage);
@@ -79,34 +79,34 @@ bool reads_storage(const ctprof_rule& rule, Storage storage) {
 
 class Planner {
  public:
-  Planner(std::span<const Snapshot* const> sides, GroupBy by, const Knowledge& knowledge)
+  Planner(std::span<const Snapshot* const> sides, GroupBy by, const PluginDefinitions& knowledge)
       : sides_(sides), by_(by), knowledge_(&knowledge), work_(sides) {}
 
   MetricPlan plan() {
-    take_thread_count();
-    for (std::size_t side = 0; side < sides_.size(); ++side) take_columns(side);
-    for (const auto& [name, columns] : columns_) decide(name, columns);
-    say_fallbacks();
-    for (const Snapshot* side : sides_) take_derived(side->derived);
-    take_derived(knowledge_->derived);
-    for (const auto& [name, found] : derived_) decide(name, found);
-    say_costly();
+    add_thread_count();
+    for (std::size_t side = 0; side < sides_.size(); ++side) collect_columns(side);
+    for (const auto& [name, columns] : columns_) plan_column(name, columns);
+    note_fallbacks();
+    for (const Snapshot* side : sides_) collect_derived(side->derived);
+    collect_derived(knowledge_->derived);
+    for (const auto& [name, found] : derived_) plan_derived(name, found);
+    note_omitted();
     std::sort(ordered_.begin(), ordered_.end());
-    for (Ordered& one : ordered_) plan_.metrics.push_back(std::move(one.metric));
+    for (OrderedMetric& one : ordered_) plan_.metrics.push_back(std::move(one.metric));
     connect();
-    connect_totals();
+    add_totals();
     return std::move(plan_);
   }
 
  private:
-  struct Columns {
-    PlanOrder order;
-    std::vector<const Column*> of;  // by side; null: the side has no such column
+  struct MetricColumns {
+    MetricOrder order;
+    std::vector<const Column*> by_side;  // by side; null: the side has no such column
   };
-  struct Derived {
-    PlanOrder order;
+  struct DerivedMetric {
+    MetricOrder order;
     const DerivedDef* def = nullptr;
-    bool contradicted = false;
+    bool is_contradicted = false;
   };
 
   // Returns whether the axis groups the rows of the entity.
@@ -114,61 +114,61 @@ class Planner {
     return entity != Entity::Cgroup || by_ == GroupBy::Cgroup;
   }
 
-  void take_thread_count() {
+  void add_thread_count() {
     const MetricDef& def = identity_metric(kThreadCount);
-    PlannedMetric metric = started(def);
+    PlannedMetric metric = metric_from_definition(def);
     set_rule(metric, knowledge_->rules->find(def.rule), false);
     metric.counts_rows = true;
     kinds_.emplace(metric.name, FigureKind::Level);
     ordered_.push_back({{def.entity, false, 0}, std::move(metric)});
   }
 
-  void take_columns(std::size_t side) {
+  void collect_columns(std::size_t side) {
     std::size_t index = 0;
     for (const Table& table : sides_[side]->tables)
       for (const Column& column : table.columns) {
         const MetricDef& def = column.def();
-        const bool is_figure = !def.hidden && !def.is_mark && def.family != "identity";
+        const bool is_figure = !def.is_hidden && !def.is_mark && def.family != "identity";
         if (!is_figure || !has_groups(def.entity) || def.name == kThreadCount) continue;
-        Columns& found = columns_[def.name];
+        MetricColumns& found = columns_[def.name];
         found.order.entity = def.entity;
-        found.order.meet(++index);
-        found.of.resize(sides_.size());
-        found.of[side] = &column;
+        found.order.add_index(++index);
+        found.by_side.resize(sides_.size());
+        found.by_side[side] = &column;
       }
   }
 
-  void decide(const std::string& name, const Columns& columns) {
-    const auto first = std::find_if(columns.of.begin(), columns.of.end(),
+  void plan_column(const std::string& name, const MetricColumns& columns) {
+    const auto first = std::find_if(columns.by_side.begin(), columns.by_side.end(),
                                     [](const Column* column) { return column != nullptr; });
     const MetricDef& def = (*first)->def();
-    for (const Column* const& column : columns.of)
-      if (column && !same_meaning(column->def(), def))
-        return say("metric '" + name + "' is not compared: the " +
-                   ordinal(first - columns.of.begin()) + " file defines it as " + describe(def) +
-                   ", the " + ordinal(&column - columns.of.data()) + " as " +
-                   describe(column->def()));
-    bool stands_in = false;
-    const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &stands_in);
+    for (const Column* const& column : columns.by_side)
+      if (column && !has_same_meaning(column->def(), def))
+        return add_note("metric '" + name + "' is not compared: the " +
+                        ordinal(first - columns.by_side.begin()) + " file defines it as " +
+                        describe(def) + ", the " + ordinal(&column - columns.by_side.data()) +
+                        " as " + describe(column->def()));
+    bool is_fallback = false;
+    const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &is_fallback);
     if (!rule)
-      return say("metric '" + name + "' is left out: its rule " + def.rule +
-                 " is unknown in this version and names no fallback");
+      return add_note("metric '" + name + "' is left out: its rule " + def.rule +
+                      " is unknown in this version and names no fallback");
     if (rule->state_size == 0) return;
-    if (!reads_storage(*rule, def.storage))
-      return say("metric '" + name + "' is left out: its rule " + rule->name +
-                 " cannot read cells of type " + std::string(ctprof::name(def.storage)));
-    if (stands_in)
+    if (!can_read_storage(*rule, def.storage))
+      return add_note("metric '" + name + "' is left out: its rule " + rule->name +
+                      " cannot read cells of type " + std::string(ctprof::name(def.storage)));
+    if (is_fallback)
       fallbacks_[{def.rule, rule->name}] +=
           (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
-    PlannedMetric metric = started(def);
+    PlannedMetric metric = metric_from_definition(def);
     set_rule(metric, rule, def.family == kLimit);
-    if (const auto* brought = knowledge_->rules->brought(*rule))
-      metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
-    kinds_.emplace(name, figure_kind(metric.family));
+    if (const auto* plugin_rule = knowledge_->rules->find_plugin_rule(*rule))
+      metric.rule_owner = call_owner(plugin_rule->file, "rule '" + std::string(rule->name) + "'");
+    kinds_.emplace(name, kind_of_family(metric.family));
     ordered_.push_back({columns.order, std::move(metric)});
   }
 
-  static PlannedMetric started(const MetricDef& def) {
+  static PlannedMetric metric_from_definition(const MetricDef& def) {
     PlannedMetric metric;
     metric.name = def.name;
     metric.entity = def.entity;
@@ -176,13 +176,13 @@ class Planner {
     metric.section = def.section;
     metric.tags = tags_of(def);
     metric.family = def.family;
-    metric.of_window = def.of_window;
-    metric.adds_up = def.family == kCumulative;
+    metric.is_window_peak = def.covers_window;
+    metric.is_cumulative = def.family == kCumulative;
     metric.has_stacks = def.storage == Storage::Stacks;
     metric.map_keys = def.map_keys;
     metric.headline = def.headline;
     metric.role = def.role;
-    metric.setting = def.setting;
+    metric.is_setting = def.is_setting;
     metric.is_third_party = is_third_party(def.name, def.plugin);
     return metric;
   }
@@ -194,27 +194,28 @@ class Planner {
     metric.is_maximum = rule->reduction == CTPROF_REDUCES_BY_MAX && !is_limit;
   }
 
-  void take_derived(std::span<const DerivedDef> defs) {
+  void collect_derived(std::span<const DerivedDef> defs) {
     for (std::size_t i = 0; i < defs.size(); ++i) {
       if (!has_groups(defs[i].entity) || columns_.contains(defs[i].name)) continue;
-      Derived& found = derived_[defs[i].name];
-      found.order.meet(i);
+      DerivedMetric& found = derived_[defs[i].name];
+      found.order.add_index(i);
       if (!found.def) found.def = &defs[i];
       const bool same = found.def->expression == defs[i].expression &&
                         found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
       // Only files can contradict each other; definitions of loaded plugins fill in missing ones.
-      found.contradicted =
-          found.contradicted || (!same && defs.data() != knowledge_->derived.data());
+      found.is_contradicted =
+          found.is_contradicted || (!same && defs.data() != knowledge_->derived.data());
     }
   }
 
-  void decide(const std::string& name, const Derived& found) {
-    if (found.contradicted)
-      return say("derived metric '" + name + "' is not compared: two files compute it differently");
-    if (!work_.spend(steps(*found.def))) return void(costly_.push_back(name));
+  void plan_derived(const std::string& name, const DerivedMetric& found) {
+    if (found.is_contradicted)
+      return add_note("derived metric '" + name +
+                      "' is not compared: two files compute it differently");
+    if (!work_.spend(max_steps(*found.def))) return void(omitted_.push_back(name));
     auto expression = Expression::parse(found.def->expression);
     if (!expression)
-      return say("derived metric '" + name + "' is left out: " + expression.error().text);
+      return add_note("derived metric '" + name + "' is left out: " + expression.error().text);
     PlannedMetric metric;
     metric.name = name;
     metric.entity = found.def->entity;
@@ -225,9 +226,9 @@ class Planner {
     metric.role = found.def->role;
     metric.is_third_party = is_third_party(name, found.def->plugin);
     metric.expression = std::move(*expression);
-    if (auto settled = take_family(metric, *found.def); !settled)
-      return say("derived metric '" + name + "' is left out: " + settled.error().text);
-    PlanOrder order = found.order;
+    if (auto result = set_family(metric, *found.def); !result)
+      return add_note("derived metric '" + name + "' is left out: " + result.error().text);
+    MetricOrder order = found.order;
     order.entity = metric.entity;
     order.derived = true;
     ordered_.push_back({order, std::move(metric)});
@@ -235,20 +236,20 @@ class Planner {
 
   // Determines the family from the kinds of the inputs. The kind of an input that no file has is
   // unknown; then the definition decides if the formula does not.
-  Result<void> take_family(PlannedMetric& metric, const DerivedDef& def) {
+  Result<void> set_family(PlannedMetric& metric, const DerivedDef& def) {
     std::vector<FigureKind> kinds;
     bool are_known = true;
     for (const Expression::Input& input : metric.expression->inputs()) {
-      const auto known = kinds_.find(input.name);
-      are_known = are_known && known != kinds_.end();
-      kinds.push_back(known == kinds_.end() ? FigureKind::Number : known->second);
+      const auto kind_entry = kinds_.find(input.name);
+      are_known = are_known && kind_entry != kinds_.end();
+      kinds.push_back(kind_entry == kinds_.end() ? FigureKind::Number : kind_entry->second);
     }
     const auto family = derived_family(*metric.expression, kinds, def.family);
     if (!family && are_known) return family.error();
     metric.family = family ? std::string(ctprof::name(*family)) : def.family;
-    metric.adds_up = metric.family == kCumulative;
-    metric.never_negative = def.family == kCumulative;
-    if (family && *family == DerivedFamily::LevelOfTotals) of_totals_.insert(metric.name);
+    metric.is_cumulative = metric.family == kCumulative;
+    metric.is_never_negative = def.family == kCumulative;
+    if (family && *family == DerivedFamily::LevelFromTotals) gauges_of_totals_.insert(metric.name);
     return {};
   }
 
@@ -262,7 +263,8 @@ class Planner {
       if (!metric.expression) continue;
       for (const Expression::Input& input : metric.expression->inputs()) {
         auto it = numbers.find({metric.entity, input.name});
-        if (it == numbers.end()) it = numbers.find({grouped_with(metric.entity), input.name});
+        if (it == numbers.end())
+          it = numbers.find({entity_with_same_groups(metric.entity), input.name});
         metric.inputs.push_back(it == numbers.end() ? std::optional<std::size_t>() : it->second);
       }
     }
@@ -270,27 +272,27 @@ class Planner {
 
   // In windows counters are differences, so gauges that are computed from totals read separate
   // totals.
-  void connect_totals() {
+  void add_totals() {
     if (!std::ranges::any_of(sides_, [](const Snapshot* side) { return !!side->window; })) return;
     std::map<std::size_t, std::size_t> totals;  // by counter
     for (std::size_t i = 0, count = plan_.metrics.size(); i < count; ++i) {
-      if (!of_totals_.contains(plan_.metrics[i].name)) continue;
+      if (!gauges_of_totals_.contains(plan_.metrics[i].name)) continue;
       for (std::size_t at = 0; at < plan_.metrics[i].inputs.size(); ++at) {
         const std::optional<std::size_t> input = plan_.metrics[i].inputs[at];
-        if (!input || !plan_.metrics[*input].adds_up) continue;
+        if (!input || !plan_.metrics[*input].is_cumulative) continue;
         const auto [total, is_new] = totals.try_emplace(*input, plan_.metrics.size());
-        if (is_new) plan_.metrics.push_back(total_of(plan_.metrics[*input]));
+        if (is_new) plan_.metrics.push_back(make_total(plan_.metrics[*input]));
         plan_.metrics[i].inputs[at] = total->second;
       }
     }
   }
 
-  static PlannedMetric total_of(const PlannedMetric& counter) {
+  static PlannedMetric make_total(const PlannedMetric& counter) {
     PlannedMetric total = counter;
-    total.total_of = counter.name;
+    total.counter_of_total = counter.name;
     total.name += " (total)";  // the space prevents users from naming it
     total.family = "gauge";
-    total.adds_up = total.shown = false;
+    total.is_cumulative = total.is_shown = false;
     total.headline.reset();
     total.role.clear();
     return total;
@@ -298,50 +300,50 @@ class Planner {
 
   // Returns an upper bound for the work of computing the metric for every group: the number of
   // groups is at most the number of rows.
-  std::size_t steps(const DerivedDef& def) const {
+  std::size_t max_steps(const DerivedDef& def) const {
     std::size_t rows = 0;
     for (const Snapshot* side : sides_) rows += side->rows_of(def.entity);
     return rows * def.expression.size();
   }
 
-  void say_fallbacks() {
+  void note_fallbacks() {
     for (const auto& [rules, metrics] : fallbacks_)
-      say("rule " + rules.first + " is unknown in this version; " + rules.second +
-          " replaces it for " + metrics);
+      add_note("rule " + rules.first + " is unknown in this version; " + rules.second +
+               " replaces it for " + metrics);
   }
-  void say_costly() {
-    if (costly_.empty()) return;
+  void note_omitted() {
+    if (omitted_.empty()) return;
     const std::string others =
-        costly_.size() > 1 ? " and " + std::to_string(costly_.size() - 1) + " more are" : " is";
-    say("derived metric '" + costly_.front() + "'" + others +
-        " left out: computing it takes more work than files of this size may ask for");
+        omitted_.size() > 1 ? " and " + std::to_string(omitted_.size() - 1) + " more are" : " is";
+    add_note("derived metric '" + omitted_.front() + "'" + others +
+             " left out: computing it takes more work than files of this size may ask for");
   }
-  void say(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
+  void add_note(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
 
   std::span<const Snapshot* const> sides_;
   GroupBy by_;
-  const Knowledge* knowledge_;
+  const PluginDefinitions* knowledge_;
   Allowance work_;
-  std::vector<std::string> costly_;  // derived metrics beyond the allowance
-  std::map<std::string, Columns> columns_;
-  std::map<std::string, Derived> derived_;
+  std::vector<std::string> omitted_;  // derived metrics beyond the allowance
+  std::map<std::string, MetricColumns> columns_;
+  std::map<std::string, DerivedMetric> derived_;
   std::map<std::string, FigureKind, std::less<>> kinds_;  // by metric; metrics with a column
-  std::set<std::string> of_totals_;                       // derived gauges that read totals
+  std::set<std::string> gauges_of_totals_;                // derived gauges that read totals
   std::map<std::pair<std::string, std::string>, std::string> fallbacks_;
-  std::vector<Ordered> ordered_;
+  std::vector<OrderedMetric> ordered_;
   MetricPlan plan_;
 };
 
 }  // namespace
 
 // A definition that distinguishes keys names the gauges; the other keys are counters.
-bool PlannedMetric::key_adds_up(std::string_view of_map) const {
-  return (adds_up || !map_keys.empty()) && !rules::kind_of_key(map_keys, of_map).gauge;
+bool PlannedMetric::key_is_cumulative(std::string_view map_key) const {
+  return (is_cumulative || !map_keys.empty()) && !rules::find_key_kind(map_keys, map_key).is_gauge;
 }
 
-bool PlannedMetric::key_is_sum(std::string_view of_map) const {
+bool PlannedMetric::key_is_sum(std::string_view map_key) const {
   return rule && rule->reduction == CTPROF_REDUCES_BY_KEY &&
-         !rules::kind_of_key(map_keys, of_map).gauge;
+         !rules::find_key_kind(map_keys, map_key).is_gauge;
 }
 
 const PlannedMetric* MetricPlan::find(std::string_view name) const {
@@ -362,14 +364,15 @@ bool MetricPlan::has_stacks() const {
 }
 
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
-                                const Knowledge& knowledge) {
+                                const PluginDefinitions& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
-  plan.tells_busiest = spec.busiest;
+  plan.finds_busiest_threads = spec.busiest;
   if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
-  if (auto known = choose_metrics(plan, sides, spec); !known) return known.error();
-  if (const auto left_out = left_out_of_all(sides); spec.metrics.empty() && !left_out.empty())
-    plan.notes.push_back(left_out_in_words(left_out));
+  if (auto selection = choose_metrics(plan, sides, spec); !selection) return selection.error();
+  if (const auto left_out = find_uncaptured_metrics(sides);
+      spec.metrics.empty() && !left_out.empty())
+    plan.notes.push_back(describe_uncaptured_metrics(left_out));
   return plan;
 }
 

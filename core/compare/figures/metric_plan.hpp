@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/rules/rule_book.hpp"
@@ -31,46 +31,46 @@ struct PlannedMetric {
   std::string family;  // from its definition
   std::string section;
   std::vector<std::string> tags;          // tags_of()
-  bool adds_up = false;                   // cumulative, so a group has a share of the total
+  bool is_cumulative = false;             // cumulative, so a group has a share of the total
   const ctprof_rule* rule = nullptr;      // null: derived
   const CallOwner* rule_owner = nullptr;  // null: the rule is built in
   bool is_sum = false;                    // the rule is a sum, so each thread contributes
   bool is_maximum = false;                // the rule is a maximum, so one thread has the value
-  bool counts_rows = false;               // thread_count, which has no column
+  bool counts_rows = false;               // make_thread_count_metric, which has no column
   std::optional<Expression> expression;   // of a derived metric
   std::optional<std::string> key;         // a key of its only input, a map (added_metrics.hpp)
   std::string map_keys;                   // the definition of the map's keys
   bool has_stacks = false;                // its cells are weighted sets of stacks
-  bool of_window = false;                 // a peak within the window, not over a thread's life
+  bool is_window_peak = false;            // a peak within the window, not over a thread's life
   std::optional<Headline> headline;       // a column of the first screen
   std::string role{};                     // from its definition
-  bool setting = false;                   // set by the user or administrator
-  bool never_negative = false;  // a derived metric; a result below zero becomes a missing value
-  bool is_third_party = false;  // of a plugin that is not part of ctprof
+  bool is_setting = false;                // set by the user or administrator
+  bool is_never_negative = false;  // a derived metric; a result below zero becomes a missing value
+  bool is_third_party = false;     // of a plugin that is not part of ctprof
   std::vector<std::optional<std::size_t>>
-      inputs;         // of the expression, as indices in the plan; no value: unknown
-  bool shown = true;  // false: only an input
+      inputs;            // of the expression, as indices in the plan; no value: unknown
+  bool is_shown = true;  // false: only an input
   // The name of the counter whose total this is; only an input of a derived gauge in a window,
   // where the counter itself is a difference.
-  std::string total_of{};
-  bool left_out = false;  // no values, because the files exceed their allowance (allowance.hpp)
+  std::string counter_of_total{};
+  bool is_omitted = false;  // no values, because the files exceed their allowance (allowance.hpp)
 
   // Returns whether the value of a group is one number.
   bool has_number() const { return expression || key || (rule && rule->number); }
   // Returns whether the value is a map, which is shown key by key.
   bool is_map() const { return rule && rule->parts; }
   // Returns whether its stacks can be listed: the built-in rule adds them up.
-  bool tells_stacks() const { return has_stacks && rules::gathers_stacks(*rule); }
+  bool has_listable_stacks() const { return has_stacks && rules::is_stack_sum(*rule); }
   // Returns whether the map's rule adds up this key, so that the key is zero if there are no rows.
-  bool key_is_sum(std::string_view of_map) const;
+  bool key_is_sum(std::string_view map_key) const;
   // Returns whether this key of the map is a counter.
-  bool key_adds_up(std::string_view of_map) const;
+  bool key_is_cumulative(std::string_view map_key) const;
 };
 
 struct MetricPlan {
   std::vector<PlannedMetric> metrics;
   std::vector<std::string> notes;
-  bool tells_busiest = true;  // find the busiest thread of each group
+  bool finds_busiest_threads = true;  // find the busiest thread of each group
 
   const PlannedMetric* find(std::string_view name) const;
   // Returns the metric shown in the first screen's column with that label; null if there is none.
@@ -82,13 +82,13 @@ struct MetricPlan {
 
 // Definitions that loaded plugins add to those of the files: rules, and derived metrics for files
 // without any. REQUIRES: the referenced objects outlive everything that uses them.
-struct Knowledge {
+struct PluginDefinitions {
   const RuleBook* rules = nullptr;
   std::span<const DerivedDef> derived;
 };
 
 // The error names a metric of `spec` that no file has, with the nearest name.
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
-                                const Knowledge& knowledge);
+                                const PluginDefinitions& knowledge);
 
 }  // namespace ctprof

@@ -7,159 +7,165 @@
 namespace ctprof {
 namespace {
 
-enum class Life : std::uint8_t { Unknown, Stays, Turns };
+enum class ThreadState : std::uint8_t { Unknown, Staying, Changes };
 
 // A thread of one side, used to find it on the other.
-struct Found {
+struct IdentifiedThread {
   std::uint64_t tid, start;
   std::uint32_t row;
 };
 
 // Returns the threads in a group whose start time was read, sorted by tid. A tid is unique at any
 // one time.
-std::vector<Found> threads_by_tid(const GroupedThreads& side) {
+std::vector<IdentifiedThread> threads_by_tid(const GroupedThreads& side) {
   const Column *tids = side.snapshot->threads().find_u64(kTid),
                *starts = side.snapshot->threads().find_u64(kStartTime);
-  std::vector<Found> found;
+  std::vector<IdentifiedThread> found;
   if (!tids || !starts) return found;
   for (std::uint32_t row = 0; row < side.groups.size(); ++row)
     if (side.groups[row] != kNoGroup && starts->has_value(row))
       found.push_back({tids->u64()[row], starts->u64()[row], row});
   std::sort(found.begin(), found.end(),
-            [](const Found& a, const Found& b) { return a.tid < b.tid; });
+            [](const IdentifiedThread& a, const IdentifiedThread& b) { return a.tid < b.tid; });
   return found;
 }
 
 // The states of the threads of one side.
-struct SideLives {
-  explicit SideLives(const GroupedThreads& side)
+struct SideThreads {
+  explicit SideThreads(const GroupedThreads& side)
       : threads(threads_by_tid(side)),
-        lives(side.groups.size(), Life::Unknown),
-        met(side.groups.size()) {
-    for (const Found& thread : threads) lives[thread.row] = Life::Turns;
+        states(side.groups.size(), ThreadState::Unknown),
+        is_on_other_side(side.groups.size()) {
+    for (const IdentifiedThread& thread : threads) states[thread.row] = ThreadState::Changes;
   }
 
-  std::vector<Found> threads;
-  std::vector<Life> lives;  // by row
-  std::vector<bool> met;    // by row: the other side has the thread, in any group
+  std::vector<IdentifiedThread> threads;
+  std::vector<ThreadState> states;     // by row
+  std::vector<bool> is_on_other_side;  // by row: the other side has the thread, in any group
 };
 
-void pair(SideLives& before, SideLives& after, const GroupedThreads& baseline,
-          const GroupedThreads& candidate) {
+void match_threads(SideThreads& before, SideThreads& after, const GroupedThreads& baseline,
+                   const GroupedThreads& candidate) {
   auto b = after.threads.begin();
-  for (const Found& a : before.threads) {
+  for (const IdentifiedThread& a : before.threads) {
     b = std::find_if(b, after.threads.end(),
-                     [&](const Found& other) { return other.tid >= a.tid; });
+                     [&](const IdentifiedThread& other) { return other.tid >= a.tid; });
     if (b == after.threads.end()) break;
     if (b->tid != a.tid || b->start != a.start) continue;
-    before.met[a.row] = after.met[b->row] = true;
+    before.is_on_other_side[a.row] = after.is_on_other_side[b->row] = true;
     if (baseline.groups[a.row] == candidate.groups[b->row])
-      before.lives[a.row] = after.lives[b->row] = Life::Stays;
+      before.states[a.row] = after.states[b->row] = ThreadState::Staying;
   }
 }
 
 }  // namespace
 
 // Fills in a ThreadTurnover.
-class BootPair {
+class TurnoverBuilder {
  public:
-  BootPair(OneBoot& told, const GroupedThreads& baseline, const GroupedThreads& candidate)
-      : told_(&told),
+  TurnoverBuilder(ThreadTurnover& result, const GroupedThreads& baseline,
+                  const GroupedThreads& candidate)
+      : result_(&result),
         baseline_(&baseline),
         candidate_(&candidate),
         before_(baseline),
         after_(candidate) {
-    pair(before_, after_, baseline, candidate);
+    match_threads(before_, after_, baseline, candidate);
   }
 
   void count() {
     // A thread that stays is on both sides; it is counted on the baseline.
-    const auto on_baseline = [](OneBoot::Counts& counts, Life life) {
-      counts.unknown += life == Life::Unknown;
-      counts.turnover.alive += life == Life::Stays;
-      counts.turnover.gone += life == Life::Turns;
+    const auto on_baseline = [](ThreadTurnover::Counts& counts, ThreadState life) {
+      counts.unknown += life == ThreadState::Unknown;
+      counts.turnover.staying += life == ThreadState::Staying;
+      counts.turnover.removed += life == ThreadState::Changes;
     };
-    const auto on_candidate = [](OneBoot::Counts& counts, Life life) {
-      counts.unknown += life == Life::Unknown;
-      counts.turnover.fresh += life == Life::Turns;
+    const auto on_candidate = [](ThreadTurnover::Counts& counts, ThreadState life) {
+      counts.unknown += life == ThreadState::Unknown;
+      counts.turnover.added += life == ThreadState::Changes;
     };
     count_side(*baseline_, before_, on_baseline);
     count_side(*candidate_, after_, on_candidate);
   }
 
-  void split(const PlannedMetric& metric, OneBoot::Splits& splits) const {
+  void split(const PlannedMetric& metric, ThreadTurnover::GroupSums& splits) const {
     splits.before = split(metric, *baseline_, before_);
     splits.after = split(metric, *candidate_, after_);
   }
 
  private:
   template <class Count>
-  void count_side(const GroupedThreads& side, const SideLives& lives, Count count) {
+  void count_side(const GroupedThreads& side, const SideThreads& side_threads, Count count) {
     for (std::uint32_t row = 0; row < side.groups.size(); ++row) {
       if (side.groups[row] == kNoGroup) continue;
-      count(told_->groups_[side.groups[row]], lives.lives[row]);
-      count(told_->all_, lives.met[row] ? Life::Stays : lives.lives[row]);
+      count(result_->groups_[side.groups[row]], side_threads.states[row]);
+      count(result_->all_,
+            side_threads.is_on_other_side[row] ? ThreadState::Staying : side_threads.states[row]);
     }
   }
 
   // Returns, by group, the sums over threads that stay and over threads that do not.
-  std::vector<OneBoot::Split> split(const PlannedMetric& metric, const GroupedThreads& side,
-                                    const SideLives& lives) const {
-    std::vector<OneBoot::Split> splits(told_->groups_.size());
+  std::vector<ThreadTurnover::SumParts> split(const PlannedMetric& metric,
+                                              const GroupedThreads& side,
+                                              const SideThreads& side_threads) const {
+    std::vector<ThreadTurnover::SumParts> splits(result_->groups_.size());
     const Column* column =
         metric.counts_rows ? nullptr : side.snapshot->threads().find_u64(metric.name);
     if (!column && !metric.counts_rows) return splits;
     for (std::uint32_t row = 0; row < side.groups.size(); ++row) {
       if (side.groups[row] == kNoGroup || (column && !column->has_value(row))) continue;
       const std::uint64_t value = column ? column->u64()[row] : 1;
-      OneBoot::Split& split = splits[side.groups[row]];
-      const Life life = lives.lives[row];
-      split.unknown = split.unknown || life == Life::Unknown ||
-                      __builtin_add_overflow(split.total, value, &split.total);
-      (life == Life::Stays ? split.stays : split.turns) += value;
-      split.any = true;
+      ThreadTurnover::SumParts& split = splits[side.groups[row]];
+      const ThreadState life = side_threads.states[row];
+      split.has_unknown = split.has_unknown || life == ThreadState::Unknown ||
+                          __builtin_add_overflow(split.total, value, &split.total);
+      (life == ThreadState::Staying ? split.staying : split.changing) += value;
+      split.has_value = true;
     }
     return splits;
   }
 
-  OneBoot* told_;
+  ThreadTurnover* result_;
   const GroupedThreads *baseline_, *candidate_;
-  SideLives before_, after_;
+  SideThreads before_, after_;
 };
 
-bool of_one_boot(const Meta& a, const Meta& b) {
+bool have_same_boot(const Meta& a, const Meta& b) {
   return !a.boot_id.empty() && a.boot_id == b.boot_id;
 }
 
-OneBoot::OneBoot(const GroupedThreads& baseline, const GroupedThreads& candidate,
-                 std::size_t groups, const MetricPlan& plan, const std::vector<bool>& wanted)
-    : known_(of_one_boot(baseline.snapshot->meta, candidate.snapshot->meta)) {
+ThreadTurnover::ThreadTurnover(const GroupedThreads& baseline, const GroupedThreads& candidate,
+                               std::size_t groups, const MetricPlan& plan,
+                               const std::vector<bool>& needs_origin)
+    : known_(have_same_boot(baseline.snapshot->meta, candidate.snapshot->meta)) {
   if (!known_) return;
   groups_.resize(groups);
-  splits_.resize(plan.metrics.size());
-  BootPair pair_of_boot(*this, baseline, candidate);
+  sums_.resize(plan.metrics.size());
+  TurnoverBuilder pair_of_boot(*this, baseline, candidate);
   pair_of_boot.count();
-  for (std::size_t metric = 0; metric < splits_.size(); ++metric) {
+  for (std::size_t metric = 0; metric < sums_.size(); ++metric) {
     const PlannedMetric& planned = plan.metrics[metric];
-    if (wanted[metric] && planned.entity == Entity::Thread && planned.is_sum)
-      pair_of_boot.split(planned, splits_[metric]);
+    if (needs_origin[metric] && planned.entity == Entity::Thread && planned.is_sum)
+      pair_of_boot.split(planned, sums_[metric]);
   }
 }
 
-std::optional<Turnover> OneBoot::told(std::span<const Counts> counts, std::uint32_t at) const {
+std::optional<Turnover> ThreadTurnover::turnover_at(std::span<const Counts> counts,
+                                                    std::uint32_t at) const {
   if (!known_ || counts[at].unknown > 0) return {};
   return counts[at].turnover;
 }
 
-std::optional<Origin> OneBoot::origin(std::uint32_t group, std::size_t metric) const {
-  if (!known_ || splits_[metric].before.empty()) return {};
-  const Split &before = splits_[metric].before[group], &after = splits_[metric].after[group];
-  if (!before.known() || !after.known()) return {};
+std::optional<DifferenceOrigin> ThreadTurnover::origin(std::uint32_t group,
+                                                       std::size_t metric) const {
+  if (!known_ || sums_[metric].before.empty()) return {};
+  const SumParts &before = sums_[metric].before[group], &after = sums_[metric].after[group];
+  if (!before.is_known() || !after.is_known()) return {};
   const auto between = [](std::uint64_t a, std::uint64_t b) {
-    return difference(number_of(a), number_of(b));
+    return difference(make_number(a), make_number(b));
   };
-  return Origin{between(before.stays, after.stays), between(0, after.turns),
-                between(before.turns, 0)};
+  return DifferenceOrigin{between(before.staying, after.staying), between(0, after.changing),
+                          between(before.changing, 0)};
 }
 
 }  // namespace ctprof

@@ -22,14 +22,14 @@ namespace ctprof {
 
 // The numbers of threads that stay, were added and were removed.
 struct Turnover {
-  std::uint64_t alive = 0, fresh = 0, gone = 0;
+  std::uint64_t staying = 0, added = 0, removed = 0;
 };
 
 // The parts of a sum's difference; their sum is the difference.
-struct Origin {
-  Difference alive;  // change of threads that are on both sides
-  Difference fresh;  // values of added threads
-  Difference gone;   // minus the values of removed threads
+struct DifferenceOrigin {
+  Difference staying;  // change of threads that are on both sides
+  Difference added;    // values of added threads
+  Difference removed;  // minus the values of removed threads
 };
 
 // A snapshot and the group of each of its threads.
@@ -38,24 +38,26 @@ struct GroupedThreads {
   std::vector<std::uint32_t> groups;
 };
 
-class OneBoot {
+class ThreadTurnover {
  public:
   // Creates an object without information.
-  OneBoot() = default;
+  ThreadTurnover() = default;
   // For snapshots of different boots, nothing is known. `needs_origin`: the metrics that need an
   // origin.
-  OneBoot(const GroupedThreads& baseline, const GroupedThreads& candidate, std::size_t groups,
-          const MetricPlan& plan, const std::vector<bool>& wanted);
+  ThreadTurnover(const GroupedThreads& baseline, const GroupedThreads& candidate,
+                 std::size_t groups, const MetricPlan& plan, const std::vector<bool>& needs_origin);
 
   // Returns whether both sides are of one boot.
-  bool known() const { return known_; }
+  bool is_known() const { return known_; }
   // Returns no value if the start time of a thread is missing.
-  std::optional<Turnover> in_group(std::uint32_t group) const { return told(groups_, group); }
+  std::optional<Turnover> turnover_of_group(std::uint32_t group) const {
+    return turnover_at(groups_, group);
+  }
   // Returns the counts over all threads that are in a group. A thread that changed its group stays.
-  std::optional<Turnover> in_all() const { return told({&all_, 1}, 0); }
+  std::optional<Turnover> turnover_of_all() const { return turnover_at({&all_, 1}, 0); }
   // Returns no value if the metric is not a sum over threads, a side has no value, a sum overflows,
   // or a thread with a value cannot be identified.
-  std::optional<Origin> origin(std::uint32_t group, std::size_t metric) const;
+  std::optional<DifferenceOrigin> origin(std::uint32_t group, std::size_t metric) const;
 
  private:
   struct Counts {
@@ -63,25 +65,25 @@ class OneBoot {
     std::uint64_t unknown = 0;
   };
   // The sum of a group on one side.
-  struct Split {
-    std::uint64_t stays = 0, turns = 0, total = 0;
-    bool any = false, unknown = false;
-    bool known() const { return any && !unknown; }
+  struct SumParts {
+    std::uint64_t staying = 0, changing = 0, total = 0;
+    bool has_value = false, has_unknown = false;
+    bool is_known() const { return has_value && !has_unknown; }
   };
-  struct Splits {
-    std::vector<Split> before, after;  // by group
+  struct GroupSums {
+    std::vector<SumParts> before, after;  // by group
   };
-  std::optional<Turnover> told(std::span<const Counts> counts, std::uint32_t at) const;
+  std::optional<Turnover> turnover_at(std::span<const Counts> counts, std::uint32_t at) const;
 
   bool known_ = false;
   std::vector<Counts> groups_;
   Counts all_;
-  std::vector<Splits> splits_;  // by metric
+  std::vector<GroupSums> sums_;  // by metric
 
-  friend class BootPair;
+  friend class TurnoverBuilder;
 };
 
 // Returns whether both files have the same known boot id.
-bool of_one_boot(const Meta& a, const Meta& b);
+bool have_same_boot(const Meta& a, const Meta& b);
 
 }  // namespace ctprof

@@ -6,8 +6,8 @@ namespace ctprof {
 namespace {
 
 template <class T>
-std::span<const T> copy_of(std::span<const T> items, Arena& arena) {
-  auto* copy = static_cast<T*>(arena.take(items.size_bytes()));
+std::span<const T> copy_to_arena(std::span<const T> items, Arena& arena) {
+  auto* copy = static_cast<T*>(arena.allocate(items.size_bytes()));
   std::copy(items.begin(), items.end(), copy);
   return {copy, items.size()};
 }
@@ -18,33 +18,33 @@ void append(void* text, const char* data, std::size_t size) {
 
 }  // namespace
 
-ctprof_sink sink_into(std::string& text) { return {sizeof(ctprof_sink), 0, &text, append}; }
+ctprof_sink make_text_sink(std::string& text) { return {sizeof(ctprof_sink), 0, &text, append}; }
 
-void KeptContent::show(const Snapshot& snapshot, const RunNodes& nodes) {
-  let_go();
+void StateContent::set_snapshot(const Snapshot& snapshot, const RunStackNumbers& nodes) {
+  release_snapshot();
   nodes_ = nodes;
   pools_ = snapshot.pools.get();
   texts_.resize(pools_->texts.size());
-  near_keys_.resize(kKeys);
+  key_cache_.resize(kKeyCacheSize);
 }
 
-void KeptContent::let_go() {
+void StateContent::release_snapshot() {
   pools_ = nullptr;
   texts_ = {};
   sets_ = {};
   keys_ = {};
-  near_keys_ = {};
+  key_cache_ = {};
   entries_ = {};
   nodes_ = {};
   stacks_ = {};
   frames_ = {};
 }
 
-void KeptContent::join(const KeptContent& other) {
+void StateContent::share_copies_of(const StateContent& other) {
   arenas_.insert(arenas_.end(), other.arenas_.begin(), other.arenas_.end());
 }
 
-void KeptContent::fill(ctprof_rows& rows, bool for_plugin) {
+void StateContent::set_accessors(ctprof_rows& rows, bool for_plugin) {
   rows.core = for_plugin ? &plugins_ : &built_in_;
   rows.text = text_of;
   rows.bits = bits_of;
@@ -53,74 +53,75 @@ void KeptContent::fill(ctprof_rows& rows, bool for_plugin) {
   rows.frames = frames_of;
 }
 
-std::string_view KeptContent::text(Id id) {
-  ctprof_text& known = texts_[id];
-  if (!known.data) {
+std::string_view StateContent::text(Id id) {
+  ctprof_text& copied_text = texts_[id];
+  if (!copied_text.data) {
     const std::string_view text = copy(pools_->texts[id]);
-    known = {text.empty() ? "" : text.data(), text.size()};
+    copied_text = {text.empty() ? "" : text.data(), text.size()};
   }
-  return {known.data, known.size};
+  return {copied_text.data, copied_text.size};
 }
 
-ctprof_text KeptContent::text_of(const void* core, std::uint32_t id) {
-  const std::string_view text = static_cast<const View*>(core)->kept->text(id);
+ctprof_text StateContent::text_of(const void* core, std::uint32_t id) {
+  const std::string_view text = static_cast<const RowsContext*>(core)->content->text(id);
   return {text.data(), text.size()};
 }
 
-const std::uint64_t* KeptContent::bits_of(const void* core, std::uint32_t id, std::size_t* words) {
-  KeptContent& kept = *static_cast<const View*>(core)->kept;
-  const auto [place, is_new] = kept.sets_.try_emplace(id);
-  if (is_new) place->second = copy_of(kept.pools_->words[id], kept.arena());
+const std::uint64_t* StateContent::bits_of(const void* core, std::uint32_t id, std::size_t* words) {
+  StateContent& content = *static_cast<const RowsContext*>(core)->content;
+  const auto [place, is_new] = content.sets_.try_emplace(id);
+  if (is_new) place->second = copy_to_arena(content.pools_->words[id], content.arena());
   *words = place->second.size();
   return place->second.data();
 }
 
-const char* KeptContent::kept_key(ctprof_text key) {
-  Key& near = near_keys_[reinterpret_cast<std::uintptr_t>(key.data) / sizeof(void*) % kKeys];
-  if (near.from == key.data) return near.copy;
+const char* StateContent::copy_key(ctprof_text key) {
+  CopiedKey& cached =
+      key_cache_[reinterpret_cast<std::uintptr_t>(key.data) / sizeof(void*) % kKeyCacheSize];
+  if (cached.from == key.data) return cached.copy;
   const auto [place, is_new] = keys_.try_emplace(key.data);
   if (is_new) place->second = copy({key.data, key.size}).data();
-  near = {key.data, place->second};
-  return near.copy;
+  cached = {key.data, place->second};
+  return cached.copy;
 }
 
-const ctprof_entry* KeptContent::map_of(const void* core, std::uint32_t id, std::size_t* entries) {
-  const View& view = *static_cast<const View*>(core);
-  KeptContent& kept = *view.kept;
-  const auto map = kept.pools_->maps[id];
-  kept.entries_.assign(map.begin(), map.end());
-  for (ctprof_entry& entry : kept.entries_)
-    if (entry.key.size > 0) entry.key.data = kept.kept_key(entry.key);
+const ctprof_entry* StateContent::map_of(const void* core, std::uint32_t id, std::size_t* entries) {
+  const RowsContext& view = *static_cast<const RowsContext*>(core);
+  StateContent& content = *view.content;
+  const auto map = content.pools_->maps[id];
+  content.entries_.assign(map.begin(), map.end());
+  for (ctprof_entry& entry : content.entries_)
+    if (entry.key.size > 0) entry.key.data = content.copy_key(entry.key);
   *entries = map.size();
-  if (!view.for_plugin) return kept.entries_.data();
-  return copy_of(std::span<const ctprof_entry>(kept.entries_), kept.arena()).data();
+  if (!view.for_plugin) return content.entries_.data();
+  return copy_to_arena(std::span<const ctprof_entry>(content.entries_), content.arena()).data();
 }
 
 // Several stacks of the run can map to one stack of the book; sorting makes them adjacent.
-const ctprof_stack* KeptContent::stacks_of(const void* core, std::uint32_t id,
-                                           std::size_t* stacks) {
-  const View& view = *static_cast<const View*>(core);
-  KeptContent& kept = *view.kept;
-  const auto given = kept.pools_->stacks[id];
-  kept.stacks_.assign(given.begin(), given.end());
-  for (ctprof_stack& each : kept.stacks_) each.stack = kept.nodes_.numbers[each.stack];
-  std::ranges::sort(kept.stacks_, {}, &ctprof_stack::stack);
-  *stacks = given.size();
-  if (!view.for_plugin) return kept.stacks_.data();
-  return copy_of(std::span<const ctprof_stack>(kept.stacks_), kept.arena()).data();
+const ctprof_stack* StateContent::stacks_of(const void* core, std::uint32_t id,
+                                            std::size_t* stacks) {
+  const RowsContext& view = *static_cast<const RowsContext*>(core);
+  StateContent& content = *view.content;
+  const auto run_stacks = content.pools_->stacks[id];
+  content.stacks_.assign(run_stacks.begin(), run_stacks.end());
+  for (ctprof_stack& each : content.stacks_) each.stack = content.nodes_.numbers[each.stack];
+  std::ranges::sort(content.stacks_, {}, &ctprof_stack::stack);
+  *stacks = run_stacks.size();
+  if (!view.for_plugin) return content.stacks_.data();
+  return copy_to_arena(std::span<const ctprof_stack>(content.stacks_), content.arena()).data();
 }
 
-const std::uint32_t* KeptContent::frames_of(const void* core, std::uint64_t stack,
-                                            std::size_t* frames) {
-  KeptContent& kept = *static_cast<const View*>(core)->kept;
-  const StackBook& book = *kept.nodes_.book;
+const std::uint32_t* StateContent::frames_of(const void* core, std::uint64_t stack,
+                                             std::size_t* frames) {
+  StateContent& content = *static_cast<const RowsContext*>(core)->content;
+  const StackBook& book = *content.nodes_.book;
   *frames = 0;
   if (stack >= book.size()) return nullptr;
-  const auto [place, is_new] = kept.frames_.try_emplace(stack);
+  const auto [place, is_new] = content.frames_.try_emplace(stack);
   if (is_new) {
     const auto number = static_cast<std::uint32_t>(stack);
     const auto functions = book.functions_of(number, book.depth(number));
-    place->second = copy_of(std::span<const std::uint32_t>(functions), kept.arena());
+    place->second = copy_to_arena(std::span<const std::uint32_t>(functions), content.arena());
   }
   *frames = place->second.size();
   return place->second.data();

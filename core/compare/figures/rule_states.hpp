@@ -25,7 +25,7 @@
 namespace ctprof {
 
 // Returns the result of `call`. `owner` is null for a built-in rule. If a plugin's rule throws,
-// throws PluginThrew, which names the plugin's file.
+// throws PluginException, which names the plugin's file.
 template <class Call>
 auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
   if (!owner) return call();
@@ -33,21 +33,22 @@ auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
   try {
     return call();
   } catch (const std::exception& exception) {
-    throw PluginThrew(thrown_in_words(*owner, function, exception.what()));
+    throw PluginException(format_exception_message(*owner, function, exception.what()));
   } catch (const abi::__forced_unwind&) {
-    if (call_hooks().thread_ends) call_hooks().thread_ends(*owner, function);
+    if (call_hooks().on_thread_exit) call_hooks().on_thread_exit(*owner, function);
     throw;
   } catch (...) {
-    throw PluginThrew(thrown_in_words(*owner, function, "an exception without a message"));
+    throw PluginException(
+        format_exception_message(*owner, function, "an exception without a message"));
   }
 }
 
 // Returns a sink that appends a rule's text to `text`, which must outlive the sink.
-ctprof_sink sink_into(std::string& text);
+ctprof_sink make_text_sink(std::string& text);
 
 // The numbers of a run's stacks in the book: the book, which outlives this object, and the book's
 // number of each node of the run's table. Null book: stacks are not used.
-struct RunNodes {
+struct RunStackNumbers {
   const StackBook* book = nullptr;
   std::span<const std::uint32_t> numbers{};
 };
@@ -58,29 +59,29 @@ struct RunNodes {
 // Texts, sets and map keys are copied on first use. Map entries and weighted stacks are copied only
 // for rules of plugins, because built-in rules do not keep pointers to them. Stacks have their
 // numbers in the book. Not thread-safe.
-class KeptContent {
+class StateContent {
  public:
-  KeptContent() = default;
-  KeptContent(const KeptContent&) = delete;
-  KeptContent& operator=(const KeptContent&) = delete;
+  StateContent() = default;
+  StateContent(const StateContent&) = delete;
+  StateContent& operator=(const StateContent&) = delete;
 
   // Reads from this snapshot from now on.
-  void show(const Snapshot& snapshot, const RunNodes& nodes);
+  void set_snapshot(const Snapshot& snapshot, const RunStackNumbers& nodes);
   // Releases the snapshot, but keeps the copies.
-  void let_go();
+  void release_snapshot();
   // Also keeps the copies of `other` alive.
-  void join(const KeptContent& other);
+  void share_copies_of(const StateContent& other);
 
   // Sets the functions by which rules read the contents of `rows`. REQUIRES: this object outlives
   // the states that are built from them.
-  void fill(ctprof_rows& rows, bool for_plugin);
+  void set_accessors(ctprof_rows& rows, bool for_plugin);
   std::string_view copy(std::string_view text) { return arena().copy(text); }
   std::string_view text(Id id);
 
  private:
   // The `core` pointer of ctprof_rows.
-  struct View {
-    KeptContent* kept;
+  struct RowsContext {
+    StateContent* content;
     bool for_plugin;
   };
   static ctprof_text text_of(const void* core, std::uint32_t id);
@@ -89,54 +90,54 @@ class KeptContent {
   static const ctprof_stack* stacks_of(const void* core, std::uint32_t id, std::size_t* stacks);
   static const std::uint32_t* frames_of(const void* core, std::uint64_t stack, std::size_t* frames);
   Arena& arena() { return *arenas_.front(); }
-  const char* kept_key(ctprof_text key);
+  const char* copy_key(ctprof_text key);
 
   // A copied key, identified by its address in the snapshot's pool.
-  struct Key {
+  struct CopiedKey {
     const char* from = nullptr;
     const char* copy = nullptr;
   };
-  static constexpr std::size_t kKeys = 1024;
+  static constexpr std::size_t kKeyCacheSize = 1024;
 
   std::vector<std::shared_ptr<Arena>> arenas_{std::make_shared<Arena>()};  // our own arena first
-  View built_in_{this, false}, plugins_{this, true};
+  RowsContext built_in_{this, false}, plugins_{this, true};
   const Pools* pools_ = nullptr;
   std::vector<ctprof_text> texts_;  // by id; null if not copied yet
   std::unordered_map<Id, std::span<const std::uint64_t>> sets_;
   std::unordered_map<const char*, const char*> keys_;
-  std::vector<Key> near_keys_;  // a cache, because maps repeat their keys
+  std::vector<CopiedKey> key_cache_;  // a cache, because maps repeat their keys
   std::vector<ctprof_entry> entries_;
-  RunNodes nodes_;
+  RunStackNumbers nodes_;
   std::vector<ctprof_stack> stacks_;
   std::unordered_map<std::uint64_t, std::span<const std::uint32_t>> frames_;
 };
 
 // The states of one rule, one for each group, created and destroyed together.
-class States {
+class RuleStates {
  public:
-  States() = default;
+  RuleStates() = default;
   // Zeroes the states, then calls the rule's init. `owner` is null for a built-in rule. REQUIRES:
   // the rule outlives this object.
-  States(const ctprof_rule& rule, std::size_t count, const CallOwner* owner = nullptr)
+  RuleStates(const ctprof_rule& rule, std::size_t count, const CallOwner* owner = nullptr)
       : rule_(&rule),
         owner_(owner),
         count_(count),
         bytes_(std::make_unique<std::byte[]>(count * rule.state_size)) {
     if (rule.init) for_each("init", rule.init);
   }
-  States(States&& other) noexcept
+  RuleStates(RuleStates&& other) noexcept
       : rule_(other.rule_),
         owner_(other.owner_),
         count_(std::exchange(other.count_, 0)),
         bytes_(std::move(other.bytes_)) {}
-  States& operator=(States&& other) noexcept {
+  RuleStates& operator=(RuleStates&& other) noexcept {
     std::swap(rule_, other.rule_);
     std::swap(owner_, other.owner_);
     std::swap(count_, other.count_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~States() {
+  ~RuleStates() {
     if (rule_ && rule_->destroy) for_each("destroy", rule_->destroy);
   }
 
@@ -144,7 +145,7 @@ class States {
     call_rule(owner_, "add", [&] { rule_->add(bytes_.get(), &rows); });
   }
   // Merges a state of this or another object of the same rule into one of this object.
-  void merge(std::size_t into, const States& other, std::size_t from) {
+  void merge(std::size_t into, const RuleStates& other, std::size_t from) {
     call_rule(owner_, "merge",
               [&] { rule_->merge(bytes_.get() + into * rule_->state_size, other[from]); });
   }

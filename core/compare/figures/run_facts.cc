@@ -23,13 +23,13 @@ namespace {
 namespace json = boost::json;
 
 // An object with a longer dotted name is compared as a whole.
-constexpr std::size_t kMostPath = 1024;
+constexpr std::size_t kMaxPathLength = 1024;
 
 using Members = HostMembers;
 
 // A file can contain a size as both "..._kb" and "..._kib", for different readers. Both spellings
 // become one member.
-std::string one_spelling(std::string key) {
+std::string normalize_unit_suffix(std::string key) {
   if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
   return key;
 }
@@ -37,10 +37,10 @@ std::string one_spelling(std::string key) {
 void flatten(const json::object& object, const std::string& prefix, Members& members) {
   for (const auto& member : object) {
     const std::string key = prefix + std::string(member.key());
-    if (member.value().is_object() && key.size() < kMostPath)
+    if (member.value().is_object() && key.size() < kMaxPathLength)
       flatten(member.value().get_object(), key + ".", members);
     else
-      members.emplace(one_spelling(key), json::serialize(member.value()));
+      members.emplace(normalize_unit_suffix(key), json::serialize(member.value()));
   }
 }
 
@@ -57,7 +57,7 @@ std::optional<HostMembers> host_members(const RawJson& context) {
 
 namespace {
 
-std::optional<std::string> text_in(const std::string& member) {
+std::optional<std::string> json_text(const std::string& member) {
   boost::system::error_code problem;
   const json::value value = json::parse(member, problem);
   if (problem || !value.is_string()) return {};
@@ -67,10 +67,10 @@ std::optional<std::string> text_in(const std::string& member) {
 // Settings that changed in a window.
 
 // The maximum number of distinct changes; more indicate a malicious file.
-constexpr std::size_t kMostChanges = 1000;
+constexpr std::size_t kMaxChanges = 1000;
 
 SettingValue number_value(const ctprof_number& number, const MetricDef& def) {
-  return {number, scaled(number, def.unit)};
+  return {number, format_scaled(number, def.unit)};
 }
 
 SettingValue setting_value(const Column& column, std::size_t row, const Pools& pools) {
@@ -79,44 +79,47 @@ SettingValue setting_value(const Column& column, std::size_t row, const Pools& p
     case Storage::U64:
       if (def.family == "limit" && column.u64()[row] == std::numeric_limits<std::uint64_t>::max())
         return {{}, "max"};
-      return number_value(number_of(column.u64()[row]), def);
-    case Storage::I64: return number_value(number_of(column.i64()[row]), def);
-    case Storage::F64: return number_value(number_of(column.f64()[row]), def);
+      return number_value(make_number(column.u64()[row]), def);
+    case Storage::I64: return number_value(make_number(column.i64()[row]), def);
+    case Storage::F64: return number_value(make_number(column.f64()[row]), def);
     case Storage::Bool: return {{}, column.bools()[row] ? "true" : "false"};
     case Storage::String: return {{}, std::string(pools.texts[column.ids()[row]])};
-    case Storage::Bitset: return {{}, cpu_ranges(pools.words[column.ids()[row]])};
+    case Storage::Bitset: return {{}, format_cpu_ranges(pools.words[column.ids()[row]])};
     default: return {};
   }
 }
 
 // Finds the settings of a window's rows that differ between its ends.
-class Settings {
+class SettingsComparison {
  public:
-  explicit Settings(const Snapshot& window) : window_(&window) {}
+  explicit SettingsComparison(const Snapshot& window) : window_(&window) {}
 
   void find(WindowFacts& facts) {
     for (std::size_t entity = 0; entity < kEntities; ++entity)
-      for (const Column& now : window_->tables[entity].columns)
-        if (const Column* then = window_->window->openings[entity].find(now.def().name);
-            now.def().setting && then && then->def().storage == now.def().storage)
-          compare(now, *then);
+      for (const Column& at_end : window_->tables[entity].columns)
+        if (const Column* at_opening = window_->window->openings[entity].find(at_end.def().name);
+            at_end.def().is_setting && at_opening &&
+            at_opening->def().storage == at_end.def().storage)
+          compare(at_end, *at_opening);
     compare_hosts();
-    hand_over(facts);
+    move_into(facts);
   }
 
  private:
   // The key of rows that are shown in one line: metric, family, before, after.
-  using Same = std::tuple<std::string, std::uint32_t, std::string, std::string>;
+  using ChangeKey = std::tuple<std::string, std::uint32_t, std::string, std::string>;
 
-  void compare(const Column& now, const Column& then) {
-    const Column* names = names_of(now.def().entity);
-    for (std::size_t row = 0; row < now.rows(); ++row) {
-      if (!now.has_value(row) || !then.has_value(row) || now.same_cell(row, then)) continue;
-      SettingChange change{now.def().name,
-                           now.def().entity,
+  void compare(const Column& at_end, const Column& at_opening) {
+    const Column* names = names_of(at_end.def().entity);
+    for (std::size_t row = 0; row < at_end.rows(); ++row) {
+      if (!at_end.has_value(row) || !at_opening.has_value(row) ||
+          at_end.has_same_cell(row, at_opening))
+        continue;
+      SettingChange change{at_end.def().name,
+                           at_end.def().entity,
                            {},
-                           setting_value(then, row, *window_->pools),
-                           setting_value(now, row, *window_->pools)};
+                           setting_value(at_opening, row, *window_->pools),
+                           setting_value(at_end, row, *window_->pools)};
       std::string name(names && names->has_value(row) ? window_->pools->texts[names->ids()[row]]
                                                       : std::string_view{});
       add(std::move(change), name);
@@ -126,21 +129,22 @@ class Settings {
   // In the host's context, texts are settings; numbers are sizes and counts.
   void compare_hosts() {
     const auto host = window_->objects.find(kHostContext);
-    if (window_->window->host.empty() || host == window_->objects.end()) return;
-    const auto then = host_members(window_->window->host), now = host_members(host->second);
+    if (window_->window->host_context.empty() || host == window_->objects.end()) return;
+    const auto then = host_members(window_->window->host_context), now = host_members(host->second);
     if (!then || !now) return;
     for (const auto& [key, before] : *then)
       if (const auto it = now->find(key); it != now->end() && it->second != before)
-        if (const auto was = text_in(before), is = text_in(it->second); was && is)
-          add({key, Entity::Host, {}, {{}, *was}, {{}, *is}}, {});
+        if (const auto earlier_text = json_text(before), is = json_text(it->second);
+            earlier_text && is)
+          add({key, Entity::Host, {}, {{}, *earlier_text}, {{}, *is}}, {});
   }
 
   void add(SettingChange change, const std::string& name) {
     const bool is_path = change.entity == Entity::Cgroup;
     const std::uint32_t family = is_path ? paths_.add(name) : families_.add(name);
-    const Same same{change.metric, family, change.before.text, change.after.text};
-    if (found_.size() >= kMostChanges && !found_.contains(same)) return void(++cut_);
-    ++found_.try_emplace(same, std::move(change)).first->second.rows;
+    const ChangeKey same{change.metric, family, change.before.text, change.after.text};
+    if (changes_.size() >= kMaxChanges && !changes_.contains(same)) return void(++omitted_);
+    ++changes_.try_emplace(same, std::move(change)).first->second.rows;
   }
 
   const Column* names_of(Entity entity) const {
@@ -151,47 +155,47 @@ class Settings {
     return column && column->def().storage == Storage::String ? column : nullptr;
   }
 
-  void hand_over(WindowFacts& facts) {
+  void move_into(WindowFacts& facts) {
     const auto names = families_.keys(), paths = paths_.keys();
-    for (auto& [same, change] : found_) {
+    for (auto& [same, change] : changes_) {
       change.name = (change.entity == Entity::Cgroup ? paths : names)[std::get<1>(same)];
       facts.settings.push_back(std::move(change));
     }
     std::ranges::stable_sort(facts.settings, std::ranges::greater{}, &SettingChange::rows);
-    facts.settings_cut = cut_;
+    facts.settings_omitted = omitted_;
   }
 
   const Snapshot* window_;
   NameFamilies families_;
   LiteralNames paths_;
-  std::map<Same, SettingChange> found_;
-  std::size_t cut_ = 0;
+  std::map<ChangeKey, SettingChange> changes_;
+  std::size_t omitted_ = 0;
 };
 
-std::uint64_t length_of(const Snapshot& snapshot) {
-  const std::uint64_t ended = snapshot.meta.start.boottime_ns;
-  return ended - std::min(ended, snapshot.window->opened.boottime_ns);
+std::uint64_t window_length_ns(const Snapshot& snapshot) {
+  const std::uint64_t end_ns = snapshot.meta.start.boottime_ns;
+  return end_ns - std::min(end_ns, snapshot.window->opened_at.boottime_ns);
 }
 
 WindowFacts facts_of_window(const Snapshot& snapshot) {
   const Window& window = *snapshot.window;
   WindowFacts facts;
-  facts.length_ns = length_of(snapshot);
+  facts.length_ns = window_length_ns(snapshot);
   facts.rates_over_ns = rates_over_ns(snapshot);
   facts.rows = count_rows(snapshot);
-  facts.lost = window.ended_lost;
-  facts.unseen = window.ended_unseen;
-  facts.merged = window.ended_merged;
-  facts.sees_ends = window.sees_ends;
+  facts.lost = window.exited_lost;
+  facts.unseen = window.exited_unknown;
+  facts.merged = window.exited_merged;
+  facts.records_exits = window.reports_exits;
   for (const Table& table : snapshot.tables)
     facts.denied_metrics +=
         static_cast<std::size_t>(std::ranges::count_if(table.columns, [](const Column& column) {
           return column.provenance.plugin.empty() && column.provenance.gap == Gap::Denied;
         }));
-  facts.partial = window.partial;
-  facts.accounting = account(snapshot);
-  facts.load = host_load(snapshot);
-  Settings(snapshot).find(facts);
+  facts.is_partial = window.is_partial;
+  facts.accounting = compute_accounting(snapshot);
+  facts.load = compute_host_load(snapshot);
+  SettingsComparison(snapshot).find(facts);
   facts.notes = window.notes;
   if (facts.length_ns == 0)
     facts.notes.insert(facts.notes.begin(), "an empty window: both ends are the same moment");
@@ -201,11 +205,11 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
 }  // namespace
 
 double rates_over_ns(const Snapshot& snapshot) {
-  const double time = mean_time_of_threads(*snapshot.window);
-  return time > 0 ? time : static_cast<double>(length_of(snapshot));
+  const double time = mean_thread_time_ns(*snapshot.window);
+  return time > 0 ? time : static_cast<double>(window_length_ns(snapshot));
 }
 
-RunFacts facts_of(const Snapshot& snapshot) {
+RunFacts collect_run_facts(const Snapshot& snapshot) {
   RunFacts facts;
   facts.meta = snapshot.meta;
   facts.text_bytes = snapshot.text_bytes;
@@ -217,7 +221,7 @@ RunFacts facts_of(const Snapshot& snapshot) {
   return facts;
 }
 
-std::optional<double> memory_of_host(const RunFacts& run) {
+std::optional<double> host_memory_bytes(const RunFacts& run) {
   constexpr double kKib = 1024;
   const auto members = run.host ? host_members(*run.host) : std::nullopt;
   const auto found = members ? members->find("total_memory_kib") : HostMembers::const_iterator{};
@@ -233,7 +237,7 @@ namespace {
 
 using Contexts = std::vector<Members>;  // by run
 
-std::optional<Contexts> contexts_of(std::span<const RunFacts> runs) {
+std::optional<Contexts> parse_contexts(std::span<const RunFacts> runs) {
   Contexts contexts;
   for (const RunFacts& run : runs) {
     auto members = run.host ? host_members(*run.host) : std::nullopt;
@@ -243,13 +247,13 @@ std::optional<Contexts> contexts_of(std::span<const RunFacts> runs) {
   return contexts;
 }
 
-std::vector<HostValue> values_of(const Contexts& contexts, const std::string& key) {
+std::vector<HostValue> distinct_values(const Contexts& contexts, const std::string& key) {
   std::vector<HostValue> values;
   for (const Members& members : contexts) {
     const auto member = members.find(key);
     HostValue value{member == members.end() ? std::nullopt : std::optional(member->second), 1};
-    const auto known = std::ranges::find(values, value.json, &HostValue::json);
-    known == values.end() ? values.push_back(std::move(value)) : void(++known->runs);
+    const auto equal_value = std::ranges::find(values, value.json, &HostValue::json);
+    equal_value == values.end() ? values.push_back(std::move(value)) : void(++equal_value->runs);
   }
   return values;
 }
@@ -258,7 +262,7 @@ std::vector<HostValue> values_of(const Contexts& contexts, const std::string& ke
 
 std::optional<std::vector<HostDifference>> host_differences(std::span<const RunFacts> baseline,
                                                             std::span<const RunFacts> candidate) {
-  const auto before = contexts_of(baseline), after = contexts_of(candidate);
+  const auto before = parse_contexts(baseline), after = parse_contexts(candidate);
   if (!before || !after) return {};
   std::set<std::string> keys;
   for (const Contexts* side : {&*before, &*after})
@@ -266,7 +270,7 @@ std::optional<std::vector<HostDifference>> host_differences(std::span<const RunF
       for (const auto& [key, value] : members) keys.insert(key);
   std::vector<HostDifference> differences;
   for (const std::string& key : keys) {
-    HostDifference found{key, values_of(*before, key), values_of(*after, key)};
+    HostDifference found{key, distinct_values(*before, key), distinct_values(*after, key)};
     const bool is_one = found.baseline.size() == 1 && found.candidate.size() == 1 &&
                         found.baseline[0].json == found.candidate[0].json;
     if (!is_one) differences.push_back(std::move(found));

@@ -42,12 +42,12 @@ struct WindowFacts {
   double rates_over_ns = 0;
   WindowRows rows;
   std::uint64_t lost = 0, unseen = 0, merged = 0;  // as in Window
-  bool sees_ends = false, partial = false;
+  bool records_exits = false, is_partial = false;
   std::size_t denied_metrics = 0;  // columns that no source filled, because of missing privileges
   std::optional<Accounting> accounting;
   HostLoad load;
   std::vector<SettingChange> settings;  // sorted by the number of rows, largest first
-  std::size_t settings_cut = 0;         // rows whose changes are not in `settings`
+  std::size_t settings_omitted = 0;     // rows whose changes are not in `settings`
   std::vector<std::string> notes;
 };
 
@@ -71,11 +71,11 @@ double rates_over_ns(const Snapshot& snapshot);
 using HostMembers = std::map<std::string, std::string>;
 std::optional<HostMembers> host_members(const RawJson& context);
 
-// REQUIRES: a window already contains differences (core/window/happened.hpp).
-RunFacts facts_of(const Snapshot& snapshot);
+// REQUIRES: a window already contains differences (core/window/differences.hpp).
+RunFacts collect_run_facts(const Snapshot& snapshot);
 
 // Returns the host's memory in bytes; no value if the context lacks it.
-std::optional<double> memory_of_host(const RunFacts& run);
+std::optional<double> host_memory_bytes(const RunFacts& run);
 
 // A value of a member of the host's context, and the number of runs of a side that have it.
 struct HostValue {

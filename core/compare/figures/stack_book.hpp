@@ -34,7 +34,7 @@ struct StackFunction {
 
 class StackBook {
  public:
-  static constexpr std::uint32_t kEmpty = 0;  // the stack without functions
+  static constexpr std::uint32_t kEmptyStack = 0;  // the stack without functions
 
   StackBook();
 
@@ -52,15 +52,15 @@ class StackBook {
   // Returns the number of functions in the stack.
   std::uint32_t depth(std::uint32_t stack) const { return nodes_[stack].depth; }
   // Returns the first functions of the stack, at most `max_functions`, leaf first.
-  std::vector<std::uint32_t> functions_of(std::uint32_t stack, std::size_t most) const;
+  std::vector<std::uint32_t> functions_of(std::uint32_t stack, std::size_t max_functions) const;
   // Returns, by stack, whether the function of its leaf does not occur among its callers.
-  std::vector<bool> outermost() const;
+  std::vector<bool> find_outermost() const;
   // Returns the number of stacks that exceeded the limit.
-  std::size_t beyond() const { return beyond_; }
+  std::size_t dropped_stacks() const { return dropped_stacks_; }
 
  private:
   struct Node {
-    std::uint32_t caller = kEmpty, function = 0, depth = 0;
+    std::uint32_t caller = kEmptyStack, function = 0, depth = 0;
     bool is_guessed = false;
   };
 
@@ -70,7 +70,7 @@ class StackBook {
 
   std::vector<StackFunction> functions_;
   std::vector<Node> nodes_;
-  std::size_t beyond_ = 0;
+  std::size_t dropped_stacks_ = 0;
   std::unordered_map<std::string, std::uint32_t, SeededHash> function_numbers_;
   std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> stack_numbers_;
 };

@@ -42,26 +42,26 @@ class StackFigures {
   explicit StackFigures(const StackBook& book);
 
   // Returns the weights of one side. REQUIRES: a metric with stacks.
-  SideStacks of(const Rollup& rollup, CellAt at);
+  SideStacks weights_of_side(const Rollup& rollup, CellPosition at);
   // Returns the weights of one run, ascending by function.
-  std::vector<FunctionWeight> of_run(const RunStacks& run);
+  std::vector<FunctionWeight> weights_of_run(const RunStacks& run);
   // Returns an upper bound for the work on one run: one step for each function of each stack.
-  std::size_t steps(const RunStacks& run) const;
+  std::size_t count_steps(const RunStacks& run) const;
 
  private:
-  void meet(std::uint32_t stack);
-  void take(std::uint32_t function, double self, double total);
+  void visit_with_callers(std::uint32_t stack);
+  void add_weight(std::uint32_t function, double self, double total);
 
   const StackBook* book_;
   std::vector<bool> outermost_;
   // All elements are zero between two calls.
-  std::vector<double> at_stack_;  // weight of the stack and all stacks called from it
+  std::vector<double> total_at_stack_;  // weight of the stack and all stacks called from it
   std::vector<double> self_;
-  std::vector<bool> is_met_;
-  std::vector<std::uint32_t> place_;  // by function: index in weights_ plus 1
+  std::vector<bool> is_visited_;
+  std::vector<std::uint32_t> index_of_;  // by function: index in weights_ plus 1
   // The stacks of the current set and their callers.
-  std::vector<std::uint32_t> met_;
-  std::vector<FunctionWeight> found_;
+  std::vector<std::uint32_t> visited_;
+  std::vector<FunctionWeight> weights_;
 };
 
 }  // namespace ctprof

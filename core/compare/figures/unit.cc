@@ -4,7 +4,6 @@
 #include "core/compare/figures/allowance.cc"
 #include "core/compare/figures/change.cc"
 #include "core/compare/figures/chosen_metrics.cc"
-#include "core/compare/figures/left_out.cc"
 #include "core/compare/figures/long_waits.cc"
 #include "core/compare/figures/metric_plan.cc"
 #include "core/compare/figures/one_boot.cc"
@@ -18,4 +17,5 @@
 #include "core/compare/figures/run_openings.cc"
 #include "core/compare/figures/stack_book.cc"
 #include "core/compare/figures/stack_figures.cc"
+#include "core/compare/figures/uncaptured_metrics.cc"
 #include "core/compare/figures/where.cc"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/compare/asked/expressions.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/expressions.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof {
 namespace {
@@ -15,15 +15,15 @@ using Value = Condition::Value;
 using ValueType = Condition::ValueType;
 
 // An input of a condition, found in the files.
-struct FoundInput {
-  bool of_groups = false;
+struct ResolvedInput {
+  bool is_of_group = false;
   ValueType type = ValueType::Unknown;
 };
 
 // Returns the thread column that a condition may read, or null.
 const Column* find_thread_column(const Snapshot& side, std::string_view name) {
   const Column* column = side.threads().find(name);
-  return column && !column->def().hidden && !column->def().is_mark ? column : nullptr;
+  return column && !column->def().is_hidden && !column->def().is_mark ? column : nullptr;
 }
 
 // Returns the condition type of cells with this storage; Unknown if a condition cannot read them.
@@ -40,8 +40,8 @@ ValueType type_of(Storage storage) {
 }
 
 // Returns the type of a thread metric on the sides that have it; Unknown if none has it.
-Result<ValueType> type_of_threads(std::span<const Snapshot* const> sides,
-                                  const Condition& condition, const std::string& name) {
+Result<ValueType> find_thread_type(std::span<const Snapshot* const> sides,
+                                   const Condition& condition, const std::string& name) {
   ValueType found = ValueType::Unknown;
   for (const Snapshot* side : sides) {
     const Column* column = find_thread_column(*side, name);
@@ -56,69 +56,72 @@ Result<ValueType> type_of_threads(std::span<const Snapshot* const> sides,
   return found;
 }
 
-std::vector<std::string> names_in(std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+std::vector<std::string> known_names(std::span<const Snapshot* const> sides,
+                                     const MetricPlan& plan) {
   std::vector<std::string> names{std::string(kGroupThreads), std::string(kGroupName)};
   for (const Snapshot* side : sides)
     for (const Column& column : side->threads().columns)
-      if (!column.def().hidden && !column.def().is_mark) names.push_back(column.def().name);
+      if (!column.def().is_hidden && !column.def().is_mark) names.push_back(column.def().name);
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
   return names;
 }
 
-Error unknown(const Condition& condition, const std::string& name,
-              std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+Error unknown_metric_error(const Condition& condition, const std::string& name,
+                           std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   for (const Snapshot* side : sides)
     for (const Table& table : side->tables)
       if (table.find(name))
         return condition.refusal("'" + name +
                                  "' is not of threads, and no group has it under this --group-by");
   return condition.refusal("no metric '" + name + "' in what was read" +
-                           nearest_hint(name, names_in(sides, plan)));
+                           suggest_nearest(name, known_names(sides, plan)));
 }
 
-Result<FoundInput> found_in(std::span<const Snapshot* const> sides, const MetricPlan& plan,
-                            const Condition& condition, const std::string& name) {
-  if (is_of_groups(name))
-    return FoundInput{true, name == kGroupName ? ValueType::Text : ValueType::Number};
-  const auto type = type_of_threads(sides, condition, name);
+Result<ResolvedInput> resolve_input(std::span<const Snapshot* const> sides, const MetricPlan& plan,
+                                    const Condition& condition, const std::string& name) {
+  if (is_group_property(name))
+    return ResolvedInput{true, name == kGroupName ? ValueType::Text : ValueType::Number};
+  const auto type = find_thread_type(sides, condition, name);
   if (!type) return type.error();
-  if (*type != ValueType::Unknown) return FoundInput{false, *type};
+  if (*type != ValueType::Unknown) return ResolvedInput{false, *type};
   const PlannedMetric* metric = plan.find(name);
-  if (!metric) return unknown(condition, name, sides, plan);
+  if (!metric) return unknown_metric_error(condition, name, sides, plan);
   if (metric->entity == Entity::Host)
     return condition.refusal("'" + name + "' is of the host, which is in no group");
   if (!metric->has_number()) return condition.refusal("'" + name + "' of a group is not a number");
-  return FoundInput{true, ValueType::Number};
+  return ResolvedInput{true, ValueType::Number};
 }
 
-Result<void> add_sorted(SortedWhere& sorted, const Condition& condition,
-                        std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+Result<void> classify_condition(ClassifiedConditions& classified, const Condition& condition,
+                                std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   std::vector<ValueType> types;
-  const std::string *of_threads = nullptr,
-                    *of_groups = nullptr;  // the name of an input of each kind
+  const std::string *thread_input = nullptr,
+                    *group_input = nullptr;  // the name of an input of each kind
   for (const auto& input : condition.inputs()) {
-    const auto found = found_in(sides, plan, condition, input.name);
+    const auto found = resolve_input(sides, plan, condition, input.name);
     if (!found) return found.error();
     types.push_back(found->type);
-    (found->of_groups ? of_groups : of_threads) = &input.name;
+    (found->is_of_group ? group_input : thread_input) = &input.name;
   }
-  if (of_threads && of_groups)
+  if (thread_input && group_input)
     return condition.refusal(
-        "'" + *of_threads + "' is of threads, '" + *of_groups +
+        "'" + *thread_input + "' is of threads, '" + *group_input +
         "' of groups; join them by && alone, or give each a --where of its own");
-  if (auto sound = condition.check(types); !sound) return sound.error();
-  (of_groups ? sorted.groups : sorted.threads).push_back(condition);
+  if (auto check_result = condition.check(types); !check_result) return check_result.error();
+  (group_input ? classified.groups : classified.threads).push_back(condition);
   return {};
 }
 
 }  // namespace
 
-Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
-                             const MetricPlan& plan) {
-  SortedWhere sorted;
+Result<ClassifiedConditions> classify_conditions(const Where& where,
+                                                 std::span<const Snapshot* const> sides,
+                                                 const MetricPlan& plan) {
+  ClassifiedConditions classified;
   for (const Condition& condition : where.conditions)
-    if (auto added = add_sorted(sorted, condition, sides, plan); !added) return added.error();
-  return sorted;
+    if (auto added = classify_condition(classified, condition, sides, plan); !added)
+      return added.error();
+  return classified;
 }
 
 namespace {
@@ -130,36 +133,37 @@ Value condition_value(const Column& column, std::size_t row, const Pools& pools)
     case Storage::I64: return {ValueType::Number, static_cast<double>(column.i64()[row])};
     case Storage::F64: return {ValueType::Number, column.f64()[row]};
     case Storage::Stacks:
-      return {ValueType::Number, static_cast<double>(total_of(pools.stacks[column.ids()[row]]))};
+      return {ValueType::Number,
+              static_cast<double>(total_weight(pools.stacks[column.ids()[row]]))};
     case Storage::Bool: return {ValueType::Number, column.bools()[row] ? 1.0 : 0.0};
     case Storage::String: return {ValueType::Text, 0, pools.texts[column.ids()[row]]};
     default: return {};
   }
 }
 
-void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
+void apply_condition(KeptRows& kept_rows, const Snapshot& side, const Condition& condition) {
   std::vector<const Column*> columns;
   for (const auto& input : condition.inputs())
     columns.push_back(find_thread_column(side, input.name));
   std::vector<Value> values(columns.size());
-  for (std::size_t row = 0; row < kept.size(); ++row) {
-    if (!kept[row]) continue;
+  for (std::size_t row = 0; row < kept_rows.size(); ++row) {
+    if (!kept_rows[row]) continue;
     for (std::size_t i = 0; i < columns.size(); ++i)
       values[i] = columns[i] ? condition_value(*columns[i], row, *side.pools) : Value{};
-    kept[row] = condition.holds(values);
+    kept_rows[row] = condition.is_true(values);
   }
 }
 
 }  // namespace
 
-Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions) {
+KeptRows select_threads(const Snapshot& run, std::span<const Condition> conditions) {
   if (conditions.empty()) return {};
-  Kept kept(run.threads().rows, true);
-  for (const Condition& condition : conditions) keep_only(kept, run, condition);
-  return kept;
+  KeptRows kept_rows(run.threads().rows, true);
+  for (const Condition& condition : conditions) apply_condition(kept_rows, run, condition);
+  return kept_rows;
 }
 
-bool can_judge_threads(const Snapshot& run, std::span<const Condition> conditions) {
+bool has_condition_columns(const Snapshot& run, std::span<const Condition> conditions) {
   return std::ranges::all_of(conditions, [&](const Condition& condition) {
     return std::ranges::all_of(condition.inputs(), [&](const auto& input) {
       return find_thread_column(run, input.name) != nullptr;
@@ -167,15 +171,16 @@ bool can_judge_threads(const Snapshot& run, std::span<const Condition> condition
   });
 }
 
-std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides) {
+std::string describe_kept_threads(std::span<const KeptCount> counts,
+                                  std::span<const SideRuns> sides) {
   std::string words;
   for (std::size_t side = 0; side < sides.size(); ++side) {
-    std::size_t stay = 0, all = 0;
+    std::size_t kept = 0, all = 0;
     for (const KeptCount& run : counts.subspan(sides[side].first, sides[side].count)) {
-      stay += run.kept;
-      all += run.all;
+      kept += run.kept_threads;
+      all += run.all_threads;
     }
-    words += (side ? " and " : "") + std::to_string(stay) + " of " + std::to_string(all) +
+    words += (side ? " and " : "") + std::to_string(kept) + " of " + std::to_string(all) +
              (side ? "" : " threads");
     if (sides.size() > 1) words += " of the " + side_name(side);
   }
@@ -191,7 +196,7 @@ class GroupCondition {
                  const Rollup& rollup)
       : condition_(&condition), grouping_(&grouping), rollup_(&rollup) {
     for (const auto& input : condition.inputs()) {
-      const PlannedMetric* metric = is_of_groups(input.name) ? nullptr : plan.find(input.name);
+      const PlannedMetric* metric = is_group_property(input.name) ? nullptr : plan.find(input.name);
       metrics_.push_back(metric ? static_cast<std::size_t>(metric - plan.metrics.data()) : 0);
     }
   }
@@ -199,7 +204,7 @@ class GroupCondition {
   bool holds(std::size_t side, std::uint32_t group, std::string_view name) const {
     std::vector<Value> values;
     for (std::size_t i = 0; i < metrics_.size(); ++i) values.push_back(value(i, side, group, name));
-    return condition_->holds(values);
+    return condition_->is_true(values);
   }
 
  private:
@@ -218,21 +223,21 @@ class GroupCondition {
 
 }  // namespace
 
-void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
-                 const MetricPlan& plan) {
-  std::vector<bool> stays(grouping.names.size(), true);
+void filter_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
+                   const MetricPlan& plan) {
+  std::vector<bool> is_kept(grouping.names.size(), true);
   for (const Condition& condition : conditions) {
     const GroupCondition bound(condition, grouping, plan, rollup);
     for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
-      if (!stays[group]) continue;
+      if (!is_kept[group]) continue;
       const std::string name = readable_key(grouping.names[group]);
-      bool any = false;
-      for (std::size_t side = 0; side < rollup.sides() && !any; ++side)
-        any = grouping.has(side, group) && bound.holds(side, group, name);
-      stays[group] = any;
+      bool is_true_on_any_side = false;
+      for (std::size_t side = 0; side < rollup.sides() && !is_true_on_any_side; ++side)
+        is_true_on_any_side = grouping.has_group(side, group) && bound.holds(side, group, name);
+      is_kept[group] = is_true_on_any_side;
     }
   }
-  grouping.keep(stays);
+  grouping.keep_groups(is_kept);
 }
 
 }  // namespace ctprof

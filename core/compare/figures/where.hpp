@@ -12,46 +12,48 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/asked/expressions.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "core/expression/condition.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
 // Conditions on threads and conditions on groups.
-struct SortedWhere {
+struct ClassifiedConditions {
   std::vector<Condition> threads{};
   std::vector<Condition> groups{};
 };
 
 // The error names a metric that no file has, with the nearest name, or a metric that a condition
 // cannot use.
-Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
-                             const MetricPlan& plan);
+Result<ClassifiedConditions> classify_conditions(const Where& where,
+                                                 std::span<const Snapshot* const> sides,
+                                                 const MetricPlan& plan);
 
 // Returns for which threads of a run the conditions are true; empty without conditions. REQUIRES:
 // conditions on threads.
-Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions);
+KeptRows select_threads(const Snapshot& run, std::span<const Condition> conditions);
 
 // Returns whether the run has a column for each input of the conditions. REQUIRES: conditions on
 // threads.
-bool can_judge_threads(const Snapshot& run, std::span<const Condition> conditions);
+bool has_condition_columns(const Snapshot& run, std::span<const Condition> conditions);
 
 // The number of thread rows of a run, and the number of kept rows.
 struct KeptCount {
-  std::size_t kept = 0, all = 0;
+  std::size_t kept_threads = 0, all_threads = 0;
 };
 
 // Returns "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate", summed over
 // the runs of each side. `counts` has one entry for each run.
-std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides);
+std::string describe_kept_threads(std::span<const KeptCount> counts,
+                                  std::span<const SideRuns> sides);
 
 // Empties the groups that do not meet the conditions. REQUIRES: conditions on groups, from
 // classify_conditions() with this plan.
-void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
-                 const MetricPlan& plan);
+void filter_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
+                   const MetricPlan& plan);
 
 }  // namespace ctprof

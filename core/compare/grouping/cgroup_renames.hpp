@@ -31,31 +31,31 @@ struct ThreadKind {
 };
 
 struct CgroupRename {
-  std::string baseline, candidate;            // keys of cgroups
-  std::string baseline_root, candidate_root;  // these paths without their common end
-  std::uint32_t in_common = 0, in_all = 0;    // kinds of threads
+  std::string baseline, candidate;                         // keys of cgroups
+  std::string baseline_root, candidate_root;               // these paths without their common end
+  std::uint32_t kinds_in_common = 0, kinds_in_either = 0;  // kinds of threads
   std::vector<ThreadKind> only_baseline, only_candidate;
   std::vector<std::pair<std::string, std::string>>
-      below;  // cgroups paired because their parents are paired
+      child_renames;  // cgroups paired because their parents are paired
 };
 
 struct CgroupRenames {
-  std::vector<CgroupRename> found;  // the most similar first
+  std::vector<CgroupRename> renames;  // the most similar first
   std::map<std::string, std::string, std::less<>>
-      name_of;  // the baseline's name of each paired cgroup
+      baseline_name_of;  // the baseline's name of each paired cgroup
   std::map<std::string, std::string, std::less<>>
-      after;            // the candidate's name of each paired cgroup of the baseline
-  bool is_cut = false;  // not all pairs were compared, because too many are similar
+      candidate_name_of;       // the candidate's name of each paired cgroup of the baseline
+  bool is_incomplete = false;  // not all pairs were compared, because too many are similar
 };
 
 // A group key of the axis `all`, and the sides that have the group.
-struct SidedKey {
+struct KeyPresence {
   std::string_view cgroup;
   std::string_view pcomm, comm;
   bool on_baseline = false, on_candidate = false;
 };
 
 // REQUIRES: `keys` are sorted.
-CgroupRenames find_cgroup_renames(std::span<const SidedKey> keys);
+CgroupRenames find_cgroup_renames(std::span<const KeyPresence> keys);
 
 }  // namespace ctprof

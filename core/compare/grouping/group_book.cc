@@ -8,7 +8,7 @@
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/grouping/services.hpp"
 #include "core/registry/identity.hpp"
-#include "core/window/merge_ended.hpp"
+#include "core/window/merge_exited_threads.hpp"
 
 namespace ctprof {
 namespace {
@@ -22,7 +22,7 @@ struct Axis {
   std::vector<std::string_view> columns;
 };
 // To add an axis, add a line here and its word in spec.cc.
-const Axis& axis_of(GroupBy by) {
+const Axis& find_axis(GroupBy by) {
   static const std::vector<Axis> axes{{GroupBy::Pcomm, {kPcomm}},
                                       {GroupBy::Cgroup, {kCgroup}},
                                       {GroupBy::Comm, {kComm}},
@@ -36,15 +36,16 @@ const Axis& axis_of(GroupBy by) {
 }
 
 std::vector<std::uint32_t> group_processes(const Snapshot& snapshot,
-                                           const std::vector<std::uint32_t>& of_thread) {
+                                           const std::vector<std::uint32_t>& group_of_thread) {
   const Table& processes = snapshot.table(Entity::Process);
-  const auto tgids = numbers_of_living(snapshot, kTgid), tids = numbers_of_living(snapshot, kTid);
-  const auto process_tgids = numbers(processes, kProcessTgid);
+  const auto tgids = u64_values_of_living(snapshot, kTgid),
+             tids = u64_values_of_living(snapshot, kTid);
+  const auto process_tgids = u64_values(processes, kProcessTgid);
   std::vector<std::uint32_t> groups(processes.rows, kNoGroup);
   if (tgids.size() != tids.size()) return groups;
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {
     const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
-    if (leader < tgids.size()) groups[row] = of_thread[leader];
+    if (leader < tgids.size()) groups[row] = group_of_thread[leader];
   }
   return groups;
 }
@@ -58,9 +59,9 @@ std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row,
 }
 
 // Numbers the groups of a run in order of appearance.
-class Numbering {
+class GroupNumbering {
  public:
-  explicit Numbering(RunGroups& groups) : groups_(&groups) {}
+  explicit GroupNumbering(RunGroups& groups) : groups_(&groups) {}
 
   void apply(std::vector<std::uint32_t>& rows) {
     for (std::uint32_t& row : rows)
@@ -69,73 +70,74 @@ class Numbering {
 
  private:
   std::uint32_t number(std::uint32_t key) {
-    if (key >= of_key_.size()) of_key_.resize(key + 1, kNoGroup);
-    if (of_key_[key] == kNoGroup) {
-      of_key_[key] = static_cast<std::uint32_t>(groups_->keys.size());
+    if (key >= number_of_key_.size()) number_of_key_.resize(key + 1, kNoGroup);
+    if (number_of_key_[key] == kNoGroup) {
+      number_of_key_[key] = static_cast<std::uint32_t>(groups_->keys.size());
       groups_->keys.push_back(key);
     }
-    return of_key_[key];
+    return number_of_key_[key];
   }
 
   RunGroups* groups_;
-  std::vector<std::uint32_t> of_key_;
+  std::vector<std::uint32_t> number_of_key_;
 };
 
 // Returns the number of threads of each group. A group of a single process has the threads of that
 // process.
 std::vector<std::uint64_t> count_threads(const RowGroups& run, const Snapshot& snapshot) {
-  const auto& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
-  const auto& of_thread = run.of_row[static_cast<std::size_t>(Entity::Thread)];
-  const std::vector<std::uint64_t> each = threads_by_row(snapshot);
+  const auto& processes = run.group_of_row[static_cast<std::size_t>(Entity::Process)];
+  const auto& group_of_thread = run.group_of_row[static_cast<std::size_t>(Entity::Thread)];
+  const std::vector<std::uint64_t> threads_of_row = threads_by_row(snapshot);
   std::vector<std::uint64_t> threads(run.groups.count(Entity::Thread));
-  for (std::size_t row = 0; row < of_thread.size(); ++row)
-    if (of_thread[row] != kNoGroup) threads[of_thread[row]] += each[row];
-  const auto tgids = numbers_of_living(snapshot, kTgid);
-  const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
+  for (std::size_t row = 0; row < group_of_thread.size(); ++row)
+    if (group_of_thread[row] != kNoGroup) threads[group_of_thread[row]] += threads_of_row[row];
+  const auto tgids = u64_values_of_living(snapshot, kTgid);
+  const auto process_tgids = u64_values(snapshot.table(Entity::Process), kProcessTgid);
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {
     const std::uint32_t group = processes[row];
     if (group == kNoGroup || run.groups.rows(Entity::Thread, group) > 0) continue;
     const auto [first, last] = std::equal_range(tgids.begin(), tgids.end(), process_tgids[row]);
     for (auto at = first - tgids.begin(); at < last - tgids.begin(); ++at)
-      threads[group] += of_thread[static_cast<std::size_t>(at)] != kNoGroup;
+      threads[group] += group_of_thread[static_cast<std::size_t>(at)] != kNoGroup;
   }
   return threads;
 }
 
 // Computes the counts that follow from the groups of the rows.
-void finish(RowGroups& run, const Snapshot& snapshot) {
+void count_rows_and_threads(RowGroups& run, const Snapshot& snapshot) {
   const auto rows_of = [&](Entity entity) -> auto& {
-    return run.of_row[static_cast<std::size_t>(entity)];
+    return run.group_of_row[static_cast<std::size_t>(entity)];
   };
   rows_of(Entity::Host).assign(snapshot.table(Entity::Host).rows, 0);
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     run.groups.rows_of[entity] =
-        count_rows(run.of_row[entity], run.groups.count(static_cast<Entity>(entity)));
+        count_rows(run.group_of_row[entity], run.groups.count(static_cast<Entity>(entity)));
   run.groups.threads = count_threads(run, snapshot);
 }
 
 // Converts the group numbers of rows to those of another run; kNoGroup where that run lacks the
 // group.
-decltype(RowGroups::of_row) renumbered(RowGroups rows, const RowGroups& run) {
+decltype(RowGroups::group_of_row) renumber_groups(RowGroups rows, const RowGroups& run) {
   std::unordered_map<std::uint32_t, std::uint32_t> number_of;
   for (std::uint32_t group = 0; group < run.groups.keys.size(); ++group)
     number_of.emplace(run.groups.keys[group], group);
-  for (auto& of_entity : rows.of_row)
-    for (std::uint32_t& group : of_entity) {
+  for (auto& groups_of_entity : rows.group_of_row)
+    for (std::uint32_t& group : groups_of_entity) {
       if (group == kNoGroup) continue;
       const auto found = number_of.find(rows.groups.keys[group]);
       group = found == number_of.end() ? kNoGroup : found->second;
     }
-  return std::move(rows.of_row);
+  return std::move(rows.group_of_row);
 }
 
 // The row of each thread that exited inside the window, by (tid, start time).
-using EndedRows = std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>;
-EndedRows ended_rows(const Snapshot& snapshot) {
-  EndedRows found;
-  const auto tids = numbers(snapshot.threads(), kTid);
-  const auto starts = numbers(snapshot.threads(), kStartTime);
-  for (std::size_t row = snapshot.window->living; row < std::min(tids.size(), starts.size()); ++row)
+using ExitedRows = std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>;
+ExitedRows find_exited_rows(const Snapshot& snapshot) {
+  ExitedRows found;
+  const auto tids = u64_values(snapshot.threads(), kTid);
+  const auto starts = u64_values(snapshot.threads(), kStartTime);
+  for (std::size_t row = snapshot.window->living_threads;
+       row < std::min(tids.size(), starts.size()); ++row)
     found.emplace(std::pair(tids[row], starts[row]), row);
   return found;
 }
@@ -143,25 +145,26 @@ EndedRows ended_rows(const Snapshot& snapshot) {
 // Moves a thread that exited, and its process, to the group of its row in the window, independent
 // of their names at the opening. With `by_text`, processes that exited are not moved: the opening
 // contains their texts.
-void follow_ended(RowGroups& run, const Snapshot& snapshot, bool by_text) {
+void regroup_exited_threads(RowGroups& run, const Snapshot& snapshot, bool by_text) {
   const Snapshot& opening = *snapshot.window->opening_only;
-  const EndedRows ended = ended_rows(snapshot);
-  const auto tids = numbers(opening.threads(), kTid), tgids = numbers(opening.threads(), kTgid),
-             starts = numbers(opening.threads(), kStartTime);
-  const auto exited = numbers(opening.table(Entity::Process), kProcessTgid);
-  auto& threads = run.of_opening_only[static_cast<std::size_t>(Entity::Thread)];
-  auto& processes = run.of_opening_only[static_cast<std::size_t>(Entity::Process)];
+  const ExitedRows exited_rows = find_exited_rows(snapshot);
+  const auto tids = u64_values(opening.threads(), kTid),
+             tgids = u64_values(opening.threads(), kTgid),
+             starts = u64_values(opening.threads(), kStartTime);
+  const auto process_tgids = u64_values(opening.table(Entity::Process), kProcessTgid);
+  auto& threads = run.group_of_opening_row[static_cast<std::size_t>(Entity::Thread)];
+  auto& processes = run.group_of_opening_row[static_cast<std::size_t>(Entity::Process)];
   if (tids.size() != threads.size() || tgids.size() != tids.size() || starts.size() != tids.size())
     return;
   for (std::size_t row = 0; row < threads.size(); ++row) {
-    const auto found = ended.find(std::pair(tids[row], starts[row]));
-    if (found == ended.end()) continue;
-    const auto process = std::ranges::lower_bound(exited, tgids[row]);
-    const bool has_process = process != exited.end() && *process == tgids[row];
+    const auto found = exited_rows.find(std::pair(tids[row], starts[row]));
+    if (found == exited_rows.end()) continue;
+    const auto process = std::ranges::lower_bound(process_tgids, tgids[row]);
+    const bool has_process = process != process_tgids.end() && *process == tgids[row];
     if (by_text && has_process) continue;
-    threads[row] = run.of_row[static_cast<std::size_t>(Entity::Thread)][found->second];
+    threads[row] = run.group_of_row[static_cast<std::size_t>(Entity::Thread)][found->second];
     if (has_process && tids[row] == tgids[row])
-      processes[static_cast<std::size_t>(process - exited.begin())] = threads[row];
+      processes[static_cast<std::size_t>(process - process_tgids.begin())] = threads[row];
   }
 }
 
@@ -170,176 +173,188 @@ void follow_ended(RowGroups& run, const Snapshot& snapshot, bool by_text) {
 GroupBook::GroupBook(const Spec& spec)
     : by_(spec.group_by),
       group_metric_(spec.group_metric),
-      each_process_(spec.literal_names && spec.group_by != GroupBy::Pid) {
-  for (const std::string_view column : axis_of(spec.group_by).columns) {
+      separates_processes_(spec.literal_names && spec.group_by != GroupBy::Pid) {
+  for (const std::string_view column : find_axis(spec.group_by).columns) {
     const bool literal = spec.literal_names || spec.group_by == GroupBy::CommExact ||
                          spec.group_by == GroupBy::Pid || spec.group_by == GroupBy::ProcessText ||
                          spec.group_by == GroupBy::Service || spec.group_by == GroupBy::Tree;
-    Part& part = parts_.emplace_back();
+    KeyPart& part = parts_.emplace_back();
     part.column = column;
     if (column == kCgroup && spec.group_by != GroupBy::Service)
       part.names.emplace<CgroupFamilies>(spec.cgroups);
     else if (!literal)
       part.names.emplace<NameFamilies>();
   }
-  joints_.resize(parts_.size() - 1);
+  pair_numbers_.resize(parts_.size() - 1);
 }
 
 // Returns the name number of each row of a column. Each distinct name is looked up only once. A
 // cell without a value has the empty name.
-GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Table& table,
-                                std::string_view name, const Kept& kept) {
+GroupBook::Rows GroupBook::number_names(KeyPart& part, const Snapshot& snapshot, const Table& table,
+                                        std::string_view name, const KeptRows& kept_rows) {
   const Column* column = table.find(name);
   if (column && column->def().storage != Storage::String) column = nullptr;
   const auto number_of = [&](std::string_view text) {
-    if (by_ == GroupBy::Service) return std::get<LiteralNames>(part.names).add(service_of(text));
+    if (by_ == GroupBy::Service) return std::get<LiteralNames>(part.names).add(find_service(text));
     return std::visit([&](auto& names) { return names.add(text); }, part.names);
   };
-  Rows of_row(table.rows, kNoGroup), of_id(snapshot.pools->texts.size(), kNoGroup);
+  Rows number_of_row(table.rows, kNoGroup), number_of_id(snapshot.pools->texts.size(), kNoGroup);
   std::uint32_t nameless = kNoGroup;
-  for (std::size_t row = 0; row < of_row.size(); ++row) {
-    if (!kept.empty() && !kept[row]) continue;
+  for (std::size_t row = 0; row < number_of_row.size(); ++row) {
+    if (!kept_rows.empty() && !kept_rows[row]) continue;
     const bool has_name = column && column->has_value(row);
-    std::uint32_t& number = has_name ? of_id[column->ids()[row]] : nameless;
+    std::uint32_t& number = has_name ? number_of_id[column->ids()[row]] : nameless;
     if (number == kNoGroup)
       number = number_of(has_name ? snapshot.pools->texts[column->ids()[row]] : std::string_view{});
-    of_row[row] = number;
+    number_of_row[row] = number;
   }
-  return of_row;
+  return number_of_row;
 }
 
 // Returns the name number of each thread's process.
-GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, const Kept& kept,
-                                          std::optional<ProcessTrees>& trees) {
+GroupBook::Rows GroupBook::number_processes(KeyPart& part, const Snapshot& snapshot,
+                                            const KeptRows& kept_rows,
+                                            std::optional<ProcessTrees>& trees) {
   const ProcessKeys processes(snapshot);
   const Column* metric =
       by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
   auto& names = std::get<LiteralNames>(part.names);
-  Rows of_row(snapshot.threads().rows, kNoGroup);
-  for (std::size_t row = 0; row < of_row.size(); ++row) {
-    if (!kept.empty() && !kept[row]) continue;
+  Rows number_of_row(snapshot.threads().rows, kNoGroup);
+  for (std::size_t row = 0; row < number_of_row.size(); ++row) {
+    if (!kept_rows.empty() && !kept_rows[row]) continue;
     if (trees)
-      of_row[row] = names.add(trees->of_thread(row));
+      number_of_row[row] = names.add(trees->tree_name_of_thread(row));
     else if (by_ == GroupBy::Pid)
-      of_row[row] = names.add(processes.of_thread(row));
+      number_of_row[row] = names.add(processes.key_of_thread(row));
     else
-      of_row[row] = names.add(metric ? processes.text_of_thread(*metric, row) : std::string_view{});
+      number_of_row[row] =
+          names.add(metric ? processes.process_text_of_thread(*metric, row) : std::string_view{});
   }
-  return of_row;
+  return number_of_row;
 }
 
 // Numbers groups of threads and groups of single processes together.
-void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot) {
+void GroupBook::separate_processes(Rows& threads, Rows& cgroups, Rows& processes,
+                                   const Snapshot& snapshot) {
   const ProcessKeys keys(snapshot);
-  const auto tgids = numbers_of_living(snapshot, kTgid), tids = numbers_of_living(snapshot, kTid);
-  const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
+  const auto tgids = u64_values_of_living(snapshot, kTgid),
+             tids = u64_values_of_living(snapshot, kTid);
+  const auto process_tgids = u64_values(snapshot.table(Entity::Process), kProcessTgid);
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {
     if (processes[row] == kNoGroup) continue;
     const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
-    const std::uint32_t name = process_names_.add(keys.of_process(row, leader));
+    const std::uint32_t name = process_names_.add(keys.key_of_process(row, leader));
     // Under `all`, the process name is inserted between the cgroup and the thread of its leader.
-    const std::uint64_t beside = by_ == GroupBy::All ? processes[row] : 0;
-    processes[row] = number_apart((beside + 1) << 32 | name);
+    const std::uint64_t leader_group = by_ == GroupBy::All ? processes[row] : 0;
+    processes[row] = number_separate_group((leader_group + 1) << 32 | name);
   }
   for (Rows* rows : {&threads, &cgroups})
     for (std::uint32_t& row : *rows)
-      if (row != kNoGroup) row = number_apart(row);
+      if (row != kNoGroup) row = number_separate_group(row);
 }
 
-std::uint32_t GroupBook::number_apart(std::uint64_t pair) {
-  const auto [place, is_new] =
-      apart_.known.try_emplace(pair, static_cast<std::uint32_t>(apart_.pairs.size()));
-  if (is_new) apart_.pairs.push_back(pair);
+std::uint32_t GroupBook::number_separate_group(std::uint64_t pair) {
+  const auto [place, is_new] = separate_groups_.number_of_pair.try_emplace(
+      pair, static_cast<std::uint32_t>(separate_groups_.pairs.size()));
+  if (is_new) separate_groups_.pairs.push_back(pair);
   return place->second;
 }
 
 // Combines the group number of each row with the name number of the next key part.
 void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
-  Joint& joint = joints_[part - 1];
+  PairNumbers& joint = pair_numbers_[part - 1];
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows[row] == kNoGroup) continue;
     const std::uint64_t pair = std::uint64_t{rows[row]} << 32 | next[row];
     const auto [place, is_new] =
-        joint.known.try_emplace(pair, static_cast<std::uint32_t>(joint.pairs.size()));
+        joint.number_of_pair.try_emplace(pair, static_cast<std::uint32_t>(joint.pairs.size()));
     if (is_new) joint.pairs.push_back(pair);
     rows[row] = place->second;
   }
 }
 
-RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Kept& kept,
+RowGroups GroupBook::add_rows(const Snapshot& snapshot, const KeptRows& kept_rows,
                               std::optional<ProcessTrees>& trees) {
   RowGroups run;
-  Rows& threads = run.of_row[static_cast<std::size_t>(Entity::Thread)];
-  Rows& cgroups = run.of_row[static_cast<std::size_t>(Entity::Cgroup)];
-  Rows& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
+  Rows& threads = run.group_of_row[static_cast<std::size_t>(Entity::Thread)];
+  Rows& cgroups = run.group_of_row[static_cast<std::size_t>(Entity::Cgroup)];
+  Rows& processes = run.group_of_row[static_cast<std::size_t>(Entity::Process)];
   const bool by_process =
       by_ == GroupBy::Pid || by_ == GroupBy::ProcessText || by_ == GroupBy::Tree;
-  threads = by_process ? take_processes(parts_[0], snapshot, kept, trees)
-                       : take(parts_[0], snapshot, snapshot.threads(), parts_[0].column, kept);
+  threads = by_process ? number_processes(parts_[0], snapshot, kept_rows, trees)
+                       : number_names(parts_[0], snapshot, snapshot.threads(), parts_[0].column,
+                                      kept_rows);
   for (std::size_t part = 1; part < parts_.size(); ++part)
-    combine(threads, take(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept),
-            part);
+    combine(
+        threads,
+        number_names(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept_rows),
+        part);
   const Table& table = snapshot.table(Entity::Cgroup);
-  cgroups = by_ == GroupBy::Cgroup ? take(parts_[0], snapshot, table, kCgroupPath, {})
+  cgroups = by_ == GroupBy::Cgroup ? number_names(parts_[0], snapshot, table, kCgroupPath, {})
                                    : Rows(table.rows, kNoGroup);
   processes = group_processes(snapshot, threads);
-  if (each_process_) put_apart(threads, cgroups, processes, snapshot);
-  Numbering numbering(run.groups);
+  if (separates_processes_) separate_processes(threads, cgroups, processes, snapshot);
+  GroupNumbering numbering(run.groups);
   numbering.apply(threads);
   numbering.apply(processes);
   numbering.apply(cgroups);
-  finish(run, snapshot);
+  count_rows_and_threads(run, snapshot);
   return run;
 }
 
-RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept, const Kept& kept_of_opening) {
+RowGroups GroupBook::add(const Snapshot& snapshot, const KeptRows& kept_rows,
+                         const KeptRows& kept_opening_rows) {
   std::optional<ProcessTrees> trees, trees_of_opening;
   if (by_ == GroupBy::Tree) trees.emplace(snapshot);
-  RowGroups run = add_rows(snapshot, kept, trees);
+  RowGroups run = add_rows(snapshot, kept_rows, trees);
   if (!snapshot.window || !snapshot.window->opening_only) return run;
   const Snapshot& opening = *snapshot.window->opening_only;
   if (trees) trees_of_opening.emplace(opening, &*trees);
-  run.of_opening_only = renumbered(add_rows(opening, kept_of_opening, trees_of_opening), run);
-  if (!each_process_) follow_ended(run, snapshot, by_ == GroupBy::ProcessText);
+  run.group_of_opening_row =
+      renumber_groups(add_rows(opening, kept_opening_rows, trees_of_opening), run);
+  if (!separates_processes_) regroup_exited_threads(run, snapshot, by_ == GroupBy::ProcessText);
   return run;
 }
 
 std::vector<std::string> GroupBook::keys() const {
-  return named([](const Part& part) {
+  return compose_keys([](const KeyPart& part) {
     return std::visit([](const auto& names) { return names.keys(); }, part.names);
   });
 }
 
 std::vector<std::string> GroupBook::patterns() const {
-  return named([](const Part& part) {
+  return compose_keys([](const KeyPart& part) {
     return std::visit([](const auto& names) { return names.patterns(); }, part.names);
   });
 }
 
-std::vector<std::string> GroupBook::named(Namer name) const {
+std::vector<std::string> GroupBook::compose_keys(NamesOfPart name) const {
   auto keys = name(parts_[0]);
   for (std::size_t part = 1; part < parts_.size(); ++part) {
     const auto next = name(parts_[part]);
-    std::vector<std::string> joined;
-    for (const std::uint64_t pair : joints_[part - 1].pairs)
-      joined.push_back(keys[pair >> 32] + kBetweenParts + next[static_cast<std::uint32_t>(pair)]);
-    keys = std::move(joined);
+    std::vector<std::string> joined_keys;
+    for (const std::uint64_t pair : pair_numbers_[part - 1].pairs)
+      joined_keys.push_back(keys[pair >> 32] + kPartSeparator +
+                            next[static_cast<std::uint32_t>(pair)]);
+    keys = std::move(joined_keys);
   }
-  return each_process_ ? keys_apart(keys) : keys;
+  return separates_processes_ ? compose_separate_keys(keys) : keys;
 }
 
-std::vector<std::string> GroupBook::keys_apart(const std::vector<std::string>& keys) const {
+std::vector<std::string> GroupBook::compose_separate_keys(
+    const std::vector<std::string>& keys) const {
   const auto names = process_names_.keys();
   std::vector<std::string> found;
-  for (const std::uint64_t pair : apart_.pairs) {
-    const std::uint64_t beside = pair >> 32;
-    const std::string& named = beside > 0 ? names[static_cast<std::uint32_t>(pair)] : keys[pair];
-    if (beside == 0 || by_ != GroupBy::All) {
+  for (const std::uint64_t pair : separate_groups_.pairs) {
+    const std::uint64_t leader_group = pair >> 32;
+    const std::string& named =
+        leader_group > 0 ? names[static_cast<std::uint32_t>(pair)] : keys[pair];
+    if (leader_group == 0 || by_ != GroupBy::All) {
       found.push_back(named);
       continue;
     }
-    const std::string& leader = keys[beside - 1];
-    const auto first = leader.find(kBetweenParts), last = leader.rfind(kBetweenParts);
+    const std::string& leader = keys[leader_group - 1];
+    const auto first = leader.find(kPartSeparator), last = leader.rfind(kPartSeparator);
     found.push_back(leader.substr(0, first + 1) + named + leader.substr(last));
   }
   return found;

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/grouping/process_trees.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -53,15 +53,15 @@ struct RunGroups {
 // The groups of a run, and the group of each row of its snapshot.
 struct RowGroups {
   RunGroups groups;
-  std::array<std::vector<std::uint32_t>, kEntities> of_row;
+  std::array<std::vector<std::uint32_t>, kEntities> group_of_row;
   // The groups of rows that only the opening of a window has; kNoGroup also if no other row of the
   // run is in that group.
-  std::array<std::vector<std::uint32_t>, kEntities> of_opening_only;
-  bool knows_opening_only = true;  // false: it is unknown whether --where keeps those rows
+  std::array<std::vector<std::uint32_t>, kEntities> group_of_opening_row;
+  bool opening_filter_is_known = true;  // false: it is unknown whether --where keeps those rows
 };
 
 // For each thread row of a side, whether it is kept. Empty: all rows are kept.
-using Kept = std::vector<bool>;
+using KeptRows = std::vector<bool>;
 
 class GroupBook {
  public:
@@ -70,7 +70,8 @@ class GroupBook {
   // Adds a run and returns its groups. Threads that are not kept, and processes whose leader is not
   // kept, are in no group and do not affect patterns. `kept_opening_rows` refers to the threads
   // that only the opening of a window has.
-  RowGroups add(const Snapshot& snapshot, const Kept& kept = {}, const Kept& kept_of_opening = {});
+  RowGroups add(const Snapshot& snapshot, const KeptRows& kept_rows = {},
+                const KeptRows& kept_opening_rows = {});
 
   // Returns the key of each group, by number; under `all` a key has several parts (key_parts).
   std::vector<std::string> keys() const;
@@ -82,43 +83,43 @@ class GroupBook {
   using Rows = std::vector<std::uint32_t>;
   // The names of one column of the axis.
   using Names = std::variant<LiteralNames, NameFamilies, CgroupFamilies>;
-  struct Part {
+  struct KeyPart {
     std::string_view column{};
     Names names{};
   };
-  Rows take(Part& part, const Snapshot& snapshot, const Table& table, std::string_view column,
-            const Kept& kept);
+  Rows number_names(KeyPart& part, const Snapshot& snapshot, const Table& table,
+                    std::string_view column, const KeptRows& kept_rows);
   void combine(Rows& rows, const Rows& next, std::size_t part);
 
   // `trees`: the process trees of the snapshot, if the axis is the process tree.
-  Rows take_processes(Part& part, const Snapshot& snapshot, const Kept& kept,
-                      std::optional<ProcessTrees>& trees);
-  RowGroups add_rows(const Snapshot& snapshot, const Kept& kept,
+  Rows number_processes(KeyPart& part, const Snapshot& snapshot, const KeptRows& kept_rows,
+                        std::optional<ProcessTrees>& trees);
+  RowGroups add_rows(const Snapshot& snapshot, const KeptRows& kept_rows,
                      std::optional<ProcessTrees>& trees);
-  void put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
-  std::uint32_t number_apart(std::uint64_t pair);
-  using Namer = std::vector<std::string> (*)(const Part& part);
-  std::vector<std::string> named(Namer name) const;
-  std::vector<std::string> keys_apart(const std::vector<std::string>& keys) const;
+  void separate_processes(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
+  std::uint32_t number_separate_group(std::uint64_t pair);
+  using NamesOfPart = std::vector<std::string> (*)(const KeyPart& part);
+  std::vector<std::string> compose_keys(NamesOfPart name) const;
+  std::vector<std::string> compose_separate_keys(const std::vector<std::string>& keys) const;
 
   GroupBy by_;
   std::string group_metric_;
-  bool each_process_;  // each process is a group
-  std::vector<Part> parts_;
+  bool separates_processes_;  // each process is a group
+  std::vector<KeyPart> parts_;
   // Combines the numbers of two key parts into one number; a third part is combined with the
   // result.
-  struct Joint {
-    std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> known;
+  struct PairNumbers {
+    std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> number_of_pair;
     std::vector<std::uint64_t> pairs;
   };
-  std::vector<Joint> joints_;
+  std::vector<PairNumbers> pair_numbers_;
   // Only if each process is a group: the process names, and the numbers of all groups. A pair below
   // 2^32 is a group of threads.
   LiteralNames process_names_;
-  Joint apart_;
+  PairNumbers separate_groups_;
 };
 
 // Separates the parts of a key. Names of processes, threads and cgroups cannot contain it.
-inline constexpr char kBetweenParts = '\0';
+inline constexpr char kPartSeparator = '\0';
 
 }  // namespace ctprof

@@ -15,16 +15,17 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/grouping/cgroup_renames.hpp"
 #include "core/compare/grouping/group_book.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof {
 
 // Maps the groups of one run to the joined groups.
-struct RunPlaces {
+struct RunGroupMap {
   std::vector<std::uint32_t> group_of;  // indexed by the run's own groups; several can map to one
-  std::vector<std::uint32_t> own;  // the first own group of each joined group; kNoGroup if none
+  std::vector<std::uint32_t>
+      first_own_group;  // the first own group of each joined group; kNoGroup if none
 
   // Converts the run's own group of each row to the joined group.
   std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
@@ -49,26 +50,26 @@ struct Grouping {
   // change the order.
   std::vector<std::string> names;
   std::vector<SideGroups> sides;
-  std::vector<RunPlaces> runs;        // the runs of the first side come first
+  std::vector<RunGroupMap> runs;      // the runs of the first side come first
   std::vector<CgroupRename> renames;  // for each candidate, the most similar first
   std::map<std::string, std::string, std::less<>>
-      renamed;  // from the baseline's cgroup to the candidate's; for several candidates, the most
-                // similar
-  bool renames_are_cut = false;  // too many cgroups are similar, so more renames may exist
+      candidate_cgroup_of;  // from the baseline's cgroup to the candidate's; for several
+                            // candidates, the most similar
+  bool renames_are_incomplete = false;  // too many cgroups are similar, so more renames may exist
 
   // Returns the number of groups for metrics of this entity. The host has one group, named `host`.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
   const std::string& name(Entity entity, std::uint32_t group) const;
   // Returns whether any run of the side has the group. The medians of such a group can still be
   // zero.
-  bool has(std::size_t side, std::uint32_t group) const {
+  bool has_group(std::size_t side, std::uint32_t group) const {
     return sides[side].threads(group) > 0 || sides[side].rows(Entity::Thread, group) > 0 ||
            sides[side].rows(Entity::Process, group) > 0 ||
            sides[side].rows(Entity::Cgroup, group) > 0;
   }
   // Empties the groups for which `is_kept` is false. Metrics of the host are not affected.
   // REQUIRES: `is_kept` has one entry for each name.
-  void keep(const std::vector<bool>& stays);
+  void keep_groups(const std::vector<bool>& is_kept);
 };
 
 // Returns the median of one count over the runs of a side. For an even number of runs it is the
@@ -78,7 +79,7 @@ double median_count(std::vector<double> counts);
 // Splits the name of a group into its parts: one part, or under `all` cgroup, process and thread.
 std::vector<std::string_view> key_parts(std::string_view name);
 // Returns the candidate's name of the group's cgroup if it was renamed, otherwise an empty text.
-std::string_view renamed_to(const Grouping& grouping, std::string_view name);
+std::string_view find_candidate_cgroup(const Grouping& grouping, std::string_view name);
 // Formats a name of several parts in one line: "cgroup > process > thread".
 std::string readable_key(std::string_view name);
 

@@ -10,38 +10,38 @@ namespace ctprof {
 namespace {
 
 using RandomPart = NameFamilies::RandomPart;
-constexpr std::size_t kMark = 3;  // bytes of {U} and of {H}
+constexpr std::size_t kPlaceholderSize = 3;  // bytes of {U} and of {H}
 
 // The pattern of a name, and the parts that {U} or {H} replace in it. Names are shorter than 4 GiB.
-struct Shape {
+struct NamePattern {
   std::string_view name;
   std::string pattern;
-  std::vector<RandomPart> random;
+  std::vector<RandomPart> random_parts;
 
-  void add_random(std::string_view text, std::string_view mark) {
-    random.push_back({static_cast<std::uint32_t>(text.data() - name.data()),
-                      static_cast<std::uint32_t>(text.size()),
-                      static_cast<std::uint32_t>(pattern.size())});
-    pattern += mark;
+  void add_random(std::string_view text, std::string_view placeholder) {
+    random_parts.push_back({static_cast<std::uint32_t>(text.data() - name.data()),
+                            static_cast<std::uint32_t>(text.size()),
+                            static_cast<std::uint32_t>(pattern.size())});
+    pattern += placeholder;
   }
 };
 
-void add_token(Shape& shape, std::string_view token) {
-  switch (kind_of_token(token)) {
+void add_token(NamePattern& shape, std::string_view token) {
+  switch (classify_token(token)) {
     case TokenKind::Number: shape.pattern += "{N}"; break;
     case TokenKind::Hex: shape.add_random(token, "{H}"); break;
     case TokenKind::LettersNumber:
-      shape.pattern.append(token.substr(0, run_of(token, is_letter))).append("{N}");
+      shape.pattern.append(token.substr(0, prefix_length(token, is_letter))).append("{N}");
       break;
     case TokenKind::NumberLetters:
-      shape.pattern.append("{N}").append(token.substr(run_of(token, is_digit)));
+      shape.pattern.append("{N}").append(token.substr(prefix_length(token, is_digit)));
       break;
     case TokenKind::Other: shape.pattern += token; break;
   }
 }
 
-bool take_uuid(std::string_view& rest, Shape& shape) {
-  const UuidPlace found = uuid_in(rest);
+bool match_uuid(std::string_view& rest, NamePattern& shape) {
+  const UuidMatch found = find_uuid(rest);
   if (found.size == 0) return false;
   shape.pattern += rest.substr(0, found.letters);
   shape.add_random(rest.substr(found.letters, found.size), "{U}");
@@ -49,15 +49,15 @@ bool take_uuid(std::string_view& rest, Shape& shape) {
   return true;
 }
 
-Shape shape_of(std::string_view name) {
-  Shape shape{name, {}, {}};
+NamePattern pattern_of(std::string_view name) {
+  NamePattern shape{name, {}, {}};
   while (!name.empty()) {
-    std::size_t size = separator_at(name);
+    std::size_t size = separator_length(name);
     if (size > 0) {
       shape.pattern += name.substr(0, size);
     } else {
-      if (take_uuid(name, shape)) continue;
-      size = token_at(name);
+      if (match_uuid(name, shape)) continue;
+      size = token_length(name);
       add_token(shape, name.substr(0, size));
     }
     name.remove_prefix(size);
@@ -66,11 +66,11 @@ Shape shape_of(std::string_view name) {
 }
 
 // Keeps only the random parts whose text is the same in the other name.
-void keep_common(std::vector<RandomPart>& common, std::string_view name, const Shape& other) {
-  std::erase_if(common, [&, next = other.random.begin()](const RandomPart& piece) mutable {
-    while (next != other.random.end() && next->at < piece.at) ++next;
-    return next == other.random.end() || next->at != piece.at ||
-           next->in(other.name) != piece.in(name);
+void keep_common(std::vector<RandomPart>& common, std::string_view name, const NamePattern& other) {
+  std::erase_if(common, [&, next = other.random_parts.begin()](const RandomPart& piece) mutable {
+    while (next != other.random_parts.end() && next->pattern_offset < piece.pattern_offset) ++next;
+    return next == other.random_parts.end() || next->pattern_offset != piece.pattern_offset ||
+           next->text_in(other.name) != piece.text_in(name);
   });
 }
 
@@ -88,23 +88,24 @@ std::vector<std::string> LiteralNames::keys() const {
 }
 
 std::uint32_t NameFamilies::add(std::string_view name) {
-  Shape shape = shape_of(name);
+  NamePattern shape = pattern_of(name);
   const auto [place, is_new] =
       known_.try_emplace(std::move(shape.pattern), static_cast<std::uint32_t>(families_.size()));
   if (is_new)
-    families_.push_back({&place->first, std::string(name), std::move(shape.random), true});
+    families_.push_back({&place->first, std::string(name), std::move(shape.random_parts), true});
   else if (Family& family = families_[place->second]; family.first_name != name)
-    family.one_name = false, keep_common(family.common, family.first_name, shape);
+    family.has_one_name = false, keep_common(family.common_parts, family.first_name, shape);
   return place->second;
 }
 
 std::string NameFamilies::key(const Family& family) {
-  if (family.one_name) return family.first_name;
+  if (family.has_one_name) return family.first_name;
   std::string key;
   std::size_t from = 0;
-  for (const RandomPart& piece : family.common) {
-    key.append(*family.pattern, from, piece.at - from).append(piece.in(family.first_name));
-    from = piece.at + kMark;
+  for (const RandomPart& piece : family.common_parts) {
+    key.append(*family.pattern, from, piece.pattern_offset - from)
+        .append(piece.text_in(family.first_name));
+    from = piece.pattern_offset + kPlaceholderSize;
   }
   return key.append(*family.pattern, from);
 }
@@ -123,11 +124,11 @@ std::vector<std::string> NameFamilies::patterns() const {
 
 std::vector<std::string> name_patterns(std::span<const std::string> names) {
   NameFamilies families;
-  std::vector<std::uint32_t> of_name;
-  for (const std::string& name : names) of_name.push_back(families.add(name));
+  std::vector<std::uint32_t> family_of_name;
+  for (const std::string& name : names) family_of_name.push_back(families.add(name));
   const auto keys = families.keys();
   std::vector<std::string> found;
-  for (const std::uint32_t family : of_name) found.push_back(keys[family]);
+  for (const std::uint32_t family : family_of_name) found.push_back(keys[family]);
   return found;
 }
 
@@ -135,7 +136,7 @@ namespace {
 
 constexpr std::string_view kService = ".service";
 
-std::string without_instances(std::string_view path) {
+std::string replace_instances(std::string_view path) {
   std::string out;
   while (!path.empty()) {
     const auto at = path.find('@');
@@ -157,14 +158,16 @@ std::string without_instances(std::string_view path) {
 }  // namespace
 
 std::uint32_t CgroupFamilies::add(std::string_view path) {
-  const auto glob = std::find_if(naming_.flatten.begin(), naming_.flatten.end(),
+  const auto glob = std::find_if(naming_.flatten_globs.begin(), naming_.flatten_globs.end(),
                                  [&](const PathGlob& g) { return g.matches(path); });
-  if (glob != naming_.flatten.end()) return meet({Origin::Glob, glob->text()}, path);
-  if (naming_.literal) return meet({Origin::Path, std::string(path)}, path);
-  return meet({Origin::Pattern, std::to_string(names_.add(without_instances(path)))}, path);
+  if (glob != naming_.flatten_globs.end())
+    return find_or_add({KeySource::Glob, glob->text()}, path);
+  if (naming_.only_globs) return find_or_add({KeySource::Path, std::string(path)}, path);
+  return find_or_add({KeySource::Pattern, std::to_string(names_.add(replace_instances(path)))},
+                     path);
 }
 
-std::uint32_t CgroupFamilies::meet(Identity identity, std::string_view path) {
+std::uint32_t CgroupFamilies::find_or_add(Identity identity, std::string_view path) {
   const auto [place, is_new] =
       known_.try_emplace(std::move(identity), static_cast<std::uint32_t>(families_.size()));
   if (is_new)
@@ -178,27 +181,27 @@ std::vector<std::string> CgroupFamilies::keys() const {
   const auto patterns = names_.keys();
   std::vector<std::string> keys;
   std::unordered_map<std::string, std::optional<std::string>, SeededHash>
-      only;  // the path of each key
+      only_path_of_key;  // the path of each key
   for (const Family& family : families_) {
     const auto& [origin, text] = *family.identity;
-    keys.push_back(origin == Origin::Pattern ? patterns[std::stoul(text)] : text);
-    if (origin != Origin::Pattern) continue;
-    const auto [known, is_new] = only.try_emplace(keys.back(), family.only_path);
-    if (!is_new && known->second != family.only_path) known->second.reset();
+    keys.push_back(origin == KeySource::Pattern ? patterns[std::stoul(text)] : text);
+    if (origin != KeySource::Pattern) continue;
+    const auto [known_words, is_new] = only_path_of_key.try_emplace(keys.back(), family.only_path);
+    if (!is_new && known_words->second != family.only_path) known_words->second.reset();
   }
   // A key with a single path is replaced by that path.
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (families_[i].identity->first == Origin::Pattern)
-      if (const auto& path = only.at(keys[i])) keys[i] = *path;
+    if (families_[i].identity->first == KeySource::Pattern)
+      if (const auto& path = only_path_of_key.at(keys[i])) keys[i] = *path;
   return keys;
 }
 
 std::vector<std::string> CgroupFamilies::patterns() const {
-  const auto of_names = names_.patterns();
+  const auto name_patterns = names_.patterns();
   std::vector<std::string> patterns;
   for (const Family& family : families_) {
     const auto& [origin, text] = *family.identity;
-    patterns.push_back(origin == Origin::Pattern ? of_names[std::stoul(text)] : text);
+    patterns.push_back(origin == KeySource::Pattern ? name_patterns[std::stoul(text)] : text);
   }
   return patterns;
 }
@@ -206,11 +209,11 @@ std::vector<std::string> CgroupFamilies::patterns() const {
 std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
                                      const CgroupNaming& naming) {
   CgroupFamilies families(naming);
-  std::vector<std::uint32_t> of_path;
-  for (const std::string& path : paths) of_path.push_back(families.add(path));
+  std::vector<std::uint32_t> family_of_path;
+  for (const std::string& path : paths) family_of_path.push_back(families.add(path));
   const auto keys = families.keys();
   std::vector<std::string> found;
-  for (const std::uint32_t family : of_path) found.push_back(keys[family]);
+  for (const std::uint32_t family : family_of_path) found.push_back(keys[family]);
   return found;
 }
 
@@ -222,7 +225,7 @@ bool is_text(const Column& column) {
 
 }  // namespace
 
-std::span<const std::uint64_t> numbers(const Table& table, std::string_view name) {
+std::span<const std::uint64_t> u64_values(const Table& table, std::string_view name) {
   const Column* column = table.find_u64(name);
   return column ? column->u64() : std::span<const std::uint64_t>{};
 }
@@ -232,9 +235,10 @@ const Column* thread_column(const Snapshot& snapshot, std::string_view name, Sto
   return column && column->def().storage == storage ? column : nullptr;
 }
 
-std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name) {
-  const auto all = numbers(snapshot.threads(), name);
-  return snapshot.window ? all.first(std::min(all.size(), snapshot.window->living)) : all;
+std::span<const std::uint64_t> u64_values_of_living(const Snapshot& snapshot,
+                                                    std::string_view name) {
+  const auto all = u64_values(snapshot.threads(), name);
+  return snapshot.window ? all.first(std::min(all.size(), snapshot.window->living_threads)) : all;
 }
 
 std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
@@ -244,15 +248,15 @@ std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgi
   const auto begin = tids.begin() + (first - tgids.begin()),
              end = tids.begin() + (last - tgids.begin());
   const auto leader = std::lower_bound(begin, end, process);
-  const bool listed = leader != end && *leader == process;
-  return static_cast<std::size_t>((listed ? leader : begin) - tids.begin());
+  const bool is_listed = leader != end && *leader == process;
+  return static_cast<std::size_t>((is_listed ? leader : begin) - tids.begin());
 }
 
 ProcessKeys::ProcessKeys(const Snapshot& snapshot)
     : snapshot_(&snapshot),
       pcomms_(snapshot.threads().find(kPcomm)),
-      tgids_(numbers(snapshot.threads(), kTgid)),
-      process_tgids_(numbers(snapshot.table(Entity::Process), kProcessTgid)) {
+      tgids_(u64_values(snapshot.threads(), kTgid)),
+      process_tgids_(u64_values(snapshot.table(Entity::Process), kProcessTgid)) {
   if (pcomms_ && pcomms_->def().storage != Storage::String) pcomms_ = nullptr;
   for (std::size_t row = 0; row < process_tgids_.size(); ++row)
     row_of_.emplace(process_tgids_[row], row);
@@ -265,15 +269,15 @@ std::string ProcessKeys::key(std::size_t thread, std::uint64_t tgid) const {
   return name + "[" + std::to_string(tgid) + "]";
 }
 
-std::string ProcessKeys::of_thread(std::size_t row) const {
+std::string ProcessKeys::key_of_thread(std::size_t row) const {
   return row < tgids_.size() ? key(row, tgids_[row]) : std::string();
 }
 
-std::string ProcessKeys::of_process(std::size_t row, std::size_t leader) const {
+std::string ProcessKeys::key_of_process(std::size_t row, std::size_t leader) const {
   return key(leader, process_tgids_[row]);
 }
 
-std::string_view ProcessKeys::text_of_thread(const Column& metric, std::size_t row) const {
+std::string_view ProcessKeys::process_text_of_thread(const Column& metric, std::size_t row) const {
   const auto process = row < tgids_.size() ? row_of_.find(tgids_[row]) : row_of_.end();
   if (process == row_of_.end() || !metric.has_value(process->second)) return {};
   return snapshot_->pools->texts[metric.ids()[process->second]];
@@ -286,14 +290,15 @@ const Column* find_process_text(const Snapshot& side, std::string_view metric) {
 
 Result<void> check_axis(std::span<const Snapshot* const> sides, const Spec& spec) {
   if (spec.group_by != GroupBy::ProcessText) return {};
-  std::vector<std::string> known = axis_words();
+  std::vector<std::string> known_words = axis_words();
   for (const Snapshot* side : sides) {
     if (find_process_text(*side, spec.group_metric)) return {};
     for (const Column& column : side->table(Entity::Process).columns)
-      if (is_text(column)) known.push_back(column.def().name);
+      if (is_text(column)) known_words.push_back(column.def().name);
   }
-  return error("reading --group-by", spec.group_metric,
-               "no process in the input has such a text" + nearest_hint(spec.group_metric, known));
+  return error(
+      "reading --group-by", spec.group_metric,
+      "no process in the input has such a text" + suggest_nearest(spec.group_metric, known_words));
 }
 
 }  // namespace ctprof

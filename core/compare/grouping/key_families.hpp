@@ -36,7 +36,7 @@
 
 #include "core/base/result.hpp"
 #include "core/base/seeded_hash.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -67,18 +67,18 @@ class NameFamilies {
   // A part of a name that may be random: its position in the name, and the position of its {U} or
   // {H} in the pattern.
   struct RandomPart {
-    std::uint32_t from = 0, size = 0;
-    std::uint32_t at = 0;
+    std::uint32_t name_offset = 0, size = 0;
+    std::uint32_t pattern_offset = 0;
 
-    std::string_view in(std::string_view name) const { return name.substr(from, size); }
+    std::string_view text_in(std::string_view name) const { return name.substr(name_offset, size); }
   };
 
  private:
   struct Family {
     const std::string* pattern;
     std::string first_name;
-    std::vector<RandomPart> common;  // parts with the same text in all names
-    bool one_name;
+    std::vector<RandomPart> common_parts;  // parts with the same text in all names
+    bool has_one_name;
   };
   static std::string key(const Family& family);
 
@@ -103,14 +103,14 @@ class CgroupFamilies {
   std::vector<std::string> patterns() const;
 
  private:
-  enum class Origin : std::uint8_t { Glob, Path, Pattern };
+  enum class KeySource : std::uint8_t { Glob, Path, Pattern };
   // The text of a pattern is the number of its name family.
-  using Identity = std::pair<Origin, std::string>;
+  using Identity = std::pair<KeySource, std::string>;
   struct Family {
     const Identity* identity;
     std::optional<std::string> only_path;  // no value if there are several
   };
-  std::uint32_t meet(Identity identity, std::string_view path);
+  std::uint32_t find_or_add(Identity identity, std::string_view path);
 
   CgroupNaming naming_;
   NameFamilies names_;
@@ -123,14 +123,15 @@ std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
                                      const CgroupNaming& naming);
 
 // Returns the numbers of the column; empty if the table has no such column.
-std::span<const std::uint64_t> numbers(const Table& table, std::string_view name);
+std::span<const std::uint64_t> u64_values(const Table& table, std::string_view name);
 
 // Returns the thread column with this name if it has this storage, otherwise null.
 const Column* thread_column(const Snapshot& snapshot, std::string_view name, Storage storage);
 
 // Returns the column's numbers for living threads, which are sorted by (tgid, tid). Threads that
 // exited inside a window follow them in a separate order.
-std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name);
+std::span<const std::uint64_t> u64_values_of_living(const Snapshot& snapshot,
+                                                    std::string_view name);
 
 // Returns the row of a process's leader, or of its first thread if the leader is not listed.
 // Returns the number of threads if the process has none. REQUIRES: threads are sorted by (tgid,
@@ -144,10 +145,10 @@ class ProcessKeys {
   explicit ProcessKeys(const Snapshot& snapshot);
 
   // Returns "pcomm[tgid]" for a thread row, or for a process row and the row of its leader.
-  std::string of_thread(std::size_t row) const;
-  std::string of_process(std::size_t row, std::size_t leader) const;
+  std::string key_of_thread(std::size_t row) const;
+  std::string key_of_process(std::size_t row, std::size_t leader) const;
   // Returns the metric's text for the thread's process; empty if there is none.
-  std::string_view text_of_thread(const Column& metric, std::size_t row) const;
+  std::string_view process_text_of_thread(const Column& metric, std::size_t row) const;
 
  private:
   std::string key(std::size_t thread, std::uint64_t tgid) const;

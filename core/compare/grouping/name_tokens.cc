@@ -18,12 +18,12 @@ bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
 
 // Returns the length of the UUID at the start of `text`, or 0. All its separators are dashes, or
 // all are underscores.
-std::size_t uuid_at(std::string_view text) {
+std::size_t uuid_length(std::string_view text) {
   constexpr std::size_t kLength = 36, kFirstDash = 8;
   if (text.size() < kLength || (text[kFirstDash] != '-' && text[kFirstDash] != '_')) return 0;
   std::size_t at = 0;
   for (const std::size_t part : kUuidParts) {
-    if (run_of(text.substr(at, part), is_hex) != part) return 0;
+    if (prefix_length(text.substr(at, part), is_hex) != part) return 0;
     at += part;
     if (at < kLength && text[at++] != text[kFirstDash]) return 0;
   }
@@ -32,7 +32,7 @@ std::size_t uuid_at(std::string_view text) {
 
 }  // namespace
 
-std::size_t separator_at(std::string_view text) {
+std::size_t separator_length(std::string_view text) {
   const char c = text.front();
   if (kSeparators.find(c) != kSeparators.npos || c == ' ' || (c >= '\t' && c <= '\r')) return 1;
   if (static_cast<unsigned char>(c) < 0x80) return 0;
@@ -42,29 +42,30 @@ std::size_t separator_at(std::string_view text) {
   return wide == kWideSpaces.end() ? 0 : wide->size();
 }
 
-std::size_t token_at(std::string_view text) {
+std::size_t token_length(std::string_view text) {
   std::size_t size = 0;
-  while (size < text.size() && separator_at(text.substr(size)) == 0) ++size;
+  while (size < text.size() && separator_length(text.substr(size)) == 0) ++size;
   return size;
 }
 
-UuidPlace uuid_in(std::string_view text) {
-  const std::size_t letters = run_of(text, is_letter);
+UuidMatch find_uuid(std::string_view text) {
+  const std::size_t letters = prefix_length(text, is_letter);
   for (std::size_t start = 0; start <= letters; ++start)
-    if (const std::size_t size = uuid_at(text.substr(start)); size > 0) return {start, size};
+    if (const std::size_t size = uuid_length(text.substr(start)); size > 0) return {start, size};
   return {};
 }
 
-TokenKind kind_of_token(std::string_view token) {
-  const std::size_t digits = run_of(token, is_digit), letters = run_of(token, is_letter);
+TokenKind classify_token(std::string_view token) {
+  const std::size_t digits = prefix_length(token, is_digit),
+                    letters = prefix_length(token, is_letter);
   if (digits == token.size()) return TokenKind::Number;
-  if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() &&
+  if (token.size() >= 2 && prefix_length(token, is_lower_hex) == token.size() &&
       std::any_of(token.begin(), token.end(), is_digit))
     return TokenKind::Hex;
   if (letters > 0 && letters < token.size() &&
-      run_of(token.substr(letters), is_digit) == token.size() - letters)
+      prefix_length(token.substr(letters), is_digit) == token.size() - letters)
     return TokenKind::LettersNumber;
-  if (digits > 0 && run_of(token.substr(digits), is_letter) == token.size() - digits)
+  if (digits > 0 && prefix_length(token.substr(digits), is_letter) == token.size() - digits)
     return TokenKind::NumberLetters;
   return TokenKind::Other;
 }

@@ -28,31 +28,31 @@ class ProcessTrees {
  public:
   // `fallback` contains the processes without a row in the snapshot; null if there are none.
   // REQUIRES: both outlive this object.
-  explicit ProcessTrees(const Snapshot& snapshot, const ProcessTrees* rest = nullptr);
+  explicit ProcessTrees(const Snapshot& snapshot, const ProcessTrees* fallback = nullptr);
 
   // Returns a name such as "bash[20]" for a thread row; empty for a thread without a process id.
   // The result is valid for the lifetime of this object.
-  std::string_view of_thread(std::size_t row);
+  std::string_view tree_name_of_thread(std::size_t row);
 
  private:
   // A thread row of this object or of `fallback`.
-  struct Place {
+  struct ThreadRow {
     const ProcessTrees* trees;
     std::size_t row;
   };
-  static bool in_one_cgroup(const Place& a, const Place& b);
+  static bool share_cgroup(const ThreadRow& a, const ThreadRow& b);
   std::string_view text(const Column* column, std::size_t row) const;  // empty without a value
-  std::optional<Place> find(std::uint64_t tgid) const;
-  std::optional<Place> parent_of(std::size_t row) const;
-  std::string tree_of(std::size_t row) const;
+  std::optional<ThreadRow> find(std::uint64_t tgid) const;
+  std::optional<ThreadRow> parent_of(std::size_t row) const;
+  std::string find_tree_name(std::size_t row) const;
 
   const Snapshot* snapshot_;
-  const ProcessTrees* rest_;
+  const ProcessTrees* fallback_;
   std::span<const std::uint64_t> tgids_, parents_;
   const Column *parent_, *names_, *cgroups_;
   std::unordered_map<std::uint64_t, std::size_t>
       row_of_;  // the row of a process's leader, or of its first thread, by tgid
-  std::unordered_map<std::size_t, std::string> tree_of_;  // cache, by that row
+  std::unordered_map<std::size_t, std::string> tree_name_of_;  // cache, by that row
 };
 
 }  // namespace ctprof

@@ -17,6 +17,6 @@
 
 namespace ctprof {
 
-std::string service_of(std::string_view cgroup);
+std::string find_service(std::string_view cgroup);
 
 }  // namespace ctprof

@@ -18,21 +18,22 @@ constexpr std::size_t kThreadRows = static_cast<std::size_t>(Entity::Thread);
 constexpr std::size_t kCgroupRows = static_cast<std::size_t>(Entity::Cgroup);
 
 // Marks metrics without a number, which an index does not reduce.
-std::vector<bool> without_number(const MetricPlan& plan) {
+std::vector<bool> find_metrics_without_number(const MetricPlan& plan) {
   std::vector<bool> found;
   for (const PlannedMetric& metric : plan.metrics) found.push_back(!metric.has_number());
   return found;
 }
 
-Result<MetricPlan> plan_of(const Snapshot& capture, Spec spec, const Knowledge& knowledge) {
+Result<MetricPlan> plan_capture(const Snapshot& capture, Spec spec,
+                                const PluginDefinitions& knowledge) {
   const Snapshot* const side = &capture;
   spec.busiest = false;
   return plan_metrics({&side, 1}, spec, knowledge);
 }
 
 // Returns whether one of the paths is an ancestor of this path.
-bool is_below(const std::unordered_set<std::string_view, SeededHash>& paths,
-              std::string_view path) {
+bool has_ancestor_in(const std::unordered_set<std::string_view, SeededHash>& paths,
+                     std::string_view path) {
   if (path != "/" && paths.contains("/")) return true;
   for (auto end = path.rfind('/'); end != path.npos && end > 0; end = path.rfind('/', end - 1))
     if (paths.contains(path.substr(0, end))) return true;
@@ -40,7 +41,7 @@ bool is_below(const std::unordered_set<std::string_view, SeededHash>& paths,
 }
 
 // Assigns the cgroups without ancestors to group 0, and the others to no group.
-std::vector<std::uint32_t> topmost(const Snapshot& capture) {
+std::vector<std::uint32_t> group_topmost_cgroups(const Snapshot& capture) {
   const Table& table = capture.table(Entity::Cgroup);
   std::vector<std::uint32_t> groups(table.rows, kNoGroup);
   const Column* column = table.find(kCgroupPath);
@@ -50,7 +51,7 @@ std::vector<std::uint32_t> topmost(const Snapshot& capture) {
   for (std::size_t row = 0; row < table.rows; ++row)
     if (column->has_value(row)) paths.insert(path_of(row));
   for (std::size_t row = 0; row < table.rows; ++row)
-    if (column->has_value(row) && !is_below(paths, path_of(row))) groups[row] = 0;
+    if (column->has_value(row) && !has_ancestor_in(paths, path_of(row))) groups[row] = 0;
   return groups;
 }
 
@@ -72,23 +73,23 @@ CapturePlan::Definitions CapturePlan::definitions_of(const Snapshot& capture) {
 }
 
 Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
-                                      const Knowledge& knowledge) {
+                                      const PluginDefinitions& knowledge) {
   const Snapshot* const side = &capture;
-  if (auto sound = check_axis({&side, 1}, spec); !sound) return sound.error();
-  auto metrics = plan_of(capture, spec, knowledge);
+  if (auto axis_check = check_axis({&side, 1}, spec); !axis_check) return axis_check.error();
+  auto metrics = plan_capture(capture, spec, knowledge);
   if (!metrics) return metrics.error();
-  auto of_cgroups = plan_of(capture, Spec{.group_by = GroupBy::Cgroup}, knowledge);
-  if (!of_cgroups) return of_cgroups.error();
+  auto cgroup_plan = plan_capture(capture, Spec{.group_by = GroupBy::Cgroup}, knowledge);
+  if (!cgroup_plan) return cgroup_plan.error();
   CapturePlan plan;
   plan.spec_ = spec;
   plan.metrics_ = std::move(*metrics);
-  plan.of_cgroups_ = std::move(*of_cgroups);
-  for (const bool of_cgroups_alone : {false, true}) {
-    const auto& all = (of_cgroups_alone ? plan.of_cgroups_ : plan.metrics_).metrics;
+  plan.cgroup_metrics_ = std::move(*cgroup_plan);
+  for (const bool is_cgroups : {false, true}) {
+    const auto& all = (is_cgroups ? plan.cgroup_metrics_ : plan.metrics_).metrics;
     for (std::size_t at = 0; at < all.size(); ++at)
-      if (all[at].has_number() && all[at].total_of.empty() &&
-          (all[at].entity == Entity::Cgroup) == of_cgroups_alone)
-        plan.numbered_.push_back({of_cgroups_alone, at});
+      if (all[at].has_number() && all[at].counter_of_total.empty() &&
+          (all[at].entity == Entity::Cgroup) == is_cgroups)
+        plan.numeric_metrics_.push_back({is_cgroups, at});
   }
   for (const ScreenColumn& column : screen_columns(plan.metrics_).columns)
     plan.headlines_.push_back(column.metric);
@@ -96,22 +97,22 @@ Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
   plan.derived_ = capture.derived;
   for (const DerivedDef& derived : plan.derived_) plan.derived_bytes_ += derived.expression.size();
   plan.is_window_ = capture.window.has_value();
-  plan.is_for_others_ = !capture.foreign && plan.asks_for_little(capture);
+  plan.is_reusable_ = !capture.is_foreign && plan.is_cheap_for(capture);
   return plan;
 }
 
 // Which metrics of an expensive file are omitted depends on the size of that file. So only plans of
 // files far below the limit are reused.
-bool CapturePlan::asks_for_little(const Snapshot& capture) const {
+bool CapturePlan::is_cheap_for(const Snapshot& capture) const {
   constexpr std::size_t kWork = std::size_t{1} << 26;
   std::size_t most_rows = 1;
   for (const Table& table : capture.tables) most_rows = std::max(most_rows, table.rows);
   return derived_bytes_ < kWork / most_rows;
 }
 
-bool CapturePlan::fits(const Snapshot& capture) const {
-  return is_for_others_ && is_window_ == capture.window.has_value() && !capture.foreign &&
-         asks_for_little(capture) && has_definitions(capture, definitions_) &&
+bool CapturePlan::is_valid_for(const Snapshot& capture) const {
+  return is_reusable_ && is_window_ == capture.window.has_value() && !capture.is_foreign &&
+         is_cheap_for(capture) && has_definitions(capture, definitions_) &&
          capture.derived == derived_;
 }
 
@@ -130,27 +131,29 @@ CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan)
     names_.push_back(readable_key(names[key]));
     patterns_.push_back(readable_key(patterns[key]));
   }
-  is_own_.resize(names_.size());
+  is_of_recorder_.resize(names_.size());
   if (capture.window) {
-    const auto threads = screen_threads({&capture, rows.of_row[kThreadRows]}, names_.size());
+    const auto threads =
+        count_screen_threads({&capture, rows.group_of_row[kThreadRows]}, names_.size());
     for (std::size_t group = 0; group < names_.size(); ++group)
-      is_own_[group] = threads[group].own > 0 && threads[group].own == threads[group].all();
+      is_of_recorder_[group] =
+          threads[group].of_recorder > 0 && threads[group].of_recorder == threads[group].total();
   }
   StackBook stacks;
   std::vector<std::uint32_t> numbers;
-  if (plan.metrics().has_stacks() || plan.of_cgroups().has_stacks())
+  if (plan.metrics().has_stacks() || plan.cgroup_metrics().has_stacks())
     numbers = stacks.add(capture.pools->stacks.table);
   reduce(capture, std::move(rows), {&stacks, numbers});
   reduce_cgroups(capture, {&stacks, numbers});
 }
 
 // Reduces the groups; an additional last group contains all rows.
-void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunNodes& nodes) {
+void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunStackNumbers& nodes) {
   const MetricPlan& plan = plan_->metrics();
-  std::vector<bool> left_out =
-      CostlyMetrics(plan, plan_->spec(), {}).of_run(rows.groups, capture.text_bytes, 1);
-  left_out_ = static_cast<std::size_t>(std::ranges::count(left_out, true));
-  const std::vector<bool> numberless = without_number(plan);
+  std::vector<bool> left_out = ExpensiveMetricFilter(plan, plan_->spec(), {})
+                                   .find_for_run(rows.groups, capture.text_bytes, 1);
+  omitted_metrics_ = static_cast<std::size_t>(std::ranges::count(left_out, true));
+  const std::vector<bool> numberless = find_metrics_without_number(plan);
   for (std::size_t at = 0; at < left_out.size(); ++at)
     if (numberless[at]) left_out[at] = true;
   const auto groups = static_cast<std::uint32_t>(rows.groups.keys.size());
@@ -159,32 +162,32 @@ void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunNo
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
     rows.groups.rows_of[static_cast<std::size_t>(entity)].push_back(0);
   figures_.emplace(capture, rows, plan, left_out, nodes);
-  for (std::uint32_t group = 0; group < groups; ++group) figures_->unite(groups, group);
+  for (std::uint32_t group = 0; group < groups; ++group) figures_->merge_groups(groups, group);
   figures_->finish();
 }
 
-void CaptureFigures::reduce_cgroups(const Snapshot& capture, const RunNodes& nodes) {
-  const MetricPlan& plan = plan_->of_cgroups();
-  std::vector<bool> left_out = without_number(plan);
+void CaptureFigures::reduce_cgroups(const Snapshot& capture, const RunStackNumbers& nodes) {
+  const MetricPlan& plan = plan_->cgroup_metrics();
+  std::vector<bool> left_out = find_metrics_without_number(plan);
   for (std::size_t at = 0; at < left_out.size(); ++at)
     if (plan.metrics[at].entity != Entity::Cgroup) left_out[at] = true;
   RowGroups rows;
   rows.groups.keys = {0};
   rows.groups.threads = {0};
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
-    rows.of_row[entity].assign(capture.tables[entity].rows, kNoGroup);
+    rows.group_of_row[entity].assign(capture.tables[entity].rows, kNoGroup);
     rows.groups.rows_of[entity] = {0};
   }
-  rows.of_row[kCgroupRows] = topmost(capture);
+  rows.group_of_row[kCgroupRows] = group_topmost_cgroups(capture);
   rows.groups.rows_of[kCgroupRows] = {
-      static_cast<std::uint32_t>(std::ranges::count(rows.of_row[kCgroupRows], 0u))};
-  of_cgroups_.emplace(capture, rows, plan, left_out, nodes);
-  of_cgroups_->finish();
+      static_cast<std::uint32_t>(std::ranges::count(rows.group_of_row[kCgroupRows], 0u))};
+  cgroup_figures_.emplace(capture, rows, plan, left_out, nodes);
+  cgroup_figures_->finish();
 }
 
-ctprof_number CaptureFigures::figure(std::uint32_t group, std::size_t metric) const {
-  if (figures_->coverage(group, metric).rows == 0 && figures_->counts_absence(metric))
-    return number_of(std::uint64_t{0});
+ctprof_number CaptureFigures::value(std::uint32_t group, std::size_t metric) const {
+  if (figures_->coverage(group, metric).rows == 0 && figures_->counts_absence_as_zero(metric))
+    return make_number(std::uint64_t{0});
   return figures_->read(group, metric).number;
 }
 
@@ -193,14 +196,14 @@ std::uint32_t CaptureFigures::total_group(const PlannedMetric& metric) const {
   return metric.entity == Entity::Host ? 0 : static_cast<std::uint32_t>(names_.size());
 }
 
-ctprof_number CaptureFigures::total(const CapturePlan::Numbered& metric) const {
-  if (metric.of_cgroups) return of_cgroups_->read(0, metric.metric).number;
-  return figures_->read(total_group(plan_->planned(metric)), metric.metric).number;
+ctprof_number CaptureFigures::total(const CapturePlan::NumericMetric& metric) const {
+  if (metric.is_of_cgroups) return cgroup_figures_->read(0, metric.metric).number;
+  return figures_->read(total_group(plan_->planned_metric(metric)), metric.metric).number;
 }
 
-Coverage CaptureFigures::coverage(const CapturePlan::Numbered& metric) const {
-  if (metric.of_cgroups) return of_cgroups_->coverage(0, metric.metric);
-  return figures_->coverage(total_group(plan_->planned(metric)), metric.metric);
+Coverage CaptureFigures::coverage(const CapturePlan::NumericMetric& metric) const {
+  if (metric.is_of_cgroups) return cgroup_figures_->coverage(0, metric.metric);
+  return figures_->coverage(total_group(plan_->planned_metric(metric)), metric.metric);
 }
 
 }  // namespace ctprof

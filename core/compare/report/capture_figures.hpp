@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/run_figures.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -33,23 +33,23 @@ class CapturePlan {
  public:
   // The error reports that the capture does not have the axis of `spec`.
   static Result<CapturePlan> make(const Snapshot& capture, const Spec& spec,
-                                  const Knowledge& knowledge);
+                                  const PluginDefinitions& knowledge);
   // Returns whether another capture would have the same plan.
-  bool fits(const Snapshot& capture) const;
+  bool is_valid_for(const Snapshot& capture) const;
 
   const Spec& spec() const { return spec_; }
   // The metrics of groups, and the metrics of cgroups, for which only some axes have groups.
   const MetricPlan& metrics() const { return metrics_; }
-  const MetricPlan& of_cgroups() const { return of_cgroups_; }
+  const MetricPlan& cgroup_metrics() const { return cgroup_metrics_; }
   // A metric with a number: its plan and its index there. Metrics of cgroups are in
   // cgroup_metrics().
-  struct Numbered {
-    bool of_cgroups;
+  struct NumericMetric {
+    bool is_of_cgroups;
     std::size_t metric;
   };
-  std::span<const Numbered> numbered() const { return numbered_; }
-  const PlannedMetric& planned(const Numbered& one) const {
-    return (one.of_cgroups ? of_cgroups_ : metrics_).metrics[one.metric];
+  std::span<const NumericMetric> numeric_metrics() const { return numeric_metrics_; }
+  const PlannedMetric& planned_metric(const NumericMetric& one) const {
+    return (one.is_of_cgroups ? cgroup_metrics_ : metrics_).metrics[one.metric];
   }
   // Returns the columns of the first screen in its order, as indices in metrics().
   std::span<const std::size_t> headlines() const { return headlines_; }
@@ -59,16 +59,16 @@ class CapturePlan {
  private:
   using Definitions = std::vector<SharedMetric>;
   static Definitions definitions_of(const Snapshot& capture);
-  bool asks_for_little(const Snapshot& capture) const;
+  bool is_cheap_for(const Snapshot& capture) const;
 
   Spec spec_;
-  MetricPlan metrics_, of_cgroups_;
-  std::vector<Numbered> numbered_;
+  MetricPlan metrics_, cgroup_metrics_;
+  std::vector<NumericMetric> numeric_metrics_;
   std::vector<std::size_t> headlines_;
   Definitions definitions_;
   std::vector<DerivedDef> derived_;
   std::size_t derived_bytes_ = 0;  // total length of the derived expressions
-  bool is_window_ = false, is_for_others_ = false;
+  bool is_window_ = false, is_reusable_ = false;
 };
 
 class CaptureFigures {
@@ -83,25 +83,25 @@ class CaptureFigures {
   const std::vector<std::string>& patterns() const { return patterns_; }
   std::uint64_t threads(std::uint32_t group) const { return figures_->groups().threads[group]; }
   // Returns whether all threads of the group belong to the recording process.
-  bool is_own(std::uint32_t group) const { return is_own_[group]; }
+  bool is_of_recorder(std::uint32_t group) const { return is_of_recorder_[group]; }
   // Returns no number for a gap. `metric` is an index in metrics().
-  ctprof_number figure(std::uint32_t group, std::size_t metric) const;
+  ctprof_number value(std::uint32_t group, std::size_t metric) const;
 
-  ctprof_number total(const CapturePlan::Numbered& metric) const;
-  Coverage coverage(const CapturePlan::Numbered& metric) const;
+  ctprof_number total(const CapturePlan::NumericMetric& metric) const;
+  Coverage coverage(const CapturePlan::NumericMetric& metric) const;
   // Returns the number of metrics without values, because they exceed the allowance of the file.
-  std::size_t left_out() const { return left_out_; }
+  std::size_t omitted_metrics() const { return omitted_metrics_; }
 
  private:
   std::uint32_t total_group(const PlannedMetric& metric) const;
-  void reduce(const Snapshot& capture, RowGroups rows, const RunNodes& nodes);
-  void reduce_cgroups(const Snapshot& capture, const RunNodes& nodes);
+  void reduce(const Snapshot& capture, RowGroups rows, const RunStackNumbers& nodes);
+  void reduce_cgroups(const Snapshot& capture, const RunStackNumbers& nodes);
 
   const CapturePlan* plan_;
-  std::optional<RunFigures> figures_, of_cgroups_;
+  std::optional<RunFigures> figures_, cgroup_figures_;
   std::vector<std::string> names_, patterns_;
-  std::vector<bool> is_own_;
-  std::size_t left_out_ = 0;
+  std::vector<bool> is_of_recorder_;
+  std::size_t omitted_metrics_ = 0;
 };
 
 }  // namespace ctprof

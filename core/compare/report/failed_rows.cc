@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "core/compare/asked/expressions.hpp"
+#include "core/compare/request/expressions.hpp"
 
 namespace ctprof {
 namespace {
@@ -15,22 +15,22 @@ namespace {
 using Value = Condition::Value;
 using ValueType = Condition::ValueType;
 
-Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_view name,
-                                       const MetricPlan& plan) {
+Result<const PlannedMetric*> find_metric(const Condition& condition, std::string_view name,
+                                         const MetricPlan& plan) {
   if (const PlannedMetric* metric = plan.find(name)) return metric;
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
   return condition.refusal("no metric '" + std::string(name) + "' in what was read" +
-                           nearest_hint(name, names));
+                           suggest_nearest(name, names));
 }
 
 // A condition whose inputs are resolved in the plan.
-class Bound {
+class BoundCondition {
  public:
-  Bound(const Condition& condition, const MetricPlan& plan)
+  BoundCondition(const Condition& condition, const MetricPlan& plan)
       : condition_(&condition), values_(condition.inputs().size()) {
     for (const auto& input : condition.inputs()) {
-      const auto named = figure_named(input.name);
+      const auto named = parse_figure_name(input.name);
       if (!named) {
         inputs_.push_back({input.name == kGroupName, {}, {}});
         continue;
@@ -57,7 +57,7 @@ class Bound {
         values_[i] =
             input.is_name ? Value{ValueType::Text, 0, name} : Value{ValueType::Number, threads};
     }
-    if (!any_figure() || !condition_->holds(values_)) return;
+    if (!has_any_figure() || !condition_->is_true(values_)) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].metric && !std::isnan(values_[i].number))
         rows.emplace(group, *inputs_[i].metric);
@@ -70,32 +70,33 @@ class Bound {
     Figure figure;
   };
 
-  bool any_figure() const {
+  bool has_any_figure() const {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (inputs_[i].metric && !std::isnan(values_[i].number)) return true;
     return false;
   }
 
   // Returns the value in the user's units: shifts in percent.
-  static double of_proof(const std::optional<Proof>& proof, Figure figure) {
-    if (!proof) return std::nan("");
-    if (figure == Figure::P) return proof->p;
-    if (figure == Figure::Shift) return proof->shift * 100;
-    return 100 * (figure == Figure::Low ? proof->low : proof->high);
+  static double value_of_result(const std::optional<RowTestResult>& test_result, Figure figure) {
+    if (!test_result) return std::nan("");
+    if (figure == Figure::P) return test_result->p;
+    if (figure == Figure::Shift) return test_result->shift * 100;
+    return 100 * (figure == Figure::Low ? test_result->low : test_result->high);
   }
 
-  static double figure(RowAt row, Figure figure, std::size_t side, const Changes& changes,
+  static double figure(RowPosition row, Figure figure, std::size_t side, const Changes& changes,
                        const Rollup& rollup, Families& families) {
-    if (is_of_proof(figure)) return of_proof(families.any(row.group, row.metric, side), figure);
+    if (needs_several_runs(figure))
+      return value_of_result(families.find_result(row.group, row.metric, side), figure);
     if (figure == Figure::Value)
       return as_double(rollup.read({side, row.group, row.metric}).number);
-    const Change change = changes.of(row.group, row.metric, side);
-    if (!change.alike) return std::nan("");
+    const Change change = changes.change(row.group, row.metric, side);
+    if (!change.has_same_parts) return std::nan("");
     if (figure == Figure::Baseline)
       return as_double(rollup.read({0, row.group, row.metric}).number);
     if (figure == Figure::Candidate)
       return as_double(rollup.read({side, row.group, row.metric}).number);
-    if (!change.difference.known()) return std::nan("");
+    if (!change.difference.is_known()) return std::nan("");
     return figure == Figure::Delta ? change.difference.real : change.pct * 100;
   }
 
@@ -112,11 +113,11 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
   for (const Condition& condition : conditions) {
     std::optional<bool> is_host;
     for (const auto& input : condition.inputs()) {
-      const auto named = figure_named(input.name);
+      const auto named = parse_figure_name(input.name);
       if (!named) continue;
-      const auto metric = metric_of(condition, named->metric, plan);
+      const auto metric = find_metric(condition, named->metric, plan);
       if (!metric) return metric.error();
-      if (is_of_proof(named->figure) && !any_judged(sides))
+      if (needs_several_runs(named->figure) && !has_testable_side(sides))
         return condition.refusal("'" + input.name +
                                  "' needs several runs on both sides, as `record --repeat` makes "
                                  "them");
@@ -131,12 +132,13 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
   return {};
 }
 
-std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
-                               const Grouping& grouping, const Changes& changes,
-                               const Rollup& rollup, Families& families) {
+std::vector<RowPosition> find_failed_rows(std::span<const Condition> conditions,
+                                          const MetricPlan& plan, const Grouping& grouping,
+                                          const Changes& changes, const Rollup& rollup,
+                                          Families& families) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
   for (const Condition& condition : conditions) {
-    Bound bound(condition, plan);
+    BoundCondition bound(condition, plan);
     for (std::uint32_t group = 0; group < grouping.count(bound.entity()); ++group) {
       const std::string name = readable_key(grouping.name(bound.entity(), group));
       const std::size_t first = rollup.sides() == 1 ? 0 : 1;
@@ -147,7 +149,7 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
       }
     }
   }
-  std::vector<RowAt> rows;
+  std::vector<RowPosition> rows;
   for (const auto& [group, metric] : found) rows.push_back({group, metric});
   return rows;
 }
@@ -155,11 +157,12 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
 namespace {
 
 // Returns the derived metrics that the conditions name.
-std::set<std::size_t> judged(std::span<const Condition> fail_on, const MetricPlan& plan) {
+std::set<std::size_t> find_tested_metrics(std::span<const Condition> fail_on,
+                                          const MetricPlan& plan) {
   std::set<std::size_t> found;
   for (const Condition& condition : fail_on)
     for (const auto& input : condition.inputs()) {
-      const auto named = figure_named(input.name);
+      const auto named = parse_figure_name(input.name);
       const PlannedMetric* metric = named ? plan.find(named->metric) : nullptr;
       if (metric && metric->expression)
         found.insert(static_cast<std::size_t>(metric - plan.metrics.data()));
@@ -167,27 +170,29 @@ std::set<std::size_t> judged(std::span<const Condition> fail_on, const MetricPla
   return found;
 }
 
-bool is_unlike(std::uint32_t group, std::size_t metric, const Changes& changes,
-               const Rollup& rollup) {
+bool has_different_parts(std::uint32_t group, std::size_t metric, const Changes& changes,
+                         const Rollup& rollup) {
   for (std::size_t side = 1; side < rollup.sides(); ++side)
-    if (!changes.of(group, metric, side).alike) return true;
+    if (!changes.change(group, metric, side).has_same_parts) return true;
   return false;
 }
 
 }  // namespace
 
-std::vector<std::string> unlike_parts(std::span<const Condition> fail_on, const MetricPlan& plan,
-                                      const Grouping& grouping, const Changes& changes,
-                                      const Rollup& rollup) {
+std::vector<std::string> describe_untestable_metrics(std::span<const Condition> fail_on,
+                                                     const MetricPlan& plan,
+                                                     const Grouping& grouping,
+                                                     const Changes& changes, const Rollup& rollup) {
   std::vector<std::string> sentences;
-  for (const std::size_t metric : judged(fail_on, plan)) {
+  for (const std::size_t metric : find_tested_metrics(fail_on, plan)) {
     const std::size_t groups = grouping.count(plan.metrics[metric].entity);
-    std::size_t unlike = 0;
+    std::size_t groups_with_different_parts = 0;
     for (std::uint32_t group = 0; group < groups; ++group)
-      unlike += is_unlike(group, metric, changes, rollup);
-    if (unlike > 0)
+      groups_with_different_parts += has_different_parts(group, metric, changes, rollup);
+    if (groups_with_different_parts > 0)
       sentences.push_back("--fail-on does not judge '" + plan.metrics[metric].name + "' of " +
-                          std::to_string(unlike) + (unlike == 1 ? " group" : " groups") +
+                          std::to_string(groups_with_different_parts) +
+                          (groups_with_different_parts == 1 ? " group" : " groups") +
                           ": the sides measured different parts of it");
   }
   return sentences;

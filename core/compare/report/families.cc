@@ -5,55 +5,58 @@
 
 namespace ctprof {
 
-JoinsBy entry_of(const Headline& headline) {
-  if (headline.shown == CTPROF_SHOWN_LEVEL) return JoinsBy::Range;
-  return headline.by_change ? JoinsBy::Group : JoinsBy::Mean;
+FamilyCriterion family_criterion_of(const Headline& headline) {
+  if (headline.shown == CTPROF_SHOWN_LEVEL) return FamilyCriterion::Range;
+  return headline.orders_by_change ? FamilyCriterion::Group : FamilyCriterion::Mean;
 }
 
 namespace {
 
-bool is_own(std::span<const std::vector<ScreenThreads>> threads, std::uint32_t group) {
-  double all = 0, own = 0;
-  for (const auto& side : threads) all += side[group].all(), own += side[group].own;
-  return all > 0 && own == all;
+bool is_of_recorder(std::span<const std::vector<ScreenThreads>> threads, std::uint32_t group) {
+  double all_threads = 0, own_threads = 0;
+  for (const auto& side : threads)
+    all_threads += side[group].total(), own_threads += side[group].of_recorder;
+  return all_threads > 0 && own_threads == all_threads;
 }
 
 // Excludes settings and limits, which are chosen, categories, which are no numbers, and peaks.
 bool can_be_judged(const PlannedMetric& metric) {
-  return metric.shown && !metric.left_out && !metric.setting && metric.has_number() &&
+  return metric.is_shown && !metric.is_omitted && !metric.is_setting && metric.has_number() &&
          metric.family != "categorical" && metric.family != "limit" && metric.family != "peak";
 }
 
 }  // namespace
 
 Families::Families(const Rollup& rollup, const MetricPlan& plan, const Grouping& grouping,
-                   std::vector<std::optional<SideDesign>> designs, const Bar& bar)
+                   std::vector<std::optional<SideDesign>> designs,
+                   const SignificanceThreshold& threshold)
     : rollup_(&rollup),
       plan_(&plan),
       grouping_(&grouping),
       designs_(std::move(designs)),
-      bar_(bar) {}
+      threshold_(threshold) {}
 
-bool Families::judge() const {
+bool Families::can_test() const {
   return std::ranges::any_of(designs_, [](const auto& design) { return design.has_value(); });
 }
 
 std::vector<std::uint32_t> Families::groups() const {
-  std::vector<std::uint32_t> kept;
+  std::vector<std::uint32_t> kept_groups;
   for (std::uint32_t group = 0; group < grouping_->names.size(); ++group) {
     bool is_there = false;
     for (std::size_t side = 0; side < grouping_->sides.size(); ++side)
-      is_there = is_there || grouping_->has(side, group);
-    if (is_there && (is_own_.empty() || !is_own_[group])) kept.push_back(group);
+      is_there = is_there || grouping_->has_group(side, group);
+    if (is_there && (is_of_recorder_.empty() || !is_of_recorder_[group]))
+      kept_groups.push_back(group);
   }
-  return kept;
+  return kept_groups;
 }
 
 void Families::add_headlines(std::span<const ScreenColumn> columns,
                              std::span<const std::vector<ScreenThreads>> threads) {
   for (std::uint32_t group = 0; group < grouping_->names.size(); ++group)
-    is_own_.push_back(is_own(threads, group));
-  headlines_ = std::make_unique<Evidence>(judge_headlines(columns, designs_));
+    is_of_recorder_.push_back(is_of_recorder(threads, group));
+  headlines_ = std::make_unique<Evidence>(test_headlines(columns, designs_));
 }
 
 bool Families::are_blocks() const {
@@ -61,54 +64,59 @@ bool Families::are_blocks() const {
       designs_, [](const auto& design) { return design.has_value() && design->are_blocks; });
 }
 
-Evidence Families::judge_headlines(std::span<const ScreenColumn> columns,
-                                   std::span<const std::optional<SideDesign>> designs,
-                                   const std::vector<std::uint32_t>* only) const {
-  std::vector<JudgedMetric> judged;
+Evidence Families::test_headlines(std::span<const ScreenColumn> columns,
+                                  std::span<const std::optional<SideDesign>> designs,
+                                  const std::vector<std::uint32_t>* only_groups) const {
+  std::vector<TestedMetric> judged;
   for (const ScreenColumn& column : columns) {
     const bool is_level = column.headline.shown == CTPROF_SHOWN_LEVEL;
     if (is_level && are_blocks()) continue;
     judged.push_back({static_cast<std::uint32_t>(column.metric),
-                      is_level ? column.floor : column.headline.floor, entry_of(column.headline)});
+                      is_level ? column.floor : column.headline.floor,
+                      family_criterion_of(column.headline)});
   }
-  return Evidence(*rollup_, *plan_, only ? *only : groups(), judged, designs, bar_);
+  return Evidence(*rollup_, *plan_, only_groups ? *only_groups : groups(), judged, designs,
+                  threshold_);
 }
 
 void Families::add_about(std::span<const ScreenColumn> columns, std::vector<std::uint32_t> groups) {
   about_groups_ = std::move(groups);
-  if (judge())
-    about_ = std::make_unique<Evidence>(judge_headlines(columns, designs_, &about_groups_));
+  if (can_test())
+    about_ = std::make_unique<Evidence>(test_headlines(columns, designs_, &about_groups_));
 }
 
-std::vector<JudgedMetric> Families::shown_metrics() const {
-  std::vector<JudgedMetric> judged;
+std::vector<TestedMetric> Families::find_tested_metrics() const {
+  std::vector<TestedMetric> judged;
   for (std::uint32_t at = 0; at < plan_->metrics.size(); ++at) {
     const PlannedMetric& metric = plan_->metrics[at];
     if (!can_be_judged(metric) || (are_blocks() && metric.family == "gauge")) continue;
-    const bool has_floor = metric.headline && rollup_->tells_rates();
-    const JoinsBy entry = has_floor ? entry_of(*metric.headline) : JoinsBy::Mean;
+    const bool has_floor = metric.headline && rollup_->shows_rates();
+    const FamilyCriterion entry =
+        has_floor ? family_criterion_of(*metric.headline) : FamilyCriterion::Mean;
     judged.push_back({at, has_floor ? metric.headline->floor : 0, entry});
   }
   return judged;
 }
 
 const Evidence* Families::details() {
-  if (!details_ && judge())
-    details_ =
-        std::make_unique<Evidence>(*rollup_, *plan_, groups(), shown_metrics(), designs_, bar_);
+  if (!details_ && can_test())
+    details_ = std::make_unique<Evidence>(*rollup_, *plan_, groups(), find_tested_metrics(),
+                                          designs_, threshold_);
   return details_.get();
 }
 
-bool Families::any_detail_proven() {
-  if (!is_detail_proven_) is_detail_proven_ = details() && details()->any_proven();
-  return *is_detail_proven_;
+bool Families::has_significant_detail() {
+  if (!has_significant_detail_)
+    has_significant_detail_ = details() && details()->has_significant_row();
+  return *has_significant_detail_;
 }
 
-std::optional<Proof> Families::any(std::uint32_t group, std::size_t metric, std::size_t side) {
-  if (!judge()) return std::nullopt;
+std::optional<RowTestResult> Families::find_result(std::uint32_t group, std::size_t metric,
+                                                   std::size_t side) {
+  if (!can_test()) return std::nullopt;
   if (headlines_)
-    if (auto proof = headlines_->of(group, metric, side)) return proof;
-  return details()->of(group, metric, side);
+    if (auto test_result = headlines_->find_result(group, metric, side)) return test_result;
+  return details()->find_result(group, metric, side);
 }
 
 }  // namespace ctprof

@@ -15,28 +15,28 @@
 #include <span>
 #include <vector>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/evidence/designs.hpp"
 #include "core/compare/evidence/evidence.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof {
 
 // Returns the condition under which the rows of a headline join their family.
-JoinsBy entry_of(const Headline& headline);
+FamilyCriterion family_criterion_of(const Headline& headline);
 
 class Families {
  public:
   // REQUIRES: all arguments outlive this object; `designs` has one entry for each side except the
   // first.
   Families(const Rollup& rollup, const MetricPlan& plan, const Grouping& grouping,
-           std::vector<std::optional<SideDesign>> designs, const Bar& bar);
+           std::vector<std::optional<SideDesign>> designs, const SignificanceThreshold& threshold);
 
   // Returns whether any side can be tested; otherwise there is no evidence.
-  bool judge() const;
+  bool can_test() const;
   const std::optional<SideDesign>& design(std::size_t side) const { return designs_[side - 1]; }
 
   std::span<const std::optional<SideDesign>> designs() const { return designs_; }
@@ -48,15 +48,15 @@ class Families {
                      std::span<const std::vector<ScreenThreads>> threads);
   // Tests the headlines with other designs and does not store the result. Tests only the groups in
   // `only_groups` if it is not null.
-  Evidence judge_headlines(std::span<const ScreenColumn> columns,
-                           std::span<const std::optional<SideDesign>> designs,
-                           const std::vector<std::uint32_t>* only = nullptr) const;
+  Evidence test_headlines(std::span<const ScreenColumn> columns,
+                          std::span<const std::optional<SideDesign>> designs,
+                          const std::vector<std::uint32_t>* only_groups = nullptr) const;
   // Null without headlines.
   const Evidence* headlines() const { return headlines_.get(); }
   // Null if nothing is tested. Computed on first use.
   const Evidence* details();
   // Returns whether a row of the details is significant.
-  bool any_detail_proven();
+  bool has_significant_detail();
   // The family of the groups of Spec::about, whose headlines are tested separately. Null without
   // such groups. `groups` are ascending.
   const Evidence* about() const { return about_.get(); }
@@ -64,22 +64,23 @@ class Families {
   void add_about(std::span<const ScreenColumn> columns, std::vector<std::uint32_t> groups);
   // Returns the one result to show for a row: from the headlines if they contain the row, otherwise
   // from the details.
-  std::optional<Proof> any(std::uint32_t group, std::size_t metric, std::size_t side);
+  std::optional<RowTestResult> find_result(std::uint32_t group, std::size_t metric,
+                                           std::size_t side);
 
  private:
   bool are_blocks() const;
   std::vector<std::uint32_t> groups() const;
-  std::vector<JudgedMetric> shown_metrics() const;
+  std::vector<TestedMetric> find_tested_metrics() const;
 
   const Rollup* rollup_;
   const MetricPlan* plan_;
   const Grouping* grouping_;
   std::vector<std::optional<SideDesign>> designs_;
-  Bar bar_;
-  std::vector<bool> is_own_;  // by group; empty: none
+  SignificanceThreshold threshold_;
+  std::vector<bool> is_of_recorder_;  // by group; empty: none
   std::unique_ptr<Evidence> headlines_, details_, about_;
   std::vector<std::uint32_t> about_groups_;
-  std::optional<bool> is_detail_proven_;
+  std::optional<bool> has_significant_detail_;
 };
 
 }  // namespace ctprof

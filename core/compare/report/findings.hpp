@@ -40,8 +40,8 @@ enum class NextStep : std::uint8_t {
 struct Finding {
   std::string_view rule;               // a name in finding_rules()
   std::optional<std::uint32_t> group;  // no value: a cgroup identified by its path, or the host
-  std::string who;                     // the subject: the name as in the file, not escaped
-  std::string what;                    // the rest of the sentence, not escaped
+  std::string subject;                 // the subject: the name as in the file, not escaped
+  std::string statement;               // the rest of the sentence, not escaped
   double weight = 0;
   NextStep next = NextStep::Threads;
 };
@@ -52,7 +52,7 @@ struct FindingRule {
 };
 std::span<const FindingRule> finding_rules();
 
-inline constexpr std::size_t kMostFindings = 5;
+inline constexpr std::size_t kMaxFindings = 5;
 
 // Returns at most kMaxFindings findings, one for each group and rule; none if the report has no
 // first screen.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kKernelModule = "[kernel]";
 
-double sum_of(std::span<const double> sides) {
+double total_magnitude(std::span<const double> sides) {
   return std::accumulate(sides.begin(), sides.end(), 0.0,
                          [](double sum, double side) { return sum + std::abs(side); });
 }
@@ -29,26 +29,26 @@ class WaitFolder {
   }
 
   void add(const WaitStack& one) {
-    auto [word, stack] = without_kernel(one.stack);
-    FoldedWait& wait = found_[{stack, word}];
-    wait.busy.resize(one.sides.size());
-    wait.idle.resize(one.sides.size());
-    wait.word = word;
+    auto [word, stack] = split_kernel_frames(one.stack);
+    FoldedWait& wait = waits_[{stack, word}];
+    wait.busy_weights.resize(one.weights.size());
+    wait.idle_weights.resize(one.weights.size());
+    wait.call = word;
     wait.stack = stack;
-    for (std::size_t side = 0; side < one.sides.size(); ++side) {
-      const double all = std::isnan(one.sides[side]) ? 0 : one.sides[side];
+    for (std::size_t side = 0; side < one.weights.size(); ++side) {
+      const double all = std::isnan(one.weights[side]) ? 0 : one.weights[side];
       const bool is_idle = is_idle_call(word) || is_of_kernel(one.stack);
-      const double idle = is_idle ? all : std::min(all, long_wait(side, one.stack));
-      wait.idle[side] += idle;
-      wait.busy[side] += all - idle;
+      const double idle = is_idle ? all : std::min(all, long_wait_weight(side, one.stack));
+      wait.idle_weights[side] += idle;
+      wait.busy_weights[side] += all - idle;
     }
   }
 
-  std::vector<FoldedWait> in_order() {
+  std::vector<FoldedWait> sort_waits() {
     std::vector<FoldedWait> all;
-    for (auto& [key, wait] : found_) all.push_back(std::move(wait));
+    for (auto& [key, wait] : waits_) all.push_back(std::move(wait));
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const FoldedWait& wait) {
-      return std::pair(sum_of(wait.busy), sum_of(wait.idle));
+      return std::pair(total_magnitude(wait.busy_weights), total_magnitude(wait.idle_weights));
     });
     return all;
   }
@@ -56,28 +56,29 @@ class WaitFolder {
  private:
   // Returns the wait and the stack without kernel frames. The wait is the outermost system call, or
   // else the outermost function that is no entry code.
-  std::pair<std::string, std::uint32_t> without_kernel(std::uint32_t stack) const {
+  std::pair<std::string, std::uint32_t> split_kernel_frames(std::uint32_t stack) const {
     std::string word, outermost;
     std::uint32_t at = stack;
-    for (; at != StackBook::kEmpty; at = book_->caller(at)) {
+    for (; at != StackBook::kEmptyStack; at = book_->caller(at)) {
       const StackFunction& function = book_->functions()[book_->function(at)];
       if (function.module != kKernelModule) break;
-      if (std::string found = kernel_word(function.name); !found.empty()) word = std::move(found);
+      if (std::string found = get_kernel_word(function.name); !found.empty())
+        word = std::move(found);
       if (!function.name.empty() && !is_entry_code(function.name)) outermost = function.name;
     }
-    if (at == StackBook::kEmpty || at == stack) return {"", stack};
+    if (at == StackBook::kEmptyStack || at == stack) return {"", stack};
     return {word.empty() ? outermost : word, at};
   }
 
   // Returns whether the stack contains only kernel frames, so that it belongs to a kernel thread.
   bool is_of_kernel(std::uint32_t stack) const {
-    if (stack == StackBook::kEmpty) return false;
-    for (std::uint32_t at = stack; at != StackBook::kEmpty; at = book_->caller(at))
+    if (stack == StackBook::kEmptyStack) return false;
+    for (std::uint32_t at = stack; at != StackBook::kEmptyStack; at = book_->caller(at))
       if (book_->functions()[book_->function(at)].module != kKernelModule) return false;
     return true;
   }
 
-  double long_wait(std::size_t side, std::uint32_t stack) const {
+  double long_wait_weight(std::size_t side, std::uint32_t stack) const {
     if (side >= long_waits_.size()) return 0;
     const auto found = long_waits_[side].find(stack);
     return found == long_waits_[side].end() ? 0 : found->second;
@@ -86,7 +87,7 @@ class WaitFolder {
   const StackBook* book_;
   // By side, the summed weight of each stack.
   std::vector<std::unordered_map<std::uint32_t, double>> long_waits_;
-  std::map<std::pair<std::uint32_t, std::string>, FoldedWait> found_;
+  std::map<std::pair<std::uint32_t, std::string>, FoldedWait> waits_;
 };
 
 }  // namespace
@@ -95,7 +96,7 @@ std::vector<FoldedWait> fold_waits(const StackBook& book, std::span<const WaitSt
                                    std::span<const std::vector<LongWait>> long_waits) {
   WaitFolder folder(book, long_waits);
   for (const WaitStack& one : stacks) folder.add(one);
-  return folder.in_order();
+  return folder.sort_waits();
 }
 
 }  // namespace ctprof

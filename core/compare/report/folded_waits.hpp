@@ -22,15 +22,15 @@
 namespace ctprof {
 
 struct FoldedWait {
-  std::string word;                // "futex"; empty: the stack has only kernel frames
-  std::uint32_t stack = 0;         // without the kernel frames
-  std::vector<double> busy, idle;  // weights by side
+  std::string call;         // "futex"; empty: the stack has only kernel frames
+  std::uint32_t stack = 0;  // without the kernel frames
+  std::vector<double> busy_weights, idle_weights;  // weights by side
 };
 
 // A stack and its weight on each side.
 struct WaitStack {
   std::uint32_t stack = 0;
-  std::span<const double> sides;
+  std::span<const double> weights;
 };
 
 // Returns the waits by descending weight. `long_waits` are those of the group on each side, in the

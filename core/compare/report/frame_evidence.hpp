@@ -28,12 +28,12 @@ namespace ctprof {
 
 // A row of the family of functions, with the tested values: the function's self weight in each run,
 // the baseline's first; NaN for gaps.
-struct JudgedFunction {
-  RowAt at{};
+struct TestedFunction {
+  RowPosition at{};
   std::uint32_t function = 0;
   double floor = 0, resolution = 0;  // in the unit of the weights
   std::span<const double> runs{};
-  std::optional<Proof> proof{};
+  std::optional<RowTestResult> test_result{};
 };
 
 class FrameEvidence {
@@ -43,15 +43,16 @@ class FrameEvidence {
   // Tests the functions of these groups; each is a group of a metric with stacks. `designs` has one
   // entry for each side except the first. If the stacks exceed the allowance of the files, nothing
   // is tested.
-  FrameEvidence(StackFigures& figures, const Rollup& rollup, std::span<const RowAt> groups,
-                std::span<const std::optional<SideDesign>> designs, const Bar& bar,
-                Allowance allowance);
+  FrameEvidence(StackFigures& figures, const Rollup& rollup, std::span<const RowPosition> groups,
+                std::span<const std::optional<SideDesign>> designs,
+                const SignificanceThreshold& threshold, Allowance allowance);
 
   // Returns no value if the side is not tested or the function is not in the family.
-  std::optional<Proof> of(RowAt group, std::uint32_t function, std::size_t side) const;
+  std::optional<RowTestResult> find_result(RowPosition group, std::uint32_t function,
+                                           std::size_t side) const;
   // Visits the rows of the side's family, ordered by metric, group and function.
-  void visit(std::size_t side, const std::function<void(const JudgedFunction&)>& visit) const;
-  bool judges() const { return !sides_.empty(); }
+  void visit(std::size_t side, const std::function<void(const TestedFunction&)>& visit) const;
+  bool is_tested() const { return !sides_.empty(); }
 
  private:
   // Metric, group and function.
@@ -63,10 +64,10 @@ class FrameEvidence {
     std::unique_ptr<statistics::Family> family;
   };
 
-  Side judge(StackFigures& figures, const Rollup& rollup, std::span<const RowAt> groups,
-             const SideDesign& design) const;
+  Side test_functions(StackFigures& figures, const Rollup& rollup,
+                      std::span<const RowPosition> groups, const SideDesign& design) const;
 
-  Bar bar_;
+  SignificanceThreshold threshold_;
   std::vector<Side> sides_;
 };
 

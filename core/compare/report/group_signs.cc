@@ -13,16 +13,16 @@
 #include "core/compare/report/own_rows.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/kernel_waits.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof {
 namespace {
 
 constexpr double kJobAgeSeconds = 60, kJobShare = 0.8;
 constexpr double kLargeBytes = 16 << 20;
-constexpr double kWaitsPerSecond = 200, kLongestShortWaitNs = 5e6;
-constexpr std::size_t kFewestAlike = 4;
-constexpr double kOddTimes = 3, kOddShare = 0.2, kLeastMedianShare = 0.01;
+constexpr double kWaitsPerSecond = 200, kMaxShortWaitNs = 5e6;
+constexpr std::size_t kMinSimilarThreads = 4;
+constexpr double kOddThreadFactor = 3, kMinOddShare = 0.2, kMinMedianShare = 0.01;
 
 // A thread column found by its role: values at the end of the window, or differences for counters.
 class RoleColumn {
@@ -30,7 +30,7 @@ class RoleColumn {
   RoleColumn(const Snapshot& snapshot, std::string_view role)
       : column_(find_role(snapshot.threads().columns, role)) {}
 
-  double at(std::size_t row) const {
+  double value(std::size_t row) const {
     return column_ && column_->has_value(row) ? static_cast<double>(column_->u64()[row]) : 0;
   }
 
@@ -44,7 +44,7 @@ class RoleColumn {
 };
 
 // Returns "worker" for worker3 and worker17.
-std::string without_digits(std::string_view name) {
+std::string remove_digits(std::string_view name) {
   std::string text;
   for (const char c : name)
     if (c < '0' || c > '9') text += c;
@@ -70,19 +70,19 @@ class SignFinder {
         names_(thread_column(snapshot, kComm, Storage::String)),
         kernel_(thread_column(snapshot, kKernelThread, Storage::Bool)),
         state_(find_role(snapshot.threads().columns, "state", Storage::String)),
-        state_then_(find_role(thread_opening().columns, "state", Storage::String)) {}
+        state_at_opening_(find_role(thread_opening().columns, "state", Storage::String)) {}
 
   std::vector<GroupSigns> find() {
-    found_.resize(rows_->groups.keys.size());
-    if (!tgids_ || !tids_ || window_ns_ <= 0) return std::move(found_);
-    find_locks();
-    const OwnRows own(*snapshot_);
+    signs_.resize(rows_->groups.keys.size());
+    if (!tgids_ || !tids_ || window_ns_ <= 0) return std::move(signs_);
+    find_lock_stacks();
+    const RecorderRows own_rows(*snapshot_);
     for (std::size_t row = 0; row < groups_of(Entity::Thread).size(); ++row)
-      if (groups_of(Entity::Thread)[row] != kNoGroup) take_thread(row, own);
-    settle_waits();
-    find_odd_ones();
+      if (groups_of(Entity::Thread)[row] != kNoGroup) add_thread(row, own_rows);
+    find_short_waits();
+    find_odd_threads();
     find_processes();
-    return std::move(found_);
+    return std::move(signs_);
   }
 
  private:
@@ -93,125 +93,131 @@ class SignFinder {
     ShortWaits waits;
   };
   // Threads with the same process and name that existed during the whole window.
-  using Alike =
+  using SimilarThreads =
       std::map<std::tuple<std::uint32_t, std::uint64_t, std::string>, std::vector<std::size_t>>;
 
   const Opening& thread_opening() const {
     return snapshot_->window->openings[static_cast<std::size_t>(Entity::Thread)];
   }
   std::span<const std::uint32_t> groups_of(Entity entity) const {
-    return rows_->of_row[static_cast<std::size_t>(entity)];
+    return rows_->group_of_row[static_cast<std::size_t>(entity)];
   }
   std::string_view text(const Column* column, std::size_t row) const {
     if (!column || row >= column->rows() || !column->has_value(row)) return {};
     return snapshot_->pools->texts[column->ids()[row]];
   }
-  bool is_living(std::size_t row) const { return row < snapshot_->window->living; }
-  bool is_born(std::size_t row) const { return thread_opening().born[row] != 0; }
+  bool is_living(std::size_t row) const { return row < snapshot_->window->living_threads; }
+  bool started_in_window(std::size_t row) const { return thread_opening().started[row] != 0; }
 
-  void find_locks() {
+  void find_lock_stacks() {
     for (const Column& column : snapshot_->threads().columns)
       if (column.def().role == "waiting-stacks" && column.def().storage == Storage::Stacks)
-        waiting_.push_back(&column);
-    if (!waiting_.empty()) locks_ = nodes_below(snapshot_->pools->stacks.table, &waits_for_lock);
+        waiting_stacks_.push_back(&column);
+    if (!waiting_stacks_.empty())
+      waits_for_lock_ = find_nodes_below(snapshot_->pools->stacks.table, &is_lock_wait);
   }
 
   double lock_ns(std::size_t row) const {
-    double most = 0;
-    for (const Column* column : waiting_) {
+    double largest = 0;
+    for (const Column* column : waiting_stacks_) {
       if (column->def().unit != "ns" || !column->has_value(row)) continue;
       double sum = 0;
       for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]])
-        if (one.stack < locks_.size() && locks_[one.stack]) sum += static_cast<double>(one.weight);
-      most = std::max(most, sum);
+        if (one.stack < waits_for_lock_.size() && waits_for_lock_[one.stack])
+          sum += static_cast<double>(one.weight);
+      largest = std::max(largest, sum);
     }
-    return most;
+    return largest;
   }
 
-  void take_long_waits(std::size_t row, GroupSigns& signs) {
-    if (!long_waits_.waits_rarely(row)) return;
-    for (const Column* column : waiting_) {
-      const auto least = long_waits_.least_ns(*column);
-      if (!least || !column->has_value(row)) continue;
+  void add_long_waits(std::size_t row, GroupSigns& signs) {
+    if (!long_waits_.has_few_waits(row)) return;
+    for (const Column* column : waiting_stacks_) {
+      const auto minimum = long_waits_.min_weight_ns(*column);
+      if (!minimum || !column->has_value(row)) continue;
       for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]])
-        if (static_cast<double>(one.weight) >= *least && one.stack < stacks_.size())
+        if (static_cast<double>(one.weight) >= *minimum && one.stack < stacks_.size())
           signs.long_waits.push_back(
               {column->def().name, stacks_[one.stack], static_cast<double>(one.weight)});
     }
   }
 
-  void take_thread(std::size_t row, const OwnRows& own) {
-    GroupSigns& signs = found_[groups_of(Entity::Thread)[row]];
-    take_long_waits(row, signs);
+  void add_thread(std::size_t row, const RecorderRows& own_rows) {
+    GroupSigns& signs = signs_[groups_of(Entity::Thread)[row]];
+    add_long_waits(row, signs);
     const std::uint64_t tgid = tgids_->u64()[row];
     const bool is_leader = tids_->u64()[row] == tgid, is_kernel = is_flag_set(kernel_, row);
-    signs.major_faults += major_faults_.at(row);
-    if (own.contains(row)) signs.own_ns += run_.at(row);
-    if (is_leader && is_born(row)) ++signs.processes_started;
+    signs.major_faults += major_faults_.value(row);
+    if (own_rows.contains(row)) signs.own_cpu_ns += run_.value(row);
+    if (is_leader && started_in_window(row)) ++signs.processes_started;
     if (is_leader && !is_living(row)) ++signs.processes_exited;
     if (!is_living(row)) return;
-    const std::string_view now = text(state_, row), then = text(state_then_, row);
-    if (is_leader && now == "Z") ++signs.zombies;
-    if (!is_kernel && now == "D" && then == "D" && run_.is_zero(row)) ++signs.stuck;
-    if (!is_kernel && !own.contains(row)) take_process(row, tgid, is_leader);
-    if (!is_kernel && !is_leader && !is_born(row))
-      alike_[{groups_of(Entity::Thread)[row], tgid, without_digits(text(names_, row))}].push_back(
-          row);
+    const std::string_view state_at_end = text(state_, row),
+                           state_at_opening = text(state_at_opening_, row);
+    if (is_leader && state_at_end == "Z") ++signs.zombies;
+    if (!is_kernel && state_at_end == "D" && state_at_opening == "D" && run_.is_zero(row))
+      ++signs.stuck_threads;
+    if (!is_kernel && !own_rows.contains(row)) add_to_process(row, tgid, is_leader);
+    if (!is_kernel && !is_leader && !started_in_window(row))
+      similar_threads_[{groups_of(Entity::Thread)[row], tgid, remove_digits(text(names_, row))}]
+          .push_back(row);
   }
 
-  void take_process(std::size_t row, std::uint64_t tgid, bool is_leader) {
+  void add_to_process(std::size_t row, std::uint64_t tgid, bool is_leader) {
     Process& process = processes_[tgid];
     process.group = groups_of(Entity::Thread)[row];
     if (is_leader && starts_ && starts_->has_value(row)) process.start = starts_->u64()[row];
-    const double share = (run_.at(row) + wait_.at(row)) / window_ns_;
+    const double share = (run_.value(row) + wait_.value(row)) / window_ns_;
     process.busiest_share = std::max(process.busiest_share, share);
-    const double waits = switches_.at(row), blocked = blocked_.at(row);
+    const double waits = switches_.value(row), blocked = blocked_.value(row);
     if (waits < kWaitsPerSecond * window_ns_ / kNsPerSecond) return;
-    if (blocked > kLongestShortWaitNs * waits) return;
+    if (blocked > kMaxShortWaitNs * waits) return;
     process.waits.threads += 1;
     process.waits.waits += waits;
     process.waits.blocked_ns += blocked;
     process.waits.lock_ns += lock_ns(row);
   }
 
-  void settle_waits() {
+  void find_short_waits() {
     for (const auto& [tgid, process] : processes_) {
-      ShortWaits& most = found_[process.group].short_waits;
-      if (process.waits.threads > 1 && process.waits.blocked_ns > most.blocked_ns)
-        most = process.waits;
+      ShortWaits& largest = signs_[process.group].short_waits;
+      if (process.waits.threads > 1 && process.waits.blocked_ns > largest.blocked_ns)
+        largest = process.waits;
     }
   }
 
-  void find_odd_ones() {
-    for (const auto& [key, rows] : alike_) {
-      if (rows.size() < kFewestAlike) continue;
+  void find_odd_threads() {
+    for (const auto& [key, rows] : similar_threads_) {
+      if (rows.size() < kMinSimilarThreads) continue;
       for (const bool is_waiting : {false, true}) {
-        const auto odd = odd_one(rows, is_waiting);
-        std::optional<OddThread>& most = found_[std::get<0>(key)].odd;
-        if (odd && (!most || odd->figure_ns > most->figure_ns)) most = odd;
+        const auto odd = find_odd_thread(rows, is_waiting);
+        std::optional<OddThread>& largest = signs_[std::get<0>(key)].odd_thread;
+        if (odd && (!largest || odd->figure_ns > largest->figure_ns)) largest = odd;
       }
     }
   }
 
   double median(std::span<const std::size_t> rows, const RoleColumn& figure) const {
     std::vector<double> figures;
-    for (const std::size_t row : rows) figures.push_back(figure.at(row));
+    for (const std::size_t row : rows) figures.push_back(figure.value(row));
     const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
     std::ranges::nth_element(figures, middle);
     return *middle;
   }
 
-  std::optional<OddThread> odd_one(std::span<const std::size_t> rows, bool is_waiting) const {
+  std::optional<OddThread> find_odd_thread(std::span<const std::size_t> rows,
+                                           bool is_waiting) const {
     const RoleColumn& figure = is_waiting ? wait_ : run_;
-    if (median(rows, run_) < kLeastMedianShare * window_ns_) return {};
+    if (median(rows, run_) < kMinMedianShare * window_ns_) return {};
     const std::size_t first =
-        *std::ranges::max_element(rows, {}, [&](std::size_t row) { return figure.at(row); });
-    const double most = figure.at(first), middle = median(rows, figure);
-    if (most < kOddTimes * middle || most - middle < kOddShare * window_ns_) return {};
+        *std::ranges::max_element(rows, {}, [&](std::size_t row) { return figure.value(row); });
+    const double largest = figure.value(first), middle = median(rows, figure);
+    if (largest < kOddThreadFactor * middle || largest - middle < kMinOddShare * window_ns_)
+      return {};
     return OddThread{std::string(text(names_, first)),
                      tids_->u64()[first],
                      is_waiting,
-                     most,
+                     largest,
                      middle,
                      rows.size() - 1};
   }
@@ -225,25 +231,27 @@ class SignFinder {
   void find_processes() {
     const Table& table = snapshot_->table(Entity::Process);
     const Opening& opening = snapshot_->window->openings[static_cast<std::size_t>(Entity::Process)];
-    const Column *now = find_role(table.columns, "resident"),
-                 *then = find_role(opening.columns, "resident");
+    const Column *at_end = find_role(table.columns, "resident"),
+                 *at_opening = find_role(opening.columns, "resident");
     const Column* tgids = table.find_u64(kProcessTgid);
-    if (!now || !then || !tgids) return;
+    if (!at_end || !at_opening || !tgids) return;
     for (std::size_t row = 0; row < groups_of(Entity::Process).size(); ++row) {
       const std::uint32_t group = groups_of(Entity::Process)[row];
-      if (group == kNoGroup || !now->has_value(row) || !then->has_value(row)) continue;
-      take_memory(found_[group], tgids->u64()[row], static_cast<double>(now->u64()[row]),
-                  static_cast<double>(then->u64()[row]));
+      if (group == kNoGroup || !at_end->has_value(row) || !at_opening->has_value(row)) continue;
+      add_process_memory(signs_[group], tgids->u64()[row], static_cast<double>(at_end->u64()[row]),
+                         static_cast<double>(at_opening->u64()[row]));
     }
   }
 
-  void take_memory(GroupSigns& signs, std::uint64_t tgid, double now, double then) {
-    const auto known = processes_.find(tgid);
-    if (now < kLargeBytes || known == processes_.end()) return;
-    const Process& process = known->second;
+  void add_process_memory(GroupSigns& signs, std::uint64_t tgid, double end_bytes,
+                          double opening_bytes) {
+    const auto process_entry = processes_.find(tgid);
+    if (end_bytes < kLargeBytes || process_entry == processes_.end()) return;
+    const Process& process = process_entry->second;
     const bool is_job =
         age_seconds(process.start) < kJobAgeSeconds && process.busiest_share >= kJobShare;
-    signs.large.push_back({tgid, process.start, now, now - then, is_job});
+    signs.large_processes.push_back(
+        {tgid, process.start, end_bytes, end_bytes - opening_bytes, is_job});
   }
 
   const Snapshot* snapshot_;
@@ -252,19 +260,19 @@ class SignFinder {
   double window_ns_;
   RoleColumn run_, wait_, blocked_, switches_, major_faults_;
   LongWaits long_waits_;
-  const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_then_;
-  std::vector<const Column*> waiting_;  // columns of waiting stacks
-  std::vector<bool> locks_;             // by stack node: the stack waits for a lock
+  const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_at_opening_;
+  std::vector<const Column*> waiting_stacks_;  // columns of waiting stacks
+  std::vector<bool> waits_for_lock_;           // by stack node: the stack waits for a lock
   std::map<std::uint64_t, Process> processes_;
-  Alike alike_;
-  std::vector<GroupSigns> found_;
+  SimilarThreads similar_threads_;
+  std::vector<GroupSigns> signs_;
 };
 
 }  // namespace
 
 double GroupSigns::lasting_growth() const {
   double sum = 0;
-  for (const LastingProcess& one : large)
+  for (const LastingProcess& one : large_processes)
     if (!one.is_job) sum += one.growth;
   return sum;
 }
@@ -272,33 +280,35 @@ double GroupSigns::lasting_growth() const {
 std::optional<double> GroupSigns::growth_since(const GroupSigns& earlier) const {
   const auto identity = [](const LastingProcess& one) { return std::pair(one.tgid, one.start); };
   // The processes of merged groups are in sequence, not sorted.
-  std::vector<LastingProcess> before = earlier.large;
+  std::vector<LastingProcess> before = earlier.large_processes;
   std::ranges::stable_sort(before, {}, identity);
   std::optional<double> sum;
-  for (const LastingProcess& one : large) {
-    const auto then = std::ranges::lower_bound(before, identity(one), {}, identity);
-    if (then == before.end() || identity(*then) != identity(one)) continue;
-    sum = sum.value_or(0) + (one.is_job ? 0 : one.bytes - then->bytes);
+  for (const LastingProcess& one : large_processes) {
+    const auto earlier_process = std::ranges::lower_bound(before, identity(one), {}, identity);
+    if (earlier_process == before.end() || identity(*earlier_process) != identity(one)) continue;
+    sum = sum.value_or(0) + (one.is_job ? 0 : one.bytes - earlier_process->bytes);
   }
   return sum;
 }
 
 GroupSigns& GroupSigns::operator+=(const GroupSigns& other) {
   zombies += other.zombies;
-  stuck += other.stuck;
+  stuck_threads += other.stuck_threads;
   major_faults += other.major_faults;
-  own_ns += other.own_ns;
+  own_cpu_ns += other.own_cpu_ns;
   processes_started += other.processes_started;
   processes_exited += other.processes_exited;
   if (other.short_waits.blocked_ns > short_waits.blocked_ns) short_waits = other.short_waits;
-  if (other.odd && (!odd || other.odd->figure_ns > odd->figure_ns)) odd = other.odd;
-  large.insert(large.end(), other.large.begin(), other.large.end());
+  if (other.odd_thread && (!odd_thread || other.odd_thread->figure_ns > odd_thread->figure_ns))
+    odd_thread = other.odd_thread;
+  large_processes.insert(large_processes.end(), other.large_processes.begin(),
+                         other.large_processes.end());
   long_waits.insert(long_waits.end(), other.long_waits.begin(), other.long_waits.end());
   return *this;
 }
 
-std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows,
-                                    std::span<const std::uint32_t> stacks) {
+std::vector<GroupSigns> find_group_signs(const Snapshot& snapshot, const RowGroups& rows,
+                                         std::span<const std::uint32_t> stacks) {
   return SignFinder(snapshot, rows, stacks).find();
 }
 

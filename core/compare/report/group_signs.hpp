@@ -44,7 +44,7 @@ struct OddThread {
   std::uint64_t tid = 0;
   bool is_waiting = false;  // it waited for a CPU; otherwise it ran
   double figure_ns = 0, median_ns = 0;
-  std::size_t others = 0;
+  std::size_t similar_threads = 0;
 };
 
 // A stack in which a thread waited long (figures/long_waits.hpp).
@@ -63,14 +63,14 @@ struct LastingProcess {
 
 struct GroupSigns {
   double zombies = 0;            // at the end of the window
-  double stuck = 0;              // threads in state D at both ends that did not run in between
+  double stuck_threads = 0;      // threads in state D at both ends that did not run in between
   double major_faults = 0;       // in the window
-  double own_ns = 0;             // CPU time of the recording process
+  double own_cpu_ns = 0;         // CPU time of the recording process
   double processes_started = 0;  // in the window
   double processes_exited = 0;
-  ShortWaits short_waits;             // of the process with the longest short waits
-  std::optional<OddThread> odd;       // the thread with the largest value
-  std::vector<LastingProcess> large;  // processes with at least 16 MiB
+  ShortWaits short_waits;                       // of the process with the longest short waits
+  std::optional<OddThread> odd_thread;          // the thread with the largest value
+  std::vector<LastingProcess> large_processes;  // processes with at least 16 MiB
   std::vector<LongWait> long_waits;
 
   // Returns the growth of lasting processes that are not jobs.
@@ -84,7 +84,7 @@ struct GroupSigns {
 // Returns the signs of each group. `rows` has the groups of the snapshot's rows; `stacks` has the
 // number of each stack node in the common book, and may be empty. REQUIRES: the snapshot is a
 // window of differences.
-std::vector<GroupSigns> group_signs(const Snapshot& snapshot, const RowGroups& rows,
-                                    std::span<const std::uint32_t> stacks = {});
+std::vector<GroupSigns> find_group_signs(const Snapshot& snapshot, const RowGroups& rows,
+                                         std::span<const std::uint32_t> stacks = {});
 
 }  // namespace ctprof

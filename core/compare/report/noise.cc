@@ -14,11 +14,11 @@
 namespace ctprof {
 namespace {
 
-constexpr double kMostWays = 0.95;
+constexpr double kHalvesQuantile = 0.95;
 
-class NoiseMaker {
+class NoiseBuilder {
  public:
-  NoiseMaker(const Report& report, const Evidence& evidence, Noise& noise)
+  NoiseBuilder(const Report& report, const Evidence& evidence, Noise& noise)
       : report_(&report),
         evidence_(&evidence),
         noise_(&noise),
@@ -26,7 +26,7 @@ class NoiseMaker {
 
   void make() {
     for (std::size_t at = 0; at < evidence_->rows(1).size(); ++at)
-      noise_->rows.push_back(row_of(at));
+      noise_->rows.push_back(make_row(at));
     std::unordered_map<std::uint32_t, std::size_t> places;  // on the screen, by group
     for (const ScreenRow& row : report_->screen()->rows) places.emplace(row.group, places.size());
     std::ranges::sort(noise_->rows, {}, [&](const NoiseRow& row) {
@@ -37,29 +37,32 @@ class NoiseMaker {
   }
 
  private:
-  NoiseRow row_of(std::size_t at) {
+  NoiseRow make_row(std::size_t at) {
     const auto [group, metric] = evidence_->rows(1)[at];
     const statistics::Family& family = *evidence_->family(1);
     NoiseRow row;
     row.group = group;
     while (noise_->columns[row.column].metric != metric) ++row.column;
     row.median = as_double(report_->rollup().read({0, group, metric}).number);
-    const double error = family.error(at);
+    const double error = family.get_error(at);
     const double share =
         1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
     row.spread = std::expm1(error / std::sqrt(share));
-    row.halves = std::expm1(family.apart(at, kMostWays));
-    for (const std::size_t runs : kNoiseRuns) row.shows.push_back(shows(at, error, runs));
-    row.pairs_show = std::expm1(pairs_.shows(at, kNoiseRunPairs));
-    if (noise_->shift > 0) row.enough_pairs = pairs_.enough(at, std::log1p(noise_->shift));
+    row.halves_difference = std::expm1(family.compute_difference_quantile(at, kHalvesQuantile));
+    for (const std::size_t runs : kNoiseRuns)
+      row.detectable_shifts.push_back(detectable_shift(at, error, runs));
+    row.detectable_shift_of_pairs = std::expm1(pairs_.detectable_difference(at, kNoiseRunPairs));
+    if (noise_->shift > 0)
+      row.required_pairs = pairs_.required_pairs(at, std::log1p(noise_->shift));
     return row;
   }
 
   // Returns the shift that this number of runs per side could detect. Scales the error of the
   // halves to that number of runs.
-  double shows(std::size_t at, double error, std::size_t runs) const {
-    if (statistics::smallest_p({runs, runs, false}) > noise_->alpha) return std::nan("");
-    const double needed = evidence_->family(1)->needed(at, noise_->alpha) + kNineOfTen * error;
+  double detectable_shift(std::size_t at, double error, std::size_t runs) const {
+    if (statistics::compute_smallest_p({runs, runs, false}) > noise_->alpha) return std::nan("");
+    const double needed = evidence_->family(1)->compute_required_difference(at, noise_->alpha) +
+                          kNinetyPercentQuantile * error;
     const double share =
         1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
     return std::expm1(needed * std::sqrt(2 / static_cast<double>(runs) / share));
@@ -75,16 +78,16 @@ class NoiseMaker {
 
 }  // namespace
 
-Result<Noise> noise_of(const Report& report, double shift) {
+Result<Noise> compute_noise(const Report& report, double shift) {
   const std::size_t runs = report.runs(0).size();
-  if (runs < kLeastRunsOfNoise)
-    return Error{"noise is between runs: it takes " + std::to_string(kLeastRunsOfNoise) +
+  if (runs < kMinNoiseRuns)
+    return Error{"noise is between runs: it takes " + std::to_string(kMinNoiseRuns) +
                  " windows of one condition at least, as `ctprof record --repeat 8 -d 3s -o DIR` "
                  "makes them"};
   if (!report.screen()) return Error{"noise is computed for headlines, and these files have none"};
   Noise noise;
   noise.runs = runs;
-  noise.alpha = report.spec().bar.alpha;
+  noise.alpha = report.spec().significance.alpha;
   noise.shift = shift;
   noise.columns = report.screen()->columns;
   for (const RunFacts& run : report.runs(0))
@@ -94,12 +97,12 @@ Result<Noise> noise_of(const Report& report, double shift) {
   const std::optional<SideDesign> designs[] = {std::move(halves)};
   const std::vector<std::uint32_t> about(report.families().about_groups().begin(),
                                          report.families().about_groups().end());
-  const Evidence evidence = report.families().judge_headlines(
+  const Evidence evidence = report.families().test_headlines(
       noise.columns, designs, report.spec().about ? &about : nullptr);
-  noise.all_labellings = evidence.family(1)->labellings().are_all();
-  noise.labellings = noise.all_labellings ? statistics::ways(designs[0]->design)
-                                          : evidence.family(1)->labellings().size();
-  NoiseMaker(report, evidence, noise).make();
+  noise.has_all_labellings = evidence.family(1)->labellings().are_all();
+  noise.labellings = noise.has_all_labellings ? statistics::count_labellings(designs[0]->design)
+                                              : evidence.family(1)->labellings().size();
+  NoiseBuilder(report, evidence, noise).make();
   return noise;
 }
 

@@ -19,21 +19,21 @@
 namespace ctprof {
 
 // Fewer runs cannot be divided into enough halves.
-inline constexpr std::size_t kLeastRunsOfNoise = 4;
+inline constexpr std::size_t kMinNoiseRuns = 4;
 
 // A headline of a group above its floor. Spreads and shifts are fractions, as in RowTestResult.
 struct NoiseRow {
   std::uint32_t group = 0;
-  std::size_t column = 0;  // index in Noise::columns
-  double median = 0;       // as on the first screen
-  double spread = 0;       // the standard deviation of the logarithms over the runs
-  double halves = 0;       // the largest difference between halves in 95 % of the divisions
+  std::size_t column = 0;        // index in Noise::columns
+  double median = 0;             // as on the first screen
+  double spread = 0;             // the standard deviation of the logarithms over the runs
+  double halves_difference = 0;  // the largest difference between halves in 95 % of the divisions
   // The shift that would be significant in about 9 of 10 comparisons with this number of runs per
   // side, for each entry of kNoiseRuns; NaN if so few runs cannot be significant.
-  std::vector<double> shows;
-  double pairs_show = 0;  // the same for kNoiseRunPairs interleaved pairs
+  std::vector<double> detectable_shifts;
+  double detectable_shift_of_pairs = 0;  // the same for kNoiseRunPairs interleaved pairs
   // The number of pairs that would detect Noise::shift; no value if kMaxPairs do not.
-  std::optional<std::size_t> enough_pairs{};
+  std::optional<std::size_t> required_pairs{};
 };
 
 inline constexpr std::size_t kNoiseRuns[] = {4, 8, 16};
@@ -41,7 +41,7 @@ inline constexpr std::size_t kNoiseRunPairs = 8;
 
 struct Noise {
   std::size_t runs = 0, labellings = 0;
-  bool all_labellings = false;
+  bool has_all_labellings = false;
   double alpha = 0;
   double shift = 0;        // the shift for required_pairs, as a fraction; 0: not requested
   double run_seconds = 0;  // mean length of a run
@@ -50,6 +50,6 @@ struct Noise {
 };
 
 // The error explains why noise cannot be computed from these runs.
-Result<Noise> noise_of(const Report& report, double shift = 0);
+Result<Noise> compute_noise(const Report& report, double shift = 0);
 
 }  // namespace ctprof

@@ -20,7 +20,7 @@ namespace ctprof {
 
 // A difference that exceeds the required one by this number of standard errors is detected in 9 of
 // 10 comparisons.
-inline constexpr double kNineOfTen = 1.28;
+inline constexpr double kNinetyPercentQuantile = 1.28;
 
 class NoisePairs {
  public:
@@ -29,22 +29,22 @@ class NoisePairs {
 
   // Returns the difference of logarithms that this number of pairs detects for the row; NaN if none
   // can be detected.
-  double shows(std::size_t row, std::size_t pairs);
+  double detectable_difference(std::size_t row, std::size_t pairs);
   // Returns the smallest number of pairs that detects the difference; no value if kMaxPairs do
   // not.
-  std::optional<std::size_t> enough(std::size_t row, double difference);
+  std::optional<std::size_t> required_pairs(std::size_t row, double difference);
 
  private:
   // Returns the minimum significant statistic of a row for this number of pairs; NaN if no
   // statistic is significant.
-  double needed(std::size_t pairs);
-  statistics::FamilyRows drawn(std::size_t pairs, statistics::Dice& dice) const;
+  double required_statistic(std::size_t pairs);
+  statistics::FamilyRows draw_family(std::size_t pairs, statistics::RandomNumbers& dice) const;
 
   const statistics::Family* family_;
   double alpha_;
-  std::vector<double> needed_;  // by number of pairs; 0: not computed yet
+  std::vector<double> required_statistics_;  // by number of pairs; 0: not computed yet
 };
 
-inline constexpr std::size_t kMostPairs = 64;
+inline constexpr std::size_t kMaxPairs = 64;
 
 }  // namespace ctprof

@@ -11,15 +11,15 @@
 
 namespace ctprof {
 
-class OwnRows {
+class RecorderRows {
  public:
   // REQUIRES: the snapshot is a window, and outlives this object.
-  explicit OwnRows(const Snapshot& snapshot);
+  explicit RecorderRows(const Snapshot& snapshot);
   bool contains(std::size_t row) const;
 
  private:
   const Column *tgids_, *parents_, *descendants_;
-  std::optional<std::uint64_t> own_;
+  std::optional<std::uint64_t> recorder_tgid_;
 };
 
 // Returns false for a null column and for a gap.

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/figures/run_figures.hpp"
@@ -23,18 +22,19 @@
 #include "core/compare/grouping/group_book.hpp"
 #include "core/compare/report/group_signs.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
 // Loads a run with all its rows; a window already contains differences. Called once for each run,
 // by several threads concurrently.
-using TakeRun = std::function<Result<std::shared_ptr<const Snapshot>>(std::size_t run)>;
+using LoadRun = std::function<Result<std::shared_ptr<const Snapshot>>(std::size_t run)>;
 
 struct ReducedRun {
   RunFacts facts;
   RowGroups rows;  // for a window, only the groups
-  KeptCount kept;
+  KeptCount kept_threads;
   RunFigures figures;                        // not finished
   std::vector<ScreenThreads> threads;        // for a window, by its own groups
   std::vector<GroupSigns> signs;             // for a window, by its own groups
@@ -47,13 +47,13 @@ struct ReducedRuns {
 
   std::vector<ReducedRun> runs;
   GroupBook groups;
-  StackBook stacks;            // empty if the plan has no metric with stacks
-  std::vector<bool> left_out;  // by metric: exceeds the allowance of some run
+  StackBook stacks;              // empty if the plan has no metric with stacks
+  std::vector<bool> is_omitted;  // by metric: exceeds the allowance of some run
 };
 
 // Returns the error of the first run that could not be loaded. REQUIRES: the plan outlives the
 // result.
-Result<ReducedRuns> reduce_runs(std::size_t runs, const TakeRun& take, const MetricPlan& plan,
-                                const SortedWhere& where, const Spec& spec);
+Result<ReducedRuns> reduce_runs(std::size_t runs, const LoadRun& load, const MetricPlan& plan,
+                                const ClassifiedConditions& where, const Spec& spec);
 
 }  // namespace ctprof

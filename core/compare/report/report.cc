@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/number.hpp"
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/chosen_metrics.hpp"
 #include "core/compare/figures/where.hpp"
@@ -16,7 +15,8 @@
 #include "core/compare/report/rows.hpp"
 #include "core/compare/report/screen_order.hpp"
 #include "core/compare/report/screen_tree.hpp"
-#include "core/window/happened.hpp"
+#include "core/compare/request/spec.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof {
 namespace {
@@ -25,9 +25,9 @@ using Runs = std::span<const Snapshot* const>;
 
 // By default, compare sorts by movers. show sorts groups of a window by run time, and groups of a
 // snapshot by name.
-std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
-                                     const MetricPlan& plan) {
-  if (!spec.sort.empty()) return keys_of_metrics(plan, spec);
+std::vector<SortKey> choose_sort_keys(const Spec& spec, Runs runs, bool compares,
+                                      const MetricPlan& plan) {
+  if (!spec.sort.empty()) return resolve_sort_keys(plan, spec);
   const Column* run =
       runs.front()->window ? find_role(runs.front()->threads().columns, "run-time") : nullptr;
   const PlannedMetric* metric = run ? plan.find(run->def().name) : nullptr;
@@ -37,20 +37,20 @@ std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
                    : SortKey{SortKey::By::Name, {}, true}};
 }
 
-std::vector<RunFacts> facts_of_all(std::span<ReducedRun> runs) {
+std::vector<RunFacts> take_facts(std::span<ReducedRun> runs) {
   std::vector<RunFacts> facts;
   for (ReducedRun& run : runs) facts.push_back(std::move(run.facts));
   return facts;
 }
 
-std::vector<RunFigures> figures_of_all(std::span<ReducedRun> runs) {
+std::vector<RunFigures> take_figures(std::span<ReducedRun> runs) {
   std::vector<RunFigures> figures;
   for (ReducedRun& run : runs) figures.push_back(std::move(run.figures));
   return figures;
 }
 
-std::vector<RunFacts> facts_of_sides(std::span<const RunFacts> runs,
-                                     std::span<const SideRuns> sides) {
+std::vector<RunFacts> collect_side_facts(std::span<const RunFacts> runs,
+                                         std::span<const SideRuns> sides) {
   std::vector<RunFacts> facts;
   for (const SideRuns& side : sides) {
     facts.push_back(runs[side.first]);
@@ -62,31 +62,32 @@ std::vector<RunFacts> facts_of_sides(std::span<const RunFacts> runs,
 }
 
 // Returns the duration for the rates of each run; empty if totals are shown.
-std::vector<double> seconds_of(std::span<const RunFacts> runs) {
+std::vector<double> rate_durations_of(std::span<const RunFacts> runs) {
   std::vector<double> seconds;
   for (const RunFacts& run : runs)
     if (run.window && runs.size() > 1) seconds.push_back(run.window->rates_over_ns / 1e9);
   return seconds;
 }
 
-GroupedThreads grouped(const ReducedRun& run, const RunPlaces& places) {
-  const auto& own = run.rows.of_row[static_cast<std::size_t>(Entity::Thread)];
-  return {run.snapshot.get(), places.groups_of(own)};
+GroupedThreads group_threads(const ReducedRun& run, const RunGroupMap& places) {
+  const auto& groups_of_rows = run.rows.group_of_row[static_cast<std::size_t>(Entity::Thread)];
+  return {run.snapshot.get(), places.groups_of(groups_of_rows)};
 }
 
 // Converts a vector by the run's own groups to one by joined groups.
 template <class Facts>
-std::vector<Facts> placed(const std::vector<Facts>& own, const RunPlaces& places,
-                          std::size_t groups) {
+std::vector<Facts> convert_to_joined_groups(const std::vector<Facts>& facts_by_own_group,
+                                            const RunGroupMap& places, std::size_t groups) {
   std::vector<Facts> found(groups);
-  for (std::size_t group = 0; group < own.size(); ++group)
-    if (places.group_of[group] != kNoGroup) found[places.group_of[group]] += own[group];
+  for (std::size_t group = 0; group < facts_by_own_group.size(); ++group)
+    if (places.group_of[group] != kNoGroup)
+      found[places.group_of[group]] += facts_by_own_group[group];
   return found;
 }
 
-std::vector<KeptCount> counts_of(const ReducedRuns& reduced) {
+std::vector<KeptCount> kept_counts_of(const ReducedRuns& reduced) {
   std::vector<KeptCount> counts;
-  for (const ReducedRun& run : reduced.runs) counts.push_back(run.kept);
+  for (const ReducedRun& run : reduced.runs) counts.push_back(run.kept_threads);
   return counts;
 }
 
@@ -97,18 +98,20 @@ std::vector<const RunGroups*> groups_of(const ReducedRuns& reduced) {
 }
 
 // Returns the metrics that exceed the allowance of some run or of all runs together.
-std::vector<bool> costly(const ReducedRuns& reduced, const MetricPlan& plan,
-                         const SortedWhere& where, const Grouping& grouping, const Spec& spec) {
+std::vector<bool> find_expensive_metrics(const ReducedRuns& reduced, const MetricPlan& plan,
+                                         const ClassifiedConditions& where,
+                                         const Grouping& grouping, const Spec& spec) {
   std::vector<std::size_t> text_bytes;
   for (const ReducedRun& run : reduced.runs) text_bytes.push_back(run.facts.text_bytes);
-  std::vector<bool> costly = CostlyMetrics(plan, spec, where.groups).of_all(grouping, text_bytes);
-  for (std::size_t metric = 0; metric < costly.size(); ++metric)
-    if (reduced.left_out[metric]) costly[metric] = true;
-  return costly;
+  std::vector<bool> is_over_allowance =
+      ExpensiveMetricFilter(plan, spec, where.groups).find_for_all_runs(grouping, text_bytes);
+  for (std::size_t metric = 0; metric < is_over_allowance.size(); ++metric)
+    if (reduced.is_omitted[metric]) is_over_allowance[metric] = true;
+  return is_over_allowance;
 }
 
 // Returns a key that is equal for equal runs, independent of their order and files.
-std::string key_of(std::span<const RunFacts> runs) {
+std::string comparison_key(std::span<const RunFacts> runs) {
   std::vector<std::string> parts;
   for (const RunFacts& run : runs)
     parts.push_back(run.meta.boot_id + " " + std::to_string(run.meta.start.wall_unix_ns));
@@ -120,47 +123,48 @@ std::string key_of(std::span<const RunFacts> runs) {
 
 }  // namespace
 
-Report::Whole::Whole(const Spec& wanted, std::unique_ptr<MetricPlan> metrics, ReducedRuns& reduced,
-                     Grouping groups)
-    : runs(facts_of_all(reduced.runs)),
-      side_runs(sides_of(wanted, runs.size())),
-      sides(facts_of_sides(runs, side_runs)),
-      spec(wanted),
-      plan_at(std::move(metrics)),
-      plan(*plan_at),
+Report::Data::Data(const Spec& requested_spec, std::unique_ptr<MetricPlan> metrics,
+                   ReducedRuns& reduced, Grouping groups)
+    : runs(take_facts(reduced.runs)),
+      side_runs(divide_into_sides(requested_spec, runs.size())),
+      sides(collect_side_facts(runs, side_runs)),
+      spec(requested_spec),
+      owned_plan(std::move(metrics)),
+      plan(*owned_plan),
       grouping(std::move(groups)),
       book(std::move(reduced.stacks)),
-      rollup(figures_of_all(reduced.runs), side_runs, seconds_of(runs), grouping, plan),
+      rollup(take_figures(reduced.runs), side_runs, rate_durations_of(runs), grouping, plan),
       changes(rollup, plan),
-      families(rollup, plan, grouping, designs_of(runs, side_runs), spec.bar) {}
+      families(rollup, plan, grouping, find_designs(runs, side_runs), spec.significance) {}
 
 // Computes everything that depends on the remaining groups or needs the snapshots.
-void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<SortKey> sort,
-                           std::span<const Condition> of_groups) {
-  if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
+void Report::Data::finish(std::span<const ReducedRun> reduced, std::vector<SortKey> sort,
+                          std::span<const Condition> group_conditions) {
+  if (!group_conditions.empty()) filter_groups(grouping, group_conditions, rollup, plan);
   const bool compares = sides.size() > 1;
   order.emplace(rollup, grouping, plan, std::move(sort));
-  find_screen(reduced);
+  build_screen(reduced);
   if (spec.about && !screen)
     plan.notes.push_back(
         "--about is ignored: it tests headlines of windows, and these files have none");
-  if (spec.record_comparison && families.judge())
-    was_compared = spec.record_comparison(key_of(runs));
+  if (spec.record_comparison && families.can_test())
+    was_compared = spec.record_comparison(comparison_key(runs));
   stacks = make_stack_section(book, plan, grouping, rollup, screen,
                               {spec.limit, Allowance(sides), spec.folds_waits},
-                              {families.designs(), spec.bar}, signs);
-  failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
+                              {families.designs(), spec.significance}, signs);
+  failed_rows = find_failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
   if (!compares) return;
-  for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))
+  for (std::string& sentence :
+       describe_untestable_metrics(spec.fail_on, plan, grouping, changes, rollup))
     plan.notes.push_back(std::move(sentence));
-  find_differences(reduced);
-  find_lives();
+  compare_sides(reduced);
+  compute_group_ages();
 }
 
-void Report::Whole::find_differences(std::span<const ReducedRun> reduced) {
-  std::vector<bool> wanted;
-  for (const PlannedMetric& metric : plan.metrics) wanted.push_back(metric.shown);
-  for (const RowAt row : failing) wanted[row.metric] = true;
+void Report::Data::compare_sides(std::span<const ReducedRun> reduced) {
+  std::vector<bool> needs_origin;
+  for (const PlannedMetric& metric : plan.metrics) needs_origin.push_back(metric.is_shown);
+  for (const RowPosition row : failed_rows) needs_origin[row.metric] = true;
   // Threads can only be followed between two snapshots.
   const auto is_snapshot = [&](std::size_t side) {
     return side_runs[side].count == 1 && !sides[side].window;
@@ -168,120 +172,132 @@ void Report::Whole::find_differences(std::span<const ReducedRun> reduced) {
   for (std::size_t side = 1; side < sides.size(); ++side) {
     const std::size_t run = side_runs[side].first;
     if (is_snapshot(0) && is_snapshot(side))
-      one_boot.emplace_back(grouped(reduced[0], grouping.runs[0]),
-                            grouped(reduced[run], grouping.runs[run]), grouping.names.size(), plan,
-                            wanted);
+      thread_turnovers.emplace_back(group_threads(reduced[0], grouping.runs[0]),
+                                    group_threads(reduced[run], grouping.runs[run]),
+                                    grouping.names.size(), plan, needs_origin);
     else
-      one_boot.emplace_back();
+      thread_turnovers.emplace_back();
     rates.emplace_back(sides, side, plan, rollup, grouping);
   }
   for (const Rates& one : rates)
-    for (std::string& sentence : spec.rate ? one.why_not() : std::vector<std::string>{})
+    for (std::string& sentence :
+         spec.rate ? one.explain_missing_rates() : std::vector<std::string>{})
       if (std::find(plan.notes.begin(), plan.notes.end(), sentence) == plan.notes.end())
         plan.notes.push_back(std::move(sentence));
 }
 
-void Report::Whole::find_about(std::span<const ScreenColumn> columns) {
+void Report::Data::select_about_groups(std::span<const ScreenColumn> columns) {
   if (!spec.about) return;
   std::vector<std::uint32_t> groups;
   for (std::uint32_t group = 0; group < grouping.names.size(); ++group)
-    if (is_about(*spec.about, readable_key(grouping.names[group]))) groups.push_back(group);
+    if (matches_about(*spec.about, readable_key(grouping.names[group]))) groups.push_back(group);
   if (groups.empty()) plan.notes.push_back("no group matches --about " + spec.about->text());
   families.add_about(columns, std::move(groups));
 }
 
-void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
-  const bool some_alone = !spec.metrics.empty() || !spec.sections.empty() || !spec.plugins.empty();
+void Report::Data::build_screen(std::span<const ReducedRun> reduced) {
+  const bool is_selection =
+      !spec.metrics.empty() || !spec.sections.empty() || !spec.plugins.empty();
   const auto is_window = [](const RunFacts& run) { return run.window.has_value(); };
-  if (some_alone || !std::ranges::all_of(runs, is_window)) return;
+  if (is_selection || !std::ranges::all_of(runs, is_window)) return;
   std::vector<std::vector<ScreenThreads>> threads;
   for (const SideRuns& side : side_runs) {
-    const std::size_t only = side.first;
+    const std::size_t only_run = side.first;
     signs.push_back(side.count == 1
-                        ? placed(reduced[only].signs, grouping.runs[only], grouping.names.size())
+                        ? convert_to_joined_groups(reduced[only_run].signs, grouping.runs[only_run],
+                                                   grouping.names.size())
                         : std::vector<GroupSigns>(grouping.names.size()));
     ScreenMedians medians;
     for (std::size_t run = side.first; run < side.first + side.count; ++run)
-      medians.add(placed(reduced[run].threads, grouping.runs[run], grouping.names.size()));
-    threads.push_back(std::move(medians).of(grouping.names.size()));
+      medians.add(convert_to_joined_groups(reduced[run].threads, grouping.runs[run],
+                                           grouping.names.size()));
+    threads.push_back(std::move(medians).compute(grouping.names.size()));
   }
-  Screen columns = screen_columns(plan, machine_of(runs));
-  if (families.judge()) families.add_headlines(columns.columns, threads);
-  find_about(columns.columns);
-  Screen made = make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
-                            families.headlines(), {families.about_groups(), families.about()});
-  if (name_columns(spec, made))
-    sort_rows(made, spec);
+  Screen columns = screen_columns(plan, find_machine_capacity(runs));
+  if (families.can_test()) families.add_headlines(columns.columns, threads);
+  select_about_groups(columns.columns);
+  Screen new_screen =
+      make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
+                  families.headlines(), {families.about_groups(), families.about()});
+  if (sort_keys_are_columns(spec, new_screen))
+    sort_rows(new_screen, spec);
   else if (spec.group_by == GroupBy::Cgroup)
-    arrange_as_tree(made.rows, grouping);
-  if (!made.columns.empty()) screen.emplace(std::move(made));
+    arrange_as_tree(new_screen.rows, grouping);
+  if (!new_screen.columns.empty()) screen.emplace(std::move(new_screen));
 }
 
 // Only for boots that are known to be different.
-void Report::Whole::find_lives() {
-  const auto is_of_first = [&](const RunFacts& run) { return of_one_boot(run.meta, runs[0].meta); };
+void Report::Data::compute_group_ages() {
+  const auto is_of_first = [&](const RunFacts& run) {
+    return have_same_boot(run.meta, runs[0].meta);
+  };
   const bool are_known =
       std::ranges::none_of(runs, [](const RunFacts& run) { return run.meta.boot_id.empty(); });
   if (!are_known || std::ranges::all_of(runs, is_of_first)) return;
   if (runs.size() > sides.size() || runs[0].window) return;
   for (std::size_t side = 0; side < sides.size(); ++side)
-    lives.emplace_back(sides[side].meta, rollup, side, grouping);
+    group_ages.emplace_back(sides[side].meta, rollup, side, grouping);
 }
 
-double Report::per_life(CellAt at) const {
-  return tells_lives() ? whole_->lives[at.side].per_second(at, metrics()[at.metric], rollup())
-                       : kNaN;
+double Report::per_second_of_age(CellPosition at) const {
+  return shows_per_age() ? data_->group_ages[at.side].per_second(at, metrics()[at.metric], rollup())
+                         : kNaN;
 }
 
-Result<Report> Report::make(Runs runs, const Spec& spec, const Knowledge& knowledge) {
-  const auto take = [&](std::size_t run) -> Result<std::shared_ptr<const Snapshot>> {
+Result<Report> Report::make(Runs runs, const Spec& spec, const PluginDefinitions& knowledge) {
+  const auto load = [&](std::size_t run) -> Result<std::shared_ptr<const Snapshot>> {
     return std::shared_ptr<const Snapshot>(std::shared_ptr<void>(), runs[run]);
   };
-  return make(runs, take, spec, knowledge);
+  return make(runs, load, spec, knowledge);
 }
 
-Result<Report> Report::make(Runs outlines, const TakeRun& take, const Spec& spec,
-                            const Knowledge& knowledge) {
-  if (auto sound = check_axis(outlines, spec); !sound) return sound.error();
+Result<Report> Report::make(Runs outlines, const LoadRun& load, const Spec& spec,
+                            const PluginDefinitions& knowledge) {
+  if (auto check_result = check_axis(outlines, spec); !check_result) return check_result.error();
   auto planned = plan_metrics(outlines, spec, knowledge);
   if (!planned) return planned.error();
   auto plan = std::make_unique<MetricPlan>(std::move(*planned));
-  const std::vector<SideRuns> sides = sides_of(spec, outlines.size());
-  if (auto sound = check_fail_on(spec.fail_on, *plan, sides); !sound) return sound.error();
-  const auto where = sort_out(spec.where, outlines, *plan);
+  const std::vector<SideRuns> sides = divide_into_sides(spec, outlines.size());
+  if (auto check_result = check_fail_on(spec.fail_on, *plan, sides); !check_result)
+    return check_result.error();
+  const auto where = classify_conditions(spec.where, outlines, *plan);
   if (!where) return where.error();
-  auto reduced = reduce_runs(outlines.size(), take, *plan, *where, spec);
+  auto reduced = reduce_runs(outlines.size(), load, *plan, *where, spec);
   if (!reduced) return reduced.error();
-  if (!where->threads.empty()) plan->notes.push_back(kept_in_words(counts_of(*reduced), sides));
+  if (!where->threads.empty())
+    plan->notes.push_back(describe_kept_threads(kept_counts_of(*reduced), sides));
   Grouping grouping = join(reduced->groups, groups_of(*reduced), sides, spec.group_by);
-  if (grouping.renames_are_cut)
+  if (grouping.renames_are_incomplete)
     plan->notes.push_back("too many cgroups are alike to find all that were renamed");
-  leave_out(*plan, costly(*reduced, *plan, *where, grouping, spec), grouping.names.size());
+  omit_metrics(*plan, find_expensive_metrics(*reduced, *plan, *where, grouping, spec),
+               grouping.names.size());
   const bool compares = sides.size() > 1;
-  std::vector<SortKey> sort = keys_or_default(spec, outlines, compares, *plan);
-  auto whole = std::make_unique<Whole>(spec, std::move(plan), *reduced, std::move(grouping));
-  whole->settle(reduced->runs, std::move(sort), where->groups);
-  return Report(std::move(whole));
+  std::vector<SortKey> sort = choose_sort_keys(spec, outlines, compares, *plan);
+  auto data = std::make_unique<Data>(spec, std::move(plan), *reduced, std::move(grouping));
+  data->finish(reduced->runs, std::move(sort), where->groups);
+  return Report(std::move(data));
 }
 
-Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)), only_(sides().size()) {
-  if (compares()) find_one_sided();
-  find_failed();
-  find_absent();
-  std::map<std::string_view, std::vector<std::uint32_t>> shown;  // by section
+Report::Report(std::unique_ptr<Data> data)
+    : data_(std::move(data)), one_sided_groups_(sides().size()) {
+  if (is_comparison()) find_one_sided_groups();
+  fill_failed_section();
+  find_absent_metrics();
+  std::map<std::string_view, std::vector<std::uint32_t>> shown_metrics;  // by section
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
-    if (!metrics()[metric].shown) continue;
-    auto& those = shown[metrics()[metric].section];
-    if (those.empty()) sections_.push_back({.name = metrics()[metric].section, .rows = {}});
-    those.push_back(metric);
+    if (!metrics()[metric].is_shown) continue;
+    auto& metrics_of_section = shown_metrics[metrics()[metric].section];
+    if (metrics_of_section.empty())
+      sections_.push_back({.name = metrics()[metric].section, .rows = {}});
+    metrics_of_section.push_back(metric);
   }
   std::sort(sections_.begin(), sections_.end(), [](const Section& a, const Section& b) {
-    return section_place(a.name) < section_place(b.name);
+    return section_sort_key(a.name) < section_sort_key(b.name);
   });
-  for (Section& section : sections_) fill_section(section, shown.at(section.name));
+  for (Section& section : sections_) fill_section(section, shown_metrics.at(section.name));
 }
 
-bool tells_several_runs(const Report& report) {
+bool has_several_runs(const Report& report) {
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     if (report.runs(side).size() > 1) return true;
   return false;

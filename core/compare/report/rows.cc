@@ -8,35 +8,35 @@
 namespace ctprof {
 namespace {
 
-struct KeyOfSide {
-  Part part;
+struct SideKey {
+  MapEntry entry;
   std::size_t side;
 };
 
 // Returns the keys of all sides, sorted.
-std::vector<KeyOfSide> keys_of_sides(const Report& report, RowAt at) {
-  std::vector<KeyOfSide> found;
+std::vector<SideKey> collect_side_keys(const Report& report, RowPosition at) {
+  std::vector<SideKey> found;
   for (std::size_t side = 0; side < report.sides().size(); ++side)
-    report.rollup().parts({side, at.group, at.metric}, [&](const Part& part) {
-      found.push_back({part, side});
+    report.rollup().visit_map({side, at.group, at.metric}, [&](const MapEntry& entry) {
+      found.push_back({entry, side});
     });
   std::stable_sort(found.begin(), found.end(),
-                   [](const KeyOfSide& a, const KeyOfSide& b) { return a.part.key < b.part.key; });
+                   [](const SideKey& a, const SideKey& b) { return a.entry.key < b.entry.key; });
   return found;
 }
 
-bool moved(std::span<const KeyFigure> key, const Spec& spec) {
+bool has_changed(std::span<const KeyFigure> key, const Spec& spec) {
   if (const Difference& change = key.front().change; key.size() == 1)
-    return change.known() && (spec.metrics.empty() || !change.zero())
-               ? !change.zero()
+    return change.is_known() && (spec.metrics.empty() || !change.is_zero())
+               ? !change.is_zero()
                : as_double(key.front().number) != 0;
   return std::any_of(key.begin() + 1, key.end(), [](const KeyFigure& figure) {
-    return !figure.difference.known() || !figure.difference.zero();
+    return !figure.difference.is_known() || !figure.difference.is_zero();
   });
 }
 
 // Keeps the keys that changed most, in their original order. Each key has `sides` figures.
-void keep_furthest(std::vector<KeyFigure>& keys, std::size_t sides, std::size_t kept) {
+void keep_largest_changes(std::vector<KeyFigure>& keys, std::size_t sides, std::size_t max_keys) {
   std::vector<std::size_t> order(keys.size() / sides);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i * sides;
   const auto key = [&](std::size_t at) {
@@ -44,46 +44,48 @@ void keep_furthest(std::vector<KeyFigure>& keys, std::size_t sides, std::size_t 
   };
   if (sides > 1)
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return movement(key(a)) > movement(key(b));
+      return largest_difference(key(a)) > largest_difference(key(b));
     });
-  order.resize(std::min(kept, order.size()));
+  order.resize(std::min(max_keys, order.size()));
   std::sort(order.begin(), order.end());
-  std::vector<KeyFigure> left;
-  for (const std::size_t at : order) left.insert(left.end(), key(at).begin(), key(at).end());
-  keys = std::move(left);
+  std::vector<KeyFigure> remaining;
+  for (const std::size_t at : order)
+    remaining.insert(remaining.end(), key(at).begin(), key(at).end());
+  keys = std::move(remaining);
 }
 
-class Teller {
+class RowStream {
  public:
-  Teller(const Report& report, const RowVisitor& visit) : report_(&report), visit_(&visit) {}
+  RowStream(const Report& report, const RowVisitor& visit) : report_(&report), visit_(&visit) {}
 
-  void sections() {
+  void visit_sections() {
     for (const Section& section : report_->sections()) {
-      section_opens(section, false);
-      metrics(RowKind::Metric, section);
+      visit_section_start(section, false);
+      visit_metrics(RowKind::Metric, section);
     }
   }
 
-  void failed() {
-    section_opens(report_->failed(), true);
-    metrics(RowKind::Failed, report_->failed());
+  void visit_failed() {
+    visit_section_start(report_->failed_section(), true);
+    visit_metrics(RowKind::FailedMetric, report_->failed_section());
   }
 
-  void one_sided() {
-    for (std::size_t side = 0; report_->compares() && side < report_->sides().size(); ++side) {
-      start(RowKind::OnlyIn);
+  void visit_one_sided_groups() {
+    for (std::size_t side = 0; report_->is_comparison() && side < report_->sides().size(); ++side) {
+      reset_row(RowKind::OneSidedHeader);
       row_.side = side;
-      row_.only = &report_->only(side);
+      row_.one_sided_groups = &report_->one_sided_groups(side);
       (*visit_)(row_);
-      for (const std::uint32_t group : row_.only->groups) only_group(side, group);
+      for (const std::uint32_t group : row_.one_sided_groups->groups)
+        visit_one_sided_group(side, group);
     }
   }
 
-  void stacks() {
+  void visit_stacks() {
     StackSection* section = report_->stacks();
-    for (const RowAt& at : section ? section->groups() : std::span<const RowAt>{}) {
-      const StackGroup group = section->of(at);
-      fill(RowKind::Stacks, at);
+    for (const RowPosition& at : section ? section->groups() : std::span<const RowPosition>{}) {
+      const StackGroup group = section->make_group(at);
+      fill_metric_row(RowKind::Stacks, at);
       row_.stacks = &group;
       (*visit_)(row_);
       row_.kind = RowKind::Function;
@@ -93,22 +95,23 @@ class Teller {
     }
   }
 
-  void renames() {
-    const auto& renames = report_->grouping().renames;
+  void visit_renames() {
+    const auto& visit_renames = report_->grouping().renames;
     const std::size_t limit = report_->spec().limit;
-    for (std::size_t i = 0; i < (limit ? std::min(limit, renames.size()) : renames.size()); ++i) {
-      start(RowKind::Renamed);
-      row_.rename = &renames[i];
+    for (std::size_t i = 0;
+         i < (limit ? std::min(limit, visit_renames.size()) : visit_renames.size()); ++i) {
+      reset_row(RowKind::RenamedCgroup);
+      row_.rename = &visit_renames[i];
       (*visit_)(row_);
     }
   }
 
-  void host_facts() {
+  void visit_host_facts() {
     for (std::size_t side = 1; side < report_->sides().size(); ++side) {
       const auto differences = host_differences(report_->runs(0), report_->runs(side));
-      start(RowKind::Hosts);
+      reset_row(RowKind::HostsHeader);
       row_.side = side;
-      row_.is_known = differences.has_value();
+      row_.are_hosts_known = differences.has_value();
       (*visit_)(row_);
       row_.kind = RowKind::HostFact;
       for (std::size_t i = 0; differences && i < differences->size(); ++i) {
@@ -118,18 +121,18 @@ class Teller {
     }
   }
 
-  void absent() {
-    for (const Absent& one : report_->absent()) {
-      start(RowKind::Absent);
-      row_.absent = &one;
+  void visit_absent_metrics() {
+    for (const AbsentMetric& one : report_->absent_metrics()) {
+      reset_row(RowKind::AbsentMetric);
+      row_.absent_metric = &one;
       row_.metric = &report_->metrics()[one.metric];
       (*visit_)(row_);
     }
   }
 
-  void notes() {
+  void visit_notes() {
     for (const std::string& note : report_->notes()) {
-      start(RowKind::Note);
+      reset_row(RowKind::Note);
       row_.text = note;
       (*visit_)(row_);
     }
@@ -137,7 +140,7 @@ class Teller {
 
  private:
   // Clears the row; its vectors keep their memory.
-  void start(RowKind kind) {
+  void reset_row(RowKind kind) {
     auto sides = std::move(row_.sides);
     auto changes = std::move(row_.changes);
     auto keys = std::move(row_.keys);
@@ -151,53 +154,56 @@ class Teller {
     row_.keys = std::move(keys);
   }
 
-  void section_opens(const Section& section, bool is_failed) {
-    start(RowKind::Section);
+  void visit_section_start(const Section& section, bool is_failed) {
+    reset_row(RowKind::Section);
     row_.section = &section;
     row_.is_failed = is_failed;
     (*visit_)(row_);
   }
 
   // The last row may be a map with keys beyond the limit.
-  void metrics(RowKind kind, const Section& section) {
-    for (const RowAt& at : section.rows)
-      metric(kind, at, 0, &at == &section.rows.back() ? section.cut_keys : 0);
+  void visit_metrics(RowKind kind, const Section& section) {
+    for (const RowPosition& at : section.rows)
+      visit_metric(kind, at, 0, &at == &section.rows.back() ? section.keys_over_limit : 0);
   }
 
   // Fills the members that every row with a metric has.
-  void fill(RowKind kind, RowAt at) {
-    start(kind);
+  void fill_metric_row(RowKind kind, RowPosition at) {
+    reset_row(kind);
     row_.at = at;
     row_.metric = &report_->metrics()[at.metric];
     row_.group = report_->grouping().name(row_.metric->entity, at.group);
     for (std::size_t side = 0; side < report_->sides().size(); ++side) add_figure(side);
     for (std::size_t side = 1; side < report_->sides().size(); ++side) add_change(side);
-    row_.per_second = report_->rollup().per_second(at.metric);
-    row_.fails = report_->fails(at);
+    row_.is_per_second = report_->rollup().is_per_second(at.metric);
+    row_.matches_fail_on = report_->matches_fail_on(at);
   }
 
-  void metric(RowKind kind, RowAt at, std::size_t only_side = 0, std::size_t cut_keys = 0) {
-    fill(kind, at);
+  void visit_metric(RowKind kind, RowPosition at, std::size_t only_side = 0,
+                    std::size_t cut_keys = 0) {
+    fill_metric_row(kind, at);
     row_.side = only_side;
-    if (row_.metric->is_map()) row_.keys = key_figures(*report_, at);
-    for (const KeyFigure& key : row_.keys) row_.per_second = row_.per_second || key.per_second;
-    if (cut_keys > 0) keep_furthest(row_.keys, row_.sides.size(), row_.key_count() - cut_keys);
-    row_.keys_are_cut = cut_keys > 0;
+    if (row_.metric->is_map()) row_.keys = find_key_figures(*report_, at);
+    for (const KeyFigure& key : row_.keys)
+      row_.is_per_second = row_.is_per_second || key.is_per_second;
+    if (cut_keys > 0)
+      keep_largest_changes(row_.keys, row_.sides.size(), row_.key_count() - cut_keys);
+    row_.keys_are_limited = cut_keys > 0;
     (*visit_)(row_);
   }
 
-  void only_group(std::size_t side, std::uint32_t group) {
-    start(RowKind::Group);
+  void visit_one_sided_group(std::size_t side, std::uint32_t group) {
+    reset_row(RowKind::Group);
     row_.side = side;
     row_.group = report_->grouping().names[group];
     row_.sides.push_back({});
     row_.sides.back().threads = report_->grouping().sides[side].threads(group);
     (*visit_)(row_);
-    for (const std::uint32_t one : report_->weightiest(side, group))
-      metric(RowKind::Figure, {group, one}, side);
+    for (const std::uint32_t one : report_->metrics_by_share(side, group))
+      visit_metric(RowKind::Figure, {group, one}, side);
   }
 
-  bool of_host() const { return row_.metric->entity == Entity::Host; }
+  bool is_host_metric() const { return row_.metric->entity == Entity::Host; }
 
   double all_threads(std::size_t side) const {
     std::vector<double> counts;
@@ -216,34 +222,35 @@ class Teller {
   }
 
   void add_figure(std::size_t side) {
-    const CellAt at{side, row_.at.group, row_.at.metric};
+    const CellPosition at{side, row_.at.group, row_.at.metric};
     SideFigure& figure = row_.sides.emplace_back();
     figure.at = at;
     figure.threads =
-        of_host() ? all_threads(side) : report_->grouping().sides[side].threads(at.group);
+        is_host_metric() ? all_threads(side) : report_->grouping().sides[side].threads(at.group);
     figure.coverage = report_->rollup().coverage(at);
-    figure.made_of = report_->rollup().made_of(at);
+    figure.derived_parts = report_->rollup().derived_parts(at);
     figure.busiest = report_->rollup().busiest(at);
     figure.change = report_->rollup().change(at);
-    figure.beginning = report_->rollup().beginning(at);
+    figure.opening_state = report_->rollup().opening_state(at);
     figure.runs = report_->rollup().runs_with(at);
-    figure.per_life = report_->per_life(at);
+    figure.per_second_of_age = report_->per_second_of_age(at);
   }
 
   void add_change(std::size_t side) {
     const auto [group, metric] = row_.at;
-    const OneBoot& one_boot = report_->one_boot(side);
-    SideChange& told = row_.changes.emplace_back();
-    told.change = report_->changes().of(group, metric, side);
-    told.origin = one_boot.origin(group, metric);
-    if (of_host())
-      told.turnover = one_boot.in_all();
+    const ThreadTurnover& one_boot = report_->thread_turnover(side);
+    SideChange& side_change = row_.changes.emplace_back();
+    side_change.change = report_->changes().change(group, metric, side);
+    side_change.difference_origin = one_boot.origin(group, metric);
+    if (is_host_metric())
+      side_change.turnover = one_boot.turnover_of_all();
     else if (!is_one_process())
-      told.turnover = one_boot.in_group(group);
-    told.rate = report_->rates(side).of(group, metric, told.change.difference);
-    if (const bool is_told = row_.kind == RowKind::Metric || row_.kind == RowKind::Failed;
-        is_told && report_->families().judge() && report_->spec().judge_rows)
-      told.proof = report_->families().details()->of(group, metric, side);
+      side_change.turnover = one_boot.turnover_of_group(group);
+    side_change.rate = report_->rates(side).rate(group, metric, side_change.change.difference);
+    if (const bool has_evidence =
+            row_.kind == RowKind::Metric || row_.kind == RowKind::FailedMetric;
+        has_evidence && report_->families().can_test() && report_->spec().tests_rows)
+      side_change.test_result = report_->families().details()->find_result(group, metric, side);
   }
 
   const Report* report_;
@@ -253,15 +260,15 @@ class Teller {
 
 }  // namespace
 
-std::vector<KeyFigure> key_figures(const Report& report, RowAt at) {
+std::vector<KeyFigure> find_key_figures(const Report& report, RowPosition at) {
   const std::size_t sides = report.sides().size();
   const std::string_view unit = report.metrics()[at.metric].unit;
   std::vector<KeyFigure> keys;
-  const auto of_sides = keys_of_sides(report, at);
-  for (auto it = of_sides.begin(); it != of_sides.end();) {
-    const std::string_view key = it->part.key;
+  const auto side_keys = collect_side_keys(report, at);
+  for (auto it = side_keys.begin(); it != side_keys.end();) {
+    const std::string_view key = it->entry.key;
     const std::size_t first = keys.size();
-    const std::string_view own_unit = it->part.unit;
+    const std::string_view own_unit = it->entry.unit;
     keys.resize(first + sides, {key,
                                 own_unit.empty() ? unit : own_unit,
                                 {},
@@ -269,48 +276,48 @@ std::vector<KeyFigure> key_figures(const Report& report, RowAt at) {
                                 {},
                                 kNaN,
                                 kNaN,
-                                report.rollup().key_per_second(at.metric, key)});
-    for (; it != of_sides.end() && it->part.key == key; ++it) {
+                                report.rollup().is_key_per_second(at.metric, key)});
+    for (; it != side_keys.end() && it->entry.key == key; ++it) {
       KeyFigure& figure = keys[first + it->side];
-      figure.number = it->part.number;
+      figure.number = it->entry.number;
       figure.change = report.rollup().change({it->side, at.group, at.metric}, key, figure.number);
     }
     for (std::size_t side = 1; side < sides; ++side) {
       KeyFigure& figure = keys[first + side];
       figure.difference = difference(keys[first].number, figure.number);
-      figure.pct = percent_of(figure.difference, keys[first].number);
-      figure.rate = report.rates(side).of_key(at.group, at.metric, key, figure.difference);
+      figure.pct = fraction_of_baseline(figure.difference, keys[first].number);
+      figure.rate = report.rates(side).key_rate(at.group, at.metric, key, figure.difference);
     }
-    if (report.spec().moved_only && !moved(std::span(keys).subspan(first), report.spec()))
+    if (report.spec().only_changed && !has_changed(std::span(keys).subspan(first), report.spec()))
       keys.resize(first);
   }
   return keys;
 }
 
-double movement(std::span<const KeyFigure> key) {
-  double most = 0;
+double largest_difference(std::span<const KeyFigure> key) {
+  double largest = 0;
   for (const KeyFigure& figure : key.subspan(1))
-    most = std::max(most, std::fabs(figure.difference.real));
-  return most;
+    largest = std::max(largest, std::fabs(figure.difference.real));
+  return largest;
 }
 
-void tell(const Report& report, RowKind kind, const RowVisitor& visit) {
-  Teller teller(report, visit);
+void visit_rows(const Report& report, RowKind kind, const RowVisitor& visit) {
+  RowStream teller(report, visit);
   switch (kind) {
     case RowKind::Section:
-    case RowKind::Metric: return teller.sections();
-    case RowKind::Failed: return teller.failed();
-    case RowKind::OnlyIn:
+    case RowKind::Metric: return teller.visit_sections();
+    case RowKind::FailedMetric: return teller.visit_failed();
+    case RowKind::OneSidedHeader:
     case RowKind::Group:
-    case RowKind::Figure: return teller.one_sided();
+    case RowKind::Figure: return teller.visit_one_sided_groups();
     case RowKind::Stacks:
     case RowKind::Function:
-    case RowKind::Stack: return teller.stacks();
-    case RowKind::Renamed: return teller.renames();
-    case RowKind::Hosts:
-    case RowKind::HostFact: return teller.host_facts();
-    case RowKind::Absent: return teller.absent();
-    case RowKind::Note: return teller.notes();
+    case RowKind::Stack: return teller.visit_stacks();
+    case RowKind::RenamedCgroup: return teller.visit_renames();
+    case RowKind::HostsHeader:
+    case RowKind::HostFact: return teller.visit_host_facts();
+    case RowKind::AbsentMetric: return teller.visit_absent_metrics();
+    case RowKind::Note: return teller.visit_notes();
   }
 }
 

@@ -23,43 +23,43 @@
 namespace ctprof {
 
 enum class RowKind : std::uint8_t {
-  Section,   // starts a section: its name and the numbers of omitted rows; its rows follow
-  Metric,    // one metric of a group
-  Failed,    // like Metric, for a row that --fail-on matches; a Section precedes it
-  OnlyIn,    // starts the groups that exist on only one side
-  Group,     // such a group; its Figure rows follow
-  Figure,    // one metric of such a group
-  Stacks,    // starts the stacks of a group in one metric; its functions and stacks follow
-  Function,  // one of its functions
-  Stack,     // one of its stacks
-  Renamed,   // a renamed cgroup
-  Hosts,     // starts the differences between the hosts of the baseline and a side, if known
-  HostFact,  // one such difference
-  Absent,    // a metric without values
+  Section,         // starts a section: its name and the numbers of omitted rows; its rows follow
+  Metric,          // one metric of a group
+  FailedMetric,    // like Metric, for a row that --fail-on matches; a Section precedes it
+  OneSidedHeader,  // starts the groups that exist on only one side
+  Group,           // such a group; its Figure rows follow
+  Figure,          // one metric of such a group
+  Stacks,          // starts the stacks of a group in one metric; its functions and stacks follow
+  Function,        // one of its functions
+  Stack,           // one of its stacks
+  RenamedCgroup,   // a renamed cgroup
+  HostsHeader,     // starts the differences between the hosts of the baseline and a side, if known
+  HostFact,        // one such difference
+  AbsentMetric,    // a metric without values
   Note,
 };
 
 // The value of one side in a row.
 struct SideFigure {
-  CellAt at{};
+  CellPosition at{};
   // Of the group, or of the host for a host metric; for several runs the median.
   double threads = 0;
   Coverage coverage;
-  MadeOf made_of;  // of a derived metric with optional inputs
-  const Busiest* busiest = nullptr;
+  DerivedParts derived_parts;  // of a derived metric with optional inputs
+  const BusiestThread* busiest = nullptr;
   Difference change;  // of a gauge, since the opening of the window
-  Beginning beginning = Beginning::None;
-  std::size_t runs = 0;  // number of the side's runs with a value
-  double per_life = 0;   // Report::per_second_of_age
+  OpeningState opening_state = OpeningState::None;
+  std::size_t runs = 0;          // number of the side's runs with a value
+  double per_second_of_age = 0;  // Report::per_second_of_age
 };
 
 // The change from the first side to another.
 struct SideChange {
   Change change;
-  std::optional<Origin> origin;      // for sums over threads of one boot
+  std::optional<DifferenceOrigin> difference_origin;  // for sums over threads of one boot
   std::optional<Turnover> turnover;  // of the group's threads; for a host metric, of all threads
   double rate = 0;                   // NaN if unavailable
-  std::optional<Proof> proof;        // in the family of --details
+  std::optional<RowTestResult> test_result;  // in the family of --details
 };
 
 // The value of one map key on one side, and its change from the first side.
@@ -69,7 +69,7 @@ struct KeyFigure {
   Difference change{};         // of a gauge, since the opening of the window
   Difference difference{};     // no value for the first side
   double pct = 0, rate = 0;    // NaN if unavailable
-  bool per_second = false;     // the values are per second
+  bool is_per_second = false;  // the values are per second
 };
 
 struct ReportRow {
@@ -78,16 +78,16 @@ struct ReportRow {
   const Section* section = nullptr;
   bool is_failed = false;  // the section of rows that --fail-on matches
   // For rows with values.
-  RowAt at{};
+  RowPosition at{};
   const PlannedMetric* metric = nullptr;
   std::string_view group;           // under `all` with several parts (key_parts)
   std::vector<SideFigure> sides{};  // for a Group, only its side
   std::vector<SideChange> changes{};
   // For a map: for each key, ordered by bytes, one value for each side.
   std::vector<KeyFigure> keys{};
-  bool per_second = false;    // the values are per second; for a map, see each key
-  bool keys_are_cut = false;  // some keys are beyond the limit
-  bool fails = false;
+  bool is_per_second = false;     // the values are per second; for a map, see each key
+  bool keys_are_limited = false;  // some keys are beyond the limit
+  bool matches_fail_on = false;
 
   // Returns the number of keys, and the values of one key on all sides.
   std::size_t key_count() const { return keys.size() / std::max<std::size_t>(1, sides.size()); }
@@ -96,7 +96,7 @@ struct ReportRow {
   }
   // For groups that exist on only one side, and for hosts.
   std::size_t side = 0;
-  const OneSided* only = nullptr;
+  const OneSidedGroups* one_sided_groups = nullptr;
   // For stacks, in addition to the group's values: the stacks of the group, and one of their rows.
   const StackGroup* stacks = nullptr;
   const FunctionRow* function = nullptr;
@@ -104,24 +104,24 @@ struct ReportRow {
   // For the other kinds.
   const CgroupRename* rename = nullptr;
   const HostDifference* difference = nullptr;
-  bool is_known = false;
-  const Absent* absent = nullptr;
+  bool are_hosts_known = false;
+  const AbsentMetric* absent_metric = nullptr;
   std::string_view text;  // the text of a note
 };
 
 // Returns the keys of a map, as in ReportRow::keys. With --moved-only, omits keys that did not
 // change. Under show this omits keys that are zero and, unless metrics were requested, gauges that
 // did not change in a window.
-std::vector<KeyFigure> key_figures(const Report& report, RowAt at);
+std::vector<KeyFigure> find_key_figures(const Report& report, RowPosition at);
 // Returns the largest absolute difference of the key, for sorting. REQUIRES: `key` has a value for
 // each side.
-double movement(std::span<const KeyFigure> key);
+double largest_difference(std::span<const KeyFigure> key);
 
 using RowVisitor = std::function<void(const ReportRow&)>;
 
 // Visits the rows of one kind in order, each followed by its dependent rows: a Section by its
 // metrics, a OneSidedHeader by its groups, a Group by its figures, a Stacks by its functions and
 // then its stacks, a HostsHeader by its HostFacts.
-void tell(const Report& report, RowKind kind, const RowVisitor& visit);
+void visit_rows(const Report& report, RowKind kind, const RowVisitor& visit);
 
 }  // namespace ctprof

@@ -46,14 +46,14 @@ namespace ctprof {
 
 // The threads of a group on one side. For several runs these are medians, which can end in a half.
 struct ScreenThreads {
-  double living = 0;  // at the end of the window
-  double born = 0;    // started inside, including those that exited inside
-  double ended = 0;   // exited inside, and present in rows
-  double own = 0;     // of the recording process and its helpers
-  double kernel = 0;
-  double opening_only = 0;  // only at the opening, without a row (Window::opening_only)
+  double living = 0;       // at the end of the window
+  double started = 0;      // started inside, including those that exited inside
+  double exited = 0;       // exited inside, and present in rows
+  double of_recorder = 0;  // of the recording process and its helpers
+  double kernel_threads = 0;
+  double only_at_opening = 0;  // only at the opening, without a row (Window::opening_only)
 
-  double all() const { return living + ended; }
+  double total() const { return living + exited; }
   ScreenThreads& operator+=(const ScreenThreads& other);
 };
 
@@ -65,8 +65,9 @@ double thread_growth(const ScreenThreads& threads);
 
 // Returns the threads of each group. `opening_only_groups`: the groups of threads that only the
 // opening has. REQUIRES: the snapshot is a window.
-std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups,
-                                          std::span<const std::uint32_t> of_opening_only = {});
+std::vector<ScreenThreads> count_screen_threads(
+    const GroupedThreads& threads, std::size_t groups,
+    std::span<const std::uint32_t> opening_only_groups = {});
 
 // Computes the medians of all counts over the runs of a side (median_count). Stores only groups
 // that a run has, because runs of different hosts have many groups in total.
@@ -75,24 +76,24 @@ class ScreenMedians {
   // Adds the threads of a run by group.
   void add(std::span<const ScreenThreads> run);
   // REQUIRES: at least one run was added.
-  std::vector<ScreenThreads> of(std::size_t groups) &&;
+  std::vector<ScreenThreads> compute(std::size_t groups) &&;
 
  private:
-  struct Found {
+  struct GroupThreads {
     std::uint32_t group;
     ScreenThreads threads;
   };
   std::size_t runs_ = 0;
-  std::vector<Found> found_;
+  std::vector<GroupThreads> threads_;
 };
 
 // The value of a group on one side; NaN if unknown. 0 if the side has nothing to count in the
 // group.
 struct ScreenFigure {
-  double value = 0;              // percent, per second, or the level at the end of the window
-  double change = 0;             // of a gauge, since the opening of the window; 0 for other metrics
-  bool is_new = false;           // a gauge whose rows all started inside the window
-  std::optional<Proof> proof{};  // test of its difference from the first side
+  double value = 0;     // percent, per second, or the level at the end of the window
+  double change = 0;    // of a gauge, since the opening of the window; 0 for other metrics
+  bool is_new = false;  // a gauge whose rows all started inside the window
+  std::optional<RowTestResult> test_result{};  // test of its difference from the first side
 };
 
 struct ScreenColumn {
@@ -100,38 +101,39 @@ struct ScreenColumn {
   Headline headline;
   double floor = 0;            // in the unit of the values
   std::vector<double> totals;  // by side, over all groups; for a gauge, one total of all changes
-  Weight weight;
+  ColumnWeight weight;
 };
 
 struct ScreenRow {
   std::uint32_t group = 0;
   double score = 0;
-  std::size_t decided_by = 0;  // the column that determines the score
-  bool has_moved = false;      // that column has a value, or a change of it
-  bool is_proven = false;      // that column's change is significant
-  double p_alone = 1;  // that column's unadjusted p, if nothing on the screen is significant
+  std::size_t score_column = 0;  // the column that determines the score
+  bool has_score_value = false;  // that column has a value, or a change of it
+  bool is_significant = false;   // that column's change is significant
+  double unadjusted_p = 1;  // that column's unadjusted p, if nothing on the screen is significant
   std::vector<ScreenThreads> threads;  // by side
   std::vector<ScreenFigure> figures;   // by column, then by side
   // In a tree of cgroups: the number of ancestor rows, and the group of the nearest.
   std::size_t depth = 0;
-  std::uint32_t below = 0;
+  std::uint32_t parent_group = 0;
 
   // In one window: all threads of the group started inside. In several: it has threads on the last
   // side but none on the first.
   bool is_new() const;
   // In one window: all threads exited inside. In several: it has threads on the first side but none
   // on the last.
-  bool is_gone() const;
+  bool has_disappeared() const;
 };
 
 struct Screen {
-  Machine machine;
+  MachineCapacity machine;
   std::vector<ScreenColumn> columns;
   std::vector<ScreenRow> rows;
   std::size_t quiet_groups = 0;
   // The largest number of threads on a side; half a thread of a median counts as one.
   std::uint64_t quiet_kernel_threads = 0, own_threads = 0;
-  std::vector<std::string> no_place;  // labels of headlines beyond the maximum number of columns
+  std::vector<std::string>
+      omitted_labels;  // labels of headlines beyond the maximum number of columns
   // Rows of the groups of Spec::about, tested in their own family.
   std::vector<ScreenRow> about_rows;
 
@@ -146,20 +148,20 @@ struct Screen {
 
 // Returns the value by which the column orders rows: with one side its value (for a gauge its
 // change), with several sides the largest change on any side. NaN if unknown.
-double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
+double ordering_value(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
 // Returns the value from which the row's share is computed: like `ordering_value`, but for a gauge
 // on one side its level, or its change if that is larger.
-double weighed(const ScreenColumn& column, std::span<const ScreenFigure> figures);
+double share_value(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
 // Returns the smallest unadjusted p of any side's change; 1 if none is tested.
-double least_p_alone(std::span<const ScreenFigure> figures);
+double min_unadjusted_p(std::span<const ScreenFigure> figures);
 
 // Returns whether the change on any side is significant.
-bool any_proven(std::span<const ScreenFigure> figures);
+bool has_significant_change(std::span<const ScreenFigure> figures);
 
 // Returns a screen with columns but without rows; without columns if the files define no headlines.
-Screen screen_columns(const MetricPlan& plan, const Machine& machine = {});
+Screen screen_columns(const MetricPlan& plan, const MachineCapacity& machine = {});
 
 // The groups that the user selected before the comparison, and the evidence of their own family.
 struct AboutGroups {
@@ -176,6 +178,11 @@ Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& group
 
 // Converts a rate per second to the value of the metric's screen column: percent of one CPU, or
 // unchanged. REQUIRES: the metric is a column of the screen.
-double screen_figure(const PlannedMetric& metric, double per_second);
+double to_screen_value(const PlannedMetric& metric, double per_second);
+
+// Returns whether these are the figures of two sides whose difference was tested.
+inline bool is_tested_pair(std::span<const ScreenFigure> figures) {
+  return figures.size() == 2 && figures.back().test_result;
+}
 
 }  // namespace ctprof

@@ -9,13 +9,13 @@
 
 #include <span>
 
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof {
 
 // Returns whether all sort keys name columns of the screen; metric names sort only tables.
-bool name_columns(const Spec& spec, const Screen& screen);
+bool sort_keys_are_columns(const Spec& spec, const Screen& screen);
 
 // REQUIRES: sort_keys_are_columns().
 void sort_rows(Screen& screen, const Spec& spec);

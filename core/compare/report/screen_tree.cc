@@ -17,24 +17,24 @@ bool is_below(std::string_view path, std::string_view ancestor) {
 }
 
 // Compares paths so that "/a/b" follows "/a" and precedes "/a-b".
-bool before_as_paths(std::string_view a, std::string_view b) {
+bool path_precedes(std::string_view a, std::string_view b) {
   return std::ranges::lexicographical_compare(a, b, [](char x, char y) {
     const auto rank = [](char c) { return c == '/' ? 0 : 1 + static_cast<unsigned char>(c); };
     return rank(x) < rank(y);
   });
 }
 
-class Tree {
+class CgroupTree {
  public:
-  Tree(std::vector<ScreenRow>& rows, const Grouping& grouping) : rows_(&rows) {
-    std::ranges::sort(rows, before_as_paths, [&](const ScreenRow& row) {
+  CgroupTree(std::vector<ScreenRow>& rows, const Grouping& grouping) : rows_(&rows) {
+    std::ranges::sort(rows, path_precedes, [&](const ScreenRow& row) {
       return std::string_view(grouping.names[row.group]);
     });
     find_parents(grouping);
     find_children();
   }
 
-  std::vector<ScreenRow> in_order() {
+  std::vector<ScreenRow> rows_in_tree_order() {
     std::vector<ScreenRow> ordered;
     std::vector<std::size_t> next(roots_.rbegin(), roots_.rend());
     while (!next.empty()) {
@@ -50,33 +50,34 @@ class Tree {
   static constexpr std::size_t kNone = SIZE_MAX;
 
   void find_parents(const Grouping& grouping) {
-    std::vector<std::size_t> open;  // the previous row and its ancestors
+    std::vector<std::size_t> ancestors;  // the previous row and its ancestors
     for (std::size_t at = 0; at < rows_->size(); ++at) {
       ScreenRow& row = (*rows_)[at];
       const std::string_view path = grouping.names[row.group];
       const auto path_of = [&](std::size_t other) {
         return std::string_view(grouping.names[(*rows_)[other].group]);
       };
-      while (!open.empty() && !is_below(path, path_of(open.back()))) open.pop_back();
-      parents_.push_back(open.empty() ? kNone : open.back());
-      row.depth = open.size();
-      if (!open.empty()) row.below = (*rows_)[open.back()].group;
-      open.push_back(at);
+      while (!ancestors.empty() && !is_below(path, path_of(ancestors.back()))) ancestors.pop_back();
+      parents_.push_back(ancestors.empty() ? kNone : ancestors.back());
+      row.depth = ancestors.size();
+      if (!ancestors.empty()) row.parent_group = (*rows_)[ancestors.back()].group;
+      ancestors.push_back(at);
     }
   }
 
   // Children follow their parents, so in backward order every subtree is complete.
   void find_children() {
-    std::vector<double> most;
-    for (const ScreenRow& row : *rows_) most.push_back(row.score);
+    std::vector<double> subtree_scores;
+    for (const ScreenRow& row : *rows_) subtree_scores.push_back(row.score);
     for (std::size_t at = rows_->size(); at-- > 0;)
-      if (parents_[at] != kNone) most[parents_[at]] = std::max(most[parents_[at]], most[at]);
+      if (parents_[at] != kNone)
+        subtree_scores[parents_[at]] = std::max(subtree_scores[parents_[at]], subtree_scores[at]);
     children_.resize(rows_->size());
     for (std::size_t at = 0; at < rows_->size(); ++at)
       (parents_[at] == kNone ? roots_ : children_[parents_[at]]).push_back(at);
     const auto by_score = [&](std::vector<std::size_t>& siblings) {
       std::ranges::stable_sort(siblings, std::ranges::greater{},
-                               [&](std::size_t at) { return most[at]; });
+                               [&](std::size_t at) { return subtree_scores[at]; });
     };
     by_score(roots_);
     std::ranges::for_each(children_, by_score);
@@ -90,7 +91,7 @@ class Tree {
 }  // namespace
 
 void arrange_as_tree(std::vector<ScreenRow>& rows, const Grouping& grouping) {
-  rows = Tree(rows, grouping).in_order();
+  rows = CgroupTree(rows, grouping).rows_in_tree_order();
 }
 
 }  // namespace ctprof

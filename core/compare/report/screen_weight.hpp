@@ -25,24 +25,25 @@ namespace ctprof {
 struct ScreenColumn;
 
 // The capacity and load of the hosts of some runs: the largest value of all runs; 0 if unknown.
-struct Machine {
+struct MachineCapacity {
   double cpus = 0;
   double memory_bytes = 0;
   double disk_bytes = 0;  // per second
   double disk_busy = 0;   // share of time
 };
 
-Machine machine_of(std::span<const RunFacts> runs);
+MachineCapacity find_machine_capacity(std::span<const RunFacts> runs);
 
-struct Weight {
-  double whole = 0;  // the machine's capacity, in the unit of the values; 0: no weight
-  double most = 0;   // the maximum that counts for one value
+struct ColumnWeight {
+  double capacity = 0;   // the machine's capacity, in the unit of the values; 0: no weight
+  double max_value = 0;  // the maximum that counts for one value
 
   // Returns at most 1; NaN for NaN.
   double share_of(double figure) const;
 };
 
 // REQUIRES: the totals of the column are known.
-Weight weight_of(const ScreenColumn& column, const PlannedMetric& metric, const Machine& machine);
+ColumnWeight column_weight(const ScreenColumn& column, const PlannedMetric& metric,
+                           const MachineCapacity& machine);
 
 }  // namespace ctprof

@@ -16,17 +16,17 @@ namespace ctprof {
 
 // Returns whether the value is at least `threshold` and, with several windows, at least 1.5 times
 // its earlier value. False for NaN.
-bool is_finding(const Report& report, double figure, double was, double least);
+bool exceeds_threshold(const Report& report, double figure, double earlier, double threshold);
 
 // Returns the median of a host value over the runs of a side (for an even number, the mean of the
 // middle two). NaN values are ignored. Returns 0 without a value.
 double median_of_runs(std::span<const RunFacts> runs,
                       const std::function<double(const RunFacts&)>& figure);
 
-std::string seconds_in_words(double seconds);  // "1.5 s"
-std::string percent_in_words(double share);    // "20 %"
+std::string format_finding_seconds(double seconds);  // "1.5 s"
+std::string format_finding_percent(double share);    // "20 %"
 
 // Adds these findings to `found`. REQUIRES: the report has a first screen.
-void find_by_signs(const Report& report, std::vector<Finding>& found);
+void find_sign_findings(const Report& report, std::vector<Finding>& found);
 
 }  // namespace ctprof

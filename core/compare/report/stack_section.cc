@@ -12,12 +12,12 @@
 namespace ctprof {
 namespace {
 
-double went(const FunctionRow& row, double FunctionWeight::*figure) {
-  return std::abs(ctprof::went(figures(row, figure)));
+double largest_magnitude(const FunctionRow& row, double FunctionWeight::*figure) {
+  return std::abs(ctprof::largest_change(figures(row, figure)));
 }
 
-bool is_told(const PlannedMetric& metric) {
-  return metric.tells_stacks() && metric.shown && !metric.left_out;
+bool is_listed_metric(const PlannedMetric& metric) {
+  return metric.has_listable_stacks() && metric.is_shown && !metric.is_omitted;
 }
 
 bool is_of_waits(const PlannedMetric& metric) {
@@ -26,7 +26,7 @@ bool is_of_waits(const PlannedMetric& metric) {
 
 // Keeps the first `limit` rows (0: all), and returns the number of removed rows.
 template <class Rows>
-std::size_t cut_to(Rows& rows, std::size_t limit) {
+std::size_t truncate_rows(Rows& rows, std::size_t limit) {
   if (limit == 0 || rows.size() <= limit) return 0;
   const std::size_t cut = rows.size() - limit;
   rows.resize(limit);
@@ -34,9 +34,9 @@ std::size_t cut_to(Rows& rows, std::size_t limit) {
 }
 
 // Joins the items of several sides, each ascending by `key`, into one row for each key.
-template <class Row, class Item, class Key, class Put>
-std::vector<Row> side_by_side(std::span<const SideStacks> sides,
-                              std::vector<Item> SideStacks::*items, Key key, Put put) {
+template <class Row, class Item, class Key, class AddItem>
+std::vector<Row> join_sides(std::span<const SideStacks> sides, std::vector<Item> SideStacks::*items,
+                            Key key, AddItem add_item) {
   std::vector<std::pair<std::uint32_t, std::pair<std::size_t, const Item*>>> all;
   for (std::size_t side = 0; side < sides.size(); ++side)
     for (const Item& item : sides[side].*items) all.push_back({item.*key, {side, &item}});
@@ -48,7 +48,7 @@ std::vector<Row> side_by_side(std::span<const SideStacks> sides,
       rows.emplace_back();
       rows.back().sides.resize(sides.size());
     }
-    put(rows.back(), item.first, *item.second);
+    add_item(rows.back(), item.first, *item.second);
   }
   return rows;
 }
@@ -64,37 +64,38 @@ std::vector<double> figures(const FunctionRow& row, double FunctionWeight::*figu
 ctprof_number as_number(double weight) {
   constexpr double kExact = 0x1p53;  // doubles represent all integers up to this
   const bool is_whole = weight >= 0 && weight <= kExact && weight == std::trunc(weight);
-  return is_whole ? number_of(static_cast<std::uint64_t>(weight)) : number_of(weight);
+  return is_whole ? make_number(static_cast<std::uint64_t>(weight)) : make_number(weight);
 }
 
-double went(std::span<const double> sides) {
-  double most = sides.size() == 1 && sides[0] > 0 ? sides[0] : 0;
+double largest_change(std::span<const double> sides) {
+  double largest = sides.size() == 1 && sides[0] > 0 ? sides[0] : 0;
   for (const double side : sides.subspan(1))
-    if (const double change = side - sides[0]; std::abs(change) > std::abs(most)) most = change;
-  return most;
+    if (const double change = side - sides[0]; std::abs(change) > std::abs(largest))
+      largest = change;
+  return largest;
 }
 
 StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                            const Rollup& rollup, std::span<const std::uint32_t> groups,
-                           StackLimits limits, StackJudging judging, SignsOfSides signs)
+                           StackLimits limits, StackTesting judging, SignsOfSides signs)
     : book_(&book),
       plan_(&plan),
       rollup_(&rollup),
       limits_(limits),
       figures_(book),
-      judging_(judging),
+      testing_(judging),
       signs_(signs),
-      judging_allowance_(limits.allowance) {
+      testing_allowance_(limits.allowance) {
   constexpr std::uint32_t kHost[] = {0};
   for (std::uint32_t metric = 0; metric < plan.metrics.size(); ++metric) {
-    if (!is_told(plan.metrics[metric])) continue;
+    if (!is_listed_metric(plan.metrics[metric])) continue;
     if (!is_on_all_sides(grouping, metric)) {
       one_sided_.push_back(metric);
       continue;
     }
-    take_metric(metric, plan.metrics[metric].entity == Entity::Host ? kHost : groups);
+    add_metric(metric, plan.metrics[metric].entity == Entity::Host ? kHost : groups);
     const std::size_t all = grouping.count(plan.metrics[metric].entity);
-    for (std::uint32_t group = 0; group < all; ++group) judged_.push_back({group, metric});
+    for (std::uint32_t group = 0; group < all; ++group) tested_groups_.push_back({group, metric});
   }
 }
 
@@ -108,61 +109,63 @@ bool StackSection::is_on_all_sides(const Grouping& grouping, std::uint32_t metri
   return true;
 }
 
-void StackSection::take_metric(std::uint32_t metric, std::span<const std::uint32_t> groups) {
-  std::vector<Ranked> ranked;
+void StackSection::add_metric(std::uint32_t metric, std::span<const std::uint32_t> groups) {
+  std::vector<RankedGroup> ranked;
   for (const std::uint32_t group : groups) {
-    const RowAt at{group, metric};
+    const RowPosition at{group, metric};
     double weight = 0;
     for (std::size_t side = 0; side < rollup_->sides(); ++side)
-      if (const double its = as_double(rollup_->read({side, group, metric}).number); its > weight)
-        weight = its;
+      if (const double side_weight = as_double(rollup_->read({side, group, metric}).number);
+          side_weight > weight)
+        weight = side_weight;
     if (weight > 0) ranked.push_back({at, weight});
   }
-  const auto heavier = [](const Ranked& a, const Ranked& b) {
+  const auto heavier = [](const RankedGroup& a, const RankedGroup& b) {
     return std::pair(-a.rank, a.at.group) < std::pair(-b.rank, b.at.group);
   };
   std::ranges::sort(ranked, heavier);
-  left_out_ += std::erase_if(ranked, [&](const Ranked& one) { return !affords(one.at); });
+  groups_over_allowance_ +=
+      std::erase_if(ranked, [&](const RankedGroup& one) { return !spend_allowance_for(one.at); });
   if (rollup_->sides() > 1) {
-    for (Ranked& one : ranked) one.rank = rank(one.at);
+    for (RankedGroup& one : ranked) one.rank = rank(one.at);
     std::ranges::sort(ranked, heavier);
   }
-  cut_ += cut_to(ranked, limits_.limit);
-  for (const Ranked& one : ranked) groups_.push_back(one.at);
+  groups_over_limit_ += truncate_rows(ranked, limits_.limit);
+  for (const RankedGroup& one : ranked) groups_.push_back(one.at);
 }
 
 // Spends the work to compute the weights of functions: one step for each function of each stack.
 // Returns false if it exceeds the allowance.
-bool StackSection::affords(RowAt at) {
-  bool has_room = true;
+bool StackSection::spend_allowance_for(RowPosition at) {
+  bool is_affordable = true;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
     for (const RunStacks& run : rollup_->stacks({side, at.group, at.metric}))
-      has_room = limits_.allowance.spend(figures_.steps(run)) && has_room;
-  return has_room;
+      is_affordable = limits_.allowance.spend(figures_.count_steps(run)) && is_affordable;
+  return is_affordable;
 }
 
 // Returns the largest change of a function's self weight.
-double StackSection::rank(RowAt at) {
-  double most = 0;
+double StackSection::rank(RowPosition at) {
+  double largest = 0;
   for (const FunctionRow& row : functions_of(sides_of(at)))
-    most = std::max(most, went(row, &FunctionWeight::self));
-  return most;
+    largest = std::max(largest, largest_magnitude(row, &FunctionWeight::self));
+  return largest;
 }
 
-std::vector<SideStacks> StackSection::sides_of(RowAt at) {
+std::vector<SideStacks> StackSection::sides_of(RowPosition at) {
   std::vector<SideStacks> sides;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
-    sides.push_back(figures_.of(*rollup_, {side, at.group, at.metric}));
+    sides.push_back(figures_.weights_of_side(*rollup_, {side, at.group, at.metric}));
   return sides;
 }
 
 std::vector<FunctionRow> StackSection::functions_of(std::span<const SideStacks> sides) const {
-  auto rows = side_by_side<FunctionRow>(
-      sides, &SideStacks::functions, &FunctionWeight::function,
-      [](FunctionRow& row, std::size_t side, const FunctionWeight& weight) {
-        row.function = weight.function;
-        row.sides[side] = weight;
-      });
+  auto rows =
+      join_sides<FunctionRow>(sides, &SideStacks::functions, &FunctionWeight::function,
+                              [](FunctionRow& row, std::size_t side, const FunctionWeight& weight) {
+                                row.function = weight.function;
+                                row.sides[side] = weight;
+                              });
   std::erase_if(rows, [](const FunctionRow& row) {
     return std::ranges::all_of(row.sides,
                                [](const FunctionWeight& side) { return side.total == 0; });
@@ -175,11 +178,11 @@ std::vector<FunctionRow> StackSection::functions_of(std::span<const SideStacks> 
 
 std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides) const {
   auto rows =
-      side_by_side<StackRow>(sides, &SideStacks::stacks, &SideStacks::Weight::stack,
-                             [](StackRow& row, std::size_t side, const SideStacks::Weight& weight) {
-                               row.stack = weight.stack;
-                               row.sides[side] = weight.weight;
-                             });
+      join_sides<StackRow>(sides, &SideStacks::stacks, &SideStacks::Weight::stack,
+                           [](StackRow& row, std::size_t side, const SideStacks::Weight& weight) {
+                             row.stack = weight.stack;
+                             row.sides[side] = weight.weight;
+                           });
   std::erase_if(rows, [](const StackRow& row) {
     return std::ranges::all_of(row.sides, [](double side) { return side == 0; });
   });
@@ -189,7 +192,7 @@ std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides)
   return rows;
 }
 
-std::vector<LongWait> StackSection::long_waits_of(RowAt at, std::size_t side) const {
+std::vector<LongWait> StackSection::find_long_waits(RowPosition at, std::size_t side) const {
   std::vector<LongWait> found;
   if (side >= signs_.size() || at.group >= signs_[side].size()) return found;
   const std::string& metric = plan_->metrics[at.metric].name;
@@ -202,11 +205,12 @@ std::vector<LongWait> StackSection::long_waits_of(RowAt at, std::size_t side) co
   return found;
 }
 
-std::vector<FoldedWait> StackSection::waits_of(RowAt at, std::span<const StackRow> stacks) const {
+std::vector<FoldedWait> StackSection::find_waits(RowPosition at,
+                                                 std::span<const StackRow> stacks) const {
   if (!limits_.folds_waits || !is_of_waits(plan_->metrics[at.metric])) return {};
   std::vector<std::vector<LongWait>> long_waits;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
-    long_waits.push_back(long_waits_of(at, side));
+    long_waits.push_back(find_long_waits(at, side));
   std::vector<WaitStack> all;
   for (const StackRow& row : stacks) all.push_back({row.stack, row.sides});
   return fold_waits(*book_, all, long_waits);
@@ -214,42 +218,43 @@ std::vector<FoldedWait> StackSection::waits_of(RowAt at, std::span<const StackRo
 
 const FrameEvidence& StackSection::evidence() {
   if (!evidence_)
-    evidence_.emplace(figures_, *rollup_, judged_, judging_.designs, judging_.bar,
-                      judging_allowance_);
+    evidence_.emplace(figures_, *rollup_, tested_groups_, testing_.designs, testing_.threshold,
+                      testing_allowance_);
   return *evidence_;
 }
 
-StackGroup StackSection::of(RowAt at) {
+StackGroup StackSection::make_group(RowPosition at) {
   const auto sides = sides_of(at);
   StackGroup group{at, {}, functions_of(sides), stacks_of(sides)};
-  group.waits = waits_of(at, group.stacks);
+  group.waits = find_waits(at, group.stacks);
   for (FunctionRow& row : group.functions)
-    for (std::size_t side = 1; judges() && side < sides.size(); ++side)
-      row.proofs.push_back(evidence().of(at, row.function, side));
+    for (std::size_t side = 1; is_tested() && side < sides.size(); ++side)
+      row.test_results.push_back(evidence().find_result(at, row.function, side));
   for (std::size_t side = 0; side < sides.size(); ++side)
     group.weights.push_back(as_double(rollup_->read({side, at.group, at.metric}).number));
   const auto& functions = book_->functions();
   const auto function_key = [&](const FunctionRow& row) {
     const StackFunction& function = functions[row.function];
-    return std::tuple(!row.is_proven(), -went(row, &FunctionWeight::self),
-                      -went(row, &FunctionWeight::total), std::string_view(function.name),
-                      std::string_view(function.module), row.function);
+    return std::tuple(!row.is_significant(), -largest_magnitude(row, &FunctionWeight::self),
+                      -largest_magnitude(row, &FunctionWeight::total),
+                      std::string_view(function.name), std::string_view(function.module),
+                      row.function);
   };
   std::ranges::sort(group.functions, {}, function_key);
   std::ranges::sort(group.stacks, {}, [](const StackRow& row) {
-    return std::pair(-std::abs(ctprof::went(row.sides)), row.stack);
+    return std::pair(-std::abs(ctprof::largest_change(row.sides)), row.stack);
   });
-  group.functions_cut = cut_to(group.functions, limits_.limit);
-  group.stacks_cut = cut_to(group.stacks, limits_.limit);
+  group.functions_over_limit = truncate_rows(group.functions, limits_.limit);
+  group.stacks_over_limit = truncate_rows(group.stacks, limits_.limit);
   return group;
 }
 
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits, StackJudging judging,
+                                                 StackLimits limits, StackTesting judging,
                                                  SignsOfSides signs) {
-  if (std::ranges::none_of(plan.metrics, is_told)) return nullptr;
+  if (std::ranges::none_of(plan.metrics, is_listed_metric)) return nullptr;
   std::vector<std::uint32_t> groups;
   if (screen)
     for (const ScreenRow& row : screen->rows) groups.push_back(row.group);
@@ -259,15 +264,15 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
   }
   auto section =
       std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, judging, signs);
-  if (const std::size_t beyond = book.beyond())
-    plan.notes.push_back(std::to_string(beyond) +
+  if (const std::size_t dropped_stacks = book.dropped_stacks())
+    plan.notes.push_back(std::to_string(dropped_stacks) +
                          " stacks exceed the limit; only totals include their weights");
-  if (const std::size_t out = section->left_out())
+  if (const std::size_t out = section->groups_over_allowance())
     plan.notes.push_back("the stacks of " + std::to_string(out) +
                          (out == 1 ? " group" : " groups") +
                          " are left out: counting them takes more work than files of this size "
                          "may ask for");
-  for (const std::uint32_t metric : section->one_sided())
+  for (const std::uint32_t metric : section->one_sided_metrics())
     plan.notes.push_back("the stacks of '" + plan.metrics[metric].name +
                          "' are omitted: one side has none");
   return section;

@@ -41,10 +41,12 @@ struct FunctionRow {
   std::vector<FunctionWeight> sides;
   // Tests of the difference of the self weight from the first side, by side except the first; no
   // value if it was not tested.
-  std::vector<std::optional<Proof>> proofs{};
+  std::vector<std::optional<RowTestResult>> test_results{};
 
-  bool is_proven() const {
-    return std::ranges::any_of(proofs, [](const auto& proof) { return proof && proof->proven; });
+  bool is_significant() const {
+    return std::ranges::any_of(test_results, [](const auto& test_result) {
+      return test_result && test_result->is_significant;
+    });
   }
 };
 
@@ -58,13 +60,13 @@ struct StackRow {
 
 // The stacks of one group in one metric.
 struct StackGroup {
-  RowAt at{};
+  RowPosition at{};
   std::vector<double> weights;  // by side, over all stacks of the group
   std::vector<FunctionRow> functions;
   std::vector<StackRow> stacks;
   // All stacks of a metric of waits, if StackLimits::folds_waits.
   std::vector<FoldedWait> waits{};
-  std::size_t functions_cut = 0, stacks_cut = 0;  // beyond the limit
+  std::size_t functions_over_limit = 0, stacks_over_limit = 0;  // beyond the limit
 };
 
 // Converts a weight to a number: an integer if the weight is a whole number.
@@ -72,7 +74,7 @@ ctprof_number as_number(double weight);
 
 // Returns the largest change from the first side on any side; with one side the value. 0 if unknown
 // (NaN).
-double went(std::span<const double> sides);
+double largest_change(std::span<const double> sides);
 
 // The maximum number of groups of a metric, and of functions and stacks of a group (0: all); the
 // allowance of the files; and whether waits are folded.
@@ -83,9 +85,9 @@ struct StackLimits {
 };
 
 // The parameters of tests on functions; without designs nothing is tested.
-struct StackJudging {
+struct StackTesting {
   std::span<const std::optional<SideDesign>> designs{};
-  Bar bar{};
+  SignificanceThreshold threshold{};
 };
 
 // By side, then by group.
@@ -97,50 +99,50 @@ class StackSection {
   // outlive this object.
   StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits,
-               StackJudging judging = {}, SignsOfSides signs = {});
+               StackTesting judging = {}, SignsOfSides signs = {});
 
   const StackBook& book() const { return *book_; }
   // Returns the groups in output order, limited for each metric.
-  std::span<const RowAt> groups() const { return groups_; }
+  std::span<const RowPosition> groups() const { return groups_; }
   // Returns the number of groups beyond the limit, and of groups whose stacks exceed the allowance,
   // over all metrics.
-  std::size_t cut() const { return cut_; }
-  std::size_t left_out() const { return left_out_; }
+  std::size_t groups_over_limit() const { return groups_over_limit_; }
+  std::size_t groups_over_allowance() const { return groups_over_allowance_; }
   // Returns the metrics that are omitted because a side has no value of them.
-  std::span<const std::uint32_t> one_sided() const { return one_sided_; }
-  StackGroup of(RowAt at);
+  std::span<const std::uint32_t> one_sided_metrics() const { return one_sided_; }
+  StackGroup make_group(RowPosition at);
   // Returns whether changes of functions are tested.
-  bool judges() { return evidence().judges(); }
+  bool is_tested() { return evidence().is_tested(); }
   // Returns the tests of the changes of functions.
   const FrameEvidence& evidence();
 
  private:
-  struct Ranked {
-    RowAt at;
+  struct RankedGroup {
+    RowPosition at;
     double rank = 0;
   };
 
-  void take_metric(std::uint32_t metric, std::span<const std::uint32_t> groups);
+  void add_metric(std::uint32_t metric, std::span<const std::uint32_t> groups);
   bool is_on_all_sides(const Grouping& grouping, std::uint32_t metric) const;
-  bool affords(RowAt at);
-  double rank(RowAt at);
+  bool spend_allowance_for(RowPosition at);
+  double rank(RowPosition at);
   std::vector<FunctionRow> functions_of(std::span<const SideStacks> sides) const;
   std::vector<StackRow> stacks_of(std::span<const SideStacks> sides) const;
-  std::vector<FoldedWait> waits_of(RowAt at, std::span<const StackRow> stacks) const;
-  std::vector<LongWait> long_waits_of(RowAt at, std::size_t side) const;
-  std::vector<SideStacks> sides_of(RowAt at);
+  std::vector<FoldedWait> find_waits(RowPosition at, std::span<const StackRow> stacks) const;
+  std::vector<LongWait> find_long_waits(RowPosition at, std::size_t side) const;
+  std::vector<SideStacks> sides_of(RowPosition at);
 
   const StackBook* book_;
   const MetricPlan* plan_;
   const Rollup* rollup_;
   StackLimits limits_;
   StackFigures figures_;
-  StackJudging judging_;
+  StackTesting testing_;
   SignsOfSides signs_;
-  Allowance judging_allowance_;
+  Allowance testing_allowance_;
   std::optional<FrameEvidence> evidence_;  // computed on first use
-  std::vector<RowAt> groups_, judged_;
-  std::size_t cut_ = 0, left_out_ = 0;
+  std::vector<RowPosition> groups_, tested_groups_;
+  std::size_t groups_over_limit_ = 0, groups_over_allowance_ = 0;
   std::vector<std::uint32_t> one_sided_;
 };
 
@@ -148,7 +150,7 @@ class StackSection {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits, StackJudging judging = {},
+                                                 StackLimits limits, StackTesting judging = {},
                                                  SignsOfSides signs = {});
 
 }  // namespace ctprof

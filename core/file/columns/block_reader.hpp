@@ -23,7 +23,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/columns/header.hpp"
-#include "core/file/columns/lines.hpp"
+#include "core/file/columns/line_frames.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -39,32 +39,32 @@ class BlockReader {
 
   bool at_end() const { return next_ == lines_.size(); }
   // Returns the index of the frame after the last one that was read.
-  std::size_t next() const { return frame_of(next_); }
+  std::size_t next_frame() const { return frame_of(next_); }
   // Reads the next block into `snapshot`, or skips it if `snapshot` is null. Returns false if the
   // file ends before the block does.
-  Result<bool> take(Snapshot* snapshot) { return take(snapshot, true); }
+  Result<bool> read_next(Snapshot* snapshot) { return read_next(snapshot, true); }
   // Like take(), but reads only the column definitions, no rows.
-  Result<bool> take_outline(Snapshot& snapshot) { return take(&snapshot, false); }
+  Result<bool> read_next_outline(Snapshot& snapshot) { return read_next(&snapshot, false); }
 
  private:
   using Parse = Result<KeptMembers> (*)(std::string_view text);
-  Result<bool> take(Snapshot* snapshot, bool with_rows);
-  Result<bool> take_block(Snapshot* snapshot, bool with_rows);
+  Result<bool> read_next(Snapshot* snapshot, bool with_rows);
+  Result<bool> read_block_lines(Snapshot* snapshot, bool with_rows);
   bool set_aside_unknown_lines(std::vector<RawJson>& kept);
-  Result<KeptMembers> line(Parse parse = parse_line);
-  Result<Announced> plan(const KeptMembers& header) const;
-  Result<void> check_lengths(std::span<const Piece> pieces) const;
-  Result<void> read_opening_only(std::span<const Piece> pieces, Snapshot& snapshot);
-  Result<void> read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
+  Result<KeptMembers> parse_next_line(Parse parse = parse_line);
+  Result<AnnouncedLines> read_announced(const KeptMembers& header) const;
+  Result<void> check_lengths(std::span<const TableSlice> pieces) const;
+  Result<void> read_opening_only(std::span<const TableSlice> pieces, Snapshot& snapshot);
+  Result<void> read_tables(std::span<const TableSlice> pieces, std::size_t stack_lines,
                            Snapshot& snapshot);
-  Result<void> fill_tables(std::span<const Piece> pieces, Snapshot& snapshot,
+  Result<void> fill_tables(std::span<const TableSlice> pieces, Snapshot& snapshot,
                            std::span<UnknownRows> unknown, TableReader& tables);
   Result<void> read_stacks(std::size_t first, std::size_t lines, Snapshot& snapshot,
                            PoolBudget& budget);
-  Result<bool> take_rest(Snapshot* snapshot);
-  Result<void> keep(std::string_view text, RawJson& kept);
-  Error at_line(std::size_t line, const Error& what) const;
-  std::size_t text_until(std::size_t line) const;
+  Result<bool> read_rest(Snapshot* snapshot);
+  Result<void> keep_text(std::string_view text, RawJson& kept);
+  Error error_at_line(std::size_t line, const Error& what) const;
+  std::size_t text_bytes_before(std::size_t line) const;
   std::size_t frame_of(std::size_t line) const {
     return line == lines_.size() ? frames_.size() : lines_[line];
   }
@@ -73,7 +73,7 @@ class BlockReader {
   std::string_view zstd_;
   std::span<const Frame> frames_;
   unsigned workers_;
-  Unfolder unfolder_;
+  FrameDecompressor unfolder_;
   std::vector<std::size_t> lines_;          // indexes of frames, without those set aside
   std::size_t next_ = 0;                    // index into lines_
   std::size_t first_ = 0;                   // index into lines_ of the block's first line

@@ -22,7 +22,7 @@
 
 namespace ctprof::columns {
 
-inline constexpr std::string_view kTooMuch =
+inline constexpr std::string_view kTooMuchMemory =
     "requires more memory than allowed for a file of its size";
 
 // The memory that pools and kept keys may use; overhead is estimated generously. Threads: any.
@@ -30,8 +30,8 @@ class PoolBudget {
  public:
   explicit PoolBudget(std::size_t most) : most_(most) {}
   // Records `items` more items with `bytes` in total. Fails the scanner if they exceed the budget.
-  void spend(std::size_t bytes, Scanner& in, std::size_t things = 1) {
-    if ((used_ += bytes + things * limits::kPooledOverhead) > most_) in.fail(kTooMuch);
+  void spend(std::size_t bytes, Scanner& in, std::size_t items = 1) {
+    if ((used_ += bytes + items * limits::kPooledOverhead) > most_) in.fail(kTooMuchMemory);
   }
 
  private:
@@ -44,11 +44,11 @@ struct Rows {
   std::size_t first = 0;
   std::size_t count = 0;
   std::size_t end() const { return first + count; }
-  bool has(std::size_t row) const { return row >= first && row < end(); }
+  bool contains(std::size_t row) const { return row >= first && row < end(); }
 };
 
 // Returns the first bytes of a name in quotes, for a message.
-std::string quoted(std::string_view name);
+std::string quote_name(std::string_view name);
 
 // Reads cells; each thread needs its own CellReader.
 class CellReader {
@@ -69,8 +69,8 @@ class CellReader {
     bool is_plain = false;  // JSON spells it without escapes
   };
 
-  template <typename Take>
-  void read_cells(Scanner& in, const Rows& rows, Column& column, const Take& take);
+  template <typename ReadPlain>
+  void read_cells(Scanner& in, const Rows& rows, Column& column, const ReadPlain& read_plain);
   void read_cell(Scanner& in, Column& column, std::size_t row);
   void read_unsigned(Scanner& in, Column& column, std::size_t row);
   void read_signed(Scanner& in, Column& column, std::size_t row);
@@ -78,22 +78,22 @@ class CellReader {
   void read_bits(Scanner& in, Column& column, std::size_t row);
   void read_array(Scanner& in, Column& column, std::size_t row);
   void read_map(Scanner& in, Column& column, std::size_t row);
-  void read_total(Scanner& in, Column& column, std::size_t row);
+  void read_stack_weight(Scanner& in, Column& column, std::size_t row);
   void read_entries(Scanner& in);
   void add_key(Scanner& in, bool is_member);
-  Key key_of(Scanner& in, std::string_view text);
+  Key find_or_add_key(Scanner& in, std::string_view text);
   void add_value(Scanner& in);
-  bool is_last(std::string_view text, Column& column, std::size_t row) const;
+  bool reuse_last_text(std::string_view text, Column& column, std::size_t row) const;
   // Reads repetitions of the last text, and returns their number.
-  std::size_t take_last(Scanner& in, std::span<Id> cells) const;
-  void set_last(std::string_view text, bool is_plain, Id id, Column& column, std::size_t row);
+  std::size_t read_repeated_texts(Scanner& in, std::span<Id> cells) const;
+  void set_last_text(std::string_view text, bool is_plain, Id id, Column& column, std::size_t row);
 
   Pools* pools_;
   PoolBudget* budget_;
   TextCache texts_;
   std::unordered_map<std::string_view, Key, SeededHash> keys_;
   std::vector<Key> expected_;  // keys of the previous map, which the next one usually repeats
-  bool ascends_ = true;        // the keys of the current map are sorted and unique
+  bool keys_ascend_ = true;    // the keys of the current map are sorted and unique
   bool has_new_keys_ = false;  // the current map has keys that were not expected
   std::vector<std::uint64_t> words_;
   std::vector<ctprof_entry> entries_;

@@ -8,17 +8,17 @@
 namespace ctprof::columns {
 namespace {
 
-ctprof_gap gap_of(std::uint64_t code) {
+ctprof_gap gap_from_code(std::uint64_t code) {
   const bool is_known = code != CTPROF_VALUE && code < kGapNames.size();
   return static_cast<ctprof_gap>(is_known ? code : std::uint64_t{CTPROF_MALFORMED});
 }
 
 }  // namespace
 
-std::string_view GapPattern::explain(std::span<ctprof_gap> cells) const {
+std::string_view GapPattern::replace_nulls(std::span<ctprof_gap> cells) const {
   const bool is_one_run = runs.size() == 2 && runs[1] == cells.size();
   if (is_one_run && std::ranges::count(cells, CTPROF_VALUE) == 0) {
-    std::ranges::fill(cells, gap_of(runs[0]));
+    std::ranges::fill(cells, gap_from_code(runs[0]));
     return {};
   }
   std::size_t at = 0;
@@ -28,7 +28,7 @@ std::string_view GapPattern::explain(std::span<ctprof_gap> cells) const {
     if (cell == CTPROF_VALUE) continue;
     if (left == 0) {
       if (at + 1 >= runs.size()) return "fewer than its nulls";
-      gap = gap_of(runs[at]);
+      gap = gap_from_code(runs[at]);
       left = runs[at + 1];
       at += 2;
     }

@@ -22,7 +22,7 @@ struct GapPattern {
   // Replaces each null among a column's cells by its reason, in order. Returns an empty text on
   // success. If the runs do not match the number of nulls, returns the end of a message: "fewer
   // than its nulls" or "more than its nulls".
-  std::string_view explain(std::span<ctprof_gap> cells) const;
+  std::string_view replace_nulls(std::span<ctprof_gap> cells) const;
 };
 
 // Reads one pattern of a line with `rows` rows. Each run covers at least one row, which limits the

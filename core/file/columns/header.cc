@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/file/columns/announced.hpp"
-#include "core/file/columns/known_registry.hpp"
+#include "core/file/columns/announced_lines.hpp"
+#include "core/file/columns/registry_cache.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
@@ -25,24 +25,24 @@ namespace {
 
 // Returns whether the header contains this field of Meta; `format` is a member of the header
 // itself.
-bool is_early(std::string_view key) { return !is_late(key) && key != "format"; }
+bool is_header_field(std::string_view key) { return !is_summary_field(key) && key != "format"; }
 
-bool is_early_object(const Snapshot& snapshot, std::string_view key) {
-  return key == kHostContext || snapshot.early_objects.contains(key);
+bool is_header_object(const Snapshot& snapshot, std::string_view key) {
+  return key == kHostContext || snapshot.header_objects.contains(key);
 }
 
-void write_meta(const Snapshot& snapshot, bool late, JsonWriter& out) {
+void write_meta(const Snapshot& snapshot, bool is_summary, JsonWriter& out) {
   out.key("ctprof");
   out.put('{');
-  FieldWriter(out).members(snapshot.meta, late ? is_late : is_early);
-  write_members(late ? snapshot.unknown_late_meta : snapshot.unknown_meta, out);
+  FieldWriter(out).write_members(snapshot.meta, is_summary ? is_summary_field : is_header_field);
+  write_members(is_summary ? snapshot.unknown_summary_meta : snapshot.unknown_meta, out);
   out.close('}');
   out.put(',');
 }
 
-void write_objects(const Snapshot& snapshot, bool early, JsonWriter& out) {
+void write_objects(const Snapshot& snapshot, bool in_header, JsonWriter& out) {
   for (const auto& [key, json] : snapshot.objects) {
-    if (is_early_object(snapshot, key) != early) continue;
+    if (is_header_object(snapshot, key) != in_header) continue;
     out.key(key);
     out.raw(json);
     out.put(',');
@@ -53,19 +53,19 @@ RegistryView registry_of(const Snapshot& snapshot) {
   RegistryView registry{{}, snapshot.derived, {}, snapshot.unknown_definitions};
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns)
-      if (!column.def().hidden) registry.metrics.push_back({&column.def(), &column.provenance});
+      if (!column.def().is_hidden) registry.metrics.push_back({&column.def(), &column.provenance});
   return registry;
 }
 
-void write_plan(std::span<const Piece> tables, std::span<const UnknownRows> unknown,
-                JsonWriter& out) {
+void write_row_counts(std::span<const TableSlice> tables, std::span<const UnknownRows> unknown,
+                      JsonWriter& out) {
   out.key("tables");
   out.put('{');
   for (const Entity entity : kAllEntities) {
     out.key(name(entity));
     out.put('[');
-    for (const Piece& piece : tables)
-      if (piece.entity == entity && !piece.ended)
+    for (const TableSlice& piece : tables)
+      if (piece.entity == entity && !piece.is_exited)
         out.number(std::uint64_t{piece.rows}), out.put(',');
     out.close(']');
     out.put(',');
@@ -80,23 +80,23 @@ void write_plan(std::span<const Piece> tables, std::span<const UnknownRows> unkn
   out.close('}');
 }
 
-void write_ended(std::span<const Piece> tables, JsonWriter& out) {
+void write_exited_row_counts(std::span<const TableSlice> tables, JsonWriter& out) {
   out.raw(",\"window\":true,\"exited\":[");
-  for (const Piece& piece : tables)
-    if (piece.ended) out.number(std::uint64_t{piece.rows}), out.put(',');
+  for (const TableSlice& piece : tables)
+    if (piece.is_exited) out.number(std::uint64_t{piece.rows}), out.put(',');
   out.close(']');
 }
 
 // --- reading ---
 
 // Returns whether this version understands a top-level key of a header or summary line.
-bool is_known(std::string_view key) {
+bool is_known_key(std::string_view key) {
   constexpr std::array<std::string_view, 9> kKnown{
       "kind", "format", "ctprof", "registry", "gap_names", "tables", "window", "exited", "stacks"};
   return std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end();
 }
 
-Result<void> read_meta_of(const KeptMembers& line, Meta& meta, KeptMembers& unknown) {
+Result<void> read_meta_member(const KeptMembers& line, Meta& meta, KeptMembers& unknown) {
   const auto found = line.find("ctprof");
   if (found == line.end()) return Error{"has no ctprof object"};
   auto done = read_meta(found->second, meta, unknown);
@@ -104,8 +104,8 @@ Result<void> read_meta_of(const KeptMembers& line, Meta& meta, KeptMembers& unkn
 }
 
 // Reads the numbers of rows of one table's lines.
-void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<Piece>& pieces,
-               std::size_t first = 0, bool ended = false) {
+void read_row_counts(Scanner& in, Entity entity, std::size_t most_lines,
+                     std::vector<TableSlice>& pieces, std::size_t first = 0, bool ended = false) {
   const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
   for (in.enter('['); in.next(']');) {
     const std::uint64_t rows = in.number();
@@ -120,7 +120,7 @@ void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<P
 }
 
 // Reads the numbers of rows of the lines of an unknown entity.
-void read_unknown_rows(Scanner& in, std::size_t most_lines, Announced& announced) {
+void read_unknown_row_counts(Scanner& in, std::size_t most_lines, AnnouncedLines& announced) {
   std::size_t first = 0;
   for (in.enter('['); in.next(']');) {
     const std::uint64_t rows = in.number();
@@ -128,15 +128,15 @@ void read_unknown_rows(Scanner& in, std::size_t most_lines, Announced& announced
     if (rows == 0 || rows > limits::kThreads - first)
       return in.fail("no rows or too many rows of " + announced.unknown.back().entity +
                      " are announced");
-    if (announced.pieces.size() <= most_lines) add_line(rows, first, false, announced);
+    if (announced.pieces.size() <= most_lines) add_unknown_line(rows, first, false, announced);
     first += rows;
   }
 }
 
 }  // namespace
 
-void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::size_t stack_lines,
-                  JsonWriter& out) {
+void write_header(const Snapshot& snapshot, std::span<const TableSlice> tables,
+                  std::size_t stack_lines, JsonWriter& out) {
   out.put('{');
   out.member("kind", "header");
   out.member("format", kFormat);
@@ -148,8 +148,8 @@ void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::
   for (const std::string_view word : kGapNames) out.text(word), out.put(',');
   out.close(']');
   out.put(',');
-  write_plan(tables, snapshot.unknown_tables, out);
-  if (snapshot.window) write_ended(tables, out);
+  write_row_counts(tables, snapshot.unknown_tables, out);
+  if (snapshot.window) write_exited_row_counts(tables, out);
   if (stack_lines > 0) out.raw(",\"stacks\":"), out.number(std::uint64_t{stack_lines});
   out.close('}');
   out.put('\n');
@@ -180,19 +180,19 @@ Result<KeptMembers> parse_line(std::string_view text) {
 }
 
 Result<void> check_header(const KeptMembers& line) {
-  if (const std::string kind = text_in(line, "kind"); kind != "header")
+  if (const std::string kind = text_member(line, "kind"); kind != "header")
     return Error{"is of kind '" + kind.substr(0, 40) + "' where a block should begin"};
-  const std::uint64_t format = number_in(line, "format");
+  const std::uint64_t format = number_member(line, "format");
   if (format == kFormat) return {};
   return Error{"is of format " + std::to_string(format) + "; this ctprof reads up to " +
                std::to_string(kFormat)};
 }
 
-Result<Announced> read_plan(const KeptMembers& header, std::size_t most_lines) {
+Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size_t most_lines) {
   const auto tables = header.find("tables");
   if (tables == header.end()) return Error{"announces no tables"};
-  Announced announced;
-  std::vector<Piece>& pieces = announced.pieces;
+  AnnouncedLines announced;
+  std::vector<TableSlice>& pieces = announced.pieces;
   std::array<bool, kEntities> seen{};
   Scanner in(tables->second);
   for (in.enter('{'); in.next('}');) {
@@ -200,44 +200,48 @@ Result<Announced> read_plan(const KeptMembers& header, std::size_t most_lines) {
     Entity entity{};
     if (in.failed()) break;
     if (!parse(word, entity)) {
-      if (!may_have_one_more(announced.unknown, word))
+      if (!can_add_entity(announced.unknown, word))
         in.fail("rows of '" + word.substr(0, 40) +
                 "' are announced twice, or those of too many unknown entities");
       announced.unknown.push_back({.entity = word});
-      read_unknown_rows(in, most_lines, announced);
+      read_unknown_row_counts(in, most_lines, announced);
     } else if (std::exchange(seen[static_cast<std::size_t>(entity)], true))
       in.fail("rows of " + word + " are announced twice");
     else
-      read_rows(in, entity, most_lines, pieces);
+      read_row_counts(in, entity, most_lines, pieces);
   }
-  if (in.failed()) return Error{"announces wrong tables: " + in.why()};
+  if (in.failed()) return Error{"announces wrong tables: " + in.error_text()};
   if (const auto exited = header.find("exited"); exited != header.end()) {
     std::size_t living = 0;
-    for (const Piece& piece : pieces)
-      if (!piece.unknown && piece.entity == Entity::Thread) living += piece.rows;
-    Scanner ended(exited->second);
-    read_rows(ended, Entity::Thread, most_lines, pieces, living, true);
-    if (ended.failed()) return Error{"announces wrong rows of exited threads: " + ended.why()};
+    for (const TableSlice& piece : pieces)
+      if (!piece.unknown_position && piece.entity == Entity::Thread) living += piece.rows;
+    Scanner exited_scanner(exited->second);
+    read_row_counts(exited_scanner, Entity::Thread, most_lines, pieces, living, true);
+    if (exited_scanner.failed())
+      return Error{"announces wrong rows of exited threads: " + exited_scanner.error_text()};
   }
   return announced;
 }
 
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
-  if (auto done = read_meta_of(header, snapshot.meta, snapshot.unknown_meta); !done) return done;
+  if (auto done = read_meta_member(header, snapshot.meta, snapshot.unknown_meta); !done)
+    return done;
   const auto found = header.find("registry");
   if (found == header.end()) return Error{"has no registry"};
-  const auto definitions = definitions_of(found->second);
+  const auto definitions = load_definitions(found->second);
   if (!definitions) return definitions.error();
   for (const auto& [def, provenance] : (*definitions)->metrics)
     snapshot.table(def->entity).add(def, Gap::NotInFile).provenance = provenance;
   snapshot.derived = (*definitions)->derived;
   snapshot.unknown_definitions = (*definitions)->unknown;
   for (const auto& [key, value] : header)
-    if (!is_known(key)) snapshot.objects[key] = value, snapshot.early_objects.insert(key);
+    if (!is_known_key(key)) snapshot.objects[key] = value, snapshot.header_objects.insert(key);
   return {};
 }
 
-std::uint64_t stack_lines_of(const KeptMembers& header) { return number_in(header, "stacks"); }
+std::uint64_t stack_line_count(const KeptMembers& header) {
+  return number_member(header, "stacks");
+}
 
 bool announces_window(const KeptMembers& header) {
   const auto found = header.find("window");
@@ -245,19 +249,19 @@ bool announces_window(const KeptMembers& header) {
 }
 
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {
-  if (auto done = read_meta_of(summary, snapshot.meta, snapshot.unknown_late_meta); !done)
+  if (auto done = read_meta_member(summary, snapshot.meta, snapshot.unknown_summary_meta); !done)
     return done;
-  for (const auto& [key, value] : snapshot.unknown_meta) snapshot.unknown_late_meta.erase(key);
+  for (const auto& [key, value] : snapshot.unknown_meta) snapshot.unknown_summary_meta.erase(key);
   for (const auto& [key, value] : summary)
-    if (!is_known(key) && !snapshot.objects.emplace(key, value).second)
+    if (!is_known_key(key) && !snapshot.objects.emplace(key, value).second)
       return Error{"repeats '" + key.substr(0, 40) + "'"};
   return {};
 }
 
 Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes) {
-  if (number_in(end, "lines") == lines && number_in(end, "bytes") == bytes) return {};
-  return Error{"says that the block has " + std::to_string(number_in(end, "lines")) +
-               " lines and " + std::to_string(number_in(end, "bytes")) + " bytes, but it has " +
+  if (number_member(end, "lines") == lines && number_member(end, "bytes") == bytes) return {};
+  return Error{"says that the block has " + std::to_string(number_member(end, "lines")) +
+               " lines and " + std::to_string(number_member(end, "bytes")) + " bytes, but it has " +
                std::to_string(lines) + " and " + std::to_string(bytes)};
 }
 

@@ -40,14 +40,15 @@ namespace ctprof::columns {
 
 inline constexpr std::uint64_t kFormat = 2;
 // The exact text with which a file in columns begins.
-inline constexpr std::string_view kBeginning = "{\"kind\":\"header\"";
+inline constexpr std::string_view kFilePrefix = "{\"kind\":\"header\"";
 inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup,
                                          Entity::Host};
 
-void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::size_t stack_lines,
-                  JsonWriter& out);
+void write_header(const Snapshot& snapshot, std::span<const TableSlice> tables,
+                  std::size_t stack_lines, JsonWriter& out);
 // `opening_only`: the slices of Window::opening_only, line by line.
-void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only, JsonWriter& out);
+void write_window(const Snapshot& snapshot, std::span<const TableSlice> opening_only,
+                  JsonWriter& out);
 void write_summary(const Snapshot& snapshot, JsonWriter& out);
 void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
 
@@ -57,22 +58,22 @@ Result<KeptMembers> parse_line(std::string_view text);
 // Fails if the line is not a header or has a newer format.
 Result<void> check_header(const KeptMembers& line);
 // The rows of lines that a `header` or `window` line announces.
-struct Announced {
-  std::vector<Piece> pieces;
+struct AnnouncedLines {
+  std::vector<TableSlice> pieces;
   std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves
 };
 // Returns the announced tables, line by line; stops after `most_lines` + 1 lines.
-Result<Announced> read_plan(const KeptMembers& header, std::size_t most_lines);
+Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size_t most_lines);
 // Adds the header's columns, without rows, and its other contents to the snapshot.
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
 // Returns the announced number of lines of stacks.
-std::uint64_t stack_lines_of(const KeptMembers& header);
+std::uint64_t stack_line_count(const KeptMembers& header);
 // Returns whether a line `window` follows.
 bool announces_window(const KeptMembers& header);
 // Adds the window to the snapshot, with columns without rows. Returns the announced lines of kind
 // `opening`; lines of unknown entities are listed in Window::unknown_opening_only. REQUIRES:
 // read_header() was called.
-Result<std::vector<Piece>> read_window(const KeptMembers& line, Snapshot& snapshot);
+Result<std::vector<TableSlice>> read_window(const KeptMembers& line, Snapshot& snapshot);
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);
 // Fails if the `end` line has other numbers.
 Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes);

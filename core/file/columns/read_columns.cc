@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/file/columns/allowance.hpp"
 #include "core/file/columns/block_reader.hpp"
 #include "core/file/columns/header.hpp"
-#include "core/file/columns/lines.hpp"
+#include "core/file/columns/line_frames.hpp"
+#include "core/file/columns/memory_limit.hpp"
 #include "core/file/layout/limits.hpp"
 
 namespace ctprof::columns {
@@ -25,7 +25,7 @@ Error no_such_block(std::size_t number, std::size_t whole) {
 
 // Returns a decompressor that the calling thread reuses: creating one takes as long as reading the
 // header of a small file.
-ZSTD_DStream* stream_of_thread() {
+ZSTD_DStream* thread_local_stream() {
   struct Free {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
@@ -38,113 +38,116 @@ ZSTD_DStream* stream_of_thread() {
 
 bool is_columns(std::string_view zstd) {
   std::array<char, 64> text{};
-  ZSTD_DStream* const stream = stream_of_thread();
+  ZSTD_DStream* const stream = thread_local_stream();
   ZSTD_inBuffer in{zstd.data(), zstd.size(), 0};
   ZSTD_outBuffer out{text.data(), text.size(), 0};
-  while (stream && out.pos < kBeginning.size() && in.pos < in.size)
+  while (stream && out.pos < kFilePrefix.size() && in.pos < in.size)
     if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in))) break;
-  return std::string_view(text.data(), out.pos).starts_with(kBeginning);
+  return std::string_view(text.data(), out.pos).starts_with(kFilePrefix);
 }
 
 Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned workers) {
   const auto frames = find_frames(zstd);
   if (!frames) return frames.error();
   Block block;
-  BlockReader reader(zstd, frames->whole, workers);
-  while (!reader.at_end() && !block.torn) {
-    const auto taken = reader.take(block.whole + 1 == number ? &block.snapshot : nullptr);
-    if (!taken && block.whole < number) return taken.error();
+  BlockReader reader(zstd, frames->complete, workers);
+  while (!reader.at_end() && !block.is_truncated) {
+    const auto taken =
+        reader.read_next(block.complete_blocks + 1 == number ? &block.snapshot : nullptr);
+    if (!taken && block.complete_blocks < number) return taken.error();
     if (!taken) {
-      block.unread = taken.error().text;
+      block.invalid_reason = taken.error().text;
       break;
     }
-    block.torn = !*taken;
-    block.whole += *taken ? 1 : 0;
+    block.is_truncated = !*taken;
+    block.complete_blocks += *taken ? 1 : 0;
   }
-  block.torn = block.torn || frames->torn;
-  if (number == 0 || number > block.whole) return no_such_block(number, block.whole);
+  block.is_truncated = block.is_truncated || frames->is_truncated;
+  if (number == 0 || number > block.complete_blocks)
+    return no_such_block(number, block.complete_blocks);
   return block;
 }
 
-Result<Read> read_each(std::string_view zstd, unsigned workers,
-                       const std::function<bool(Snapshot)>& take) {
+Result<ReadResult> read_all_blocks(std::string_view zstd, unsigned workers,
+                                   const std::function<bool(Snapshot)>& consume) {
   Frames frames;
-  const auto sound = find_frames(zstd, frames);
-  if (!sound && frames.whole.empty()) return sound.error();
-  Read read{.torn = frames.torn, .unread = sound ? std::string() : sound.error().text};
-  BlockReader reader(zstd, frames.whole, workers);
+  const auto valid = find_frames(zstd, frames);
+  if (!valid && frames.complete.empty()) return valid.error();
+  ReadResult read{.is_truncated = frames.is_truncated,
+                  .invalid_reason = valid ? std::string() : valid.error().text};
+  BlockReader reader(zstd, frames.complete, workers);
   while (!reader.at_end()) {
     Snapshot snapshot;
-    const auto taken = reader.take(&snapshot);
-    if (!taken && read.whole == 0) return taken.error();
-    if (!taken) read.unread = taken.error().text;
-    read.torn = read.torn || (taken && !*taken);
+    const auto taken = reader.read_next(&snapshot);
+    if (!taken && read.complete_blocks == 0) return taken.error();
+    if (!taken) read.invalid_reason = taken.error().text;
+    read.is_truncated = read.is_truncated || (taken && !*taken);
     if (!taken || !*taken) break;
-    ++read.whole;
-    if (!take(std::move(snapshot))) break;
+    ++read.complete_blocks;
+    if (!consume(std::move(snapshot))) break;
   }
-  if (read.whole == 0) return no_such_block(1, 0);
+  if (read.complete_blocks == 0) return no_such_block(1, 0);
   return read;
 }
 
-Blocks list_blocks(std::string_view zstd) {
-  Blocks found;
+BlockList list_blocks(std::string_view zstd) {
+  BlockList found;
   Frames frames;
-  if (auto sound = find_frames(zstd, frames); !sound) found.unread = sound.error().text;
-  BlockReader reader(zstd, frames.whole, 1);
+  if (auto valid = find_frames(zstd, frames); !valid) found.invalid_reason = valid.error().text;
+  BlockReader reader(zstd, frames.complete, 1);
   const auto begin_of = [&](std::size_t frame) {
-    return frame == frames.whole.size() ? frames.end : frames.whole[frame].at;
+    return frame == frames.complete.size() ? frames.end : frames.complete[frame].offset;
   };
   while (!reader.at_end()) {
     Snapshot outline;
-    const auto taken = reader.take_outline(outline);
-    if (!taken) found.unread = taken.error().text;
-    found.torn = taken && !*taken && found.unread.empty();
+    const auto taken = reader.read_next_outline(outline);
+    if (!taken) found.invalid_reason = taken.error().text;
+    found.is_truncated = taken && !*taken && found.invalid_reason.empty();
     if (!taken || !*taken) return found;
-    const Moment ended = outline.meta.start;
-    const std::size_t end = begin_of(reader.next());
-    found.whole.push_back({found.end, end - found.end, outline.window.has_value(),
-                           outline.meta.boot_id, outline.window ? outline.window->opened : ended,
-                           ended});
+    const Timestamp ended = outline.meta.start;
+    const std::size_t end = begin_of(reader.next_frame());
+    found.blocks.push_back({found.end, end - found.end, outline.window.has_value(),
+                            outline.meta.boot_id,
+                            outline.window ? outline.window->opened_at : ended, ended});
     found.end = end;
   }
-  found.torn = frames.torn;
+  found.is_truncated = frames.is_truncated;
   return found;
 }
 
 Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
   const auto frames = find_frames(zstd);
   if (!frames) return frames.error();
-  if (frames->whole.empty()) return std::nullopt;
-  BlockReader reader(zstd, frames->whole, 1);
+  if (frames->complete.empty()) return std::nullopt;
+  BlockReader reader(zstd, frames->complete, 1);
   Snapshot snapshot;
-  const auto whole = reader.take_outline(snapshot);
+  const auto whole = reader.read_next_outline(snapshot);
   if (!whole) return whole.error();
-  if (!*whole || !reader.at_end() || frames->torn || !snapshot.window) return std::nullopt;
-  snapshot.window->seen.resize(1);
+  if (!*whole || !reader.at_end() || frames->is_truncated || !snapshot.window) return std::nullopt;
+  snapshot.window->seen_times.resize(1);
   return snapshot;
 }
 
 namespace {
 
-Error not_a_run(std::size_t number, const std::string& cause) {
+Error run_error(std::size_t number, const std::string& cause) {
   return {"capture " + std::to_string(number) + " " + cause + "; FILE#N reads one of them"};
 }
 
 // Reads complete blocks until one is invalid.
-Result<void> take_windows(BlockReader& reader, Windows& windows) {
-  std::size_t memory = memory_of(windows.snapshots.front());
-  while (!reader.at_end() && !windows.torn && windows.unread.empty()) {
+Result<void> read_remaining_windows(BlockReader& reader, Windows& windows) {
+  std::size_t memory = estimate_memory(windows.snapshots.front());
+  while (!reader.at_end() && !windows.is_truncated && windows.invalid_reason.empty()) {
     Snapshot next;
-    const auto taken = reader.take(&next);
-    if (!taken) windows.unread = taken.error().text;
-    windows.torn = taken && !*taken;
+    const auto taken = reader.read_next(&next);
+    if (!taken) windows.invalid_reason = taken.error().text;
+    windows.is_truncated = taken && !*taken;
     if (!taken || !*taken) continue;
     const std::size_t number = windows.snapshots.size() + 1;
-    if (!next.window) return not_a_run(number, "is a snapshot among windows");
-    memory += memory_of(next);
+    if (!next.window) return run_error(number, "is a snapshot among windows");
+    memory += estimate_memory(next);
     if (memory > limits::kMemory)
-      return not_a_run(number, "and those before it take too much memory");
+      return run_error(number, "and those before it take too much memory");
     windows.snapshots.push_back(std::move(next));
   }
   return {};
@@ -157,10 +160,10 @@ Result<Windows> read_windows(std::string_view zstd, Snapshot first, unsigned wor
   if (!frames) return frames.error();
   Windows windows;
   windows.snapshots.push_back(std::move(first));
-  BlockReader reader(zstd, frames->whole, workers);
-  if (auto passed = reader.take(nullptr); !passed) return passed.error();
-  if (auto taken = take_windows(reader, windows); !taken) return taken.error();
-  windows.torn = windows.torn || frames->torn;
+  BlockReader reader(zstd, frames->complete, workers);
+  if (auto passed = reader.read_next(nullptr); !passed) return passed.error();
+  if (auto taken = read_remaining_windows(reader, windows); !taken) return taken.error();
+  windows.is_truncated = windows.is_truncated || frames->is_truncated;
   return windows;
 }
 

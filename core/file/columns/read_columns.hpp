@@ -20,42 +20,42 @@ bool is_columns(std::string_view zstd);
 // One block of a file, and what else the file contains.
 struct Block {
   Snapshot snapshot;
-  std::size_t whole = 0;  // number of complete blocks in the file
-  bool torn = false;      // an incomplete block follows them
-  std::string unread;     // why the data after them is not a block; empty: no such data
+  std::size_t complete_blocks = 0;  // number of complete blocks in the file
+  bool is_truncated = false;        // an incomplete block follows them
+  std::string invalid_reason;       // why the data after them is not a block; empty: no such data
 };
 
 // The position of a block, and the time of its contents.
-struct BlockPlace {
-  std::size_t at = 0, bytes = 0;
+struct BlockLocation {
+  std::size_t offset = 0, bytes = 0;
   bool is_window = false;
   std::string boot_id;
-  Moment opened, ended;  // equal for a snapshot
+  Timestamp opened_at, ended_at;  // equal for a snapshot
 };
 
 // The complete blocks at the beginning of the data.
-struct Blocks {
-  std::vector<BlockPlace> whole;
-  std::size_t end = 0;  // end of the last complete block
-  bool torn = false;    // an incomplete block follows
-  std::string unread;   // why the data after them is not a block; empty: no such data
+struct BlockList {
+  std::vector<BlockLocation> blocks;
+  std::size_t end = 0;         // end of the last complete block
+  bool is_truncated = false;   // an incomplete block follows
+  std::string invalid_reason;  // why the data after them is not a block; empty: no such data
 };
 
 // Finds the blocks through their headers, without reading rows. Never fails: the list ends where
 // the data is not a block. Throws bad_alloc.
-Blocks list_blocks(std::string_view zstd);
+BlockList list_blocks(std::string_view zstd);
 
 // The result of reading all blocks of a file.
-struct Read {
-  std::size_t whole = 0;
-  bool torn = false;   // an incomplete block follows
-  std::string unread;  // why the data after the last block is invalid; empty: no such data
+struct ReadResult {
+  std::size_t complete_blocks = 0;
+  bool is_truncated = false;   // an incomplete block follows
+  std::string invalid_reason;  // why the data after the last block is invalid; empty: no such data
 };
 
 // Reads all blocks with `workers` threads. Passes each to `take` before it reads the next, and
 // stops when `take` returns false. Fails if the first block cannot be read. Throws bad_alloc.
-Result<Read> read_each(std::string_view zstd, unsigned workers,
-                       const std::function<bool(Snapshot)>& take);
+Result<ReadResult> read_all_blocks(std::string_view zstd, unsigned workers,
+                                   const std::function<bool(Snapshot)>& consume);
 
 // Reads block `number`, counted from 1, with `workers` threads, and skips the others. Fails if the
 // file has no such block, or if lines of that block or of an earlier one are damaged, missing,
@@ -71,8 +71,8 @@ Result<std::optional<Snapshot>> read_outline(std::string_view zstd);
 // The windows of a file, in order.
 struct Windows {
   std::vector<Snapshot> snapshots;
-  bool torn = false;   // an incomplete block follows
-  std::string unread;  // why the data after the last block is invalid; empty: no such data
+  bool is_truncated = false;   // an incomplete block follows
+  std::string invalid_reason;  // why the data after the last block is invalid; empty: no such data
 };
 
 // Reads the blocks after the first, which is a window. Fails if one of them is a snapshot, or if

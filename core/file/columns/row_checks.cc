@@ -9,7 +9,7 @@
 namespace ctprof::columns {
 namespace {
 
-Result<void> check_full(const Snapshot& snapshot, Entity entity, std::string_view name) {
+Result<void> check_all_present(const Snapshot& snapshot, Entity entity, std::string_view name) {
   const Table& table = snapshot.table(entity);
   const Column* column = table.find(name);
   if (table.rows == 0) return {};
@@ -23,7 +23,7 @@ Result<void> check_full(const Snapshot& snapshot, Entity entity, std::string_vie
                std::string(ctprof::name(entity)) + " has no " + std::string(name)};
 }
 
-Error out_of_order(Entity entity, std::size_t row) {
+Error order_error(Entity entity, std::size_t row) {
   return {"row " + std::to_string(row) + " of " + std::string(name(entity)) + " is out of order"};
 }
 
@@ -32,10 +32,10 @@ Result<void> check_threads(const Snapshot& snapshot) {
   if (threads.rows == 0) return {};
   const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64();
   // Rows of exited threads follow those of living threads and have an order of their own.
-  const std::size_t living = snapshot.window ? snapshot.window->living : threads.rows;
+  const std::size_t living = snapshot.window ? snapshot.window->living_threads : threads.rows;
   for (std::size_t row = 1; row < threads.rows; ++row)
     if (row != living && std::pair(tgid[row - 1], tid[row - 1]) > std::pair(tgid[row], tid[row]))
-      return out_of_order(Entity::Thread, row);
+      return order_error(Entity::Thread, row);
   return {};
 }
 
@@ -43,18 +43,18 @@ Result<void> check_threads(const Snapshot& snapshot) {
 Result<void> check_processes(const Snapshot& snapshot) {
   const Table &threads = snapshot.threads(), &processes = snapshot.table(Entity::Process);
   if (processes.rows == 0) return {};
-  const auto of_process = processes.find(kProcessTgid)->u64();
-  const std::size_t living = snapshot.window ? snapshot.window->living : threads.rows;
-  const auto of_thread =
-      living > 0 ? threads.find(kTgid)->u64().first(living) : of_process.first(0);
+  const auto process_tgids = processes.find(kProcessTgid)->u64();
+  const std::size_t living = snapshot.window ? snapshot.window->living_threads : threads.rows;
+  const auto thread_tgids =
+      living > 0 ? threads.find(kTgid)->u64().first(living) : process_tgids.first(0);
   std::size_t next = 0;
-  for (std::size_t row = 0; row < of_thread.size(); ++row) {
-    if (row > 0 && of_thread[row] == of_thread[row - 1]) continue;
-    if (next == of_process.size() || of_process[next++] != of_thread[row])
+  for (std::size_t row = 0; row < thread_tgids.size(); ++row) {
+    if (row > 0 && thread_tgids[row] == thread_tgids[row - 1]) continue;
+    if (next == process_tgids.size() || process_tgids[next++] != thread_tgids[row])
       return Error{"the processes are not those of the threads"};
   }
-  return next == of_process.size() ? Result<void>()
-                                   : Error{"the processes are not those of the threads"};
+  return next == process_tgids.size() ? Result<void>()
+                                      : Error{"the processes are not those of the threads"};
 }
 
 Result<void> check_cgroups(const Snapshot& snapshot) {
@@ -63,7 +63,7 @@ Result<void> check_cgroups(const Snapshot& snapshot) {
   const auto ids = cgroups.find(kCgroupPath)->ids();
   for (std::size_t row = 1; row < cgroups.rows; ++row)
     if (snapshot.pools->texts[ids[row - 1]] > snapshot.pools->texts[ids[row]])
-      return out_of_order(Entity::Cgroup, row);
+      return order_error(Entity::Cgroup, row);
   return {};
 }
 
@@ -71,7 +71,7 @@ Result<void> check_identities(const Snapshot& snapshot) {
   for (const auto& [entity, name] :
        {std::pair{Entity::Thread, kTgid}, std::pair{Entity::Thread, kTid},
         std::pair{Entity::Process, kProcessTgid}, std::pair{Entity::Cgroup, kCgroupPath}})
-    if (auto fine = check_full(snapshot, entity, name); !fine) return fine;
+    if (auto fine = check_all_present(snapshot, entity, name); !fine) return fine;
   return {};
 }
 
@@ -83,15 +83,15 @@ Result<void> check_rows(const Snapshot& snapshot) {
 }
 
 // Sorts the cells by row, because several workers appended them, and rejects repeated rows.
-Result<void> settle_kept(KeptKeys& kept, Entity entity) {
+Result<void> sort_kept_keys(KeptKeys& kept, Entity entity) {
   const auto by_row = [](const auto& a, const auto& b) { return a.first < b.first; };
   for (auto& [path, cells] : kept) {
     std::sort(cells.begin(), cells.end(), by_row);
-    const auto again =
+    const auto repeated =
         std::adjacent_find(cells.begin(), cells.end(),
                            [](const auto& a, const auto& b) { return a.first == b.first; });
-    if (again != cells.end())
-      return Error{"row " + std::to_string(again->first) + " of " + std::string(name(entity)) +
+    if (repeated != cells.end())
+      return Error{"row " + std::to_string(repeated->first) + " of " + std::string(name(entity)) +
                    " has '" + path.substr(0, 40) + "' twice"};
   }
   return {};
@@ -99,10 +99,11 @@ Result<void> settle_kept(KeptKeys& kept, Entity entity) {
 
 }  // namespace
 
-Result<void> settle_rows(Snapshot& snapshot) {
+Result<void> check_and_sort_rows(Snapshot& snapshot) {
   if (auto fine = check_rows(snapshot); !fine) return fine;
   for (std::size_t entity = 0; entity < kEntities; ++entity)
-    if (auto fine = settle_kept(snapshot.unknown_keys[entity], static_cast<Entity>(entity)); !fine)
+    if (auto fine = sort_kept_keys(snapshot.unknown_keys[entity], static_cast<Entity>(entity));
+        !fine)
       return fine;
   return {};
 }
@@ -112,7 +113,7 @@ Result<void> check_opening_only(const Snapshot& opening_only) {
   if (auto fine = check_threads(opening_only); !fine) return fine;
   const Column* tgids = opening_only.table(Entity::Process).find(kProcessTgid);
   for (std::size_t row = 1; tgids && row < tgids->rows(); ++row)
-    if (tgids->u64()[row - 1] >= tgids->u64()[row]) return out_of_order(Entity::Process, row);
+    if (tgids->u64()[row - 1] >= tgids->u64()[row]) return order_error(Entity::Process, row);
   return check_cgroups(opening_only);
 }
 

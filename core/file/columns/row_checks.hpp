@@ -9,7 +9,7 @@
 namespace ctprof::columns {
 
 // Sorts kept keys by row, and checks all tables. The error names the first violation.
-Result<void> settle_rows(Snapshot& snapshot);
+Result<void> check_and_sort_rows(Snapshot& snapshot);
 
 // Checks the identities and the order of rows that only the opening of a window has. The error
 // names the first violation.

@@ -43,7 +43,7 @@ inline constexpr std::array<std::string_view, 5> kModuleTypes{"unknown", "kernel
 
 // Calls take(line) for each line; for none if no column has stacks. REQUIRES: `out` is empty.
 void write_stacks(const Snapshot& snapshot, JsonWriter& out,
-                  const std::function<void(std::string_view)>& take);
+                  const std::function<void(std::string_view)>& on_line);
 
 // Reads the lines in order, after the tables, and gives each cell its set.
 class StackReader {
@@ -58,32 +58,32 @@ class StackReader {
 
  private:
   struct Items;
-  using Take = Result<void> (StackReader::*)(const Items& items);
+  using AddItems = Result<void> (StackReader::*)(const Items& items);
   struct Part;
   static const std::array<Part, 5> kParts;
 
-  Result<void> take(const Items& items, Scanner& in);
-  Result<void> take_strings(const Items& items);
-  Result<void> take_modules(const Items& items);
-  Result<void> take_frames(const Items& items);
-  Result<void> take_nodes(const Items& items);
-  Result<void> take_weights(const Items& items);
+  Result<void> add_items(const Items& items, Scanner& in);
+  Result<void> add_strings(const Items& items);
+  Result<void> add_modules(const Items& items);
+  Result<void> add_frames(const Items& items);
+  Result<void> add_nodes(const Items& items);
+  Result<void> add_weights(const Items& items);
   Result<void> begin_metric(const std::string& name);
-  Result<void> take_weight(std::uint64_t row, const ctprof_stack& weight);
+  Result<void> add_weight(std::uint64_t row, const ctprof_stack& weight);
   Result<void> end_row();
-  Result<void> pass_rows(std::size_t until) const;
+  Result<void> check_rows_without_stacks(std::size_t until) const;
   Result<void> end_metric();
   StackTable& table() const { return snapshot_->pools->stacks.table; }
 
   Snapshot* snapshot_;
   PoolBudget* budget_;
   std::vector<std::string> strings_;
-  std::set<const Column*> met_;  // metrics whose weights have been read
+  std::set<const Column*> read_metrics_;  // metrics whose weights have been read
   // State of the metric whose weights are being read:
   Column* column_ = nullptr;
-  std::size_t weights_ = 0;        // number of weights so far
-  std::size_t row_ = 0;            // row whose set is being read; earlier rows are complete
-  std::vector<ctprof_stack> set_;  // the row's set so far; empty: not started
+  std::size_t weight_count_ = 0;       // number of weights so far
+  std::size_t row_ = 0;                // row whose set is being read; earlier rows are complete
+  std::vector<ctprof_stack> row_set_;  // the row's set so far; empty: not started
 };
 
 }  // namespace ctprof::columns

@@ -11,15 +11,16 @@ namespace {
 using Numbers = std::vector<std::uint64_t>;
 using Texts = std::vector<std::string>;
 
-Error wrong(const std::string& what) { return {"is wrong: " + what}; }
+Error line_error(const std::string& what) { return {"is wrong: " + what}; }
 
-Error twice(std::string_view part, std::size_t number) {
-  return wrong(std::string(part) + " " + std::to_string(number) + " is repeated, or one too many");
+Error repeated_item_error(std::string_view part, std::size_t number) {
+  return line_error(std::string(part) + " " + std::to_string(number) +
+                    " is repeated, or one too many");
 }
 
-Error unknown(std::string_view part, std::uint64_t number) {
-  return wrong("it names " + std::string(part) + " " + std::to_string(number) +
-               ", which has not come");
+Error unknown_reference_error(std::string_view part, std::uint64_t number) {
+  return line_error("it names " + std::string(part) + " " + std::to_string(number) +
+                    ", which has not come");
 }
 
 void read_numbers(Scanner& in, Numbers& numbers) {
@@ -37,7 +38,7 @@ void read_raw(Scanner& in, std::vector<std::pair<std::uint64_t, std::string>>& r
   for (in.enter('['); in.next(']');) {
     in.enter('[');
     const std::uint64_t number = in.next(']') ? in.number() : 0;
-    const auto bytes = in.next(']') ? unhex(in.text()) : std::nullopt;
+    const auto bytes = in.next(']') ? from_hex(in.text()) : std::nullopt;
     if (!bytes || in.next(']') || raw.size() == limits::kItems)
       return in.fail("a pair of a number and bytes in hexadecimal was expected");
     raw.emplace_back(number, *bytes);
@@ -102,9 +103,9 @@ struct StackReader::Items {
 // the function that adds them.
 struct StackReader::Part {
   std::string_view name;
-  std::size_t (*come)(const StackReader& reader);
-  std::size_t (*count)(const Items& items);  // SIZE_MAX: the lists differ in length
-  Take take;
+  std::size_t (*items_read)(const StackReader& reader);
+  std::size_t (*count_items)(const Items& items);  // SIZE_MAX: the lists differ in length
+  AddItems add;
 };
 
 namespace {
@@ -119,94 +120,102 @@ std::size_t common_size(const Lists&... lists) {
 
 const std::array<StackReader::Part, 5> StackReader::kParts{{
     {"strings", [](const StackReader& reader) { return reader.strings_.size(); },
-     [](const Items& items) { return items.text.size(); }, &StackReader::take_strings},
+     [](const Items& items) { return items.text.size(); }, &StackReader::add_strings},
     {"modules", [](const StackReader& reader) { return reader.table().modules().size(); },
      [](const Items& items) {
        return common_size(items.type, items.path, items.build_id, items.process, items.shift);
      },
-     &StackReader::take_modules},
+     &StackReader::add_modules},
     {"frames", [](const StackReader& reader) { return reader.table().frames().size(); },
      [](const Items& items) {
        return common_size(items.module, items.offset, items.guessed, items.inlined, items.name);
      },
-     &StackReader::take_frames},
+     &StackReader::add_frames},
     {"nodes", [](const StackReader& reader) { return reader.table().nodes().size(); },
      [](const Items& items) { return common_size(items.parent, items.frame); },
-     &StackReader::take_nodes},
-    {"weights", [](const StackReader& reader) { return reader.weights_; },
+     &StackReader::add_nodes},
+    {"weights", [](const StackReader& reader) { return reader.weight_count_; },
      [](const Items& items) { return common_size(items.row, items.node, items.weight); },
-     &StackReader::take_weights},
+     &StackReader::add_weights},
 }};
 
 Result<void> StackReader::read(std::string_view line) {
   Scanner in(line);
   Items items;
   items.read(in);
-  if (in.failed()) return wrong(in.why());
+  if (in.failed()) return line_error(in.error_text());
   if (items.kind != "stacks") return Error{"holds no stacks, which the header announces there"};
-  return take(items, in);
+  return add_items(items, in);
 }
 
-Result<void> StackReader::take(const Items& items, Scanner& in) {
+Result<void> StackReader::add_items(const Items& items, Scanner& in) {
   const auto part = std::ranges::find(kParts, items.part, &Part::name);
-  if (part == kParts.end()) return wrong("it is of the unknown part " + quoted(items.part));
-  if (part->take == &StackReader::take_weights)
+  if (part == kParts.end())
+    return line_error("it is of the unknown part " + quote_name(items.part));
+  if (part->add == &StackReader::add_weights)
     if (auto begun = begin_metric(items.metric); !begun) return begun;
-  if (const std::size_t come = part->come(*this); items.first != come)
-    return wrong("its " + items.part + " begin with " + std::to_string(items.first) + ", not " +
-                 std::to_string(come));
-  const std::size_t count = part->count(items);
-  if (count == SIZE_MAX) return wrong("its lists are not equally long");
+  if (const std::size_t expected_first = part->items_read(*this); items.first != expected_first)
+    return line_error("its " + items.part + " begin with " + std::to_string(items.first) +
+                      ", not " + std::to_string(expected_first));
+  const std::size_t count = part->count_items(items);
+  if (count == SIZE_MAX) return line_error("its lists are not equally long");
   budget_->spend(items.text_bytes(), in, count);
-  return in.failed() ? Result<void>(wrong(in.why())) : (this->*part->take)(items);
+  return in.failed() ? Result<void>(line_error(in.error_text())) : (this->*part->add)(items);
 }
 
-Result<void> StackReader::take_strings(const Items& items) {
+Result<void> StackReader::add_strings(const Items& items) {
   strings_.insert(strings_.end(), items.text.begin(), items.text.end());
   for (const auto& [number, bytes] : items.raw) {
-    if (number < items.first || number >= strings_.size()) return unknown("string", number);
+    if (number < items.first || number >= strings_.size())
+      return unknown_reference_error("string", number);
     strings_[number] = bytes;
   }
   return {};
 }
 
-Result<void> StackReader::take_modules(const Items& items) {
+Result<void> StackReader::add_modules(const Items& items) {
   for (std::size_t i = 0; i < items.type.size(); ++i) {
     const auto type = std::ranges::find(kModuleTypes, items.type[i]);
-    if (type == kModuleTypes.end()) return wrong("a module of type " + quoted(items.type[i]));
-    if (items.path[i] >= strings_.size()) return unknown("string", items.path[i]);
-    const auto build_id = unhex(items.build_id[i]);
-    if (!build_id) return wrong("a build id that is not hexadecimal");
+    if (type == kModuleTypes.end())
+      return line_error("a module of type " + quote_name(items.type[i]));
+    if (items.path[i] >= strings_.size()) return unknown_reference_error("string", items.path[i]);
+    const auto build_id = from_hex(items.build_id[i]);
+    if (!build_id) return line_error("a build id that is not hexadecimal");
     const auto kind = static_cast<Module::Kind>(type - kModuleTypes.begin());
     const Module module{kind, strings_[items.path[i]], *build_id, items.process[i], items.shift[i]};
-    if (table().add_module(module) != items.first + i) return twice("module", items.first + i);
+    if (table().add_module(module) != items.first + i)
+      return repeated_item_error("module", items.first + i);
   }
   return {};
 }
 
-Result<void> StackReader::take_frames(const Items& items) {
+Result<void> StackReader::add_frames(const Items& items) {
   for (std::size_t i = 0; i < items.module.size(); ++i) {
-    if (items.module[i] >= table().modules().size()) return unknown("module", items.module[i]);
-    if (items.name[i] >= strings_.size()) return unknown("string", items.name[i]);
-    if (items.guessed[i] > 1) return wrong("'guessed' is neither 0 nor 1");
-    if (items.inlined[i] > UINT16_MAX) return wrong("'inlined' is too large");
+    if (items.module[i] >= table().modules().size())
+      return unknown_reference_error("module", items.module[i]);
+    if (items.name[i] >= strings_.size()) return unknown_reference_error("string", items.name[i]);
+    if (items.guessed[i] > 1) return line_error("'guessed' is neither 0 nor 1");
+    if (items.inlined[i] > UINT16_MAX) return line_error("'inlined' is too large");
     const ctprof::Frame frame{items.offset[i], static_cast<std::uint32_t>(items.module[i]),
                               items.guessed[i] == 1, static_cast<std::uint16_t>(items.inlined[i])};
     const std::uint32_t number = table().add_frame(frame);
-    if (number != items.first + i) return twice("frame", items.first + i);
+    if (number != items.first + i) return repeated_item_error("frame", items.first + i);
     const std::string& name = strings_[items.name[i]];
     if (!name.empty()) table().set_name(number, name);
   }
   return {};
 }
 
-Result<void> StackReader::take_nodes(const Items& items) {
+Result<void> StackReader::add_nodes(const Items& items) {
   for (std::size_t i = 0; i < items.parent.size(); ++i) {
-    if (items.parent[i] >= table().nodes().size()) return unknown("node", items.parent[i]);
-    if (items.frame[i] >= table().frames().size()) return unknown("frame", items.frame[i]);
+    if (items.parent[i] >= table().nodes().size())
+      return unknown_reference_error("node", items.parent[i]);
+    if (items.frame[i] >= table().frames().size())
+      return unknown_reference_error("frame", items.frame[i]);
     const StackTable::Node node{static_cast<std::uint32_t>(items.parent[i]),
                                 static_cast<std::uint32_t>(items.frame[i])};
-    if (table().add_node(node) != items.first + i) return twice("node", items.first + i);
+    if (table().add_node(node) != items.first + i)
+      return repeated_item_error("node", items.first + i);
   }
   return {};
 }
@@ -217,65 +226,68 @@ Result<void> StackReader::begin_metric(const std::string& name) {
   for (Table& table : snapshot_->tables)
     if (Column* column = table.find(name); column && column->def().storage == Storage::Stacks)
       column_ = column;
-  if (!column_) return wrong("no metric of stacks is called " + quoted(name));
-  if (!met_.insert(column_).second) return wrong("the weights of " + quoted(name) + " begin again");
+  if (!column_) return line_error("no metric of stacks is called " + quote_name(name));
+  if (!read_metrics_.insert(column_).second)
+    return line_error("the weights of " + quote_name(name) + " begin again");
   return {};
 }
 
-Result<void> StackReader::take_weights(const Items& items) {
+Result<void> StackReader::add_weights(const Items& items) {
   for (std::size_t i = 0; i < items.row.size(); ++i) {
-    if (items.node[i] >= table().nodes().size()) return unknown("node", items.node[i]);
-    if (auto done = take_weight(items.row[i], {items.node[i], items.weight[i]}); !done) return done;
+    if (items.node[i] >= table().nodes().size())
+      return unknown_reference_error("node", items.node[i]);
+    if (auto done = add_weight(items.row[i], {items.node[i], items.weight[i]}); !done) return done;
   }
-  weights_ += items.row.size();
+  weight_count_ += items.row.size();
   return {};
 }
 
-Result<void> StackReader::take_weight(std::uint64_t row, const ctprof_stack& weight) {
+Result<void> StackReader::add_weight(std::uint64_t row, const ctprof_stack& weight) {
   if (row >= column_->rows() || !column_->has_value(row))
-    return wrong("row " + std::to_string(row) + " has no stacks");
-  if (row != row_ || set_.empty()) {
+    return line_error("row " + std::to_string(row) + " has no stacks");
+  if (row != row_ || row_set_.empty()) {
     if (auto ended = end_row(); !ended) return ended;
-    if (row < row_) return wrong("row " + std::to_string(row) + " is out of order");
-    if (auto passed = pass_rows(row); !passed) return passed;
+    if (row < row_) return line_error("row " + std::to_string(row) + " is out of order");
+    if (auto passed = check_rows_without_stacks(row); !passed) return passed;
     row_ = row;
   }
-  if (!set_.empty() && weight.stack <= set_.back().stack)
-    return wrong("node " + std::to_string(weight.stack) + " of row " + std::to_string(row) +
-                 " is out of order");
-  set_.push_back(weight);
+  if (!row_set_.empty() && weight.stack <= row_set_.back().stack)
+    return line_error("node " + std::to_string(weight.stack) + " of row " + std::to_string(row) +
+                      " is out of order");
+  row_set_.push_back(weight);
   return {};
 }
 
 // Replaces the placeholder set of the row by the set that was read; both must have the same weight.
 Result<void> StackReader::end_row() {
-  if (set_.empty()) return {};
+  if (row_set_.empty()) return {};
   StackPool& pool = snapshot_->pools->stacks;
-  const std::uint64_t told = total_of(pool[column_->ids()[row_]]), found = total_of(set_);
-  if (told != found)
-    return wrong("row " + std::to_string(row_) + " of " + quoted(column_->def().name) +
-                 " has weight " + std::to_string(told) + " in its table, but its stacks have " +
-                 std::to_string(found));
-  column_->ids()[row_++] = pool.append(set_);
-  set_.clear();
+  const std::uint64_t table_total = total_weight(pool[column_->ids()[row_]]),
+                      stack_total = total_weight(row_set_);
+  if (table_total != stack_total)
+    return line_error("row " + std::to_string(row_) + " of " + quote_name(column_->def().name) +
+                      " has weight " + std::to_string(table_total) +
+                      " in its table, but its stacks have " + std::to_string(stack_total));
+  column_->ids()[row_++] = pool.append(row_set_);
+  row_set_.clear();
   return {};
 }
 
 // Fails if a row before `until` has weight but no stacks.
-Result<void> StackReader::pass_rows(std::size_t until) const {
+Result<void> StackReader::check_rows_without_stacks(std::size_t until) const {
   for (std::size_t row = row_; row < until; ++row)
     if (column_->has_value(row) && !snapshot_->pools->stacks[column_->ids()[row]].empty())
-      return wrong("row " + std::to_string(row) + " of " + quoted(column_->def().name) +
-                   " has weight, but no stacks");
+      return line_error("row " + std::to_string(row) + " of " + quote_name(column_->def().name) +
+                        " has weight, but no stacks");
   return {};
 }
 
 Result<void> StackReader::end_metric() {
   if (!column_) return {};
   if (auto ended = end_row(); !ended) return ended;
-  if (auto passed = pass_rows(column_->rows()); !passed) return passed;
+  if (auto passed = check_rows_without_stacks(column_->rows()); !passed) return passed;
   column_ = nullptr;
-  weights_ = row_ = 0;
+  weight_count_ = row_ = 0;
   return {};
 }
 
@@ -283,7 +295,7 @@ Result<void> StackReader::finish() {
   if (auto ended = end_metric(); !ended) return ended;
   for (Table& table : snapshot_->tables)
     for (Column& column : table.columns) {
-      if (column.def().storage != Storage::Stacks || met_.contains(&column)) continue;
+      if (column.def().storage != Storage::Stacks || read_metrics_.contains(&column)) continue;
       column_ = &column;
       if (auto ended = end_metric(); !ended) return ended;
     }

@@ -55,21 +55,23 @@ struct GapPattern;
 inline constexpr std::string_view kOpeningLine = "opening";
 
 // The position of a kept line of an unknown entity.
-struct UnknownPlace {
+struct UnknownLinePosition {
   std::size_t table = 0;  // index in the list of UnknownRows
   std::size_t line = 0;   // index in its lines
 };
 
 // The rows of a table that one line contains.
-struct Piece {
+struct TableSlice {
   Entity entity = Entity::Thread;
   std::size_t first_row = 0;
   std::size_t rows = 0;
-  bool ended = false;                     // the rows are threads that exited inside a window
-  bool opening_only = false;              // only the opening of a window has these rows
-  std::optional<UnknownPlace> unknown{};  // if set, `entity` has no meaning
+  bool is_exited = false;        // the rows are threads that exited inside a window
+  bool is_opening_only = false;  // only the opening of a window has these rows
+  std::optional<UnknownLinePosition> unknown_position{};  // if set, `entity` has no meaning
   Rows range() const { return {first_row, rows}; }
-  std::string_view kind() const { return opening_only ? kOpeningLine : ended ? "exited" : "table"; }
+  std::string_view kind() const {
+    return is_opening_only ? kOpeningLine : is_exited ? "exited" : "table";
+  }
 };
 
 // Writes table lines of one snapshot. Threads: any number at once. REQUIRES: the snapshot outlives
@@ -77,24 +79,25 @@ struct Piece {
 class TableWriter {
  public:
   explicit TableWriter(const Snapshot& snapshot);
-  void write(const Piece& piece, JsonWriter& out) const;
+  void write(const TableSlice& slice, JsonWriter& out) const;
 
  private:
   struct Pattern;
-  void write_columns(const Piece& piece, JsonWriter& out, std::vector<Pattern>& gaps) const;
-  void write_column(const Column& column, const Piece& piece, JsonWriter& out,
+  void write_columns(const TableSlice& slice, JsonWriter& out, std::vector<Pattern>& gaps) const;
+  void write_column(const Column& column, const TableSlice& slice, JsonWriter& out,
                     std::vector<Pattern>& gaps) const;
   void write_gaps(std::string_view key, const std::vector<Pattern>& gaps, JsonWriter& out) const;
-  void write_window(const Piece& piece, JsonWriter& out) const;
-  void write_strange_column(const UnknownMetric& metric, const Piece& piece, JsonWriter& out) const;
-  bool is_column(Entity entity, std::string_view path) const;
-  void write_raw(std::string_view key, const std::deque<Column>& columns, const Piece& piece,
+  void write_window(const TableSlice& slice, JsonWriter& out) const;
+  void write_unknown_column(const UnknownMetric& metric, const TableSlice& slice,
+                            JsonWriter& out) const;
+  bool is_unknown_metric_path(Entity entity, std::string_view path) const;
+  void write_raw(std::string_view key, const std::deque<Column>& columns, const TableSlice& slice,
                  JsonWriter& out) const;
-  void write_read_at(const Piece& piece, JsonWriter& out) const;
-  void write_unknown(const Piece& piece, JsonWriter& out) const;
+  void write_read_at(const TableSlice& slice, JsonWriter& out) const;
+  void write_unknown(const TableSlice& slice, JsonWriter& out) const;
 
   const Snapshot* snapshot_;
-  std::vector<Id> invalid_;  // texts that are not UTF-8, ascending
+  std::vector<Id> invalid_texts_;  // texts that are not UTF-8, ascending
 };
 
 // Fills the tables of one snapshot. Threads: any number at once, each with its own Worker and its
@@ -106,8 +109,8 @@ class TableReader {
   struct Worker {
     Worker(Snapshot& snapshot, TableReader& tables) : cells(*snapshot.pools, tables.budget_) {}
     CellReader cells;
-    std::vector<bool> seen, explained;  // by column: whether the line contains it, and its gaps
-    std::vector<bool> base_seen, base_explained;
+    std::vector<bool> seen, has_gaps;  // by column: whether the line contains it, and its gaps
+    std::vector<bool> base_seen, base_has_gaps;
   };
 
   // Resizes the tables to `rows`. REQUIRES: they have columns without rows; the snapshot outlives
@@ -117,49 +120,50 @@ class TableReader {
   TableReader(Snapshot& snapshot, std::size_t text_bytes);
 
   // Reads a line, which must contain exactly these rows. The error describes what is wrong with it.
-  Result<void> read(std::string_view line, const Piece& piece, Worker& worker);
+  Result<void> read(std::string_view line, const TableSlice& slice, Worker& worker);
   // Return whether a line contained the times at which its rows were read, or seen.
-  bool met_read_at() const { return met_read_at_; }
-  bool met_seen() const { return met_seen_; }
+  bool has_read_times() const { return has_read_times_; }
+  bool has_seen_times() const { return has_seen_times_; }
   // Returns the budget, which the block's other lines share because they use the same pools.
   PoolBudget& budget() { return budget_; }
 
  private:
   struct Line;
-  using Places = std::unordered_map<std::string_view, std::size_t, SeededHash>;
+  using ColumnIndexes = std::unordered_map<std::string_view, std::size_t, SeededHash>;
   // Columns that a part of a line fills: those of a table, or their values at the opening.
-  struct Target {
+  struct ColumnSet {
     std::deque<Column>* columns;
-    const Places* places;
-    std::vector<bool>*seen, *explained;
+    const ColumnIndexes* indexes;
+    std::vector<bool>*seen, *has_gaps;
     Column* find(std::string_view name, std::size_t& place) const;
   };
-  static constexpr std::size_t kNowhere = SIZE_MAX;
+  static constexpr std::size_t kNotFound = SIZE_MAX;
 
   bool read_member(Line& line, std::string_view key);
   void read_columns(Line& line);
   void read_bases(Line& line);
-  void read_born(Line& line);
+  void read_started(Line& line);
   void read_seen(Line& line);
-  void read_strange_column(Line& line, const std::string& name);
-  void read_unknown(Line& line);
-  void keep(Line& line, const std::string& path, std::size_t row, std::string_view json);
-  void read_read_at(Line& line);
-  void read_gaps(Line& line, std::string_view text, const Target& target);
-  void explain(Line& line, const GapPattern& pattern, const Target& target);
-  Target table_of(Line& line);
-  Target opening_of(Line& line);
-  void take_ends(Line& line);
-  void read_raw(Line& line, std::string_view text, const Target& target);
+  void read_unknown_column(Line& line, const std::string& name);
+  void read_unknown_keys(Line& line);
+  void keep_unknown_cell(Line& line, const std::string& path, std::size_t row,
+                         std::string_view json);
+  void read_read_times(Line& line);
+  void read_gaps(Line& line, std::string_view text, const ColumnSet& target);
+  void apply_gap_pattern(Line& line, const GapPattern& pattern, const ColumnSet& target);
+  ColumnSet table_columns(Line& line);
+  ColumnSet opening_columns(Line& line);
+  void copy_ends_to_bases(Line& line);
+  void read_raw(Line& line, std::string_view text, const ColumnSet& target);
   void read_raw_text(Line& line, Column* column);
-  std::size_t place_of(Entity entity, std::string_view column) const;
-  std::string path_of(Entity entity, const std::string& column) const;
+  std::size_t column_index(Entity entity, std::string_view column) const;
+  std::string path_of_unknown_column(Entity entity, const std::string& column) const;
 
   Snapshot* snapshot_;
-  std::array<Places, kEntities> places_, base_places_;
+  std::array<ColumnIndexes, kEntities> column_indexes_, base_indexes_;
   PoolBudget budget_;
-  std::atomic<bool> met_read_at_{false}, met_seen_{false};
-  std::mutex keeping_;  // guards the snapshot's unknown keys
+  std::atomic<bool> has_read_times_{false}, has_seen_times_{false};
+  std::mutex unknown_keys_mutex_;  // guards the snapshot's unknown keys
 };
 
 }  // namespace ctprof::columns

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "core/file/columns/allowance.hpp"
 #include "core/file/columns/gap_pattern.hpp"
+#include "core/file/columns/memory_limit.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/layout.hpp"
@@ -20,8 +20,8 @@ Gap default_gap(const Column& column) {
   return by.plugin.empty() && by.gap != Gap::None ? by.gap : Gap::NotInFile;
 }
 
-void make_rows(std::deque<Column>& columns, std::size_t rows) {
-  place_together(columns, rows);
+void resize_columns(std::deque<Column>& columns, std::size_t rows) {
+  allocate_together(columns, rows);
   for (Column& column : columns) column.resize(rows, default_gap(column));
 }
 
@@ -34,7 +34,7 @@ void copy_rows(const Rows& rows, const Column& from, Column& to) {
                     to.gaps().subspan(rows.first).begin());
 }
 
-Error not_announced(const Piece& piece) {
+Error unexpected_line(const TableSlice& piece) {
   return {"is not the table that the header announces there: rows of " +
           std::string(name(piece.entity)) + " from " + std::to_string(piece.first_row)};
 }
@@ -44,83 +44,84 @@ Error not_announced(const Piece& piece) {
 // The state of the line that is being read.
 struct TableReader::Line {
   Scanner in;
-  const Piece& piece;
+  const TableSlice& piece;
   Table& table;
   Worker& worker;
   bool is_table = false, is_entity = false, is_first = false;
   // Kept as text until the cells have been read.
   std::string_view gaps{}, base_gaps{}, raw{}, base_raw{};
 
-  bool is_announced() const { return is_table && is_entity && is_first; }
+  bool matches_slice() const { return is_table && is_entity && is_first; }
 };
 
 Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
                                   std::size_t text_bytes) {
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     snapshot.tables[entity].rows = rows[entity];
-  if (!may_have(snapshot, text_bytes)) return Error{std::string(kTooMuch)};
-  for (Table& table : snapshot.tables) make_rows(table.columns, table.rows);
+  if (!rows_fit(snapshot, text_bytes)) return Error{std::string(kTooMuchMemory)};
+  for (Table& table : snapshot.tables) resize_columns(table.columns, table.rows);
   snapshot.read_at.assign(snapshot.threads().rows, 0);
   if (!snapshot.window) return {};
-  if (snapshot.window->living > snapshot.threads().rows)
+  if (snapshot.window->living_threads > snapshot.threads().rows)
     return Error{"the window has more living threads than there are rows"};
-  snapshot.window->seen.resize(snapshot.threads().rows);
+  snapshot.window->seen_times.resize(snapshot.threads().rows);
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     Opening& opening = snapshot.window->openings[entity];
-    opening.born.assign(rows[entity], 0);
-    place_together(opening.columns, rows[entity], true);
+    opening.started.assign(rows[entity], 0);
+    allocate_together(opening.columns, rows[entity], true);
     for (Column& column : opening.columns) column.resize(rows[entity], Gap::NoBase);
   }
   return {};
 }
 
 TableReader::TableReader(Snapshot& snapshot, std::size_t text_bytes)
-    : snapshot_(&snapshot), budget_(most_pooled(snapshot, text_bytes)) {
+    : snapshot_(&snapshot), budget_(pool_memory_limit(snapshot, text_bytes)) {
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     const auto& columns = snapshot.tables[entity].columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      places_[entity].emplace(columns[i].def().name, i);
+      column_indexes_[entity].emplace(columns[i].def().name, i);
     if (!snapshot.window) continue;
     const auto& bases = snapshot.window->openings[entity].columns;
     for (std::size_t i = 0; i < bases.size(); ++i)
-      base_places_[entity].emplace(bases[i].def().name, i);
+      base_indexes_[entity].emplace(bases[i].def().name, i);
   }
 }
 
-std::size_t TableReader::place_of(Entity entity, std::string_view column) const {
-  const auto& places = places_[static_cast<std::size_t>(entity)];
+std::size_t TableReader::column_index(Entity entity, std::string_view column) const {
+  const auto& places = column_indexes_[static_cast<std::size_t>(entity)];
   const auto found = places.find(column);
-  return found == places.end() ? kNowhere : found->second;
+  return found == places.end() ? kNotFound : found->second;
 }
 
 // Returns the path under which the cells of an unknown column are kept.
-std::string TableReader::path_of(Entity entity, const std::string& column) const {
+std::string TableReader::path_of_unknown_column(Entity entity, const std::string& column) const {
   for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
     if (metric.entity == entity && metric.name == column) return metric.path;
   return column;
 }
 
-Result<void> TableReader::read(std::string_view text, const Piece& piece, Worker& worker) {
-  Table& table = snapshot_->table(piece.entity);
-  Line line{.in = Scanner(text), .piece = piece, .table = table, .worker = worker};
+Result<void> TableReader::read(std::string_view text, const TableSlice& slice, Worker& worker) {
+  Table& table = snapshot_->table(slice.entity);
+  Line line{.in = Scanner(text), .piece = slice, .table = table, .worker = worker};
   worker.seen.assign(table.columns.size(), false);
-  worker.explained.assign(table.columns.size(), false);
+  worker.has_gaps.assign(table.columns.size(), false);
   if (snapshot_->window) {
-    const std::size_t bases = base_places_[static_cast<std::size_t>(piece.entity)].size();
+    const std::size_t bases = base_indexes_[static_cast<std::size_t>(slice.entity)].size();
     worker.base_seen.assign(bases, false);
-    worker.base_explained.assign(bases, false);
+    worker.base_has_gaps.assign(bases, false);
   }
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');)
-    if (!read_member(line, in.key())) return not_announced(piece);
+    if (!read_member(line, in.key())) return unexpected_line(slice);
   if (!in.failed() && !in.at_end()) in.fail("more than one value");
-  if (!in.failed() && !line.is_announced()) return not_announced(piece);
-  if (!in.failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_of(line));
-  if (!in.failed() && !line.base_gaps.empty()) read_gaps(line, line.base_gaps, opening_of(line));
-  if (!in.failed() && snapshot_->window) take_ends(line);
-  if (!in.failed() && !line.raw.empty()) read_raw(line, line.raw, table_of(line));
-  if (!in.failed() && !line.base_raw.empty()) read_raw(line, line.base_raw, opening_of(line));
-  return in.failed() ? Result<void>(Error{"is wrong: " + in.why()}) : Result<void>();
+  if (!in.failed() && !line.matches_slice()) return unexpected_line(slice);
+  if (!in.failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_columns(line));
+  if (!in.failed() && !line.base_gaps.empty())
+    read_gaps(line, line.base_gaps, opening_columns(line));
+  if (!in.failed() && snapshot_->window) copy_ends_to_bases(line);
+  if (!in.failed() && !line.raw.empty()) read_raw(line, line.raw, table_columns(line));
+  if (!in.failed() && !line.base_raw.empty()) read_raw(line, line.base_raw, opening_columns(line));
+  return in.failed() ? Result<void>(Error{"is wrong: " + in.error_text()}) : Result<void>();
 }
 
 // Reads one member. Returns false if the line does not contain the announced rows.
@@ -131,7 +132,7 @@ bool TableReader::read_member(Line& line, std::string_view key) {
     return (line.is_entity = in.text() == name(line.piece.entity)) || in.failed();
   if (key == "first_row")
     return (line.is_first = in.number() == line.piece.first_row) || in.failed();
-  if (!in.failed() && !line.piece.opening_only && !line.is_announced()) return false;
+  if (!in.failed() && !line.piece.is_opening_only && !line.matches_slice()) return false;
   if (key == "columns")
     read_columns(line);
   else if (key == "gaps")
@@ -139,7 +140,7 @@ bool TableReader::read_member(Line& line, std::string_view key) {
   else if (key == "raw")
     line.raw = in.skip();
   else if (key == "read_at")
-    read_read_at(line);
+    read_read_times(line);
   else if (key == "bases" && snapshot_->window)
     read_bases(line);
   else if (key == "base_gaps")
@@ -147,11 +148,11 @@ bool TableReader::read_member(Line& line, std::string_view key) {
   else if (key == "base_raw")
     line.base_raw = in.skip();
   else if (key == "born" && snapshot_->window)
-    read_born(line);
+    read_started(line);
   else if (key == "seen" && snapshot_->window)
     read_seen(line);
   else if (key == "unknown")
-    read_unknown(line);
+    read_unknown_keys(line);
   else
     in.skip();
   return true;
@@ -160,12 +161,12 @@ bool TableReader::read_member(Line& line, std::string_view key) {
 void TableReader::read_columns(Line& line) {
   for (line.in.enter('{'); line.in.next('}');) {
     const std::string name(line.in.key());
-    const std::size_t place = place_of(line.piece.entity, name);
-    if (place == kNowhere) {
-      read_strange_column(line, name);
+    const std::size_t place = column_index(line.piece.entity, name);
+    if (place == kNotFound) {
+      read_unknown_column(line, name);
       continue;
     }
-    if (line.worker.seen[place]) return line.in.fail("column " + quoted(name) + " is repeated");
+    if (line.worker.seen[place]) return line.in.fail("column " + quote_name(name) + " is repeated");
     line.worker.seen[place] = true;
     line.worker.cells.read(line.in, line.piece.range(), line.table.columns[place]);
   }
@@ -174,121 +175,121 @@ void TableReader::read_columns(Line& line) {
 // --- unknown keys ---
 
 // Keeps the cells of a column that the header does not define, or whose newtype is unknown.
-void TableReader::read_strange_column(Line& line, const std::string& name) {
+void TableReader::read_unknown_column(Line& line, const std::string& name) {
   Scanner& in = line.in;
   const Rows rows = line.piece.range();
-  const std::string path = path_of(line.piece.entity, name);
-  const std::size_t depth = depth_below(path, root_of(line.piece.entity));
+  const std::string path = path_of_unknown_column(line.piece.entity, name);
+  const std::size_t depth = allowed_depth_below(path, root_of(line.piece.entity));
   std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
-    if (row == rows.end()) return in.fail("column " + quoted(name) + " is too long");
-    if (!in.null()) keep(line, path, row, in.skip(depth));
+    if (row == rows.end()) return in.fail("column " + quote_name(name) + " is too long");
+    if (!in.consume_null()) keep_unknown_cell(line, path, row, in.skip(depth));
   }
 }
 
-void TableReader::read_unknown(Line& line) {
+void TableReader::read_unknown_keys(Line& line) {
   constexpr std::string_view kWrong = "a pair of a row and a value was expected";
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');) {
     const std::string path = normal_path(in.key());
     if (path.empty()) in.fail("an unknown key has no path");
-    const std::size_t depth = depth_below(path, root_of(line.piece.entity));
+    const std::size_t depth = allowed_depth_below(path, root_of(line.piece.entity));
     for (in.enter('['); in.next(']');) {
       in.enter('[');
       if (!in.next(']')) return in.fail(kWrong);
       const std::size_t row = in.number();
-      if (!line.piece.range().has(row) || !in.next(']')) return in.fail(kWrong);
-      keep(line, path, row, in.skip(depth));
+      if (!line.piece.range().contains(row) || !in.next(']')) return in.fail(kWrong);
+      keep_unknown_cell(line, path, row, in.skip(depth));
       if (in.next(']')) return in.fail(kWrong);
     }
   }
 }
 
-void TableReader::keep(Line& line, const std::string& path, std::size_t row,
-                       std::string_view json) {
+void TableReader::keep_unknown_cell(Line& line, const std::string& path, std::size_t row,
+                                    std::string_view json) {
   if (line.in.failed()) return;
   if (path.size() > limits::kKeyBytes || split_path(path).size() > limits::kPathKeys)
     return line.in.fail("a key is too long");
   budget_.spend(path.size() + json.size(), line.in);
-  const std::lock_guard lock(keeping_);
+  const std::lock_guard lock(unknown_keys_mutex_);
   KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(line.piece.entity)];
   if (kept.size() == limits::kColumns && !kept.contains(path))
     return line.in.fail("too many kinds of unknown keys");
-  kept[path].emplace_back(static_cast<std::uint32_t>(row), compact(json));
+  kept[path].emplace_back(static_cast<std::uint32_t>(row), remove_blanks(json));
 }
 
 // --- times at which rows were read ---
 
-void TableReader::read_read_at(Line& line) {
+void TableReader::read_read_times(Line& line) {
   Scanner& in = line.in;
   const Rows rows = line.piece.range();
   if (line.piece.entity != Entity::Thread) return void(in.skip());
   const std::span<std::uint64_t> read_at = snapshot_->read_at;
   std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
-    row += in.plain_numbers(read_at.subspan(row, rows.end() - row), UINT64_MAX);
+    row += in.read_plain_numbers(read_at.subspan(row, rows.end() - row), UINT64_MAX);
     if (row == rows.end()) return in.fail("read_at is too long");
     read_at[row] = in.number();
   }
   if (!in.failed() && row != rows.end()) in.fail("read_at is too short");
-  met_read_at_ = true;
+  has_read_times_ = true;
 }
 
 // --- windows ---
 
-Column* TableReader::Target::find(std::string_view name, std::size_t& place) const {
-  const auto found = places->find(name);
-  if (found == places->end()) return nullptr;
+Column* TableReader::ColumnSet::find(std::string_view name, std::size_t& place) const {
+  const auto found = indexes->find(name);
+  if (found == indexes->end()) return nullptr;
   place = found->second;
   return &(*columns)[place];
 }
 
-TableReader::Target TableReader::table_of(Line& line) {
-  return {&line.table.columns, &places_[static_cast<std::size_t>(line.piece.entity)],
-          &line.worker.seen, &line.worker.explained};
+TableReader::ColumnSet TableReader::table_columns(Line& line) {
+  return {&line.table.columns, &column_indexes_[static_cast<std::size_t>(line.piece.entity)],
+          &line.worker.seen, &line.worker.has_gaps};
 }
 
-TableReader::Target TableReader::opening_of(Line& line) {
+TableReader::ColumnSet TableReader::opening_columns(Line& line) {
   const auto entity = static_cast<std::size_t>(line.piece.entity);
   static std::deque<Column> none;
   return {snapshot_->window ? &snapshot_->window->openings[entity].columns : &none,
-          &base_places_[entity], &line.worker.base_seen, &line.worker.base_explained};
+          &base_indexes_[entity], &line.worker.base_seen, &line.worker.base_has_gaps};
 }
 
 void TableReader::read_bases(Line& line) {
-  const Target target = opening_of(line);
+  const ColumnSet target = opening_columns(line);
   for (line.in.enter('{'); line.in.next('}');) {
     const std::string name(line.in.key());
     std::size_t place = 0;
     Column* column = target.find(name, place);
-    if (!column) return line.in.fail("no base of " + quoted(name) + " is announced");
-    if ((*target.seen)[place]) return line.in.fail("base " + quoted(name) + " is repeated");
+    if (!column) return line.in.fail("no base of " + quote_name(name) + " is announced");
+    if ((*target.seen)[place]) return line.in.fail("base " + quote_name(name) + " is repeated");
     (*target.seen)[place] = true;
     line.worker.cells.read(line.in, line.piece.range(), *column);
   }
 }
 
 // Copies the values at the end of the window into bases that the line leaves out.
-void TableReader::take_ends(Line& line) {
-  const Target target = opening_of(line);
+void TableReader::copy_ends_to_bases(Line& line) {
+  const ColumnSet target = opening_columns(line);
   const Rows rows = line.piece.range();
   for (std::size_t place = 0; place < target.columns->size(); ++place) {
-    if ((*target.seen)[place] || (*target.explained)[place]) continue;
+    if ((*target.seen)[place] || (*target.has_gaps)[place]) continue;
     Column& base = (*target.columns)[place];
-    const Column& end = line.table.columns[place_of(line.piece.entity, base.def().name)];
+    const Column& end = line.table.columns[column_index(line.piece.entity, base.def().name)];
     copy_rows(rows, end, base);
   }
 }
 
-void TableReader::read_born(Line& line) {
+void TableReader::read_started(Line& line) {
   Scanner& in = line.in;
   Opening& opening = snapshot_->window->openings[static_cast<std::size_t>(line.piece.entity)];
-  std::size_t met = 0;
+  std::size_t started_rows = 0;
   for (in.enter('['); in.next(']');) {
     const std::size_t row = in.number();
-    if (!line.piece.range().has(row) || ++met > line.piece.rows)
+    if (!line.piece.range().contains(row) || ++started_rows > line.piece.rows)
       return in.fail("it lists the start of a row that is not in this line");
-    opening.born[row] = 1;
+    opening.started[row] = 1;
   }
 }
 
@@ -297,41 +298,42 @@ void TableReader::read_seen(Line& line) {
   if (line.piece.entity != Entity::Thread) return void(in.skip());
   std::size_t row = line.piece.first_row;
   for (in.enter('['); in.next(']'); ++row) {
-    if (!line.piece.range().has(row)) return in.fail("seen is too long");
-    Seen& seen = snapshot_->window->seen[row];
+    if (!line.piece.range().contains(row)) return in.fail("seen is too long");
+    SeenTimes& seen = snapshot_->window->seen_times[row];
     in.enter('[');
     if (in.next(']')) seen.first = in.number();
     if (in.next(']')) seen.last = in.number();
     if (in.next(']') || seen.first > seen.last) return in.fail("seen is no span of time");
   }
   if (!in.failed() && row != line.piece.range().end()) in.fail("seen is too short");
-  met_seen_ = true;
+  has_seen_times_ = true;
 }
 
-void TableReader::read_gaps(Line& line, std::string_view text, const Target& target) {
+void TableReader::read_gaps(Line& line, std::string_view text, const ColumnSet& target) {
   line.in = Scanner(text);
   for (line.in.enter('['); line.in.next(']');) {
     const GapPattern pattern = read_gap_pattern(line.in, line.piece.rows);
-    if (!line.in.failed()) explain(line, pattern, target);
+    if (!line.in.failed()) apply_gap_pattern(line, pattern, target);
   }
 }
 
 // Rejects repeated columns, so that the cells of a line limit the work that it can cause.
-void TableReader::explain(Line& line, const GapPattern& pattern, const Target& target) {
+void TableReader::apply_gap_pattern(Line& line, const GapPattern& pattern,
+                                    const ColumnSet& target) {
   for (const std::string& name : pattern.columns) {
     std::size_t place = 0;
     Column* found = target.find(name, place);
     if (!found) continue;
-    if ((*target.explained)[place])
-      return line.in.fail("gaps of " + quoted(name) + " are repeated");
-    (*target.explained)[place] = true;
+    if ((*target.has_gaps)[place])
+      return line.in.fail("gaps of " + quote_name(name) + " are repeated");
+    (*target.has_gaps)[place] = true;
     const auto cells = found->gaps().subspan(line.piece.first_row, line.piece.rows);
-    if (const std::string_view wrong = pattern.explain(cells); !wrong.empty())
-      return line.in.fail("gaps of " + quoted(name) + " are " + std::string(wrong));
+    if (const std::string_view wrong = pattern.replace_nulls(cells); !wrong.empty())
+      return line.in.fail("gaps of " + quote_name(name) + " are " + std::string(wrong));
   }
 }
 
-void TableReader::read_raw(Line& line, std::string_view text, const Target& target) {
+void TableReader::read_raw(Line& line, std::string_view text, const ColumnSet& target) {
   line.in = Scanner(text);
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');) {
@@ -348,8 +350,8 @@ void TableReader::read_raw_text(Line& line, Column* column) {
   in.enter('[');
   if (!in.next(']')) return in.fail(kWrong);
   const std::size_t row = in.number();
-  if (!line.piece.range().has(row) || !in.next(']')) return in.fail(kWrong);
-  const auto bytes = unhex(in.text());
+  if (!line.piece.range().contains(row) || !in.next(']')) return in.fail(kWrong);
+  const auto bytes = from_hex(in.text());
   if (!bytes || in.next(']')) return in.fail(kWrong);
   if (column) line.worker.cells.put_text(in, *bytes, *column, row);
 }

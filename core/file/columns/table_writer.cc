@@ -11,7 +11,7 @@ namespace ctprof::columns {
 namespace {
 
 using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
-constexpr std::size_t kOneRun = 2;        // its code and its count
+constexpr std::size_t kOneRunItems = 2;   // its code and its count
 
 // Writes one value and a comma.
 class CellWriter {
@@ -26,26 +26,26 @@ class CellWriter {
       case Storage::F64: out_->number(column_->f64()[row]); break;
       case Storage::Bool: out_->boolean(column_->bools()[row] != 0); break;
       case Storage::String: out_->text(pools_->texts[column_->ids()[row]]); break;
-      case Storage::Bitset: bits(pools_->words[column_->ids()[row]]); break;
-      case Storage::Map: map(pools_->maps[column_->ids()[row]]); break;
-      case Storage::Array: array(pools_->words[column_->ids()[row]]); break;
-      case Storage::Stacks: out_->number(total_of(pools_->stacks[column_->ids()[row]])); break;
+      case Storage::Bitset: write_bits(pools_->words[column_->ids()[row]]); break;
+      case Storage::Map: write_map(pools_->maps[column_->ids()[row]]); break;
+      case Storage::Array: write_array(pools_->words[column_->ids()[row]]); break;
+      case Storage::Stacks: out_->number(total_weight(pools_->stacks[column_->ids()[row]])); break;
     }
     out_->put(',');
   }
 
  private:
-  void bits(std::span<const std::uint64_t> words) {
+  void write_bits(std::span<const std::uint64_t> words) {
     out_->put('"');
-    out_->raw(cpu_ranges(words));
+    out_->raw(format_cpu_ranges(words));
     out_->put('"');
   }
-  void array(std::span<const std::uint64_t> words) {
+  void write_array(std::span<const std::uint64_t> words) {
     out_->put('[');
     for (const std::uint64_t word : words) out_->number(word), out_->put(',');
     out_->close(']');
   }
-  void map(std::span<const ctprof_entry> entries) {
+  void write_map(std::span<const ctprof_entry> entries) {
     out_->put(is_object_ ? '{' : '[');
     for (const ctprof_entry& entry : entries) {
       const std::string_view key(entry.key.data, entry.key.size);
@@ -69,7 +69,7 @@ class CellWriter {
 };
 
 // Returns the reasons of the cells without a value. A limit without bound counts as a value here.
-Runs runs_of_nulls(const Column& column, const Piece& piece) {
+Runs runs_of_nulls(const Column& column, const TableSlice& piece) {
   const CellCodes codes(column);
   Runs runs;
   for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
@@ -88,12 +88,13 @@ std::size_t nulls_in(const Runs& runs) {
 }
 
 // Returns whether the header already contains the reason why the column is empty.
-bool is_known_to_be_empty(const Column& column, const Runs& runs) {
-  return column.provenance.plugin.empty() && runs.size() == kOneRun &&
+bool has_known_reason(const Column& column, const Runs& runs) {
+  return column.provenance.plugin.empty() && runs.size() == kOneRunItems &&
          runs[0] == static_cast<ctprof_gap>(column.provenance.gap);
 }
 
-void write_full(const Column& column, const Piece& piece, const Pools& pools, JsonWriter& out) {
+void write_all_cells(const Column& column, const TableSlice& piece, const Pools& pools,
+                     JsonWriter& out) {
   const std::size_t end = piece.first_row + piece.rows;
   if (column.def().storage == Storage::U64)
     return out.items(column.u64().subspan(piece.first_row, piece.rows));
@@ -101,7 +102,8 @@ void write_full(const Column& column, const Piece& piece, const Pools& pools, Js
   for (std::size_t row = piece.first_row; row < end; ++row) cells.write(row);
 }
 
-void write_some(const Column& column, const Piece& piece, const Pools& pools, JsonWriter& out) {
+void write_cells_and_nulls(const Column& column, const TableSlice& piece, const Pools& pools,
+                           JsonWriter& out) {
   const CellCodes codes(column);
   CellWriter cells(column, pools, out);
   for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
@@ -117,15 +119,15 @@ bool is_same_map(const Column& a, const Column& b, std::size_t row, const MapPoo
 }
 
 // Returns whether all cells of the slice are equal in both columns, so that one can be left out.
-bool are_equal(const Column& a, const Column& b, const Piece& piece, const Pools& pools) {
+bool are_equal(const Column& a, const Column& b, const TableSlice& piece, const Pools& pools) {
   for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
-    if (!a.same_cell(row, b) && !is_same_map(a, b, row, pools.maps)) return false;
+    if (!a.has_same_cell(row, b) && !is_same_map(a, b, row, pools.maps)) return false;
   return true;
 }
 
 using KeptCells = KeptKeys::mapped_type;
 
-KeptCells::const_iterator first_from(const KeptCells& cells, std::size_t row) {
+KeptCells::const_iterator first_cell_from(const KeptCells& cells, std::size_t row) {
   return std::lower_bound(cells.begin(), cells.end(), row,
                           [](const auto& cell, std::size_t at) { return cell.first < at; });
 }
@@ -139,20 +141,20 @@ struct TableWriter::Pattern {
 };
 
 TableWriter::TableWriter(const Snapshot& snapshot)
-    : snapshot_(&snapshot), invalid_(invalid_texts(snapshot.pools->texts)) {}
+    : snapshot_(&snapshot), invalid_texts_(invalid_texts(snapshot.pools->texts)) {}
 
-void TableWriter::write(const Piece& piece, JsonWriter& out) const {
+void TableWriter::write(const TableSlice& slice, JsonWriter& out) const {
   out.put('{');
-  out.member("kind", piece.kind());
-  out.member("entity", name(piece.entity));
-  out.member("first_row", piece.first_row);
+  out.member("kind", slice.kind());
+  out.member("entity", name(slice.entity));
+  out.member("first_row", slice.first_row);
   std::vector<Pattern> gaps;
-  write_columns(piece, out, gaps);
+  write_columns(slice, out, gaps);
   write_gaps("gaps", gaps, out);
-  if (snapshot_->window) write_window(piece, out);
-  write_raw("raw", snapshot_->table(piece.entity).columns, piece, out);
-  write_read_at(piece, out);
-  write_unknown(piece, out);
+  if (snapshot_->window) write_window(slice, out);
+  write_raw("raw", snapshot_->table(slice.entity).columns, slice, out);
+  write_read_at(slice, out);
+  write_unknown(slice, out);
   out.close('}');
   out.put('\n');
 }
@@ -174,17 +176,17 @@ void TableWriter::write_gaps(std::string_view key, const std::vector<Pattern>& g
   out.put(',');
 }
 
-void TableWriter::write_column(const Column& column, const Piece& piece, JsonWriter& out,
+void TableWriter::write_column(const Column& column, const TableSlice& slice, JsonWriter& out,
                                std::vector<Pattern>& gaps) const {
-  Runs runs = runs_of_nulls(column, piece);
+  Runs runs = runs_of_nulls(column, slice);
   const std::size_t nulls = nulls_in(runs);
-  if (nulls < piece.rows) {
+  if (nulls < slice.rows) {
     out.key(column.def().name);
     out.put('[');
-    (nulls == 0 ? write_full : write_some)(column, piece, *snapshot_->pools, out);
+    (nulls == 0 ? write_all_cells : write_cells_and_nulls)(column, slice, *snapshot_->pools, out);
     out.close(']');
     out.put(',');
-  } else if (is_known_to_be_empty(column, runs)) {
+  } else if (has_known_reason(column, runs)) {
     return;
   }
   if (nulls == 0) return;
@@ -195,68 +197,68 @@ void TableWriter::write_column(const Column& column, const Piece& piece, JsonWri
 }
 
 // Writes the members of a window's line in addition to the values at its end.
-void TableWriter::write_window(const Piece& piece, JsonWriter& out) const {
+void TableWriter::write_window(const TableSlice& slice, JsonWriter& out) const {
   const Window& window = *snapshot_->window;
-  const Opening& opening = window.openings[static_cast<std::size_t>(piece.entity)];
+  const Opening& opening = window.openings[static_cast<std::size_t>(slice.entity)];
   std::vector<Pattern> gaps;
   out.raw("\"bases\":{");
   for (const Column& column : opening.columns)
-    if (const Column* end = snapshot_->table(piece.entity).find(column.def().name);
-        end && !are_equal(column, *end, piece, *snapshot_->pools))
-      write_column(column, piece, out, gaps);
+    if (const Column* end = snapshot_->table(slice.entity).find(column.def().name);
+        end && !are_equal(column, *end, slice, *snapshot_->pools))
+      write_column(column, slice, out, gaps);
   out.close('}');
   out.put(',');
   write_gaps("base_gaps", gaps, out);
-  write_raw("base_raw", opening.columns, piece, out);
+  write_raw("base_raw", opening.columns, slice, out);
   out.raw("\"born\":[");
-  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
-    if (opening.born[row]) out.number(std::uint64_t{row}), out.put(',');
+  for (std::size_t row = slice.first_row; row < slice.range().end(); ++row)
+    if (opening.started[row]) out.number(std::uint64_t{row}), out.put(',');
   out.close(']');
   out.put(',');
-  if (piece.entity != Entity::Thread || window.seen.empty()) return;
+  if (slice.entity != Entity::Thread || window.seen_times.empty()) return;
   out.raw("\"seen\":[");
-  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row) {
+  for (std::size_t row = slice.first_row; row < slice.range().end(); ++row) {
     out.put('[');
-    out.number(window.seen[row].first);
+    out.number(window.seen_times[row].first);
     out.put(',');
-    out.number(window.seen[row].last);
+    out.number(window.seen_times[row].last);
     out.raw("],");
   }
   out.close(']');
   out.put(',');
 }
 
-void TableWriter::write_columns(const Piece& piece, JsonWriter& out,
+void TableWriter::write_columns(const TableSlice& slice, JsonWriter& out,
                                 std::vector<Pattern>& gaps) const {
   out.raw("\"columns\":{");
-  for (const Column& column : snapshot_->table(piece.entity).columns)
-    if (!column.def().hidden) write_column(column, piece, out, gaps);
+  for (const Column& column : snapshot_->table(slice.entity).columns)
+    if (!column.def().is_hidden) write_column(column, slice, out, gaps);
   for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
-    if (metric.entity == piece.entity) write_strange_column(metric, piece, out);
+    if (metric.entity == slice.entity) write_unknown_column(metric, slice, out);
   out.close('}');
   out.put(',');
 }
 
 // Writes the kept cells of a column whose newtype this version does not know.
-void TableWriter::write_strange_column(const UnknownMetric& metric, const Piece& piece,
+void TableWriter::write_unknown_column(const UnknownMetric& metric, const TableSlice& slice,
                                        JsonWriter& out) const {
-  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(piece.entity)];
+  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(slice.entity)];
   const auto found = kept.find(metric.path);
   if (found == kept.end()) return;
-  auto cell = first_from(found->second, piece.first_row);
-  if (cell == found->second.end() || !piece.range().has(cell->first)) return;
+  auto cell = first_cell_from(found->second, slice.first_row);
+  if (cell == found->second.end() || !slice.range().contains(cell->first)) return;
   out.key(metric.name);
   out.put('[');
-  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row) {
-    const bool is_there = cell != found->second.end() && cell->first == row;
-    out.raw(is_there ? std::string_view((cell++)->second) : "null");
+  for (std::size_t row = slice.first_row; row < slice.range().end(); ++row) {
+    const bool has_cell = cell != found->second.end() && cell->first == row;
+    out.raw(has_cell ? std::string_view((cell++)->second) : "null");
     out.put(',');
   }
   out.close(']');
   out.put(',');
 }
 
-bool TableWriter::is_column(Entity entity, std::string_view path) const {
+bool TableWriter::is_unknown_metric_path(Entity entity, std::string_view path) const {
   const auto& metrics = snapshot_->unknown_definitions.metrics;
   return std::any_of(metrics.begin(), metrics.end(), [&](const UnknownMetric& metric) {
     return metric.entity == entity && metric.path == path;
@@ -264,36 +266,37 @@ bool TableWriter::is_column(Entity entity, std::string_view path) const {
 }
 
 void TableWriter::write_raw(std::string_view key, const std::deque<Column>& columns,
-                            const Piece& piece, JsonWriter& out) const {
-  if (invalid_.empty()) return;
+                            const TableSlice& slice, JsonWriter& out) const {
+  if (invalid_texts_.empty()) return;
   const std::size_t start = out.size();
   bool any = false;
   out.key(key);
   out.put('{');
   for (const Column& column : columns) {
-    if (column.def().hidden || column.def().storage != Storage::String) continue;
+    if (column.def().is_hidden || column.def().storage != Storage::String) continue;
     bool begun = false;
-    for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+    for (std::size_t row = slice.first_row; row < slice.first_row + slice.rows; ++row) {
       const Id id = column.ids()[row];
-      if (!column.has_value(row) || !std::binary_search(invalid_.begin(), invalid_.end(), id))
+      if (!column.has_value(row) ||
+          !std::binary_search(invalid_texts_.begin(), invalid_texts_.end(), id))
         continue;
       if (!begun) out.key(column.def().name), out.put('[');
       begun = any = true;
       out.put('[');
       out.number(std::uint64_t{row});
-      out.raw(",\"" + hex(snapshot_->pools->texts[id]) + "\"],");
+      out.raw(",\"" + to_hex(snapshot_->pools->texts[id]) + "\"],");
     }
     if (begun) out.close(']'), out.put(',');
   }
   out.close('}');
   out.put(',');
-  if (!any) out.rewind(start);
+  if (!any) out.truncate(start);
 }
 
-void TableWriter::write_read_at(const Piece& piece, JsonWriter& out) const {
-  if (piece.entity != Entity::Thread || snapshot_->read_at.empty()) return;
+void TableWriter::write_read_at(const TableSlice& slice, JsonWriter& out) const {
+  if (slice.entity != Entity::Thread || snapshot_->read_at.empty()) return;
   out.raw("\"read_at\":[");
-  for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+  for (std::size_t row = slice.first_row; row < slice.first_row + slice.rows; ++row) {
     out.number(snapshot_->read_at[row]);
     out.put(',');
   }
@@ -301,20 +304,20 @@ void TableWriter::write_read_at(const Piece& piece, JsonWriter& out) const {
   out.put(',');
 }
 
-void TableWriter::write_unknown(const Piece& piece, JsonWriter& out) const {
-  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(piece.entity)];
+void TableWriter::write_unknown(const TableSlice& slice, JsonWriter& out) const {
+  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(slice.entity)];
   if (kept.empty()) return;
   const std::size_t start = out.size();
   bool any = false;
   out.raw("\"unknown\":{");
   for (const auto& [path, cells] : kept) {
-    auto cell = first_from(cells, piece.first_row);
-    if (cell == cells.end() || !piece.range().has(cell->first)) continue;
-    if (is_column(piece.entity, path)) continue;
+    auto cell = first_cell_from(cells, slice.first_row);
+    if (cell == cells.end() || !slice.range().contains(cell->first)) continue;
+    if (is_unknown_metric_path(slice.entity, path)) continue;
     any = true;
     out.key(path);
     out.put('[');
-    for (; cell != cells.end() && piece.range().has(cell->first); ++cell) {
+    for (; cell != cells.end() && slice.range().contains(cell->first); ++cell) {
       out.put('[');
       out.number(std::uint64_t{cell->first});
       out.put(',');
@@ -326,7 +329,7 @@ void TableWriter::write_unknown(const Piece& piece, JsonWriter& out) const {
   }
   out.close('}');
   out.put(',');
-  if (!any) out.rewind(start);
+  if (!any) out.truncate(start);
 }
 
 }  // namespace ctprof::columns

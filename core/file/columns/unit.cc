@@ -1,13 +1,13 @@
 // All sources of core/file/columns, compiled as one unit.
 
-#include "core/file/columns/allowance.cc"
 #include "core/file/columns/block_reader.cc"
 #include "core/file/columns/cell_reader.cc"
 #include "core/file/columns/gap_pattern.cc"
 #include "core/file/columns/header.cc"
-#include "core/file/columns/known_registry.cc"
-#include "core/file/columns/lines.cc"
+#include "core/file/columns/line_frames.cc"
+#include "core/file/columns/memory_limit.cc"
 #include "core/file/columns/read_columns.cc"
+#include "core/file/columns/registry_cache.cc"
 #include "core/file/columns/row_checks.cc"
 #include "core/file/columns/stack_reader.cc"
 #include "core/file/columns/stack_writer.cc"

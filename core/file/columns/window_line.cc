@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "core/file/columns/announced.hpp"
+#include "core/file/columns/announced_lines.hpp"
 #include "core/file/columns/header.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/fields.hpp"
@@ -27,7 +27,7 @@ struct OpeningLines {
   std::vector<std::uint64_t> rows;  // number of rows of each line
 };
 struct WindowLine {
-  Moment opened;
+  Timestamp opened;
   std::uint64_t living = 0, ended_lost = 0, ended_unseen = 0, ended_merged = 0;
   bool sees_ends = false, partial = false;
   std::vector<std::string> notes;
@@ -64,13 +64,13 @@ void each_field(T& line, Visitor&& visit) {
 
 namespace {
 
-std::vector<OpeningLines> opening_lines(const Window& window, std::span<const Piece> pieces) {
+std::vector<OpeningLines> opening_lines(const Window& window, std::span<const TableSlice> pieces) {
   std::vector<OpeningLines> all;
   for (const Entity entity : kAllEntities) {
     OpeningLines& lines = all.emplace_back(OpeningLines{std::string(name(entity)), {}, {}});
     for (const Column& column : window.opening_only->table(entity).columns)
       lines.columns.push_back(column.def().name);
-    for (const Piece& piece : pieces)
+    for (const TableSlice& piece : pieces)
       if (piece.entity == entity) lines.rows.push_back(piece.rows);
   }
   for (const UnknownRows& unknown : window.unknown_opening_only)
@@ -80,15 +80,16 @@ std::vector<OpeningLines> opening_lines(const Window& window, std::span<const Pi
 
 }  // namespace
 
-void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only, JsonWriter& out) {
+void write_window(const Snapshot& snapshot, std::span<const TableSlice> opening_only,
+                  JsonWriter& out) {
   const Window& window = *snapshot.window;
-  WindowLine line{.opened = window.opened,
-                  .living = window.living,
-                  .ended_lost = window.ended_lost,
-                  .ended_unseen = window.ended_unseen,
-                  .ended_merged = window.ended_merged,
-                  .sees_ends = window.sees_ends,
-                  .partial = window.partial,
+  WindowLine line{.opened = window.opened_at,
+                  .living = window.living_threads,
+                  .ended_lost = window.exited_lost,
+                  .ended_unseen = window.exited_unknown,
+                  .ended_merged = window.exited_merged,
+                  .sees_ends = window.reports_exits,
+                  .partial = window.is_partial,
                   .notes = window.notes,
                   .bases = {},
                   .opening_only = {}};
@@ -102,8 +103,8 @@ void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only,
   if (window.opening_only) line.opening_only = opening_lines(window, opening_only);
   out.put('{');
   out.member("kind", "window");
-  FieldWriter(out).members(line, [](std::string_view) { return true; });
-  if (!window.host.empty()) write_members({{kHostContext, window.host}}, out);
+  FieldWriter(out).write_members(line, [](std::string_view) { return true; });
+  if (!window.host_context.empty()) write_members({{kHostContext, window.host_context}}, out);
   write_members(snapshot.unknown_window, out);
   out.close('}');
   out.put('\n');
@@ -111,7 +112,7 @@ void write_window(const Snapshot& snapshot, std::span<const Piece> opening_only,
 
 namespace {
 
-Result<void> read_bases_of(const EntityBases& bases, Entity entity, Snapshot& snapshot) {
+Result<void> read_entity_bases(const EntityBases& bases, Entity entity, Snapshot& snapshot) {
   Opening& opening = snapshot.window->openings[static_cast<std::size_t>(entity)];
   for (const std::string& name : bases.columns) {
     const Column* end = snapshot.table(entity).find(name);
@@ -125,7 +126,7 @@ Result<void> read_bases_of(const EntityBases& bases, Entity entity, Snapshot& sn
   return {};
 }
 
-Error too_many_unknown(std::string_view entity) {
+Error unknown_entity_error(std::string_view entity) {
   return {"has '" + std::string(entity.substr(0, 40)) +
           "' twice, or columns of too many unknown entities"};
 }
@@ -135,9 +136,9 @@ Result<void> read_bases(std::vector<EntityBases>& all, Snapshot& snapshot) {
   for (EntityBases& bases : all) {
     Entity entity{};
     if (parse(bases.entity, entity)) {
-      if (auto done = read_bases_of(bases, entity, snapshot); !done) return done;
+      if (auto done = read_entity_bases(bases, entity, snapshot); !done) return done;
     } else {
-      if (!may_have_one_more(unknown, bases.entity)) return too_many_unknown(bases.entity);
+      if (!can_add_entity(unknown, bases.entity)) return unknown_entity_error(bases.entity);
       unknown.push_back({std::move(bases.entity), std::move(bases.columns)});
     }
   }
@@ -158,37 +159,38 @@ Result<void> read_opening_columns(const OpeningLines& lines, Entity entity,
   return {};
 }
 
-Error too_many_opening_rows() {
+Error opening_rows_error() {
   return {"announces no rows or too many rows of the opening in one line"};
 }
 
-Result<void> announce_opening(const OpeningLines& lines, Entity entity, Announced& announced) {
+Result<void> announce_opening(const OpeningLines& lines, Entity entity, AnnouncedLines& announced) {
   const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
   std::size_t first = 0;
   for (const std::uint64_t rows : lines.rows) {
-    if (rows == 0 || rows > most - first) return too_many_opening_rows();
+    if (rows == 0 || rows > most - first) return opening_rows_error();
     announced.pieces.push_back({entity, first, rows, false, true});
     first += rows;
   }
   return {};
 }
 
-Result<void> announce_unknown_opening(OpeningLines& lines, Announced& announced) {
-  if (!may_have_one_more(announced.unknown, lines.entity)) return too_many_unknown(lines.entity);
+Result<void> announce_unknown_opening(OpeningLines& lines, AnnouncedLines& announced) {
+  if (!can_add_entity(announced.unknown, lines.entity)) return unknown_entity_error(lines.entity);
   announced.unknown.push_back({std::move(lines.entity), std::move(lines.columns)});
   std::size_t first = 0;
   for (const std::uint64_t rows : lines.rows) {
-    if (rows == 0 || rows > limits::kThreads - first) return too_many_opening_rows();
-    add_line(rows, first, true, announced);
+    if (rows == 0 || rows > limits::kThreads - first) return opening_rows_error();
+    add_unknown_line(rows, first, true, announced);
     first += rows;
   }
   return {};
 }
 
-Result<std::vector<Piece>> read_opening_only(std::vector<OpeningLines>& all, Snapshot& snapshot) {
+Result<std::vector<TableSlice>> read_opening_only(std::vector<OpeningLines>& all,
+                                                  Snapshot& snapshot) {
   Window& window = *snapshot.window;
   window.opening_only = std::make_shared<Snapshot>();
-  Announced announced;
+  AnnouncedLines announced;
   std::array<bool, kEntities> seen{};
   for (OpeningLines& lines : all) {
     Entity entity{};
@@ -209,26 +211,27 @@ Result<std::vector<Piece>> read_opening_only(std::vector<OpeningLines>& all, Sna
 
 }  // namespace
 
-Result<std::vector<Piece>> read_window(const KeptMembers& members, Snapshot& snapshot) {
+Result<std::vector<TableSlice>> read_window(const KeptMembers& members, Snapshot& snapshot) {
   boost::system::error_code failed;
   WindowLine line;
   FieldReader reader("window");
-  reader.object(boost::json::parse(object_of(members), failed), line);
-  if (failed || !reader.complaint().empty()) return Error{"is wrong: " + reader.complaint()};
-  snapshot.unknown_window = unknown_to<WindowLine>(members);
+  reader.read_object(boost::json::parse(to_object(members), failed), line);
+  if (failed || !reader.error_text().empty()) return Error{"is wrong: " + reader.error_text()};
+  snapshot.unknown_window = unknown_members<WindowLine>(members);
   snapshot.unknown_window.erase("kind");
   Window& window = snapshot.window.emplace();
-  if (auto host = snapshot.unknown_window.extract(kHostContext)) window.host = host.mapped();
-  window.opened = line.opened;
-  window.living = line.living;
-  window.ended_lost = line.ended_lost;
-  window.ended_unseen = line.ended_unseen;
-  window.ended_merged = line.ended_merged;
-  window.sees_ends = line.sees_ends;
-  window.partial = line.partial;
+  if (auto host = snapshot.unknown_window.extract(kHostContext))
+    window.host_context = host.mapped();
+  window.opened_at = line.opened;
+  window.living_threads = line.living;
+  window.exited_lost = line.ended_lost;
+  window.exited_unknown = line.ended_unseen;
+  window.exited_merged = line.ended_merged;
+  window.reports_exits = line.sees_ends;
+  window.is_partial = line.partial;
   window.notes = std::move(line.notes);
   if (auto done = read_bases(line.bases, snapshot); !done) return done.error();
-  if (!line.opening_only) return std::vector<Piece>();
+  if (!line.opening_only) return std::vector<TableSlice>();
   return read_opening_only(*line.opening_only, snapshot);
 }
 

@@ -22,13 +22,13 @@
 namespace ctprof::columns {
 
 // Whether a block is the only one in its file. A reader allows every file some text regardless of
-// its size (limits::kFreeText). One of several blocks does not count on that allowance, because
+// its size (limits::kBaseText). One of several blocks does not count on that allowance, because
 // together they would use it more than once.
-enum class Stands { Alone, AmongOthers };
+enum class BlockPlacement { OnlyBlock, OneOfSeveral };
 
 // Writes one block, and returns the bytes of its text. Leaves out hidden columns. Fails if `out`
 // fails; throws bad_alloc.
 Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
-                                  Stands stands = Stands::Alone);
+                                  BlockPlacement placement = BlockPlacement::OnlyBlock);
 
 }  // namespace ctprof::columns

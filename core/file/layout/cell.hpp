@@ -26,8 +26,8 @@ inline constexpr std::uint64_t kNoBound = std::numeric_limits<std::uint64_t>::ma
 
 // The smallest and largest legal value of a number.
 struct Bounds {
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
 };
 Bounds bounds_of(const MetricDef& def);
 
@@ -35,11 +35,11 @@ Bounds bounds_of(const MetricDef& def);
 bool may_be_unbounded(const MetricDef& def);
 
 // Returns whether a bool is written as 0 or 1.
-bool is_number(const MetricDef& def);
+bool is_written_as_number(const MetricDef& def);
 
 // Returns the JSON of a cell without value. Empty if the key is left out, or if the definition's
 // own text is not JSON.
-std::string absent_json(const MetricDef& def);
+std::string json_of_absent_cell(const MetricDef& def);
 
 // Returns the codes of a column's cells. A number outside the range of its newtype, which readers
 // reject, counts as Malformed.
@@ -47,19 +47,19 @@ class CellCodes {
  public:
   explicit CellCodes(const Column& column);
   // Returns whether the code of a cell can differ from its gap.
-  bool are_checked() const { return checked_; }
+  bool depend_on_value() const { return depends_on_value_; }
   std::uint8_t operator[](std::size_t row) const {
     const ctprof_gap gap = column_->gaps()[row];
-    return gap != CTPROF_VALUE || !checked_ ? gap : of_value(row);
+    return gap != CTPROF_VALUE || !depends_on_value_ ? gap : code_of_value(row);
   }
 
  private:
-  std::uint8_t of_value(std::size_t row) const;
+  std::uint8_t code_of_value(std::size_t row) const;
 
   const Column* column_;
   Bounds bounds_;
   bool unbounded_;
-  bool checked_;
+  bool depends_on_value_;
 };
 
 // Returns the memory of one cell of a column, including its gap.

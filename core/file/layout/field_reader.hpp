@@ -20,39 +20,39 @@ namespace ctprof {
 class FieldReader {
  public:
   // `where` names the object in error messages.
-  explicit FieldReader(std::string where) : where_(std::move(where)) {}
+  explicit FieldReader(std::string where) : path_(std::move(where)) {}
 
   template <HasFields T>
-  void object(const boost::json::value& json, T& object) {
-    if (!json.is_object()) return complain("is not an object");
+  void read_object(const boost::json::value& json, T& read_object) {
+    if (!json.is_object()) return set_error("is not an object");
     std::size_t known = 0;
-    each_field(object, [&](const char* key, auto& value) {
+    each_field(read_object, [&](const char* key, auto& value) {
       const auto* found = json.get_object().if_contains(key);
       if (!found) return;
       ++known;
-      at(key, *found, value);
+      read_at_key(key, *found, value);
     });
-    met_unknown_ = met_unknown_ || known < json.get_object().size();
+    has_unknown_members_ = has_unknown_members_ || known < json.get_object().size();
   }
   // Returns whether an object had members that are not fields.
-  bool met_unknown() const { return met_unknown_; }
+  bool has_unknown_members() const { return has_unknown_members_; }
   // Returns the first error, for example "ctprof.end.wall_unix_ns is not a number"; empty if there
   // was none.
-  const std::string& complaint() const { return complaint_; }
+  const std::string& error_text() const { return error_text_; }
 
  private:
   template <class T>
-  void at(const std::string& key, const boost::json::value& json, T& value) {
-    const std::size_t length = where_.size();
-    where_ += '.' + key;
+  void read_at_key(const std::string& key, const boost::json::value& json, T& value) {
+    const std::size_t length = path_.size();
+    path_ += '.' + key;
     read(json, value);
-    where_.resize(length);
+    path_.resize(length);
   }
   static std::string too_many() {
     return "has more than " + std::to_string(limits::kColumns) + " items";
   }
-  void complain(const std::string& what) {
-    if (complaint_.empty()) complaint_ = where_ + ' ' + what;
+  void set_error(const std::string& what) {
+    if (error_text_.empty()) error_text_ = path_ + ' ' + what;
   }
 
   void read(const boost::json::value& json, std::string& text);
@@ -70,20 +70,20 @@ class FieldReader {
   }
   template <HasFields T>
   void read(const boost::json::value& json, T& value) {
-    object(json, value);
+    read_object(json, value);
   }
   template <class T>
   void read(const boost::json::value& json, std::vector<T>& items) {
-    if (!json.is_array()) return complain("is not an array");
-    if (json.get_array().size() > limits::kColumns) return complain(too_many());
+    if (!json.is_array()) return set_error("is not an array");
+    if (json.get_array().size() > limits::kColumns) return set_error(too_many());
     items.clear();
     for (const boost::json::value& item : json.get_array())
-      at(std::to_string(items.size()), item, items.emplace_back());
+      read_at_key(std::to_string(items.size()), item, items.emplace_back());
   }
 
-  std::string where_;
-  std::string complaint_;
-  bool met_unknown_ = false;
+  std::string path_;
+  std::string error_text_;
+  bool has_unknown_members_ = false;
 };
 
 }  // namespace ctprof

@@ -32,7 +32,7 @@ namespace ctprof {
 template <class T, class X>
 concept SameOrConst = std::same_as<std::remove_const_t<T>, X>;
 
-template <SameOrConst<Moment> T, class Visitor>
+template <SameOrConst<Timestamp> T, class Visitor>
 void each_field(T& moment, Visitor&& visit) {
   visit("wall_unix_ns", moment.wall_unix_ns);
   visit("monotonic_ns", moment.boottime_ns);
@@ -113,11 +113,11 @@ void each_field(T& meta, Visitor&& visit) {
 
 // Returns whether a field of Meta is known only at the end of the capture. A file in columns stores
 // it in its summary.
-inline bool is_late(std::string_view key) {
-  constexpr std::array<std::string_view, 11> kLate{
+inline bool is_summary_field(std::string_view key) {
+  constexpr std::array<std::string_view, 11> kSummaryFields{
       "end",     "cpu_time_ns", "own_threads", "rows_listed", "rows_absent", "thread_skew_ns",
       "skew_ns", "sources",     "takeovers",   "stacks",      "notes"};
-  return std::find(kLate.begin(), kLate.end(), key) != kLate.end();
+  return std::find(kSummaryFields.begin(), kSummaryFields.end(), key) != kSummaryFields.end();
 }
 
 template <SameOrConst<Provenance> T, class Visitor>
@@ -134,7 +134,7 @@ void each_field(T& headline, Visitor&& visit) {
   visit("label", headline.label);
   visit("order", headline.order);
   visit("shown", headline.shown);
-  visit("by_change", headline.by_change);
+  visit("by_change", headline.orders_by_change);
   visit("floor", headline.floor);
 }
 
@@ -147,11 +147,11 @@ void each_field(T& def, Visitor&& visit) {
   visit("rule", def.rule);
   visit("fallback", def.fallback);
   visit("reduction", def.reduction);
-  for (const MetricText& field : kMetricTexts) visit(field.name, def.*field.kept);
+  for (const MetricText& field : kMetricTexts) visit(field.name, def.*field.target_field);
   visit("plugin", def.plugin);
-  visit("setting", def.setting);
+  visit("setting", def.is_setting);
   visit("costly", def.costly);
-  visit("of_window", def.of_window);
+  visit("of_window", def.covers_window);
   visit("headline", def.headline);
   visit("role", def.role);
 }
@@ -187,43 +187,44 @@ class FieldWriter {
 
   // Writes the object's members, without braces.
   template <HasFields T>
-  void members(const T& object) {
-    each_field(object, [this](const char* key, const auto& value) { this->field(key, value); });
+  void write_members(const T& object) {
+    each_field(object,
+               [this](const char* key, const auto& value) { this->write_field(key, value); });
   }
   // Writes only the members whose key is accepted by `is_included`.
   template <HasFields T>
-  void members(const T& object, auto wants) {
+  void write_members(const T& object, auto is_included) {
     each_field(object, [&](const char* key, const auto& value) {
-      if (wants(std::string_view(key))) this->field(key, value);
+      if (is_included(std::string_view(key))) this->write_field(key, value);
     });
   }
   template <HasFields T>
-  void object(const T& object) {
+  void write_object(const T& write_object) {
     out_->put('{');
-    members(object);
+    write_members(write_object);
     out_->close('}');
   }
 
  private:
   template <class T>
-  void field(const char* key, const T& value) {
-    if (is_nothing(value)) return;
+  void write_field(const char* key, const T& value) {
+    if (is_empty_value(value)) return;
     out_->key(key);
     write(value);
     out_->put(',');
   }
 
-  static bool is_nothing(const std::string& text) { return text.empty(); }
-  static bool is_nothing(bool flag) { return !flag; }
-  static bool is_nothing(const std::vector<Takeover>& takeovers) { return takeovers.empty(); }
-  static bool is_nothing(const std::vector<StackTally>& stacks) { return stacks.empty(); }
-  static bool is_nothing(Gap gap) { return gap == Gap::None; }
+  static bool is_empty_value(const std::string& text) { return text.empty(); }
+  static bool is_empty_value(bool flag) { return !flag; }
+  static bool is_empty_value(const std::vector<Takeover>& takeovers) { return takeovers.empty(); }
+  static bool is_empty_value(const std::vector<StackTally>& stacks) { return stacks.empty(); }
+  static bool is_empty_value(Gap gap) { return gap == Gap::None; }
   template <class T>
-  static bool is_nothing(const std::optional<T>& value) {
+  static bool is_empty_value(const std::optional<T>& value) {
     return !value;
   }
   template <class T>
-  static bool is_nothing(const T&) {
+  static bool is_empty_value(const T&) {
     return false;
   }
 
@@ -250,7 +251,7 @@ class FieldWriter {
   }
   template <HasFields T>
   void write(const T& value) {
-    object(value);
+    write_object(value);
   }
   template <class T>
   void write(const std::vector<T>& items) {

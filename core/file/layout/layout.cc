@@ -12,18 +12,18 @@ namespace {
 constexpr std::string_view kThreads = "threads[].";
 constexpr std::string_view kCgroups = "cgroup_stats[].";
 
-constexpr std::string_view table_of(Root root) {
-  return root == Root::Thread ? kThreads : root == Root::Cgroup ? kCgroups : "";
+constexpr std::string_view table_prefix(TreeRoot root) {
+  return root == TreeRoot::Thread ? kThreads : root == TreeRoot::Cgroup ? kCgroups : "";
 }
 
-bool is_fine(const std::vector<std::string>& keys) {
+bool is_valid_path(const std::vector<std::string>& keys) {
   return !keys.empty() && keys.size() <= limits::kPathKeys &&
          std::none_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
 }
 
 // Returns whether a leaf can be added at `keys`: the path is unused, and no leaf is on the way to
 // it.
-bool is_free(const KeyNode& tree, const std::vector<std::string>& keys) {
+bool is_unused_path(const KeyNode& tree, const std::vector<std::string>& keys) {
   const KeyNode* node = &tree;
   for (const std::string& key : keys) {
     node = node->find(key);
@@ -33,7 +33,7 @@ bool is_free(const KeyNode& tree, const std::vector<std::string>& keys) {
   return false;
 }
 
-void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf) {
+void add_leaf(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf) {
   KeyNode* node = &tree;
   for (const std::string& key : keys) node = &node->child(key);
   node->leaf = leaf;
@@ -41,35 +41,35 @@ void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf
 
 }  // namespace
 
-Place parse_place(std::string_view text) {
-  const Root root = text.starts_with(kThreads)   ? Root::Thread
-                    : text.starts_with(kCgroups) ? Root::Cgroup
-                                                 : Root::Host;
-  std::vector<std::string> keys = split_path(text.substr(table_of(root).size()));
-  if (!is_fine(keys) || (root == Root::Host && is_reserved(keys[0]))) return {};
+KeyPath parse_key_path(std::string_view text) {
+  const TreeRoot root = text.starts_with(kThreads)   ? TreeRoot::Thread
+                        : text.starts_with(kCgroups) ? TreeRoot::Cgroup
+                                                     : TreeRoot::Host;
+  std::vector<std::string> keys = split_path(text.substr(table_prefix(root).size()));
+  if (!is_valid_path(keys) || (root == TreeRoot::Host && is_reserved(keys[0]))) return {};
   return {root, std::move(keys)};
 }
 
-std::string place_text(const Place& place) {
+std::string format_key_path(const KeyPath& key_path) {
   std::string path;
-  for (const std::string& key : place.keys) append_to_path(path, key);
-  return std::string(table_of(place.root)) + path;
+  for (const std::string& key : key_path.keys) append_to_path(path, key);
+  return std::string(table_prefix(key_path.root)) + path;
 }
 
-Place place_of(const MetricDef& def) {
-  if (def.file_path == "none" || def.hidden) return {};
+KeyPath key_path_of(const MetricDef& def) {
+  if (def.file_path == "none" || def.is_hidden) return {};
   if (def.storage == Storage::Stacks) return {};
-  Place place = parse_place(def.file_path);
-  return place.root == root_of(def.entity) ? place : Place{};
+  KeyPath place = parse_key_path(def.file_path);
+  return place.root == root_of(def.entity) ? place : KeyPath{};
 }
 
-std::vector<Place> aliases_of(const MetricDef& def) {
-  std::vector<Place> places;
-  Place place = place_of(def);
-  if (place.root == Root::None) return places;
+std::vector<KeyPath> aliases_of(const MetricDef& def) {
+  std::vector<KeyPath> places;
+  KeyPath place = key_path_of(def);
+  if (place.root == TreeRoot::None) return places;
   for (const std::string_view spelling : split(def.file_aliases)) {
     place.keys.back() = spelling;
-    if (is_fine(place.keys)) places.push_back(place);
+    if (is_valid_path(place.keys)) places.push_back(place);
   }
   return places;
 }
@@ -83,7 +83,7 @@ KeyNode::KeyNode(std::string name, std::size_t number)
 KeyNode& KeyNode::child(const std::string& name) {
   if (KeyNode* known = find(name)) return *known;
   children.emplace_back(name);
-  if (children.size() > kFew && !index_) {
+  if (children.size() > kMaxWithoutIndex && !index_) {
     index_ = std::make_unique<Index>();
     for (std::size_t i = 0; i + 1 < children.size(); ++i) index_->emplace(children[i].key, i);
   }
@@ -104,15 +104,17 @@ const KeyNode* KeyNode::find(std::string_view name) const {
   return const_cast<KeyNode*>(this)->find(name);
 }
 
-std::size_t Layout::add(const Place& place) {
-  if (place.root == Root::None || !is_free(tree(place.root), place.keys)) return KeyNode::kNone;
-  const std::size_t leaf = leaves_[static_cast<std::size_t>(place.root)]++;
-  plant(tree(place.root), place.keys, leaf);
+std::size_t Layout::add(const KeyPath& key_path) {
+  if (key_path.root == TreeRoot::None || !is_unused_path(tree(key_path.root), key_path.keys))
+    return KeyNode::kNone;
+  const std::size_t leaf = leaf_counts_[static_cast<std::size_t>(key_path.root)]++;
+  add_leaf(tree(key_path.root), key_path.keys, leaf);
   return leaf;
 }
 
-void Layout::add_alias(const Place& place, std::size_t leaf) {
-  if (is_free(tree(place.root), place.keys)) plant(tree(place.root), place.keys, leaf);
+void Layout::add_alias(const KeyPath& key_path, std::size_t leaf) {
+  if (is_unused_path(tree(key_path.root), key_path.keys))
+    add_leaf(tree(key_path.root), key_path.keys, leaf);
 }
 
 bool is_reserved(std::string_view top_level_key) {
@@ -143,9 +145,9 @@ std::string normal_path(std::string_view path) {
   return normal;
 }
 
-std::size_t depth_below(std::string_view path, Root root) {
+std::size_t allowed_depth_below(std::string_view path, TreeRoot root) {
   const std::size_t above_row =
-      root == Root::Host ? 0 : 2;  // the file's object, and its list of rows
+      root == TreeRoot::Host ? 0 : 2;  // the file's object, and its list of rows
   const std::size_t keys = split_path(path).size();
   return keys > limits::kPathKeys ? 0 : limits::kDepth - above_row - keys;
 }

@@ -20,8 +20,8 @@ namespace ctprof::limits {
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
 inline constexpr std::size_t kFileBytes = kGiB;      // compressed size on disk
-inline constexpr std::size_t kFreeText = 64 * kMiB;  // text that any file may decompress to ...
-inline constexpr std::size_t kExpansion =
+inline constexpr std::size_t kBaseText = 64 * kMiB;  // text that any file may decompress to ...
+inline constexpr std::size_t kTextPerByte =
     200;  // ... plus this much per byte of the file: real ones have about 120
 inline constexpr int kWindowLog =
     27;  // zstd window: memory for the text that frames may refer back to, 128 MiB
@@ -36,14 +36,14 @@ inline constexpr std::size_t kDepth = 32;  // nesting depth of objects and array
 inline constexpr std::size_t kPathKeys = 8;  // keys from a row down to a metric
 inline constexpr std::size_t kSectionBytes =
     64 * kMiB;  // one value that is kept as text, such as `gaps`
-inline constexpr std::size_t kFreeMemory =
+inline constexpr std::size_t kBaseMemory =
     256 * kMiB;  // memory for columns and pools of any file ...
 inline constexpr std::size_t kMemoryPerByte =
     2;  // ... plus this much per byte of text read so far ...
 inline constexpr std::size_t kMemory =
     2 * kGiB;  // ... up to this, which is enough for about two million threads
 inline constexpr std::size_t kPooledOverhead = 64;  // memory of the pools' tables per item
-inline constexpr std::size_t kFreeWork =
+inline constexpr std::size_t kBaseWork =
     16 * kMiB;  // cells that `gaps` and `raw` of any file may set individually ...
 inline constexpr std::size_t kWorkPerByte =
     2;  // ... plus this many per byte of text: real ones have 0.2
@@ -66,40 +66,43 @@ inline constexpr std::size_t kSliceBytes =
 
 // Returns how much text a file of `bytes` may decompress to. Our writers comply with it
 // (make_padding() in columns/line_frames.hpp).
-constexpr std::size_t most_text(std::size_t bytes) { return kFreeText + kExpansion * bytes; }
+constexpr std::size_t max_text_bytes(std::size_t bytes) { return kBaseText + kTextPerByte * bytes; }
 
 }  // namespace ctprof::limits
 
 namespace ctprof {
 
 // The memory that a file may use.
-struct Budget {
+struct MemoryBudget {
   const Pools* pools = nullptr;
-  std::size_t text = 0;     // bytes of JSON read so far
-  std::size_t columns = 0;  // bytes of cells
-  std::size_t things = 0;   // items in pools and kept keys, estimated generously
-  std::size_t kept = 0;     // bytes of kept JSON
+  std::size_t text_bytes = 0;    // bytes of JSON read so far
+  std::size_t column_bytes = 0;  // bytes of cells
+  std::size_t items = 0;         // items in pools and kept keys, estimated generously
+  std::size_t kept_bytes = 0;    // bytes of kept JSON
 
   bool is_exceeded() const {
-    const std::size_t used = columns + kept + pools->bytes() + things * limits::kPooledOverhead;
-    return used > std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text);
+    const std::size_t used =
+        column_bytes + kept_bytes + pools->bytes() + items * limits::kPooledOverhead;
+    return used >
+           std::min(limits::kMemory, limits::kBaseMemory + limits::kMemoryPerByte * text_bytes);
   }
 };
 
 // The remaining work for a file's text after it is read: cells that are set, and names that are
 // looked up.
-class Work {
+class WorkBudget {
  public:
-  explicit Work(std::size_t text) : left_(limits::kFreeWork + limits::kWorkPerByte * text) {}
+  explicit WorkBudget(std::size_t text)
+      : remaining_(limits::kBaseWork + limits::kWorkPerByte * text) {}
   // Returns false if less than `steps` is left.
   bool spend(std::size_t steps) {
-    if (steps > left_) return false;
-    left_ -= steps;
+    if (steps > remaining_) return false;
+    remaining_ -= steps;
     return true;
   }
 
  private:
-  std::size_t left_;
+  std::size_t remaining_;
 };
 
 }  // namespace ctprof

@@ -16,14 +16,14 @@ Result<KeptMembers> parse_members(std::string_view object, std::size_t depth) {
     if (key.size() > limits::kKeyBytes) in.fail("a key is too long");
     const std::string_view value = in.skip(limits::kDepth - depth);
     if (in.failed()) break;
-    if (!members.emplace(std::move(key), compact(value)).second) in.fail("a key is repeated");
+    if (!members.emplace(std::move(key), remove_blanks(value)).second) in.fail("a key is repeated");
   }
   if (!in.failed() && !in.at_end()) in.fail("more than one value");
-  if (in.failed()) return Error{in.why()};
+  if (in.failed()) return Error{in.error_text()};
   return members;
 }
 
-std::vector<std::string_view> items_of(std::string_view array) {
+std::vector<std::string_view> split_array(std::string_view array) {
   std::vector<std::string_view> items;
   Scanner in(array);
   for (in.enter('['); in.next(']');) items.push_back(in.skip());
@@ -31,13 +31,13 @@ std::vector<std::string_view> items_of(std::string_view array) {
   return items;
 }
 
-std::string text_in(const KeptMembers& members, std::string_view key) {
+std::string text_member(const KeptMembers& members, std::string_view key) {
   const auto found = members.find(key);
   if (found == members.end() || !found->second.starts_with('"')) return "";
   return std::string(Scanner(found->second).text());
 }
 
-std::uint64_t number_in(const KeptMembers& members, std::string_view key) {
+std::uint64_t number_member(const KeptMembers& members, std::string_view key) {
   const auto found = members.find(key);
   return found == members.end() ? 0 : Scanner(found->second).number();
 }
@@ -50,7 +50,7 @@ void write_members(const KeptMembers& members, JsonWriter& out) {
   }
 }
 
-RawJson object_of(const KeptMembers& members) {
+RawJson to_object(const KeptMembers& members) {
   JsonWriter out;
   out.put('{');
   write_members(members, out);

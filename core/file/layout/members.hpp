@@ -19,19 +19,19 @@ namespace ctprof {
 Result<KeptMembers> parse_members(std::string_view object, std::size_t depth);
 
 // Returns the items of an array as text; empty if it is not an array. REQUIRES: valid JSON.
-std::vector<std::string_view> items_of(std::string_view array);
+std::vector<std::string_view> split_array(std::string_view array);
 
 // Returns the value of a member; empty or 0 if it is missing or has another type.
-std::string text_in(const KeptMembers& members, std::string_view key);
-std::uint64_t number_in(const KeptMembers& members, std::string_view key);
+std::string text_member(const KeptMembers& members, std::string_view key);
+std::uint64_t number_member(const KeptMembers& members, std::string_view key);
 
 // Writes the members, sorted by key, without braces; or returns them as an object.
 void write_members(const KeptMembers& members, JsonWriter& out);
-RawJson object_of(const KeptMembers& members);
+RawJson to_object(const KeptMembers& members);
 
 // Returns the members that are not fields of T.
 template <HasFields T>
-KeptMembers unknown_to(KeptMembers members) {
+KeptMembers unknown_members(KeptMembers members) {
   T object;
   each_field(object, [&](const char* key, auto&) {
     if (const auto found = members.find(key); found != members.end()) members.erase(found);

@@ -23,11 +23,11 @@ namespace json = boost::json;
 constexpr std::size_t kDepthOfRegistry = 2, kDepthOfItem = 4;
 
 // Returns the path below a row under which the metric's cells are kept.
-std::string path_of(const KeptMembers& metric, Entity entity) {
+std::string kept_path_of(const KeptMembers& metric, Entity entity) {
   std::string path;
-  const Place place = parse_place(text_in(metric, "file_path"));
-  if (place.root == Root::None || place.root != root_of(entity))
-    append_to_path(path, text_in(metric, "name"));
+  const KeyPath place = parse_key_path(text_member(metric, "file_path"));
+  if (place.root == TreeRoot::None || place.root != root_of(entity))
+    append_to_path(path, text_member(metric, "name"));
   else
     for (const std::string& key : place.keys) append_to_path(path, key);
   return path;
@@ -43,42 +43,44 @@ bool is_known_storage(std::string_view word) {
 }
 
 // Returns whether a definition has an entity or storage that this version does not know.
-bool is_beyond(const json::value& item) {
-  const auto is_strange = [&](const char* key, auto is_known) {
+bool is_unknown_definition(const json::value& item) {
+  const auto has_unknown_word = [&](const char* key, auto is_known) {
     const json::value* word = item.is_object() ? item.get_object().if_contains(key) : nullptr;
     return word && word->is_string() && !is_known(std::string_view(word->get_string()));
   };
-  return is_strange("entity", is_known_entity) || is_strange("storage", is_known_storage);
+  return has_unknown_word("entity", is_known_entity) ||
+         has_unknown_word("storage", is_known_storage);
 }
-bool is_beyond(const KeptMembers& definition) {
-  const auto is_strange = [&](std::string_view key, auto is_known) {
+bool is_unknown_definition(const KeptMembers& definition) {
+  const auto has_unknown_word = [&](std::string_view key, auto is_known) {
     const auto word = definition.find(key);
     return word != definition.end() && word->second.starts_with('"') &&
            !is_known(Scanner(word->second).text());
   };
-  return is_strange("entity", is_known_entity) || is_strange("storage", is_known_storage);
+  return has_unknown_word("entity", is_known_entity) ||
+         has_unknown_word("storage", is_known_storage);
 }
 
 UnknownMetric unknown_metric(const KeptMembers& metric, std::string_view json) {
-  UnknownMetric made;
-  made.name = text_in(metric, "name");
-  if (Entity entity{}; parse(text_in(metric, "entity"), entity)) {
-    made.entity = entity;
-    made.path = path_of(metric, entity);
+  UnknownMetric result;
+  result.name = text_member(metric, "name");
+  if (Entity entity{}; parse(text_member(metric, "entity"), entity)) {
+    result.entity = entity;
+    result.path = kept_path_of(metric, entity);
   }
-  made.definition = compact(json);
-  return made;
+  result.definition = remove_blanks(json);
+  return result;
 }
 
 // Returns the unknown members of a definition, including a headline that this version cannot show.
-KeptMembers beyond(const KeptMembers& metric, const std::optional<Headline>& headline,
-                   KeptMembers unknown) {
+KeptMembers unknown_members_of(const KeptMembers& metric, const std::optional<Headline>& headline,
+                               KeptMembers unknown) {
   const auto found = metric.find("headline");
   if (!headline && found != metric.end()) unknown.insert(*found);
   return unknown;
 }
 
-constexpr const char* kMeansSomethingElse = "this name means something else";
+constexpr const char* kDifferentMeaning = "this name means something else";
 
 const MetricDef* find_identity(std::string_view name) {
   const auto& known = identity_metrics();
@@ -86,7 +88,7 @@ const MetricDef* find_identity(std::string_view name) {
   return it == known.end() ? nullptr : &*it;
 }
 
-const RegistryPart::Metric* find(const RegistryPart& registry, std::string_view name) {
+const RegistryPart::Metric* find_metric(const RegistryPart& registry, std::string_view name) {
   for (const RegistryPart::Metric& metric : registry.metrics)
     if (metric.def.name == name) return &metric;
   return nullptr;
@@ -96,7 +98,7 @@ const RegistryPart::Metric* find(const RegistryPart& registry, std::string_view 
 // which every snapshot has with a fixed meaning.
 Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metrics) {
   if (find_identity(metric.name))
-    return Error{"registry.metrics has a bad one, '" + metric.name + "': " + kMeansSomethingElse};
+    return Error{"registry.metrics has a bad one, '" + metric.name + "': " + kDifferentMeaning};
   for (const UnknownMetric& other : metrics)
     if (other.name == metric.name ||
         (metric.entity && other.entity == metric.entity && other.path == metric.path))
@@ -105,30 +107,32 @@ Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metri
   return {};
 }
 
-Result<void> keep_of_metric(std::string_view json, RegistryPart& registry) {
+Result<void> keep_unknown_of_metric(std::string_view json, RegistryPart& registry) {
   const auto members = parse_members(json, kDepthOfItem);
   if (!members) return Error{"registry.metrics is wrong: " + members.error().text};
-  const RegistryPart::Metric* known = find(registry, text_in(*members, "name"));
-  if (known && is_beyond(*members))
+  const RegistryPart::Metric* known = find_metric(registry, text_member(*members, "name"));
+  if (known && is_unknown_definition(*members))
     return Error{"registry.metrics has '" + known->def.name.substr(0, 40) + "' twice"};
   if (!known) return keep_metric(unknown_metric(*members, json), registry.unknown.metrics);
-  KeptMembers kept =
-      beyond(*members, known->def.headline, unknown_to<RegistryPart::Metric>(*members));
-  if (!kept.empty()) registry.unknown.of_metrics[known->def.name] = std::move(kept);
+  KeptMembers kept = unknown_members_of(*members, known->def.headline,
+                                        unknown_members<RegistryPart::Metric>(*members));
+  if (!kept.empty()) registry.unknown.metric_members[known->def.name] = std::move(kept);
   return {};
 }
 
 // Keeps the unknown parts of a derived definition. `next` is the index of the next known one.
-Result<void> keep_of_derived(std::string_view json, std::size_t& next, RegistryPart& registry) {
+Result<void> keep_unknown_of_derived(std::string_view json, std::size_t& next,
+                                     RegistryPart& registry) {
   const auto members = parse_members(json, kDepthOfItem);
   if (!members) return Error{"registry.derived is wrong: " + members.error().text};
-  if (is_beyond(*members)) {
-    registry.unknown.derived.push_back(compact(json));
+  if (is_unknown_definition(*members)) {
+    registry.unknown.derived.push_back(remove_blanks(json));
     return {};
   }
   const DerivedDef& def = registry.derived[next++];
-  KeptMembers kept = beyond(*members, def.headline, unknown_to<DerivedDef>(*members));
-  if (!kept.empty()) registry.unknown.of_derived[def.name] = std::move(kept);
+  KeptMembers kept =
+      unknown_members_of(*members, def.headline, unknown_members<DerivedDef>(*members));
+  if (!kept.empty()) registry.unknown.derived_members[def.name] = std::move(kept);
   return {};
 }
 
@@ -137,21 +141,21 @@ Result<void> keep_of_derived(std::string_view json, std::size_t& next, RegistryP
 Result<void> keep_unknown(std::string_view json, RegistryPart& registry) {
   auto members = parse_members(json, kDepthOfRegistry);
   if (!members) return Error{"registry is wrong: " + members.error().text};
-  for (const std::string_view item : items_of((*members)["metrics"]))
-    if (auto done = keep_of_metric(item, registry); !done) return done;
+  for (const std::string_view item : split_array((*members)["metrics"]))
+    if (auto done = keep_unknown_of_metric(item, registry); !done) return done;
   std::size_t next = 0;
-  for (const std::string_view item : items_of((*members)["derived"]))
-    if (auto done = keep_of_derived(item, next, registry); !done) return done;
+  for (const std::string_view item : split_array((*members)["derived"]))
+    if (auto done = keep_unknown_of_derived(item, next, registry); !done) return done;
   for (const char* known : {"metrics", "derived", "placeholders"}) members->erase(known);
   registry.unknown.members = std::move(*members);
   return {};
 }
 
-constexpr std::size_t kNameTold = 64;  // bytes of a name in a message
+constexpr std::size_t kShownNameBytes = 64;  // bytes of a name in a message
 
 // Returns why a definition is rejected; empty if it is valid. A plugin's own rule is checked
 // through its built-in fallback.
-std::string objection(const MetricDef& def) {
+std::string rejection_reason(const MetricDef& def) {
   for (const std::string* text : {&def.name, &def.section, &def.unit, &def.rule, &def.fallback,
                                   &def.file_path, &def.file_aliases, &def.role, &def.reduction})
     if (text->size() > limits::kNameBytes)
@@ -167,14 +171,14 @@ std::string objection(const MetricDef& def) {
   if (rule && pairing(newtype, *rule) != Pairing::Fits)
     return std::string(sentence(pairing(newtype, *rule)));
   const MetricDef* identity = find_identity(def.name);
-  return identity && !same_meaning(*identity, def) ? kMeansSomethingElse : "";
+  return identity && !has_same_meaning(*identity, def) ? kDifferentMeaning : "";
 }
 
 // Reads a list of definitions, except those that are unknown to this version. Sets `has_unknown` if
 // there are any, or if a definition has unknown members.
 template <class T>
-Error take_all(const json::object& registry, const char* key, std::size_t most, std::vector<T>& out,
-               bool& met_unknown) {
+Error read_definitions(const json::object& registry, const char* key, std::size_t most,
+                       std::vector<T>& out, bool& has_unknown) {
   const json::value* found = registry.if_contains(key);
   if (!found) return {};
   const std::string where = std::string("registry.") + key;
@@ -182,18 +186,18 @@ Error take_all(const json::object& registry, const char* key, std::size_t most, 
     return {where + " is not an array of at most " + std::to_string(most) + " items"};
   for (std::size_t place = 0; const json::value& item : found->get_array()) {
     FieldReader reader(where + "[" + std::to_string(place++) + "]");
-    if (is_beyond(item)) {
-      met_unknown = true;
+    if (is_unknown_definition(item)) {
+      has_unknown = true;
       continue;
     }
-    reader.object(item, out.emplace_back());
-    if (!reader.complaint().empty()) return {reader.complaint()};
-    met_unknown = met_unknown || reader.met_unknown();
+    reader.read_object(item, out.emplace_back());
+    if (!reader.error_text().empty()) return {reader.error_text()};
+    has_unknown = has_unknown || reader.has_unknown_members();
   }
   return {};
 }
 
-Error take_placeholders(const json::object& registry, std::vector<std::string>& out) {
+Error read_placeholders(const json::object& registry, std::vector<std::string>& out) {
   const json::value* found = registry.if_contains("placeholders");
   if (!found) return {};
   if (!found->is_array() || found->get_array().size() > limits::kColumns)
@@ -207,37 +211,38 @@ Error take_placeholders(const json::object& registry, std::vector<std::string>& 
 }
 
 // Removes a headline that this version cannot show. Returns whether it did.
-bool drop_strange(std::optional<Headline>& headline) {
-  const bool is_strange =
+bool drop_unknown(std::optional<Headline>& headline) {
+  const bool has_unknown_word =
       headline && (headline->shown > CTPROF_SHOWN_LEVEL || headline->floor < 0 ||
                    headline->label.empty() || headline->label.size() > limits::kNameBytes);
-  if (is_strange) headline.reset();
-  return is_strange;
+  if (has_unknown_word) headline.reset();
+  return has_unknown_word;
 }
 
 // Removes definitions and headlines of newer versions. Returns whether there were any.
-bool drop_strange(RegistryPart& registry) {
+bool drop_unknown(RegistryPart& registry) {
   std::size_t dropped = std::erase_if(
       registry.metrics, [](const auto& metric) { return !find_newtype(metric.def.newtype); });
   for (RegistryPart::Metric& metric : registry.metrics)
-    dropped += drop_strange(metric.def.headline);
-  for (DerivedDef& def : registry.derived) dropped += drop_strange(def.headline);
+    dropped += drop_unknown(metric.def.headline);
+  for (DerivedDef& def : registry.derived) dropped += drop_unknown(def.headline);
   return dropped > 0;
 }
 
-bool has_strange_keys(const json::object& registry) {
+bool has_unknown_keys(const json::object& registry) {
   return std::any_of(registry.begin(), registry.end(), [](const auto& member) {
     return member.key() != "metrics" && member.key() != "derived" && member.key() != "placeholders";
   });
 }
 
-Error check(const RegistryPart& registry) {
+Error check_definitions(const RegistryPart& registry) {
   std::unordered_set<std::string_view, SeededHash> names;
   for (const auto& [def, provenance] : registry.metrics) {
     if (!names.insert(def.name).second)
-      return {"registry.metrics has '" + def.name.substr(0, kNameTold) + "' twice"};
-    if (const std::string why = objection(def); !why.empty())
-      return {"registry.metrics has a bad one, '" + def.name.substr(0, kNameTold) + "': " + why};
+      return {"registry.metrics has '" + def.name.substr(0, kShownNameBytes) + "' twice"};
+    if (const std::string why = rejection_reason(def); !why.empty())
+      return {"registry.metrics has a bad one, '" + def.name.substr(0, kShownNameBytes) +
+              "': " + why};
   }
   for (const DerivedDef& def : registry.derived)
     for (const std::string* text : {&def.name, &def.section, &def.unit})
@@ -260,7 +265,7 @@ void write_registry(const RegistryView& registry, JsonWriter& out) {
   FieldWriter writer(out);
   const auto item = [&](const auto& fields, const auto& unknown, std::string_view name) {
     out.put('{');
-    writer.members(fields);
+    writer.write_members(fields);
     if (const auto kept = unknown.find(name); kept != unknown.end())
       write_members(kept->second, out);
     out.close('}');
@@ -268,11 +273,12 @@ void write_registry(const RegistryView& registry, JsonWriter& out) {
   };
   const UnknownDefinitions& unknown = registry.unknown;
   out.raw("{\"metrics\":[");
-  for (const auto& metric : registry.metrics) item(metric, unknown.of_metrics, metric.def->name);
+  for (const auto& metric : registry.metrics)
+    item(metric, unknown.metric_members, metric.def->name);
   for (const UnknownMetric& metric : unknown.metrics) out.raw(metric.definition), out.put(',');
   out.close(']');
   out.raw(",\"derived\":[");
-  for (const DerivedDef& def : registry.derived) item(def, unknown.of_derived, def.name);
+  for (const DerivedDef& def : registry.derived) item(def, unknown.derived_members, def.name);
   for (const RawJson& definition : unknown.derived) out.raw(definition), out.put(',');
   out.close(']');
   out.raw(",\"placeholders\":[");
@@ -291,15 +297,15 @@ Result<RegistryPart> read_registry(std::string_view text) {
   if (failed || !value.is_object()) return Error{"registry is not an object"};
   const json::object& object = value.get_object();
   RegistryPart registry;
-  bool met_unknown = has_strange_keys(object);
+  bool has_unknown = has_unknown_keys(object);
   for (const Error& wrong :
-       {take_all(object, "metrics", limits::kColumns, registry.metrics, met_unknown),
-        take_all(object, "derived", limits::kDerived, registry.derived, met_unknown),
-        take_placeholders(object, registry.placeholders)})
+       {read_definitions(object, "metrics", limits::kColumns, registry.metrics, has_unknown),
+        read_definitions(object, "derived", limits::kDerived, registry.derived, has_unknown),
+        read_placeholders(object, registry.placeholders)})
     if (!wrong.text.empty()) return wrong;
-  met_unknown = drop_strange(registry) || met_unknown;
-  if (const Error wrong = check(registry); !wrong.text.empty()) return wrong;
-  if (met_unknown)
+  has_unknown = drop_unknown(registry) || has_unknown;
+  if (const Error wrong = check_definitions(registry); !wrong.text.empty()) return wrong;
+  if (has_unknown)
     if (auto kept = keep_unknown(text, registry); !kept) return kept.error();
   return registry;
 }

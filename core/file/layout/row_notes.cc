@@ -22,7 +22,8 @@ bool all_equal(std::span<const ctprof_gap> gaps) {
 
 Runs runs_of(const Column& column) {
   const CellCodes codes(column);
-  const bool gaps_are_codes = !codes.are_checked() || (column.rows() > 0 && !column.has_value(0));
+  const bool gaps_are_codes =
+      !codes.depend_on_value() || (column.rows() > 0 && !column.has_value(0));
   if (gaps_are_codes && column.rows() > 0 && all_equal(column.gaps()))
     return {codes[0], column.rows()};
   Runs runs;
@@ -34,7 +35,7 @@ Runs runs_of(const Column& column) {
   return runs;
 }
 
-bool is_full(const Runs& runs) {
+bool has_only_values(const Runs& runs) {
   return runs.empty() || (runs.size() <= 2 && runs[0] == CTPROF_VALUE);
 }
 
@@ -48,7 +49,7 @@ std::vector<Pattern> patterns_of(std::span<const Column* const> columns) {
   std::vector<Pattern> patterns;
   for (const Column* column : columns) {
     Runs runs = runs_of(*column);
-    if (is_full(runs)) continue;
+    if (has_only_values(runs)) continue;
     auto known = std::find_if(patterns.begin(), patterns.end(),
                               [&](const Pattern& pattern) { return pattern.runs == runs; });
     if (known == patterns.end()) known = patterns.insert(known, {std::move(runs), {}});
@@ -87,7 +88,7 @@ Runs read_runs(const json::value& json, std::size_t rows) {
   return left == 0 ? runs : Runs{};
 }
 
-void apply(const Runs& runs, Column& column) {
+void apply_runs(const Runs& runs, Column& column) {
   std::size_t row = 0;
   for (std::size_t i = 0; i < runs.size(); i += 2) {
     set_run(column, row, runs[i + 1], runs[i]);
@@ -97,10 +98,10 @@ void apply(const Runs& runs, Column& column) {
 
 // The work to look up a name among the columns. Comparing two names is cheap, because most differ
 // early.
-std::size_t steps_of_search(const Table& table) { return 1 + table.columns.size() / 16; }
+std::size_t search_cost(const Table& table) { return 1 + table.columns.size() / 16; }
 
 Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table,
-                           Work& work) {
+                           WorkBudget& work) {
   const json::object* object = pattern.if_object();
   const json::value* columns = object ? object->if_contains("columns") : nullptr;
   const json::value* runs = object ? object->if_contains("runs") : nullptr;
@@ -112,12 +113,12 @@ Result<void> apply_pattern(const json::value& pattern, const std::string& where,
                  std::to_string(table.rows) + " rows"};
   for (const json::value& name : columns->get_array()) {
     if (!name.is_string()) return Error{where + ".columns holds something other than names"};
-    bool has_work = work.spend(steps_of_search(table));
+    bool has_work = work.spend(search_cost(table));
     Column* column = table.find(std::string_view(name.get_string()));
     has_work = has_work && (!column || work.spend(table.rows + read.size()));
     if (!has_work)
       return Error{where + ".columns requires more work than allowed for a file of its size"};
-    if (column) apply(read, *column);
+    if (column) apply_runs(read, *column);
   }
   return {};
 }
@@ -145,7 +146,7 @@ void write_gaps(std::span<const Column* const> columns, JsonWriter& out) {
 }
 
 Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table,
-                        Work& work) {
+                        WorkBudget& work) {
   const json::object* tables = gaps.if_object();
   if (!tables) return Error{"gaps is not an object"};
   const json::value* patterns = tables->if_contains(table_name);
@@ -229,12 +230,12 @@ void write_text(const RawText& raw, const TextPool& texts, JsonWriter& out) {
 }
 
 // Sets the listed rows. Returns false if the list is invalid or exceeds the work.
-bool set_rows(const json::array& rows, Id id, Column& column, Work& work) {
+bool set_rows(const json::array& rows, Id id, Column& column, WorkBudget& work) {
   for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
-    boost::system::error_code failed, failed_too;
+    boost::system::error_code failed, count_failed;
     const auto first = rows[i].to_number<std::uint64_t>(failed),
-               count = rows[i + 1].to_number<std::uint64_t>(failed_too);
-    if (failed || failed_too || first > column.rows() || count > column.rows() - first ||
+               count = rows[i + 1].to_number<std::uint64_t>(count_failed);
+    if (failed || count_failed || first > column.rows() || count > column.rows() - first ||
         !work.spend(count))
       return false;
     std::fill_n(column.ids().begin() + static_cast<std::ptrdiff_t>(first), count, id);
@@ -242,7 +243,7 @@ bool set_rows(const json::array& rows, Id id, Column& column, Work& work) {
   return rows.size() % 2 == 0;
 }
 
-bool apply_text(const json::value& item, Column& column, TextPool& texts, Work& work) {
+bool apply_text(const json::value& item, Column& column, TextPool& texts, WorkBudget& work) {
   const json::object* object = item.if_object();
   const json::value* hex = object ? object->if_contains("hex") : nullptr;
   const json::value* rows = object ? object->if_contains("rows") : nullptr;
@@ -252,7 +253,7 @@ bool apply_text(const json::value& item, Column& column, TextPool& texts, Work& 
 }
 
 Result<void> apply_column(const json::value& list, const std::string& where, Column& column,
-                          TextPool& texts, Work& work) {
+                          TextPool& texts, WorkBudget& work) {
   if (!list.is_array()) return Error{where + " is not an array"};
   for (const json::value& item : list.get_array())
     if (!apply_text(item, column, texts, work))
@@ -288,7 +289,7 @@ void write_raw(std::span<const Column* const> columns, std::span<const Id> inval
 }
 
 Result<void> apply_raw(const json::value& raw, std::string_view table_name, Table& table,
-                       TextPool& texts, Work& work) {
+                       TextPool& texts, WorkBudget& work) {
   const json::object* tables = raw.if_object();
   const json::value* columns = tables ? tables->if_contains(table_name) : nullptr;
   if (tables && !columns) return {};

@@ -37,7 +37,7 @@ void write_gaps(std::span<const Column* const> columns, JsonWriter& out);
 // keeps its gap if `gaps` calls it a value but its row has none. The steps are deducted from
 // `work`; fails if that is exhausted.
 Result<void> apply_gaps(const boost::json::value& gaps, std::string_view table_name, Table& table,
-                        Work& work);
+                        WorkBudget& work);
 
 // Returns the ids of texts that are not valid UTF-8, ascending.
 std::vector<Id> invalid_texts(const TextPool& texts);
@@ -49,6 +49,6 @@ void write_raw(std::span<const Column* const> columns, std::span<const Id> inval
 // Sets the exact bytes of texts in a loaded table. The steps are deducted from `work`; fails if
 // that is exhausted.
 Result<void> apply_raw(const boost::json::value& raw, std::string_view table_name, Table& table,
-                       TextPool& texts, Work& work);
+                       TextPool& texts, WorkBudget& work);
 
 }  // namespace ctprof

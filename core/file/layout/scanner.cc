@@ -12,7 +12,7 @@ namespace ctprof {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_of_number(char c) {
+bool is_number_char(char c) {
   return is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
@@ -26,18 +26,18 @@ bool is_json_number(std::string_view text) {
          (point + 1 < text.size() && is_digit(text[point + 1]));
 }
 
-constexpr bool kIsFast =
-    std::endian::native == std::endian::little;  // otherwise the scanner reads item by item
-constexpr int kAtOnce = sizeof(std::uint64_t);   // digits per word
+constexpr bool kHasFastPath =
+    std::endian::native == std::endian::little;        // otherwise the scanner reads item by item
+constexpr int kDigitsPerWord = sizeof(std::uint64_t);  // digits per word
 
 // Returns a word with `byte` in each byte.
-constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
+constexpr std::uint64_t repeat_byte(std::uint64_t byte) { return byte * 0x0101010101010101; }
 
-constexpr std::array<std::uint64_t, kAtOnce + 1> kPowers{
+constexpr std::array<std::uint64_t, kDigitsPerWord + 1> kPowers{
     1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
 // Loads eight characters; the first is the lowest byte.
-std::uint64_t word_at(const char* at) {
+std::uint64_t load_word(const char* at) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
   return word;
@@ -46,12 +46,12 @@ std::uint64_t word_at(const char* at) {
 // Reads the digits with which eight characters begin. Returns their number and sets `value`;
 // without digits, leaves `value` unchanged. Leading zeros extend the digits to eight. Then two
 // neighbours are combined into a number below 100, two of these into one below 10,000, and so on.
-int take_digits(const char* at, std::uint64_t& value) {
-  std::uint64_t digits = word_at(at) - in_each('0');
-  const std::uint64_t others = (digits | (digits + in_each(0x80 - 10))) & in_each(0x80);
+int read_digits(const char* at, std::uint64_t& value) {
+  std::uint64_t digits = load_word(at) - repeat_byte('0');
+  const std::uint64_t others = (digits | (digits + repeat_byte(0x80 - 10))) & repeat_byte(0x80);
   const int count = std::countr_zero(others) / 8;
   if (count == 0) return 0;
-  digits <<= 8 * (kAtOnce - count);
+  digits <<= 8 * (kDigitsPerWord - count);
   digits = 10 * digits + (digits >> 8);
   constexpr std::uint64_t kPairs = 0x000000ff000000ff;
   constexpr std::uint64_t kOuter = 100 + (std::uint64_t{1'000'000} << 32);
@@ -64,27 +64,27 @@ constexpr std::size_t kFour = 4;
 
 // Reads four numbers of one digit each, "1,2,3,4,". Most numbers have one digit, and usually follow
 // each other.
-bool take_four(const char* at, std::uint64_t* room) {
+bool read_four_digits(const char* at, std::uint64_t* numbers) {
   constexpr std::uint64_t kZeros = 0x2c302c302c302c30;  // "0,0,0,0,"
-  const std::uint64_t digits = word_at(at) ^ kZeros;
+  const std::uint64_t digits = load_word(at) ^ kZeros;
   if (((digits | (digits + 0x0006000600060006)) & 0xfff0fff0fff0fff0) != 0) return false;
-  for (std::size_t i = 0; i < kFour; ++i) room[i] = digits >> 16 * i & 0xf;
+  for (std::size_t i = 0; i < kFour; ++i) numbers[i] = digits >> 16 * i & 0xf;
   return true;
 }
 
 // Returns the mask of the characters of `word` in eight characters.
-constexpr std::uint64_t mask_of(std::string_view word) {
+constexpr std::uint64_t word_mask(std::string_view word) {
   return word.size() == sizeof(std::uint64_t) ? ~std::uint64_t{0}
                                               : (std::uint64_t{1} << 8 * word.size()) - 1;
 }
-constexpr std::uint64_t bits_of(std::string_view word) {
+constexpr std::uint64_t word_bits(std::string_view word) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < word.size(); ++i)
     bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(word[i])) << 8 * i;
   return bits;
 }
 bool begins_with(std::uint64_t eight, std::string_view word) {
-  return (eight & mask_of(word)) == bits_of(word);
+  return (eight & word_mask(word)) == word_bits(word);
 }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -101,41 +101,41 @@ void append_utf8(std::string& out, std::uint32_t point) {
 
 void Scanner::fail(std::string_view what) {
   if (failed()) return;
-  why_ = std::string(what) + " at byte " + std::to_string(position());
+  error_text_ = std::string(what) + " at byte " + std::to_string(position());
   at_ = end_;
 }
 
-bool Scanner::take(char c) {
+bool Scanner::consume(char c) {
   if (peek() != c) return false;
   ++at_;
   return true;
 }
 
 bool Scanner::enter(char bracket) {
-  first_ = true;
-  if (take(bracket)) return true;
+  is_at_first_item_ = true;
+  if (consume(bracket)) return true;
   fail(bracket == '[' ? "an array was expected" : "an object was expected");
   return false;
 }
 
 bool Scanner::next_or_end(char bracket) {
-  if (failed() || take(bracket)) return first_ = false;
-  if (!first_ && !take(',')) fail("a comma or a closing bracket was expected");
-  first_ = false;
+  if (failed() || consume(bracket)) return is_at_first_item_ = false;
+  if (!is_at_first_item_ && !consume(',')) fail("a comma or a closing bracket was expected");
+  is_at_first_item_ = false;
   return !failed();
 }
 
 std::string_view Scanner::key() {
   const std::string_view name = text();
-  if (!failed() && !take(':')) fail("a colon was expected");
+  if (!failed() && !consume(':')) fail("a colon was expected");
   return failed() ? std::string_view{} : name;
 }
 
-bool Scanner::word(std::string_view text) {
-  constexpr std::size_t kMost = 4;  // null, true: the compiler inlines this comparison
+bool Scanner::consume_word(std::string_view text) {
+  constexpr std::size_t kWordSize = 4;  // null, true: the compiler inlines this comparison
   if (static_cast<std::size_t>(end_ - at_) < text.size()) return false;
-  const int differ = text.size() == kMost ? std::memcmp(at_, text.data(), kMost)
-                                          : std::memcmp(at_, text.data(), text.size());
+  const int differ = text.size() == kWordSize ? std::memcmp(at_, text.data(), kWordSize)
+                                              : std::memcmp(at_, text.data(), text.size());
   if (differ != 0) return false;
   at_ += text.size();
   return true;
@@ -143,24 +143,24 @@ bool Scanner::word(std::string_view text) {
 
 bool Scanner::boolean() {
   const char c = peek();
-  if (c == 't' && word("true")) return true;
-  if (c != 'f' || !word("false")) fail("true or false was expected");
+  if (c == 't' && consume_word("true")) return true;
+  if (c != 'f' || !consume_word("false")) fail("true or false was expected");
   return false;
 }
 
 // Reads a plain number. REQUIRES: more than kSafeDigits characters are left.
-const char* Scanner::plain_number(const char* at, std::uint64_t& value) {
+const char* Scanner::read_plain_number(const char* at, std::uint64_t& value) {
   const char* const start = at;
-  const int count = take_digits(at, value);
+  const int count = read_digits(at, value);
   at += count;
-  if (count == kAtOnce) at = more_digits(at, start + kSafeDigits, value);
+  if (count == kDigitsPerWord) at = read_more_digits(at, start + kSafeDigits, value);
   const bool is_whole = count > 0 && (*start != '0' || at - start == 1);
   return is_whole && *at == ',' ? at : nullptr;
 }
 
-const char* Scanner::more_digits(const char* at, const char* safe, std::uint64_t& value) {
+const char* Scanner::read_more_digits(const char* at, const char* safe, std::uint64_t& value) {
   std::uint64_t next = 0;
-  const int count = take_digits(at, next);
+  const int count = read_digits(at, next);
   value = kPowers[static_cast<std::size_t>(count)] * value + next;
   at += count;
   for (; at != safe && is_digit(*at); ++at)
@@ -168,57 +168,57 @@ const char* Scanner::more_digits(const char* at, const char* safe, std::uint64_t
   return at;
 }
 
-std::size_t Scanner::plain_numbers(std::span<std::uint64_t> room, std::uint64_t most) {
-  if constexpr (!kIsFast) return 0;
+std::size_t Scanner::read_plain_numbers(std::span<std::uint64_t> numbers, std::uint64_t max) {
+  if constexpr (!kHasFastPath) return 0;
   const char* at = at_;
   std::size_t count = 0;
-  while (count < room.size() && end_ - at > kSafeDigits) {
-    if (room.size() - count >= kFour && most > 9 && take_four(at, &room[count])) {
+  while (count < numbers.size() && end_ - at > kSafeDigits) {
+    if (numbers.size() - count >= kFour && max > 9 && read_four_digits(at, &numbers[count])) {
       count += kFour, at += 2 * kFour;
       continue;
     }
     std::uint64_t value = 0;
-    const char* const behind = plain_number(at, value);
-    if (!behind || value > most) break;
-    room[count++] = value;
+    const char* const behind = read_plain_number(at, value);
+    if (!behind || value > max) break;
+    numbers[count++] = value;
     at = behind + 1;
   }
   at_ = at;
   return count;
 }
 
-std::size_t Scanner::plain_nulls(std::size_t most) {
+std::size_t Scanner::read_plain_nulls(std::size_t max) {
   constexpr std::string_view kNull = "null,";
-  if constexpr (!kIsFast) return 0;
+  if constexpr (!kHasFastPath) return 0;
   const char* at = at_;
   std::size_t count = 0;
-  for (; count < most && end_ - at > kAtOnce && begins_with(word_at(at), kNull); ++count)
+  for (; count < max && end_ - at > kDigitsPerWord && begins_with(load_word(at), kNull); ++count)
     at += kNull.size();
   at_ = at;
   return count;
 }
 
-std::size_t Scanner::plain_booleans(std::span<std::uint8_t> room) {
+std::size_t Scanner::read_plain_booleans(std::span<std::uint8_t> booleans) {
   constexpr std::string_view kTrue = "true,", kFalse = "false,";
-  if constexpr (!kIsFast) return 0;
+  if constexpr (!kHasFastPath) return 0;
   const char* at = at_;
   std::size_t count = 0;
-  for (; count < room.size() && end_ - at > kAtOnce; ++count) {
-    const std::uint64_t eight = word_at(at);
+  for (; count < booleans.size() && end_ - at > kDigitsPerWord; ++count) {
+    const std::uint64_t eight = load_word(at);
     const bool is_true = begins_with(eight, kTrue);
     if (!is_true && !begins_with(eight, kFalse)) break;
-    room[count] = is_true;
+    booleans[count] = is_true;
     at += is_true ? kTrue.size() : kFalse.size();
   }
   at_ = at;
   return count;
 }
 
-std::size_t Scanner::texts_again(std::string_view text, std::size_t most) {
+std::size_t Scanner::consume_repeated_texts(std::string_view text, std::size_t max) {
   const std::size_t size = text.size(), each = size + 3;
   const char* at = at_;
   std::size_t count = 0;
-  for (; count < most && static_cast<std::size_t>(end_ - at) >= each; ++count, at += each)
+  for (; count < max && static_cast<std::size_t>(end_ - at) >= each; ++count, at += each)
     if (*at != '"' || at[size + 1] != '"' || at[size + 2] != ',' ||
         std::memcmp(at + 1, text.data(), size) != 0)
       break;
@@ -226,7 +226,7 @@ std::size_t Scanner::texts_again(std::string_view text, std::size_t most) {
   return count;
 }
 
-std::uint64_t Scanner::any_number() {
+std::uint64_t Scanner::read_any_number() {
   const std::string_view text = number_text();
   std::uint64_t value = 0;
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -247,7 +247,7 @@ std::int64_t Scanner::signed_number() {
   return 0;
 }
 
-double Scanner::real() {
+double Scanner::real_number() {
   const std::string_view text = number_text();
   if (!is_json_number(text)) return fail("a number was expected"), 0;
   double value = 0;
@@ -261,12 +261,12 @@ double Scanner::real() {
 std::string_view Scanner::number_text() {
   peek();
   const char* const start = at_;
-  while (at_ != end_ && is_of_number(*at_)) ++at_;
+  while (at_ != end_ && is_number_char(*at_)) ++at_;
   return {start, static_cast<std::size_t>(at_ - start)};
 }
 
 std::string_view Scanner::text() {
-  if (!take('"')) return fail("a text was expected"), std::string_view{};
+  if (!consume('"')) return fail("a text was expected"), std::string_view{};
   const char* const start = at_;
   was_escaped_ = false;
   unsigned char high = 0;
@@ -289,7 +289,7 @@ bool Scanner::unescape(const char* from) {
     if (static_cast<unsigned char>(*at_) < 0x20) return fail("a text holds a control"), false;
     if (*at_ != '\\')
       unescaped_ += *at_++;
-    else if (!escape())
+    else if (!decode_escape())
       return fail("a text holds an unknown escape"), false;
   }
   if (at_ == end_) return fail("a text does not end"), false;
@@ -297,18 +297,18 @@ bool Scanner::unescape(const char* from) {
   return is_utf8(unescaped_) || (fail("a text is not UTF-8"), false);
 }
 
-bool Scanner::escape() {
-  constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+bool Scanner::decode_escape() {
+  constexpr std::string_view kEscapes = "\"\\/bfnrt", kDecoded = "\"\\/\b\f\n\r\t";
   if (end_ - at_ < 2) return false;
   const auto found = kEscapes.find(at_[1]);
   const bool is_point = at_[1] == 'u';
   at_ += 2;
-  if (found != kEscapes.npos) return unescaped_ += kMeant[found], true;
+  if (found != kEscapes.npos) return unescaped_ += kDecoded[found], true;
   std::uint32_t point = 0, low = 0;
-  if (!is_point || !hex4(point)) return false;
+  if (!is_point || !read_hex4(point)) return false;
   constexpr std::uint32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000;
   if (point >= kHigh && point < kLow) {
-    if (!word("\\u") || !hex4(low) || low < kLow || low >= kEnd) return false;
+    if (!consume_word("\\u") || !read_hex4(low) || low < kLow || low >= kEnd) return false;
     point = 0x10000 + ((point - kHigh) << 10) + (low - kLow);
   } else if (point >= kLow && point < kEnd) {
     return false;
@@ -317,7 +317,7 @@ bool Scanner::escape() {
   return true;
 }
 
-bool Scanner::hex4(std::uint32_t& value) {
+bool Scanner::read_hex4(std::uint32_t& value) {
   if (end_ - at_ < 4) return false;
   const auto [stop, code] = std::from_chars(at_, at_ + 4, value, 16);
   const bool fine = code == std::errc{} && stop == at_ + 4 && *at_ != '-';
@@ -328,22 +328,22 @@ bool Scanner::hex4(std::uint32_t& value) {
 std::string_view Scanner::skip(std::size_t most_depth) {
   peek();
   const char* const start = at_;
-  skip_value(most_depth);
+  skip_nested_value(most_depth);
   return failed() ? std::string_view{}
                   : std::string_view(start, static_cast<std::size_t>(at_ - start));
 }
 
-void Scanner::skip_value(std::size_t depth_left) {
+void Scanner::skip_nested_value(std::size_t depth_left) {
   const char c = peek();
   if (c == '"') return void(text());
-  if (c == 'n' && word("null")) return;
+  if (c == 'n' && consume_word("null")) return;
   if (c == 't' || c == 'f') return void(boolean());
-  if (c == '-' || is_digit(c)) return void(real());
+  if (c == '-' || is_digit(c)) return void(real_number());
   if (c != '[' && c != '{') return fail("a value was expected");
   if (depth_left == 0)
     return fail("values are nested more than " + std::to_string(limits::kDepth) + " deep");
   const char closing = c == '[' ? ']' : '}';
-  for (enter(c); next(closing); skip_value(depth_left - 1))
+  for (enter(c); next(closing); skip_nested_value(depth_left - 1))
     if (c == '{') key();
 }
 
@@ -364,7 +364,7 @@ bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; 
 
 }  // namespace
 
-std::string compact(std::string_view json) {
+std::string remove_blanks(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {

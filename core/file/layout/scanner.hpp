@@ -29,9 +29,9 @@ class Scanner {
   explicit Scanner(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
-  bool failed() const { return !why_.empty(); }
+  bool failed() const { return !error_text_.empty(); }
   // Returns the error, for example "a number was expected at byte 17"; empty without an error.
-  const std::string& why() const { return why_; }
+  const std::string& error_text() const { return error_text_; }
   void fail(std::string_view what);
 
   // Returns the first character of the next value: one of [ { " t f n - 0..9; '\0' at the end.
@@ -45,41 +45,43 @@ class Scanner {
   // Returns whether another item precedes the closing bracket; otherwise consumes the bracket. The
   // first call after `enter` consumes no comma.
   bool next(char bracket) {
-    if (first_ || at_ == end_ || *at_ != ',') return next_or_end(bracket);
+    if (is_at_first_item_ || at_ == end_ || *at_ != ',') return next_or_end(bracket);
     ++at_;
     return true;
   }
   // Returns a member's key and consumes the colon. Valid until the next text or key.
   std::string_view key();
 
-  bool null() { return peek() == 'n' && word("null"); }  // consumes null if it is next
+  bool consume_null() {
+    return peek() == 'n' && consume_word("null");
+  }  // consumes null if it is next
   bool boolean();
   std::uint64_t number() {
     std::uint64_t value = 0;
-    return is_short_number(value) ? value : any_number();
+    return read_short_number(value) ? value : read_any_number();
   }
   // Reads the next consecutive plain numbers of an array, each with the comma after it, so that
   // another item follows. A plain number is a whole number of at most `most` and fewer than 20
   // digits, without blanks. Leaves other items, including invalid ones, to next() and number().
   // Returns how many numbers it stored, at most the size of the span.
-  std::size_t plain_numbers(std::span<std::uint64_t> room, std::uint64_t most);
+  std::size_t read_plain_numbers(std::span<std::uint64_t> numbers, std::uint64_t max);
   // Reads consecutive nulls without blanks, at most `most`, each with the comma after it. Returns
   // their number.
-  std::size_t plain_nulls(std::size_t most);
+  std::size_t read_plain_nulls(std::size_t max);
   // Reads consecutive plain booleans, like read_plain_numbers().
-  std::size_t plain_booleans(std::span<std::uint8_t> room);
+  std::size_t read_plain_booleans(std::span<std::uint8_t> booleans);
   // Reads consecutive repetitions of one text, at most `most`. Returns their number. REQUIRES: as
   // consume_text().
-  std::size_t texts_again(std::string_view text, std::size_t most);
+  std::size_t consume_repeated_texts(std::string_view text, std::size_t max);
   std::int64_t signed_number();
-  double real();
+  double real_number();
   // Returns an unescaped text, which is valid UTF-8. Valid until the next text or key.
   std::string_view text();
   // Returns whether the last text had escapes.
   bool was_escaped() const { return was_escaped_; }
   // Consumes the text or key if it is next, which is cheaper than reading it. REQUIRES: it came
   // from `text` or `key` without escapes.
-  bool text_again(std::string_view text) {
+  bool consume_text(std::string_view text) {
     peek();
     const auto left = static_cast<std::size_t>(end_ - at_);
     if (left < text.size() + 2 || *at_ != '"' || at_[text.size() + 1] != '"') return false;
@@ -87,11 +89,11 @@ class Scanner {
     at_ += text.size() + 2;
     return true;
   }
-  bool key_again(std::string_view text) {
-    if (!text_again(text)) return false;
+  bool consume_key(std::string_view text) {
+    if (!consume_text(text)) return false;
     if (at_ != end_ && *at_ == ':')
       ++at_;
-    else if (!take(':'))
+    else if (!consume(':'))
       fail("a colon was expected");
     return true;
   }
@@ -108,15 +110,15 @@ class Scanner {
     if (at_ != end_ && *at_ > ' ') return;
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
-  bool take(char c);
-  bool word(std::string_view text);
+  bool consume(char c);
+  bool consume_word(std::string_view text);
   bool next_or_end(char bracket);
-  std::uint64_t any_number();
-  static const char* plain_number(const char* at, std::uint64_t& value);
-  static const char* more_digits(const char* at, const char* safe, std::uint64_t& value);
+  std::uint64_t read_any_number();
+  static const char* read_plain_number(const char* at, std::uint64_t& value);
+  static const char* read_more_digits(const char* at, const char* safe, std::uint64_t& value);
   // Reads a whole number that certainly fits into 64 bits and is followed by the next item or the
   // end.
-  bool is_short_number(std::uint64_t& value) {
+  bool read_short_number(std::uint64_t& value) {
     const char* at = at_;
     const char* const safe = end_ - at > kSafeDigits ? at + kSafeDigits : end_;
     for (; at != safe && *at >= '0' && *at <= '9'; ++at)
@@ -128,22 +130,22 @@ class Scanner {
   }
   std::string_view number_text();
   bool unescape(const char* from);
-  bool escape();
-  bool hex4(std::uint32_t& value);
-  void skip_value(std::size_t depth_left);
+  bool decode_escape();
+  bool read_hex4(std::uint32_t& value);
+  void skip_nested_value(std::size_t depth_left);
 
   static constexpr int kSafeDigits = std::numeric_limits<std::uint64_t>::digits10;
 
   const char* begin_;
   const char* at_;
   const char* end_;
-  bool first_ = false;  // the next call of next() is the first in its array or object
+  bool is_at_first_item_ = false;  // the next call of next() is the first in its array or object
   bool was_escaped_ = false;
   std::string unescaped_;
-  std::string why_;
+  std::string error_text_;
 };
 
 // Returns the same JSON without blanks between tokens. REQUIRES: valid JSON.
-std::string compact(std::string_view json);
+std::string remove_blanks(std::string_view json);
 
 }  // namespace ctprof

@@ -46,15 +46,15 @@ Result<void> keep_unknown_tables(const json::value& by_table, const char* key,
 
 // --- ctprof: how, when and where the capture was made ---
 
-void write_meta(const SectionSource& source, JsonWriter& out) {
+void write_meta(const SectionInput& source, JsonWriter& out) {
   out.put('{');
-  FieldWriter(out).members(source.snapshot.meta);
+  FieldWriter(out).write_members(source.snapshot.meta);
   write_members(source.snapshot.unknown_meta, out);
-  write_members(source.snapshot.unknown_late_meta, out);
+  write_members(source.snapshot.unknown_summary_meta, out);
   out.close('}');
 }
 
-Result<void> begin_meta(std::string_view text, SectionTarget& target) {
+Result<void> read_meta_section(std::string_view text, SectionTarget& target) {
   if (auto done = read_meta(text, target.snapshot.meta, target.snapshot.unknown_meta); !done)
     return done;
   const std::uint64_t format = target.snapshot.meta.format;
@@ -67,11 +67,11 @@ Result<void> begin_meta(std::string_view text, SectionTarget& target) {
 
 // --- registry: the columns' definitions ---
 
-void write_definitions(const SectionSource& source, JsonWriter& out) {
+void write_definitions(const SectionInput& source, JsonWriter& out) {
   write_registry(source.registry, out);
 }
 
-Result<void> begin_definitions(std::string_view text, SectionTarget& target) {
+Result<void> read_definitions_section(std::string_view text, SectionTarget& target) {
   auto registry = read_registry(text);
   if (!registry) return registry.error();
   target.registry = std::move(*registry);
@@ -80,23 +80,23 @@ Result<void> begin_definitions(std::string_view text, SectionTarget& target) {
 
 // --- gaps: why cells hold no value ---
 
-void write_all_gaps(const SectionSource& source, JsonWriter& out) {
+void write_all_gaps(const SectionInput& source, JsonWriter& out) {
   write_by_table(out, source.snapshot.unknown_gaps,
                  [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
 }
 
-Result<void> settle_gaps(const json::value& gaps, SectionTarget& target) {
+Result<void> keep_unknown_gaps(const json::value& gaps, SectionTarget& target) {
   return keep_unknown_tables(gaps, "gaps", target.snapshot.unknown_gaps);
 }
 
-Result<void> explain_gaps(const json::value& gaps, Entity entity, SectionTarget& target,
-                          Work& work) {
+Result<void> apply_table_gaps(const json::value& gaps, Entity entity, SectionTarget& target,
+                              WorkBudget& work) {
   return apply_gaps(gaps, name(entity), target.snapshot.table(entity), work);
 }
 
 // --- read_at: for each thread the time of its reading, in ns after the start ---
 
-void write_read_at(const SectionSource& source, JsonWriter& out) {
+void write_read_at(const SectionInput& source, JsonWriter& out) {
   out.put('[');
   for (const std::uint64_t at : source.snapshot.read_at) {
     out.number(at);
@@ -105,7 +105,7 @@ void write_read_at(const SectionSource& source, JsonWriter& out) {
   out.close(']');
 }
 
-Result<void> settle_read_at(const json::value& read_at, SectionTarget& target) {
+Result<void> read_read_times(const json::value& read_at, SectionTarget& target) {
   Snapshot& snapshot = target.snapshot;
   const bool fits = read_at.is_array() && (read_at.get_array().empty() ||
                                            read_at.get_array().size() == snapshot.threads().rows);
@@ -120,7 +120,7 @@ Result<void> settle_read_at(const json::value& read_at, SectionTarget& target) {
 
 // --- raw: the bytes of texts that are not UTF-8 ---
 
-void write_all_raw(const SectionSource& source, JsonWriter& out) {
+void write_all_raw(const SectionInput& source, JsonWriter& out) {
   const TextPool& texts = source.snapshot.pools->texts;
   const std::vector<Id> invalid = invalid_texts(texts);
   write_by_table(out, source.snapshot.unknown_raw, [&](std::size_t entity) {
@@ -128,22 +128,23 @@ void write_all_raw(const SectionSource& source, JsonWriter& out) {
   });
 }
 
-Result<void> settle_raw(const json::value& raw, SectionTarget& target) {
+Result<void> keep_unknown_raw(const json::value& raw, SectionTarget& target) {
   return keep_unknown_tables(raw, "raw", target.snapshot.unknown_raw);
 }
 
-Result<void> explain_raw(const json::value& raw, Entity entity, SectionTarget& target, Work& work) {
+Result<void> apply_table_raw(const json::value& raw, Entity entity, SectionTarget& target,
+                             WorkBudget& work) {
   return apply_raw(raw, name(entity), target.snapshot.table(entity), target.snapshot.pools->texts,
                    work);
 }
 
 // --- captured_at_unix_ns: a key of the reference, which our files contain as well ---
 
-void write_time(const SectionSource& source, JsonWriter& out) {
+void write_time(const SectionInput& source, JsonWriter& out) {
   out.number(source.snapshot.meta.start.wall_unix_ns);
 }
 
-Result<void> settle_time(const json::value& at, SectionTarget& target) {
+Result<void> read_time(const json::value& at, SectionTarget& target) {
   boost::system::error_code failed;
   const auto wall = at.to_number<std::uint64_t>(failed);
   if (failed) return Error{"captured_at_unix_ns is not a whole number"};
@@ -153,12 +154,12 @@ Result<void> settle_time(const json::value& at, SectionTarget& target) {
 
 // The keys are stored in files.
 constexpr FileSection kFileSections[] = {
-    {"ctprof", write_meta, begin_meta, nullptr, nullptr},
-    {kRegistryKey, write_definitions, begin_definitions, nullptr, nullptr},
-    {"gaps", write_all_gaps, nullptr, settle_gaps, explain_gaps},
-    {"read_at", write_read_at, nullptr, settle_read_at, nullptr},
-    {"raw", write_all_raw, nullptr, settle_raw, explain_raw},
-    {"captured_at_unix_ns", write_time, nullptr, settle_time, nullptr},
+    {"ctprof", write_meta, read_meta_section, nullptr, nullptr},
+    {kRegistryKey, write_definitions, read_definitions_section, nullptr, nullptr},
+    {"gaps", write_all_gaps, nullptr, keep_unknown_gaps, apply_table_gaps},
+    {"read_at", write_read_at, nullptr, read_read_times, nullptr},
+    {"raw", write_all_raw, nullptr, keep_unknown_raw, apply_table_raw},
+    {"captured_at_unix_ns", write_time, nullptr, read_time, nullptr},
 };
 
 }  // namespace
@@ -168,12 +169,12 @@ Result<void> read_meta(std::string_view text, Meta& meta, KeptMembers& unknown) 
     return Error{"ctprof is longer than " + std::to_string(limits::kObjectBytes) + " bytes"};
   boost::system::error_code failed;
   FieldReader reader("ctprof");
-  reader.object(json::parse({text.data(), text.size()}, failed), meta);
-  if (!reader.complaint().empty()) return Error{reader.complaint()};
-  if (!reader.met_unknown()) return {};
+  reader.read_object(json::parse({text.data(), text.size()}, failed), meta);
+  if (!reader.error_text().empty()) return Error{reader.error_text()};
+  if (!reader.has_unknown_members()) return {};
   auto members = parse_members(text, kDepthOfMeta);
   if (!members) return Error{"ctprof is wrong: " + members.error().text};
-  unknown = unknown_to<Meta>(std::move(*members));
+  unknown = unknown_members<Meta>(std::move(*members));
   return {};
 }
 

@@ -25,10 +25,10 @@
 
 namespace ctprof {
 
-class Work;
+class WorkBudget;
 
 // The input of a section's writer.
-struct SectionSource {
+struct SectionInput {
   const Snapshot& snapshot;
   const RegistryPart& registry;
   const std::array<std::vector<const Column*>, kEntities>& columns;  // without hidden columns
@@ -46,15 +46,15 @@ struct SectionTarget {
 struct FileSection {
   std::string_view key;
   // Appends the value.
-  void (*write)(const SectionSource& source, JsonWriter& out);
+  void (*write)(const SectionInput& source, JsonWriter& out);
   // Reads a value that is needed before any row is read.
-  Result<void> (*begin)(std::string_view json, SectionTarget& target);
+  Result<void> (*read_before_rows)(std::string_view json, SectionTarget& target);
   // Reads a value about the whole file, after all rows are read and before they are sorted.
-  Result<void> (*settle)(const boost::json::value& json, SectionTarget& target);
+  Result<void> (*read_after_rows)(const boost::json::value& json, SectionTarget& target);
   // Reads a value about one table's rows after they are read; for processes, after they are
   // rebuilt. The steps are deducted from `work`.
-  Result<void> (*explain)(const boost::json::value& json, Entity entity, SectionTarget& target,
-                          Work& work);
+  Result<void> (*read_for_table)(const boost::json::value& json, Entity entity,
+                                 SectionTarget& target, WorkBudget& work);
 };
 
 std::span<const FileSection> file_sections();

@@ -17,11 +17,11 @@ namespace ctprof {
 struct CaptureName {
   std::string path;
   std::size_t number = 1;
-  bool is_chosen = false;  // the argument contains the number
+  bool has_number = false;  // the argument contains the number
 };
 
 // Parses `FILE` or `FILE#N`. If a file with the complete name exists, the argument is its path.
-CaptureName name_of_capture(const std::string& argument);
+CaptureName parse_capture_name(const std::string& argument);
 
 // Loads a snapshot from the bytes of a file. Errors use the path in `name`.
 Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,

@@ -9,17 +9,17 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kFirstRows = 1024;
+constexpr std::size_t kInitialRows = 1024;
 constexpr std::size_t kWordBits = 64;
 
 Slot::Kind kind_of(const MetricDef& def) {
   using Kind = Slot::Kind;
   constexpr Kind kKinds[] = {Kind::U64,  Kind::I64,  Kind::F64, Kind::Bool,
                              Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
-  return is_number(def) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(def.storage)];
+  return is_written_as_number(def) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(def.storage)];
 }
 
-std::string_view expected(Slot::Kind kind) {
+std::string_view expected_kind(Slot::Kind kind) {
   switch (kind) {
     case Slot::Kind::U64:
     case Slot::Kind::I64: return "a whole number";
@@ -39,28 +39,28 @@ std::string_view text_of(const ctprof_text& text) { return {text.data, text.size
 
 }  // namespace
 
-void RowFiller::add(std::size_t leaf, Column& column) {
+void RowFiller::add_column(std::size_t leaf, Column& column) {
   Slot& slot = slots_[leaf];
   slot.kind = kind_of(column.def());
   slot.bounds = bounds_of(column.def());
   slot.column = &column;
-  const std::string absent = absent_json(column.def());
+  const std::string absent = json_of_absent_cell(column.def());
   slot.may_be_null = absent.empty() || absent == "null" || slot.kind == Slot::Kind::F64;
   row_bytes_ += bytes_per_row(column.def().storage);
-  ++columns_;
-  filled_.push_back(static_cast<std::uint32_t>(leaf));
+  ++column_count_;
+  used_slots_.push_back(static_cast<std::uint32_t>(leaf));
 }
 
 bool RowFiller::grow() {
-  if (rows_ == most_rows_)
-    return fail("exceeds the limit of " + std::to_string(most_rows_) + " rows");
-  std::size_t more = std::min(most_rows_, std::max(kFirstRows, 2 * capacity_));
-  if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kFreeMemory / 2)
+  if (rows_ == max_rows_)
+    return fail("exceeds the limit of " + std::to_string(max_rows_) + " rows");
+  std::size_t more = std::min(max_rows_, std::max(kInitialRows, 2 * capacity_));
+  if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kBaseMemory / 2)
     more = expected_rows_;
-  budget_->columns += (more - capacity_) * row_bytes_;
-  if (budget_->is_exceeded()) return fail(kTooMuch);
+  budget_->column_bytes += (more - capacity_) * row_bytes_;
+  if (budget_->is_exceeded()) return fail(kTooMuchMemory);
   capacity_ = more;
-  for (const std::uint32_t leaf : filled_) {
+  for (const std::uint32_t leaf : used_slots_) {
     Slot& slot = slots_[leaf];
     slot.column->resize(capacity_, Gap::None);
     slot.gaps = slot.column->gaps().data();
@@ -69,11 +69,11 @@ bool RowFiller::grow() {
 }
 
 void RowFiller::flush() {
-  const std::size_t count = rows_ - flushed_;
+  const std::size_t count = rows_ - flushed_rows_;
   if (count == 0) return;
-  for (const std::uint32_t leaf : filled_) {
+  for (const std::uint32_t leaf : used_slots_) {
     const Slot& slot = slots_[leaf];
-    void* to = slot.column->values_at(flushed_);
+    void* to = slot.column->values_at(flushed_rows_);
     if (slot.column->def().storage == Storage::Bool)
       std::copy_n(slot.block.begin(), count, static_cast<std::uint8_t*>(to));
     else if (is_pooled(slot.column->def().storage))
@@ -81,94 +81,95 @@ void RowFiller::flush() {
     else
       std::memcpy(to, slot.block.data(), count * sizeof slot.block[0]);
   }
-  flushed_ = rows_;
+  flushed_rows_ = rows_;
 }
 
 void RowFiller::mark_missing() {
-  for (const std::uint32_t leaf : filled_)
-    if (const Slot& slot = slots_[leaf]; !is_seen(slot)) slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
+  for (const std::uint32_t leaf : used_slots_)
+    if (const Slot& slot = slots_[leaf]; !has_value_in_row(slot))
+      slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
 }
 
 void RowFiller::drop_row() {
-  for (const std::uint32_t leaf : filled_) {
+  for (const std::uint32_t leaf : used_slots_) {
     Slot& slot = slots_[leaf];
     slot.gaps[rows_ - 1] = CTPROF_VALUE;
-    if (is_seen(slot)) slot.seen = 0;
+    if (has_value_in_row(slot)) slot.last_row = 0;
   }
   --rows_;
 }
 
 void RowFiller::finish() {
   flush();
-  for (const std::uint32_t leaf : filled_) slots_[leaf].column->resize(rows_, Gap::NotInFile);
+  for (const std::uint32_t leaf : used_slots_) slots_[leaf].column->resize(rows_, Gap::NotInFile);
 }
 
-bool RowFiller::is_wrong(const Slot& slot, std::string_view found) {
-  return fail("holds " + std::string(found) + " where " + std::string(expected(slot.kind)) +
+bool RowFiller::reject_kind(const Slot& slot, std::string_view found) {
+  return fail("holds " + std::string(found) + " where " + std::string(expected_kind(slot.kind)) +
               " should be");
 }
 
-bool RowFiller::does_not_fit(const Slot& slot, std::string_view text) {
+bool RowFiller::reject_range(const Slot& slot, std::string_view text) {
   return fail("is out of range for " + slot.column->def().newtype + ": " + std::string(text));
 }
 
-bool RowFiller::put_other_number(Slot& slot, std::int64_t value, std::string_view text) {
+bool RowFiller::put_other_kind_of_number(Slot& slot, std::int64_t value, std::string_view text) {
   switch (slot.kind) {
     case Slot::Kind::Skip: return true;
-    case Slot::Kind::U64: return does_not_fit(slot, text);
+    case Slot::Kind::U64: return reject_range(slot, text);
     case Slot::Kind::F64: return put_real(slot, text);
     case Slot::Kind::I64:
-      if (value < slot.bounds.least ||
-          (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.most))
+      if (value < slot.bounds.min ||
+          (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.max))
         break;
       return put(slot, static_cast<std::uint64_t>(value));
     case Slot::Kind::ZeroOne:
       if (value != 0 && value != 1) break;
       return put(slot, static_cast<std::uint64_t>(value));
-    default: return is_wrong(slot, "a number");
+    default: return reject_kind(slot, "a number");
   }
-  return does_not_fit(slot, text);
+  return reject_range(slot, text);
 }
 
 bool RowFiller::put_unsigned(Slot& slot, std::uint64_t value, std::string_view text) {
   if (slot.kind == Slot::Kind::I64 || slot.kind == Slot::Kind::ZeroOne)
-    return does_not_fit(slot, text);
-  if (slot.kind != Slot::Kind::U64) return put_other_number(slot, 0, text);
-  if (value > slot.bounds.most) return does_not_fit(slot, text);
+    return reject_range(slot, text);
+  if (slot.kind != Slot::Kind::U64) return put_other_kind_of_number(slot, 0, text);
+  if (value > slot.bounds.max) return reject_range(slot, text);
   return put(slot, value);
 }
 
 bool RowFiller::put_real(Slot& slot, std::string_view text) {
   if (slot.kind == Slot::Kind::Skip) return true;
   if (slot.kind != Slot::Kind::F64)
-    return fail("holds " + std::string(text) + " where " + std::string(expected(slot.kind)) +
+    return fail("holds " + std::string(text) + " where " + std::string(expected_kind(slot.kind)) +
                 " should be");
   double value = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{})
-    return does_not_fit(slot, text);
+    return reject_range(slot, text);
   return put(slot, std::bit_cast<std::uint64_t>(value));
 }
 
 bool RowFiller::put_bool(Slot& slot, bool value) {
   if (slot.kind == Slot::Kind::Skip) return true;
-  if (slot.kind != Slot::Kind::Bool) return is_wrong(slot, value ? "true" : "false");
+  if (slot.kind != Slot::Kind::Bool) return reject_kind(slot, value ? "true" : "false");
   return put(slot, value ? 1 : 0);
 }
 
 bool RowFiller::put_null(Slot& slot) {
   if (slot.kind == Slot::Kind::Skip) return true;
-  if (!slot.may_be_null) return is_wrong(slot, "null");
-  if (is_seen(slot)) return true;
-  see(slot);
+  if (!slot.may_be_null) return reject_kind(slot, "null");
+  if (has_value_in_row(slot)) return true;
+  mark_value(slot);
   slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
   return true;
 }
 
 bool RowFiller::put_text(Slot& slot, std::string_view text) {
   if (slot.kind == Slot::Kind::Skip) return true;
-  if (slot.kind != Slot::Kind::Text) return is_wrong(slot, "a text");
+  if (slot.kind != Slot::Kind::Text) return reject_kind(slot, "a text");
   if (!slot.has_last || slot.last_text != text) {
-    ++budget_->things;
+    ++budget_->items;
     slot.last_id = texts_->intern(text);
     slot.last_text = pools_->texts[slot.last_id];
     slot.has_last = true;
@@ -200,7 +201,7 @@ void RowFiller::end_items(Slot& slot) {
   const std::string_view bytes(reinterpret_cast<const char*>(items_.data()),
                                items_.size() * sizeof items_[0]);
   if (!slot.has_last || slot.last_text != bytes) {
-    ++budget_->things;
+    ++budget_->items;
     slot.last_id = pools_->words.intern(items_);
     const auto kept = pools_->words[slot.last_id];
     slot.last_text = {reinterpret_cast<const char*>(kept.data()), kept.size_bytes()};
@@ -212,12 +213,12 @@ void RowFiller::end_items(Slot& slot) {
 void RowFiller::begin_map() {
   std::swap(entries_, last_entries_);
   entries_.clear();
-  is_like_last_ = ascending_;
-  ascending_ = true;
+  has_same_keys_ = keys_ascend_;
+  keys_ascend_ = true;
 }
 
-ctprof_text RowFiller::kept(std::string_view key) {
-  ++budget_->things;
+ctprof_text RowFiller::intern_key(std::string_view key) {
+  ++budget_->items;
   const std::string_view text = pools_->texts[texts_->intern(key)];
   return {text.data(), text.size()};
 }
@@ -227,18 +228,18 @@ bool RowFiller::add_key(std::string_view key) {
     return fail("has more than " + std::to_string(limits::kItems) + " keys");
   const std::size_t place = entries_.size();
   const bool is_known = place < last_entries_.size() && text_of(last_entries_[place].key) == key;
-  is_like_last_ = is_like_last_ && is_known;
-  if (!is_like_last_ && place > 0 && text_of(entries_.back().key) >= key) ascending_ = false;
-  entries_.push_back({is_known ? last_entries_[place].key : kept(key), 0});
+  has_same_keys_ = has_same_keys_ && is_known;
+  if (!has_same_keys_ && place > 0 && text_of(entries_.back().key) >= key) keys_ascend_ = false;
+  entries_.push_back({is_known ? last_entries_[place].key : intern_key(key), 0});
   return true;
 }
 
 void RowFiller::end_map(Slot& slot) {
   const bool is_new = !entries_.empty() || !slot.has_last;
-  if (is_new) ++budget_->things;
-  const Id id = !is_new      ? slot.last_id
-                : ascending_ ? pools_->maps.append_pooled(entries_)
-                             : pools_->maps.append(entries_, pools_->texts);
+  if (is_new) ++budget_->items;
+  const Id id = !is_new        ? slot.last_id
+                : keys_ascend_ ? pools_->maps.append_pooled(entries_)
+                               : pools_->maps.append(entries_, pools_->texts);
   if (entries_.empty()) {
     slot.last_id = id;  // all empty maps share one id
     slot.has_last = true;

@@ -33,7 +33,7 @@ struct Slot {
 
   Kind kind = Kind::Skip;  // Skip: values are ignored
   bool may_be_null = false;
-  std::uint32_t seen = 0;  // the last row with a value, counted from 1
+  std::uint32_t last_row = 0;  // the last row with a value, counted from 1
   Bounds bounds;
   ctprof_gap* gaps = nullptr;
   Column* column = nullptr;
@@ -46,24 +46,24 @@ struct Slot {
 // Fills the columns of one table.
 class RowFiller {
  public:
-  static constexpr const char* kTooMuch =
+  static constexpr const char* kTooMuchMemory =
       "requires more memory than allowed for a file of its size";
 
   RowFiller() = default;
   // REQUIRES: `pools`, `texts` (a cache for the text pool) and `budget` outlive it.
-  RowFiller(std::size_t leaves, std::size_t most_rows, Pools& pools, TextCache& texts,
-            Budget& budget)
-      : slots_(leaves), most_rows_(most_rows), pools_(&pools), texts_(&texts), budget_(&budget) {}
+  RowFiller(std::size_t leaves, std::size_t max_rows, Pools& pools, TextCache& texts,
+            MemoryBudget& budget)
+      : slots_(leaves), max_rows_(max_rows), pools_(&pools), texts_(&texts), budget_(&budget) {}
 
   // Assigns a column to a leaf. REQUIRES: the column is empty, is not moved, and nobody else
   // resizes it.
-  void add(std::size_t leaf, Column& column);
+  void add_column(std::size_t leaf, Column& column);
   // Sets the number of rows that the file claims to have. The memory for them is allocated at once
   // if the budget allows it.
-  void expect(std::size_t rows) { expected_rows_ = std::min(rows, most_rows_); }
+  void set_expected_rows(std::size_t rows) { expected_rows_ = std::min(rows, max_rows_); }
 
   Slot& slot(std::size_t leaf) { return slots_[leaf]; }
-  bool is_seen(const Slot& slot) const { return slot.seen == rows_; }
+  bool has_value_in_row(const Slot& slot) const { return slot.last_row == rows_; }
   std::size_t rows() const { return rows_; }
 
   // The following functions return false on failure; the error text then has the reason.
@@ -71,22 +71,22 @@ class RowFiller {
     if (rows_ % Slot::kBlock == 0) flush();
     if (rows_ == capacity_ && !grow()) return false;
     ++rows_;
-    matched_ = 0;
+    values_in_row_ = 0;
     return true;
   }
   // Removes the row that was begun last.
   void drop_row();
   bool end_row() {
-    if (matched_ != columns_) mark_missing();
-    return !budget_->is_exceeded() || fail(kTooMuch);
+    if (values_in_row_ != column_count_) mark_missing();
+    return !budget_->is_exceeded() || fail(kTooMuchMemory);
   }
 
   bool put_signed(Slot& slot, std::int64_t value, std::string_view text) {
     if (slot.kind == Slot::Kind::U64 && value >= 0 &&
-        static_cast<std::uint64_t>(value) <= slot.bounds.most) {
+        static_cast<std::uint64_t>(value) <= slot.bounds.max) {
       return put(slot, static_cast<std::uint64_t>(value));
     }
-    return put_other_number(slot, value, text);
+    return put_other_kind_of_number(slot, value, text);
   }
   // Numbers above the signed range, and numbers with a point or an exponent.
   bool put_unsigned(Slot& slot, std::uint64_t value, std::string_view text);
@@ -108,54 +108,54 @@ class RowFiller {
   // Gives the columns their final length.
   void finish();
 
-  const std::string& why() const { return why_; }
+  const std::string& error_text() const { return error_text_; }
 
  private:
   bool grow();
   // Copies the newest block of cells to the columns.
   void flush();
   void mark_missing();
-  bool put_other_number(Slot& slot, std::int64_t value, std::string_view text);
-  ctprof_text kept(std::string_view key);
-  bool does_not_fit(const Slot& slot, std::string_view text);
-  bool is_wrong(const Slot& slot, std::string_view found);
+  bool put_other_kind_of_number(Slot& slot, std::int64_t value, std::string_view text);
+  ctprof_text intern_key(std::string_view key);
+  bool reject_range(const Slot& slot, std::string_view text);
+  bool reject_kind(const Slot& slot, std::string_view found);
   bool fail(std::string why) {
-    why_ = std::move(why);
+    error_text_ = std::move(why);
     return false;
   }
-  void see(Slot& slot) {
-    if (slot.seen == rows_)
+  void mark_value(Slot& slot) {
+    if (slot.last_row == rows_)
       return void(slot.gaps[rows_ - 1] = CTPROF_VALUE);  // the other spelling of this key was null
-    slot.seen = static_cast<std::uint32_t>(rows_);
-    ++matched_;
+    slot.last_row = static_cast<std::uint32_t>(rows_);
+    ++values_in_row_;
   }
   bool put(Slot& slot, std::uint64_t cell) {
-    see(slot);
+    mark_value(slot);
     slot.block[(rows_ - 1) % Slot::kBlock] = cell;
     return true;
   }
 
   std::vector<Slot> slots_;
-  std::size_t most_rows_ = 0;
-  std::size_t columns_ = 0;            // number of slots with a column
-  std::vector<std::uint32_t> filled_;  // indexes of those slots
+  std::size_t max_rows_ = 0;
+  std::size_t column_count_ = 0;           // number of slots with a column
+  std::vector<std::uint32_t> used_slots_;  // indexes of those slots
   std::size_t rows_ = 0;
-  std::size_t flushed_ = 0;  // number of rows that are copied to the columns
+  std::size_t flushed_rows_ = 0;  // number of rows that are copied to the columns
   std::size_t expected_rows_ = 0;
   std::size_t capacity_ = 0;
   std::size_t row_bytes_ = 0;
-  std::size_t matched_ = 0;  // number of slots with a value in this row
+  std::size_t values_in_row_ = 0;  // number of slots with a value in this row
   Pools* pools_ = nullptr;
   TextCache* texts_ = nullptr;
-  Budget* budget_ = nullptr;
+  MemoryBudget* budget_ = nullptr;
   std::vector<std::uint64_t> items_;
   std::vector<ctprof_entry> entries_;
   std::vector<ctprof_entry>
-      last_entries_;       // the previous map, whose keys the next one usually repeats
-  bool ascending_ = true;  // the keys of the current map are ascending
-  bool is_like_last_ =
+      last_entries_;         // the previous map, whose keys the next one usually repeats
+  bool keys_ascend_ = true;  // the keys of the current map are ascending
+  bool has_same_keys_ =
       true;  // the keys so far equal those of the previous map, which are ascending
-  std::string why_;
+  std::string error_text_;
 };
 
 }  // namespace ctprof

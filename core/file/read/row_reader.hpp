@@ -33,22 +33,22 @@ class RowReader {
  private:
   // Each function returns the end of what it read, or null if the text is unexpected. The inline
   // ones are defined in row_reader.cc.
-  const char* row(const char* at);
-  const char* members(const char* at);
-  inline const char* key(const char* at, const KeyNode& node) const;
-  const char* value(const char* at, Slot& slot);
-  inline const char* number(const char* at, Slot& slot);
-  const char* negative(const char* at, Slot& slot);
-  const char* text(const char* at, Slot& slot);
-  const char* word(const char* at, Slot& slot);
-  const char* items(const char* at, Slot& slot);
-  const char* map(const char* at, Slot& slot);
-  const char* entry(const char* at, bool is_kept);
-  inline const char* digits(const char* at, std::uint64_t& value) const;
-  inline const char* plain(const char* at) const;
+  const char* read_row(const char* at);
+  const char* read_members(const char* at);
+  inline const char* match_key(const char* at, const KeyNode& node) const;
+  const char* read_value(const char* at, Slot& slot);
+  inline const char* read_number(const char* at, Slot& slot);
+  const char* read_negative(const char* at, Slot& slot);
+  const char* read_text(const char* at, Slot& slot);
+  const char* read_word(const char* at, Slot& slot);
+  const char* read_items(const char* at, Slot& slot);
+  const char* read_map(const char* at, Slot& slot);
+  const char* read_entry(const char* at, bool is_kept);
+  inline const char* read_digits(const char* at, std::uint64_t& value) const;
+  inline const char* end_of_plain_text(const char* at) const;
 
-  bool is(char c, const char* at) const { return at != end_ && *at == c; }
-  bool begins(const char* at, std::string_view what) const {
+  bool is_char(char c, const char* at) const { return at != end_ && *at == c; }
+  bool starts_with(const char* at, std::string_view what) const {
     return !what.empty() &&
            std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(what);
   }

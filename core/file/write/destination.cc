@@ -13,7 +13,7 @@
 namespace ctprof {
 namespace {
 
-constexpr mode_t kOpenToAll = S_ISVTX | S_IWOTH;
+constexpr mode_t kWorldWritable = S_ISVTX | S_IWOTH;
 constexpr mode_t kPermissions = 0777;
 
 // Returns the directory part of a path: empty for a name without a slash, otherwise with the
@@ -30,14 +30,14 @@ std::string path_of(int fd) {
   return size < 0 ? std::string() : std::string(path.data(), static_cast<std::size_t>(size));
 }
 
-bool is_open_to_all(int directory) {
+bool is_world_writable(int directory) {
   struct stat found {};
-  return ::fstat(directory, &found) == 0 && (found.st_mode & kOpenToAll) == kOpenToAll;
+  return ::fstat(directory, &found) == 0 && (found.st_mode & kWorldWritable) == kWorldWritable;
 }
 
 // Describes why the kernel refused to follow a link.
-Error link_refused(const std::string& path, int directory, int number) {
-  if (number == EACCES && is_open_to_all(directory))
+Error link_error(const std::string& path, int directory, int number) {
+  if (number == EACCES && is_world_writable(directory))
     return error(
         "writing", path,
         "Permission denied: it is somebody else's symbolic link in a directory where everybody may "
@@ -51,11 +51,11 @@ Error link_refused(const std::string& path, int directory, int number) {
 
 }  // namespace
 
-Result<Destination> Destination::at(const std::string& path) {
+Result<Destination> Destination::resolve(const std::string& path) {
   if (path == "-") return Destination(path, Kind::StandardOutput);
   Destination place(path, Kind::File);
   if (auto opened = place.open_directory(path); !opened) return opened.error();
-  if (auto looked = place.look(); !looked) return looked.error();
+  if (auto looked = place.check_existing(); !looked) return looked.error();
   return place;
 }
 
@@ -63,77 +63,79 @@ Result<void> Destination::open_directory(const std::string& path) {
   const std::string directory = directory_of(path);
   directory_.reset(
       ::open(directory.empty() ? "." : directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory_) return failed(errno);
+  if (!directory_) return write_error(errno);
   name_ = name_of(path);
   return {};
 }
 
-Result<void> Destination::look() {
-  if (name_.empty()) return failed(EISDIR);
+Result<void> Destination::check_existing() {
+  if (name_.empty()) return write_error(EISDIR);
   struct stat found {};
   if (::fstatat(directory(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? Result<void>() : failed(errno);
+    return errno == ENOENT ? Result<void>() : write_error(errno);
   if (S_ISLNK(found.st_mode)) return follow_link();
-  if (S_ISDIR(found.st_mode)) return failed(EISDIR);
-  return S_ISREG(found.st_mode) ? may_replace() : stream();
+  if (S_ISDIR(found.st_mode)) return write_error(EISDIR);
+  return S_ISREG(found.st_mode) ? check_replaceable() : use_stream();
 }
 
 // Lets the kernel follow the link, and reads the resulting path. Fails if that path refers to
 // another file by now, because somebody is changing it.
 Result<void> Destination::follow_link() {
   const sdk::Fd target(::openat(directory(), name_.c_str(), O_PATH | O_CLOEXEC));
-  if (!target) return link_refused(path_, directory(), errno);
-  struct stat behind {};
-  struct stat named {};
-  if (::fstat(target.get(), &behind) != 0) return failed(errno);
-  if (S_ISDIR(behind.st_mode)) return failed(EISDIR);
-  if (!S_ISREG(behind.st_mode)) return stream();
+  if (!target) return link_error(path_, directory(), errno);
+  struct stat target_status {};
+  struct stat named_status {};
+  if (::fstat(target.get(), &target_status) != 0) return write_error(errno);
+  if (S_ISDIR(target_status.st_mode)) return write_error(EISDIR);
+  if (!S_ISREG(target_status.st_mode)) return use_stream();
   const std::string real = path_of(target.get());
-  if (real.empty()) return failed(errno);
+  if (real.empty()) return write_error(errno);
   if (auto opened = open_directory(real); !opened) return opened;
-  const bool is_there = ::fstatat(directory(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!is_there || named.st_dev != behind.st_dev || named.st_ino != behind.st_ino)
+  const bool is_found =
+      ::fstatat(directory(), name_.c_str(), &named_status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_found || named_status.st_dev != target_status.st_dev ||
+      named_status.st_ino != target_status.st_ino)
     return error(
         "writing", path_,
         "the file that this link leads to has no name that a new file could take; name another");
-  return may_replace();
+  return check_replaceable();
 }
 
 // Another user could create a pipe in a world-writable directory and read everything that is
 // written to it. The kernel checks such pipes (fs.protected_fifos) only on an open with O_CREAT.
-Result<void> Destination::stream() {
+Result<void> Destination::use_stream() {
   kind_ = Kind::Stream;
   struct stat found {};
-  struct stat place {};
+  struct stat directory_status {};
   const bool is_pipe = ::fstatat(directory(), name_.c_str(), &found, 0) == 0 &&
-                       S_ISFIFO(found.st_mode) && ::fstat(directory(), &place) == 0;
-  if (is_pipe && is_open_to_all(directory()) && found.st_uid != ::geteuid() &&
-      found.st_uid != place.st_uid)
+                       S_ISFIFO(found.st_mode) && ::fstat(directory(), &directory_status) == 0;
+  if (is_pipe && is_world_writable(directory()) && found.st_uid != ::geteuid() &&
+      found.st_uid != directory_status.st_uid)
     return error("writing", path_,
                  "it is a pipe of user " + std::to_string(found.st_uid) +
                      " in a directory where everybody may write; choose another name");
   return ::faccessat(directory(), name_.c_str(), W_OK, AT_EACCESS) == 0 ? Result<void>()
-                                                                        : failed(errno);
+                                                                        : write_error(errno);
 }
 
 // Checks whether an existing file may be replaced. Uses O_CREAT, because fs.protected_regular
 // checks only such opens. Does not change the file. O_NONBLOCK avoids waiting if a pipe has
 // replaced it.
-Result<void> Destination::may_replace() const {
-  constexpr int kAsShellsDo = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const sdk::Fd file(::openat(directory(), name_.c_str(), kAsShellsDo, S_IRUSR | S_IWUSR));
-  if (!file && errno == EACCES && is_open_to_all(directory()))
+Result<void> Destination::check_replaceable() const {
+  constexpr int kOpenFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const sdk::Fd file(::openat(directory(), name_.c_str(), kOpenFlags, S_IRUSR | S_IWUSR));
+  if (!file && errno == EACCES && is_world_writable(directory()))
     return error("writing", path_,
                  "Permission denied: it may be somebody else's file in a directory where everybody "
                  "may write, which "
                  "fs.protected_regular guards; choose another name");
-  return file ? Result<void>() : failed(errno);
+  return file ? Result<void>() : write_error(errno);
 }
 
-Result<std::optional<Destination::Access>> Destination::replaced_access() const {
+Result<std::optional<Destination::Access>> Destination::access_of_replaced_file() const {
   struct stat found {};
   if (::fstatat(directory(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? Result<std::optional<Access>>(std::nullopt) : failed(errno);
+    return errno == ENOENT ? Result<std::optional<Access>>(std::nullopt) : write_error(errno);
   if (!S_ISREG(found.st_mode))
     return error("writing", path_, "something that is no file has taken its name meanwhile");
   if (!is_own_file(found)) return std::optional<Access>();

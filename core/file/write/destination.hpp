@@ -39,7 +39,7 @@ class Destination {
   // Resolves the destination. Only checks the permission of a pipe or device, because opening it
   // could block until there is a reader. The error is a message that names `path`. Threads: any,
   // one at a time.
-  static Result<Destination> at(const std::string& path);
+  static Result<Destination> resolve(const std::string& path);
 
   Kind kind() const { return kind_; }
   // The path as the user wrote it, for messages.
@@ -51,8 +51,10 @@ class Destination {
 
   // Reserves a file descriptor, so that the file can be opened even if the process has used up all
   // others; and releases it.
-  void reserve_descriptor() { reserve_.reset(::fcntl(directory(), F_DUPFD_CLOEXEC, 0)); }
-  void use_reserve() const { reserve_.reset(); }
+  void reserve_descriptor() {
+    reserved_descriptor_.reset(::fcntl(directory(), F_DUPFD_CLOEXEC, 0));
+  }
+  void release_reserved_descriptor() const { reserved_descriptor_.reset(); }
 
   // Permissions that a new file copies from the file that it replaces.
   struct Access {
@@ -61,22 +63,22 @@ class Destination {
   };
   // Returns the permissions of the existing regular file, if it belongs to this user and has no
   // other link. Fails if the name belongs to something other than a regular file.
-  Result<std::optional<Access>> replaced_access() const;
+  Result<std::optional<Access>> access_of_replaced_file() const;
 
  private:
   Destination(std::string path, Kind kind) : path_(std::move(path)), kind_(kind) {}
   Result<void> open_directory(const std::string& path);
-  Result<void> look();
+  Result<void> check_existing();
   Result<void> follow_link();
-  Result<void> stream();
-  Result<void> may_replace() const;
-  Error failed(int number) const { return errno_error("writing", path_, number); }
+  Result<void> use_stream();
+  Result<void> check_replaceable() const;
+  Error write_error(int number) const { return errno_error("writing", path_, number); }
 
   std::string path_;
   Kind kind_;
   sdk::Fd directory_;
   std::string name_;
-  mutable sdk::Fd reserve_;
+  mutable sdk::Fd reserved_descriptor_;
 };
 
 }  // namespace ctprof

@@ -10,20 +10,20 @@ namespace {
 
 // Rows per part: about 500 KiB of text, which fits into caches, and enough parts to share among
 // workers. Smaller parts compress less: by 7 percent with half as many rows.
-constexpr std::size_t kRowsAtOnce = 256;
+constexpr std::size_t kRowsPerPart = 256;
 // Rows with long texts are written out when they reach this many bytes, which limits memory.
-constexpr std::size_t kFlushAt = 2 * 1024 * 1024;
+constexpr std::size_t kFlushBytes = 2 * 1024 * 1024;
 constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
 
-bool is_listed(const std::vector<std::string>& list, std::string_view word) {
+bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-std::size_t parts_of(std::size_t rows) {
-  return std::max<std::size_t>(1, (rows + kRowsAtOnce - 1) / kRowsAtOnce);
+std::size_t count_parts(std::size_t rows) {
+  return std::max<std::size_t>(1, (rows + kRowsPerPart - 1) / kRowsPerPart);
 }
 
-void mark_values(const Column& column, std::vector<std::uint8_t>& rows) {
+void set_marks(const Column& column, std::vector<std::uint8_t>& rows) {
   const ctprof_gap* gaps = column.gaps().data();
   std::uint8_t* marks = rows.data();
   for (std::size_t row = 0, count = rows.size(); row < count; ++row)
@@ -46,7 +46,7 @@ bool has_value(const KeyNode& node, const std::vector<LeafContent>& contents) {
     return std::any_of(node.children.begin(), node.children.end(),
                        [&](const KeyNode& child) { return has_value(child, contents); });
   const LeafContent& content = contents[node.leaf];
-  return content.kept ||
+  return content.kept_json ||
          (content.column && content.column->rows() > 0 && content.column->has_value(0));
 }
 
@@ -55,14 +55,13 @@ bool has_value(const KeyNode& node, const std::vector<LeafContent>& contents) {
 Document::Document(const Snapshot& snapshot, const Vocabulary& vocabulary)
     : snapshot_(&snapshot),
       vocabulary_(&vocabulary),
-      thread_parts_(parts_of(snapshot.threads().rows)),
-      cgroup_parts_(parts_of(snapshot.table(Entity::Cgroup).rows)) {
+      thread_parts_(count_parts(snapshot.threads().rows)),
+      cgroup_parts_(count_parts(snapshot.table(Entity::Cgroup).rows)) {
   fill_marks();
   find_leaders();
-  place_metrics();
-  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
-    place_kept_keys(entity);
-  place_nulls();
+  add_metrics();
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host}) add_kept_keys(entity);
+  add_null_objects();
   list_metrics();
 }
 
@@ -73,7 +72,7 @@ void Document::fill_marks() {
   for (const Column& column : threads.columns) {
     std::string_view mark = column.def().mark;
     for (std::size_t step = 0; !mark.empty() && step < vocabulary_->metrics.size(); ++step) {
-      mark_values(column, marks_.try_emplace(std::string(mark), threads.rows).first->second);
+      set_marks(column, marks_.try_emplace(std::string(mark), threads.rows).first->second);
       const MetricDef* def = vocabulary_->find(mark);
       mark = def ? std::string_view(def->mark) : std::string_view{};
     }
@@ -100,46 +99,48 @@ void Document::find_leaders() {
 }
 
 // Returns the key paths that have contents: columns, kept keys, and objects.
-Layout Document::places_of_contents() const {
-  Layout taken;
+Layout Document::key_paths_of_contents() const {
+  Layout used;
   for (const Entity entity : kAllEntities)
-    for (const Column& column : snapshot_->table(entity).columns) taken.add(place_of(column.def()));
+    for (const Column& column : snapshot_->table(entity).columns)
+      used.add(key_path_of(column.def()));
   for (const Entity entity : kAllEntities)
     for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)])
-      taken.add({root_of(entity), split_path(path)});
-  for (const auto& [key, json] : snapshot_->objects) taken.add({Root::Host, {key}});
-  return taken;
+      used.add({root_of(entity), split_path(path)});
+  for (const auto& [key, json] : snapshot_->objects) used.add({TreeRoot::Host, {key}});
+  return used;
 }
 
 // Adds the vocabulary's metrics in their order, then columns that it does not know. If two metrics
 // have the same key path, one with contents takes precedence. Alternative spellings are added last.
-void Document::place_metrics() {
-  Layout taken = places_of_contents();
-  std::vector<Placed> placed;
+void Document::add_metrics() {
+  Layout used = key_paths_of_contents();
+  std::vector<MetricLeaf> placed;
   std::unordered_set<const Column*> done;
   for (const MetricDef& def : vocabulary_->metrics) {
     const Column* column = def.is_mark ? nullptr : snapshot_->table(def.entity).find(def.name);
-    if (!column && taken.add(place_of(def)) == KeyNode::kNone) continue;
-    place_metric(column ? column->def() : def, column, placed);
+    if (!column && used.add(key_path_of(def)) == KeyNode::kNone) continue;
+    add_metric(column ? column->def() : def, column, placed);
     done.insert(column);
   }
   for (const Entity entity : kAllEntities)
     for (const Column& column : snapshot_->table(entity).columns)
-      if (!done.contains(&column)) place_metric(column.def(), &column, placed);
+      if (!done.contains(&column)) add_metric(column.def(), &column, placed);
   for (const auto& [def, leaf] : placed)
-    for (const Place& alias : aliases_of(*def)) layout_.add_alias(alias, leaf);
+    for (const KeyPath& alias : aliases_of(*def)) layout_.add_alias(alias, leaf);
 }
 
-void Document::place_metric(const MetricDef& def, const Column* column,
-                            std::vector<Placed>& placed) {
-  const Place place = place_of(def);
+void Document::add_metric(const MetricDef& def, const Column* column,
+                          std::vector<MetricLeaf>& placed) {
+  const KeyPath place = key_path_of(def);
   const std::size_t leaf = layout_.add(place);
   if (leaf == KeyNode::kNone) return;
   placed.push_back({&def, leaf});
-  contents(place.root).push_back(content_of(def, column));
-  if (column) return void(placed_.insert(column));
-  registry_.placeholders.push_back(place_text(place));
-  for (const Place& alias : aliases_of(def)) registry_.placeholders.push_back(place_text(alias));
+  contents_of(place.root).push_back(content_of(def, column));
+  if (column) return void(placed_columns_.insert(column));
+  registry_.placeholders.push_back(format_key_path(place));
+  for (const KeyPath& alias : aliases_of(def))
+    registry_.placeholders.push_back(format_key_path(alias));
 }
 
 // Lists all columns, in table order. A column whose key path is used by another gets the path
@@ -147,11 +148,12 @@ void Document::place_metric(const MetricDef& def, const Column* column,
 void Document::list_metrics() {
   for (const Entity entity : kAllEntities)
     for (const Column& column : snapshot_->table(entity).columns) {
-      if (column.def().hidden || column.def().storage == Storage::Stacks) continue;
+      if (column.def().is_hidden || column.def().storage == Storage::Stacks) continue;
       columns_[static_cast<std::size_t>(entity)].push_back(&column);
       MetricDef& def =
           registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;
-      if (place_of(def).root != Root::None && !placed_.contains(&column)) def.file_path = "none";
+      if (key_path_of(def).root != TreeRoot::None && !placed_columns_.contains(&column))
+        def.file_path = "none";
     }
   registry_.derived = snapshot_->derived;
   registry_.unknown = snapshot_->unknown_definitions;
@@ -159,7 +161,7 @@ void Document::list_metrics() {
 
 LeafContent Document::content_of(const MetricDef& def, const Column* column) const {
   LeafContent content;
-  content.absent = absent_json(def);
+  content.absent = json_of_absent_cell(def);
   if (def.is_mark) {
     const auto mark = marks_.find(def.name);
     if (mark != marks_.end()) content.mark = &mark->second;
@@ -170,52 +172,53 @@ LeafContent Document::content_of(const MetricDef& def, const Column* column) con
   return content;
 }
 
-void Document::place_kept_keys(Entity entity) {
-  const Root root = root_of(entity);
+void Document::add_kept_keys(Entity entity) {
+  const TreeRoot root = root_of(entity);
   for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)]) {
     if (layout_.add({root, split_path(path)}) == KeyNode::kNone) continue;
-    contents(root).emplace_back().kept = &pieces;
+    contents_of(root).emplace_back().kept_json = &pieces;
   }
 }
 
 // Writes null for whole objects of the host in which nothing has a value.
-void Document::place_nulls() {
-  for (KeyNode& node : layout_.tree(Root::Host).children) {
-    if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host)))
+void Document::add_null_objects() {
+  for (KeyNode& node : layout_.tree(TreeRoot::Host).children) {
+    if (!contains(vocabulary_->objects, node.key) || has_value(node, contents_of(TreeRoot::Host)))
       continue;
-    node = KeyNode(node.key, contents(Root::Host).size());
-    contents(Root::Host).emplace_back().absent = "null";
+    node = KeyNode(node.key, contents_of(TreeRoot::Host).size());
+    contents_of(TreeRoot::Host).emplace_back().absent = "null";
   }
 }
 
-Document::Pen::Pen(const Document& document)
-    : threads_(document.rows_of(Root::Thread)), cgroups_(document.rows_of(Root::Cgroup)) {}
+Document::WorkerBuffers::WorkerBuffers(const Document& document)
+    : threads_(document.row_writer_of(TreeRoot::Thread)),
+      cgroups_(document.row_writer_of(TreeRoot::Cgroup)) {}
 
-RowWriter Document::rows_of(Root root) const {
+RowWriter Document::row_writer_of(TreeRoot root) const {
   return RowWriter(layout_.tree(root), contents_[static_cast<std::size_t>(root)],
                    *snapshot_->pools);
 }
 
 Result<void> Document::write(Sink& sink) const {
-  Pen pen(*this);
-  for (std::size_t part = 0; part < parts(); ++part)
-    if (auto done = write(part, pen, sink); !done) return done;
+  WorkerBuffers buffers(*this);
+  for (std::size_t part = 0; part < part_count(); ++part)
+    if (auto done = write(part, buffers, sink); !done) return done;
   return {};
 }
 
-Result<void> Document::write(std::size_t part, Pen& pen, Sink& sink) const {
-  pen.out_.clear();
+Result<void> Document::write(std::size_t part, WorkerBuffers& buffers, Sink& sink) const {
+  buffers.out_.clear();
   Result<void> done;
   if (part == 0)
-    write_beginning(pen.out_);
+    write_start(buffers.out_);
   else if (part <= thread_parts_)
-    done = write_threads(part - 1, pen, sink);
+    done = write_threads(part - 1, buffers, sink);
   else
-    done = write_cgroups(part - 1 - thread_parts_, pen, sink);
-  return done ? sink.write(pen.out_.view()) : done;
+    done = write_cgroups(part - 1 - thread_parts_, buffers, sink);
+  return done ? sink.write(buffers.out_.view()) : done;
 }
 
-void Document::write_beginning(JsonWriter& out) const {
+void Document::write_start(JsonWriter& out) const {
   out.put('{');
   write_sections(out);
   write_objects(out);
@@ -224,7 +227,7 @@ void Document::write_beginning(JsonWriter& out) const {
 }
 
 void Document::write_sections(JsonWriter& out) const {
-  const SectionSource source{*snapshot_, registry_, columns_};
+  const SectionInput source{*snapshot_, registry_, columns_};
   for (const FileSection& section : file_sections()) {
     out.key(section.key);
     section.write(source, out);
@@ -237,48 +240,48 @@ void Document::write_objects(JsonWriter& out) const {
   for (const std::string& key : vocabulary_->objects) objects[key] = "null";
   for (const auto& [key, json] : snapshot_->objects) objects[key] = json;
   for (const auto& [key, json] : objects) {
-    if (is_reserved(key) || layout_.tree(Root::Host).find(key)) continue;
+    if (is_reserved(key) || layout_.tree(TreeRoot::Host).find(key)) continue;
     out.key(key);
     out.raw(json);
     out.put(',');
   }
 }
 
-Result<void> Document::write_threads(std::size_t part, Pen& pen, Sink& sink) const {
-  const std::size_t first = part * kRowsAtOnce,
-                    last = std::min(first + kRowsAtOnce, snapshot_->threads().rows);
+Result<void> Document::write_threads(std::size_t part, WorkerBuffers& buffers, Sink& sink) const {
+  const std::size_t first = part * kRowsPerPart,
+                    last = std::min(first + kRowsPerPart, snapshot_->threads().rows);
   for (std::size_t row = first; row < last; ++row) {
-    pen.threads_.write(row, pen.out_);
-    if (pen.out_.size() < kFlushAt) continue;
-    if (auto done = flush_all_but_comma(pen.out_, sink); !done) return done;
+    buffers.threads_.write(row, buffers.out_);
+    if (buffers.out_.size() < kFlushBytes) continue;
+    if (auto done = flush_all_but_comma(buffers.out_, sink); !done) return done;
   }
   if (part + 1 < thread_parts_) return {};
-  pen.out_.close(']');
-  pen.out_.put(',');
+  buffers.out_.close(']');
+  buffers.out_.put(',');
   return {};
 }
 
 // Writes cgroups; the last part also contains the remaining keys of the document.
-Result<void> Document::write_cgroups(std::size_t part, Pen& pen, Sink& sink) const {
+Result<void> Document::write_cgroups(std::size_t part, WorkerBuffers& buffers, Sink& sink) const {
   const Table& cgroups = snapshot_->table(Entity::Cgroup);
   const Column* paths = cgroups.find(kCgroupPath);
-  JsonWriter& out = pen.out_;
+  JsonWriter& out = buffers.out_;
   if (part == 0) {
     out.key(kCgroupsKey);
     out.put('{');
   }
-  const std::size_t first = part * kRowsAtOnce,
-                    last = paths ? std::min(first + kRowsAtOnce, cgroups.rows) : first;
+  const std::size_t first = part * kRowsPerPart,
+                    last = paths ? std::min(first + kRowsPerPart, cgroups.rows) : first;
   for (std::size_t row = first; row < last; ++row) {
     out.key(snapshot_->pools->texts[paths->ids()[row]]);
-    pen.cgroups_.write(row, out);
-    if (out.size() < kFlushAt) continue;
+    buffers.cgroups_.write(row, out);
+    if (out.size() < kFlushBytes) continue;
     if (auto done = flush_all_but_comma(out, sink); !done) return done;
   }
   if (part + 1 < cgroup_parts_) return {};
   out.close('}');
   out.put(',');
-  rows_of(Root::Host).write_members(0, out);
+  row_writer_of(TreeRoot::Host).write_members(0, out);
   out.close('}');
   return {};
 }

@@ -41,10 +41,10 @@ class Document {
   Document& operator=(const Document&) = delete;
 
   // The buffers of one worker.
-  class Pen {
+  class WorkerBuffers {
    public:
     // REQUIRES: the document outlives it.
-    explicit Pen(const Document& document);
+    explicit WorkerBuffers(const Document& document);
 
    private:
     friend class Document;
@@ -54,46 +54,46 @@ class Document {
   };
 
   // Returns the number of parts. The text is their concatenation.
-  std::size_t parts() const { return 1 + thread_parts_ + cgroup_parts_; }
+  std::size_t part_count() const { return 1 + thread_parts_ + cgroup_parts_; }
   // Writes one part. Threads: any, each with its own buffers. REQUIRES: each worker writes its
   // parts in ascending order.
-  Result<void> write(std::size_t part, Pen& pen, Sink& sink) const;
+  Result<void> write(std::size_t part, WorkerBuffers& buffers, Sink& sink) const;
   // Writes all parts.
   Result<void> write(Sink& sink) const;
 
  private:
   // A metric and its leaf.
-  struct Placed {
+  struct MetricLeaf {
     const MetricDef* def;
     std::size_t leaf;
   };
 
-  Layout places_of_contents() const;
-  void place_metrics();
-  void place_metric(const MetricDef& def, const Column* column, std::vector<Placed>& placed);
+  Layout key_paths_of_contents() const;
+  void add_metrics();
+  void add_metric(const MetricDef& def, const Column* column, std::vector<MetricLeaf>& placed);
   void list_metrics();
-  void place_kept_keys(Entity entity);
-  void place_nulls();
+  void add_kept_keys(Entity entity);
+  void add_null_objects();
   void fill_marks();
   void find_leaders();
   LeafContent content_of(const MetricDef& def, const Column* column) const;
-  std::vector<LeafContent>& contents(Root root) {
+  std::vector<LeafContent>& contents_of(TreeRoot root) {
     return contents_[static_cast<std::size_t>(root)];
   }
-  RowWriter rows_of(Root root) const;
+  RowWriter row_writer_of(TreeRoot root) const;
 
-  void write_beginning(JsonWriter& out) const;
+  void write_start(JsonWriter& out) const;
   void write_sections(JsonWriter& out) const;
   void write_objects(JsonWriter& out) const;
-  Result<void> write_threads(std::size_t part, Pen& pen, Sink& sink) const;
-  Result<void> write_cgroups(std::size_t part, Pen& pen, Sink& sink) const;
+  Result<void> write_threads(std::size_t part, WorkerBuffers& buffers, Sink& sink) const;
+  Result<void> write_cgroups(std::size_t part, WorkerBuffers& buffers, Sink& sink) const;
 
   const Snapshot* snapshot_;
   const Vocabulary* vocabulary_;
   Layout layout_;
   std::array<std::vector<LeafContent>, kRoots> contents_;      // by leaf
   std::array<std::vector<const Column*>, kEntities> columns_;  // without hidden columns
-  std::unordered_set<const Column*> placed_;
+  std::unordered_set<const Column*> placed_columns_;
   RegistryPart registry_;
   std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // marks of threads, by row
   std::vector<std::uint32_t>

@@ -27,24 +27,24 @@ namespace ctprof {
 
 // Removes all temporary files that exist now. Async-signal-safe, for handlers of signals that end
 // the program.
-void remove_doomed_files();
+void remove_temporary_files();
 
 // A temporary file name. The file is removed when the object is destroyed, and by the signal
 // handler.
-class DoomedFile {
+class TemporaryFile {
  public:
   // REQUIRES: `directory` stays open as long as the object exists; the name has at most
-  // kLongestName bytes. The file may not exist yet.
-  DoomedFile(int directory, const std::string& name);
-  DoomedFile(const DoomedFile&) = delete;
-  DoomedFile& operator=(const DoomedFile&) = delete;
-  ~DoomedFile();
+  // kMaxNameBytes bytes. The file may not exist yet.
+  TemporaryFile(int directory, const std::string& name);
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
 
   const std::string& name() const { return name_; }
   // Gives up the name: the file is not removed.
   void release();
 
-  static constexpr std::size_t kLongestName = 63;
+  static constexpr std::size_t kMaxNameBytes = 63;
 
  private:
   int directory_;
@@ -57,9 +57,10 @@ class OutFile {
  public:
   // Creates the file. REQUIRES: `place` outlives it. `standard_output` is used for "-"; it stays
   // open.
-  static Result<OutFile> create(const Destination& place, int standard_output = STDOUT_FILENO);
+  static Result<OutFile> create(const Destination& destination,
+                                int standard_output = STDOUT_FILENO);
   // Checks whether the file could be created now, and leaves nothing behind.
-  static Result<void> check(const Destination& place);
+  static Result<void> check(const Destination& destination);
   OutFile(OutFile&& other) noexcept = default;
   OutFile& operator=(OutFile&&) = delete;
 
@@ -67,28 +68,28 @@ class OutFile {
   // The descriptor, for another process that writes the file. read_size() then reads the file's
   // size.
   int descriptor() const { return fd_.get(); }
-  void count_bytes();
+  void read_size();
   // Gives the file its name. With `sync`, first waits until its contents are on disk.
   Result<void> commit(bool sync);
   std::uint64_t bytes() const { return bytes_; }
   // Returns how long `commit` waited for the disk.
   std::uint64_t sync_ns() const { return sync_ns_; }
-  const std::string& path() const { return place_->path(); }
+  const std::string& path() const { return destination_->path(); }
 
  private:
-  OutFile(const Destination& place, int fd) : place_(&place), fd_(fd) {}
-  static Result<OutFile> create_stream(const Destination& place, int standard_output);
-  Result<void> create_nameless();
+  OutFile(const Destination& destination, int fd) : destination_(&destination), fd_(fd) {}
+  static Result<OutFile> create_stream(const Destination& destination, int standard_output);
+  Result<void> create_unnamed();
   Result<void> create_named();
-  Result<void> keep_access();
-  Result<void> take_temporary_name();
-  Result<void> take_name();
-  Error failed(int number) const { return errno_error("writing", path(), number); }
+  Result<void> copy_access();
+  Result<void> link_temporary_name();
+  Result<void> rename_to_destination();
+  Error write_error(int number) const { return errno_error("writing", path(), number); }
 
-  const Destination* place_;
+  const Destination* destination_;
   sdk::Fd fd_;
   bool is_stream_ = false;
-  std::unique_ptr<DoomedFile> temporary_;  // temporary name; null: no name, or its final one
+  std::unique_ptr<TemporaryFile> temporary_;  // temporary name; null: no name, or its final one
   std::uint64_t bytes_ = 0;
   std::uint64_t sync_ns_ = 0;
 };

@@ -5,7 +5,7 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostSetsKept = 1024;
+constexpr std::size_t kMaxKnownSets = 1024;
 
 std::string quoted_key(std::string_view key) {
   JsonWriter out;
@@ -31,7 +31,7 @@ void RowWriter::add_members(const KeyNode& node, std::span<const LeafContent> co
 void RowWriter::add_object(const KeyNode& node, std::span<const LeafContent> contents) {
   Step step;
   step.kind = Kind::Open;
-  step.key = Phrase(quoted_key(node.key) + '{');
+  step.key = PreparedJson(quoted_key(node.key) + '{');
   steps_.push_back(std::move(step));
   const std::size_t opened = steps_.size();
   add_members(node, contents);
@@ -41,17 +41,17 @@ void RowWriter::add_object(const KeyNode& node, std::span<const LeafContent> con
 
 void RowWriter::add_leaf(const KeyNode& node, const LeafContent& content) {
   const std::string key = quoted_key(node.key);
-  if (!content.column && !content.mark && !content.kept) {
+  if (!content.column && !content.mark && !content.kept_json) {
     if (!content.absent.empty()) add_literal(key + content.absent + ',');
     return;
   }
   Step& step = steps_.emplace_back();
-  step.key = Phrase(key);
+  step.key = PreparedJson(key);
   step.content = &content;
-  if (!content.absent.empty()) step.absent = Phrase(key + content.absent + ',');
+  if (!content.absent.empty()) step.absent = PreparedJson(key + content.absent + ',');
   if (content.mark)
     step.kind = Kind::Mark;
-  else if (content.kept)
+  else if (content.kept_json)
     step.kind = Kind::Kept;
   else
     add_column(step);
@@ -61,10 +61,11 @@ void RowWriter::add_column(Step& step) {
   constexpr Kind kKinds[] = {Kind::U64,  Kind::I64,  Kind::F64, Kind::Bool,
                              Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
   const Column& column = *step.content->column;
-  step.kind = is_number(column.def()) ? Kind::ZeroOne
-                                      : kKinds[static_cast<std::size_t>(column.def().storage)];
+  step.kind = is_written_as_number(column.def())
+                  ? Kind::ZeroOne
+                  : kKinds[static_cast<std::size_t>(column.def().storage)];
   step.codes.emplace(column);
-  step.is_plain = step.content->rows.empty() && !step.codes->are_checked();
+  step.is_direct = step.content->rows.empty() && !step.codes->depend_on_value();
   step.gaps = column.gaps().data();
   step.values = column.values_at(0);
 }
@@ -82,13 +83,13 @@ void RowWriter::write(std::size_t row, JsonWriter& out) {
 }
 
 void RowWriter::write_members(std::size_t row, JsonWriter& out) {
-  for (Step& step : steps_) run(step, row, out);
+  for (Step& step : steps_) run_step(step, row, out);
 }
 
-void RowWriter::run(Step& step, std::size_t row, JsonWriter& out) {
+void RowWriter::run_step(Step& step, std::size_t row, JsonWriter& out) {
   switch (step.kind) {
     case Kind::Literal: return out.raw(step.text);
-    case Kind::Open: open_.push_back(out.size()); return step.key.write(out);
+    case Kind::Open: open_objects_.push_back(out.size()); return step.key.write(out);
     case Kind::Close: return close(out);
     case Kind::Kept: return write_kept(step, row, out);
     case Kind::Mark:
@@ -101,16 +102,16 @@ void RowWriter::run(Step& step, std::size_t row, JsonWriter& out) {
 
 // Closes the innermost object, or removes it if it is empty.
 void RowWriter::close(JsonWriter& out) {
-  const std::size_t began = open_.back();
-  open_.pop_back();
-  if (out.view().back() == '{') return out.rewind(began);
+  const std::size_t start = open_objects_.back();
+  open_objects_.pop_back();
+  if (out.view().back() == '{') return out.truncate(start);
   out.close('}');
   out.put(',');
 }
 
 void RowWriter::write_cell(const Step& step, std::size_t row, JsonWriter& out) {
   bool has_value = false;
-  if (step.is_plain) {
+  if (step.is_direct) {
     has_value = step.gaps[row] == CTPROF_VALUE;
   } else {
     if (!step.content->rows.empty()) row = step.content->rows[row];
@@ -140,8 +141,9 @@ void RowWriter::write_value(const Step& step, std::size_t row, JsonWriter& out) 
 }
 
 void RowWriter::write_bits(Id id, JsonWriter& out) {
-  if (const auto known = bits_.find(id); known != bits_.end()) return out.raw(known->second);
-  const std::size_t began = out.size();
+  if (const auto known = known_sets_.find(id); known != known_sets_.end())
+    return out.raw(known->second);
+  const std::size_t start = out.size();
   const std::span<const std::uint64_t> words = pools_->words[id];
   out.put('[');
   for (std::size_t word = 0; word < words.size(); ++word)
@@ -150,7 +152,7 @@ void RowWriter::write_bits(Id id, JsonWriter& out) {
       out.put(',');
     }
   out.close(']');
-  if (bits_.size() < kMostSetsKept) bits_.emplace(id, out.view().substr(began));
+  if (known_sets_.size() < kMaxKnownSets) known_sets_.emplace(id, out.view().substr(start));
 }
 
 void RowWriter::write_array(Id id, JsonWriter& out) const {
@@ -173,7 +175,7 @@ void RowWriter::write_map(Id id, JsonWriter& out) const {
 }
 
 void RowWriter::write_kept(Step& step, std::size_t row, JsonWriter& out) const {
-  const auto& pieces = *step.content->kept;
+  const auto& pieces = *step.content->kept_json;
   while (step.next < pieces.size() && pieces[step.next].first < row) ++step.next;
   if (step.next == pieces.size() || pieces[step.next].first != row) return;
   step.key.write(out);

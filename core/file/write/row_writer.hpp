@@ -33,7 +33,7 @@ struct LeafContent {
   std::span<const std::uint32_t>
       rows;  // for each row of the tree: the column's row, or kNoRow; empty: the same row
   const std::vector<std::uint8_t>* mark = nullptr;
-  const std::vector<std::pair<std::uint32_t, RawJson>>* kept = nullptr;
+  const std::vector<std::pair<std::uint32_t, RawJson>>* kept_json = nullptr;
   std::string absent;  // JSON without a value; empty: the key is left out
 };
 
@@ -70,12 +70,12 @@ class RowWriter {
   // One step of writing a row.
   struct Step {
     Kind kind = Kind::Literal;
-    bool is_plain = true;  // the row numbers are equal, and the gap determines the code
+    bool is_direct = true;  // the row numbers are equal, and the gap determines the code
     const ctprof_gap* gaps = nullptr;
     const void* values = nullptr;
-    Phrase key;        // key with its colon
-    Phrase absent;     // key and value of a cell without value; empty: left out
-    std::string text;  // text of a literal
+    PreparedJson key;     // key with its colon
+    PreparedJson absent;  // key and value of a cell without value; empty: left out
+    std::string text;     // text of a literal
     const LeafContent* content = nullptr;
     std::optional<CellCodes> codes;
     std::size_t next = 0;  // kept JSON: index of the next item
@@ -87,7 +87,7 @@ class RowWriter {
   void add_column(Step& step);
   void add_literal(const std::string& text);
 
-  void run(Step& step, std::size_t row, JsonWriter& out);
+  void run_step(Step& step, std::size_t row, JsonWriter& out);
   void write_cell(const Step& step, std::size_t row, JsonWriter& out);
   void write_value(const Step& step, std::size_t row, JsonWriter& out);
   void write_bits(Id id, JsonWriter& out);
@@ -97,10 +97,10 @@ class RowWriter {
   void close(JsonWriter& out);
 
   std::vector<Step> steps_;
-  std::vector<std::size_t> open_;  // position of the key of each open object
+  std::vector<std::size_t> open_objects_;  // position of the key of each open object
   const Pools* pools_;
   std::unordered_map<Id, std::string>
-      bits_;  // JSON of sets that were written before, because threads share few sets
+      known_sets_;  // JSON of sets that were written before, because threads share few sets
 };
 
 }  // namespace ctprof

@@ -47,8 +47,8 @@ struct DebugFacts {
   TsdFields fields;
   std::optional<std::uint64_t> tsd_offset;
 };
-using AskDebugFiles = std::function<std::optional<DebugFacts>(const ElfFile&)>;
+using DebugFilesQuery = std::function<std::optional<DebugFacts>(const ElfFile&)>;
 
-FileVerdict judge(const ElfFile& file, const AskDebugFiles& ask);
+FileVerdict analyze_file(const ElfFile& file, const DebugFilesQuery& query);
 
 }  // namespace ctprof::jemalloc

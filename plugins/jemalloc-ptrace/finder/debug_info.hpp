@@ -25,7 +25,7 @@
 namespace ctprof::jemalloc {
 
 // Reads a file that contains debug information, or a .dwp, a package of debug information.
-std::optional<TsdFields> tsd_fields_in(const ElfFile& file);
+std::optional<TsdFields> find_tsd_fields(const ElfFile& file);
 
 // References in a file to its debug information.
 struct DebugHints {
@@ -33,11 +33,12 @@ struct DebugHints {
   std::string link;            // the name in .gnu_debuglink
   std::uint32_t checksum = 0;  // of that file
 };
-DebugHints debug_hints(const ElfFile& file);
+DebugHints read_debug_hints(const ElfFile& file);
 
 // Searches the file itself, then all locations under each of `roots` (open directories). `path` is
 // the file's path under the first root.
-std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path,
-                                      const std::vector<int>& roots, Watch* watch = nullptr);
+std::optional<DebugFacts> find_debug_facts(const ElfFile& file, const std::string& path,
+                                           const std::vector<int>& roots,
+                                           AccessMonitor* watch = nullptr);
 
 }  // namespace ctprof::jemalloc

@@ -18,15 +18,15 @@
 namespace ctprof::jemalloc {
 
 struct DebugSections {
-  bool info = false;        // there are descriptions of types
-  bool packed = false;      // it is a package with many units and an index
+  bool has_info = false;    // there are descriptions of types
+  bool is_package = false;  // it is a package with many units and an index
   std::uint64_t bytes = 0;  // of all debug sections
 };
 
 // Returns whether a section contains debug information, by its name.
 bool is_debug_section(std::string_view name);
 
-DebugSections debug_sections(const ElfFile& file);
+DebugSections find_debug_sections(const ElfFile& file);
 
 class DwpUnits {
  public:
@@ -34,14 +34,14 @@ class DwpUnits {
 
   std::uint32_t size() const { return units_; }
   // Returns an ELF file, or an empty text if the unit's parts are outside of their sections.
-  std::string image(std::uint32_t unit) const;
+  std::string build_image(std::uint32_t unit) const;
 
  private:
   using Sections = std::map<std::string, std::string>;
 
-  std::uint32_t number(std::uint64_t at) const;
-  std::uint32_t cell(std::uint64_t row, std::uint32_t column) const;
-  bool add_share(std::uint32_t unit, std::uint32_t column, Sections& shares) const;
+  std::uint32_t read_number(std::uint64_t offset) const;
+  std::uint32_t read_cell(std::uint64_t row, std::uint32_t column) const;
+  bool add_part(std::uint32_t unit, std::uint32_t column, Sections& parts) const;
 
   std::uint16_t machine_;
   Sections sections_;

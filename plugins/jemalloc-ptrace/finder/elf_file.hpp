@@ -36,22 +36,23 @@ struct Allowance {
   std::uint64_t bytes;
   std::chrono::milliseconds time;
 };
-inline constexpr Allowance kAllowanceOfFile{512ULL << 20, std::chrono::milliseconds(1500)};
-inline constexpr Allowance kOrdinaryFile{16ULL << 20, std::chrono::milliseconds(20)};
-inline constexpr Allowance kHeadersOnly{64ULL << 10, std::chrono::milliseconds(5)};
+inline constexpr Allowance kFullFileAllowance{512ULL << 20, std::chrono::milliseconds(1500)};
+inline constexpr Allowance kOrdinaryFileAllowance{16ULL << 20, std::chrono::milliseconds(20)};
+inline constexpr Allowance kHeadersOnlyAllowance{64ULL << 10, std::chrono::milliseconds(5)};
 
 // The budget of one file. Threads: one at a time.
 class FileBudget {
  public:
   using Clock = std::chrono::steady_clock;
-  using Now = Clock::time_point (*)();
+  using NowFunction = Clock::time_point (*)();
 
-  explicit FileBudget(const Allowance& allowance = kAllowanceOfFile, Now now = Clock::now);
+  explicit FileBudget(const Allowance& allowance = kFullFileAllowance,
+                      NowFunction now = Clock::now);
 
   // Charges `bytes` before they are read or created. Returns false once the budget was too small or
   // the time was over, and for every later call.
   bool charge(std::uint64_t bytes);
-  bool spent() const { return spent_; }
+  bool is_spent() const { return is_spent_; }
 
   // Returns whether this was the full budget of a file, spent or not; then another capture would
   // have the same result.
@@ -59,26 +60,26 @@ class FileBudget {
   std::chrono::nanoseconds elapsed() const { return now_() - start_; }
 
  private:
-  Now now_;
+  NowFunction now_;
   std::uint64_t bytes_left_;
   Clock::time_point start_;
   Clock::time_point end_;
   bool is_full_;
-  bool spent_ = false;
+  bool is_spent_ = false;
 };
 
 // The budget of a capture. Threads: any.
 class CaptureBudget {
  public:
-  explicit CaptureBudget(FileBudget::Now now = FileBudget::Clock::now) : now_(now) {}
+  explicit CaptureBudget(FileBudget::NowFunction now = FileBudget::Clock::now) : now_(now) {}
 
   // Returns the budget of the next file.
-  Allowance next() const;
+  Allowance next_allowance() const;
   void spend(const FileBudget& file) { spent_ns_ += file.elapsed().count(); }
-  FileBudget::Now now() const { return now_; }
+  FileBudget::NowFunction now() const { return now_; }
 
  private:
-  FileBudget::Now now_;
+  FileBudget::NowFunction now_;
   std::atomic<std::int64_t> spent_ns_{0};
 };
 
@@ -105,37 +106,39 @@ class ElfFile {
 
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   // Returns the thread-local segment, or null.
-  const Elf64_Phdr* tls() const;
+  const Elf64_Phdr* find_tls() const;
   // Returns the segment with the lowest loaded address.
-  const Elf64_Phdr* first_load() const;
+  const Elf64_Phdr* find_first_load() const;
 
   // Returns whether it is a program, not a library: then its thread-local storage is next to the
   // thread pointer.
   bool is_program() const;
   // Returns the value of the first entry of the dynamic section with this tag.
-  std::optional<std::uint64_t> dynamic(std::int64_t tag) const;
+  std::optional<std::uint64_t> find_dynamic_value(std::int64_t tag) const;
 
   // Returns the sections; empty if the file has none, or invalid ones.
   std::vector<Elf64_Shdr> sections() const;
   std::vector<NamedSection> named_sections() const;
 
-  std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
-  bool read(std::uint64_t offset, void* to, std::size_t size) const;
+  std::optional<std::uint64_t> find_file_offset(std::uint64_t address) const;
+  bool read(std::uint64_t offset, void* buffer, std::size_t size) const;
   // Reads as many of `count` items as the file contains, at most `limit`.
   template <class T>
   std::vector<T> table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    const std::size_t fits = fitting(offset, count < limit ? count : limit, sizeof(T));
-    if (fits == 0 || !budget_->charge(fits * sizeof(T))) return {};
-    std::vector<T> items(fits);
+    const std::size_t item_count =
+        count_fitting_items(offset, count < limit ? count : limit, sizeof(T));
+    if (item_count == 0 || !budget_->charge(item_count * sizeof(T))) return {};
+    std::vector<T> items(item_count);
     if (!read_charged(offset, items.data(), items.size() * sizeof(T))) items.clear();
     return items;
   }
 
  private:
   void read_header();
-  bool read_charged(std::uint64_t offset, void* to, std::size_t size) const;
-  std::size_t fitting(std::uint64_t offset, std::uint64_t count, std::size_t size) const;
+  bool read_charged(std::uint64_t offset, void* buffer, std::size_t size) const;
+  std::size_t count_fitting_items(std::uint64_t offset, std::uint64_t count,
+                                  std::size_t size) const;
 
   int fd_;
   std::shared_ptr<FileBudget> budget_;

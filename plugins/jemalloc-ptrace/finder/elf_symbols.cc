@@ -16,59 +16,60 @@ namespace {
 constexpr std::uint64_t kMaxSymbols = 8'000'000;
 constexpr std::uint64_t kMaxNames = 256ULL << 20;
 // Longer symbol names are ignored.
-constexpr std::size_t kLongestSymbolName = 256;
+constexpr std::size_t kMaxSymbolNameSize = 256;
 // A program that contains OpenSSL has a thousand names that end in `free`.
 constexpr std::size_t kMaxPrefixes = 4096;
 
 // Each function writes one of the two counters on its fast path, in every version; realloc writes
 // both. The most frequent functions come first.
-constexpr std::array<std::string_view, 3> kAllocating{"malloc", "mallocx", "calloc"};
-constexpr std::array<std::string_view, 4> kFreeing{"free", "sdallocx", "dallocx", "realloc"};
+constexpr std::array<std::string_view, 3> kAllocatingNames{"malloc", "mallocx", "calloc"};
+constexpr std::array<std::string_view, 4> kFreeingNames{"free", "sdallocx", "dallocx", "realloc"};
 
 // Symbols are read in pieces, because memory for all of them would be allocated from the kernel
 // again for each file.
-constexpr std::uint64_t kSymbolsAtOnce = 1024;
+constexpr std::uint64_t kSymbolsPerRead = 1024;
 
-struct Table {
-  std::uint64_t symbols_at, count;
+struct SymbolTable {
+  std::uint64_t symbols_offset, count;
   std::vector<char> names;
 
   std::string_view name(const Elf64_Sym& symbol) const {
     if (symbol.st_name >= names.size()) return {};
-    const char* from = names.data() + symbol.st_name;
-    const std::size_t most = std::min(names.size() - symbol.st_name, kLongestSymbolName);
-    const std::size_t size = ::strnlen(from, most);
-    return size < most ? std::string_view(from, size) : std::string_view{};
+    const char* name_start = names.data() + symbol.st_name;
+    const std::size_t max_size = std::min(names.size() - symbol.st_name, kMaxSymbolNameSize);
+    const std::size_t size = ::strnlen(name_start, max_size);
+    return size < max_size ? std::string_view(name_start, size) : std::string_view{};
   }
 };
 
-bool defined(const Elf64_Sym& symbol) { return symbol.st_shndx != SHN_UNDEF; }
+bool is_defined(const Elf64_Sym& symbol) { return symbol.st_shndx != SHN_UNDEF; }
 bool is_function(const Elf64_Sym& symbol) {
-  return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+  return is_defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
 }
 bool is_thread_local(const Elf64_Sym& symbol) {
-  return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
+  return is_defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
 }
 
 // Compares the last letter first, which excludes most names.
-bool ends_in(std::string_view name, std::string_view end) {
+bool has_suffix(std::string_view name, std::string_view end) {
   return !name.empty() && name.back() == end.back() && name.ends_with(end);
 }
 
-class Gathered {
+class SymbolCollector {
  public:
   void add(const Elf64_Sym& symbol, std::string_view name) {
     if (is_thread_local(symbol) && (name == "tsd_tls" || name.ends_with("_tsd_tls")))
       result_.tsd_offset = result_.tsd_offset.value_or(symbol.st_value);
     if (!is_function(symbol)) return;
-    if (ends_in(name, "mallctl")) result_.mallctl = true;
-    add_function(symbol, name, kAllocating, &Found::allocating);
-    add_function(symbol, name, kFreeing, &Found::freeing);
+    if (has_suffix(name, "mallctl")) result_.has_mallctl = true;
+    add_function(symbol, name, kAllocatingNames, &FunctionsByName::allocating);
+    add_function(symbol, name, kFreeingNames, &FunctionsByName::freeing);
   }
 
   Symbols result() {
-    for (const auto& [prefix, found] : found_) {
-      AllocatorFunctions functions{prefix, present(found.allocating), present(found.freeing)};
+    for (const auto& [prefix, found] : functions_by_prefix_) {
+      AllocatorFunctions functions{prefix, list_existing(found.allocating),
+                                   list_existing(found.freeing)};
       if (!functions.allocating.empty() && !functions.freeing.empty())
         result_.allocators.push_back(std::move(functions));
     }
@@ -79,49 +80,49 @@ class Gathered {
 
  private:
   // In the order of the names; address 0: missing.
-  struct Found {
-    std::array<Function, kAllocating.size()> allocating;
-    std::array<Function, kFreeing.size()> freeing;
+  struct FunctionsByName {
+    std::array<Function, kAllocatingNames.size()> allocating;
+    std::array<Function, kFreeingNames.size()> freeing;
   };
 
   template <std::size_t N>
   void add_function(const Elf64_Sym& symbol, std::string_view name,
-                    const std::array<std::string_view, N>& ends,
-                    std::array<Function, N> Found::*which) {
+                    const std::array<std::string_view, N>& suffixes,
+                    std::array<Function, N> FunctionsByName::*functions_member) {
     for (std::size_t i = 0; i < N; ++i) {
-      if (!ends_in(name, ends[i])) continue;
-      const std::string prefix(name.substr(0, name.size() - ends[i].size()));
-      const bool full = found_.size() >= kMaxPrefixes && !prefix.empty();
-      if (full && !found_.contains(prefix)) return;
-      Function& function = (found_[prefix].*which)[i];
+      if (!has_suffix(name, suffixes[i])) continue;
+      const std::string prefix(name.substr(0, name.size() - suffixes[i].size()));
+      const bool is_full = functions_by_prefix_.size() >= kMaxPrefixes && !prefix.empty();
+      if (is_full && !functions_by_prefix_.contains(prefix)) return;
+      Function& function = (functions_by_prefix_[prefix].*functions_member)[i];
       if (function.address == 0) function = {symbol.st_value, symbol.st_size};
     }
   }
 
   template <std::size_t N>
-  static std::vector<Function> present(const std::array<Function, N>& functions) {
-    std::vector<Function> there;
-    std::ranges::copy_if(functions, std::back_inserter(there),
+  static std::vector<Function> list_existing(const std::array<Function, N>& functions) {
+    std::vector<Function> existing;
+    std::ranges::copy_if(functions, std::back_inserter(existing),
                          [](const Function& function) { return function.address != 0; });
-    return there;
+    return existing;
   }
 
   Symbols result_;
-  std::map<std::string, Found> found_;
+  std::map<std::string, FunctionsByName> functions_by_prefix_;
 };
 
-Symbols gather(const ElfFile& file, const Table& table) {
-  Gathered gathered;
+Symbols collect_symbols(const ElfFile& file, const SymbolTable& table) {
+  SymbolCollector collector;
   for (std::uint64_t done = 0; done < table.count;) {
-    const std::uint64_t wanted = std::min(kSymbolsAtOnce, table.count - done);
-    const auto piece =
-        file.table<Elf64_Sym>(table.symbols_at + done * sizeof(Elf64_Sym), wanted, wanted);
+    const std::uint64_t batch_size = std::min(kSymbolsPerRead, table.count - done);
+    const auto piece = file.table<Elf64_Sym>(table.symbols_offset + done * sizeof(Elf64_Sym),
+                                             batch_size, batch_size);
     for (const Elf64_Sym& symbol : piece)
-      if (is_function(symbol) || is_thread_local(symbol)) gathered.add(symbol, table.name(symbol));
-    if (piece.size() < wanted) break;
-    done += wanted;
+      if (is_function(symbol) || is_thread_local(symbol)) collector.add(symbol, table.name(symbol));
+    if (piece.size() < batch_size) break;
+    done += batch_size;
   }
-  return gathered.result();
+  return collector.result();
 }
 
 }  // namespace
@@ -129,26 +130,26 @@ Symbols gather(const ElfFile& file, const Table& table) {
 // The dynamic section does not contain the number of symbols. All linkers place the names after the
 // symbols, so everything up to the names is read as symbols. Bytes in between are read as symbols
 // after the real ones, and only the first one of a name counts.
-Symbols dynamic_symbols(const ElfFile& file) {
-  const auto symbols = file.dynamic(DT_SYMTAB);
-  const auto names = file.dynamic(DT_STRTAB);
-  const auto size = file.dynamic(DT_STRSZ);
+Symbols read_dynamic_symbols(const ElfFile& file) {
+  const auto symbols = file.find_dynamic_value(DT_SYMTAB);
+  const auto names = file.find_dynamic_value(DT_STRTAB);
+  const auto size = file.find_dynamic_value(DT_STRSZ);
   if (!symbols || !names || !size || *names <= *symbols) return {};
-  const auto symbols_at = file.offset_of(*symbols);
-  const auto names_at = file.offset_of(*names);
+  const auto symbols_at = file.find_file_offset(*symbols);
+  const auto names_at = file.find_file_offset(*names);
   if (!symbols_at || !names_at) return {};
   const std::uint64_t count = std::min((*names - *symbols) / sizeof(Elf64_Sym), kMaxSymbols);
-  return gather(file, {*symbols_at, count, file.table<char>(*names_at, *size, kMaxNames)});
+  return collect_symbols(file, {*symbols_at, count, file.table<char>(*names_at, *size, kMaxNames)});
 }
 
-Symbols static_symbols(const ElfFile& file) {
+Symbols read_static_symbols(const ElfFile& file) {
   const auto sections = file.sections();
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
     const Elf64_Shdr& names = sections[section.sh_link];
     const std::uint64_t count = std::min(section.sh_size / sizeof(Elf64_Sym), kMaxSymbols);
-    return gather(file, {section.sh_offset, count,
-                         file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
+    return collect_symbols(file, {section.sh_offset, count,
+                                  file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
   }
   return {};
 }
@@ -158,26 +159,29 @@ namespace {
 constexpr std::uint64_t kMaxRelocations = 4'000'000;
 constexpr std::size_t kMaxSlots = 4096;
 
-struct Kinds {
+struct RelocationKinds {
   std::uint32_t distance;
   std::uint32_t module;
   std::uint32_t descriptor;
 };
 
-std::optional<Kinds> kinds_of(std::uint16_t machine) {
+std::optional<RelocationKinds> find_relocation_kinds(std::uint16_t machine) {
   switch (machine) {
-    case EM_X86_64: return Kinds{R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_TLSDESC};
-    case EM_AARCH64: return Kinds{R_AARCH64_TLS_TPREL, R_AARCH64_TLS_DTPMOD, R_AARCH64_TLSDESC};
+    case EM_X86_64: return RelocationKinds{R_X86_64_TPOFF64, R_X86_64_DTPMOD64, R_X86_64_TLSDESC};
+    case EM_AARCH64:
+      return RelocationKinds{R_AARCH64_TLS_TPREL, R_AARCH64_TLS_DTPMOD, R_AARCH64_TLSDESC};
     default: return std::nullopt;
   }
 }
 
 // A relocation may refer to a variable of the file; a variable of another file is not relevant.
-std::optional<std::int64_t> variable_at(const ElfFile& file, const Elf64_Rela& relocation) {
+std::optional<std::int64_t> find_variable_offset(const ElfFile& file,
+                                                 const Elf64_Rela& relocation) {
   const std::uint64_t index = ELF64_R_SYM(relocation.r_info);
   if (index == 0) return relocation.r_addend;
-  const auto symbols = file.dynamic(DT_SYMTAB);
-  const auto at = symbols ? file.offset_of(*symbols + index * sizeof(Elf64_Sym)) : std::nullopt;
+  const auto symbols = file.find_dynamic_value(DT_SYMTAB);
+  const auto at =
+      symbols ? file.find_file_offset(*symbols + index * sizeof(Elf64_Sym)) : std::nullopt;
   Elf64_Sym symbol{};
   if (!at || !file.read(*at, &symbol, sizeof symbol) || symbol.st_shndx == SHN_UNDEF)
     return std::nullopt;
@@ -185,34 +189,35 @@ std::optional<std::int64_t> variable_at(const ElfFile& file, const Elf64_Rela& r
                                    static_cast<std::uint64_t>(relocation.r_addend));
 }
 
-void add(const ElfFile& file, const Elf64_Rela& relocation, const Kinds& kinds, TlsSlots& found) {
+void add(const ElfFile& file, const Elf64_Rela& relocation, const RelocationKinds& kinds,
+         TlsSlots& found) {
   const std::uint32_t kind = ELF64_R_TYPE(relocation.r_info);
-  if (kind == kinds.module || kind == kinds.descriptor) found.by_module = true;
+  if (kind == kinds.module || kind == kinds.descriptor) found.uses_module_numbers = true;
   if (kind != kinds.distance || found.slots.size() >= kMaxSlots) return;
-  if (const auto offset = variable_at(file, relocation))
+  if (const auto offset = find_variable_offset(file, relocation))
     found.slots.push_back({relocation.r_offset, *offset});
 }
 
-void add_all(const ElfFile& file, std::int64_t table, std::int64_t size, const Kinds& kinds,
-             TlsSlots& found) {
-  const auto address = file.dynamic(table);
-  const auto bytes = file.dynamic(size);
-  const auto offset = address && bytes ? file.offset_of(*address) : std::nullopt;
+void add_all(const ElfFile& file, std::int64_t table, std::int64_t size,
+             const RelocationKinds& kinds, TlsSlots& found) {
+  const auto address = file.find_dynamic_value(table);
+  const auto bytes = file.find_dynamic_value(size);
+  const auto offset = address && bytes ? file.find_file_offset(*address) : std::nullopt;
   if (!offset) return;
   for (const auto& relocation :
        file.table<Elf64_Rela>(*offset, *bytes / sizeof(Elf64_Rela), kMaxRelocations))
     add(file, relocation, kinds, found);
 }
 
-std::uint64_t misalignment(std::uint64_t address, std::uint64_t alignment) {
+std::uint64_t compute_misalignment(std::uint64_t address, std::uint64_t alignment) {
   return alignment == 0 ? 0 : address & (alignment - 1);
 }
 
 }  // namespace
 
-TlsSlots tls_slots(const ElfFile& file) {
+TlsSlots read_tls_slots(const ElfFile& file) {
   TlsSlots found;
-  if (const auto kinds = kinds_of(file.machine())) {
+  if (const auto kinds = find_relocation_kinds(file.machine())) {
     add_all(file, DT_RELA, DT_RELASZ, *kinds, found);
     add_all(file, DT_JMPREL, DT_PLTRELSZ, *kinds, found);
   }
@@ -221,15 +226,16 @@ TlsSlots tls_slots(const ElfFile& file) {
 
 // On x86_64 the segment ends at the thread pointer, on aarch64 it begins two words after it; both
 // respect the segment's alignment.
-std::optional<std::int64_t> program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls) {
+std::optional<std::int64_t> compute_program_tls_start(std::uint16_t machine,
+                                                      const Elf64_Phdr& tls) {
   constexpr std::uint64_t kTwoWords = 16;
   switch (machine) {
     case EM_X86_64:
-      return static_cast<std::int64_t>(0 - tls.p_memsz -
-                                       misalignment(0 - tls.p_vaddr - tls.p_memsz, tls.p_align));
+      return static_cast<std::int64_t>(
+          0 - tls.p_memsz - compute_misalignment(0 - tls.p_vaddr - tls.p_memsz, tls.p_align));
     case EM_AARCH64:
       return static_cast<std::int64_t>(kTwoWords +
-                                       misalignment(tls.p_vaddr - kTwoWords, tls.p_align));
+                                       compute_misalignment(tls.p_vaddr - kTwoWords, tls.p_align));
     default: return std::nullopt;
   }
 }

@@ -34,15 +34,15 @@ struct AllocatorFunctions {
 };
 
 struct Symbols {
-  bool mallctl = false;  // whether jemalloc's own entry point, with any prefix, is defined
+  bool has_mallctl = false;  // whether jemalloc's own entry point, with any prefix, is defined
   std::vector<AllocatorFunctions> allocators;  // each has both kinds; without prefix last
   std::optional<std::uint64_t> tsd_offset;     // of `tsd_tls` in the thread-local segment
 };
 
 // Reads .dynsym, which every file has that others link to.
-Symbols dynamic_symbols(const ElfFile& file);
+Symbols read_dynamic_symbols(const ElfFile& file);
 // Reads .symtab, which strip(1) removes.
-Symbols static_symbols(const ElfFile& file);
+Symbols read_static_symbols(const ElfFile& file);
 
 struct TlsSlot {
   std::uint64_t address = 0;  // as in the file; the loader adds the load address
@@ -51,13 +51,13 @@ struct TlsSlot {
 
 struct TlsSlots {
   std::vector<TlsSlot> slots;
-  bool by_module = false;  // there are relocations for variables by module number
+  bool uses_module_numbers = false;  // there are relocations for variables by module number
 };
 
-TlsSlots tls_slots(const ElfFile& file);
+TlsSlots read_tls_slots(const ElfFile& file);
 
 // Returns the distance from the thread pointer to the first byte of a program's thread-local
 // segment; no value for an unknown machine.
-std::optional<std::int64_t> program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls);
+std::optional<std::int64_t> compute_program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls);
 
 }  // namespace ctprof::jemalloc

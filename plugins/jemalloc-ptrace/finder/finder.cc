@@ -28,12 +28,12 @@ constexpr std::uint16_t kMachine = EM_NONE;
 
 // The largest distance of a library's thread-local segment from the thread pointer: before it
 // (x86_64), or after it.
-constexpr std::int64_t kFarthest = 1 << 30;
+constexpr std::int64_t kMaxDistance = 1 << 30;
 
 // Limit of code mappings in an ordinary process. A process with more is examined in full.
-constexpr std::size_t kMostMappings = 1024;
+constexpr std::size_t kMaxMappings = 1024;
 
-Found without(Attach attach, int error = 0) { return {attach, {}, error}; }
+FindResult make_failure(Attach attach, int error = 0) { return {attach, {}, error}; }
 
 // One file's verdict, made once for all processes and threads.
 struct VerdictEntry {
@@ -42,9 +42,9 @@ struct VerdictEntry {
   std::atomic<bool> is_dismissed{false};  // the verdict exists: the file is not jemalloc
 };
 
-class Verdicts {
+class VerdictCache {
  public:
-  std::shared_ptr<VerdictEntry> known(const FileId& id) {
+  std::shared_ptr<VerdictEntry> find_entry(const FileId& id) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
     return found == entries_.end() ? nullptr : found->second;
@@ -65,22 +65,24 @@ class Verdicts {
 // Searches debug information under the root of the first process that mapped the file, then under
 // that of ctprof.
 FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
-                       const std::string& path, CaptureBudget& capture, Watch* watch) {
-  const ElfFile file(opened.fd.get(), std::make_shared<FileBudget>(capture.next(), capture.now()));
-  FileVerdict verdict = judge(file, [&](const ElfFile& suspect) {
-    const sdk::Fd theirs = root_of(proc, tgid);
-    const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    auto facts = debug_facts(suspect, path, {theirs.get(), ours.get()}, watch);
+                       const std::string& path, CaptureBudget& capture, AccessMonitor* watch) {
+  const ElfFile file(opened.fd.get(),
+                     std::make_shared<FileBudget>(capture.next_allowance(), capture.now()));
+  FileVerdict verdict = analyze_file(file, [&](const ElfFile& suspect) {
+    const sdk::Fd process_root = open_root(proc, tgid);
+    const sdk::Fd own_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    auto facts = find_debug_facts(suspect, path, {process_root.get(), own_root.get()}, watch);
     if (watch)
       watch->allows({.operation = Operation::File,
                      .device = opened.id.device});  // the next reads are of the file itself again
     return facts;
   });
   capture.spend(*file.budget());
-  if (file.budget()->spent() && verdict.attach != Attach::Found)
+  if (file.budget()->is_spent() && verdict.attach != Attach::Found)
     return {.attach = Attach::TooCostly, .error = file.budget()->is_full() ? EFBIG : EBUSY};
-  const bool foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
-  if (foreign && verdict.attach != Attach::NotJemalloc) verdict = {.attach = Attach::ArchMismatch};
+  const bool is_foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
+  if (is_foreign && verdict.attach != Attach::NotJemalloc)
+    verdict = {.attach = Attach::ArchMismatch};
   return verdict;
 }
 
@@ -93,34 +95,35 @@ bool is_bare_memory(const MappedFile& file) {
 
 // Returns the address where the loader placed the file's address 0. It is unsigned, because it may
 // wrap around.
-std::uint64_t bias(const MappedFile& file, const FileVerdict& verdict) {
-  return file.lowest.start - file.lowest.offset - (verdict.load_address - verdict.load_offset);
+std::uint64_t compute_load_bias(const MappedFile& file, const FileVerdict& verdict) {
+  return file.first_mapping.start - file.first_mapping.offset -
+         (verdict.load_address - verdict.load_offset);
 }
 
-Found read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) {
+FindResult read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) {
   iovec local{&value, sizeof value};
   iovec remote{reinterpret_cast<void*>(address), sizeof value};
   const ssize_t got = ::process_vm_readv(static_cast<pid_t>(tgid), &local, 1, &remote, 1, 0);
-  if (got == static_cast<ssize_t>(sizeof value)) return without(Attach::Found);
+  if (got == static_cast<ssize_t>(sizeof value)) return make_failure(Attach::Found);
   const int error = got < 0 ? errno : EFAULT;
-  return without(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
+  return make_failure(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
 }
 
 // Locates one file's counters in the process; sets `pair` if the result is Found.
-Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict,
-                 Watch* watch, CounterPair& pair) {
+FindResult locate_in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict,
+                             AccessMonitor* watch, CounterPair& pair) {
   pair = verdict.layout.counters;
-  if (!verdict.layout.slot) return without(Attach::Found);
+  if (!verdict.layout.slot) return make_failure(Attach::Found);
   std::int64_t start = 0;
-  const std::uint64_t slot = bias(file, verdict) + *verdict.layout.slot;
+  const std::uint64_t slot = compute_load_bias(file, verdict) + *verdict.layout.slot;
   if (watch && !watch->allows({.operation = Operation::Memory, .address = slot}))
-    return without(Attach::NotAnswering);
-  Found found = read_slot(tgid, slot, start);
+    return make_failure(Attach::NotAnswering);
+  FindResult found = read_slot(tgid, slot, start);
   if (found.attach != Attach::Found) return found;
   // If the value is implausible, the loader has not written it yet, or it is not a distance.
-  const bool plausible =
-      kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
-  if (!plausible) return without(Attach::Unreadable, EAGAIN);
+  const bool is_plausible = kMachine == EM_X86_64 ? start < 0 && start > -kMaxDistance
+                                                  : start > 0 && start < kMaxDistance;
+  if (!is_plausible) return make_failure(Attach::Unreadable, EAGAIN);
   pair = {start + pair.allocated, start + pair.deallocated};
   return found;
 }
@@ -128,29 +131,29 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
 // Combines the results of the files of a process. A jemalloc file that cannot be read hides a part
 // of the values, so it overrides the others. A file that cannot be judged is rarely jemalloc, and
 // does not.
-class Outcomes {
+class ProcessResult {
  public:
-  void found(const CounterPair& pair) {
-    if (!found_.counters.add(pair)) hidden_ = without(Attach::TooMany);
-    found_.attach = Attach::Found;
+  void add_counters(const CounterPair& pair) {
+    if (!result_.counters.add(pair)) failure_ = make_failure(Attach::TooMany);
+    result_.attach = Attach::Found;
   }
   // Adds a file that contains jemalloc, but whose counters were not located in this process.
-  void hides(const Found& why) { hidden_ = why; }
-  void failed(const Found& why) {
+  void add_unlocated(const FindResult& failure) { failure_ = failure; }
+  void add_failure(const FindResult& failure) {
     const bool is_jemalloc =
-        why.attach == Attach::DwarfParseFailure || why.attach == Attach::DynamicTls;
-    (is_jemalloc ? hidden_ : doubtful_) = why;
+        failure.attach == Attach::DwarfParseFailure || failure.attach == Attach::DynamicTls;
+    (is_jemalloc ? failure_ : unjudged_) = failure;
   }
 
-  Found result() const {
-    if (hidden_.attach != Attach::NotJemalloc) return hidden_;
-    return found_.attach == Attach::Found ? found_ : doubtful_;
+  FindResult result() const {
+    if (failure_.attach != Attach::NotJemalloc) return failure_;
+    return result_.attach == Attach::Found ? result_ : unjudged_;
   }
 
  private:
-  Found found_ = without(Attach::NotJemalloc);
-  Found hidden_ = without(Attach::NotJemalloc);
-  Found doubtful_ = without(Attach::NotJemalloc);
+  FindResult result_ = make_failure(Attach::NotJemalloc);
+  FindResult failure_ = make_failure(Attach::NotJemalloc);
+  FindResult unjudged_ = make_failure(Attach::NotJemalloc);
 };
 
 // Opens map_files of a process with many threads: each has one or two stacks among the mappings.
@@ -164,14 +167,14 @@ sdk::Fd open_map_files(int proc, const std::string& process) {
 }
 
 // Returns Attach::Found on success.
-Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
+FindResult read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
   const std::string process = std::to_string(tgid);
   const sdk::Fd maps(::openat(proc, (process + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
   const int failed =
       maps ? read_code_files(maps.get(), open_map_files(proc, process), files) : errno;
-  if (maps && failed == ESRCH) return without(Attach::ReadlinkFailure, ENOENT);
-  if (failed == 0) return without(Attach::Found);
-  return without(
+  if (maps && failed == ESRCH) return make_failure(Attach::ReadlinkFailure, ENOENT);
+  if (failed == 0) return make_failure(Attach::Found);
+  return make_failure(
       gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure,
       failed);
 }
@@ -180,20 +183,21 @@ Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
 
 struct Finder::Impl {
   sdk::Host host;
-  Verdicts verdicts;
+  VerdictCache verdicts;
   CaptureBudget budget;
-  Watch* watch;
+  AccessMonitor* watch;
 
-  Found find(std::uint64_t tgid);
+  FindResult find(std::uint64_t tgid);
   bool dismisses(int maps);
-  std::shared_ptr<VerdictEntry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
-  void look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes);
+  std::shared_ptr<VerdictEntry> find_verdict(std::uint64_t tgid, const MappedFile& file,
+                                             int& error);
+  void examine_file(std::uint64_t tgid, const MappedFile& file, ProcessResult& outcomes);
 };
 
 // The identity in maps is sufficient for a file that was seen before: it is not opened again.
-std::shared_ptr<VerdictEntry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file,
-                                                       int& error) {
-  auto entry = verdicts.known(file.file);
+std::shared_ptr<VerdictEntry> Finder::Impl::find_verdict(std::uint64_t tgid, const MappedFile& file,
+                                                         int& error) {
+  auto entry = verdicts.find_entry(file.file);
   OpenedFile opened;
   if (!entry) {
     opened = open_mapped(host.proc(), tgid, file, watch);
@@ -210,15 +214,15 @@ std::shared_ptr<VerdictEntry> Finder::Impl::verdict_of(std::uint64_t tgid, const
   return entry;
 }
 
-Found Finder::Impl::find(std::uint64_t tgid) {
+FindResult Finder::Impl::find(std::uint64_t tgid) {
   std::vector<MappedFile> files;
   if (watch && !watch->allows({.operation = Operation::Mappings}))
-    return without(Attach::NotAnswering);
-  if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found)
+    return make_failure(Attach::NotAnswering);
+  if (const FindResult read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found)
     return read;
-  Outcomes outcomes;
+  ProcessResult outcomes;
   for (const MappedFile& file : files)
-    if (!is_bare_memory(file)) look_into(tgid, file, outcomes);
+    if (!is_bare_memory(file)) examine_file(tgid, file, outcomes);
   return outcomes.result();
 }
 
@@ -226,39 +230,41 @@ Found Finder::Impl::find(std::uint64_t tgid) {
 // of any file is left to `find`.
 bool Finder::Impl::dismisses(int maps) {
   if (watch && !watch->allows({.operation = Operation::Mappings})) return false;
-  bool all = true;
-  std::size_t seen = 0;
-  const int error = query_code(maps, [&](const FileId& id) {
-    const auto entry = verdicts.known(id);
-    all = entry && entry->is_dismissed && ++seen <= kMostMappings;
-    return all;
+  bool are_all_dismissed = true;
+  std::size_t mapping_count = 0;
+  const int error = for_each_code_mapping(maps, [&](const FileId& id) {
+    const auto entry = verdicts.find_entry(id);
+    are_all_dismissed = entry && entry->is_dismissed && ++mapping_count <= kMaxMappings;
+    return are_all_dismissed;
   });
-  return error == 0 && all && seen > 0;
+  return error == 0 && are_all_dismissed && mapping_count > 0;
 }
 
-void Finder::Impl::look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes) {
+void Finder::Impl::examine_file(std::uint64_t tgid, const MappedFile& file,
+                                ProcessResult& outcomes) {
   int error = 0;
-  const auto entry = verdict_of(tgid, file, error);
+  const auto entry = find_verdict(tgid, file, error);
   if (!entry)
-    return outcomes.failed(
-        without(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error));
+    return outcomes.add_failure(
+        make_failure(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error));
   const FileVerdict& verdict = entry->verdict;
   if (verdict.attach == Attach::NotJemalloc) return;
   if (verdict.attach != Attach::Found)
-    return outcomes.failed(without(verdict.attach, verdict.error));
+    return outcomes.add_failure(make_failure(verdict.attach, verdict.error));
   CounterPair pair{};
-  const Found found = in_process(tgid, file, verdict, watch, pair);
-  found.attach == Attach::Found ? outcomes.found(pair) : outcomes.hides(found);
+  const FindResult found = locate_in_process(tgid, file, verdict, watch, pair);
+  found.attach == Attach::Found ? outcomes.add_counters(pair) : outcomes.add_unlocated(found);
 }
 
-Finder::Finder(const sdk::Host& host, Watch* watch, std::chrono::steady_clock::time_point (*now)())
+Finder::Finder(const sdk::Host& host, AccessMonitor* watch,
+               std::chrono::steady_clock::time_point (*now)())
     : impl_(new Impl{host, {}, CaptureBudget(now), watch}) {}
 Finder::~Finder() = default;
 
-Found Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }
-bool Finder::dismisses(int maps) { return impl_->dismisses(maps); }
+FindResult Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }
+bool Finder::can_dismiss(int maps) { return impl_->dismisses(maps); }
 
-const char* tag(Attach attach) {
+const char* tag_of(Attach attach) {
   switch (attach) {
     case Attach::Found: return "found";
     case Attach::NotJemalloc: return "jemalloc-not-found";

@@ -36,15 +36,17 @@ struct CounterPair {
 // preloaded library in a program with its own. A thread's values are the sums. `count` comes from
 // another process, so it is not trusted.
 struct Counters {
-  static constexpr std::uint32_t kMost = 4;
+  static constexpr std::uint32_t kMaxPairs = 4;
 
   std::uint32_t count = 0;
-  CounterPair pairs[kMost] = {};
+  CounterPair pairs[kMaxPairs] = {};
 
-  std::span<const CounterPair> all() const { return {pairs, count < kMost ? count : kMost}; }
+  std::span<const CounterPair> valid_pairs() const {
+    return {pairs, count < kMaxPairs ? count : kMaxPairs};
+  }
   // Returns false if the array is full.
   bool add(const CounterPair& pair) {
-    if (count >= kMost) return false;
+    if (count >= kMaxPairs) return false;
     pairs[count++] = pair;
     return true;
   }
@@ -67,32 +69,32 @@ enum class Attach : std::uint8_t {
   TooMany,       // more jemallocs than the capacity of Counters
 };
 
-struct Found {
+struct FindResult {
   Attach attach;
   Counters counters;  // only for Found
   int error;          // errno of the failed call, or 0
 };
 
 // Returns the reference's name if it has one; "found" for Found.
-const char* tag(Attach attach);
+const char* tag_of(Attach attach);
 
 class Finder {
  public:
   // `watch`, which outlives this object, is called before operations that may block; refused ones
   // yield NotAnswering. With a watch, only one thread may use this object. `now` is the clock of
   // the budgets.
-  explicit Finder(const sdk::Host& host, Watch* watch = nullptr,
+  explicit Finder(const sdk::Host& host, AccessMonitor* watch = nullptr,
                   std::chrono::steady_clock::time_point (*now)() = std::chrono::steady_clock::now);
   ~Finder();
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
 
   // Threads: any, concurrently.
-  Found find(std::uint64_t tgid);
+  FindResult find(std::uint64_t tgid);
   // Returns whether `find` would return NotJemalloc for the process with these /proc/<pid>/maps,
   // because all files whose code it maps were judged before. It costs a few queries to the kernel;
   // returns false if the kernel does not support them. Threads: like `find`.
-  bool dismisses(int maps);
+  bool can_dismiss(int maps);
 
  private:
   struct Impl;

@@ -8,26 +8,26 @@ namespace ctprof::jemalloc {
 namespace {
 
 // Looks up functions; complete only if all of them exist.
-class Functions {
+class FunctionLoader {
  public:
-  explicit Functions(void* library) : library_(library), whole_(library != nullptr) {}
+  explicit FunctionLoader(void* library) : library_(library), is_complete_(library != nullptr) {}
 
   template <class Function>
-  Functions& find(const char* name, Function*& function) {
+  FunctionLoader& find(const char* name, Function*& function) {
     function = library_ ? reinterpret_cast<Function*>(::dlsym(library_, name)) : nullptr;
-    whole_ = whole_ && function != nullptr;
+    is_complete_ = is_complete_ && function != nullptr;
     return *this;
   }
-  bool whole() const { return whole_; }
+  bool is_complete() const { return is_complete_; }
 
  private:
   void* library_;
-  bool whole_;
+  bool is_complete_;
 };
 
-std::optional<Libdw> load() {
+std::optional<Libdw> load_libdw() {
   Libdw dw{};
-  Functions functions(::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL));
+  FunctionLoader functions(::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL));
   functions.find("elf_version", dw.elf_version)
       .find("elf_begin", dw.elf_begin)
       .find("elf_memory", dw.elf_memory)
@@ -48,14 +48,14 @@ std::optional<Libdw> load() {
       .find("dwarf_whatform", dw.dwarf_whatform)
       .find("dwarf_formstring", dw.dwarf_formstring)
       .find("dwarf_formudata", dw.dwarf_formudata);
-  return functions.whole() && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw)
-                                                                    : std::nullopt;
+  return functions.is_complete() && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw)
+                                                                          : std::nullopt;
 }
 
 }  // namespace
 
-const Libdw* libdw() {
-  static const std::optional<Libdw> loaded = load();
+const Libdw* get_libdw() {
+  static const std::optional<Libdw> loaded = load_libdw();
   return loaded ? &*loaded : nullptr;
 }
 

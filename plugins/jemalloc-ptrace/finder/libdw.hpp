@@ -33,6 +33,6 @@ struct Libdw {
 };
 
 // Returns null if it is not installed. It stays loaded. Threads: any.
-const Libdw* libdw();
+const Libdw* get_libdw();
 
 }  // namespace ctprof::jemalloc

@@ -23,52 +23,53 @@ namespace ctprof::jemalloc {
 namespace {
 
 // A process has about a hundred; a hostile one as many as it may have mappings.
-constexpr std::size_t kMostFiles = 4096;
+constexpr std::size_t kMaxFiles = 4096;
 
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kNewline = "\\012";
 
-struct Line {
+struct MapsLine {
   Mapping mapping;
   std::string_view path;
-  bool code = false;
+  bool is_code = false;
 };
 
-bool number_in(std::string_view text, int base, std::uint64_t& value) {
+bool parse_number(std::string_view text, int base, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   return error == std::errc{} && end == text.data() + text.size();
 }
 
 bool parse_range(std::string_view text, Mapping& mapping) {
-  return number_in(sdk::take(text, '-'), 16, mapping.start) && number_in(text, 16, mapping.end) &&
-         mapping.start < mapping.end;
+  return parse_number(sdk::take(text, '-'), 16, mapping.start) &&
+         parse_number(text, 16, mapping.end) && mapping.start < mapping.end;
 }
 
 bool parse_file(std::string_view device, std::string_view inode, FileId& file) {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
-  if (!number_in(sdk::take(device, ':'), 16, major) || !number_in(device, 16, minor)) return false;
+  if (!parse_number(sdk::take(device, ':'), 16, major) || !parse_number(device, 16, minor))
+    return false;
   file.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
-  return number_in(inode, 10, file.inode);
+  return parse_number(inode, 10, file.inode);
 }
 
-std::optional<Line> parse_line(std::string_view text) {
-  Line line;
+std::optional<MapsLine> parse_line(std::string_view text) {
+  MapsLine line;
   const std::string_view range = sdk::take(text, ' ');
-  const std::string_view rights = sdk::take(text, ' ');
+  const std::string_view permissions = sdk::take(text, ' ');
   const std::string_view offset = sdk::take(text, ' ');
   const std::string_view device = sdk::take(text, ' ');
   const std::string_view inode = sdk::take(text, ' ');
-  line.code = rights.size() == 4 && rights[2] == 'x';
+  line.is_code = permissions.size() == 4 && permissions[2] == 'x';
   const auto path = text.find_first_not_of(' ');
   if (path != text.npos) line.path = text.substr(path);
-  const bool whole = parse_range(range, line.mapping) &&
-                     number_in(offset, 16, line.mapping.offset) &&
-                     parse_file(device, inode, line.mapping.file);
-  return whole ? std::optional(line) : std::nullopt;
+  const bool is_valid = parse_range(range, line.mapping) &&
+                        parse_number(offset, 16, line.mapping.offset) &&
+                        parse_file(device, inode, line.mapping.file);
+  return is_valid ? std::optional(line) : std::nullopt;
 }
 
-std::string unescaped(std::string_view path) {
+std::string unescape_newlines(std::string_view path) {
   std::string plain(path);
   for (auto at = plain.find(kNewline); at != plain.npos; at = plain.find(kNewline, at + 1))
     plain.replace(at, kNewline.size(), "\n");
@@ -76,7 +77,7 @@ std::string unescaped(std::string_view path) {
 }
 
 // Formats the range without leading zeroes, which maps has and map_files does not.
-std::string range_of(const Mapping& mapping) {
+std::string format_range(const Mapping& mapping) {
   std::array<char, 2 * 16 + 2> text;
   const int size = std::snprintf(text.data(), text.size(), "%llx-%llx",
                                  static_cast<unsigned long long>(mapping.start),
@@ -86,25 +87,26 @@ std::string range_of(const Mapping& mapping) {
 
 }  // namespace
 
-void CodeFiles::add(const Mapping& mapping, bool code, std::string_view path) {
-  if (mapping.file != lowest_.file) lowest_ = mapping;
-  if (!code || files_.size() >= kMostFiles) return;
+void CodeFiles::add(const Mapping& mapping, bool is_code, std::string_view path) {
+  if (mapping.file != run_start_.file) run_start_ = mapping;
+  if (!is_code || files_.size() >= kMaxFiles) return;
   if (std::any_of(files_.begin(), files_.end(),
                   [&](const MappedFile& known) { return known.file == mapping.file; }))
     return;
-  const bool deleted = path.ends_with(kDeleted);
-  if (deleted) path.remove_suffix(kDeleted.size());
-  files_.push_back({mapping.file, std::string(path), deleted, range_of(mapping), lowest_});
+  const bool is_deleted = path.ends_with(kDeleted);
+  if (is_deleted) path.remove_suffix(kDeleted.size());
+  files_.push_back(
+      {mapping.file, std::string(path), is_deleted, format_range(mapping), run_start_});
 }
 
-std::vector<MappedFile> code_files(std::string_view maps) {
+std::vector<MappedFile> parse_code_files(std::string_view maps) {
   CodeFiles files;
   while (!maps.empty()) {
     const auto line = parse_line(sdk::take(maps, '\n'));
     if (line && line->mapping.file.inode != 0)
-      files.add(line->mapping, line->code, line->code ? unescaped(line->path) : "");
+      files.add(line->mapping, line->is_code, line->is_code ? unescape_newlines(line->path) : "");
   }
-  return files.take();
+  return files.take_files();
 }
 
 // Reads in a loop, because the kernel returns the text in pages that end with a complete line.
@@ -117,12 +119,12 @@ int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files)
   for (;;) {
     const std::size_t size = text.size();
     text.resize(size + kPiece);
-    const ssize_t got = ::read(maps, text.data() + size, kPiece);
-    text.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
-    if (got < 0 && errno != EINTR) return errno;
-    if (got == 0) break;
+    const ssize_t size_read = ::read(maps, text.data() + size, kPiece);
+    text.resize(size + static_cast<std::size_t>(size_read > 0 ? size_read : 0));
+    if (size_read < 0 && errno != EINTR) return errno;
+    if (size_read == 0) break;
   }
-  files = code_files(text);
+  files = parse_code_files(text);
   return text.empty() ? ESRCH : 0;
 }
 
@@ -135,7 +137,7 @@ struct Query {
   std::uint64_t address;
   std::uint64_t start;
   std::uint64_t end;
-  std::uint64_t rights;
+  std::uint64_t permissions;
   std::uint64_t page_size;
   std::uint64_t offset;
   std::uint64_t inode;
@@ -150,14 +152,14 @@ static_assert(sizeof(Query) == 104);
 constexpr unsigned long kQuery = _IOWR('f', 17, Query);
 constexpr std::uint64_t kExecutable = 0x04;
 constexpr std::uint64_t kThisOrNext = 0x10;
-constexpr std::uint64_t kOfFile = 0x20;
+constexpr std::uint64_t kFileBacked = 0x20;
 
-Mapping mapping_of(const Query& answer) {
+Mapping make_mapping(const Query& answer) {
   return {
       answer.start, answer.end, answer.offset, {makedev(answer.major, answer.minor), answer.inode}};
 }
 
-Query question(std::uint64_t flags, std::uint64_t address) {
+Query make_query(std::uint64_t flags, std::uint64_t address) {
   Query query{};
   query.size = sizeof query;
   query.flags = flags;
@@ -166,32 +168,32 @@ Query question(std::uint64_t flags, std::uint64_t address) {
 }
 
 // Collects answers with names.
-class Answers {
+class QueryResults {
  public:
-  explicit Answers(int maps) : maps_(maps) {}
+  explicit QueryResults(int maps) : maps_(maps) {}
 
   // Returns false, and sets errno, without an answer.
-  bool ask(std::uint64_t flags, std::uint64_t address) {
-    Query query = question(flags, address);
+  bool query(std::uint64_t flags, std::uint64_t address) {
+    Query query = make_query(flags, address);
     query.name = reinterpret_cast<std::uintptr_t>(name_.data());
     query.name_size = name_.size();
     if (::ioctl(maps_, kQuery, &query) != 0) return false;
-    found_.add(mapping_of(query), (query.rights & kExecutable) != 0, name_.data());
+    files_.add(make_mapping(query), (query.permissions & kExecutable) != 0, name_.data());
     end_ = query.end;
     return true;
   }
-  std::uint64_t end() const { return end_; }
-  std::vector<MappedFile> take() { return found_.take(); }
+  std::uint64_t last_end() const { return end_; }
+  std::vector<MappedFile> take() { return files_.take_files(); }
 
  private:
   int maps_;
   std::array<char, PATH_MAX> name_;
-  CodeFiles found_;
+  CodeFiles files_;
   std::uint64_t end_ = 0;  // of the last mapping
 };
 
 // Returns the start of a mapping, from its name in map_files.
-std::uint64_t start_of(std::string_view range) {
+std::uint64_t parse_start(std::string_view range) {
   std::uint64_t start = 0;
   std::from_chars(range.data(), range.data() + range.size(), start, 16);
   return start;
@@ -199,25 +201,25 @@ std::uint64_t start_of(std::string_view range) {
 
 }  // namespace
 
-int query_any(int maps) {
-  Query query = question(kThisOrNext, 0);
+int check_memory_exists(int maps) {
+  Query query = make_query(kThisOrNext, 0);
   return ::ioctl(maps, kQuery, &query) == 0 || errno == ENOENT ? 0 : errno;
 }
 
-int query_code(int maps, const std::function<bool(const FileId&)>& take) {
+int for_each_code_mapping(int maps, const std::function<bool(const FileId&)>& take) {
   for (std::uint64_t at = 0;;) {
-    Query query = question(kThisOrNext | kOfFile | kExecutable, at);
+    Query query = make_query(kThisOrNext | kFileBacked | kExecutable, at);
     if (::ioctl(maps, kQuery, &query) != 0) return errno == ENOENT ? 0 : errno;
-    if (!take(mapping_of(query).file)) return 0;
+    if (!take(make_mapping(query).file)) return 0;
     at = query.end;
   }
 }
 
 int query_code_files(int maps, std::vector<MappedFile>& files) {
-  Answers asking(maps);
-  while (asking.ask(kThisOrNext | kOfFile, asking.end())) continue;
+  QueryResults results(maps);
+  while (results.query(kThisOrNext | kFileBacked, results.last_end())) continue;
   const int error = errno;
-  files = asking.take();
+  files = results.take();
   if (error == ENAMETOOLONG) return ENOTTY;
   return error == ENOENT ? 0 : error;
 }
@@ -226,16 +228,17 @@ int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files
   const std::unique_ptr<DIR, int (*)(DIR*)> names(::fdopendir(map_files.get()), &::closedir);
   if (!names) return ENOTTY;
   map_files.release();
-  Answers asking(maps);
+  QueryResults results(maps);
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(names.get());
     if (!entry && errno != 0) return ENOTTY;
     if (!entry) break;
-    if (entry->d_name[0] != '.' && !asking.ask(kOfFile, start_of(entry->d_name)) && errno != ENOENT)
+    if (entry->d_name[0] != '.' && !results.query(kFileBacked, parse_start(entry->d_name)) &&
+        errno != ENOENT)
       return ENOTTY;
   }
-  files = asking.take();
+  files = results.take();
   return files.empty() ? ENOTTY : 0;
 }
 

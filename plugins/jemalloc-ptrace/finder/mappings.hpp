@@ -39,25 +39,25 @@ struct Mapping {
 struct MappedFile {
   FileId file;
   std::string path;  // in the namespace of the process
-  bool deleted = false;
-  std::string range;  // of the code mapping: a name in /proc/<pid>/map_files
-  Mapping lowest;     // the file's first mapping, which shows where it was loaded
+  bool is_deleted = false;
+  std::string range;      // of the code mapping: a name in /proc/<pid>/map_files
+  Mapping first_mapping;  // the file's first mapping, which shows where it was loaded
 };
 
 // Collects the files without duplicates, from mappings in the order of their addresses.
 class CodeFiles {
  public:
   // Adds a mapping of a file; `path` is the kernel's name for it, possibly with " (deleted)".
-  void add(const Mapping& mapping, bool code, std::string_view path);
-  std::vector<MappedFile> take() { return std::move(files_); }
+  void add(const Mapping& mapping, bool is_code, std::string_view path);
+  std::vector<MappedFile> take_files() { return std::move(files_); }
 
  private:
   std::vector<MappedFile> files_;
-  Mapping lowest_;  // of the current run of mappings of one file
+  Mapping run_start_;  // of the current run of mappings of one file
 };
 
 // Parses the text; malformed lines are skipped.
-std::vector<MappedFile> code_files(std::string_view maps);
+std::vector<MappedFile> parse_code_files(std::string_view maps);
 
 // Lists the files of the process that the open file `maps` belongs to. Returns 0, or an errno;
 // ESRCH if the process has no memory. `map_files` is that directory, open, for a process with many
@@ -78,10 +78,10 @@ int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files
 
 // Calls `take` for each code mapping of a file, without its name, until it returns false. Returns 0
 // then and after the last one; or an errno as above.
-int query_code(int maps, const std::function<bool(const FileId&)>& take);
+int for_each_code_mapping(int maps, const std::function<bool(const FileId&)>& take);
 
 // Checks that the memory for which the file was opened still exists: returns 0, or an errno as
 // above.
-int query_any(int maps);
+int check_memory_exists(int maps);
 
 }  // namespace ctprof::jemalloc

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kMaxImage = 1 << 20;
 constexpr std::uint64_t kMaxConstants = 256 << 20;
-constexpr std::uint64_t kConstantsAtOnce = 1 << 20;
-constexpr std::size_t kPairs = 24;
+constexpr std::uint64_t kConstantsPerRead = 1 << 20;
+constexpr std::size_t kCachePairs = 24;
 
 // Read from Debian's builds and from crates, each compared with mallctl or with the code of malloc
 // and free.
@@ -33,19 +33,19 @@ constexpr std::array kVersions{
 
 // Calls `see` with the file's constants, piece by piece, each overlapping the previous one, until
 // it returns true.
-template <class See>
-bool any_piece(const ElfFile& file, std::size_t overlap, See see) {
-  std::uint64_t patience = kMaxConstants;
+template <class Predicate>
+bool find_in_constants(const ElfFile& file, std::size_t overlap, Predicate matches) {
+  std::uint64_t bytes_left = kMaxConstants;
   for (const Elf64_Phdr& segment : file.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
-    const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, patience);
-    patience -= size;
-    for (std::uint64_t at = 0; at < size; at += kConstantsAtOnce) {
+    const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, bytes_left);
+    bytes_left -= size;
+    for (std::uint64_t at = 0; at < size; at += kConstantsPerRead) {
       const auto piece =
-          file.table<char>(segment.p_offset + at, std::min(size - at, kConstantsAtOnce + overlap),
-                           kConstantsAtOnce + overlap);
+          file.table<char>(segment.p_offset + at, std::min(size - at, kConstantsPerRead + overlap),
+                           kConstantsPerRead + overlap);
       if (piece.empty()) break;
-      if (see(std::string_view(piece.data(), piece.size()))) return true;
+      if (matches(std::string_view(piece.data(), piece.size()))) return true;
     }
   }
   return false;
@@ -55,28 +55,28 @@ bool any_piece(const ElfFile& file, std::size_t overlap, See see) {
 
 std::span<const KnownVersion> known_versions() { return kVersions; }
 
-std::optional<std::int64_t> empty_cache_in(std::span<const std::uint64_t> image) {
+std::optional<std::int64_t> find_empty_cache(std::span<const std::uint64_t> image) {
   std::size_t pairs = 0;
   for (std::size_t at = 0; at + 1 < image.size();) {
-    const bool pair = image[at] == 1 && image[at + 1] == 0;
-    pairs = pair ? pairs + 1 : 0;
-    at += pair ? 2 : 1;
-    if (pairs == kPairs)
-      return static_cast<std::int64_t>((at - 2 * kPairs) * sizeof(std::uint64_t));
+    const bool is_pair = image[at] == 1 && image[at + 1] == 0;
+    pairs = is_pair ? pairs + 1 : 0;
+    at += is_pair ? 2 : 1;
+    if (pairs == kCachePairs)
+      return static_cast<std::int64_t>((at - 2 * kCachePairs) * sizeof(std::uint64_t));
   }
   return std::nullopt;
 }
 
-std::optional<std::int64_t> empty_cache_of(const ElfFile& file) {
-  const Elf64_Phdr* tls = file.tls();
+std::optional<std::int64_t> read_empty_cache(const ElfFile& file) {
+  const Elf64_Phdr* tls = file.find_tls();
   if (tls == nullptr || tls->p_filesz > kMaxImage) return std::nullopt;
-  return empty_cache_in(
+  return find_empty_cache(
       file.table<std::uint64_t>(tls->p_offset, tls->p_filesz / sizeof(std::uint64_t), kMaxImage));
 }
 
-const KnownVersion* version_of(const ElfFile& file) {
+const KnownVersion* find_version(const ElfFile& file) {
   const KnownVersion* found = nullptr;
-  any_piece(file, kVersions[0].text.size(), [&](std::string_view piece) {
+  find_in_constants(file, kVersions[0].text.size(), [&](std::string_view piece) {
     for (const KnownVersion& version : kVersions)
       if (version.machine == file.machine() && piece.find(version.text) != piece.npos)
         found = &version;
@@ -86,16 +86,16 @@ const KnownVersion* version_of(const ElfFile& file) {
 }
 
 bool has_constant(const ElfFile& file, std::string_view text) {
-  return any_piece(file, text.size(),
-                   [&](std::string_view piece) { return piece.find(text) != piece.npos; });
+  return find_in_constants(file, text.size(),
+                           [&](std::string_view piece) { return piece.find(text) != piece.npos; });
 }
 
 namespace {
 
 // The header of .eh_frame_hdr in the form that every linker writes: version 1, a relative pointer,
 // a count of four bytes, and a sorted table with two distances of four bytes for each function.
-constexpr std::array<std::uint8_t, 4> kUsualHead{1, 0x1b, 0x03, 0x3b};
-struct Head {
+constexpr std::array<std::uint8_t, 4> kExpectedHeader{1, 0x1b, 0x03, 0x3b};
+struct UnwindHeader {
   std::array<std::uint8_t, 4> encodings;
   std::int32_t frames;
   std::uint32_t count;
@@ -105,20 +105,20 @@ struct UnwindEntry {
   std::int32_t frame;
 };
 
-constexpr std::uint64_t kMostFunctions = 2'000'000;
-constexpr std::uint64_t kMostCode = 128 << 20;
+constexpr std::uint64_t kMaxFunctions = 2'000'000;
+constexpr std::uint64_t kMaxCodeBytes = 128 << 20;
 // Limit for hostile files: jemalloc and a program together add to a few hundred places.
-constexpr std::size_t kMostPlaces = 10'000;
+constexpr std::size_t kMaxPlaces = 10'000;
 
 // In 5.0 to 5.2: tsd_state_uninitialized in the variable's first byte, followed by zeros; and the
 // distance of the counters from it.
 constexpr std::uint64_t kStates[] = {5, 6};
-constexpr std::int64_t kCountersBehindState = 16;
+constexpr std::int64_t kCounterOffsetFromState = 16;
 // Since 5.3, for all versions of the table.
-constexpr std::int64_t kCountersBehindCache = 392;
+constexpr std::int64_t kCounterOffsetFromCache = 392;
 constexpr std::int64_t kWord = sizeof(std::uint64_t);
 
-const Elf64_Phdr* unwind_segment(const ElfFile& file) {
+const Elf64_Phdr* find_unwind_segment(const ElfFile& file) {
   const auto& segments = file.segments();
   const auto found = std::ranges::find(segments, Elf64_Word{PT_GNU_EH_FRAME}, &Elf64_Phdr::p_type);
   return found == segments.end() ? nullptr : &*found;
@@ -129,20 +129,20 @@ void set_sizes(std::vector<Function>& functions) {
   for (std::size_t i = 0; i < functions.size(); ++i) {
     const bool last = i + 1 == functions.size();
     const std::uint64_t size =
-        last ? kLongestFunction : functions[i + 1].address - functions[i].address;
-    functions[i].size = std::min(size, kLongestFunction);
+        last ? kMaxFunctionBytes : functions[i + 1].address - functions[i].address;
+    functions[i].size = std::min(size, kMaxFunctionBytes);
   }
 }
 
-std::vector<Function> by_sorted_table(const ElfFile& file) {
-  const Elf64_Phdr* segment = unwind_segment(file);
-  Head head{};
+std::vector<Function> read_sorted_table(const ElfFile& file) {
+  const Elf64_Phdr* segment = find_unwind_segment(file);
+  UnwindHeader head{};
   if (segment == nullptr || !file.read(segment->p_offset, &head, sizeof head) ||
-      head.encodings != kUsualHead)
+      head.encodings != kExpectedHeader)
     return {};
   std::vector<Function> functions;
   for (const UnwindEntry& entry :
-       file.table<UnwindEntry>(segment->p_offset + sizeof head, head.count, kMostFunctions))
+       file.table<UnwindEntry>(segment->p_offset + sizeof head, head.count, kMaxFunctions))
     functions.push_back({segment->p_vaddr + static_cast<std::uint64_t>(entry.function), 0});
   return functions;
 }
@@ -155,47 +155,47 @@ struct Record {
   std::int32_t function;
 };
 
-std::vector<Function> by_records(const ElfFile& file, const Elf64_Shdr& section) {
+std::vector<Function> read_unwind_records(const ElfFile& file, const Elf64_Shdr& section) {
   constexpr std::uint64_t kMostBytes = 64 << 20;
   const auto bytes = file.table<std::uint8_t>(section.sh_offset, section.sh_size, kMostBytes);
   std::vector<Function> functions;
   Record record{};
   for (std::size_t at = 0; bytes.size() - at >= sizeof record;) {
     std::memcpy(&record, bytes.data() + at, sizeof record);
-    const std::uint64_t there = section.sh_addr + at + offsetof(Record, function);
+    const std::uint64_t field_address = section.sh_addr + at + offsetof(Record, function);
     if (record.shared != 0)
-      functions.push_back({there + static_cast<std::uint64_t>(record.function), 0});
+      functions.push_back({field_address + static_cast<std::uint64_t>(record.function), 0});
     if (record.length == 0 || record.length > bytes.size() - at - sizeof record.length) break;
     at += sizeof record.length + record.length;
   }
   return functions;
 }
 
-std::vector<Function> by_records(const ElfFile& file) {
+std::vector<Function> read_unwind_records(const ElfFile& file) {
   for (const NamedSection& section : file.named_sections())
-    if (section.name == ".eh_frame") return by_records(file, section.header);
+    if (section.name == ".eh_frame") return read_unwind_records(file, section.header);
   return {};
 }
 
 // Collects the places to which the functions of one code segment add, relative to the start of the
 // thread-local segment.
-class Search {
+class SegmentSearch {
  public:
-  Search(const ElfFile& file, const Elf64_Phdr& segment, std::int64_t start)
+  SegmentSearch(const ElfFile& file, const Elf64_Phdr& segment, std::int64_t start)
       : machine_(file.machine()),
         start_(start),
         address_(segment.p_vaddr),
-        code_(file.table<std::uint8_t>(segment.p_offset, segment.p_filesz, kMostCode)) {}
+        code_(file.table<std::uint8_t>(segment.p_offset, segment.p_filesz, kMaxCodeBytes)) {}
 
   void add(const Function& function, std::set<std::int64_t>& places) const {
     if (function.address < address_ || function.address - address_ >= code_.size()) return;
     const auto bytes = std::span(code_).subspan(function.address - address_);
     const Code code{function.address,
                     bytes.first(std::min<std::uint64_t>(bytes.size(), function.size))};
-    for (const TlsAddress& place : places_added_to(machine_, code)) {
-      const std::int64_t at = wrapped_difference(place.offset, start_);
-      const bool within = place.slot == 0 && at >= 0 && at < kLargestTls;
-      if (within && places.size() < kMostPlaces) places.insert(at);
+    for (const TlsAddress& place : find_added_places(machine_, code)) {
+      const std::int64_t at = subtract_wrapping(place.offset, start_);
+      const bool is_in_segment = place.slot == 0 && at >= 0 && at < kMaxTlsBytes;
+      if (is_in_segment && places.size() < kMaxPlaces) places.insert(at);
     }
   }
 
@@ -206,12 +206,12 @@ class Search {
   std::vector<std::uint8_t> code_;
 };
 
-std::set<std::int64_t> all_places(const ElfFile& file, std::int64_t start) {
+std::set<std::int64_t> find_all_places(const ElfFile& file, std::int64_t start) {
   std::set<std::int64_t> places;
-  const auto functions = unwound_functions(file);
+  const auto functions = list_unwind_functions(file);
   for (const Elf64_Phdr& segment : file.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    const Search search(file, segment, start);
+    const SegmentSearch search(file, segment, start);
     for (const Function& function : functions) {
       if (!file.budget()->charge(1)) return {};  // checks the time limit
       search.add(function, places);
@@ -222,19 +222,19 @@ std::set<std::int64_t> all_places(const ElfFile& file, std::int64_t start) {
 
 }  // namespace
 
-std::vector<Function> unwound_functions(const ElfFile& file) {
-  auto functions = by_sorted_table(file);
-  if (functions.empty()) functions = by_records(file);
+std::vector<Function> list_unwind_functions(const ElfFile& file) {
+  auto functions = read_sorted_table(file);
+  if (functions.empty()) functions = read_unwind_records(file);
   std::ranges::sort(functions, {}, &Function::address);
   set_sizes(functions);
   return functions;
 }
 
 TsdImage::TsdImage(const ElfFile& file) {
-  const Elf64_Phdr* tls = file.tls();
+  const Elf64_Phdr* tls = file.find_tls();
   if (tls == nullptr || tls->p_filesz > kMaxImage) return;
   words_ = file.table<std::uint64_t>(tls->p_offset, tls->p_filesz / kWord, kMaxImage);
-  cache_ = empty_cache_in(words_);
+  cache_offset_ = find_empty_cache(words_);
 }
 
 bool TsdImage::is_state(std::size_t word) const {
@@ -244,21 +244,22 @@ bool TsdImage::is_state(std::size_t word) const {
 bool TsdImage::may_be_jemalloc() const {
   for (std::size_t word = 0; word < words_.size(); ++word)
     if (is_state(word)) return true;
-  return cache_.has_value();
+  return cache_offset_.has_value();
 }
 
 bool TsdImage::has_counters_at(std::int64_t allocated, std::int64_t deallocated) const {
-  if (cache_)
-    return allocated == *cache_ + kCountersBehindCache && deallocated == allocated + 2 * kWord;
-  const std::int64_t variable = allocated - kCountersBehindState;
+  if (cache_offset_)
+    return allocated == *cache_offset_ + kCounterOffsetFromCache &&
+           deallocated == allocated + 2 * kWord;
+  const std::int64_t variable = allocated - kCounterOffsetFromState;
   return deallocated == allocated + kWord && variable >= 0 && variable % kWord == 0 &&
          is_state(static_cast<std::size_t>(variable / kWord));
 }
 
-std::optional<CounterPlaces> counters_of_stripped(const ElfFile& file, const TsdImage& image,
-                                                  std::int64_t start) {
+std::optional<CounterPlaces> find_counters_in_stripped(const ElfFile& file, const TsdImage& image,
+                                                       std::int64_t start) {
   std::optional<CounterPlaces> found;
-  const auto places = all_places(file, start);
+  const auto places = find_all_places(file, start);
   for (const std::int64_t allocated : places)
     for (const std::int64_t deallocated : {allocated + kWord, allocated + 2 * kWord}) {
       if (!places.contains(deallocated) || !image.has_counters_at(allocated, deallocated)) continue;

@@ -39,25 +39,25 @@ struct KnownVersion {
   std::string_view text;  // long enough to distinguish the version from all others
   std::uint16_t machine;
   TsdFields fields;
-  std::int64_t cache;  // offset of the empty cache, -1: the image has none
+  std::int64_t cache_offset;  // offset of the empty cache, -1: the image has none
 };
 
 std::span<const KnownVersion> known_versions();
 
 // Returns the offset of the empty cache in the image of a thread-local segment.
-std::optional<std::int64_t> empty_cache_in(std::span<const std::uint64_t> image);
-std::optional<std::int64_t> empty_cache_of(const ElfFile& file);
+std::optional<std::int64_t> find_empty_cache(std::span<const std::uint64_t> image);
+std::optional<std::int64_t> read_empty_cache(const ElfFile& file);
 
 // Returns the version whose text is among the constants of the file; null if there is none. It
 // reads the file's constants, so call it only for jemalloc.
-const KnownVersion* version_of(const ElfFile& file);
+const KnownVersion* find_version(const ElfFile& file);
 // Returns whether `text` is among the constants.
 bool has_constant(const ElfFile& file, std::string_view text);
 
 // Returns the functions in the order of their addresses: from the table for unwinding
 // (.eh_frame_hdr), or else from its records (.eh_frame); empty if the file has neither, or one that
 // no linker writes.
-std::vector<Function> unwound_functions(const ElfFile& file);
+std::vector<Function> list_unwind_functions(const ElfFile& file);
 
 // The image of the thread-local segment, for the search.
 class TsdImage {
@@ -74,12 +74,12 @@ class TsdImage {
   bool is_state(std::size_t word) const;
 
   std::vector<std::uint64_t> words_;
-  std::optional<std::int64_t> cache_;
+  std::optional<std::int64_t> cache_offset_;
 };
 
 // Returns the counters relative to the thread pointer; `start` is the start of the segment. Returns
 // no value if no pair fits, or more than one does.
-std::optional<CounterPlaces> counters_of_stripped(const ElfFile& file, const TsdImage& image,
-                                                  std::int64_t start);
+std::optional<CounterPlaces> find_counters_in_stripped(const ElfFile& file, const TsdImage& image,
+                                                       std::int64_t start);
 
 }  // namespace ctprof::jemalloc

@@ -12,69 +12,74 @@ namespace {
 
 constexpr unsigned kAnonymousMajor = 0;
 
-OpenedFile failed() { return {sdk::Fd(), {}, errno}; }
-OpenedFile failed(int error) { return {sdk::Fd(), {}, error}; }
+OpenedFile make_failure() { return {sdk::Fd(), {}, errno}; }
+OpenedFile make_failure(int error) { return {sdk::Fd(), {}, error}; }
 
-bool allowed(Watch* watch, const Ahead& ahead) { return watch == nullptr || watch->allows(ahead); }
+bool is_allowed(AccessMonitor* watch, const Access& ahead) {
+  return watch == nullptr || watch->allows(ahead);
+}
 
 // Opens the file of a descriptor that only names it, once its type is known to be safe.
-OpenedFile opened(const sdk::Fd& named, Watch* watch) {
-  if (!named) return failed();
+OpenedFile open_regular_file(const sdk::Fd& path_fd, AccessMonitor* watch) {
+  if (!path_fd) return make_failure();
   struct statx status {};
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO;
-  if (::statx(named.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &status) != 0)
-    return failed();
-  if (!S_ISREG(status.stx_mode)) return failed(ENOENT);
+  if (::statx(path_fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &status) != 0)
+    return make_failure();
+  if (!S_ISREG(status.stx_mode)) return make_failure(ENOENT);
   const FileId id{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
-  if (!allowed(watch, {.operation = Operation::File, .device = id.device})) return failed(EBUSY);
-  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
+  if (!is_allowed(watch, {.operation = Operation::File, .device = id.device}))
+    return make_failure(EBUSY);
+  const std::string self = "/proc/self/fd/" + std::to_string(path_fd.get());
   sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) return failed();
+  if (!fd) return make_failure();
   return {std::move(fd), id, 0};
 }
 
-sdk::Fd name(int directory, const std::string& path) {
+sdk::Fd open_path(int directory, const std::string& path) {
   return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC));
 }
 
 // Returns whether the opened file is that of the mapping. File systems without a device of their
 // own show different devices in stat and in maps.
-bool same(const OpenedFile& opened, const FileId& mapped) {
-  const bool anonymous = major(mapped.device) == kAnonymousMajor;
+bool is_same_file(const OpenedFile& opened, const FileId& mapped) {
+  const bool has_anonymous_device = major(mapped.device) == kAnonymousMajor;
   return opened.fd && opened.id.inode == mapped.inode &&
-         (opened.id.device == mapped.device || anonymous);
+         (opened.id.device == mapped.device || has_anonymous_device);
 }
 
 }  // namespace
 
-sdk::Fd root_of(int proc, std::uint64_t tgid) {
+sdk::Fd open_root(int proc, std::uint64_t tgid) {
   return sdk::Fd(
       ::openat(proc, (std::to_string(tgid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-OpenedFile open_under(int root, const char* path, Watch* watch) {
-  if (!allowed(watch, {.operation = Operation::Walk})) return failed(EBUSY);
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return opened(sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how))),
-                watch);
+OpenedFile open_in_root(int root, const char* path, AccessMonitor* watch) {
+  if (!is_allowed(watch, {.operation = Operation::Walk})) return make_failure(EBUSY);
+  open_how options{};
+  options.flags = O_PATH | O_CLOEXEC;
+  options.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return open_regular_file(
+      sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path, &options, sizeof options))),
+      watch);
 }
 
-OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file, Watch* watch) {
-  if (!allowed(watch, {.operation = Operation::File, .device = file.file.device}))
-    return failed(EBUSY);
+OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file, AccessMonitor* watch) {
+  if (!is_allowed(watch, {.operation = Operation::File, .device = file.file.device}))
+    return make_failure(EBUSY);
   const std::string process = std::to_string(tgid);
-  if (!allowed(watch, {.operation = Operation::Mappings})) return failed(EBUSY);
-  if (auto mapped = opened(name(proc, process + "/map_files/" + file.range), watch);
+  if (!is_allowed(watch, {.operation = Operation::Mappings})) return make_failure(EBUSY);
+  if (auto mapped = open_regular_file(open_path(proc, process + "/map_files/" + file.range), watch);
       mapped.fd || mapped.error == EBUSY)
     return mapped;
-  if (auto program = opened(name(proc, process + "/exe"), watch); same(program, file.file))
+  if (auto program = open_regular_file(open_path(proc, process + "/exe"), watch);
+      is_same_file(program, file.file))
     return program;
-  const auto root = root_of(proc, tgid);
-  if (!root) return failed();
-  auto named = open_under(root.get(), file.path.c_str(), watch);
-  if (named.fd && !same(named, file.file)) return failed(ENOENT);
+  const auto root = open_root(proc, tgid);
+  if (!root) return make_failure();
+  auto named = open_in_root(root.get(), file.path.c_str(), watch);
+  if (named.fd && !is_same_file(named, file.file)) return make_failure(ENOENT);
   return named;
 }
 

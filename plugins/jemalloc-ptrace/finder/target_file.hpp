@@ -27,17 +27,17 @@ enum class Operation : std::uint32_t {
   Memory,    // reading memory of the process, at `address`
 };
 
-struct Ahead {
+struct Access {
   Operation operation = Operation::Nothing;
   std::uint64_t device = 0;  // in the encoding of makedev(3)
   std::uint64_t address = 0;
 };
 
-class Watch {
+class AccessMonitor {
  public:
-  virtual ~Watch() = default;
+  virtual ~AccessMonitor() = default;
   // Called before each such operation. Returns false if it must be skipped.
-  virtual bool allows(const Ahead& step) = 0;
+  virtual bool allows(const Access& step) = 0;
 };
 
 struct OpenedFile {
@@ -47,12 +47,12 @@ struct OpenedFile {
 };
 
 OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file,
-                       Watch* watch = nullptr);
+                       AccessMonitor* watch = nullptr);
 
 // Opens a regular file by path under the open directory `root`. Symbolic links do not lead out of
 // it.
-OpenedFile open_under(int root, const char* path, Watch* watch = nullptr);
+OpenedFile open_in_root(int root, const char* path, AccessMonitor* watch = nullptr);
 // Opens the root directory of a process.
-sdk::Fd root_of(int proc, std::uint64_t tgid);
+sdk::Fd open_root(int proc, std::uint64_t tgid);
 
 }  // namespace ctprof::jemalloc

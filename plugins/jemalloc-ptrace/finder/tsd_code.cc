@@ -29,38 +29,40 @@ constexpr unsigned kIndirectCall = 2;            // field reg of opcode FF
 constexpr std::uint32_t kCallClobbers = 0x0FC7;  // rax, rcx, rdx, rsi, rdi, r8 to r11
 enum Arithmetic : unsigned { kAdd = 0, kSub = 5, kCompare = 7 };
 
-class Reader {
+class CodeReader {
  public:
   void step(const X86Instruction& i, std::uint64_t next) {
-    next_ = next;
-    if (i.map == Map::One) return one(i);
-    if (i.map == Map::Two) return two(i);
+    next_address_ = next;
+    if (i.map == Map::OneByte) return step_one_byte_opcode(i);
+    if (i.map == Map::TwoByte) return step_two_byte_opcode(i);
     forget_operands(i);
   }
 
-  std::vector<TlsAddress> take() { return registers_.take(); }
+  std::vector<TlsAddress> take() { return registers_.take_places(); }
 
  private:
-  void one(const X86Instruction& i) {
+  void step_one_byte_opcode(const X86Instruction& i) {
     if (i.opcode < 0x40) return arithmetic(i);
     if (i.opcode >= 0xB8 && i.opcode <= 0xBF)
-      return registers_.set(i.reg, i.wide ? constant(i.immediate) : Value{});
+      return registers_.set(i.reg, i.is_64_bit ? make_constant(i.immediate) : Value{});
     if ((i.opcode & 0xF0) == 0x50) return push_or_pop(i);
     switch (i.opcode) {
       case 0x81:
       case 0x83: return arithmetic_with_number(i);
       case 0x89: return move(i, false);
       case 0x8B: return move(i, true);
-      case 0x8D: return registers_.set(i.reg, i.wide && i.memory ? address(i) : Value{});
+      case 0x8D:
+        return registers_.set(i.reg, i.is_64_bit && i.memory ? compute_address(i) : Value{});
       case 0xC7:
-        return i.memory ? void() : registers_.set(i.rm, i.wide ? constant(i.immediate) : Value{});
+        return i.memory ? void()
+                        : registers_.set(i.rm, i.is_64_bit ? make_constant(i.immediate) : Value{});
       case 0xE8: return call();
       case 0x80:
       case 0x84:
       case 0x85:
       case 0x88:
       case 0xC6: return;  // they write a byte or nothing; a counter is never stored as bytes
-      default: return other(i);
+      default: return step_other_opcode(i);
     }
   }
 
@@ -69,28 +71,29 @@ class Reader {
     const unsigned form = i.opcode & 7;
     if (operation == kCompare) return;
     if (form > 3) return registers_.forget(kRax);
-    const bool add = operation == kAdd && i.wide && (form & 1) != 0;
-    if (form > 1) return registers_.set(i.reg, add ? sum(registers_[i.reg], operand(i)) : Value{});
+    const bool add = operation == kAdd && i.is_64_bit && (form & 1) != 0;
+    if (form > 1)
+      return registers_.set(i.reg, add ? add_values(registers_[i.reg], read_operand(i)) : Value{});
     if (!i.memory)
-      return registers_.set(i.rm, add ? sum(registers_[i.rm], registers_[i.reg]) : Value{});
-    const Value to = address(i);
+      return registers_.set(i.rm, add ? add_values(registers_[i.rm], registers_[i.reg]) : Value{});
+    const Value to = compute_address(i);
     if (add && to.is(Kind::Address) && !registers_[i.reg].is(Kind::Constant))
-      registers_.added_to(to.place);
+      registers_.add_place(to.place);
   }
 
   void arithmetic_with_number(const X86Instruction& i) {
     const unsigned operation = i.reg & 7;
     if (i.memory || operation == kCompare) return;
-    const bool known = i.wide && (operation == kAdd || operation == kSub);
+    const bool is_known = i.is_64_bit && (operation == kAdd || operation == kSub);
     const std::int64_t number = operation == kSub ? -i.immediate : i.immediate;
-    registers_.set(i.rm, known ? sum(registers_[i.rm], constant(number)) : Value{});
+    registers_.set(i.rm, is_known ? add_values(registers_[i.rm], make_constant(number)) : Value{});
   }
 
-  void move(const X86Instruction& i, bool to_register) {
-    if (to_register) return registers_.set(i.reg, i.wide ? operand(i) : Value{});
-    if (!i.memory) return registers_.set(i.rm, i.wide ? registers_[i.reg] : Value{});
-    const Value to = address(i);
-    if (i.wide && to.is(Kind::Address)) registers_.stored(i.reg, to.place);
+  void move(const X86Instruction& i, bool is_load) {
+    if (is_load) return registers_.set(i.reg, i.is_64_bit ? read_operand(i) : Value{});
+    if (!i.memory) return registers_.set(i.rm, i.is_64_bit ? registers_[i.reg] : Value{});
+    const Value to = compute_address(i);
+    if (i.is_64_bit && to.is(Kind::Address)) registers_.handle_store(i.reg, to.place);
   }
 
   void push_or_pop(const X86Instruction& i) {
@@ -102,7 +105,7 @@ class Reader {
       if ((kCallClobbers >> number & 1) != 0) registers_.forget(number);
   }
 
-  void other(const X86Instruction& i) {
+  void step_other_opcode(const X86Instruction& i) {
     const unsigned extension = i.reg & 7;
     if (i.opcode == 0xFF && extension == kIndirectCall) return call();
     if (i.opcode == 0x98) return registers_.forget(kRax);
@@ -112,10 +115,10 @@ class Reader {
       return call();  // string instructions: they write fewer registers than a call
     if (i.opcode == 0xF6 || i.opcode == 0xF7) return multiply_or_test(i, extension);
     if (!i.has_modrm) return;
-    const bool only_rm = (i.opcode & 0xFE) == 0xC0 || (i.opcode & 0xFC) == 0xD0 ||
-                         (i.opcode & 0xFE) == 0xFE || i.opcode == 0x8F;
-    if (only_rm && !i.memory) registers_.forget(i.rm);
-    if (!only_rm) forget_operands(i);
+    const bool writes_only_rm = (i.opcode & 0xFE) == 0xC0 || (i.opcode & 0xFC) == 0xD0 ||
+                                (i.opcode & 0xFE) == 0xFE || i.opcode == 0x8F;
+    if (writes_only_rm && !i.memory) registers_.forget(i.rm);
+    if (!writes_only_rm) forget_operands(i);
   }
 
   void multiply_or_test(const X86Instruction& i, unsigned extension) {
@@ -125,12 +128,13 @@ class Reader {
     registers_.forget(kRdx);
   }
 
-  void two(const X86Instruction& i) {
-    const bool branch_or_hint = (i.opcode & 0xF0) == 0x80 || (i.opcode >= 0x18 && i.opcode <= 0x1F);
-    const bool whole_vectors = i.opcode == 0x10 || i.opcode == 0x11 || i.opcode == 0x28 ||
-                               i.opcode == 0x29 || i.opcode == 0x6F || i.opcode == 0x7F ||
-                               i.opcode == 0xEF || i.opcode == 0x57;
-    if (!branch_or_hint && !whole_vectors) forget_operands(i);
+  void step_two_byte_opcode(const X86Instruction& i) {
+    const bool is_branch_or_hint =
+        (i.opcode & 0xF0) == 0x80 || (i.opcode >= 0x18 && i.opcode <= 0x1F);
+    const bool is_vector_only = i.opcode == 0x10 || i.opcode == 0x11 || i.opcode == 0x28 ||
+                                i.opcode == 0x29 || i.opcode == 0x6F || i.opcode == 0x7F ||
+                                i.opcode == 0xEF || i.opcode == 0x57;
+    if (!is_branch_or_hint && !is_vector_only) forget_operands(i);
   }
 
   void forget_operands(const X86Instruction& i) {
@@ -139,38 +143,40 @@ class Reader {
   }
 
   // Returns the address of a memory operand.
-  Value address(const X86Instruction& i) const {
+  Value compute_address(const X86Instruction& i) const {
     const X86Memory& memory = *i.memory;
-    Value at = constant(memory.displacement);
-    if (memory.rip)
-      at = constant(wrapped_sum(static_cast<std::int64_t>(next_), memory.displacement));
-    if (i.fs) at = sum(thread_pointer(), at);
-    if (memory.base != X86Memory::kNone) at = sum(registers_[memory.base], at);
+    Value at = make_constant(memory.displacement);
+    if (memory.is_rip_relative)
+      at = make_constant(
+          add_wrapping(static_cast<std::int64_t>(next_address_), memory.displacement));
+    if (i.uses_fs) at = add_values(make_thread_pointer(), at);
+    if (memory.base != X86Memory::kNone) at = add_values(registers_[memory.base], at);
     if (memory.index != X86Memory::kNone)
-      at = sum(at, memory.scale == 1 ? registers_[memory.index] : Value{});
+      at = add_values(at, memory.scale == 1 ? registers_[memory.index] : Value{});
     return at;
   }
 
   // Returns the value of the right-hand side of a 64-bit instruction. The word at the thread
   // pointer contains the thread pointer itself.
-  Value operand(const X86Instruction& i) const {
+  Value read_operand(const X86Instruction& i) const {
     if (!i.memory) return registers_[i.rm];
-    const Value at = address(i);
-    if (at.is(Kind::Address)) return at.place == TlsAddress{} ? thread_pointer() : loaded(at.place);
-    return i.memory->rip && at.is(Kind::Constant)
-               ? slot(static_cast<std::uint64_t>(at.place.offset))
+    const Value at = compute_address(i);
+    if (at.is(Kind::Address))
+      return at.place == TlsAddress{} ? make_thread_pointer() : make_loaded(at.place);
+    return i.memory->is_rip_relative && at.is(Kind::Constant)
+               ? make_slot(static_cast<std::uint64_t>(at.place.offset))
                : Value{};
   }
 
   Registers registers_;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_address_ = 0;
 };
 
 }  // namespace
 }  // namespace x86_64
 
-std::vector<TlsAddress> places_added_to_x86_64(const Code& code) {
-  x86_64::Reader reader;
+std::vector<TlsAddress> find_added_places_x86_64(const Code& code) {
+  x86_64::CodeReader reader;
   for (std::size_t at = 0; at < code.bytes.size();) {
     const auto instruction = decode_x86_64(code.bytes.subspan(at));
     if (!instruction) break;
@@ -201,10 +207,10 @@ struct Word {
   std::uint32_t field(unsigned low, unsigned size) const {
     return (bits >> low) & ((1u << size) - 1);
   }
-  bool like(std::uint32_t mask, std::uint32_t value) const { return (bits & mask) == value; }
-  unsigned d() const { return field(0, 5); }
-  unsigned n() const { return field(5, 5); }
-  unsigned m() const { return field(16, 5); }
+  bool matches(std::uint32_t mask, std::uint32_t value) const { return (bits & mask) == value; }
+  unsigned destination() const { return field(0, 5); }
+  unsigned first_source() const { return field(5, 5); }
+  unsigned second_source() const { return field(16, 5); }
 };
 
 std::int64_t signed_field(std::uint32_t value, unsigned size) {
@@ -212,91 +218,103 @@ std::int64_t signed_field(std::uint32_t value, unsigned size) {
   return static_cast<std::int64_t>(value ^ sign) - static_cast<std::int64_t>(sign);
 }
 
-class Reader {
+class CodeReader {
  public:
   void step(Word w, std::uint64_t address) {
-    if (w.like(0xFC000000, 0x94000000) || w.like(0xFFFFFC1F, 0xD63F0000)) return call();
-    if (w.like(0x9F000000, 0x90000000)) return page(w, address);
-    if (w.like(0xFFFFFFE0, 0xD53BD040)) return registers_.set(w.d(), thread_pointer());
-    if (w.like(0xFF800000, 0x91000000)) return add_number(w);
-    if (w.like(0xFF200000, 0x8B000000)) return add_register(w);
-    if (w.like(0xFFE0FFE0, 0xAA0003E0)) return registers_.set(w.d(), registers_[w.m()]);
-    if (w.like(0xFF800000, 0xD2800000)) return registers_.set(w.d(), constant(chunk(w)));
-    if (w.like(0xFF800000, 0xF2800000)) return keep(w);
-    if (w.like(0xFFC00000, 0xF9400000)) return load(w);
-    if (w.like(0xFFC00000, 0xF9000000)) return store(w);
-    if (w.like(0x0A000000, 0x08000000)) return other_memory(w);
-    if (w.like(0x1C000000, 0x14000000)) return;  // branches and system instructions
-    registers_.forget(w.d());
+    if (w.matches(0xFC000000, 0x94000000) || w.matches(0xFFFFFC1F, 0xD63F0000)) return call();
+    if (w.matches(0x9F000000, 0x90000000)) return set_page_address(w, address);
+    if (w.matches(0xFFFFFFE0, 0xD53BD040))
+      return registers_.set(w.destination(), make_thread_pointer());
+    if (w.matches(0xFF800000, 0x91000000)) return add_number(w);
+    if (w.matches(0xFF200000, 0x8B000000)) return add_register(w);
+    if (w.matches(0xFFE0FFE0, 0xAA0003E0))
+      return registers_.set(w.destination(), registers_[w.second_source()]);
+    if (w.matches(0xFF800000, 0xD2800000))
+      return registers_.set(w.destination(), make_constant(read_chunk(w)));
+    if (w.matches(0xFF800000, 0xF2800000)) return set_wide_constant_part(w);
+    if (w.matches(0xFFC00000, 0xF9400000)) return load(w);
+    if (w.matches(0xFFC00000, 0xF9000000)) return store(w);
+    if (w.matches(0x0A000000, 0x08000000)) return other_memory(w);
+    if (w.matches(0x1C000000, 0x14000000)) return;  // branches and system instructions
+    registers_.forget(w.destination());
   }
 
-  std::vector<TlsAddress> take() { return registers_.take(); }
+  std::vector<TlsAddress> take() { return registers_.take_places(); }
 
  private:
   void call() {
     for (unsigned number = 0; number < kCallClobbers; ++number) registers_.forget(number);
   }
 
-  void page(Word w, std::uint64_t address) {
+  void set_page_address(Word w, std::uint64_t address) {
     const std::int64_t pages = signed_field(w.field(5, 19) << 2 | w.field(29, 2), 21);
     registers_.set(
-        w.d(), constant(wrapped_sum(static_cast<std::int64_t>(address & ~0xfffULL), pages * 4096)));
+        w.destination(),
+        make_constant(add_wrapping(static_cast<std::int64_t>(address & ~0xfffULL), pages * 4096)));
   }
 
   void add_number(Word w) {
     const std::int64_t number = static_cast<std::int64_t>(w.field(10, 12))
                                 << (w.field(22, 1) != 0 ? 12 : 0);
-    registers_.set(w.d(),
-                   w.n() == kZeroRegister ? Value{} : sum(registers_[w.n()], constant(number)));
+    registers_.set(w.destination(),
+                   w.first_source() == kZeroRegister
+                       ? Value{}
+                       : add_values(registers_[w.first_source()], make_constant(number)));
   }
 
   void add_register(Word w) {
-    const bool shifted = w.field(10, 6) != 0 || w.field(22, 2) != 0;
-    const Value addend = shifted || w.m() == kZeroRegister ? Value{} : registers_[w.m()];
+    const bool is_shifted = w.field(10, 6) != 0 || w.field(22, 2) != 0;
+    const Value addend =
+        is_shifted || w.second_source() == kZeroRegister ? Value{} : registers_[w.second_source()];
     // An address plus an unknown value is not a known place.
-    registers_.set(w.d(), w.n() == kZeroRegister ? Value{} : sum(registers_[w.n()], addend));
+    registers_.set(w.destination(), w.first_source() == kZeroRegister
+                                        ? Value{}
+                                        : add_values(registers_[w.first_source()], addend));
   }
 
-  static std::int64_t chunk(Word w) {
+  static std::int64_t read_chunk(Word w) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(w.field(5, 16))
                                      << (16 * w.field(21, 2)));
   }
 
-  void keep(Word w) {
-    if (!registers_[w.d()].is(Value::Kind::Constant)) return registers_.forget(w.d());
+  void set_wide_constant_part(Word w) {
+    if (!registers_[w.destination()].is(Value::Kind::Constant))
+      return registers_.forget(w.destination());
     const std::uint64_t hole = ~(0xffffULL << (16 * w.field(21, 2)));
-    const auto kept = static_cast<std::uint64_t>(registers_[w.d()].place.offset) & hole;
-    registers_.set(w.d(), constant(static_cast<std::int64_t>(kept) | chunk(w)));
+    const auto kept = static_cast<std::uint64_t>(registers_[w.destination()].place.offset) & hole;
+    registers_.set(w.destination(), make_constant(static_cast<std::int64_t>(kept) | read_chunk(w)));
   }
 
   // Returns the target of a 64-bit access with an immediate offset.
-  Value target(Word w) const {
-    if (w.n() == kZeroRegister) return {};
-    return sum(registers_[w.n()], constant(static_cast<std::int64_t>(w.field(10, 12)) * 8));
+  Value find_target(Word w) const {
+    if (w.first_source() == kZeroRegister) return {};
+    return add_values(registers_[w.first_source()],
+                      make_constant(static_cast<std::int64_t>(w.field(10, 12)) * 8));
   }
 
   void load(Word w) {
-    const Value from = target(w);
+    const Value from = find_target(w);
     Value value;
-    if (from.is(Value::Kind::Address)) value = loaded(from.place);
-    if (from.is(Value::Kind::Constant)) value = slot(static_cast<std::uint64_t>(from.place.offset));
-    registers_.set(w.d(), value);
+    if (from.is(Value::Kind::Address)) value = make_loaded(from.place);
+    if (from.is(Value::Kind::Constant))
+      value = make_slot(static_cast<std::uint64_t>(from.place.offset));
+    registers_.set(w.destination(), value);
   }
 
   void store(Word w) {
-    const Value to = target(w);
-    if (to.is(Value::Kind::Address)) registers_.stored(w.d(), to.place);
+    const Value to = find_target(w);
+    if (to.is(Value::Kind::Address)) registers_.handle_store(w.destination(), to.place);
   }
 
   // Handles other loads and stores: all registers that they may write become unknown, including a
   // base that is updated.
   void other_memory(Word w) {
-    registers_.forget(w.d());
-    const bool pair = w.like(0x3A000000, 0x28000000);
-    if (pair) registers_.forget(w.field(10, 5));
-    const bool moves =
-        pair ? w.field(23, 1) != 0 : w.like(0x3B200000, 0x38000000) && w.field(10, 1) != 0;
-    if (moves) registers_.forget(w.n());
+    registers_.forget(w.destination());
+    const bool is_pair = w.matches(0x3A000000, 0x28000000);
+    if (is_pair) registers_.forget(w.field(10, 5));
+    const bool updates_base =
+        is_pair ? w.field(23, 1) != 0 : w.matches(0x3B200000, 0x38000000) && w.field(10, 1) != 0;
+    if (updates_base) registers_.forget(w.first_source());
   }
 
   Registers registers_;
@@ -305,8 +323,8 @@ class Reader {
 }  // namespace
 }  // namespace aarch64
 
-std::vector<TlsAddress> places_added_to_aarch64(const Code& code) {
-  aarch64::Reader reader;
+std::vector<TlsAddress> find_added_places_aarch64(const Code& code) {
+  aarch64::CodeReader reader;
   for (std::size_t at = 0; at + 4 <= code.bytes.size(); at += 4) {
     aarch64::Word word{};
     std::memcpy(&word.bits, code.bytes.data() + at, sizeof word.bits);
@@ -321,7 +339,7 @@ namespace {
 
 // Returns whether the counters are adjacent (5.0 to 5.2), or separated by the event's threshold
 // (since 5.3).
-bool match(const TlsAddress& allocated, const TlsAddress& deallocated) {
+bool are_counter_pair(const TlsAddress& allocated, const TlsAddress& deallocated) {
   if (allocated.slot != deallocated.slot) return false;
   const auto distance =
       static_cast<std::uint64_t>(deallocated.offset) - static_cast<std::uint64_t>(allocated.offset);
@@ -330,22 +348,22 @@ bool match(const TlsAddress& allocated, const TlsAddress& deallocated) {
 
 }  // namespace
 
-std::vector<TlsAddress> places_added_to(std::uint16_t machine, const Code& code) {
+std::vector<TlsAddress> find_added_places(std::uint16_t machine, const Code& code) {
   switch (machine) {
-    case EM_X86_64: return places_added_to_x86_64(code);
-    case EM_AARCH64: return places_added_to_aarch64(code);
+    case EM_X86_64: return find_added_places_x86_64(code);
+    case EM_AARCH64: return find_added_places_aarch64(code);
     default: return {};
   }
 }
 
-std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
-                                         const Code& free) {
-  const auto by_malloc = places_added_to(machine, malloc);
-  const auto by_free = places_added_to(machine, free);
+std::optional<CounterPlaces> find_counters(std::uint16_t machine, const Code& malloc,
+                                           const Code& free) {
+  const auto malloc_places = find_added_places(machine, malloc);
+  const auto free_places = find_added_places(machine, free);
   std::optional<CounterPlaces> found;
-  for (const TlsAddress& allocated : by_malloc)
-    for (const TlsAddress& deallocated : by_free) {
-      if (!match(allocated, deallocated)) continue;
+  for (const TlsAddress& allocated : malloc_places)
+    for (const TlsAddress& deallocated : free_places) {
+      if (!are_counter_pair(allocated, deallocated)) continue;
       if (found) return std::nullopt;
       found = CounterPlaces{allocated, deallocated};
     }

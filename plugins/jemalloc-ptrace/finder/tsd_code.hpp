@@ -27,9 +27,9 @@
 namespace ctprof::jemalloc {
 
 // Bytes of a thread-local segment.
-inline constexpr std::int64_t kLargestTls = 1LL << 30;
+inline constexpr std::int64_t kMaxTlsBytes = 1LL << 30;
 // Limit of a function's code in bytes; longer functions are followed up to it.
-inline constexpr std::uint64_t kLongestFunction = 8192;
+inline constexpr std::uint64_t kMaxFunctionBytes = 8192;
 
 // A place in thread-local storage: `offset` bytes from the thread pointer, plus the number in a
 // slot of the file if there is one.
@@ -45,9 +45,9 @@ struct Code {
 };
 
 // Returns the places to which a function adds, in the order of its stores, without duplicates.
-std::vector<TlsAddress> places_added_to(std::uint16_t machine, const Code& code);
-std::vector<TlsAddress> places_added_to_x86_64(const Code& code);
-std::vector<TlsAddress> places_added_to_aarch64(const Code& code);
+std::vector<TlsAddress> find_added_places(std::uint16_t machine, const Code& code);
+std::vector<TlsAddress> find_added_places_x86_64(const Code& code);
+std::vector<TlsAddress> find_added_places_aarch64(const Code& code);
 
 struct CounterPlaces {
   TlsAddress allocated;
@@ -55,8 +55,8 @@ struct CounterPlaces {
 };
 
 // Returns no value if no pair fits, or more than one does.
-std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
-                                         const Code& free);
+std::optional<CounterPlaces> find_counters(std::uint16_t machine, const Code& malloc,
+                                           const Code& free);
 
 // The known value of a register, and operations on it; shared by the readers of both machines'
 // code.
@@ -75,26 +75,26 @@ struct Value {
   bool is(Kind k) const { return kind == k; }
 };
 
-inline Value constant(std::int64_t number) { return {Value::Kind::Constant, {0, number}}; }
-inline Value slot(std::uint64_t address) { return {Value::Kind::Slot, {address, 0}}; }
-inline Value thread_pointer() { return {Value::Kind::Address, {}}; }
-inline Value loaded(const TlsAddress& place) { return {Value::Kind::Loaded, place}; }
+inline Value make_constant(std::int64_t number) { return {Value::Kind::Constant, {0, number}}; }
+inline Value make_slot(std::uint64_t address) { return {Value::Kind::Slot, {address, 0}}; }
+inline Value make_thread_pointer() { return {Value::Kind::Address, {}}; }
+inline Value make_loaded(const TlsAddress& place) { return {Value::Kind::Loaded, place}; }
 // Sums wrap around like those of the machine.
-inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
+inline std::int64_t add_wrapping(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
-inline std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) {
+inline std::int64_t subtract_wrapping(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
 // Returns the result of an addition.
-inline Value sum(const Value& a, const Value& b) {
+inline Value add_values(const Value& a, const Value& b) {
   using Kind = Value::Kind;
-  if (b.is(Kind::Address) && !a.is(Kind::Address)) return sum(b, a);
+  if (b.is(Kind::Address) && !a.is(Kind::Address)) return add_values(b, a);
   if (a.is(Kind::Constant) && b.is(Kind::Constant))
-    return constant(wrapped_sum(a.place.offset, b.place.offset));
+    return make_constant(add_wrapping(a.place.offset, b.place.offset));
   if (a.is(Kind::Address) && b.is(Kind::Constant))
-    return {Kind::Address, {a.place.slot, wrapped_sum(a.place.offset, b.place.offset)}};
+    return {Kind::Address, {a.place.slot, add_wrapping(a.place.offset, b.place.offset)}};
   if (a.is(Kind::Address) && b.is(Kind::Slot) && a.place.slot == 0)
     return {Kind::Address, {b.place.slot, a.place.offset}};
   if (a.is(Kind::Loaded) && !b.is(Kind::Constant)) return {Kind::Sum, a.place};
@@ -109,23 +109,23 @@ class Registers {
   void set(unsigned number, const Value& value) { values_[number & 31] = value; }
   void forget(unsigned number) { set(number, {}); }
 
-  void added_to(const TlsAddress& place) {
-    if (added_.size() < kMostPlaces &&
-        std::find(added_.begin(), added_.end(), place) == added_.end())
-      added_.push_back(place);
+  void add_place(const TlsAddress& place) {
+    if (added_places_.size() < kMaxPlaces &&
+        std::find(added_places_.begin(), added_places_.end(), place) == added_places_.end())
+      added_places_.push_back(place);
   }
-  void stored(unsigned number, const TlsAddress& place) {
+  void handle_store(unsigned number, const TlsAddress& place) {
     const Value& value = (*this)[number];
-    if (value.is(Value::Kind::Sum) && value.place == place) added_to(place);
+    if (value.is(Value::Kind::Sum) && value.place == place) add_place(place);
   }
-  std::vector<TlsAddress> take() { return std::move(added_); }
+  std::vector<TlsAddress> take_places() { return std::move(added_places_); }
 
  private:
   // Neither function adds to more than a dozen.
-  static constexpr std::size_t kMostPlaces = 64;
+  static constexpr std::size_t kMaxPlaces = 64;
 
   std::array<Value, 32> values_{};
-  std::vector<TlsAddress> added_;
+  std::vector<TlsAddress> added_places_;
 };
 
 }  // namespace ctprof::jemalloc

@@ -17,24 +17,24 @@ struct X86Memory {
   unsigned base = kNone;
   unsigned index = kNone;
   unsigned scale = 1;
-  bool rip = false;  // relative to the next instruction
+  bool is_rip_relative = false;  // relative to the next instruction
   std::int64_t displacement = 0;
 };
 
 struct X86Instruction {
   enum class Map : std::uint8_t {
-    One,
-    Two,
-    ThreeA,
-    ThreeB,
+    OneByte,
+    TwoByte,
+    ThreeByte38,
+    ThreeByte3A,
     Vector
   };  // the opcode alone, after 0F, after 0F 38, after 0F 3A, or VEX-coded
   std::size_t length = 0;
-  Map map = Map::One;
+  Map map = Map::OneByte;
   std::uint8_t opcode = 0;
-  bool wide = false;    // REX.W
-  bool narrow = false;  // 66
-  bool fs = false;
+  bool is_64_bit = false;  // REX.W
+  bool is_16_bit = false;  // 66
+  bool uses_fs = false;
   bool has_modrm = false;
   unsigned reg = 0;  // ModRM.reg, or the register in the opcode
   unsigned rm = 0;   // the register of ModRM.rm, if `memory` is absent

@@ -18,11 +18,11 @@ struct kernel_task {
   struct pt_regs registers;
   struct signal_struct group;
   struct off_thread thread;
-  int is_known, has_run, is_gone;
+  int is_known, has_run, has_exited;
 };
 
 /* A record in a ring buffer. */
-struct written {
+struct ring_record {
   void* map;
   __u64 size;
   char bytes[sizeof(struct off_stack)];
@@ -32,14 +32,14 @@ static struct kernel_task* tasks[kMostTasks];
 static unsigned task_count;
 static struct task_struct idle;
 static struct off_cpu_state cpu_states[kCpus];
-static struct written* records[kMostRecords];
-static unsigned record_count, stack_count, stacks_room, others_room;
+static struct ring_record* records[kMostRecords];
+static unsigned record_count, stack_count, most_stacks, most_others;
 static unsigned cpu;
 static __u64 clock_ns;
-static __u32 random_state, same_random;
+static __u32 random_state, fixed_random;
 static unsigned tracing_frames;
 static struct task_struct* current;
-static kernel_take seq_take;
+static kernel_record_callback seq_take;
 static void* seq_context;
 
 /* --- BPF helpers that the programs call --- */
@@ -66,10 +66,10 @@ void* bpf_task_storage_get(void* map, struct task_struct* task, void* value, __u
 }
 void* bpf_ringbuf_reserve(void* map, __u64 size, __u64 flags) {
   (void)flags;
-  if (map == (void*)&stacks && stack_count >= stacks_room) return 0;
-  if (map != (void*)&stacks && record_count - stack_count >= others_room) return 0;
+  if (map == (void*)&stacks && stack_count >= most_stacks) return 0;
+  if (map != (void*)&stacks && record_count - stack_count >= most_others) return 0;
   if (record_count == kMostRecords || size > sizeof(struct off_stack)) return 0;
-  struct written* record = malloc(sizeof *record);
+  struct ring_record* record = malloc(sizeof *record);
   record->map = map;
   record->size = size;
   records[record_count++] = record;
@@ -93,9 +93,9 @@ long bpf_get_task_stack(struct task_struct* task, void* buffer, __u32 size, __u6
   /* A running thread that takes its own stack has frames of tracing. */
   for (unsigned i = 0; task == current && i < tracing_frames; ++i)
     *place++ = KERNEL_TRACING + i + 1;
-  *place = thread->state < OFF_KINDS                   ? KERNEL_OPEN_WAIT
-           : thread->since - thread->away >= kLongWait ? KERNEL_LONG_WAIT
-                                                       : KERNEL_SHORT_WAIT;
+  *place = thread->state < OFF_WAIT_STATES                        ? KERNEL_OPEN_WAIT
+           : thread->state_start - thread->departure >= kLongWait ? KERNEL_LONG_WAIT
+                                                                  : KERNEL_SHORT_WAIT;
   return (char*)(place + 1) - (char*)first;
 }
 long bpf_task_pt_regs(struct task_struct* task) {
@@ -113,7 +113,7 @@ long bpf_probe_read_user(void* to, __u32 size, const void* from) {
 __u64 bpf_ktime_get_ns(void) { return clock_ns; }
 /* xorshift: gives the same numbers in each run. */
 __u32 bpf_get_prandom_u32(void) {
-  if (same_random != 0) return same_random;
+  if (fixed_random != 0) return fixed_random;
   random_state ^= random_state << 13;
   random_state ^= random_state >> 17;
   random_state ^= random_state << 5;
@@ -129,14 +129,14 @@ void kernel_reset(const struct kernel_settings* settings) {
   __builtin_memset(cpu_states, 0, sizeof cpu_states);
   __builtin_memset(window_opened, 0, sizeof window_opened);
   window_number = 0;
-  look_for = OFF_FIRST_LOOK;
+  look_for = OFF_FIRST_PASS;
   period_ns = settings->period_ns;
   every_stack = settings->every_stack;
   all_waits = settings->all_waits;
   random_state = settings->seed * 2654435761u + 1;
-  same_random = settings->same_random;
-  stacks_room = settings->stacks_room;
-  others_room = settings->others_room;
+  fixed_random = settings->fixed_random;
+  most_stacks = settings->most_stacks;
+  most_others = settings->most_others;
   tracing_frames = settings->tracing_frames;
   clock_ns = 0;
   current = &idle;
@@ -144,7 +144,7 @@ void kernel_reset(const struct kernel_settings* settings) {
 
 void kernel_set_clock(unsigned long long now_ns) { clock_ns = now_ns; }
 
-static void update(struct kernel_task* of, const struct sched_task* from) {
+static void update_task(struct kernel_task* of, const struct sched_task* from) {
   of->task.pid = (int)from->tid;
   of->task.tgid = (int)from->tgid;
   of->task.__state = from->state;
@@ -159,7 +159,7 @@ struct kernel_task* kernel_new_task(const struct sched_task* task, enum kernel_o
   struct kernel_task* of = malloc(sizeof *of);
   if (task_count == kMostTasks) return 0;
   __builtin_memset(of, 0, sizeof *of);
-  update(of, task);
+  update_task(of, task);
   of->has_run = origin != KERNEL_FORKED;
   of->task.on_cpu = origin == KERNEL_RUNS;
   if (origin == KERNEL_SLEEPS) of->task.__state = 1; /* TASK_INTERRUPTIBLE */
@@ -179,14 +179,14 @@ void kernel_switch(const struct sched_event* event, struct kernel_task* previous
   struct task_struct* from = previous ? &previous->task : &idle;
   struct task_struct* to = next ? &next->task : &idle;
   __u64 arguments[] = {event->is_preempted, (__u64)from, (__u64)to, event->why};
-  if (previous) update(previous, &event->previous);
-  if (next) update(next, &event->next);
+  if (previous) update_task(previous, &event->previous);
+  if (next) update_task(next, &event->next);
   cpu = event->cpu % kCpus;
   clock_ns = event->at;
   on_switch(arguments);
   from->on_cpu = 0;
   to->on_cpu = 1;
-  if (previous && (event->why & kDead)) previous->is_gone = 1;
+  if (previous && (event->why & kDead)) previous->has_exited = 1;
   current = to;
   if (next && next->has_run) on_resume(0);
   if (next) next->has_run = 1;
@@ -194,7 +194,7 @@ void kernel_switch(const struct sched_event* event, struct kernel_task* previous
 
 static __u64* at_event(const struct sched_event* event, struct kernel_task* task) {
   static __u64 arguments[2];
-  update(task, &event->next);
+  update_task(task, &event->next);
   cpu = event->cpu % kCpus;
   clock_ns = event->at;
   arguments[0] = (__u64)&task->task;
@@ -205,7 +205,7 @@ static __u64* at_event(const struct sched_event* event, struct kernel_task* task
 void kernel_wakeup(const struct sched_event* event, struct kernel_task* task) {
   on_wakeup(at_event(event, task));
 }
-void kernel_birth(const struct sched_event* event, struct kernel_task* task) {
+void kernel_wakeup_new(const struct sched_event* event, struct kernel_task* task) {
   on_birth(at_event(event, task));
 }
 void kernel_exec(const struct sched_event* event, struct kernel_task* task) {
@@ -213,18 +213,18 @@ void kernel_exec(const struct sched_event* event, struct kernel_task* task) {
   on_exec(at_event(event, task));
 }
 
-void kernel_look(unsigned what, kernel_take take, void* context) {
+void kernel_run_task_iterator(unsigned what, kernel_record_callback take, void* context) {
   look_for = what;
   seq_take = take;
   seq_context = context;
   for (unsigned i = 0; i < task_count; ++i) {
     struct bpf_iter_meta meta = {0};
     struct bpf_iter__task step = {&meta, &tasks[i]->task};
-    if (!tasks[i]->is_gone) look_at(&step);
+    if (!tasks[i]->has_exited) look_at(&step);
   }
 }
 
-static void read_map(void* map, kernel_take take, void* context) {
+static void read_map(void* map, kernel_record_callback take, void* context) {
   unsigned left = 0;
   for (unsigned i = 0; i < record_count; ++i) {
     if (records[i]->map != map) {
@@ -237,11 +237,13 @@ static void read_map(void* map, kernel_take take, void* context) {
   record_count = left;
 }
 
-void kernel_read_stacks(kernel_take take, void* context) {
+void kernel_read_stacks(kernel_record_callback take, void* context) {
   read_map(&stacks, take, context);
   stack_count = 0;
 }
-void kernel_read_others(kernel_take take, void* context) { read_map(&told, take, context); }
+void kernel_read_others(kernel_record_callback take, void* context) {
+  read_map(&told, take, context);
+}
 
 void kernel_set_window(unsigned number, unsigned long long opened_ns) {
   window_opened[number % OFF_WINDOWS] = opened_ns;

@@ -26,9 +26,9 @@ struct kernel_settings {
   unsigned every_stack;
   unsigned all_waits;
   unsigned seed;           /* of the random numbers */
-  unsigned same_random;    /* if not 0, replaces all random numbers */
-  unsigned stacks_room;    /* how many unread stacks fit */
-  unsigned others_room;    /* how many unread records of exits and processes fit */
+  unsigned fixed_random;   /* if not 0, replaces all random numbers */
+  unsigned most_stacks;    /* how many unread stacks fit */
+  unsigned most_others;    /* how many unread records of exits and processes fit */
   unsigned tracing_frames; /* at the leaf of stacks taken when a thread resumes */
 };
 
@@ -43,14 +43,14 @@ struct kernel_task* kernel_new_task(const struct sched_task* task, enum kernel_o
 void kernel_switch(const struct sched_event* event, struct kernel_task* previous,
                    struct kernel_task* next);
 void kernel_wakeup(const struct sched_event* event, struct kernel_task* task);
-void kernel_birth(const struct sched_event* event, struct kernel_task* task);
+void kernel_wakeup_new(const struct sched_event* event, struct kernel_task* task);
 void kernel_exec(const struct sched_event* event, struct kernel_task* task);
 
 /* Calls of the reader of records. */
-typedef void (*kernel_take)(void* context, const void* record, unsigned long long size);
-void kernel_look(unsigned what, kernel_take take, void* context);
-void kernel_read_stacks(kernel_take take, void* context);
-void kernel_read_others(kernel_take take, void* context);
+typedef void (*kernel_record_callback)(void* context, const void* record, unsigned long long size);
+void kernel_run_task_iterator(unsigned what, kernel_record_callback take, void* context);
+void kernel_read_stacks(kernel_record_callback take, void* context);
+void kernel_read_others(kernel_record_callback take, void* context);
 /* Sets the start of the window with this number. */
 void kernel_set_window(unsigned number, unsigned long long opened_ns);
 unsigned long long kernel_counter(unsigned counter);

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/archive/when.hpp"
+#include "core/archive/time_text.hpp"
 #include "core/file/file.hpp"
-#include "tests/unit/archive/archive_world.hpp"
+#include "tests/unit/archive/archive_fixture.hpp"
 
 namespace ctprof::tests::archive_test {
 namespace {
@@ -17,112 +17,114 @@ BOOST_AUTO_TEST_SUITE(archive_test)
 
 BOOST_AUTO_TEST_CASE(names_files_by_hour) {
   BOOST_TEST(kFirst == "20261123T15Z-01.ctprof.zst");
-  BOOST_TEST((hour_file_of(kFirst) == hour_file_at(kBegin)));
-  BOOST_TEST((hour_file_of("20261123T15Z-123.ctprof.zst") == HourFile{kBegin / kHour, 123}));
+  BOOST_TEST((parse_hour_file(kFirst) == hour_file_at(kBegin)));
+  BOOST_TEST((parse_hour_file("20261123T15Z-123.ctprof.zst") == HourFile{kBegin / kHour, 123}));
   for (const char* name :
        {"", "x", "20261123T15Z.ctprof.zst", "20261123T15Z-1.ctprof.zst",
         "20261123T25Z-01.ctprof.zst", "20261123T15Z-01.ctprof", "20261123T15Z-001.ctprof.zst",
         "20261123T15Z+01.ctprof.zst", "20260230T15Z-01.ctprof.zst", "20261123T15Z--1.ctprof.zst"})
-    BOOST_TEST(!hour_file_of(name), name);
+    BOOST_TEST(!parse_hour_file(name), name);
 }
 
 BOOST_AUTO_TEST_CASE(joins_consecutive_windows) {
-  World world;
+  ArchiveFixture world;
   Archive archive = world.open();
-  BOOST_TEST(world.fill(archive, kBegin + 3 * kHour, kMinute).empty());
-  BOOST_TEST((world.names() == std::set<std::string>{kFirst, name_of(hour_file_at(kBegin + kHour)),
-                                                     name_of(hour_file_at(kBegin + 2 * kHour)),
-                                                     kIndexName}));
-  Spanned all = sound(world.read());
-  BOOST_TEST(all.windows == 180u);
-  BOOST_TEST(all.told.empty());
+  BOOST_TEST(world.add_windows(archive, kBegin + 3 * kHour, kMinute).empty());
+  BOOST_TEST((world.names() ==
+              std::set<std::string>{kFirst, file_name_of(hour_file_at(kBegin + kHour)),
+                                    file_name_of(hour_file_at(kBegin + 2 * kHour)), kIndexName}));
+  SpanResult all = checked(world.read_windows());
+  BOOST_TEST(all.window_count == 180u);
+  BOOST_TEST(all.messages.empty());
   BOOST_REQUIRE(all.runs.size() == 1u);
   BOOST_TEST(seconds_in(all.runs[0]) == 3 * 3600u);
   // Each file can also be used alone by other commands.
-  const auto runs = load_runs(world.path(kFirst), whole_vocabulary());
+  const auto runs = load_runs(world.path(kFirst), shipped_vocabulary());
   BOOST_REQUIRE_MESSAGE(runs, runs.error().text);
   BOOST_TEST(runs->size() == 60u);
 }
 
 BOOST_AUTO_TEST_CASE(reports_a_removed_directory) {
-  World world;
+  ArchiveFixture world;
   Archive archive = world.open();
-  world.fill(archive, kBegin + kMinute, kMinute);
+  world.add_windows(archive, kBegin + kMinute, kMinute);
   BOOST_TEST(!archive.is_removed());
   fs::rename(world.path(), world.path() + "-moved");
   BOOST_TEST(!archive.is_removed());
   fs::remove_all(world.path() + "-moved");
   BOOST_TEST(archive.is_removed());
-  BOOST_TEST(!world.fill(archive, kBegin + 2 * kMinute, kMinute).empty());
+  BOOST_TEST(!world.add_windows(archive, kBegin + 2 * kMinute, kMinute).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_span_selects_overlapping_windows) {
-  World world;
+  ArchiveFixture world;
   Archive archive = world.open();
-  world.fill(archive, kBegin + kHour, kMinute);
+  world.add_windows(archive, kBegin + kHour, kMinute);
   const auto seconds = [&](std::uint64_t since, std::uint64_t until) {
-    Spanned spanned = sound(world.read({kBegin + since * kSecond, kBegin + until * kSecond}));
+    SpanResult spanned =
+        checked(world.read_windows({kBegin + since * kSecond, kBegin + until * kSecond}));
     BOOST_REQUIRE(spanned.runs.size() == 1u);
-    BOOST_TEST(spanned.told.empty());
+    BOOST_TEST(spanned.messages.empty());
     return seconds_in(spanned.runs[0]);
   };
   BOOST_TEST(seconds(600, 1200) == 600u);
   BOOST_TEST(seconds(601, 1199) == 600u);
   BOOST_TEST(seconds(599, 1201) == 720u);
   BOOST_TEST(seconds(610, 620) == 60u);
-  const Spanned before = sound(world.read({kBegin - kHour, kBegin + kMinute}));
-  BOOST_TEST(before.windows == 1u);
-  BOOST_REQUIRE(before.told.size() == 1u);
-  BOOST_TEST(before.told[0] == "the recordings start at " + local_time(kBegin));
-  const auto none = world.read({kBegin - kHour, kBegin});
+  const SpanResult before = checked(world.read_windows({kBegin - kHour, kBegin + kMinute}));
+  BOOST_TEST(before.window_count == 1u);
+  BOOST_REQUIRE(before.messages.size() == 1u);
+  BOOST_TEST(before.messages[0] == "the recordings start at " + format_local_time(kBegin));
+  const auto none = world.read_windows({kBegin - kHour, kBegin});
   BOOST_REQUIRE(!none);
   BOOST_TEST(none.error().text.find("it has no window in that time") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(gaps_and_boots_separate_runs) {
-  World world;
+  ArchiveFixture world;
   Archive archive = world.open();
-  world.fill(archive, kBegin + 5 * kMinute, kMinute);
+  world.add_windows(archive, kBegin + 5 * kMinute, kMinute);
   world.now += 3 * kMinute;
-  world.fill(archive, kBegin + 10 * kMinute, kMinute);
+  world.add_windows(archive, kBegin + 10 * kMinute, kMinute);
   // The wall clock was set back, and the boot differs.
-  archive.keep(window_of(kBegin + 9 * kMinute, kBegin + 11 * kMinute, "c", kBegin + 8 * kMinute));
-  Spanned spanned = sound(world.read());
+  archive.add(window_of(kBegin + 9 * kMinute, kBegin + 11 * kMinute, "c", kBegin + 8 * kMinute));
+  SpanResult spanned = checked(world.read_windows());
   BOOST_REQUIRE(spanned.runs.size() == 3u);
   BOOST_TEST(seconds_in(spanned.runs[0]) == 300u);
   BOOST_TEST(seconds_in(spanned.runs[1]) == 120u);
   BOOST_TEST(seconds_in(spanned.runs[2]) == 120u);
-  BOOST_REQUIRE(spanned.told.size() == 2u);
-  BOOST_TEST(spanned.told[0] == "no recording exists from " + local_time(kBegin + 5 * kMinute) +
-                                    " to " + local_time(kBegin + 8 * kMinute) + " (3 min)");
-  BOOST_TEST(spanned.told[1].find("rebooted") != std::string::npos);
+  BOOST_REQUIRE(spanned.messages.size() == 2u);
+  BOOST_TEST(spanned.messages[0] == "no recording exists from " +
+                                        format_local_time(kBegin + 5 * kMinute) + " to " +
+                                        format_local_time(kBegin + 8 * kMinute) + " (3 min)");
+  BOOST_TEST(spanned.messages[1].find("rebooted") != std::string::npos);
 }
 
 // A write can stop at any byte. Complete windows are readable, and recording can continue.
 BOOST_AUTO_TEST_CASE(omits_and_truncates_an_incomplete_end) {
-  World world;
+  ArchiveFixture world;
   {
     Archive archive = world.open();
-    world.fill(archive, kBegin + 3 * kMinute, kMinute);
+    world.add_windows(archive, kBegin + 3 * kMinute, kMinute);
   }
   const std::uint64_t size = fs::file_size(world.path(kFirst));
   const auto directory = Directory::open(world.path());
-  const std::uint64_t two = directory->files()->front().windows[2].at;
+  const std::uint64_t two = directory->files()->front().windows[2].offset;
   for (std::uint64_t cut = two + 1; cut < size; cut += 97) {
     BOOST_TEST_CONTEXT("cut at " << cut) {
       fs::resize_file(world.path(kFirst), cut);
-      const Spanned left = sound(world.read());
-      BOOST_TEST(left.windows == 2u);
-      BOOST_REQUIRE(left.told.size() == 1u);
-      BOOST_TEST(left.told[0].find("incomplete") != std::string::npos);
-      BOOST_TEST(load_runs(world.path(kFirst), whole_vocabulary())->size() == 2u);
+      const SpanResult left = checked(world.read_windows());
+      BOOST_TEST(left.window_count == 2u);
+      BOOST_REQUIRE(left.messages.size() == 1u);
+      BOOST_TEST(left.messages[0].find("incomplete") != std::string::npos);
+      BOOST_TEST(load_runs(world.path(kFirst), shipped_vocabulary())->size() == 2u);
       Archive archive = world.open();
-      BOOST_TEST(archive.found().size() == 1u);
-      archive.keep(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));
-      const Spanned again = sound(world.read());
-      BOOST_TEST(again.windows == 3u);
+      BOOST_TEST(archive.open_messages().size() == 1u);
+      archive.add(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));
+      const SpanResult again = checked(world.read_windows());
+      BOOST_TEST(again.window_count == 3u);
       BOOST_TEST(again.runs.size() == 1u);
-      BOOST_TEST(again.told.empty());
+      BOOST_TEST(again.messages.empty());
       BOOST_REQUIRE(fs::file_size(world.path(kFirst)) == size);
     }
   }
@@ -130,29 +132,29 @@ BOOST_AUTO_TEST_CASE(omits_and_truncates_an_incomplete_end) {
 
 // The state after a power failure.
 BOOST_AUTO_TEST_CASE(reports_an_invalid_end_and_starts_a_new_file) {
-  World world;
+  ArchiveFixture world;
   {
     Archive archive = world.open();
-    world.fill(archive, kBegin + 2 * kMinute, kMinute);
+    world.add_windows(archive, kBegin + 2 * kMinute, kMinute);
   }
   std::ofstream(world.path(kFirst), std::ios::app) << std::string(5000, '\0');
-  const Spanned left = sound(world.read());
-  BOOST_TEST(left.windows == 2u);
-  BOOST_REQUIRE(left.told.size() == 1u);
-  BOOST_TEST(left.told[0].find("is left out from byte") != std::string::npos);
+  const SpanResult left = checked(world.read_windows());
+  BOOST_TEST(left.window_count == 2u);
+  BOOST_REQUIRE(left.messages.size() == 1u);
+  BOOST_TEST(left.messages[0].find("is left out from byte") != std::string::npos);
   Archive archive = world.open();
-  world.fill(archive, kBegin + 3 * kMinute, kMinute);
+  world.add_windows(archive, kBegin + 3 * kMinute, kMinute);
   BOOST_TEST(archive.files().size() == 2u);
-  const Spanned all = sound(world.read());
-  BOOST_TEST(all.windows == 3u);
+  const SpanResult all = checked(world.read_windows());
+  BOOST_TEST(all.window_count == 3u);
   BOOST_TEST(all.runs.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {
-  World world;
+  ArchiveFixture world;
   {
     Archive archive = world.open();
-    world.fill(archive, kBegin + 2 * kHour, 10 * kMinute);
+    world.add_windows(archive, kBegin + 2 * kHour, 10 * kMinute);
   }
   std::ostringstream whole;
   whole << std::ifstream(world.path(kIndexName)).rdbuf();
@@ -164,23 +166,23 @@ BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {
        {std::string(), std::string(3000, '\xff'), index.substr(0, index.size() / 2), flipped,
         doubled, without_first}) {
     std::ofstream(world.path(kIndexName)) << damaged;
-    BOOST_TEST(sound(world.read()).windows == 12u);
-    BOOST_TEST(sound(world.read()).told.empty());
+    BOOST_TEST(checked(world.read_windows()).window_count == 12u);
+    BOOST_TEST(checked(world.read_windows()).messages.empty());
     world.open();
     std::ostringstream again;
     again << std::ifstream(world.path(kIndexName)).rdbuf();
     BOOST_TEST(again.str() == index);
   }
   fs::remove(world.path(kIndexName));
-  BOOST_TEST(sound(world.read()).windows == 12u);
+  BOOST_TEST(checked(world.read_windows()).window_count == 12u);
 }
 
 // After a recorder was killed, the last windows of the file are found by reading it.
 BOOST_AUTO_TEST_CASE(finds_windows_that_the_index_lacks) {
-  World world;
+  ArchiveFixture world;
   {
     Archive archive = world.open();
-    world.fill(archive, kBegin + kHour, 10 * kMinute);
+    world.add_windows(archive, kBegin + kHour, 10 * kMinute);
   }
   std::vector<std::string> lines;
   std::ifstream index(world.path(kIndexName));
@@ -192,17 +194,18 @@ BOOST_AUTO_TEST_CASE(finds_windows_that_the_index_lacks) {
     for (const std::string& line : lines) shorter << line;
     shorter.close();
     for (std::uint64_t begin = kBegin; begin < kBegin + kHour; begin += 10 * kMinute) {
-      BOOST_TEST_CONTEXT("index of " << lines.size() << " lines, window of " << local_time(begin)) {
-        Spanned found = sound(world.read({begin + kSecond, begin + kMinute}));
-        BOOST_REQUIRE(found.windows == 1u);
-        BOOST_TEST(found.runs[0].window->opened.wall_unix_ns == begin);
+      BOOST_TEST_CONTEXT("index of " << lines.size() << " lines, window of "
+                                     << format_local_time(begin)) {
+        SpanResult found = checked(world.read_windows({begin + kSecond, begin + kMinute}));
+        BOOST_REQUIRE(found.window_count == 1u);
+        BOOST_TEST(found.runs[0].window->opened_at.wall_unix_ns == begin);
       }
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(permits_one_recorder_at_a_time) {
-  World world;
+  ArchiveFixture world;
   {
     const Archive first = world.open();
     ArchiveOptions options;
@@ -216,7 +219,7 @@ BOOST_AUTO_TEST_CASE(permits_one_recorder_at_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(ignores_foreign_files) {
-  World world;
+  ArchiveFixture world;
   std::ofstream(world.path("notes")) << "mine";
   const auto refused = Archive::open(world.path(), {});
   BOOST_REQUIRE(!refused);
@@ -224,9 +227,9 @@ BOOST_AUTO_TEST_CASE(ignores_foreign_files) {
   fs::remove(world.path("notes"));
   fs::create_symlink("/etc/passwd", world.path(kFirst));
   Archive archive = world.open();
-  world.fill(archive, kBegin + kMinute, kMinute);
+  world.add_windows(archive, kBegin + kMinute, kMinute);
   BOOST_TEST(fs::is_symlink(world.path(kFirst)));
-  BOOST_TEST(sound(world.read()).windows == 1u);
+  BOOST_TEST(checked(world.read_windows()).window_count == 1u);
 }
 
 // Returns why recording into a directory is refused, or "" if it is accepted.
@@ -236,7 +239,7 @@ std::string refusal_of(const std::string& path) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_directories_that_others_can_write) {
-  World world;
+  ArchiveFixture world;
   for (const mode_t mode : {0775u, 0757u}) {
     BOOST_REQUIRE(::chmod(world.path().c_str(), mode) == 0);
     BOOST_TEST(refusal_of(world.path()) ==
@@ -247,68 +250,68 @@ BOOST_AUTO_TEST_CASE(refuses_directories_that_others_can_write) {
   BOOST_TEST(refusal_of(world.path()) == "");
 }
 
-constexpr uid_t kSomebody = 65534;
+constexpr uid_t kOtherUser = 65534;
 
 boost::unit_test::precondition needs_root() {
   return boost::unit_test::precondition([](auto) { return ::geteuid() == 0; });
 }
 
 BOOST_AUTO_TEST_CASE(refuses_directories_of_other_users, *needs_root()) {
-  World world;
+  ArchiveFixture world;
   const std::string link = world.path() + "-link";
   fs::create_symlink(world.path(), link);
   BOOST_TEST(refusal_of(link + "/") == "");
-  BOOST_REQUIRE(::lchown(link.c_str(), kSomebody, kSomebody) == 0);
+  BOOST_REQUIRE(::lchown(link.c_str(), kOtherUser, kOtherUser) == 0);
   BOOST_TEST(refusal_of(link).find("it is a symbolic link of user 65534") != std::string::npos);
   BOOST_TEST(refusal_of(link + "/").find("it is a symbolic link") != std::string::npos);
-  BOOST_REQUIRE(::chown(world.path().c_str(), kSomebody, kSomebody) == 0);
+  BOOST_REQUIRE(::chown(world.path().c_str(), kOtherUser, kOtherUser) == 0);
   BOOST_TEST(refusal_of(world.path()).find("it belongs to user 65534") != std::string::npos);
 }
 
 // Adds a window to the archive. Returns the size of the first hour's file and its number of
 // windows.
-std::pair<std::uint64_t, std::size_t> after_another_window(World& world, Archive& archive) {
-  world.fill(archive, world.now + kMinute, kMinute);
-  return {fs::file_size(world.path(kFirst)), sound(world.read()).windows};
+std::pair<std::uint64_t, std::size_t> add_window(ArchiveFixture& world, Archive& archive) {
+  world.add_windows(archive, world.now + kMinute, kMinute);
+  return {fs::file_size(world.path(kFirst)), checked(world.read_windows()).window_count};
 }
 
 BOOST_AUTO_TEST_CASE(does_not_append_to_a_file_with_a_second_link) {
-  World world;
+  ArchiveFixture world;
   Archive archive = world.open();
-  const auto first = after_another_window(world, archive);
+  const auto first = add_window(world, archive);
   fs::create_hard_link(world.path(kFirst), world.path() + "-other");
-  const auto second = after_another_window(world, archive);
+  const auto second = add_window(world, archive);
   BOOST_TEST(second.first == first.first);
   BOOST_TEST(second.second == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(does_not_append_to_a_file_of_another_user, *needs_root()) {
-  World world;
+  ArchiveFixture world;
   Archive archive = world.open();
-  const auto first = after_another_window(world, archive);
-  BOOST_REQUIRE(::chown(world.path(kFirst).c_str(), kSomebody, kSomebody) == 0);
-  const auto second = after_another_window(world, archive);
+  const auto first = add_window(world, archive);
+  BOOST_REQUIRE(::chown(world.path(kFirst).c_str(), kOtherUser, kOtherUser) == 0);
+  const auto second = add_window(world, archive);
   BOOST_TEST(second.first == first.first);
   BOOST_TEST(second.second == 2u);
 }
 
 // Other users can add files to the directory, and an index with wrong information about our files.
 BOOST_AUTO_TEST_CASE(ignores_files_of_others_in_a_sticky_directory, *needs_root()) {
-  World world;
+  ArchiveFixture world;
   BOOST_REQUIRE(::chmod(world.path().c_str(), 01777) == 0);
   {
     Archive archive = world.open();
-    after_another_window(world, archive);
+    add_window(world, archive);
     BOOST_TEST(archive.files().size() == 1u);
   }
-  const std::string planted = world.path(name_of(hour_file_at(kBegin + kHour)));
-  fs::copy_file(world.path(kFirst), planted);
-  for (const std::string& path : {planted, world.path(kIndexName)})
-    BOOST_REQUIRE(::chown(path.c_str(), kSomebody, kSomebody) == 0);
+  const std::string foreign_file = world.path(file_name_of(hour_file_at(kBegin + kHour)));
+  fs::copy_file(world.path(kFirst), foreign_file);
+  for (const std::string& path : {foreign_file, world.path(kIndexName)})
+    BOOST_REQUIRE(::chown(path.c_str(), kOtherUser, kOtherUser) == 0);
   std::ofstream(world.path(kIndexName)) << "nonsense";
   const Archive archive = world.open();
   BOOST_REQUIRE(archive.files().size() == 1u);
-  BOOST_TEST(name_of(archive.files()[0].name) == kFirst);
+  BOOST_TEST(file_name_of(archive.files()[0].name) == kFirst);
   BOOST_TEST(archive.files()[0].windows.size() == 1u);
 }
 

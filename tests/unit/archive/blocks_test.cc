@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/statistics/autocorrelation.hpp"
-#include "tests/unit/archive/archive_world.hpp"
+#include "tests/unit/archive/archive_fixture.hpp"
 
 namespace ctprof::blocks_test {
 namespace {
@@ -21,18 +21,19 @@ using namespace tests;
 constexpr std::uint64_t kWindow = 5 * kSecond;
 
 // Returns a number from -1 to 1 that is the same with every standard library.
-double uniform(std::mt19937_64& random) {
+double random_uniform(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) * 0x1p-52 - 1;
 }
 
 // Returns an autoregressive series: each value is `correlation` times the previous value plus
 // noise.
-std::vector<double> process(std::size_t figures, double correlation, unsigned seed = 1) {
+std::vector<double> autoregressive_series(std::size_t figures, double correlation,
+                                          unsigned seed = 1) {
   std::mt19937_64 random(seed);
   std::vector<double> series;
   double figure = 0;
   for (std::size_t at = 0; at < figures + 200; ++at) {
-    figure = correlation * figure + uniform(random);
+    figure = correlation * figure + random_uniform(random);
     if (at >= 200) series.push_back(10 + figure);
   }
   return series;
@@ -43,14 +44,14 @@ WindowSeries series_of(const std::vector<double>& rates, std::size_t gap_before 
   WindowSeries series;
   for (std::size_t at = 0; at < rates.size(); ++at) {
     const std::uint64_t from = at * window_ns + (at >= gap_before ? kMinute : 0);
-    WindowFigures figures{{from, from}, {from + window_ns, from + window_ns}, "b", {}};
+    WindowRates figures{{from, from}, {from + window_ns, from + window_ns}, "b", {}};
     figures.rates[{"minflt", ""}] = rates[at];
     series.add(at, std::move(figures));
   }
   return series;
 }
 
-std::size_t windows_in(const std::vector<WindowRange>& blocks) {
+std::size_t count_windows(const std::vector<WindowRange>& blocks) {
   std::size_t count = 0;
   for (const WindowRange& block : blocks) count += block.count;
   return count;
@@ -61,8 +62,8 @@ BOOST_AUTO_TEST_SUITE(blocks_test)
 // The autocorrelation time of an autoregressive process is (1 + r) / (1 - r).
 BOOST_AUTO_TEST_CASE(estimates_the_autocorrelation_time_of_the_process) {
   for (const double r : {0.0, 0.5, 0.8}) {
-    const std::vector<std::vector<double>> series{process(20000, r)};
-    const auto found = statistics::autocorrelation_time(series);
+    const std::vector<std::vector<double>> series{autoregressive_series(20000, r)};
+    const auto found = statistics::estimate_autocorrelation_time(series);
     BOOST_TEST(std::abs(found.time - (1 + r) / (1 - r)) < 3 * found.error, r << ": " << found.time);
     BOOST_TEST(found.error < 0.2 * found.time);
   }
@@ -70,32 +71,34 @@ BOOST_AUTO_TEST_CASE(estimates_the_autocorrelation_time_of_the_process) {
   std::vector<double> rising(400);
   std::iota(rising.begin(), rising.end(), 1.0);
   const std::vector<std::vector<double>> trend{rising};
-  BOOST_TEST(std::isinf(statistics::shared_autocorrelation_time(trend)));
+  BOOST_TEST(std::isinf(statistics::estimate_shared_autocorrelation_time(trend)));
   const std::vector<std::vector<double>> equal{std::vector<double>(50, 3.0)};
-  BOOST_TEST(statistics::shared_autocorrelation_time(equal) < 1.5);
-  BOOST_TEST(statistics::shared_autocorrelation_time({}) == 1);
+  BOOST_TEST(statistics::estimate_shared_autocorrelation_time(equal) < 1.5);
+  BOOST_TEST(statistics::estimate_shared_autocorrelation_time({}) == 1);
 }
 
 // One slow series among many fast ones determines the block length, because its row is tested, too.
 BOOST_AUTO_TEST_CASE(uses_the_slowest_series) {
   std::vector<std::vector<double>> series;
-  for (unsigned seed = 1; seed <= 20; ++seed) series.push_back(process(2000, 0, seed));
-  const double fast = statistics::shared_autocorrelation_time(series);
+  for (unsigned seed = 1; seed <= 20; ++seed)
+    series.push_back(autoregressive_series(2000, 0, seed));
+  const double fast = statistics::estimate_shared_autocorrelation_time(series);
   BOOST_TEST(fast < 1.5);
-  series.push_back(process(2000, 0.9));
-  BOOST_TEST(statistics::shared_autocorrelation_time(series) > 3 * fast);
+  series.push_back(autoregressive_series(2000, 0.9));
+  BOOST_TEST(statistics::estimate_shared_autocorrelation_time(series) > 3 * fast);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_are_equal_consecutive_and_cover_all_windows) {
-  const std::vector<WindowSeries> sides{series_of(process(245, 0)), series_of(process(130, 0, 2))};
+  const std::vector<WindowSeries> sides{series_of(autoregressive_series(245, 0)),
+                                        series_of(autoregressive_series(130, 0, 2))};
   const BlockPlan plan = plan_blocks(sides);
-  BOOST_TEST(plan.why_none == "");
+  BOOST_TEST(plan.reason_for_none == "");
   BOOST_REQUIRE(plan.sides.size() == 2u);
   for (std::size_t side = 0; side < 2; ++side) {
     const std::vector<WindowRange>& blocks = plan.sides[side];
-    BOOST_TEST(windows_in(blocks) == sides[side].size());
-    BOOST_TEST(blocks.size() >= kLeastBlocks);
-    BOOST_TEST(blocks.size() <= kMostBlocksOfLonger);
+    BOOST_TEST(count_windows(blocks) == sides[side].size());
+    BOOST_TEST(blocks.size() >= kMinBlocks);
+    BOOST_TEST(blocks.size() <= kMaxBlocksOfLongerSide);
     std::size_t next = 0;
     for (const WindowRange& block : blocks) {
       BOOST_TEST(block.first == next);
@@ -109,8 +112,9 @@ BOOST_AUTO_TEST_CASE(blocks_are_equal_consecutive_and_cover_all_windows) {
 }
 
 BOOST_AUTO_TEST_CASE(no_block_covers_a_gap) {
-  const std::vector<WindowSeries> sides{series_of(process(200, 0), 73), series_of(process(200, 0))};
-  BOOST_TEST((sides[0].pieces() == std::vector<WindowRange>{{0, 73}, {73, 127}}));
+  const std::vector<WindowSeries> sides{series_of(autoregressive_series(200, 0), 73),
+                                        series_of(autoregressive_series(200, 0))};
+  BOOST_TEST((sides[0].contiguous_ranges() == std::vector<WindowRange>{{0, 73}, {73, 127}}));
   const BlockPlan plan = plan_blocks(sides);
   BOOST_REQUIRE(plan.sides.size() == 2u);
   for (const WindowRange& block : plan.sides[0])
@@ -124,12 +128,13 @@ BOOST_AUTO_TEST_CASE(a_missing_window_is_a_gap) {
     const std::uint64_t from = number * kWindow;
     series.add(number, {{from, from}, {from + kWindow, from + kWindow}, "b", {}});
   }
-  BOOST_TEST((series.pieces() == std::vector<WindowRange>{{0, 2}, {3, 2}}));
+  BOOST_TEST((series.contiguous_ranges() == std::vector<WindowRange>{{0, 2}, {3, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(blocks_of_different_windows_cover_equal_time) {
-  const std::vector<WindowSeries> sides{series_of(process(240, 0)),
-                                        series_of(process(120, 0, 3), SIZE_MAX, 2 * kWindow)};
+  const std::vector<WindowSeries> sides{
+      series_of(autoregressive_series(240, 0)),
+      series_of(autoregressive_series(120, 0, 3), SIZE_MAX, 2 * kWindow)};
   const BlockPlan plan = plan_blocks(sides);
   BOOST_REQUIRE(plan.sides.size() == 2u);
   const auto before = static_cast<double>(plan.sides[0].front().count),
@@ -139,29 +144,31 @@ BOOST_AUTO_TEST_CASE(blocks_of_different_windows_cover_equal_time) {
 
 // The shorter side determines the length of blocks, and the longer side has more of them.
 BOOST_AUTO_TEST_CASE(a_longer_side_has_more_blocks) {
-  const std::vector<WindowSeries> sides{series_of(process(600, 0)), series_of(process(60, 0, 3))};
+  const std::vector<WindowSeries> sides{series_of(autoregressive_series(600, 0)),
+                                        series_of(autoregressive_series(60, 0, 3))};
   const BlockPlan plan = plan_blocks(sides);
-  BOOST_TEST(plan.why_none == "");
+  BOOST_TEST(plan.reason_for_none == "");
   BOOST_REQUIRE(plan.sides.size() == 2u);
   BOOST_TEST(plan.sides[0].size() > 4 * plan.sides[1].size());
-  BOOST_TEST(plan.sides[0].size() <= kMostBlocksOfLonger);
+  BOOST_TEST(plan.sides[0].size() <= kMaxBlocksOfLongerSide);
 }
 
 BOOST_AUTO_TEST_CASE(counts_windows_between_close_gaps) {
   WindowSeries series;
-  const std::vector<double> rates = process(220, 0);
+  const std::vector<double> rates = autoregressive_series(220, 0);
   std::uint64_t from = 0;
   for (std::size_t at = 0; at < rates.size(); ++at, from += kWindow) {
     if (at > 200 && at % 4 == 0) from += kMinute;  // groups of four windows
-    WindowFigures figures{{from, from}, {from + kWindow, from + kWindow}, "b", {}};
+    WindowRates figures{{from, from}, {from + kWindow, from + kWindow}, "b", {}};
     figures.rates[{"minflt", ""}] = rates[at];
     series.add(at, figures);
   }
-  const BlockPlan plan = plan_blocks(std::vector{series, series_of(process(220, 0, 2))});
+  const BlockPlan plan =
+      plan_blocks(std::vector{series, series_of(autoregressive_series(220, 0, 2))});
   BOOST_REQUIRE(plan.sides.size() == 2u);
-  BOOST_TEST(plan.remarks[0].find("gaps leave 5 parts") != std::string::npos, plan.remarks[0]);
-  BOOST_TEST(plan.remarks[0].find("16 windows beside gaps are in no block") != std::string::npos,
-             plan.remarks[0]);
+  BOOST_TEST(plan.messages[0].find("gaps leave 5 parts") != std::string::npos, plan.messages[0]);
+  BOOST_TEST(plan.messages[0].find("16 windows beside gaps are in no block") != std::string::npos,
+             plan.messages[0]);
 }
 
 BOOST_AUTO_TEST_CASE(windows_without_length_are_not_tested) {
@@ -169,18 +176,20 @@ BOOST_AUTO_TEST_CASE(windows_without_length_are_not_tested) {
   for (std::size_t at = 0; at < 40; ++at) empty.add(at, {{5, 5}, {5, 5}, "b", {}});
   const BlockPlan plan = plan_blocks(std::vector{empty, empty});
   BOOST_TEST(plan.sides.empty());
-  BOOST_TEST(plan.why_none == "too few to test: windows have no length");
+  BOOST_TEST(plan.reason_for_none == "too few to test: windows have no length");
 }
 
 BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
-  const WindowSeries enough = series_of(process(100, 0)), few = series_of(process(29, 0)),
-                     slow = series_of(process(100, 0.97));
+  const WindowSeries enough = series_of(autoregressive_series(100, 0)),
+                     few = series_of(autoregressive_series(29, 0)),
+                     slow = series_of(autoregressive_series(100, 0.97));
   const BlockPlan of_few = plan_blocks(std::vector{enough, few});
   BOOST_TEST(of_few.sides.empty());
-  BOOST_TEST(of_few.why_none == "too few to test: 29 windows on one side; at least 30 are needed");
+  BOOST_TEST(of_few.reason_for_none ==
+             "too few to test: 29 windows on one side; at least 30 are needed");
   const BlockPlan of_slow = plan_blocks(std::vector{enough, slow});
   BOOST_TEST(of_slow.sides.empty());
-  BOOST_TEST(of_slow.why_none.starts_with("too few to test: 100 windows have "));
+  BOOST_TEST(of_slow.reason_for_none.starts_with("too few to test: 100 windows have "));
 }
 
 // The values of a window are counts per second; a block is the joined window.
@@ -194,15 +203,15 @@ BOOST_AUTO_TEST_CASE(joins_a_block_to_one_window) {
     Table& threads = window.threads();
     Column copy(counted, threads.rows, Gap::None);
     for (std::size_t row = 0; row < threads.rows; ++row)
-      copy.take(row, *threads.find("minflt"), row);
+      copy.copy_from(row, *threads.find("minflt"), row);
     std::erase_if(threads.columns, [](const Column& c) { return c.def().name == "minflt"; });
     threads.columns.push_back(std::move(copy));
-    const WindowFigures figures = figures_of(window);
+    const WindowRates figures = rates_of(window);
     BOOST_TEST(figures.rates.at({"minflt", ""}) == 1.0);
     BOOST_TEST(figures.rates.at({"minflt", "p"}) == 1.0);
   }
   std::vector<std::size_t> read;
-  auto block = joined({2, 3}, [&](std::size_t number) -> Result<Snapshot> {
+  auto block = join_block({2, 3}, [&](std::size_t number) -> Result<Snapshot> {
     read.push_back(number);
     return std::move(windows[number]);
   });
@@ -215,7 +224,7 @@ BOOST_AUTO_TEST_CASE(does_not_join_windows_that_are_not_consecutive) {
   std::vector<Snapshot> windows;
   windows.push_back(window_of(kBegin, kBegin + kMinute));
   windows.push_back(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));
-  const auto block = joined(
+  const auto block = join_block(
       {0, 2}, [&](std::size_t number) -> Result<Snapshot> { return std::move(windows[number]); });
   BOOST_REQUIRE(!block);
   BOOST_TEST(block.error().text ==

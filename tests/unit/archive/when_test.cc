@@ -1,6 +1,6 @@
 // Tests parsing of times, lengths and sizes as users write them.
 
-#include "core/archive/when.hpp"
+#include "core/archive/time_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -12,20 +12,20 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-struct InBerlin {
-  InBerlin() {
+struct BerlinTimeZone {
+  BerlinTimeZone() {
     ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);  // needs no time zone files
     ::tzset();
   }
 };
-BOOST_TEST_GLOBAL_FIXTURE(InBerlin);
+BOOST_TEST_GLOBAL_FIXTURE(BerlinTimeZone);
 
 // Monday, 23 November 2026, 16:30:05 in Berlin.
 constexpr std::uint64_t kNow = 1'795'447'805 * kSecond + 123;
 
-std::string when(std::string_view text, std::uint64_t now = kNow) {
-  const auto moment = parse_when(text, now);
-  return moment ? local_time(*moment) : "error";
+std::string parse_to_local_time(std::string_view text, std::uint64_t now = kNow) {
+  const auto moment = parse_time(text, now);
+  return moment ? format_local_time(*moment) : "error";
 }
 
 BOOST_AUTO_TEST_SUITE(when_test)
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(parses_times) {
       {"2026-07-01T12:00Z", "2026-07-01 14:00:00"},
       {"@1795447805", "2026-11-23 16:30:05"},
   };
-  for (const auto& [text, moment] : kTable) BOOST_TEST(when(text) == moment, text);
+  for (const auto& [text, moment] : kTable) BOOST_TEST(parse_to_local_time(text) == moment, text);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_invalid_times) {
@@ -96,40 +96,40 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_times) {
                            "tomorrow"}) {
     // A trailing blank is accepted, so this text is valid.
     if (std::string_view(text) == "2026-11-23 ") continue;
-    BOOST_TEST(when(text) == "error", text);
+    BOOST_TEST(parse_to_local_time(text) == "error", text);
   }
-  const auto error = parse_when(std::string(5000, 'x'), kNow);
+  const auto error = parse_time(std::string(5000, 'x'), kNow);
   BOOST_REQUIRE(!error);
   BOOST_TEST(error.error().text.size() < 200u);
 }
 
 // "yesterday" is the previous calendar day, even if that day has 25 hours.
 BOOST_AUTO_TEST_CASE(handles_changes_of_daylight_saving_time) {
-  const std::uint64_t monday = *parse_when("2026-10-26 00:30", kNow);
-  BOOST_TEST(when("yesterday 01:00", monday) == "2026-10-25 01:00:00");
-  BOOST_TEST(when("yesterday", monday) == "2026-10-25 00:00:00");
-  BOOST_TEST(when("1 day ago", monday) == "2026-10-25 01:30:00");
+  const std::uint64_t monday = *parse_time("2026-10-26 00:30", kNow);
+  BOOST_TEST(parse_to_local_time("yesterday 01:00", monday) == "2026-10-25 01:00:00");
+  BOOST_TEST(parse_to_local_time("yesterday", monday) == "2026-10-25 00:00:00");
+  BOOST_TEST(parse_to_local_time("1 day ago", monday) == "2026-10-25 01:30:00");
 }
 
 BOOST_AUTO_TEST_CASE(parses_lengths) {
-  BOOST_TEST(parse_length("60s") == 60 * kSecond);
-  BOOST_TEST(parse_length("60") == 60 * kSecond);
-  BOOST_TEST(parse_length("7d") == 7 * 86400 * kSecond);
-  BOOST_TEST(parse_length("1.5h") == 5400 * kSecond);
-  BOOST_TEST(parse_length("2 weeks") == 14 * 86400 * kSecond);
-  BOOST_TEST(parse_length("1h30m") == 5400 * kSecond);
-  BOOST_TEST(parse_length("500ms") == kSecond / 2);
-  BOOST_TEST(parse_length("15us") == 15'000u);
-  BOOST_TEST(parse_length("10us") == 10'000u);
-  BOOST_TEST(parse_length("10 µs") == 10'000u);
-  BOOST_TEST(parse_length("1s 5ms") == 1'005'000'000u);
+  BOOST_TEST(parse_duration("60s") == 60 * kSecond);
+  BOOST_TEST(parse_duration("60") == 60 * kSecond);
+  BOOST_TEST(parse_duration("7d") == 7 * 86400 * kSecond);
+  BOOST_TEST(parse_duration("1.5h") == 5400 * kSecond);
+  BOOST_TEST(parse_duration("2 weeks") == 14 * 86400 * kSecond);
+  BOOST_TEST(parse_duration("1h30m") == 5400 * kSecond);
+  BOOST_TEST(parse_duration("500ms") == kSecond / 2);
+  BOOST_TEST(parse_duration("15us") == 15'000u);
+  BOOST_TEST(parse_duration("10us") == 10'000u);
+  BOOST_TEST(parse_duration("10 µs") == 10'000u);
+  BOOST_TEST(parse_duration("1s 5ms") == 1'005'000'000u);
   for (const char* text :
        {"", "s", "-1s", "1x", "1s2", "1,s", "1s,", "nan", "inf", "1e99", "1ms\xff"})
-    BOOST_TEST(parse_length(text) == 0u, text);
-  BOOST_TEST(how_long(60 * kSecond) == "1 min");
-  BOOST_TEST(how_long(90 * kSecond) == "1.5 min");
-  BOOST_TEST(how_long(7 * 86400 * kSecond) == "7 d");
-  BOOST_TEST(how_long(kSecond / 2) == "0.5 s");
+    BOOST_TEST(parse_duration(text) == 0u, text);
+  BOOST_TEST(format_duration(60 * kSecond) == "1 min");
+  BOOST_TEST(format_duration(90 * kSecond) == "1.5 min");
+  BOOST_TEST(format_duration(7 * 86400 * kSecond) == "7 d");
+  BOOST_TEST(format_duration(kSecond / 2) == "0.5 s");
 }
 
 BOOST_AUTO_TEST_CASE(parses_sizes) {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/base/dropped_capabilities.hpp"
 #include "core/base/json_writer.hpp"
-#include "core/base/lowered_rights.hpp"
 #include "core/base/text.hpp"
 #include "core/base/workers.hpp"
 #include "ctprof/files.hpp"
@@ -36,9 +36,9 @@ std::string text(std::string_view bytes, Escape escape) {
   out.text(bytes);
   return std::string(out.view());
 }
-std::string made(std::string_view json, Escape escape) {
+std::string finished_json(std::string_view json, Escape escape) {
   JsonWriter out(escape);
-  out.made(json);
+  out.embed(json);
   return std::string(out.view());
 }
 
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(closes_a_descriptor_that_is_replaced) {
 }
 
 BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
-  for (const Escape escape : {Escape::Json, Escape::Unshowable}) {
+  for (const Escape escape : {Escape::Json, Escape::Unprintable}) {
     BOOST_TEST(text("a\"b\\c\n\t\x1b", escape) == R"("a\"b\\c\n\t\u001b")");
     BOOST_TEST(text("bad\xff\xc3", escape) == "\"bad\xef\xbf\xbd\xef\xbf\xbd\"");
     BOOST_TEST(text("\xed\xa0\x80", escape) ==
@@ -86,14 +86,14 @@ BOOST_AUTO_TEST_CASE(writes_a_byte_equally_at_every_offset) {
 BOOST_AUTO_TEST_CASE(escapes_terminal_controls_only_for_display) {
   // A change of text direction, a C1 control, an invisible tag character, and DEL.
   const std::string moves = "\u202e\u0085\U000e0001\x7f";
-  BOOST_TEST(text(moves, Escape::Unshowable) == R"("\u202e\u0085\udb40\udc01\u007f")");
+  BOOST_TEST(text(moves, Escape::Unprintable) == R"("\u202e\u0085\udb40\udc01\u007f")");
   BOOST_TEST(text(moves, Escape::Json) == "\"" + moves + "\"");
 }
 
 BOOST_AUTO_TEST_CASE(escapes_controls_in_finished_json_for_display) {
   const std::string json = "{\"a\\n\":\"\u202egrün\",\"b\":[1,2]}";
-  BOOST_TEST(made(json, Escape::Unshowable) == R"({"a\n":"\u202egrün","b":[1,2]})");
-  BOOST_TEST(made(json, Escape::Json) == json);
+  BOOST_TEST(finished_json(json, Escape::Unprintable) == R"({"a\n":"\u202egrün","b":[1,2]})");
+  BOOST_TEST(finished_json(json, Escape::Json) == json);
 }
 
 BOOST_AUTO_TEST_CASE(writes_every_kind_of_json_value) {
@@ -132,8 +132,8 @@ BOOST_AUTO_TEST_CASE(a_writer_grows_with_its_text) {
 BOOST_AUTO_TEST_CASE(replaces_invalid_utf8) {
   BOOST_TEST(is_utf8("grün"));
   BOOST_TEST(!is_utf8("gr\xfcn"));
-  BOOST_TEST(valid_utf8("gr\xfcn") == "gr\xef\xbf\xbdn");
-  BOOST_TEST(valid_utf8("\xf0\x9f\x98") == "\xef\xbf\xbd");  // truncated
+  BOOST_TEST(replace_invalid_utf8("gr\xfcn") == "gr\xef\xbf\xbdn");
+  BOOST_TEST(replace_invalid_utf8("\xf0\x9f\x98") == "\xef\xbf\xbd");  // truncated
 }
 
 // Each clock returns a time between two readings of the system clock that it is named after.
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(splits_at_every_comma) {
 
 BOOST_AUTO_TEST_CASE(each_piece_of_work_runs_once) {
   std::vector<std::atomic<int>> done(1000);
-  const auto tids = share(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
+  const auto tids = share_work(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
   BOOST_TEST(tids.size() == 4u);
   BOOST_TEST(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
 }
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(rethrows_an_exception_of_a_worker) {
   const auto work = [](unsigned, std::size_t piece) {
     if (piece == 7) throw std::runtime_error("seven");
   };
-  BOOST_CHECK_EXCEPTION(share(3, 100, work), std::runtime_error,
+  BOOST_CHECK_EXCEPTION(share_work(3, 100, work), std::runtime_error,
                         [](const auto& error) { return std::string(error.what()) == "seven"; });
 }
 
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(runs_a_periodic_function_during_the_work) {
   const auto until_three = [&] {
     while (times < 3) std::this_thread::yield();
   };
-  const std::uint64_t tid = work_beside(
+  const std::uint64_t tid = run_with_periodic_task(
       std::chrono::milliseconds(1), [&] { ++times; }, until_three);
   BOOST_TEST(tid != static_cast<std::uint64_t>(::gettid()));
   const int then = times;
@@ -190,29 +190,30 @@ BOOST_AUTO_TEST_CASE(runs_a_periodic_function_during_the_work) {
   BOOST_TEST(times == then);
 
   times = 0;
-  work_beside(
+  run_with_periodic_task(
       std::chrono::hours(1), [&] { ++times; }, [] {});  // returns before the next period
   BOOST_TEST(times == 1);
 }
 
 BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_work_and_periodic_function) {
   const auto fails = [] { throw std::runtime_error("beside"); };
-  BOOST_CHECK_THROW(work_beside(std::chrono::hours(1), fails, [] {}), std::runtime_error);
-  BOOST_CHECK_THROW(work_beside(
+  BOOST_CHECK_THROW(run_with_periodic_task(std::chrono::hours(1), fails, [] {}),
+                    std::runtime_error);
+  BOOST_CHECK_THROW(run_with_periodic_task(
                         std::chrono::hours(1), [] {}, fails),
                     std::runtime_error);
 }
 
 BOOST_AUTO_TEST_CASE(uses_one_worker_per_idle_cpu) {
-  BOOST_TEST(spare_workers(2, "1.90 0.58 0.59 1/467 11206\n") == 2u);
-  BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 2/467 11206\n") == 1u);
-  BOOST_TEST(spare_workers(8, "0.00 0.00 0.00 4/467 11206\n") == 5u);
-  BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 90/467 11206\n") == 1u);
-  BOOST_TEST(spare_workers(4, "") == 4u);
-  BOOST_TEST(spare_workers(0, "") == 1u);
+  BOOST_TEST(count_spare_workers(2, "1.90 0.58 0.59 1/467 11206\n") == 2u);
+  BOOST_TEST(count_spare_workers(2, "0.00 0.00 0.00 2/467 11206\n") == 1u);
+  BOOST_TEST(count_spare_workers(8, "0.00 0.00 0.00 4/467 11206\n") == 5u);
+  BOOST_TEST(count_spare_workers(2, "0.00 0.00 0.00 90/467 11206\n") == 1u);
+  BOOST_TEST(count_spare_workers(4, "") == 4u);
+  BOOST_TEST(count_spare_workers(0, "") == 1u);
 }
 
-bool is_of(pthread_t thread, const cpu_set_t& cpus) {
+bool has_affinity(pthread_t thread, const cpu_set_t& cpus) {
   cpu_set_t may{};
   return ::pthread_getaffinity_np(thread, sizeof may, &may) == 0 && CPU_EQUAL(&may, &cpus);
 }
@@ -222,7 +223,7 @@ BOOST_AUTO_TEST_CASE(work_threads_inherit_the_cpu_affinity_of_their_creator) {
   BOOST_REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
   std::promise<void> go;
   sdk::WorkThread first([gone = go.get_future()] { gone.wait(); });
-  BOOST_TEST(is_of(first.native_handle(), all));
+  BOOST_TEST(has_affinity(first.native_handle(), all));
   sdk::WorkThread second(std::move(first));
   BOOST_TEST(!first.joinable());
   go.set_value();
@@ -233,7 +234,7 @@ BOOST_AUTO_TEST_CASE(work_threads_inherit_the_cpu_affinity_of_their_creator) {
   CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
   BOOST_REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
   bool done = false;
-  second = sdk::WorkThread([&] { done = is_of(::pthread_self(), one); });
+  second = sdk::WorkThread([&] { done = has_affinity(::pthread_self(), one); });
   second = {};  // joins the thread
   BOOST_TEST(done);
   BOOST_TEST(::sched_setaffinity(0, sizeof all, &all) == 0);
@@ -250,9 +251,9 @@ BOOST_AUTO_TEST_CASE(drops_and_restores_capabilities,
   BOOST_REQUIRE(::fchown(file.get(), 65534, 65534) == 0);
   BOOST_TEST(can_read(path));
   {
-    const LoweredRights unchanged(false);
+    const DroppedCapabilities unchanged(false);
     BOOST_TEST(can_read(path));
-    const LoweredRights lowered;
+    const DroppedCapabilities lowered;
     BOOST_TEST((lowered && !can_read(path)));
   }
   BOOST_TEST(can_read(path));
@@ -261,16 +262,16 @@ BOOST_AUTO_TEST_CASE(drops_and_restores_capabilities,
 
 BOOST_AUTO_TEST_CASE(suggests_the_nearest_name) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
-  BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
-  BOOST_TEST(nearest_hint("something_else", names) == "");
-  BOOST_TEST(nearest_hint("RUN_TIME_NS", names) == " (did you mean 'run_time_ns'?)");
-  BOOST_TEST(nearest_hint("wait-time-ns", names) == " (did you mean 'wait_time_ns'?)");
-  BOOST_TEST(nearest_hint("", names) == "");
+  BOOST_TEST(suggest_nearest("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
+  BOOST_TEST(suggest_nearest("something_else", names) == "");
+  BOOST_TEST(suggest_nearest("RUN_TIME_NS", names) == " (did you mean 'run_time_ns'?)");
+  BOOST_TEST(suggest_nearest("wait-time-ns", names) == " (did you mean 'wait_time_ns'?)");
+  BOOST_TEST(suggest_nearest("", names) == "");
   // Suggests a name with this prefix, unless another name differs by only one typing error.
   const std::vector<std::string> runs{"nice", "run_time_ns", "run_delay"};
-  BOOST_TEST(nearest_hint("run_", runs) == " (did you mean 'run_delay'?)");
-  BOOST_TEST(nearest_hint("run", runs) == " (did you mean 'run_delay'?)");
-  BOOST_TEST(nearest_hint("nise", runs) == " (did you mean 'nice'?)");
+  BOOST_TEST(suggest_nearest("run_", runs) == " (did you mean 'run_delay'?)");
+  BOOST_TEST(suggest_nearest("run", runs) == " (did you mean 'run_delay'?)");
+  BOOST_TEST(suggest_nearest("nise", runs) == " (did you mean 'nice'?)");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

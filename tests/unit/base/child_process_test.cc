@@ -19,8 +19,8 @@ namespace {
 
 using Outcome = ChildProcess::Outcome;
 
-constexpr std::chrono::hours kUntilAnswered(1);
-constexpr std::chrono::milliseconds kShort(1);
+constexpr std::chrono::hours kAnswerTimeout(1);
+constexpr std::chrono::milliseconds kShortTimeout(1);
 
 // Runs in the child. Answers a request that consists of one word.
 ChildMessage answer_to(ChildMessage request) {
@@ -29,13 +29,13 @@ ChildMessage answer_to(ChildMessage request) {
     for (;;) ::pause();
   if (request.bytes == "die") ::_exit(1);
   if (request.bytes == "throw") throw std::bad_alloc();
-  if (request.bytes == "long") return {std::string(ChildProcess::kMostBytes, 'x')};
+  if (request.bytes == "long") return {std::string(ChildProcess::kMaxBytes, 'x')};
   return request;
 }
 
-std::string said(ChildProcess& child, const std::string& request) {
+std::string ask_child(ChildProcess& child, const std::string& request) {
   ChildMessage answer;
-  BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Answered));
+  BOOST_TEST((child.send_request({request}, kAnswerTimeout, answer) == Outcome::Answered));
   return answer.bytes;
 }
 
@@ -43,20 +43,20 @@ BOOST_AUTO_TEST_SUITE(child_process_test)
 
 BOOST_AUTO_TEST_CASE(one_child_answers_many_requests) {
   ChildProcess child(answer_to);
-  BOOST_TEST(said(child, "a") == "a");
-  BOOST_TEST(said(child, "") == "");
-  const std::string number = said(child, "process");
+  BOOST_TEST(ask_child(child, "a") == "a");
+  BOOST_TEST(ask_child(child, "") == "");
+  const std::string number = ask_child(child, "process");
   BOOST_TEST(number != std::to_string(::getpid()));
-  BOOST_TEST(said(child, "process") == number);
-  const std::string longest(ChildProcess::kMostBytes - 1, 'x');
-  BOOST_TEST(said(child, longest) == longest);
+  BOOST_TEST(ask_child(child, "process") == number);
+  const std::string longest(ChildProcess::kMaxBytes - 1, 'x');
+  BOOST_TEST(ask_child(child, longest) == longest);
 }
 
 BOOST_AUTO_TEST_CASE(passes_descriptors_in_both_directions) {
   ChildProcess child(answer_to);
   ChildMessage request{"file"}, answer;
   request.fd.reset(::open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
-  BOOST_REQUIRE((child.ask(request, kUntilAnswered, answer) == Outcome::Answered));
+  BOOST_REQUIRE((child.send_request(request, kAnswerTimeout, answer) == Outcome::Answered));
   char byte = 0;
   BOOST_TEST(::pread(answer.fd.get(), &byte, 1, 0) == 1);
   BOOST_TEST(answer.fd.get() != request.fd.get());
@@ -65,11 +65,11 @@ BOOST_AUTO_TEST_CASE(passes_descriptors_in_both_directions) {
 
 BOOST_AUTO_TEST_CASE(replaces_a_child_that_does_not_answer) {
   ChildProcess child(answer_to);
-  const std::string first = said(child, "process");
+  const std::string first = ask_child(child, "process");
   ChildMessage answer{"unchanged"};
-  BOOST_TEST((child.ask({"hang"}, kShort, answer) == Outcome::Late));
+  BOOST_TEST((child.send_request({"hang"}, kShortTimeout, answer) == Outcome::TimedOut));
   BOOST_TEST(answer.bytes == "unchanged");
-  BOOST_TEST(said(child, "process") != first);
+  BOOST_TEST(ask_child(child, "process") != first);
 }
 
 BOOST_AUTO_TEST_CASE(a_readable_descriptor_interrupts_a_request) {
@@ -79,23 +79,24 @@ BOOST_AUTO_TEST_CASE(a_readable_descriptor_interrupts_a_request) {
   ChildProcess child(answer_to);
   ChildMessage answer;
   BOOST_REQUIRE(::write(writer.get(), "", 1) == 1);
-  BOOST_TEST((child.ask({"hang"}, kUntilAnswered, answer, reader.get()) == Outcome::Interrupted));
+  BOOST_TEST(
+      (child.send_request({"hang"}, kAnswerTimeout, answer, reader.get()) == Outcome::Interrupted));
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_exits_fails_only_one_request) {
   for (const char* request : {"die", "throw", "long"}) {
     ChildProcess child(answer_to);
     ChildMessage answer;
-    BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Failed));
-    BOOST_TEST(said(child, "again") == "again");
+    BOOST_TEST((child.send_request({request}, kAnswerTimeout, answer) == Outcome::Failed));
+    BOOST_TEST(ask_child(child, "again") == "again");
   }
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_request_that_is_too_long) {
   ChildProcess child(answer_to);
   ChildMessage answer;
-  const std::string request(ChildProcess::kMostBytes, 'x');
-  BOOST_TEST((child.ask({request}, kUntilAnswered, answer) == Outcome::Failed));
+  const std::string request(ChildProcess::kMaxBytes, 'x');
+  BOOST_TEST((child.send_request({request}, kAnswerTimeout, answer) == Outcome::Failed));
 }
 
 // If the child inherited the write end of a pipe, its reader would wait until the child exits.
@@ -106,9 +107,9 @@ BOOST_AUTO_TEST_CASE(the_child_has_only_the_descriptors_that_it_needs) {
     return ChildMessage{::fcntl(std::stoi(request.bytes), F_GETFD) < 0 ? "closed" : "open"};
   };
   ChildProcess child(has, {kept.get()});
-  BOOST_TEST(said(child, std::to_string(kept.get())) == "open");
-  BOOST_TEST(said(child, std::to_string(other.get())) == "closed");
-  BOOST_TEST(said(child, "1") == "open");  // redirected to /dev/null
+  BOOST_TEST(ask_child(child, std::to_string(kept.get())) == "open");
+  BOOST_TEST(ask_child(child, std::to_string(other.get())) == "closed");
+  BOOST_TEST(ask_child(child, "1") == "open");  // redirected to /dev/null
 }
 
 // The child must be reaped, because a continuous recording starts one for each window.
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(leaves_no_zombie) {
   int number = 0;
   {
     ChildProcess child(answer_to);
-    number = std::stoi(said(child, "process"));
+    number = std::stoi(ask_child(child, "process"));
   }
   BOOST_TEST((::kill(number, 0) != 0 && errno == ESRCH));
 }

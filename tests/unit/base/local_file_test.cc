@@ -37,7 +37,7 @@ bool enter_overlay(const Scratch& scratch) {
   return own_mounts::mount_overlay(scratch) && ::chroot(merged.c_str()) == 0 && ::chdir("/") == 0;
 }
 
-bool has_a_device_of_its_own(const std::string& path) {
+bool has_own_device(const std::string& path) {
   struct stat file {
   }, root{};
   return ::stat(path.c_str(), &file) == 0 && ::stat("/", &root) == 0 && file.st_dev != root.st_dev;
@@ -74,17 +74,16 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files_by_name) {
   BOOST_TEST(status.st_size == 4);
   char text[8];
   BOOST_TEST(::read(named.get(), text, sizeof text) == -1);
-  BOOST_TEST(::read(open_named(named.get()).get(), text, sizeof text) == 4);
-  BOOST_TEST(path_of_open_file(named.get()) == file);
-  BOOST_TEST(path_of_open_file(-1) == "");
+  BOOST_TEST(::read(reopen_for_reading(named.get()).get(), text, sizeof text) == 4);
+  BOOST_TEST(read_path_of_descriptor(named.get()) == file);
+  BOOST_TEST(read_path_of_descriptor(-1) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_layer_of_the_root_directory_is_local, *own_mounts::needs_root()) {
   const Scratch scratch;
-  own_mounts::make_layers(scratch);
-  own_mounts::expect_on_mount(
-      [&] { return enter_overlay(scratch) && has_a_device_of_its_own("/file"); },
-      [] { return is_local_file("/file"); });
+  own_mounts::make_layer_directories(scratch);
+  own_mounts::expect_on_mount([&] { return enter_overlay(scratch) && has_own_device("/file"); },
+                              [] { return is_local_file("/file"); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,14 +11,16 @@
 namespace ctprof::numbers_test {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 
 std::string value(std::uint64_t number, std::string_view unit) {
-  return scaled(number_of(number), unit);
+  return format_scaled(make_number(number), unit);
 }
-std::string real(double number, std::string_view unit) { return scaled(number_of(number), unit); }
+std::string real(double number, std::string_view unit) {
+  return format_scaled(make_number(number), unit);
+}
 std::string delta(std::uint64_t a, std::uint64_t b, std::string_view unit) {
-  return scaled(difference(number_of(a), number_of(b)), unit);
+  return format_scaled(difference(make_number(a), make_number(b)), unit);
 }
 std::string json(const Difference& between) {
   JsonWriter out;
@@ -43,10 +45,10 @@ BOOST_AUTO_TEST_CASE(values_use_the_largest_fitting_prefix) {
   BOOST_TEST(value(1'000'000, "ticks") == "1.000Mticks");
   BOOST_TEST(value(92'457, "count") == "92.457K");
   BOOST_TEST(value(123'456'789, "none") == "123456789");
-  BOOST_TEST(value(kMost, "count") == "18446744073.710G");
-  BOOST_TEST(value(kMost, "none") == "18446744073709551615");
-  BOOST_TEST(scaled(number_of(std::int64_t{-20}), "none") == "-20");
-  BOOST_TEST(scaled(no_number(), "ns") == "-");
+  BOOST_TEST(value(kMaxU64, "count") == "18446744073.710G");
+  BOOST_TEST(value(kMaxU64, "none") == "18446744073709551615");
+  BOOST_TEST(format_scaled(make_number(std::int64_t{-20}), "none") == "-20");
+  BOOST_TEST(format_scaled(no_number(), "ns") == "-");
 }
 
 BOOST_AUTO_TEST_CASE(selects_the_prefix_after_rounding) {
@@ -79,47 +81,48 @@ BOOST_AUTO_TEST_CASE(prints_differences_exactly_with_a_sign) {
   BOOST_TEST(delta(0, 5, "ns") == "+5ns");
   BOOST_TEST(delta(92'457, 0, "count") == "-92.457K");
   BOOST_TEST(delta(7, 7, "count") == "+0");
-  BOOST_TEST(scaled(difference(number_of(1.0), number_of(0.5)), "ratio") == "-0.500");
-  BOOST_TEST(scaled(difference(number_of(1.5), number_of(1.0)), "none") == "-0.500");
-  BOOST_TEST(scaled(difference(number_of(1.5), number_of(6.5)), "none") == "+5");
-  BOOST_TEST(json(difference(number_of(kMost), number_of(std::uint64_t{0}))) ==
+  BOOST_TEST(format_scaled(difference(make_number(1.0), make_number(0.5)), "ratio") == "-0.500");
+  BOOST_TEST(format_scaled(difference(make_number(1.5), make_number(1.0)), "none") == "-0.500");
+  BOOST_TEST(format_scaled(difference(make_number(1.5), make_number(6.5)), "none") == "+5");
+  BOOST_TEST(json(difference(make_number(kMaxU64), make_number(std::uint64_t{0}))) ==
              "-18446744073709551615");
-  BOOST_TEST(json(difference(number_of(std::uint64_t{1} << 53),
-                             number_of((std::uint64_t{1} << 53) + 1))) == "1");
-  BOOST_TEST(json(difference(number_of(std::int64_t{-20}), number_of(std::int64_t{19}))) == "39");
-  BOOST_TEST(json(difference(no_number(), number_of(std::uint64_t{1}))) == "null");
-  BOOST_TEST(
-      !difference(number_of(std::numeric_limits<double>::infinity()), number_of(1.0)).known());
+  BOOST_TEST(json(difference(make_number(std::uint64_t{1} << 53),
+                             make_number((std::uint64_t{1} << 53) + 1))) == "1");
+  BOOST_TEST(json(difference(make_number(std::int64_t{-20}), make_number(std::int64_t{19}))) ==
+             "39");
+  BOOST_TEST(json(difference(no_number(), make_number(std::uint64_t{1}))) == "null");
+  BOOST_TEST(!difference(make_number(std::numeric_limits<double>::infinity()), make_number(1.0))
+                  .is_known());
 }
 
 BOOST_AUTO_TEST_CASE(prints_percentages) {
-  BOOST_TEST(percent(10.631) == "+1063.1%");
-  BOOST_TEST(percent(-0.25) == "-25.0%");
-  BOOST_TEST(percent(0) == "+0.0%");
-  BOOST_TEST(percent(-0.0) == "+0.0%");
-  BOOST_TEST(percent(std::numeric_limits<double>::quiet_NaN()) == "-");
+  BOOST_TEST(format_percent(10.631) == "+1063.1%");
+  BOOST_TEST(format_percent(-0.25) == "-25.0%");
+  BOOST_TEST(format_percent(0) == "+0.0%");
+  BOOST_TEST(format_percent(-0.0) == "+0.0%");
+  BOOST_TEST(format_percent(std::numeric_limits<double>::quiet_NaN()) == "-");
 }
 
 BOOST_AUTO_TEST_CASE(prints_three_digits_on_the_screen) {
-  BOOST_TEST(brief(0, "count") == "0");
-  BOOST_TEST(brief(0.04, "percent") == "0.0");
-  BOOST_TEST(brief(46.66, "percent") == "46.7");
-  BOOST_TEST(brief(376.3, "percent") == "376");
-  BOOST_TEST(brief(99.96, "count") == "100");
-  BOOST_TEST(brief(1234, "count") == "1.23K");
-  BOOST_TEST(brief(999.6, "count") == "1.00K");
-  BOOST_TEST(brief(-12.3 * 0x1p20, "bytes") == "-12.3Mi");
-  BOOST_TEST(brief(1023 * 1024, "bytes") == "1.00Mi");
-  BOOST_TEST(brief(800, "bytes") == "800B");
-  BOOST_TEST(brief(std::numeric_limits<double>::quiet_NaN(), "bytes") == "-");
+  BOOST_TEST(format_brief(0, "count") == "0");
+  BOOST_TEST(format_brief(0.04, "percent") == "0.0");
+  BOOST_TEST(format_brief(46.66, "percent") == "46.7");
+  BOOST_TEST(format_brief(376.3, "percent") == "376");
+  BOOST_TEST(format_brief(99.96, "count") == "100");
+  BOOST_TEST(format_brief(1234, "count") == "1.23K");
+  BOOST_TEST(format_brief(999.6, "count") == "1.00K");
+  BOOST_TEST(format_brief(-12.3 * 0x1p20, "bytes") == "-12.3Mi");
+  BOOST_TEST(format_brief(1023 * 1024, "bytes") == "1.00Mi");
+  BOOST_TEST(format_brief(800, "bytes") == "800B");
+  BOOST_TEST(format_brief(std::numeric_limits<double>::quiet_NaN(), "bytes") == "-");
 }
 
 BOOST_AUTO_TEST_CASE(values_of_one_column_share_a_prefix) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  BOOST_TEST(brief_steps(std::vector{51200.0, 0x1p20}, "bytes") == "0.05→1.00Mi");
-  BOOST_TEST(brief_steps(std::vector{0.4, 187.0}, "percent") == "0.4→187");
-  BOOST_TEST(brief_steps(std::vector{12.31, 12.33}, "percent") == "12.3");
-  BOOST_TEST(brief_steps(std::vector{nan, 5.0}, "count") == "-→5.0");
+  BOOST_TEST(format_brief_steps(std::vector{51200.0, 0x1p20}, "bytes") == "0.05→1.00Mi");
+  BOOST_TEST(format_brief_steps(std::vector{0.4, 187.0}, "percent") == "0.4→187");
+  BOOST_TEST(format_brief_steps(std::vector{12.31, 12.33}, "percent") == "12.3");
+  BOOST_TEST(format_brief_steps(std::vector{nan, 5.0}, "count") == "-→5.0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,13 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string tree() { return fixture("6.18-schedstats-off"); }
+std::string fixture_tree() { return fixture_path("6.18-schedstats-off"); }
 
 // Context of a plugin. Counts its instances.
 struct Kept {
-  static inline int alive = 0, made = 0;
-  explicit Kept(const sdk::Host&) { ++alive, ++made; }
-  ~Kept() { --alive; }
+  static inline int open_count = 0, opened_total = 0;
+  explicit Kept(const sdk::Host&) { ++open_count, ++opened_total; }
+  ~Kept() { --open_count; }
   std::uint64_t answer = 42;
 };
 struct Refuses {
@@ -40,8 +40,9 @@ struct Refuses {
 };
 
 // Fills a column with a value from the plugin's context.
-struct Asks : Offers<kOne> {
-  explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
+struct Asks : OfferingSource<kOne> {
+  explicit Asks(const sdk::Host& host)
+      : OfferingSource(host), answer_(host.context<Kept>().answer) {}
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(kOne);
     for (const sdk::Thread thread : batch.threads()) column.put(thread, answer_);
@@ -50,12 +51,12 @@ struct Asks : Offers<kOne> {
 };
 
 template <class Context, class Source>
-Plugin keeping(const char* name) {
+Plugin plugin_with_context(const char* name) {
   static const auto sources = sdk::SourceList<Source>::make("keeper");
   const ctprof_plugin table =
       sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
   Plugin made = read_plugin(table, sizeof table).value();
-  made.shipped = true;
+  made.is_shipped = true;
   return made;
 }
 
@@ -64,90 +65,96 @@ Plugin keeping(const char* name) {
 BOOST_AUTO_TEST_SUITE(ahead_test)
 
 BOOST_AUTO_TEST_CASE(a_session_uses_a_plugin_that_was_opened_ahead) {
-  const int made = Kept::made;
+  const int made = Kept::opened_total;
   {
-    Ahead ahead(tree());
-    ahead.open(keeping<Kept, Asks>("keeper"));
-    BOOST_TEST(Kept::alive == 1);
-    const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
+    EarlyOpener ahead(fixture_tree());
+    ahead.open(plugin_with_context<Kept, Asks>("keeper"));
+    BOOST_TEST(Kept::open_count == 1);
+    const Registry registry = fake::make_registry({plugin_with_context<Kept, Asks>("keeper")});
     const auto snapshot =
-        capture(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1}, nullptr,
+        capture(registry, {.rootfs = fixture_tree(), .pids = {}, .metrics = {}, .jobs = 1}, nullptr,
                 std::move(ahead));
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
-    BOOST_TEST(Kept::alive == 0);
+    BOOST_TEST(Kept::open_count == 0);
   }
-  BOOST_TEST(Kept::made == made + 1);
-  Ahead(tree()).open(keeping<Kept, Asks>("keeper"));
-  BOOST_TEST(Kept::made == made + 2);
-  BOOST_TEST(Kept::alive == 0);  // closed although no session used it
+  BOOST_TEST(Kept::opened_total == made + 1);
+  EarlyOpener(fixture_tree()).open(plugin_with_context<Kept, Asks>("keeper"));
+  BOOST_TEST(Kept::opened_total == made + 2);
+  BOOST_TEST(Kept::open_count == 0);  // closed although no session used it
 }
 
 BOOST_AUTO_TEST_CASE(a_session_reports_why_opening_ahead_failed) {
-  Ahead ahead(tree());
-  ahead.open(keeping<Refuses, Offers<kOne>>("failing"));
-  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("failing")});
-  auto session = Session::open(registry, {.rootfs = tree(), .pids = {}, .metrics = {}, .jobs = 1},
-                               std::move(ahead));
+  EarlyOpener ahead(fixture_tree());
+  ahead.open(plugin_with_context<Refuses, OfferingSource<kOne>>("failing"));
+  const Registry registry =
+      fake::make_registry({plugin_with_context<Refuses, OfferingSource<kOne>>("failing")});
+  auto session = Session::open(
+      registry, {.rootfs = fixture_tree(), .pids = {}, .metrics = {}, .jobs = 1}, std::move(ahead));
   BOOST_REQUIRE(session && session->begin());
-  BOOST_TEST_REQUIRE(session->refused().size() == 1u);
-  BOOST_TEST(session->refused()[0].reason == "the device is missing");
+  BOOST_TEST_REQUIRE(session->refusals().size() == 1u);
+  BOOST_TEST(session->refusals()[0].reason == "the device is missing");
 }
 
 // Copies of plugins that no other test has loaded.
 BOOST_AUTO_TEST_CASE(loads_slow_plugins_first) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   const fs::path built = directory ? directory : ".";
-  const fs::path room =
+  const fs::path plugin_directory =
       fs::temp_directory_path() / ("ctprof-session-ahead-" + std::to_string(::getpid()));
   if (!fs::exists(built / "task-iter.so")) {
     BOOST_TEST_MESSAGE("skipped: needs task-iter");
     return;
   }
-  fs::create_directory(room);
+  fs::create_directory(plugin_directory);
   for (const char* name : {"host.so", "task-iter.so"})
-    fs::copy_file(built / name, room / name, fs::copy_options::overwrite_existing);
+    fs::copy_file(built / name, plugin_directory / name, fs::copy_options::overwrite_existing);
   const auto is_loaded = [&](const char* name) {
-    return ::dlopen((room / name).c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+    return ::dlopen((plugin_directory / name).c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
   };
   const auto names_of = [&](std::optional<std::vector<std::string>> only) {
     std::string names;
     const auto note = [&](const Plugin& plugin) { names += "ahead " + plugin.name + ", "; };
-    const auto loaded = load_plugins(
-        {.own_directory = room, .directories = {}, .only = std::move(only), .ahead = note});
+    const auto loaded = load_plugins({.shipped_directory = plugin_directory,
+                                      .directories = {},
+                                      .selected_plugins = std::move(only),
+                                      .on_early_plugin = note});
     for (const Plugin& plugin : loaded->plugins) names += plugin.name + " ";
     return names;
   };
-  const auto look = [&](const Plugin&) {
+  const auto check_loaded = [&](const Plugin&) {
     BOOST_TEST(is_loaded("task-iter.so"));
     BOOST_TEST(!is_loaded("host.so"));
   };
-  BOOST_TEST(load_plugins({.own_directory = room, .directories = {}, .only = {}, .ahead = look})
+  BOOST_TEST(load_plugins({.shipped_directory = plugin_directory,
+                           .directories = {},
+                           .selected_plugins = {},
+                           .on_early_plugin = check_loaded})
                  .has_value());
   BOOST_TEST(is_loaded("host.so"));
   BOOST_TEST(names_of(std::nullopt) == "ahead task-iter, host task-iter ");
   BOOST_TEST(names_of({{"host"}}) == "host ");
-  fs::remove_all(room);
+  fs::remove_all(plugin_directory);
 }
 
 // A copy of a plugin that no other test has loaded.
 BOOST_AUTO_TEST_CASE(loads_recorders_only_for_recordings) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   const fs::path built = directory ? directory : ".";
-  const fs::path room =
+  const fs::path plugin_directory =
       fs::temp_directory_path() / ("ctprof-without-recorders-" + std::to_string(::getpid()));
-  fs::create_directory(room);
+  fs::create_directory(plugin_directory);
   for (const char* name : {"host.so", "on-cpu.so"})
-    fs::copy_file(built / name, room / name, fs::copy_options::overwrite_existing);
+    fs::copy_file(built / name, plugin_directory / name, fs::copy_options::overwrite_existing);
   const auto is_loaded = [&] {
-    return ::dlopen((room / "on-cpu.so").c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+    return ::dlopen((plugin_directory / "on-cpu.so").c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
   };
   const auto names_of = [&](bool recorders, std::optional<std::vector<std::string>> only) {
     std::string names;
-    const auto loaded = load_plugins({.own_directory = room,
+    const auto loaded = load_plugins({.shipped_directory = plugin_directory,
                                       .directories = {},
-                                      .only = std::move(only),
-                                      .recorders = recorders});
+                                      .selected_plugins = std::move(only),
+                                      .load_recorders = recorders});
     for (const Plugin& plugin : loaded->plugins) names += plugin.name + " ";
     return names;
   };
@@ -155,7 +162,7 @@ BOOST_AUTO_TEST_CASE(loads_recorders_only_for_recordings) {
   BOOST_TEST(!is_loaded());
   BOOST_TEST(names_of(false, {{"on-cpu"}}) == "on-cpu ");  // it is requested by name
   BOOST_TEST(names_of(true, {}) == "host on-cpu ");
-  fs::remove_all(room);
+  fs::remove_all(plugin_directory);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -76,42 +76,43 @@ BOOST_AUTO_TEST_CASE(compares_cgroup_paths_by_component) {
   BOOST_TEST(!is_below("/", "/a"));
 }
 
-HostState host_at(std::uint64_t wall, std::uint64_t boot, std::uint64_t monotonic) {
+HostState host_state_at(std::uint64_t wall, std::uint64_t boot, std::uint64_t monotonic) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   return {{wall * kSecond, boot * kSecond}, monotonic * kSecond, {{0, 5}, {1, 6}}};
 }
 
 BOOST_AUTO_TEST_CASE(reports_no_change_of_an_unchanged_host) {
-  HostState after = host_at(110, 20, 20);
+  HostState after = host_state_at(110, 20, 20);
   after.now.wall_unix_ns += 900'000;  // the clocks are read one after the other
-  BOOST_TEST(what_happened(host_at(100, 10, 10), after).empty());
+  BOOST_TEST(describe_changes(host_state_at(100, 10, 10), after).empty());
 }
 
 BOOST_AUTO_TEST_CASE(reports_clock_changes_and_suspend) {
   using Told = std::vector<std::string>;
-  BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(113, 20, 20)) ==
+  BOOST_TEST(describe_changes(host_state_at(100, 10, 10), host_state_at(113, 20, 20)) ==
                  Told{"the clock was set forward by 3.000 s"},
              boost::test_tools::per_element());
-  BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(10, 20, 20)) ==
+  BOOST_TEST(describe_changes(host_state_at(100, 10, 10), host_state_at(10, 20, 20)) ==
                  Told{"the clock was set back by 100.000 s"},
              boost::test_tools::per_element());
-  BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(110, 20, 13)) ==
+  BOOST_TEST(describe_changes(host_state_at(100, 10, 10), host_state_at(110, 20, 13)) ==
                  Told{"the host was suspended for 7.000 s"},
              boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(reports_cpus_that_went_on_and_offline) {
   using Told = std::vector<std::string>;
-  HostState before = host_at(100, 10, 10), after = host_at(110, 20, 20);
+  HostState before = host_state_at(100, 10, 10), after = host_state_at(110, 20, 20);
   before.cpus = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
   after.cpus = {{0, 1}, {1, 9}, {4, 5}, {7, 8}};
-  BOOST_TEST(what_happened(before, after) == (Told{"CPUs 2 and 3 went offline", "CPU 7 came online",
-                                                   "CPU 1 went offline and came back"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      describe_changes(before, after) == (Told{"CPUs 2 and 3 went offline", "CPU 7 came online",
+                                               "CPU 1 went offline and came back"}),
+      boost::test_tools::per_element());
   before.cpus.clear();
   for (unsigned cpu = 0; cpu < 200; ++cpu) before.cpus[cpu] = cpu;
   after.cpus = {};
-  BOOST_TEST(what_happened(before, after) ==
+  BOOST_TEST(describe_changes(before, after) ==
                  Told{"CPUs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 184 others "
                       "went offline"},
              boost::test_tools::per_element());
@@ -121,15 +122,15 @@ BOOST_AUTO_TEST_CASE(reads_cpus_and_clocks_of_this_host) {
   const auto roots = open_roots("");
   BOOST_REQUIRE(roots);
   const std::uint64_t earlier_ns = monotonic_ns();
-  const HostState state = host_state(*roots);
+  const HostState state = read_host_state(*roots);
   BOOST_TEST(state.monotonic_ns >= earlier_ns);
   BOOST_TEST(state.monotonic_ns <= monotonic_ns());
   BOOST_TEST(state.cpus.size() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
   // If two clocks are read at very different times, the wall clock appears to have been set.
-  HostState later = host_state(*roots);
+  HostState later = read_host_state(*roots);
   later.now = state.now;
   later.monotonic_ns = state.monotonic_ns;
-  BOOST_TEST(what_happened(state, later).empty());
+  BOOST_TEST(describe_changes(state, later).empty());
 }
 
 BOOST_AUTO_TEST_CASE(lists_cgroups_of_threads_and_their_ancestors) {
@@ -150,25 +151,25 @@ BOOST_AUTO_TEST_CASE(lists_cgroups_of_threads_and_their_ancestors) {
 // A directory tree that the core reads as a cgroup hierarchy.
 constexpr std::uint64_t kNoLimit = UINT64_MAX / 2;  // time limit in ns
 
-struct Hierarchy {
-  Hierarchy() {
+struct CgroupTree {
+  CgroupTree() {
     std::filesystem::create_directories(top);
-    roots.live = true;
+    roots.is_live = true;
     roots.cgroup_root = "/";
     roots.cgroup_fd = sdk::Fd(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
-  ~Hierarchy() { std::filesystem::remove_all(top); }
+  ~CgroupTree() { std::filesystem::remove_all(top); }
 
   std::string top = "cgroups." + std::to_string(::getpid());
   Roots roots;
 };
 
-BOOST_FIXTURE_TEST_CASE(lists_cgroups_without_threads, Hierarchy) {
+BOOST_FIXTURE_TEST_CASE(lists_cgroups_without_threads, CgroupTree) {
   std::filesystem::create_directories(top + "/a/b");
   std::filesystem::create_directories(top + "/c");
   std::ofstream(top + "/a/cpu.stat") << "usage_usec 1\n";
-  const CgroupList list = list_cgroups(roots, kMostCgroups, kNoLimit);
-  BOOST_TEST(list.complete);
+  const CgroupList list = list_cgroups(roots, kMaxCgroups, kNoLimit);
+  BOOST_TEST(list.is_complete);
   Snapshot snapshot;
   snapshot.threads().rows = 2;
   Column& cgroup = snapshot.threads().add(identity_metric(kCgroup), Gap::None);
@@ -186,19 +187,19 @@ BOOST_FIXTURE_TEST_CASE(lists_cgroups_without_threads, Hierarchy) {
   BOOST_TEST(name(table.find(kCgroupId)->gap(4)) == "ThreadGone");
 }
 
-BOOST_FIXTURE_TEST_CASE(lists_cgroups_below_a_namespace_root, Hierarchy) {
+BOOST_FIXTURE_TEST_CASE(lists_cgroups_below_a_namespace_root, CgroupTree) {
   std::filesystem::create_directories(top + "/b");
   roots.cgroup_root = "/a";
-  const CgroupList list = list_cgroups(roots, kMostCgroups, kNoLimit);
+  const CgroupList list = list_cgroups(roots, kMaxCgroups, kNoLimit);
   BOOST_REQUIRE(list.entries.size() == 2u);
   BOOST_TEST(list.entries[0].path == "/a");
   BOOST_TEST(list.entries[1].path == "/a/b");
   roots.cgroup_root = "/..";
-  BOOST_TEST(list_cgroups(roots, kMostCgroups, kNoLimit).entries.empty());
+  BOOST_TEST(list_cgroups(roots, kMaxCgroups, kNoLimit).entries.empty());
 }
 
 // Shallow cgroups are listed first, so a user who creates many deep cgroups cannot hide others.
-BOOST_FIXTURE_TEST_CASE(limits_the_number_of_listed_cgroups, Hierarchy) {
+BOOST_FIXTURE_TEST_CASE(limits_the_number_of_listed_cgroups, CgroupTree) {
   for (int number = 0; number < 300; ++number)
     std::filesystem::create_directories(top + "/a/user/" + std::to_string(number));
   std::filesystem::create_directories(top + "/z");
@@ -206,16 +207,16 @@ BOOST_FIXTURE_TEST_CASE(limits_the_number_of_listed_cgroups, Hierarchy) {
   for (int level = 0; level < 900; ++level) deep += "/d";
   std::filesystem::create_directories(deep);
   const CgroupList list = list_cgroups(roots, 100, kNoLimit);
-  BOOST_TEST(!list.complete);
+  BOOST_TEST(!list.is_complete);
   BOOST_TEST(list.entries.size() == 100u);
   const auto has = [&](std::string_view path) {
     return std::ranges::count(list.entries, path, &CgroupList::Entry::path) == 1;
   };
   BOOST_TEST(has("/z"));
   BOOST_TEST(has("/z/y"));
-  BOOST_TEST(!list_cgroups(roots, 100'000, 0).complete);
+  BOOST_TEST(!list_cgroups(roots, 100'000, 0).is_complete);
   const CgroupList all = list_cgroups(roots, 100'000, kNoLimit);
-  BOOST_TEST(all.complete);
+  BOOST_TEST(all.is_complete);
   BOOST_TEST(all.entries.size() == 1205u);
 }
 

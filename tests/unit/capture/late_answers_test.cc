@@ -1,7 +1,7 @@
 // Tests which files are still requested after answers missed their deadline. A slow process or file
 // system does not block the others, and the total waiting time is bounded.
 
-#include "core/capture/late_answers.hpp"
+#include "core/capture/open_timeouts.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,55 +15,55 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{1000};
-const FileId kOnDisk{makedev(254, 1), 5}, kOther{makedev(254, 2), 6}, kOfServer{makedev(0, 90), 7},
-    kOfOtherServer{makedev(0, 91), 7};
+constexpr milliseconds kTimeout{1000};
+const FileId kDiskFile{makedev(254, 1), 5}, kOtherDiskFile{makedev(254, 2), 6},
+    kServerFile{makedev(0, 90), 7}, kOtherServerFile{makedev(0, 91), 7};
 
 BOOST_AUTO_TEST_SUITE(late_answers_test)
 
 // For example, the process holds the lock of its mappings while it waits for a file server.
 BOOST_AUTO_TEST_CASE(a_slow_process_does_not_block_its_disk_for_others) {
-  LateAnswers late(kPatience);
-  late.add(7, kOnDisk);
-  BOOST_TEST(!late.may_ask(7, kOnDisk));
-  BOOST_TEST(!late.may_ask(7, kOther));
-  BOOST_TEST(!late.may_ask(7));
-  BOOST_TEST(late.may_ask(8, kOnDisk));
-  BOOST_TEST(late.may_ask(8));
-  BOOST_TEST(late.may_ask(0));
-  BOOST_TEST(late.count() == 1u);
+  OpenTimeouts late_answers(kTimeout);
+  late_answers.add(7, kDiskFile);
+  BOOST_TEST(!late_answers.may_open(7, kDiskFile));
+  BOOST_TEST(!late_answers.may_open(7, kOtherDiskFile));
+  BOOST_TEST(!late_answers.may_open(7));
+  BOOST_TEST(late_answers.may_open(8, kDiskFile));
+  BOOST_TEST(late_answers.may_open(8));
+  BOOST_TEST(late_answers.may_open(0));
+  BOOST_TEST(late_answers.count() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(skips_a_slow_file_server_for_all_processes) {
-  LateAnswers late(kPatience);
-  late.add(7, kOfServer);
-  BOOST_TEST(!late.may_ask(7, kOfServer));
-  BOOST_TEST(!late.may_ask(8, kOfServer));
-  BOOST_TEST(late.may_ask(7, kOnDisk));
-  BOOST_TEST(late.may_ask(8, kOfOtherServer));
+  OpenTimeouts late_answers(kTimeout);
+  late_answers.add(7, kServerFile);
+  BOOST_TEST(!late_answers.may_open(7, kServerFile));
+  BOOST_TEST(!late_answers.may_open(8, kServerFile));
+  BOOST_TEST(late_answers.may_open(7, kDiskFile));
+  BOOST_TEST(late_answers.may_open(8, kOtherServerFile));
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_path_blocks_only_its_process) {
-  LateAnswers late(kPatience);
-  late.add(7);
-  BOOST_TEST(!late.may_ask(7, kOnDisk));
-  BOOST_TEST(late.may_ask(8));
-  late.add(0);  // files without a process
-  BOOST_TEST(late.may_ask(0));
+  OpenTimeouts late_answers(kTimeout);
+  late_answers.add(7);
+  BOOST_TEST(!late_answers.may_open(7, kDiskFile));
+  BOOST_TEST(late_answers.may_open(8));
+  late_answers.add(0);  // files without a process
+  BOOST_TEST(late_answers.may_open(0));
 }
 
 // The sum of all timeouts stays below ten seconds, whatever the number of slow processes.
 BOOST_AUTO_TEST_CASE(bounds_the_total_waiting_time) {
-  LateAnswers late(kPatience);
-  milliseconds waited{0};
+  OpenTimeouts late_answers(kTimeout);
+  milliseconds total_wait{0};
   std::uint64_t process = 1;
-  for (; late.may_ask(process, kOnDisk); ++process) {
-    waited += late.patience();
-    late.add(process, kOnDisk);
+  for (; late_answers.may_open(process, kDiskFile); ++process) {
+    total_wait += late_answers.patience();
+    late_answers.add(process, kDiskFile);
   }
-  BOOST_TEST(process > LateAnswers::kMostFull);
-  BOOST_TEST(waited.count() <= 8000);
-  BOOST_TEST(!late.may_ask(process + 1));
+  BOOST_TEST(process > OpenTimeouts::kMaxFullWaits);
+  BOOST_TEST(total_wait.count() <= 8000);
+  BOOST_TEST(!late_answers.may_open(process + 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,17 +26,17 @@ using hand_made::id_of;
 using hand_made::Scratch;
 using own_mounts::needs_root;
 using target_process::Child;
-using target_process::kUntilOpened;
-using target_process::Mapped;
+using target_process::kTimeout;
+using target_process::MappedPath;
 using target_process::proc;
 using target_process::read_of;
 
 // The layers of an overlay; the lower layer contains a text file.
-class Layers {
+class OverlayLayers {
  public:
-  Layers() {
+  OverlayLayers() {
     std::filesystem::permissions(scratch_ / "", std::filesystem::perms{0755});
-    own_mounts::make_layers(scratch_);
+    own_mounts::make_layer_directories(scratch_);
     std::ofstream(scratch_ / "lower/file") << "text";
   }
   const Scratch& scratch() const { return scratch_; }
@@ -52,50 +52,50 @@ BOOST_AUTO_TEST_SUITE(overlay_mount_test)
 
 bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
   const std::string path = scratch / "merged/file";
-  const Mapped mapped(path);
-  TargetFiles files(proc().get(), kUntilOpened);
+  const MappedPath mapped(path);
+  TargetFiles files(proc().get(), kTimeout);
   const auto self = static_cast<std::uint64_t>(::getpid());
   return read_of(files.open(self, {}, path, (*mapped).file)) == "text";
 }
 
 BOOST_AUTO_TEST_CASE(devices_in_maps_and_stat_may_differ, *needs_root()) {
-  const Layers layers;
+  const OverlayLayers layers;
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return reads_what_it_maps_of_an_overlay(scratch); });
 }
 
 // Finds the mapping of a process whose path ends with `path`.
-Mapping mapping_of_path(std::uint64_t process, const std::string& path) {
+Mapping find_mapping(std::uint64_t process, const std::string& path) {
   sdk::TextFile maps;
   const auto text = maps.read_records(proc().get(), (std::to_string(process) + "/maps").c_str());
-  for (const Mapping& mapping : code_mappings(text.value))
+  for (const Mapping& mapping : parse_code_mappings(text.value))
     if (mapping.path.ends_with(path)) return mapping;
   return {};
 }
 
-std::string read_stored(std::uint64_t process, Mapping mapping, const FileId& stored) {
+std::string read_through_layer(std::uint64_t process, Mapping mapping, const FileId& stored) {
   mapping.file = stored;
-  return read_of(TargetFiles(proc().get(), kUntilOpened).open_stored(process, mapping));
+  return read_of(TargetFiles(proc().get(), kTimeout).open_by_kernel_id(process, mapping));
 }
 
 // Opens a file by device and inode of its layer, which maps lists only before Linux 6.8.
 bool opens_the_file_over_a_layer(const Scratch& scratch) {
-  const Mapped mapped(scratch / "merged/file");
+  const MappedPath mapped(scratch / "merged/file");
   const auto self = static_cast<std::uint64_t>(::getpid());
   const FileId layer = id_of(scratch / "lower/file");
   Mapping mapping = *mapped;
   mapping.file = layer;
-  TargetFiles files(proc().get(), kUntilOpened);
-  const bool is_opened = read_of(files.open_stored(self, mapping)) == "text";
-  const bool is_listed = (*mapped).file == layer ? files.on_overlay().inode == 0
-                                                 : files.on_overlay() == (*mapped).file &&
-                                                       files.path_on_overlay() == (*mapped).path;
-  return is_opened && is_listed && read_stored(self, *mapped, {layer.device, 1}) == "none";
+  TargetFiles files(proc().get(), kTimeout);
+  const bool is_opened = read_of(files.open_by_kernel_id(self, mapping)) == "text";
+  const bool is_listed = (*mapped).file == layer ? files.overlay_file().inode == 0
+                                                 : files.overlay_file() == (*mapped).file &&
+                                                       files.overlay_path() == (*mapped).path;
+  return is_opened && is_listed && read_through_layer(self, *mapped, {layer.device, 1}) == "none";
 }
 
 BOOST_AUTO_TEST_CASE(opens_overlay_files_through_their_layers, *needs_root()) {
-  const Layers layers;
+  const OverlayLayers layers;
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return opens_the_file_over_a_layer(scratch); });
@@ -108,14 +108,14 @@ class OverlayUser {
   OverlayUser(const Scratch& scratch, int namespaces)
       : child_([&scratch, namespaces] {
           const std::string layers = "lowerdir=" + (scratch / "lower") + ":" + (scratch / "upper");
-          if (::unshare(namespaces) != 0 || !own_mounts::leave_mounts() ||
+          if (::unshare(namespaces) != 0 || !own_mounts::enter_private_mounts() ||
               ::mount("overlay", (scratch / "merged").c_str(), "overlay", 0, layers.c_str()) != 0)
             return false;
           const sdk::Fd fd(::open((scratch / "merged/file").c_str(), O_RDONLY | O_CLOEXEC));
           return fd && ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0) !=
                            MAP_FAILED;
         }),
-        mapping_(mapping_of_path(child_.id(), "merged/file")) {}
+        mapping_(find_mapping(child_.id(), "merged/file")) {}
 
   bool is_ready() const { return child_.is_ready(); }
   std::uint64_t id() const { return child_.id(); }
@@ -129,27 +129,28 @@ class OverlayUser {
 // Any user can create a user namespace and mount an overlay over files of their own. A file server
 // may return arbitrary contents for them.
 BOOST_AUTO_TEST_CASE(ignores_overlays_of_other_user_namespaces, *needs_root()) {
-  const Layers layers;
+  const OverlayLayers layers;
   const Scratch& scratch = layers.scratch();
   const FileId layer = layers.file();
   const OverlayUser privileged(scratch, 0), other(scratch, CLONE_NEWUSER);
   if (!privileged.is_ready() || !other.is_ready()) return skip("no overlay can be mounted here");
   if (other.mapping().file == layer) return skip("this kernel lists files of layers in maps");
-  BOOST_TEST(read_stored(privileged.id(), privileged.mapping(), layer) == "text");
-  BOOST_TEST(read_stored(other.id(), other.mapping(), layer) == "none");
+  BOOST_TEST(read_through_layer(privileged.id(), privileged.mapping(), layer) == "text");
+  BOOST_TEST(read_through_layer(other.id(), other.mapping(), layer) == "none");
 }
 
 // A process can map such a file through a descriptor that another process passed to it.
 BOOST_AUTO_TEST_CASE(ignores_overlays_outside_the_mount_namespace, *needs_root()) {
-  const Layers layers;
+  const OverlayLayers layers;
   const Scratch& scratch = layers.scratch();
   const FileId layer = layers.file();
   const OverlayUser user(scratch, 0);
   if (!user.is_ready()) return skip("no overlay can be mounted here");
-  const Mapped mapped("/proc/" + std::to_string(user.id()) + "/root" + (scratch / "merged/file"));
+  const MappedPath mapped("/proc/" + std::to_string(user.id()) + "/root" +
+                          (scratch / "merged/file"));
   if ((*mapped).file == layer) return skip("this kernel lists files of layers in maps");
-  BOOST_TEST(read_stored(user.id(), user.mapping(), layer) == "text");
-  BOOST_TEST(read_stored(static_cast<std::uint64_t>(::getpid()), *mapped, layer) == "none");
+  BOOST_TEST(read_through_layer(user.id(), user.mapping(), layer) == "text");
+  BOOST_TEST(read_through_layer(static_cast<std::uint64_t>(::getpid()), *mapped, layer) == "none");
 }
 
 BOOST_AUTO_TEST_CASE(finds_overlays_in_the_list_of_mounts) {
@@ -166,11 +167,11 @@ BOOST_AUTO_TEST_CASE(finds_overlays_in_the_list_of_mounts) {
 BOOST_AUTO_TEST_CASE(an_overlay_file_has_the_inode_of_its_layer) {
   struct stat status {};
   status.st_ino = 0x1234;
-  BOOST_TEST(can_be_of_layer(status, {0, 0x1234}));
-  BOOST_TEST(!can_be_of_layer(status, {0, 0x1235}));
+  BOOST_TEST(can_be_layer_file(status, {0, 0x1234}));
+  BOOST_TEST(!can_be_layer_file(status, {0, 0x1235}));
   status.st_ino |= std::uint64_t{3} << 61;
-  BOOST_TEST(can_be_of_layer(status, {0, 0x1234}));
-  BOOST_TEST(!can_be_of_layer(status, {0, 0x2234}));
+  BOOST_TEST(can_be_layer_file(status, {0, 0x1234}));
+  BOOST_TEST(!can_be_layer_file(status, {0, 0x2234}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -22,7 +22,7 @@
 namespace ctprof::hand_made {
 
 // Timeout for threads whose completion a test waits for.
-inline constexpr std::chrono::hours kUntilDone(1);
+inline constexpr std::chrono::hours kTimeout(1);
 
 inline void write_file(const std::string& path, std::string_view text) {
   std::ofstream(path) << text;
@@ -60,7 +60,7 @@ class MappedFile {
     BOOST_REQUIRE(at_ != MAP_FAILED);
     sdk::TextFile maps;
     const auto listed = maps.read_records(AT_FDCWD, "/proc/self/maps");
-    const auto found = mapping_at(listed.value, reinterpret_cast<std::uintptr_t>(at_));
+    const auto found = find_mapping(listed.value, reinterpret_cast<std::uintptr_t>(at_));
     BOOST_REQUIRE(found.has_value());
     mapping_ = *found;
   }

@@ -25,13 +25,13 @@ inline boost::unit_test::precondition needs_root() {
 }
 
 // Moves the calling process to a private mount namespace. Returns false if it is not permitted to.
-inline bool leave_mounts() {
+inline bool enter_private_mounts() {
   return ::unshare(CLONE_NEWNS) == 0 &&
          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
 // Creates the directories of an overlay mount.
-inline void make_layers(const hand_made::Scratch& scratch) {
+inline void make_layer_directories(const hand_made::Scratch& scratch) {
   for (const char* name : {"lower", "upper", "work", "merged"})
     std::filesystem::create_directory(scratch / name);
 }
@@ -48,7 +48,7 @@ inline void expect_on_mount(const std::function<bool()>& mount,
   constexpr int kPassed = 0, kFailed = 1, kNotMounted = 2;
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool is_mounted = leave_mounts() && mount();
+    const bool is_mounted = enter_private_mounts() && mount();
     ::_exit(!is_mounted ? kNotMounted : check() ? kPassed : kFailed);
   }
   int status = 0;

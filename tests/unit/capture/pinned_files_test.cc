@@ -24,25 +24,25 @@ const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 bool can_follow_mappings() { return ::geteuid() == 0; }
 
 // Following links in /proc/PID/map_files requires CAP_CHECKPOINT_RESTORE.
-boost::unit_test::precondition needs_root() {
+boost::unit_test::precondition needs_map_files() {
   return boost::unit_test::precondition(
       [](boost::unit_test::test_unit_id) { return can_follow_mappings(); });
 }
 
 struct stat status_of(const PinnedFile& file) {
   struct stat status {};
-  BOOST_REQUIRE(::fstat(file.named->get(), &status) == 0);
+  BOOST_REQUIRE(::fstat(file.descriptor->get(), &status) == 0);
   return status;
 }
 
 BOOST_AUTO_TEST_SUITE(pinned_files_test)
 
-BOOST_AUTO_TEST_CASE(pins_a_mapped_file_once, *needs_root()) {
+BOOST_AUTO_TEST_CASE(pins_a_mapped_file_once, *needs_map_files()) {
   const Scratch scratch;
   const MappedFile one(scratch / "one", "text"), two(scratch / "two", "text");
-  PinnedFiles files(proc().get(), kUntilDone);
+  PinnedFiles files(proc().get(), kTimeout);
   for (int i = 0; i < 3; ++i)
-    for (const MappedFile* file : {&one, &two}) files.want(kSelf, file->mapping());
+    for (const MappedFile* file : {&one, &two}) files.request(kSelf, file->mapping());
   const auto pinned = files.take();
   BOOST_REQUIRE_EQUAL(pinned.size(), 2u);
   BOOST_TEST(pinned[0].file.inode == one.mapping().file.inode);
@@ -51,19 +51,19 @@ BOOST_AUTO_TEST_CASE(pins_a_mapped_file_once, *needs_root()) {
   BOOST_TEST(pinned[0].tgid == kSelf);
   BOOST_TEST(status_of(pinned[1]).st_ino == two.mapping().file.inode);
   char byte;
-  BOOST_TEST(::read(pinned[0].named->get(), &byte, 1) < 0);  // O_PATH does not permit reading
+  BOOST_TEST(::read(pinned[0].descriptor->get(), &byte, 1) < 0);  // O_PATH does not permit reading
 }
 
 // Otherwise a new file could reuse the inode.
-BOOST_AUTO_TEST_CASE(keeps_the_inode_of_a_removed_file, *needs_root()) {
+BOOST_AUTO_TEST_CASE(keeps_the_inode_of_a_removed_file, *needs_map_files()) {
   const Scratch scratch;
-  PinnedFiles files(proc().get(), kUntilDone);
+  PinnedFiles files(proc().get(), kTimeout);
   std::uint64_t inode = 0;
   std::vector<PinnedFile> pinned;
   {
     const MappedFile file(scratch / "file", "text");
     inode = file.mapping().file.inode;
-    files.want(kSelf, file.mapping());
+    files.request(kSelf, file.mapping());
     pinned = files.take();
   }
   ::unlink((scratch / "file").c_str());
@@ -72,12 +72,12 @@ BOOST_AUTO_TEST_CASE(keeps_the_inode_of_a_removed_file, *needs_root()) {
   BOOST_TEST(status_of(pinned[0]).st_nlink == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(lists_each_content_of_a_file, *needs_root()) {
+BOOST_AUTO_TEST_CASE(lists_each_content_of_a_file, *needs_map_files()) {
   const Scratch scratch;
   const MappedFile file(scratch / "file", "text");
-  PinnedFiles files(proc().get(), kUntilDone);
+  PinnedFiles files(proc().get(), kTimeout);
   const auto want = [&] {
-    files.want(kSelf, file.mapping());
+    files.request(kSelf, file.mapping());
     files.wait();
   };
   want();
@@ -87,20 +87,20 @@ BOOST_AUTO_TEST_CASE(lists_each_content_of_a_file, *needs_root()) {
   want();
   const auto contents = files.take();
   BOOST_REQUIRE_EQUAL(contents.size(), 2u);
-  BOOST_TEST(contents[0].named == contents[1].named);
+  BOOST_TEST(contents[0].descriptor == contents[1].descriptor);
   BOOST_TEST(contents[0].stamp.size == 4u);
   BOOST_TEST(contents[1].stamp.size == 12u);
   BOOST_TEST(contents[1].file.version == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(pins_no_more_files_than_the_limit, *needs_root()) {
+BOOST_AUTO_TEST_CASE(pins_no_more_files_than_the_limit, *needs_map_files()) {
   const Scratch scratch;
   const MappedFile one(scratch / "one", "text"), two(scratch / "two", "text");
-  PinnedFiles files(proc().get(), kUntilDone, 1);
-  files.want(kSelf, one.mapping());
-  files.want(kSelf, two.mapping());
+  PinnedFiles files(proc().get(), kTimeout, 1);
+  files.request(kSelf, one.mapping());
+  files.request(kSelf, two.mapping());
   BOOST_TEST(files.take().size() == 1u);
-  files.want(kSelf, two.mapping());  // a request of the next window
+  files.request(kSelf, two.mapping());  // a request of the next window
   BOOST_TEST(files.take().size() == 1u);
 }
 
@@ -112,11 +112,11 @@ BOOST_AUTO_TEST_CASE(opens_no_paths) {
     const MappedFile file(scratch / "file", "text");
     mapping.file = file.mapping().file;
   }
-  PinnedFiles files(proc().get(), kUntilDone);
-  files.want(kSelf, mapping);
-  files.want(1 << 22, mapping);
+  PinnedFiles files(proc().get(), kTimeout);
+  files.request(kSelf, mapping);
+  files.request(1 << 22, mapping);
   mapping.file.inode = 0;
-  files.want(kSelf, mapping);
+  files.request(kSelf, mapping);
   BOOST_TEST(files.take().empty());
 }
 
@@ -124,19 +124,19 @@ BOOST_AUTO_TEST_CASE(opens_no_paths) {
 
 std::string read_of(const sdk::Fd& fd) {
   char text[64];
-  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
-  return fd ? std::string(text, static_cast<std::size_t>(got)) : "none";
+  const ssize_t content_now = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
+  return fd ? std::string(text, static_cast<std::size_t>(content_now)) : "none";
 }
 
-BOOST_AUTO_TEST_CASE(opens_pinned_files_only_with_their_content, *needs_root()) {
+BOOST_AUTO_TEST_CASE(opens_pinned_files_only_with_their_content, *needs_map_files()) {
   const Scratch scratch;
   const MappedFile file(scratch / "file", "text");
-  PinnedFiles files(proc().get(), kUntilDone);
-  files.want(kSelf, file.mapping());
+  PinnedFiles files(proc().get(), kTimeout);
+  files.request(kSelf, file.mapping());
   const auto pinned = files.take();
   BOOST_REQUIRE_EQUAL(pinned.size(), 1u);
-  const MappedContent content{pinned[0].named, pinned[0].stamp, 0};
-  TargetFiles target(proc().get(), kUntilDone);
+  const MappedContent content{pinned[0].descriptor, pinned[0].stamp, 0};
+  TargetFiles target(proc().get(), kTimeout);
   // The process has exited.
   const auto open = [&] {
     return read_of(target.open(1 << 22, {}, scratch / "file", file.mapping().file, {}, content));
@@ -153,9 +153,9 @@ BOOST_AUTO_TEST_CASE(opens_pinned_files_only_with_their_content, *needs_root()) 
 BOOST_AUTO_TEST_CASE(opens_other_files_only_if_they_are_older_than_the_mapping) {
   const Scratch scratch;
   write_file(scratch / "file", "text");
-  const FileStamp stamp = *stamp_of(sdk::Fd(::open((scratch / "file").c_str(), O_PATH)).get());
+  const FileStamp stamp = *read_stamp(sdk::Fd(::open((scratch / "file").c_str(), O_PATH)).get());
   const FileId id = id_of(scratch / "file");
-  TargetFiles target(proc().get(), kUntilDone);
+  TargetFiles target(proc().get(), kTimeout);
   const auto open = [&](std::uint64_t mapped_unix_ns) {
     MappedContent content;
     content.mapped_unix_ns = mapped_unix_ns;

@@ -14,9 +14,9 @@
 #include "core/base/clock.hpp"
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/recorded_stacks.hpp"
-#include "tests/unit/capture/made_recording.hpp"
 #include "tests/unit/capture/own_files.hpp"
-#include "tests/unit/stacks/made_sections.hpp"
+#include "tests/unit/capture/test_recording.hpp"
+#include "tests/unit/stacks/section_builder.hpp"
 
 namespace ctprof::recorded_files_test {
 namespace {
@@ -28,34 +28,35 @@ constexpr std::uint64_t kHasExited = 1 << 22;
 
 // Returns a program with one function of this name and `more` additional bytes. It has no build id,
 // because tests::MadeElf gives all programs the same one.
-std::string program_with(const std::string& function, std::size_t more = 0) {
-  std::string image = tests::MadeElf().image();
-  image.replace(tests::MadeElf::kNote, sizeof(Elf64_Nhdr), sizeof(Elf64_Nhdr), '\0');
-  tests::MadeSections sections(image);
-  sections.add_list(SHT_SYMTAB, {{function, kFunction, 64}});
+std::string program_with_function(const std::string& function, std::size_t more = 0) {
+  std::string image = tests::ElfBuilder().image();
+  image.replace(tests::ElfBuilder::kNote, sizeof(Elf64_Nhdr), sizeof(Elf64_Nhdr), '\0');
+  tests::SectionBuilder sections(image);
+  sections.add_symbol_list(SHT_SYMTAB, {{function, kFunction, 64}});
   return sections.image() + std::string(more, '\0');
 }
 
 Mapping mapping_of_file(const FileId& file, const std::string& path, std::uint64_t start) {
-  return {start, start + tests::MadeElf::kSize, 0, file, path};
+  return {start, start + tests::ElfBuilder::kSize, 0, file, path};
 }
 
 // Takes one record of thread `tid` of process 7 at the function.
-void take_at(Recording& recording, std::uint64_t start, std::uint64_t tid, std::uint64_t began) {
+void take_record_at_function(Recording& recording, std::uint64_t start, std::uint64_t tid,
+                             std::uint64_t began) {
   const std::vector<std::uint64_t> addresses{start + kFunction + 4};
-  recording.stacks().take(with_addresses(record_of(kProcess, tid, 1, 0, began), addresses));
+  recording.stacks().add(with_addresses(record_of(kProcess, tid, 1, 0, began), addresses));
 }
 
 PinnedFile pinned(const FileId& file, const std::string& path, std::uint64_t version) {
   sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  const auto stamp = stamp_of(named.get());
+  const auto stamp = read_stamp(named.get());
   BOOST_REQUIRE(stamp.has_value());
   FileId id = file;
   id.version = version;
   return {id, kHasExited, *stamp, std::make_shared<const sdk::Fd>(std::move(named))};
 }
 
-std::string notes_of(const Recording& recording) {
+std::string notes_text(const Recording& recording) {
   std::string text;
   for (const std::string& note : recording.window().meta.notes) text += note + "\n";
   return text;
@@ -66,35 +67,36 @@ BOOST_AUTO_TEST_SUITE(recorded_files_test)
 BOOST_AUTO_TEST_CASE(names_files_that_were_not_changed) {
   const Scratch scratch;
   const std::string path = scratch / "program";
-  write_file(path, program_with("alpha"));
+  write_file(path, program_with_function("alpha"));
   Recording recording;
-  recording.stacks().mapped(kProcess, boottime_ns(),
-                            std::vector{mapping_of_file(id_of(path), path, kCode)});
+  recording.stacks().add_mappings(kProcess, boottime_ns(),
+                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
   recording.begin();
-  take_at(recording, kCode, 7, 5);
+  take_record_at_function(recording, kCode, 7, 5);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("alpha") != std::string::npos);
-  BOOST_TEST(notes_of(recording) == "");
+  BOOST_TEST(recording.row_text(0).find("alpha") != std::string::npos);
+  BOOST_TEST(notes_text(recording) == "");
 }
 
 // The process exited before the file was overwritten, and no other process had mapped it.
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
   const Scratch scratch;
   const std::string path = scratch / "program";
-  write_file(path, program_with("alpha"));
+  write_file(path, program_with_function("alpha"));
   const FileId file = id_of(path);
   const std::uint64_t mapped_ns = boottime_ns() - kNsPerSecond;
-  write_file(path, program_with("beta"));
+  write_file(path, program_with_function("beta"));
   BOOST_REQUIRE(id_of(path) == file);
   Recording recording;
-  recording.stacks().mapped(kProcess, mapped_ns, std::vector{mapping_of_file(file, path, kCode)});
+  recording.stacks().add_mappings(kProcess, mapped_ns,
+                                  std::vector{mapping_of_file(file, path, kCode)});
   recording.begin();
-  take_at(recording, kCode, 7, 5);
+  take_record_at_function(recording, kCode, 7, 5);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("beta") == std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("beta") == std::string::npos);
   BOOST_TEST(recording.frames(0).front().offset == kFunction + 4);
   BOOST_TEST(recording.module(recording.frames(0).front()).path == path);
-  BOOST_TEST(notes_of(recording) ==
+  BOOST_TEST(notes_text(recording) ==
              "cannot name functions of '" + path +
                  "': the file was changed or replaced after a process had mapped it\n");
 }
@@ -103,37 +105,37 @@ BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
 BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
   const Scratch scratch;
   const std::string path = scratch / "program";
-  write_file(path, program_with("alpha"));
+  write_file(path, program_with_function("alpha"));
   const FileId file = id_of(path);
   std::vector<PinnedFile> files{pinned(file, path, 1)};
   const std::uint64_t first_ns = boottime_ns();
-  write_file(path, program_with("beta", 1));
+  write_file(path, program_with_function("beta", 1));
   files.push_back(pinned(file, path, 2));
   files[0].stamp.changed_ns -= 2 * kNsPerSecond;
   Recording recording;
-  recording.stacks().pinned(files);
-  recording.stacks().mapped(kProcess, first_ns - kNsPerSecond,
-                            std::vector{mapping_of_file(file, path, kCode)});
+  recording.stacks().set_pinned_files(files);
+  recording.stacks().add_mappings(kProcess, first_ns - kNsPerSecond,
+                                  std::vector{mapping_of_file(file, path, kCode)});
   recording.begin();
-  take_at(recording, kCode, 7, 5);
+  take_record_at_function(recording, kCode, 7, 5);
   ctprof_change change{};
   change.size = sizeof change;
   change.kind = CTPROF_CHANGE_MAPPED;
   change.tgid = kProcess;
   change.at_ns = boottime_ns();
   change.start = 2 * kCode;
-  change.length = tests::MadeElf::kSize;
+  change.length = tests::ElfBuilder::kSize;
   change.device_major = static_cast<std::uint32_t>(major(file.device));
   change.device_minor = static_cast<std::uint32_t>(minor(file.device));
   change.inode = file.inode;
   change.path = {path.data(), path.size()};
-  recording.stacks().take(change);
-  take_at(recording, 2 * kCode, 8, 1500);
+  recording.stacks().add(change);
+  take_record_at_function(recording, 2 * kCode, 8, 1500);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("beta") == std::string::npos);
-  BOOST_TEST(recording.row(0).find("alpha") == std::string::npos);
-  BOOST_TEST(recording.row(1).find("beta") != std::string::npos);
-  BOOST_TEST(notes_of(recording).find("cannot name functions of") != std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("beta") == std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("alpha") == std::string::npos);
+  BOOST_TEST(recording.row_text(1).find("beta") != std::string::npos);
+  BOOST_TEST(notes_text(recording).find("cannot name functions of") != std::string::npos);
 }
 
 // The files have the same path and no build ids, so only their inodes differ.
@@ -144,19 +146,19 @@ BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
   std::vector<Mapping> mappings;
   for (const char* function : {"alpha", "beta"}) {
     const std::string made = scratch / function;
-    write_file(made, program_with(function));
+    write_file(made, program_with_function(function));
     files.push_back(pinned(id_of(made), made, files.size() + 1));
     mappings.push_back(mapping_of_file(id_of(made), path, files.size() * kCode));
   }
   Recording recording;
-  recording.stacks().pinned(files);
-  recording.stacks().mapped(kProcess, boottime_ns(), mappings);
+  recording.stacks().set_pinned_files(files);
+  recording.stacks().add_mappings(kProcess, boottime_ns(), mappings);
   recording.begin();
-  take_at(recording, kCode, 7, 5);
-  take_at(recording, 2 * kCode, 8, 1500);
+  take_record_at_function(recording, kCode, 7, 5);
+  take_record_at_function(recording, 2 * kCode, 8, 1500);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("alpha") != std::string::npos);
-  BOOST_TEST(recording.row(1).find("beta") != std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("alpha") != std::string::npos);
+  BOOST_TEST(recording.row_text(1).find("beta") != std::string::npos);
   BOOST_TEST(recording.module(recording.frames(0).front()).path == path);
   BOOST_TEST(recording.module(recording.frames(1).front()).path == path);
 }
@@ -165,16 +167,16 @@ BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_change_before_names_are_read) {
   const Scratch scratch;
   const std::string path = scratch / "program";
-  write_file(path, program_with("alpha"));
+  write_file(path, program_with_function("alpha"));
   Recording recording;
-  recording.stacks().mapped(kProcess, boottime_ns(),
-                            std::vector{mapping_of_file(id_of(path), path, kCode)});
+  recording.stacks().add_mappings(kProcess, boottime_ns(),
+                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
   recording.begin();
-  take_at(recording, kCode, 7, 5);
-  write_file(path, program_with("beta", 1));
+  take_record_at_function(recording, kCode, 7, 5);
+  write_file(path, program_with_function("beta", 1));
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("beta") == std::string::npos);
-  BOOST_TEST(notes_of(recording).find("cannot name functions of") != std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("beta") == std::string::npos);
+  BOOST_TEST(notes_text(recording).find("cannot name functions of") != std::string::npos);
 }
 
 // --- code outside of files on disk ---
@@ -186,8 +188,8 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
     BOOST_REQUIRE(::fstat(memory.get(), &status) == 0);
     return mapping_of_file({status.st_dev, status.st_ino}, name, start);
   };
-  const sdk::Fd program = tests::MadeElf::memory_file(program_with("alpha")),
-                generated = tests::MadeElf::memory_file(std::string(4096, '\x90'));
+  const sdk::Fd program = tests::ElfBuilder::memory_file(program_with_function("alpha")),
+                generated = tests::ElfBuilder::memory_file(std::string(4096, '\x90'));
   std::vector<PinnedFile> files;
   std::vector<Mapping> mappings;
   for (const sdk::Fd* memory : {&program, &generated}) {
@@ -197,13 +199,13 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
     mappings.push_back(mapping);
   }
   Recording recording;
-  recording.stacks().pinned(files);
-  recording.stacks().mapped(kProcess, boottime_ns(), mappings);
+  recording.stacks().set_pinned_files(files);
+  recording.stacks().add_mappings(kProcess, boottime_ns(), mappings);
   recording.begin();
-  take_at(recording, kCode, 7, 5);
-  take_at(recording, 2 * kCode, 8, 1500);
+  take_record_at_function(recording, kCode, 7, 5);
+  take_record_at_function(recording, 2 * kCode, 8, 1500);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("alpha") != std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("alpha") != std::string::npos);
   BOOST_TEST(recording.module(recording.frames(0).front()).path == "/memfd:made");
   BOOST_TEST((recording.module(recording.frames(1).front()).kind == Module::Kind::Anonymous));
   BOOST_TEST(recording.frames(1).front().offset == 2 * kCode + kFunction + 4);
@@ -213,10 +215,10 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
 BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
   const Scratch scratch;
   const std::string path = scratch / "program";
-  write_file(path, program_with("alpha"));
+  write_file(path, program_with_function("alpha"));
   Recording recording;
-  recording.stacks().mapped(kProcess, boottime_ns(),
-                            std::vector{mapping_of_file(id_of(path), path, kCode)});
+  recording.stacks().add_mappings(kProcess, boottime_ns(),
+                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
   recording.begin();
   ctprof_change change{};
   change.size = sizeof change;
@@ -225,27 +227,27 @@ BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
   change.at_ns = boottime_ns();
   change.start = kCode + 0x2000;
   change.length = 0x4000;
-  recording.stacks().take(change);
-  take_at(recording, kCode, 7, 5);
+  recording.stacks().add(change);
+  take_record_at_function(recording, kCode, 7, 5);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0).find("alpha") != std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("alpha") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(reports_programs_of_32_bits) {
   const Scratch scratch;
   const std::string path = scratch / "program";
-  std::string image = tests::MadeElf().image();
+  std::string image = tests::ElfBuilder().image();
   image[EI_CLASS] = ELFCLASS32;
   write_file(path, image);
   Recording recording;
-  recording.stacks().mapped(kProcess, boottime_ns(),
-                            std::vector{mapping_of_file(id_of(path), path, kCode)});
+  recording.stacks().add_mappings(kProcess, boottime_ns(),
+                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
   recording.begin();
-  take_at(recording, kCode, 7, 5);
+  take_record_at_function(recording, kCode, 7, 5);
   recording.stacks().finish();
-  BOOST_TEST(notes_of(recording) == "cannot unwind or name 32-bit code: '" + path +
-                                        "': only 64-bit programs are supported; their stacks end "
-                                        "at the first frame\n");
+  BOOST_TEST(notes_text(recording) == "cannot unwind or name 32-bit code: '" + path +
+                                          "': only 64-bit programs are supported; their stacks end "
+                                          "at the first frame\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

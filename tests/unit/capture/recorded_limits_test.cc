@@ -9,8 +9,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/recorded_stacks.hpp"
-#include "tests/unit/capture/made_recording.hpp"
 #include "tests/unit/capture/own_stack.hpp"
+#include "tests/unit/capture/test_recording.hpp"
 #include "tests/unit/support/made_stacks.hpp"
 
 namespace ctprof::recorded_limits_test {
@@ -22,12 +22,12 @@ BOOST_AUTO_TEST_SUITE(recorded_limits_test)
 
 // The stack contains the frames up to the limit, and a note names the file.
 BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
-  const Taken taken = taken_in_a_thread();
-  Recording recording(window_of_self(), {}, {.steps_of_file = 1, .assured = 0});
-  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
+  const NamedStack taken = take_stack_of_thread();
+  Recording recording(window_of_self(), {}, {.steps_per_file = 1, .assured_steps_per_process = 0});
+  recording.stacks().add_mappings(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   for (int i = 0; i < 3; ++i)
-    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+    recording.stacks().add(set_stack_copy(record_of(kSelf, kSelf, 10), taken));
   recording.stacks().finish();
   BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
   BOOST_TEST(recording.window().meta.stacks.at(0).lost == 3u);
@@ -39,26 +39,26 @@ BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
 
 // A first signal stops the work. A note reports that, and finished results are kept.
 BOOST_AUTO_TEST_CASE(keeps_what_is_known_when_it_is_interrupted) {
-  const Taken taken = taken_in_a_thread();
+  const NamedStack taken = take_stack_of_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
+  recording.stacks().add_mappings(kSelf, boottime_ns(), own_mappings());
   recording.begin();
-  recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().add(set_stack_copy(record_of(kSelf, kSelf, 10), taken));
   const std::atomic<bool> stop{true};
   recording.stacks().finish({.stop = &stop});
   BOOST_TEST(recording.frames(0).size() > 3u);
-  BOOST_TEST(recording.row(0).find("outer_work") == std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("outer_work") == std::string::npos);
   BOOST_REQUIRE(recording.window().meta.notes.size() == 1u);
   BOOST_TEST(recording.window().meta.notes[0].starts_with("interrupted while stacks"));
 }
 
 BOOST_AUTO_TEST_CASE(stops_unwinding_when_it_is_interrupted) {
-  const Taken taken = taken_in_a_thread();
+  const NamedStack taken = take_stack_of_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
+  recording.stacks().add_mappings(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   recording.stacks().interrupt();
-  recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().add(set_stack_copy(record_of(kSelf, kSelf, 10), taken));
   recording.stacks().finish();
   BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
   BOOST_TEST(recording.window().meta.notes.size() == 1u);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(names_functions_of_a_window_that_a_signal_ended) {
       Snapshot window = window_of_self();
       RecordedWindow recorded;
       recorded.code.push_back({kSelf, boottime_ns(), own_mappings()});
-      Recorded& one = recorded.recorders.emplace_back(std::size_t{1} << 20);
+      RecorderResult& one = recorded.recorders.emplace_back(std::size_t{1} << 20);
       one.plugin = "test";
       one.source = "tests";
       one.metrics = {kStacks};
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
   for (std::uint64_t i = 0; i < kMappings; ++i)
     mappings.push_back({i * 0x2000 + 0x1000, i * 0x2000 + 0x2000, 0, {1, 2}, "/bin/made"});
   Recording recording;
-  recording.stacks().mapped(7, 1, mappings);
+  recording.stacks().add_mappings(7, 1, mappings);
   recording.begin();
   constexpr std::uint64_t kForks = 2 * kMostRanges / kMappings;
   for (std::uint64_t i = 0; i < kForks; ++i) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_mappings_of_a_bounded_number_of_forks) {
     change.tgid = 100 + i;
     change.parent = 7;
     change.at_ns = 2 + i;
-    recording.stacks().take(change);
+    recording.stacks().add(change);
   }
   recording.stacks().finish();
   // One of the copies belongs to the first of several recorders.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/capture/recorded_stacks.hpp"
-#include "tests/unit/capture/made_recording.hpp"
+#include "tests/unit/capture/test_recording.hpp"
 
 namespace ctprof::recorded_mappings_test {
 namespace {
@@ -17,7 +17,7 @@ using namespace hand_made;
 
 constexpr std::uint64_t kCode = 0x400000;
 
-ctprof_change change_of(ctprof_change_kind kind, std::uint64_t tgid, std::uint64_t at_ns) {
+ctprof_change make_change(ctprof_change_kind kind, std::uint64_t tgid, std::uint64_t at_ns) {
   ctprof_change change{};
   change.size = sizeof change;
   change.kind = kind;
@@ -26,9 +26,9 @@ ctprof_change change_of(ctprof_change_kind kind, std::uint64_t tgid, std::uint64
   return change;
 }
 
-ctprof_change mapping_of(std::uint64_t tgid, std::uint64_t at_ns, std::string_view path,
-                         std::uint64_t inode) {
-  ctprof_change change = change_of(CTPROF_CHANGE_MAPPED, tgid, at_ns);
+ctprof_change make_mapping_change(std::uint64_t tgid, std::uint64_t at_ns, std::string_view path,
+                                  std::uint64_t inode) {
+  ctprof_change change = make_change(CTPROF_CHANGE_MAPPED, tgid, at_ns);
   change.start = kCode;
   change.length = 0x1000;
   change.inode = inode;
@@ -37,9 +37,9 @@ ctprof_change mapping_of(std::uint64_t tgid, std::uint64_t at_ns, std::string_vi
 }
 
 // Returns the path of the module at an address, according to the mappings at that time.
-std::string path_in(Recording& recording) {
+std::string module_path(Recording& recording) {
   const std::vector<std::uint64_t> there{kCode + 4};
-  recording.stacks().take(with_addresses(record_of(7, 7, 1), there));
+  recording.stacks().add(with_addresses(record_of(7, 7, 1), there));
   recording.stacks().finish();
   const auto frames = recording.frames(0);
   BOOST_TEST(frames[0].offset == (recording.module(frames[0]).path.empty() ? kCode + 4 : 4));
@@ -51,62 +51,62 @@ BOOST_AUTO_TEST_SUITE(recorded_mappings_test)
 BOOST_AUTO_TEST_CASE(a_mapping_replaces_earlier_mappings) {
   Recording recording;
   recording.begin();
-  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
-  recording.stacks().take(mapping_of(7, 6, "/no/such/other", 2));
-  BOOST_TEST(path_in(recording) == "/no/such/other");
+  recording.stacks().add(make_mapping_change(7, 5, "/no/such/one", 1));
+  recording.stacks().add(make_mapping_change(7, 6, "/no/such/other", 2));
+  BOOST_TEST(module_path(recording) == "/no/such/other");
   BOOST_TEST(recording.window().meta.stacks.at(0).unnamed == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_later_reading_replaces_earlier_changes) {
   Recording recording;
-  recording.stacks().mapped(7, 10,
-                            std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, 3}, "/no/read"}});
+  recording.stacks().add_mappings(
+      7, 10, std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, 3}, "/no/read"}});
   recording.begin();
-  recording.stacks().take(mapping_of(7, 9, "/no/earlier", 1));
-  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 9));
-  BOOST_TEST(path_in(recording) == "/no/read");
+  recording.stacks().add(make_mapping_change(7, 9, "/no/earlier", 1));
+  recording.stacks().add(make_change(CTPROF_CHANGE_EXECED, 7, 9));
+  BOOST_TEST(module_path(recording) == "/no/read");
 }
 
 // Returns the path after a change at `at_ns` that requires reading the mappings again; 0: no
 // change.
-std::string path_read_anew(std::uint64_t at_ns) {
+std::string module_path_after_change(std::uint64_t at_ns) {
   Recording recording;
   const auto read = [&](std::uint64_t read_ns, const char* path) {
-    recording.stacks().mapped(7, read_ns,
-                              std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, read_ns}, path}});
+    recording.stacks().add_mappings(
+        7, read_ns, std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, read_ns}, path}});
   };
   read(10, "/no/first");
   read(20, "/no/second");
   read(30, "/no/third");
   recording.begin();
-  if (at_ns > 0) recording.stacks().take(change_of(CTPROF_CHANGE_REMAPPED, 7, at_ns));
-  return path_in(recording);
+  if (at_ns > 0) recording.stacks().add(make_change(CTPROF_CHANGE_REMAPPED, 7, at_ns));
+  return module_path(recording);
 }
 
 BOOST_AUTO_TEST_CASE(uses_the_reading_after_an_unreported_change) {
-  BOOST_TEST(path_read_anew(0) == "/no/first");
-  BOOST_TEST(path_read_anew(15) == "/no/second");
-  BOOST_TEST(path_read_anew(25) == "/no/third");
-  BOOST_TEST(path_read_anew(35) == "/no/first");  // there is no later reading
+  BOOST_TEST(module_path_after_change(0) == "/no/first");
+  BOOST_TEST(module_path_after_change(15) == "/no/second");
+  BOOST_TEST(module_path_after_change(25) == "/no/third");
+  BOOST_TEST(module_path_after_change(35) == "/no/first");  // there is no later reading
 }
 
 BOOST_AUTO_TEST_CASE(execve_removes_all_mappings) {
   Recording recording;
   recording.begin();
-  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
-  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 6));
-  BOOST_TEST(path_in(recording) == "");
+  recording.stacks().add(make_mapping_change(7, 5, "/no/such/one", 1));
+  recording.stacks().add(make_change(CTPROF_CHANGE_EXECED, 7, 6));
+  BOOST_TEST(module_path(recording) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_child_inherits_the_mappings_of_its_parent) {
   Recording recording;
   recording.begin();
-  recording.stacks().take(mapping_of(3, 5, "/no/of/parent", 1));
-  ctprof_change fork = change_of(CTPROF_CHANGE_FORKED, 7, 6);
+  recording.stacks().add(make_mapping_change(3, 5, "/no/of/parent", 1));
+  ctprof_change fork = make_change(CTPROF_CHANGE_FORKED, 7, 6);
   fork.parent = 3;
-  recording.stacks().take(fork);
-  recording.stacks().take(mapping_of(3, 7, "/no/of/parent/later", 2));
-  BOOST_TEST(path_in(recording) == "/no/of/parent");
+  recording.stacks().add(fork);
+  recording.stacks().add(make_mapping_change(3, 7, "/no/of/parent/later", 2));
+  BOOST_TEST(module_path(recording) == "/no/of/parent");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,12 +14,12 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/recorded_stacks.hpp"
-#include "core/capture/recorded_words.hpp"
-#include "core/window/happened.hpp"
-#include "tests/unit/capture/made_recording.hpp"
+#include "core/capture/recorder_notes.hpp"
+#include "core/window/differences.hpp"
 #include "tests/unit/capture/own_stack.hpp"
+#include "tests/unit/capture/test_recording.hpp"
 #include "tests/unit/support/made_stacks.hpp"
-#include "tests/unit/support/window_made.hpp"
+#include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::recorded_stacks_test {
 namespace {
@@ -29,17 +29,17 @@ using namespace hand_made;
 BOOST_AUTO_TEST_SUITE(recorded_stacks_test)
 
 BOOST_AUTO_TEST_CASE(unwinds_and_names_a_stack_of_this_process) {
-  const Taken taken = taken_in_a_thread();
+  const NamedStack taken = take_stack_of_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
+  recording.stacks().add_mappings(kSelf, boottime_ns(), own_mappings());
   recording.begin();
   for (int i = 0; i < 3; ++i)
-    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+    recording.stacks().add(set_stack_copy(record_of(kSelf, kSelf, 10), taken));
   recording.stacks().finish();
-  const std::string row = recording.row(0);
+  const std::string row = recording.row_text(0);
   BOOST_TEST_CONTEXT(row) {
     const auto outer = row.find("outer_work"), inner = row.find("inner_work"),
-               leaf = row.find("take_stack");
+               leaf = row.rfind("take_stack");
     BOOST_TEST((outer < inner && inner < leaf && leaf != std::string::npos));
     BOOST_TEST(row.ends_with(" 30"));
   }
@@ -57,33 +57,33 @@ BOOST_AUTO_TEST_CASE(unwinds_and_names_a_stack_of_this_process) {
 // Takes a stack of module offsets, as a BPF program records it, with one frame that is in no file.
 // `change` modifies the file stamp that the table was made for.
 void take_table_frames(Recording& recording, const std::function<void(FileStamp&)>& change = {}) {
-  const Taken taken = taken_in_a_thread();
+  const NamedStack taken = take_stack_of_thread();
   const auto mappings = own_mappings();
   const auto own = std::ranges::find_if(mappings, [&](const Mapping& mapping) {
-    return taken.at.ip >= mapping.start && taken.at.ip < mapping.end;
+    return taken.registers.ip >= mapping.start && taken.registers.ip < mapping.end;
   });
   BOOST_REQUIRE((own != mappings.end()));
   const sdk::Fd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  FileStamp stamp = stamp_of(self.get()).value();
+  FileStamp stamp = read_stamp(self.get()).value();
   if (change) change(stamp);
   const std::vector<TableFile> tables{{kSelf, {0, 4096, 0, {99, 99}, "/none"}},
                                       {kSelf, *own, stamp}};
-  const std::vector<std::uint64_t> words{
-      std::uint64_t{2} << CTPROF_FRAME_TABLE_SHIFT | (taken.at.ip - own->start + own->offset),
-      CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x1234560};
-  recording.stacks().begin("test", "tests", {kStacks}, tables);
+  const std::vector<std::uint64_t> words{std::uint64_t{2} << CTPROF_FRAME_TABLE_SHIFT |
+                                             (taken.registers.ip - own->start + own->offset),
+                                         CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x1234560};
+  recording.stacks().begin_source("test", "tests", {kStacks}, tables);
   ctprof_record record = with_addresses(record_of(kSelf, kSelf, 10), words);
   record.user_kind = CTPROF_USER_FRAMES;
-  recording.stacks().take(record);
+  recording.stacks().add(record);
   record.flags = CTPROF_RECORD_CUT;
-  recording.stacks().take(record);
+  recording.stacks().add(record);
   recording.stacks().finish();
 }
 
 BOOST_AUTO_TEST_CASE(names_frames_of_unwind_tables) {
   Recording recording(window_of_self());
   take_table_frames(recording);
-  BOOST_TEST(recording.row(0).find("take_stack") != std::string::npos, recording.row(0));
+  BOOST_TEST(recording.row_text(0).find("take_stack") != std::string::npos, recording.row_text(0));
   const StackTally& tally = recording.window().meta.stacks.at(0);
   BOOST_TEST(tally.to_root == 1u);
   BOOST_TEST(tally.deep == 1u);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(names_frames_of_unwind_tables) {
 BOOST_AUTO_TEST_CASE(does_not_name_frames_of_files_that_changed_after_unwinding) {
   Recording recording(window_of_self());
   take_table_frames(recording, [](FileStamp& stamp) { ++stamp.written_ns; });
-  BOOST_TEST(recording.row(0).find("take_stack") == std::string::npos, recording.row(0));
+  BOOST_TEST(recording.row_text(0).find("take_stack") == std::string::npos, recording.row_text(0));
   BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 1u);
   BOOST_REQUIRE(recording.window().meta.notes.size() == 1u);
   BOOST_TEST(recording.window().meta.notes[0].find("unit-capture") != std::string::npos,
@@ -102,17 +102,17 @@ BOOST_AUTO_TEST_CASE(does_not_name_frames_of_files_that_changed_after_unwinding)
 
 // Takes a stack of addresses with kernel frames.
 BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
-  const Taken taken = taken_in_a_thread();
+  const NamedStack taken = take_stack_of_thread();
   Recording recording(window_of_self());
-  recording.stacks().mapped(kSelf, boottime_ns(), own_mappings());
+  recording.stacks().add_mappings(kSelf, boottime_ns(), own_mappings());
   recording.begin();
-  const std::vector<std::uint64_t> user{taken.at.ip, taken.at.ip + 1},
+  const std::vector<std::uint64_t> user{taken.registers.ip, taken.registers.ip + 1},
       kernel{0xffffffff81000010, 0xffffffff81000020};
   ctprof_record record = with_addresses(record_of(kSelf, kSelf, 7), user);
   record.kernel = kernel.data();
   record.kernel_count = 2;
   record.flags = CTPROF_RECORD_GUESSED;
-  recording.stacks().take(record);
+  recording.stacks().add(record);
   recording.stacks().finish();
   const auto frames = recording.frames(0);
   BOOST_REQUIRE_EQUAL(frames.size(), 5u);  // the last is "[truncated]", as no thread starts there
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   BOOST_TEST(frames[2].offset == frames[3].offset);
   BOOST_TEST(!frames[2].is_guessed);
   BOOST_TEST(frames[3].is_guessed);
-  BOOST_TEST((recording.row(0).find("take_stack") != std::string::npos));
+  BOOST_TEST((recording.row_text(0).find("take_stack") != std::string::npos));
   BOOST_TEST(recording.window().meta.stacks.at(0).guessed == 1u);
   BOOST_TEST(recording.window().meta.stacks.at(0).lost == 1u);
   BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 0u);
@@ -145,16 +145,16 @@ BOOST_AUTO_TEST_CASE(names_generated_functions_by_the_dump_that_is_mapped) {
   struct stat status {};
   BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
   Recording recording(window_of_self());
-  recording.stacks().mapped(
+  recording.stacks().add_mappings(
       kSelf, 1,
       std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {}, ""},
                            {kDump, kDump + 0x1000, 0, {status.st_dev, status.st_ino}, path}});
   recording.begin();
   const std::vector<std::uint64_t> user{kCode + 0x20};
-  recording.stacks().take(with_addresses(record_of(kSelf, kSelf, 7), user));
+  recording.stacks().add(with_addresses(record_of(kSelf, kSelf, 7), user));
   recording.stacks().finish();
   std::filesystem::remove(path);
-  BOOST_TEST(recording.row(0).find("generated") != std::string::npos);
+  BOOST_TEST(recording.row_text(0).find("generated") != std::string::npos);
 }
 
 // --- assignment of records to threads ---
@@ -163,18 +163,18 @@ BOOST_AUTO_TEST_CASE(distinguishes_threads_by_start_time_or_record_time) {
   Recording recording;
   recording.begin();
   const auto at = [](std::uint64_t second) { return second * kSecond; };
-  recording.stacks().take(record_of(7, 7, 1, at(11)));
-  recording.stacks().take(record_of(7, 8, 2, at(11)));
-  recording.stacks().take(record_of(7, 8, 4, at(19)));
-  recording.stacks().take(record_of(7, 8, 8, at(19), 5));
-  recording.stacks().take(record_of(7, 8, 16, at(16), 1500));
-  recording.stacks().take(record_of(7, 9, 32, at(11)));
-  recording.stacks().take(record_of(6, 8, 64, at(11)));
-  recording.stacks().take(record_of(7, 8, 128, at(11), 77));
+  recording.stacks().add(record_of(7, 7, 1, at(11)));
+  recording.stacks().add(record_of(7, 8, 2, at(11)));
+  recording.stacks().add(record_of(7, 8, 4, at(19)));
+  recording.stacks().add(record_of(7, 8, 8, at(19), 5));
+  recording.stacks().add(record_of(7, 8, 16, at(16), 1500));
+  recording.stacks().add(record_of(7, 9, 32, at(11)));
+  recording.stacks().add(record_of(6, 8, 64, at(11)));
+  recording.stacks().add(record_of(7, 8, 128, at(11), 77));
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0) == " 1");
-  BOOST_TEST(recording.row(1) == " 20");
-  BOOST_TEST(recording.row(2) == " 10");
+  BOOST_TEST(recording.row_text(0) == " 1");
+  BOOST_TEST(recording.row_text(1) == " 20");
+  BOOST_TEST(recording.row_text(2) == " 10");
   BOOST_TEST(recording.window().meta.stacks.at(0).in_no_row == 3u);
   BOOST_TEST(recording.window().meta.notes.at(0) ==
              "224 ns of oncpu_stacks are of threads that are in no row");
@@ -182,32 +182,32 @@ BOOST_AUTO_TEST_CASE(distinguishes_threads_by_start_time_or_record_time) {
 
 // Returns the weights of three threads, which have one record in each of `seconds`, and the number
 // of records without a row.
-std::string rows_with(OwnEnds ends, const std::vector<std::uint64_t>& seconds) {
-  Recording recording(made_window(), ends);
+std::string rows_text(ExclusiveEnds ends, const std::vector<std::uint64_t>& seconds) {
+  Recording recording(window_with_reused_id(), ends);
   recording.begin();
   for (const std::uint64_t tid : {7, 8, 9})
     for (const std::uint64_t second : seconds)
-      recording.stacks().take(record_of(7, tid, 1, second * kSecond));
+      recording.stacks().add(record_of(7, tid, 1, second * kSecond));
   recording.stacks().finish();
-  return recording.row(0) + recording.row(1) + recording.row(2) + ", " +
+  return recording.row_text(0) + recording.row_text(1) + recording.row_text(2) + ", " +
          std::to_string(recording.window().meta.stacks.at(0).in_no_row);
 }
 
 // Thread 8 exits at 12 and starts again at 15. The window contains no times of thread 9.
 BOOST_AUTO_TEST_CASE(counts_records_between_the_readings_of_their_thread) {
   const std::vector<std::uint64_t> seconds{9, 11, 19, 21};
-  BOOST_TEST(rows_with({}, seconds) == " 2 1 1, 2");
-  BOOST_TEST(rows_with({.begin = false}, seconds) == " 3 1 2, 3");
-  BOOST_TEST(rows_with({.end = false}, seconds) == " 3 2 1, 3");
-  BOOST_TEST(rows_with({.begin = false, .end = false}, seconds) == " 4 2 2, 4");
+  BOOST_TEST(rows_text({}, seconds) == " 2 1 1, 2");
+  BOOST_TEST(rows_text({.has_own_begin = false}, seconds) == " 3 1 2, 3");
+  BOOST_TEST(rows_text({.has_own_end = false}, seconds) == " 3 2 1, 3");
+  BOOST_TEST(rows_text({.has_own_begin = false, .has_own_end = false}, seconds) == " 4 2 2, 4");
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_without_a_record_has_no_weight_and_no_gap) {
   Recording recording;
   recording.begin();
-  recording.stacks().take(record_of(7, 7, 1));
+  recording.stacks().add(record_of(7, 7, 1));
   recording.stacks().finish();
-  BOOST_TEST(recording.row(1) == "");
+  BOOST_TEST(recording.row_text(1) == "");
   BOOST_TEST(name(recording.window().threads().find(kStacks.name)->gap(1)) == "None");
 }
 
@@ -218,16 +218,16 @@ BOOST_AUTO_TEST_CASE(marks_incomplete_stacks) {
   cut.flags = CTPROF_RECORD_CUT;
   ctprof_record without_user = record_of(7, 8, 2, 0, 1500);
   without_user.flags = CTPROF_RECORD_NO_USER;
-  recording.stacks().take(cut);
-  recording.stacks().take(without_user);
+  recording.stacks().add(cut);
+  recording.stacks().add(without_user);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0) == "[truncated] 1");
-  BOOST_TEST(recording.row(1) == "[truncated] 2");
+  BOOST_TEST(recording.row_text(0) == "[truncated] 1");
+  BOOST_TEST(recording.row_text(1) == "[truncated] 2");
   const StackTally& tally = recording.window().meta.stacks.at(0);
   BOOST_TEST(tally.deep == 1u);
   BOOST_TEST(tally.without_user == 1u);
   BOOST_TEST(tally.to_root == 0u);
-  BOOST_TEST(in_words(Recorded(1024), tally)
+  BOOST_TEST(describe_recorder(RecorderResult(1024), tally)
                  .starts_with(": 2 stacks, 0.0% to the root (1 too deep, 1 without user part); "));
 }
 
@@ -236,17 +236,17 @@ BOOST_AUTO_TEST_CASE(a_repeated_stack_needs_no_frames) {
   recording.begin();
   ctprof_record truncated = with_addresses(record_of(7, 7, 1, 9 * kSecond, 5), {});
   truncated.flags = CTPROF_RECORD_CUT;  // not counted: before the window opened
-  ctprof_record again = record_of(7, 7, 2, 11 * kSecond, 5);
-  again.flags = CTPROF_RECORD_AGAIN;
-  ctprof_record of_another = record_of(7, 8, 4, 16 * kSecond, 1500);
-  of_another.flags = CTPROF_RECORD_AGAIN;
+  ctprof_record repeated = record_of(7, 7, 2, 11 * kSecond, 5);
+  repeated.flags = CTPROF_RECORD_AGAIN;
+  ctprof_record other_thread = record_of(7, 8, 4, 16 * kSecond, 1500);
+  other_thread.flags = CTPROF_RECORD_AGAIN;
   ctprof_record rest = record_of(7, 7, 8, 12 * kSecond, 5);
   rest.flags = CTPROF_RECORD_REST;
-  for (const ctprof_record& record : {truncated, again, again, of_another, rest})
-    recording.stacks().take(record);
+  for (const ctprof_record& record : {truncated, repeated, repeated, other_thread, rest})
+    recording.stacks().add(record);
   recording.stacks().finish();
-  BOOST_TEST(recording.row(0) == "[rest] 8, [truncated] 4");
-  BOOST_TEST(recording.row(1) == "[rest] 4");
+  BOOST_TEST(recording.row_text(0) == "[rest] 8, [truncated] 4");
+  BOOST_TEST(recording.row_text(1) == "[rest] 4");
   BOOST_TEST(recording.window().meta.stacks.at(0).records == 3u);
   BOOST_TEST(recording.window().meta.stacks.at(0).deep == 2u);
 }
@@ -254,11 +254,11 @@ BOOST_AUTO_TEST_CASE(a_repeated_stack_needs_no_frames) {
 BOOST_AUTO_TEST_CASE(threads_that_may_not_be_seen_have_a_gap) {
   Recording recording;
   recording.begin();
-  recording.stacks().take(with_addresses(record_of(7, 7, 4, 11 * kSecond, 5), {}));
+  recording.stacks().add(with_addresses(record_of(7, 7, 4, 11 * kSecond, 5), {}));
   for (const std::uint64_t tid : {7, 8}) {
     ctprof_record unseen = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
     unseen.flags = CTPROF_RECORD_UNSEEN;
-    recording.stacks().take(unseen);
+    recording.stacks().add(unseen);
   }
   recording.stacks().finish();
   const Column& column = *recording.window().threads().find(kStacks.name);
@@ -268,14 +268,15 @@ BOOST_AUTO_TEST_CASE(threads_that_may_not_be_seen_have_a_gap) {
 
 // --- numbers ---
 
-MetricDef number(const char* name, const char* newtype, const char* rule, const char* reduction) {
+MetricDef number_metric(const char* name, const char* newtype, const char* rule,
+                        const char* reduction) {
   MetricDef def = metric(name, newtype, rule);
   def.reduction = reduction;
   return def;
 }
 
 // Returns the values of the column, or their gaps.
-std::string numbers_of(const Snapshot& window, const std::string& metric) {
+std::string numbers_text(const Snapshot& window, const std::string& metric) {
   const Column& column = *window.threads().find(metric);
   std::string text;
   for (std::size_t row = 0; row < column.rows(); ++row)
@@ -285,17 +286,17 @@ std::string numbers_of(const Snapshot& window, const std::string& metric) {
 }
 
 BOOST_AUTO_TEST_CASE(numbers_are_reduced_to_sum_maximum_or_minimum) {
-  Snapshot window = made_window();
+  Snapshot window = window_with_reused_id();
   RecordedStacks stacks(window, proc().get());
-  stacks.begin("test", "tests",
-               {number("x_ns", "MonotonicNs", "SumNs", "sum"),
-                number("x_max_ns", "PeakNs", "MaxPeak", "max"),
-                number("x_min_ns", "GaugeNs", "x_least", "min")});
+  stacks.begin_source("test", "tests",
+                      {number_metric("x_ns", "MonotonicNs", "SumNs", "sum"),
+                       number_metric("x_max_ns", "PeakNs", "MaxPeak", "max"),
+                       number_metric("x_min_ns", "GaugeNs", "x_least", "min")});
   const auto put = [&](std::uint32_t offer, std::uint64_t tid, std::uint64_t weight,
                        std::uint64_t at_ns) {
     ctprof_record record = record_of(7, tid, weight, at_ns);
     record.offer = offer;
-    stacks.take(record);
+    stacks.add(record);
   };
   for (const std::uint32_t offer : {0, 1, 2}) {
     put(offer, 7, 5, 0);
@@ -309,16 +310,16 @@ BOOST_AUTO_TEST_CASE(numbers_are_reduced_to_sum_maximum_or_minimum) {
       ctprof_record record = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
       record.offer = offer;
       record.flags = CTPROF_RECORD_UNSEEN;
-      stacks.take(record);
+      stacks.add(record);
     }
   stacks.finish();
-  BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
-  BOOST_TEST(numbers_of(window, "x_max_ns") == "9 Denied NotApplicable");
-  BOOST_TEST(numbers_of(window, "x_min_ns") == "3 Denied NotApplicable");
+  BOOST_TEST(numbers_text(window, "x_ns") == "17 Denied 0");
+  BOOST_TEST(numbers_text(window, "x_max_ns") == "9 Denied NotApplicable");
+  BOOST_TEST(numbers_text(window, "x_min_ns") == "3 Denied NotApplicable");
   BOOST_TEST(window.meta.stacks.at(0).records == 0u);
   BOOST_TEST(window.meta.notes.at(0) == "6 ns of x_ns are of threads that are in no row");
-  to_differences(window);
-  BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
+  convert_to_differences(window);
+  BOOST_TEST(numbers_text(window, "x_ns") == "17 Denied 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,8 +24,8 @@
 #include "core/capture/capture.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
-#include "core/registry/probed.hpp"
-#include "tests/unit/capture/turned_tree.hpp"
+#include "core/registry/probed_host.hpp"
+#include "tests/unit/capture/switchable_tree.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
@@ -39,16 +39,17 @@ namespace fs = std::filesystem;
 
 Registry procfs() {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
-  return Registry(*load_plugins({.own_directory = directory ? directory : ".",
+  return Registry(*load_plugins({.shipped_directory = directory ? directory : ".",
                                  .directories = {},
-                                 .only = {{"procfs-sched"}}}));
+                                 .selected_plugins = {{"procfs-sched"}}}));
 }
 
 // Loads all plugins of this project.
-Registry everything() {
+Registry load_registry() {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
-  return Registry(*load_plugins(
-      {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt}));
+  return Registry(*load_plugins({.shipped_directory = directory ? directory : ".",
+                                 .directories = {},
+                                 .selected_plugins = std::nullopt}));
 }
 
 // A process with one idle thread.
@@ -66,7 +67,7 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  CaptureOptions alone() const {
+  CaptureOptions only_this_process() const {
     return {.rootfs = {}, .pids = {static_cast<std::uint64_t>(pid_)}, .metrics = {}, .jobs = 2};
   }
 
@@ -74,13 +75,13 @@ class Target {
   pid_t pid_;
 };
 
-std::size_t open_files() {
+std::size_t count_open_files() {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
 }
 
 // Lists child processes of this process, running ones and zombies.
-std::string children() {
+std::string list_children() {
   std::string all;
   for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
     std::ifstream list(thread.path() / "children");
@@ -95,9 +96,9 @@ Gap gap_of_wakeups(const Snapshot& snapshot) {
 
 // Context of a plugin. Counts its instances.
 struct Kept {
-  static inline std::atomic<int> alive = 0, made = 0;
-  explicit Kept(const sdk::Host&) { ++alive, ++made; }
-  ~Kept() { --alive; }
+  static inline std::atomic<int> open_count = 0, opened_total = 0;
+  explicit Kept(const sdk::Host&) { ++open_count, ++opened_total; }
+  ~Kept() { --open_count; }
   int answer = 42;
 };
 struct Refuses {
@@ -105,8 +106,9 @@ struct Refuses {
 };
 
 // Fills a column with a value from the plugin's context.
-struct Asks : Offers<kOne> {
-  explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
+struct Asks : OfferingSource<kOne> {
+  explicit Asks(const sdk::Host& host)
+      : OfferingSource(host), answer_(host.context<Kept>().answer) {}
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(kOne);
     for (const sdk::Thread thread : batch.threads())
@@ -115,14 +117,14 @@ struct Asks : Offers<kOne> {
   int answer_;
 };
 
-constexpr std::uint64_t kSeen = 1000;
+constexpr std::uint64_t kListerValue = 1000;
 
 // Lists threads 1 to 4 of process 1, and cannot see the values of every second thread.
-struct SeesEven : sdk::ListSource {
+struct EvenRowLister : sdk::ListSource {
   static constexpr std::int32_t kRank = 9;
   static constexpr auto kOffers =
       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne, kTwo);
-  explicit SeesEven(const sdk::Host&) {}
+  explicit EvenRowLister(const sdk::Host&) {}
   void list(const sdk::Listing& listing) {
     const auto room = listing.room();
     for (std::uint32_t row = 0; row < 4; ++row) {
@@ -137,7 +139,7 @@ struct SeesEven : sdk::ListSource {
   }
   template <class C>
   static void put(C column, std::uint32_t row) {
-    row % 2 == 0 ? column.put(row, kSeen) : column.put(row, Gap::Unseen);
+    row % 2 == 0 ? column.put(row, kListerValue) : column.put(row, Gap::Unseen);
   }
 };
 
@@ -150,22 +152,22 @@ std::uint64_t later_ns() {
 }
 
 // Reports when it read each thread, and an invalid time for every second one.
-struct Dates : Offers<kOne> {
-  static inline std::vector<std::uint64_t> said_ns;
-  using Offers::Offers;
+struct TimedSource : OfferingSource<kOne> {
+  static inline std::vector<std::uint64_t> reported_ns;
+  using OfferingSource::OfferingSource;
   static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
   void collect(const sdk::Batch& batch) {
     auto read_at = batch.column(sdk::kReadAt);
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-      said_ns.push_back(row % 2 == 0 ? later_ns() : UINT64_MAX);
-      read_at.put(row, said_ns.back());
+      reported_ns.push_back(row % 2 == 0 ? later_ns() : UINT64_MAX);
+      read_at.put(row, reported_ns.back());
     }
   }
 };
 
 // Writes Unseen although it is not a lister, which is an error.
-struct Shirks : Offers<kOne> {
-  using Offers::Offers;
+struct UnseenSource : OfferingSource<kOne> {
+  using OfferingSource::OfferingSource;
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(kOne);
     for (const sdk::Thread thread : batch.threads()) column.put(thread, Gap::Unseen);
@@ -173,12 +175,12 @@ struct Shirks : Offers<kOne> {
 };
 
 template <class Context, class Source>
-Plugin keeping(const char* name) {
+Plugin plugin_with_context(const char* name) {
   static const auto sources = sdk::SourceList<Source>::make("keeper");
   const ctprof_plugin table =
       sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
   Plugin made = read_plugin(table, sizeof table).value();
-  made.shipped = true;
+  made.is_shipped = true;
   return made;
 }
 
@@ -187,10 +189,10 @@ Plugin keeping(const char* name) {
 BOOST_AUTO_TEST_SUITE(session_test)
 
 BOOST_AUTO_TEST_CASE(probes_a_switch_again_for_each_capture) {
-  const Tree tree;
+  const SwitchableTree tree;
   const Registry registry = procfs();
   for (int i = 0; i < 100; ++i) {
-    tree.turn(i % 2 != 0);
+    tree.set_switch(i % 2 != 0);
     const auto snapshot = capture(
         registry, {.rootfs = tree.path(), .pids = {}, .metrics = {{"nr_wakeups"}}, .jobs = 1});
     BOOST_REQUIRE(snapshot);
@@ -201,29 +203,30 @@ BOOST_AUTO_TEST_CASE(probes_a_switch_again_for_each_capture) {
 }
 
 BOOST_AUTO_TEST_CASE(opens_and_closes_each_plugin_once_per_capture) {
-  const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
-  const Tree tree;
+  const Registry registry = fake::make_registry({plugin_with_context<Kept, Asks>("keeper")});
+  const SwitchableTree tree;
   for (int i = 1; i <= 3; ++i) {
     const auto snapshot =
         capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 2});
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
-    BOOST_TEST(Kept::made == i);
-    BOOST_TEST(Kept::alive == 0);
+    BOOST_TEST(Kept::opened_total == i);
+    BOOST_TEST(Kept::open_count == 0);
   }
 }
 
 BOOST_AUTO_TEST_CASE(reports_why_a_plugin_cannot_be_opened) {
-  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("failing")});
-  const Probed probed(registry, no_host());
-  BOOST_CHECK(probed.find("one")->offers[0].verdict == Gap::SourceFailed);
+  const Registry registry =
+      fake::make_registry({plugin_with_context<Refuses, OfferingSource<kOne>>("failing")});
+  const ProbedHost probed(registry, host_without_files());
+  BOOST_CHECK(probed.find("one")->offers[0].refusal == Gap::SourceFailed);
   BOOST_TEST(probed.find("one")->offers[0].reason == "the device is missing");
 }
 
 BOOST_AUTO_TEST_CASE(the_next_offer_fills_cells_that_the_lister_cannot_see) {
-  const Registry registry =
-      fake::registry({plugin<SeesEven>("lister"), plugin<Offers<kOne>>("next")});
-  const Tree tree;
+  const Registry registry = fake::make_registry(
+      {make_fake_plugin<EvenRowLister>("lister"), make_fake_plugin<OfferingSource<kOne>>("next")});
+  const SwitchableTree tree;
   const auto snapshot =
       capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(snapshot);
@@ -233,7 +236,7 @@ BOOST_AUTO_TEST_CASE(the_next_offer_fills_cells_that_the_lister_cannot_see) {
   for (std::size_t row = 0; row < 4; ++row) {
     BOOST_TEST(one.has_value(row));
     BOOST_TEST(one.u64()[row] ==
-               (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread id
+               (row % 2 == 0 ? kListerValue : row + 1));  // the next offer fills in the thread id
     BOOST_TEST(name(two.gap(row)) == (row % 2 == 0 ? "None" : "Denied"));
   }
   const SourceCost& reserve = snapshot->meta.sources.back();
@@ -242,24 +245,24 @@ BOOST_AUTO_TEST_CASE(the_next_offer_fills_cells_that_the_lister_cannot_see) {
 }
 
 BOOST_AUTO_TEST_CASE(a_source_reports_when_it_read) {
-  const Registry registry = fake::registry({plugin<Dates>("dates")});
+  const Registry registry = fake::make_registry({make_fake_plugin<TimedSource>("dates")});
   const auto snapshot =
-      capture(registry, {.rootfs = fixture("6.18"), .pids = {}, .metrics = {}, .jobs = 1});
+      capture(registry, {.rootfs = fixture_path("6.18"), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(snapshot);
   const std::uint64_t start = snapshot->meta.start.boottime_ns;
-  BOOST_REQUIRE_EQUAL(snapshot->read_at.size(), Dates::said_ns.size());
+  BOOST_REQUIRE_EQUAL(snapshot->read_at.size(), TimedSource::reported_ns.size());
   BOOST_REQUIRE(snapshot->read_at.size() > 1);
   for (std::size_t row = 0; row < snapshot->read_at.size(); ++row)
-    if (Dates::said_ns[row] != UINT64_MAX)
-      BOOST_TEST(start + snapshot->read_at[row] == Dates::said_ns[row]);
+    if (TimedSource::reported_ns[row] != UINT64_MAX)
+      BOOST_TEST(start + snapshot->read_at[row] == TimedSource::reported_ns[row]);
     else
-      BOOST_TEST(start + snapshot->read_at[row] < Dates::said_ns[0]);  // time of listing
+      BOOST_TEST(start + snapshot->read_at[row] < TimedSource::reported_ns[0]);  // time of listing
   BOOST_TEST(snapshot->threads().find(kReadAt) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(only_a_lister_may_leave_cells_to_others) {
-  const Registry registry = fake::registry({plugin<Shirks>("shirker")});
-  const Tree tree;
+  const Registry registry = fake::make_registry({make_fake_plugin<UnseenSource>("shirker")});
+  const SwitchableTree tree;
   const auto snapshot =
       capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(snapshot);
@@ -267,8 +270,8 @@ BOOST_AUTO_TEST_CASE(only_a_lister_may_leave_cells_to_others) {
 }
 
 BOOST_AUTO_TEST_CASE(a_session_without_a_window_returns_its_first_reading) {
-  const Registry registry = fake::registry({plugin<Offers<kOne>>("one")});
-  const Tree tree;
+  const Registry registry = fake::make_registry({make_fake_plugin<OfferingSource<kOne>>("one")});
+  const SwitchableTree tree;
   auto session =
       Session::open(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(session);
@@ -280,21 +283,21 @@ BOOST_AUTO_TEST_CASE(a_session_without_a_window_returns_its_first_reading) {
 }
 
 BOOST_AUTO_TEST_CASE(a_hundred_captures_leak_no_resources) {
-  const Registry registry = everything();
+  const Registry registry = load_registry();
   std::optional<Target> target(std::in_place);
-  BOOST_REQUIRE(capture(registry, target->alone()));
-  const std::size_t files = open_files();
-  for (int i = 0; i < 100; ++i) BOOST_REQUIRE(capture(registry, target->alone()));
-  BOOST_TEST(open_files() <= files);  // an earlier thread may have closed one
+  BOOST_REQUIRE(capture(registry, target->only_this_process()));
+  const std::size_t files = count_open_files();
+  for (int i = 0; i < 100; ++i) BOOST_REQUIRE(capture(registry, target->only_this_process()));
+  BOOST_TEST(count_open_files() <= files);  // an earlier thread may have closed one
   target.reset();
-  while (!children().empty()) std::this_thread::yield();  // killed helper processes
+  while (!list_children().empty()) std::this_thread::yield();  // killed helper processes
 }
 
 BOOST_AUTO_TEST_CASE(concurrent_sessions_share_nothing) {
-  const Registry registry = everything();
+  const Registry registry = load_registry();
   const Target target;
-  auto one = Session::open(registry, target.alone());
-  auto two = Session::open(registry, target.alone());
+  auto one = Session::open(registry, target.only_this_process());
+  auto two = Session::open(registry, target.only_this_process());
   BOOST_REQUIRE(one);
   BOOST_REQUIRE(two);
   // Each session has its own helper processes.
@@ -314,14 +317,15 @@ BOOST_AUTO_TEST_CASE(concurrent_sessions_share_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(sessions_in_several_threads) {
-  const Registry registry = everything();
+  const Registry registry = load_registry();
   const Target target;
   std::atomic<int> taken = 0;
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 2; ++i)
       threads.emplace_back([&] {
-        for (int round = 0; round < 10; ++round) taken += capture(registry, target.alone()) ? 1 : 0;
+        for (int round = 0; round < 10; ++round)
+          taken += capture(registry, target.only_this_process()) ? 1 : 0;
       });
   }
   BOOST_TEST(taken == 20);

@@ -10,7 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/capture/capture.hpp"
 #include "core/registry/identity.hpp"
-#include "tests/unit/capture/turned_tree.hpp"
+#include "tests/unit/capture/switchable_tree.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
 namespace session_windows_test {
@@ -20,12 +20,12 @@ using namespace ctprof::fake;
 namespace {
 
 // Lists a host of one process whose thread ids the test sets.
-struct Living : sdk::ListSource {
+struct TestLister : sdk::ListSource {
   static inline std::vector<std::uint64_t> tids;
   static constexpr std::int32_t kRank = 9;
   static constexpr auto kOffers =
       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne);
-  explicit Living(const sdk::Host&) {}
+  explicit TestLister(const sdk::Host&) {}
   void list(const sdk::Listing& listing) {
     const auto room = listing.room();
     for (std::uint32_t row = 0; row < tids.size(); ++row) put(*room, row, tids[row]);
@@ -40,13 +40,13 @@ struct Living : sdk::ListSource {
   }
 };
 
-struct Departed : sdk::ExitedSource {
+struct TestExits : sdk::ExitedSource {
   static inline std::mutex mutex;  // the draining thread runs while the host is read
   static inline std::vector<std::uint64_t> tids;
   static inline std::uint64_t lost = 0;
   static constexpr auto kOffers =
       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, sdk::kEndedAt, kOne);
-  explicit Departed(const sdk::Host&) {}
+  explicit TestExits(const sdk::Host&) {}
   void start(const sdk::Window&) {}
   void stop() {}
   void drain(const sdk::Listing& listing) {
@@ -55,7 +55,7 @@ struct Departed : sdk::ExitedSource {
     if (tids.empty()) return;
     const auto room = listing.room();
     for (std::uint32_t row = 0; row < tids.size(); ++row) {
-      Living::put(*room, row, tids[row]);
+      TestLister::put(*room, row, tids[row]);
       room->column(sdk::kEndedAt).put(row, boottime_ns());
     }
     listing.commit(static_cast<std::uint32_t>(std::exchange(tids, {}).size()));
@@ -73,62 +73,62 @@ BOOST_AUTO_TEST_SUITE(session_windows_test)
 
 BOOST_AUTO_TEST_CASE(consecutive_windows_share_the_reading_between_them) {
   using Tids = std::vector<std::uint64_t>;
-  const Registry registry = fake::registry({plugin<Living, Departed>("host")});
-  const Tree tree;
+  const Registry registry = fake::make_registry({make_fake_plugin<TestLister, TestExits>("host")});
+  const SwitchableTree tree;
   auto session = Session::open(
-      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .window = true});
+      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .is_window = true});
   BOOST_REQUIRE(session);
-  Living::tids = {1, 2, 3};
+  TestLister::tids = {1, 2, 3};
   BOOST_REQUIRE(session->begin());
   BOOST_TEST(session->threads() == 3u);
-  Living::tids = {1, 3};
-  Departed::tids = {2};
-  Departed::lost = 4;
+  TestLister::tids = {1, 3};
+  TestExits::tids = {2};
+  TestExits::lost = 4;
   session->drain();
-  BOOST_TEST(session->ends_seen() == 1u);
-  BOOST_TEST(session->ends_lost() == 4u);
+  BOOST_TEST(session->count_exited_threads() == 1u);
+  BOOST_TEST(session->count_lost_exits() == 4u);
 
-  const auto first = session->lap();
+  const auto first = session->next_window();
   BOOST_REQUIRE(first);
   BOOST_TEST((tids_of(**first) == Tids{1, 3, 2}));
-  BOOST_TEST((*first)->window->living == 2u);
-  BOOST_TEST((*first)->window->ended_lost == 4u);
-  BOOST_TEST((*first)->window->sees_ends);
+  BOOST_TEST((*first)->window->living_threads == 2u);
+  BOOST_TEST((*first)->window->exited_lost == 4u);
+  BOOST_TEST((*first)->window->reports_exits);
   const std::uint64_t boundary = (*first)->meta.start.boottime_ns;
   BOOST_TEST(session->threads() == 2u);
-  BOOST_TEST(session->ends_seen() == 0u);
-  BOOST_TEST(session->ends_lost() == 0u);
+  BOOST_TEST(session->count_exited_threads() == 0u);
+  BOOST_TEST(session->count_lost_exits() == 0u);
 
-  Living::tids = {1};
-  Departed::tids = {3};
+  TestLister::tids = {1};
+  TestExits::tids = {3};
   const auto last = session->end();
   BOOST_REQUIRE(last);
   BOOST_TEST((tids_of(*last) == Tids{1, 3}));
-  BOOST_TEST(last->window->ended_lost == 0u);
-  BOOST_TEST(last->window->opened.boottime_ns == boundary);
+  BOOST_TEST(last->window->exited_lost == 0u);
+  BOOST_TEST(last->window->opened_at.boottime_ns == boundary);
   BOOST_TEST(last->window->openings[0].find("one")->u64()[1] == 300u);
 }
 
 BOOST_AUTO_TEST_CASE(drains_exits_during_other_work) {
-  const Registry registry = fake::registry({plugin<Living, Departed>("host")});
-  const Tree tree;
+  const Registry registry = fake::make_registry({make_fake_plugin<TestLister, TestExits>("host")});
+  const SwitchableTree tree;
   auto session = Session::open(
-      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .window = true});
+      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .is_window = true});
   BOOST_REQUIRE(session);
-  Living::tids = {1};
+  TestLister::tids = {1};
   BOOST_REQUIRE(session->begin());
-  const auto nobody_left = [] {
-    const std::lock_guard lock(Departed::mutex);
-    return Departed::tids.empty();
+  const auto is_drained = [] {
+    const std::lock_guard lock(TestExits::mutex);
+    return TestExits::tids.empty();
   };
   {
-    const std::lock_guard lock(Departed::mutex);
-    Departed::tids = {2};
+    const std::lock_guard lock(TestExits::mutex);
+    TestExits::tids = {2};
   }
   session->drain_during([&] {
-    while (!nobody_left()) std::this_thread::yield();
+    while (!is_drained()) std::this_thread::yield();
   });
-  BOOST_TEST(session->ends_seen() == 1u);
+  BOOST_TEST(session->count_exited_threads() == 1u);
   BOOST_REQUIRE(session->end());
 }
 

@@ -31,8 +31,8 @@ using hand_made::id_of;
 using hand_made::Scratch;
 using own_mounts::needs_root;
 using target_process::Child;
-using target_process::kUntilOpened;
-using target_process::Mapped;
+using target_process::kTimeout;
+using target_process::MappedPath;
 using target_process::proc;
 using target_process::read_of;
 
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(opens_only_the_mapped_file) {
   std::ofstream(path) << "text";
   const FileId id = id_of(path);
   const auto open = [&](std::uint64_t process) {
-    return read_of(TargetFiles(proc().get(), kUntilOpened).open(process, {}, path, id));
+    return read_of(TargetFiles(proc().get(), kTimeout).open(process, {}, path, id));
   };
   BOOST_TEST(open(kSelf) == "text");
   BOOST_TEST(open(1 << 22) == "text");  // no such process: the path is opened below our own root
@@ -69,10 +69,10 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::ofstream(file) << "text";
   BOOST_REQUIRE(::symlink(file.c_str(), link.c_str()) == 0);
-  TargetFiles files(proc().get(), kUntilOpened);
+  TargetFiles files(proc().get(), kTimeout);
   BOOST_TEST(read_of(files.open(kSelf, {}, pipe, id_of(pipe))) == "none");
   BOOST_TEST(read_of(files.open(kSelf, {}, link, id_of(file))) == "none");
-  BOOST_TEST(files.held_up() == 0u);
+  BOOST_TEST(files.count_timeouts() == 0u);
 }
 
 // A user who mounts a file system can choose any inode number and any path for a file.
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_file_on_another_device) {
   std::ofstream(path) << "text";
   for (const unsigned major : {0u, 8u}) {
     const FileId other{makedev(major, 0xffff), id_of(path).inode};
-    TargetFiles files(proc().get(), kUntilOpened);
+    TargetFiles files(proc().get(), kTimeout);
     BOOST_TEST(read_of(files.open(kSelf, {}, path, other)) == "none");
     BOOST_TEST(read_of(files.open(1 << 22, {}, path, other)) == "none");
   }
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(opens_paths_as_the_user_of_the_process, *needs_root()) {
   const Child nobody(become_nobody), root([] { return true; });
   BOOST_REQUIRE(nobody.is_ready());
   const auto open = [&](const Child& child) {
-    return read_of(TargetFiles(proc().get(), kUntilOpened).open(child.id(), {}, path, id));
+    return read_of(TargetFiles(proc().get(), kTimeout).open(child.id(), {}, path, id));
   };
   BOOST_TEST(open(nobody) == "text");
   std::filesystem::permissions(path, std::filesystem::perms{0400});
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(opens_paths_with_the_groups_of_the_process, *needs_root()) 
            ::setresuid(kNobody, kNobody, kNobody) == 0;
   });
   const Child nobody(become_nobody);
-  TargetFiles files(proc().get(), kUntilOpened);
+  TargetFiles files(proc().get(), kTimeout);
   BOOST_TEST(read_of(files.open(member.id(), {}, path, id_of(path))) == "text");
   BOOST_TEST(read_of(files.open(nobody.id(), {}, path, id_of(path))) == "none");
 }
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(opens_files_of_exited_processes_as_their_user, *needs_root(
   const FileId id = id_of(path);
   BOOST_REQUIRE(::chown((scratch / "").c_str(), kNobody, kNobody) == 0);
   const auto open = [&](const std::optional<TargetOwner>& owner) {
-    return read_of(TargetFiles(proc().get(), kUntilOpened).open(1 << 22, {}, path, id, owner));
+    return read_of(TargetFiles(proc().get(), kTimeout).open(1 << 22, {}, path, id, owner));
   };
   BOOST_TEST(open({}) == "none");
   BOOST_TEST(open(TargetOwner{kNobody, kNobody, {}, 0}) == "text");
@@ -147,11 +147,11 @@ BOOST_AUTO_TEST_CASE(file_capabilities_open_no_file, *needs_root()) {
   const Scratch scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
-  const Mapped mapped(path);
+  const MappedPath mapped(path);
   BOOST_REQUIRE(::chown(path.c_str(), kNobody, kNobody) == 0);
   std::filesystem::permissions(path, std::filesystem::perms{0500});
-  const auto open = [&](bool is_lent) {
-    TargetFiles files(proc().get(), kUntilOpened, is_lent);
+  const auto open = [&](bool has_file_capabilities) {
+    TargetFiles files(proc().get(), kTimeout, has_file_capabilities);
     return read_of(files.open(kSelf, mapped.range(), path, (*mapped).file));
   };
   BOOST_TEST(open(false) == "text");
@@ -175,12 +175,12 @@ class PerfMap {
   std::string path_;
 };
 
-std::string perf_map_of(std::uint64_t process, bool is_lent = false,
+std::string perf_map_of(std::uint64_t process, bool has_file_capabilities = false,
                         const std::optional<TargetOwner>& owner = {}) {
-  return TargetFiles(proc().get(), kUntilOpened, is_lent).perf_map(process, owner).text;
+  return TargetFiles(proc().get(), kTimeout, has_file_capabilities).perf_map(process, owner).text;
 }
 
-std::uint64_t exited_process() {
+std::uint64_t make_exited_process() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   BOOST_REQUIRE(::waitpid(child, nullptr, 0) == child);
@@ -192,11 +192,11 @@ BOOST_AUTO_TEST_CASE(copies_no_more_than_the_limit) {
   const std::string path = "/sys/kernel/notes";
   const std::uint64_t size = std::filesystem::file_size(path);
   const auto copies = [&](std::uint64_t most) {
-    TargetFiles files(proc().get(), kUntilOpened, false, most);
+    TargetFiles files(proc().get(), kTimeout, false, most);
     std::size_t opened = 0;
     for (int i = 0; i < 3; ++i) opened += files.open(kSelf, {}, path, id_of(path)) ? 1 : 0;
-    BOOST_TEST(files.left_out().size() == (opened < 3 ? 1u : 0u));
-    if (opened < 3) BOOST_TEST(files.left_out()[0] == path);
+    BOOST_TEST(files.unopened_files().size() == (opened < 3 ? 1u : 0u));
+    if (opened < 3) BOOST_TEST(files.unopened_files()[0] == path);
     return opened;
   };
   BOOST_TEST(copies(size - 1) == 0u);
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(copies_no_more_than_the_limit) {
 
 BOOST_AUTO_TEST_CASE(closed_copies_no_longer_count) {
   const std::string path = "/sys/kernel/notes";
-  TargetFiles files(proc().get(), kUntilOpened, false, std::filesystem::file_size(path));
+  TargetFiles files(proc().get(), kTimeout, false, std::filesystem::file_size(path));
   for (int i = 0; i < 3; ++i) {
     sdk::Fd fd = files.open(kSelf, {}, path, id_of(path));
     BOOST_TEST(bool(fd));
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(closed_copies_no_longer_count) {
   BOOST_TEST(bool(kept));
   files.close(files.open(kSelf, {}, path, id_of(path)));
   BOOST_TEST(!files.open(kSelf, {}, path, id_of(path)));
-  BOOST_TEST(files.left_out().size() == 1u);
+  BOOST_TEST(files.unopened_files().size() == 1u);
 }
 
 // The change time of a copy differs from that of the file.
@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(shows_the_stamp_of_the_file_and_not_that_of_its_copy) {
   const Scratch scratch;
   const std::string copied = "/sys/kernel/notes", local = scratch / "file";
   std::ofstream(local) << "text";
-  TargetFiles files(proc().get(), kUntilOpened);
+  TargetFiles files(proc().get(), kTimeout);
   for (const std::string& path : {copied, local}) {
     const sdk::Fd fd = files.open(kSelf, {}, path, id_of(path));
-    const auto expected = stamp_of(sdk::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC)).get());
+    const auto expected = read_stamp(sdk::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC)).get());
     BOOST_REQUIRE((fd && expected && files.stamp()));
     BOOST_TEST(files.stamp()->changed_ns == expected->changed_ns);
     BOOST_TEST(files.stamp()->size == expected->size);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(shows_the_stamp_of_the_file_and_not_that_of_its_copy) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_perf_maps_of_exited_processes) {
-  const std::uint64_t process = exited_process(), now = realtime_ns();
+  const std::uint64_t process = make_exited_process(), now = realtime_ns();
   const PerfMap map(process);
   const auto map_of = [&](uid_t user, std::uint64_t started) {
     return perf_map_of(process, false, TargetOwner{user, ::getegid(), {}, started});
@@ -263,10 +263,10 @@ BOOST_AUTO_TEST_CASE(reads_the_newest_entries_of_large_perf_maps) {
   const PerfMap map(kSelf);
   std::ofstream(map.path()) << "1000 10 old\n2000 10 middle\n3000 10 new\n";
   const auto read = [](std::size_t most) {
-    TargetFiles files(proc().get(), kUntilOpened, false, TargetFiles::kMostCopied, most);
+    TargetFiles files(proc().get(), kTimeout, false, TargetFiles::kMaxCopiedBytes, most);
     return files.perf_map(kSelf);
   };
-  BOOST_TEST((!read(39).is_cut && read(30).is_cut));
+  BOOST_TEST((!read(39).is_truncated && read(30).is_truncated));
   BOOST_TEST(read(30).text == "2000 10 middle\n3000 10 new\n");
   BOOST_TEST(read(5).text == "");
 }
@@ -288,11 +288,11 @@ BOOST_AUTO_TEST_CASE(ignores_perf_maps_older_than_their_process) {
 
 BOOST_AUTO_TEST_CASE(ignores_perf_maps_that_are_links_or_pipes) {
   const PerfMap map(kSelf);
-  const std::string away = map.path() + ".away";
-  std::filesystem::rename(map.path(), away);
-  std::filesystem::create_symlink(away, map.path());
+  const std::string renamed_path = map.path() + ".away";
+  std::filesystem::rename(map.path(), renamed_path);
+  std::filesystem::create_symlink(renamed_path, map.path());
   BOOST_TEST(perf_map_of(kSelf) == "");
-  std::filesystem::remove(away);
+  std::filesystem::remove(renamed_path);
   std::filesystem::remove(map.path());
   BOOST_REQUIRE(::mkfifo(map.path().c_str(), 0600) == 0);
   BOOST_TEST(perf_map_of(kSelf) == "");

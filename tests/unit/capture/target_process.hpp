@@ -20,7 +20,7 @@
 
 namespace ctprof::target_process {
 
-inline constexpr std::chrono::hours kUntilOpened(1);
+inline constexpr std::chrono::hours kTimeout(1);
 
 inline sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
 
@@ -57,33 +57,33 @@ class Child {
 };
 
 // A file mapping of this process, as listed in maps.
-class Mapped {
+class MappedPath {
  public:
-  explicit Mapped(const std::string& path) {
+  explicit MappedPath(const std::string& path) {
     const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    at_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
-    BOOST_REQUIRE(at_ != MAP_FAILED);
+    address_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+    BOOST_REQUIRE(address_ != MAP_FAILED);
     sdk::TextFile maps;
     const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
-    const auto found = mapping_at(text.value, reinterpret_cast<std::uintptr_t>(at_));
+    const auto found = find_mapping(text.value, reinterpret_cast<std::uintptr_t>(address_));
     BOOST_REQUIRE(found.has_value());
     mapping_ = *found;
   }
-  ~Mapped() { ::munmap(at_, 4096); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
+  ~MappedPath() { ::munmap(address_, 4096); }
+  MappedPath(const MappedPath&) = delete;
+  MappedPath& operator=(const MappedPath&) = delete;
   CodeRange range() const { return {mapping_.start, mapping_.end, 0, 0}; }
   const Mapping& operator*() const { return mapping_; }
 
  private:
-  void* at_;
+  void* address_;
   Mapping mapping_;
 };
 
 inline std::string read_of(const sdk::Fd& fd) {
   char text[64];
-  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
-  return fd ? std::string(text, static_cast<std::size_t>(got)) : "none";
+  const ssize_t count = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
+  return fd ? std::string(text, static_cast<std::size_t>(count)) : "none";
 }
 
 }  // namespace ctprof::target_process

@@ -16,16 +16,16 @@
 #include <string_view>
 #include <thread>
 
-#include "core/capture/recorded_words.hpp"
+#include "core/capture/recorder_notes.hpp"
 #include "core/capture/unwind_tables.hpp"
-#include "tests/unit/capture/made_recorder.hpp"
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
+#include "tests/unit/capture/test_recorder.hpp"
 
 namespace unwind_tables_test {
 using namespace ctprof;
-using namespace ctprof::made_recorder;
-using hand_made::kUntilDone;
+using namespace ctprof::test_recorder;
+using hand_made::kTimeout;
 using hand_made::Scratch;
 
 namespace {
@@ -51,8 +51,8 @@ ctprof_table_request request_for(const std::string& path) {
 std::string own_program() { return std::filesystem::canonical("/proc/self/exe"); }
 
 // Requests the table of the test program and waits for the answer. `change` modifies the request.
-ctprof_unwind_table own_table(const sdk::Records& to,
-                              const std::function<void(ctprof_table_request&)>& change = {}) {
+ctprof_unwind_table request_own_table(
+    const sdk::Records& to, const std::function<void(ctprof_table_request&)>& change = {}) {
   const std::string path = own_program();
   ctprof_table_request request = request_for(path);
   if (change) change(request);
@@ -63,10 +63,10 @@ ctprof_unwind_table own_table(const sdk::Records& to,
 }
 
 // Returns the file of the requested table, without a recorder; nullopt if there is no table.
-std::optional<TableFile> file_for(const ctprof_table_request& request) {
+std::optional<TableFile> table_file_of(const ctprof_table_request& request) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  UnwindTables tables(proc.get(), kUntilDone);
-  tables.want(&request);
+  UnwindTables tables(proc.get(), kTimeout);
+  tables.request(&request);
   ctprof_unwind_table table{};
   table.size = sizeof table;
   while (tables.next(&table) == 0) std::this_thread::yield();
@@ -81,11 +81,11 @@ bool mount_in_memory(const std::string& directory) {
 
 BOOST_AUTO_TEST_SUITE(unwind_tables_test)
 
-BOOST_FIXTURE_TEST_CASE(a_recorder_receives_tables_and_returns_frames, World) {
+BOOST_FIXTURE_TEST_CASE(a_recorder_receives_tables_and_returns_frames, RecorderFixture) {
   bool makes_tables = false;
-  Small::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
-  const Recorded recorded = drained([&](const sdk::Records& to) {
-    const ctprof_unwind_table table = own_table(to);
+  TestRecorder::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
+  const RecorderResult recorded = drain_once([&](const sdk::Records& to) {
+    const ctprof_unwind_table table = request_own_table(to);
     BOOST_REQUIRE(table.number == 1u);
     BOOST_TEST(table.request == 5u);
     BOOST_TEST(table.pages_count > 0u);
@@ -98,26 +98,26 @@ BOOST_FIXTURE_TEST_CASE(a_recorder_receives_tables_and_returns_frames, World) {
     to.put(record);
   });
   BOOST_TEST(makes_tables);
-  BOOST_TEST(recorded.failed == "");
-  BOOST_TEST(recorded.walked == 1u);
-  BOOST_TEST(has(in_words(recorded, {}), "100.0% walked in the kernel"));
+  BOOST_TEST(recorded.failure == "");
+  BOOST_TEST(recorded.walked_stacks == 1u);
+  BOOST_TEST(contains(describe_recorder(recorded, {}), "100.0% walked in the kernel"));
   BOOST_REQUIRE(recorded.tables.size() == 1u);
   BOOST_TEST(recorded.tables[0].mapping.path ==
              std::filesystem::canonical("/proc/self/exe").string());
 }
 
 // Recording with frame pointers needs no tables.
-BOOST_FIXTURE_TEST_CASE(no_tables_are_made_for_frame_pointers, World) {
+BOOST_FIXTURE_TEST_CASE(no_tables_are_made_for_frame_pointers, RecorderFixture) {
   bool makes_tables = true;
-  Small::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
+  TestRecorder::on_start = [&](const sdk::Window& window) { makes_tables = window.makes_tables(); };
   BOOST_TEST(bool(records({.user_kind = CTPROF_USER_ADDRESSES})->start()));
   BOOST_TEST(!makes_tables);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_replaced_file_has_no_table, World) {
+BOOST_FIXTURE_TEST_CASE(a_replaced_file_has_no_table, RecorderFixture) {
   const auto number_for = [this](std::function<void(ctprof_table_request&)> change) {
     std::uint32_t number = 99;
-    drained([&](const sdk::Records& to) { number = own_table(to, change).number; });
+    drain_once([&](const sdk::Records& to) { number = request_own_table(to, change).number; });
     return number;
   };
   BOOST_TEST(number_for([](auto&) {}) == 1u);
@@ -129,35 +129,36 @@ BOOST_FIXTURE_TEST_CASE(a_replaced_file_has_no_table, World) {
 }
 
 // Requests the table of the test program twice.
-std::uint64_t refused_of_two(std::size_t most_tables, std::uint64_t most_steps) {
+std::uint64_t count_refused_of_two(std::size_t most_tables, std::uint64_t most_steps) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  UnwindTables tables(proc.get(), kUntilDone, most_tables, most_steps);
+  UnwindTables tables(proc.get(), kTimeout, most_tables, most_steps);
   const std::string path = own_program();
   const ctprof_table_request request = request_for(path);
   for (int i = 0; i < 2; ++i) {
-    tables.want(&request);
+    tables.request(&request);
     ctprof_unwind_table table{};
     table.size = sizeof table;
     while (tables.next(&table) == 0) std::this_thread::yield();
   }
-  BOOST_TEST(tables.files().size() + tables.refused() == 2u);
-  return tables.refused();
+  BOOST_TEST(tables.files().size() + tables.count_refused() == 2u);
+  return tables.count_refused();
 }
 
 BOOST_AUTO_TEST_CASE(counts_requests_beyond_the_total_limits) {
-  BOOST_TEST(refused_of_two(2, UnwindTables::kMostSteps) == 0u);
-  BOOST_TEST(refused_of_two(1, UnwindTables::kMostSteps) == 1u);
-  BOOST_TEST(refused_of_two(2, 1) == 2u);
+  BOOST_TEST(count_refused_of_two(2, UnwindTables::kMaxSteps) == 0u);
+  BOOST_TEST(count_refused_of_two(1, UnwindTables::kMaxSteps) == 1u);
+  BOOST_TEST(count_refused_of_two(2, 1) == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, World) {
-  const Recorded recorded = drained([&](const sdk::Records& to) { own_table(to); });
-  BOOST_TEST(recorded.tables_refused == 0u);
-  Recorded refused(1 << 20);
+BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, RecorderFixture) {
+  const RecorderResult recorded =
+      drain_once([&](const sdk::Records& to) { request_own_table(to); });
+  BOOST_TEST(recorded.refused_tables == 0u);
+  RecorderResult refused(1 << 20);
   refused.source = "small";
-  refused.tables_refused = 2;
+  refused.refused_tables = 2;
   BOOST_TEST(
-      tables_refused_in_words(refused) ==
+      describe_refused_tables(refused) ==
       "small: 2 requests for unwind tables exceeded the limits of a recorder: stacks through "
       "these files are copied; restart the recorder");
 }
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_copied_file_has_a_table, *own_mounts::needs_root()) {
                               [&] {
                                 const std::string path = scratch / "program";
                                 std::filesystem::copy_file(own_program(), path);
-                                return file_for(request_for(path)).has_value();
+                                return table_file_of(request_for(path)).has_value();
                               });
 }
 
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_copied_file_has_a_table, *own_mounts::needs_root()) {
 Mapping mapping_of_program(const std::string& path) {
   sdk::TextFile maps;
   const auto text = maps.read_records(AT_FDCWD, "/proc/self/maps");
-  for (const Mapping& mapping : code_mappings(text.value))
+  for (const Mapping& mapping : parse_code_mappings(text.value))
     if (mapping.path == path) return mapping;
   return {};
 }
@@ -194,13 +195,13 @@ bool has_table_over_layer(const Scratch& scratch) {
   request.start = mapping.start;
   request.length = mapping.end - mapping.start;
   request.path = {};
-  return file_for(request).has_value();
+  return table_file_of(request).has_value();
 }
 
 // The names would come from one of the containers that share the layer, possibly the wrong one.
 BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_no_table, *own_mounts::needs_root()) {
   const Scratch scratch;
-  own_mounts::make_layers(scratch);
+  own_mounts::make_layer_directories(scratch);
   std::filesystem::copy_file(own_program(), scratch / "lower/program");
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return !has_table_over_layer(scratch); });

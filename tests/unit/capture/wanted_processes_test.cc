@@ -41,7 +41,7 @@ class WaitingChild {
   pid_t pid_;
 };
 
-std::uint64_t started(int proc, std::uint64_t pid) {
+std::uint64_t start_time_of(int proc, std::uint64_t pid) {
   sdk::TextFile file;
   const auto text = file.read(proc, (std::to_string(pid) + "/stat").c_str());
   BOOST_REQUIRE(text);
@@ -54,41 +54,41 @@ BOOST_AUTO_TEST_SUITE(wanted_processes_test)
 
 BOOST_AUTO_TEST_CASE(wants_descendants_of_the_specified_processes) {
   WantedProcesses wanted({7}, "", -1, true);
-  wanted.forked(8, 7);
-  wanted.forked(9, 8);
-  wanted.forked(20, 19);
-  BOOST_TEST(wanted.has(7));
-  BOOST_TEST(wanted.has(8));
-  BOOST_TEST(wanted.has(9));
-  BOOST_TEST(!wanted.has(19));
-  BOOST_TEST(!wanted.has(20));
-  std::vector<std::uint64_t> followed = wanted.followed();
+  wanted.add_forked(8, 7);
+  wanted.add_forked(9, 8);
+  wanted.add_forked(20, 19);
+  BOOST_TEST(wanted.contains(7));
+  BOOST_TEST(wanted.contains(8));
+  BOOST_TEST(wanted.contains(9));
+  BOOST_TEST(!wanted.contains(19));
+  BOOST_TEST(!wanted.contains(20));
+  std::vector<std::uint64_t> followed = wanted.followed_processes();
   std::ranges::sort(followed);
   BOOST_TEST(followed == (std::vector<std::uint64_t>{8, 9}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(wants_only_the_specified_processes_without_inheritance) {
   WantedProcesses wanted({7}, "", -1, false);
-  wanted.forked(8, 7);
-  BOOST_TEST(!wanted.has(8));
-  BOOST_TEST(wanted.followed().empty());
+  wanted.add_forked(8, 7);
+  BOOST_TEST(!wanted.contains(8));
+  BOOST_TEST(wanted.followed_processes().empty());
 }
 
 // Records of an exited child may still arrive; later its id may belong to another process.
 BOOST_AUTO_TEST_CASE(wants_a_child_until_another_process_reuses_its_id) {
   WantedProcesses wanted({7}, "", -1, true);
-  wanted.forked(8, 7);
-  wanted.ended(8);
-  BOOST_TEST(wanted.has(8));
-  wanted.forked(8, 1);
-  BOOST_TEST(!wanted.has(8));
+  wanted.add_forked(8, 7);
+  wanted.forget_exited(8);
+  BOOST_TEST(wanted.contains(8));
+  wanted.add_forked(8, 1);
+  BOOST_TEST(!wanted.contains(8));
 }
 
 BOOST_AUTO_TEST_CASE(follows_no_children_if_all_processes_are_wanted) {
   WantedProcesses wanted({}, "", -1, true);
-  wanted.forked(8, 7);
-  BOOST_TEST(wanted.has(8));
-  BOOST_TEST(wanted.followed().empty());
+  wanted.add_forked(8, 7);
+  BOOST_TEST(wanted.contains(8));
+  BOOST_TEST(wanted.followed_processes().empty());
 }
 
 BOOST_AUTO_TEST_CASE(finds_living_children_by_their_parents) {
@@ -96,12 +96,12 @@ BOOST_AUTO_TEST_CASE(finds_living_children_by_their_parents) {
   const WaitingChild child, sibling;
   const auto self = static_cast<std::uint64_t>(::getpid());
   const std::vector<std::uint64_t> found =
-      children_of(proc.get(), {self}, started(proc.get(), child.pid()));
+      find_descendants(proc.get(), {self}, start_time_of(proc.get(), child.pid()));
   BOOST_TEST(std::ranges::count(found, child.pid()) == 1);
   BOOST_TEST(std::ranges::count(found, sibling.pid()) == 1);
   BOOST_TEST(std::ranges::count(found, self) == 0);
-  BOOST_TEST(children_of(proc.get(), {self}, UINT64_MAX).empty());
-  BOOST_TEST(children_of(proc.get(), {child.pid()}, 0).empty());
+  BOOST_TEST(find_descendants(proc.get(), {self}, UINT64_MAX).empty());
+  BOOST_TEST(find_descendants(proc.get(), {child.pid()}, 0).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

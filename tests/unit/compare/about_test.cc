@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/compare/asked/expressions.hpp"
 #include "core/compare/report/noise.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/noise_text.hpp"
 #include "core/render/report_text.hpp"
@@ -23,9 +23,9 @@ using namespace several_runs;
 BOOST_AUTO_TEST_SUITE(about_test)
 
 BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_min_shift_hides) {
-  const Sides sides(kBefore, kAfter);
+  const TwoSides sides(kBefore, kAfter);
   Spec spec;
-  spec.bar = {0.05, 0.192};
+  spec.significance = {0.05, 0.192};
   const std::string text = screen_of(sides.report(spec), 1000);
   BOOST_TEST(
       text.find("1 row with p of at most 0.05 is not significant only because of --min-shift "
@@ -36,44 +36,46 @@ BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_min_shift_hides) {
 
 // The values next to a shift are geometric means, so that the shift leads from one to the other.
 BOOST_AUTO_TEST_CASE(a_shift_matches_the_values_beside_it) {
-  const Sides sides({100, 100, 300, 900}, {400, 100, 100, 1000});  // medians 200 and 250
+  const TwoSides sides({100, 100, 300, 900}, {400, 100, 100, 1000});  // medians 200 and 250
   const Report report = sides.report();
-  const Proof proof = *cpu_of(report, "app").proof;
+  const RowTestResult proof = *cpu_of(report, "app").test_result;
   double before = 0, after = 0;
   for (const double ms : {100, 100, 300, 900}) before += std::log(ms * 1e6 + 1e7) / 4;
   for (const double ms : {400, 100, 100, 1000}) after += std::log(ms * 1e6 + 1e7) / 4;
-  BOOST_TEST(proof.before == std::exp(before) - 1e7, boost::test_tools::tolerance(1e-9));
-  BOOST_TEST(proof.after == std::exp(after) - 1e7, boost::test_tools::tolerance(1e-9));
-  const Proof bare = without_floor(proof);
-  BOOST_TEST(bare.shift == proof.after / proof.before - 1, boost::test_tools::tolerance(1e-9));
-  BOOST_TEST((bare.low <= bare.shift && bare.shift <= bare.high));
+  BOOST_TEST(proof.baseline_mean == std::exp(before) - 1e7, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(proof.candidate_mean == std::exp(after) - 1e7, boost::test_tools::tolerance(1e-9));
+  const RowTestResult proof_without_floor = remove_floor(proof);
+  BOOST_TEST(proof_without_floor.shift == proof.candidate_mean / proof.baseline_mean - 1,
+             boost::test_tools::tolerance(1e-9));
+  BOOST_TEST((proof_without_floor.low <= proof_without_floor.shift &&
+              proof_without_floor.shift <= proof_without_floor.high));
   const std::string text = screen_of(report, 160);
   BOOST_TEST(text.find("%cpu 23.2~25.6 +11% (-92 to +853)") != text.npos, text);
-  Proof none = proof;
-  none.before = 0;
-  BOOST_TEST(std::isnan(without_floor(none).shift));
+  RowTestResult none = proof;
+  none.baseline_mean = 0;
+  BOOST_TEST(std::isnan(remove_floor(none).shift));
 }
 
 BOOST_AUTO_TEST_CASE(orders_rows_by_their_own_p_if_none_is_significant) {
-  const Sides sides(kBefore, kSame);
+  const TwoSides sides(kBefore, kSame);
   const Report report = sides.report();
   const auto& rows = report.screen()->rows;
   BOOST_REQUIRE(rows.size() > 2u);
   for (std::size_t at = 0; at < rows.size(); ++at) {
     double least = 1;
     for (std::size_t column = 0; column < report.screen()->columns.size(); ++column)
-      least = std::min(least, least_p_alone(report.screen()->figures(rows[at], column)));
-    BOOST_TEST(rows[at].p_alone == least);
-    if (at > 0) BOOST_TEST(rows[at - 1].p_alone <= rows[at].p_alone);
+      least = std::min(least, min_unadjusted_p(report.screen()->figures(rows[at], column)));
+    BOOST_TEST(rows[at].unadjusted_p == least);
+    if (at > 0) BOOST_TEST(rows[at - 1].unadjusted_p <= rows[at].unadjusted_p);
   }
-  BOOST_TEST(rows.front().p_alone < rows.back().p_alone);
+  BOOST_TEST(rows.front().unadjusted_p < rows.back().unadjusted_p);
   const std::string text = screen_of(report, 1000);
   BOOST_TEST(text.find("record new runs, then use --about") != text.npos, text);
-  const json::value told = json_of(report);
+  const json::value document = json_of(report);
   double before = 0;
-  for (const json::value& row : told.at("rows").as_array()) {
+  for (const json::value& row : document.at("rows").as_array()) {
     if (row.at("p").is_null() || row.at("metric") != "cpu") continue;
-    for (const json::value& judged : told.at("evidence").at(0).at("details").as_array())
+    for (const json::value& judged : document.at("evidence").at(0).at("details").as_array())
       if (judged.at("group") == row.at("group") && judged.at("metric") == row.at("metric")) {
         BOOST_TEST(before <= judged.at("p_alone").to_number<double>());
         before = judged.at("p_alone").to_number<double>();
@@ -81,14 +83,14 @@ BOOST_AUTO_TEST_CASE(orders_rows_by_their_own_p_if_none_is_significant) {
   }
   BOOST_TEST(before > 0);
   // If a row is significant, the other rows are ordered by their share of the machine.
-  const Report proven = Sides(kBefore, kAfter).report();
-  for (const ScreenRow& row : proven.screen()->rows) BOOST_TEST(row.p_alone == 1);
+  const Report proven = TwoSides(kBefore, kAfter).report();
+  for (const ScreenRow& row : proven.screen()->rows) BOOST_TEST(row.unadjusted_p == 1);
 }
 
 // The groups of --about are adjusted as a separate family and printed first. Other rows do not
 // change.
 BOOST_AUTO_TEST_CASE(about_tests_its_groups_as_a_separate_family) {
-  Sides sides(kBefore, kAfter);
+  TwoSides sides(kBefore, kAfter);
   Spec spec;
   spec.about = *parse_about(" other ", "pcomm");
   std::string key, same;
@@ -100,8 +102,9 @@ BOOST_AUTO_TEST_CASE(about_tests_its_groups_as_a_separate_family) {
   BOOST_TEST(about.rows(1).size() < all.rows(1).size());
   for (const auto& [group, metric] : about.rows(1)) {
     BOOST_TEST(names[group] == "other");
-    BOOST_TEST(about.of(group, metric, 1)->p <= all.of(group, metric, 1)->p);
-    BOOST_TEST(about.of(group, metric, 1)->p_alone == all.of(group, metric, 1)->p_alone);
+    BOOST_TEST(about.find_result(group, metric, 1)->p <= all.find_result(group, metric, 1)->p);
+    BOOST_TEST(about.find_result(group, metric, 1)->unadjusted_p ==
+               all.find_result(group, metric, 1)->unadjusted_p);
   }
   BOOST_REQUIRE(report.screen()->about_rows.size() == 1u);
   BOOST_TEST(names[report.screen()->about_rows[0].group] == "other");
@@ -113,16 +116,16 @@ BOOST_AUTO_TEST_CASE(about_tests_its_groups_as_a_separate_family) {
       text.find("p is adjusted for " + std::to_string(all.rows(1).size()) + " rows") != text.npos,
       text);
   BOOST_TEST(text.find("chosen afterwards?") != text.npos, text);
-  const json::value told = json_of(report);
-  const json::object& how = told.at("evidence").at(0).at("about").as_object();
-  BOOST_TEST(how.at("headlines").as_array().size() == 2u);
-  BOOST_TEST(how.at("chosen_afterwards").as_bool());
-  BOOST_TEST(told.at("screen").at("about_rows").as_array().size() == 1u);
+  const json::value document = json_of(report);
+  const json::object& family = document.at("evidence").at(0).at("about").as_object();
+  BOOST_TEST(family.at("headlines").as_array().size() == 2u);
+  BOOST_TEST(family.at("chosen_afterwards").as_bool());
+  BOOST_TEST(document.at("screen").at("about_rows").as_array().size() == 1u);
   BOOST_TEST(json_of(sides.report()).at("evidence").at(0).at("about").is_null());
   // Exchanged sides give the same key. If the callback returns false, the selection is not marked.
   std::rotate(sides.runs.begin(), sides.runs.begin() + 4, sides.runs.end());
   spec.record_comparison = [&](std::string_view runs) { return same = runs, false; };
-  BOOST_TEST(!sides.report(spec).is_about_chosen_afterwards());
+  BOOST_TEST(!sides.report(spec).may_about_follow_comparison());
   BOOST_TEST((key == same && !key.empty()));
 }
 
@@ -131,8 +134,9 @@ BOOST_AUTO_TEST_CASE(about_groups_precede_the_tables_of_details) {
   Spec spec;
   spec.about = *parse_about("other", "pcomm");
   const std::string files[] = {"a", "b"};
-  const std::string text = report_text(Sides(kBefore, kAfter).report(spec), files,
-                                       default_columns(ReportKind::Compare), {.width = 1000});
+  const std::string text =
+      format_report_text(TwoSides(kBefore, kAfter).report(spec), files,
+                         get_default_columns(ReportKind::Compare), {.width = 1000});
   const auto about = text.find("--about group == \"other\": 0 of 2 rows are significant");
   BOOST_TEST((about < text.find("\n## ")), text);
 }
@@ -148,34 +152,34 @@ BOOST_AUTO_TEST_CASE(a_note_reports_that_about_is_ignored) {
              "--about is ignored: it tests headlines of windows, and these files have none");
 }
 
-std::string noise_about(const std::string& about) {
-  Sides sides(kBefore, kAfter);
+std::string noise_text_about(const std::string& about) {
+  TwoSides sides(kBefore, kAfter);
   sides.sizes = {8};
   Spec spec;
   spec.about = *parse_about(about, "pcomm");
   const Report report = sides.report(spec);
-  return noise_text(report, *noise_of(report, 0), "runs", {.width = 1000}, 0);
+  return format_noise_text(report, *compute_noise(report, 0), "runs", {.width = 1000}, 0);
 }
 
 BOOST_AUTO_TEST_CASE(noise_reports_that_no_group_matches_about) {
-  const std::string text = noise_about("nobody"), floor = "no group is above the floor";
+  const std::string text = noise_text_about("nobody"), floor = "no group is above the floor";
   BOOST_TEST(text.find("no group matches --about group == \"nobody\"\n") != text.npos, text);
   BOOST_TEST(text.find(floor) == text.npos, text);
-  BOOST_TEST(noise_about("quiet").find(floor) != text.npos, noise_about("quiet"));
-  BOOST_TEST(noise_about("app").find("no group") == text.npos);
+  BOOST_TEST(noise_text_about("quiet").find(floor) != text.npos, noise_text_about("quiet"));
+  BOOST_TEST(noise_text_about("app").find("no group") == text.npos);
 }
 
 // Returns the --about rows on the screen for two windows with many groups.
 std::string rows_about(std::optional<std::size_t> rows, std::size_t lines) {
-  std::vector<Did> all;
+  std::vector<ThreadActivity> all;
   for (char name = 'a'; name <= 'z'; ++name)
     all.push_back({.name = std::string(3, name), .cpu = kSecond});
   const Snapshot window = window_of(all);
   Spec spec;
   spec.about = *parse_about("group =~ \".\"", "pcomm");
   const std::string files[] = {"a", "b"};
-  const std::string text =
-      screen_text(report_of({&window, &window}, spec), files, {{1000, false, false}, lines, rows});
+  const std::string text = format_screen(report_of({&window, &window}, spec), files,
+                                         {{1000, false, false}, lines, rows});
   return text.substr(0, text.find("all groups:"));
 }
 
@@ -194,11 +198,11 @@ BOOST_AUTO_TEST_CASE(limits_the_rows_of_about) {
 }
 
 BOOST_AUTO_TEST_CASE(about_accepts_only_conditions_on_group_names) {
-  const auto is = [](std::string_view about, std::string_view group) {
-    return is_about(*parse_about(about, "cgroup"), group);
+  const auto matches = [](std::string_view about, std::string_view group) {
+    return matches_about(*parse_about(about, "cgroup"), group);
   };
-  BOOST_TEST((is("a b\\c", "a b\\c") && !is("a", "ab")));
-  BOOST_TEST((is("cgroup under \"/a\"", "/a/b") && is("group =~ \"b$\"", "/a/b")));
+  BOOST_TEST((matches("a b\\c", "a b\\c") && !matches("a", "ab")));
+  BOOST_TEST((matches("cgroup under \"/a\"", "/a/b") && matches("group =~ \"b$\"", "/a/b")));
   for (const char* wrong : {"pcomm == \"a\"", "threads > 3", "cgroup < 3", "", "cpu == \"a\""})
     BOOST_TEST(!parse_about(wrong, "cgroup").has_value(), wrong);
   BOOST_TEST(parse_about("nice < 0", "pcomm").error().text.find("use group or pcomm") !=
@@ -210,14 +214,14 @@ BOOST_AUTO_TEST_CASE(about_accepts_only_conditions_on_group_names) {
 BOOST_AUTO_TEST_CASE(json_has_every_row_of_each_family) {
   Spec spec;
   spec.limit = 1;
-  const json::value told = json_of(Sides(kBefore, kAfter).report(spec));
-  const json::object& how = told.at("evidence").at(0).as_object();
-  const json::array &headlines = how.at("headlines").as_array(),
-                    &details = how.at("details").as_array();
-  BOOST_TEST(headlines.size() == how.at("headline_rows").to_number<std::size_t>());
-  BOOST_TEST(details.size() == how.at("detail_rows").to_number<std::size_t>());
-  BOOST_TEST(headlines.size() > told.at("screen").at("rows").as_array().size());
-  BOOST_TEST(how.at("functions").as_array().empty());
+  const json::value document = json_of(TwoSides(kBefore, kAfter).report(spec));
+  const json::object& family = document.at("evidence").at(0).as_object();
+  const json::array &headlines = family.at("headlines").as_array(),
+                    &details = family.at("details").as_array();
+  BOOST_TEST(headlines.size() == family.at("headline_rows").to_number<std::size_t>());
+  BOOST_TEST(details.size() == family.at("detail_rows").to_number<std::size_t>());
+  BOOST_TEST(headlines.size() > document.at("screen").at("rows").as_array().size());
+  BOOST_TEST(family.at("functions").as_array().empty());
   const auto app = std::ranges::find_if(headlines, [](const json::value& row) {
     return row.at("group") == "app" && row.at("metric") == "cpu";
   });

@@ -7,7 +7,7 @@
 
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/grouping/services.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::axes_test {
 namespace {
@@ -37,12 +37,12 @@ Snapshot snapshot_with(const std::vector<Process>& all) {
 }
 
 // Returns the group of each thread.
-Names grouped(const Snapshot& snapshot, GroupBy by) {
+Names groups_of_threads(const Snapshot& snapshot, GroupBy by) {
   GroupBook book(Spec{.group_by = by});
   const RowGroups rows = book.add(snapshot);
   const auto keys = book.keys();
   Names found;
-  for (const std::uint32_t group : rows.of_row[static_cast<std::size_t>(Entity::Thread)])
+  for (const std::uint32_t group : rows.group_of_row[static_cast<std::size_t>(Entity::Thread)])
     found.push_back(keys[rows.groups.keys[group]]);
   return found;
 }
@@ -71,15 +71,16 @@ BOOST_AUTO_TEST_CASE(names_the_unit_container_or_pod_of_a_path) {
       {"/build/" + id + "0", "/build/" + id + "0"},
       {"/", "/"},
       {"", ""}};
-  for (const auto& [path, service] : expected) BOOST_TEST(service_of(path) == service, path);
+  for (const auto& [path, service] : expected) BOOST_TEST(find_service(path) == service, path);
 }
 
 BOOST_AUTO_TEST_CASE(groups_threads_by_service) {
   const Snapshot s = snapshot_with({{10, 1, "a", "/s.slice/x.service"},
                                     {11, 1, "b", "/s.slice/x.service/sub"},
                                     {12, 1, "c", "/s.slice/y-2.service"}});
-  BOOST_TEST(grouped(s, GroupBy::Service) == (Names{"x.service", "x.service", "y-2.service"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      groups_of_threads(s, GroupBy::Service) == (Names{"x.service", "x.service", "y-2.service"}),
+      boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_cgroup_boundaries) {
@@ -91,8 +92,9 @@ BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_cgroup_boundaries) {
                                     {30, 20, "make", "/session"},
                                     {31, 30, "cc1", "/session"},
                                     {40, 99, "orphan", "/session"}});
-  BOOST_TEST(grouped(s, GroupBy::Tree) == (Names{"init[1]", "kthreadd[2]", "kthreadd[2]", "sshd[7]",
-                                                 "bash[20]", "bash[20]", "bash[20]", "orphan[40]"}),
+  BOOST_TEST(groups_of_threads(s, GroupBy::Tree) ==
+                 (Names{"init[1]", "kthreadd[2]", "kthreadd[2]", "sshd[7]", "bash[20]", "bash[20]",
+                        "bash[20]", "orphan[40]"}),
              boost::test_tools::per_element());
 }
 
@@ -100,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_tree_ends_at_init_and_at_cgroup_boundaries) {
 // parents that are still alive.
 BOOST_AUTO_TEST_CASE(keeps_exited_processes_in_the_tree_of_a_living_parent) {
   Snapshot window = snapshot_with({{7, 1, "sshd", "/ssh"}, {20, 7, "bash", "/session"}});
-  window.window.emplace().living = 2;
+  window.window.emplace().living_threads = 2;
   window.window->opening_only = std::make_shared<Snapshot>(
       snapshot_with({{9, 7, "login", "/session"},  // not in its parent's cgroup
                      {30, 20, "make", "/session"},
@@ -111,7 +113,8 @@ BOOST_AUTO_TEST_CASE(keeps_exited_processes_in_the_tree_of_a_living_parent) {
   const auto& groups = rows.groups;
   const auto keys = book.keys();
   Names found;
-  for (const std::uint32_t group : rows.of_opening_only[static_cast<std::size_t>(Entity::Thread)])
+  for (const std::uint32_t group :
+       rows.group_of_opening_row[static_cast<std::size_t>(Entity::Thread)])
     found.push_back(group == kNoGroup ? "-" : keys[groups.keys[group]]);
   BOOST_TEST(found == (Names{"-", "bash[20]", "bash[20]", "-"}), boost::test_tools::per_element());
   BOOST_TEST(keys == (Names{"sshd[7]", "bash[20]", "login[9]", "orphan[40]"}),
@@ -120,7 +123,7 @@ BOOST_AUTO_TEST_CASE(keeps_exited_processes_in_the_tree_of_a_living_parent) {
 
 BOOST_AUTO_TEST_CASE(ends_a_cycle_of_parents) {
   const Snapshot s = snapshot_with({{5, 6, "a", "/"}, {6, 5, "b", "/"}});
-  BOOST_TEST(grouped(s, GroupBy::Tree).size() == 2);
+  BOOST_TEST(groups_of_threads(s, GroupBy::Tree).size() == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

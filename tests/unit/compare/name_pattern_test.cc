@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(merges_pods_automatically) {
 
 BOOST_AUTO_TEST_CASE(applies_globs_before_patterns) {
   CgroupNaming naming;
-  naming.flatten.push_back(*PathGlob::parse("/user.slice/**"));
-  naming.flatten.push_back(*PathGlob::parse("/system.slice/*.service"));
+  naming.flatten_globs.push_back(*PathGlob::parse("/user.slice/**"));
+  naming.flatten_globs.push_back(*PathGlob::parse("/system.slice/*.service"));
   BOOST_TEST(keys({"/user.slice/user-1000.slice/x", "/system.slice/ssh.service",
                    "/system.slice/a/b.service"},
                   naming) ==
                  (Names{"/user.slice/**", "/system.slice/*.service", "/system.slice/a/b.service"}),
              boost::test_tools::per_element());
-  naming.literal = true;
+  naming.only_globs = true;
   BOOST_TEST(keys({"/w1", "/w2"}, naming) == (Names{"/w1", "/w2"}),
              boost::test_tools::per_element());
 }

@@ -11,7 +11,7 @@
 #include "core/compare/report/report.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::one_boot_test {
 namespace {
@@ -19,15 +19,15 @@ namespace {
 namespace json = boost::json;
 using namespace hand_made;
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 const RuleBook book;
 const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"),
                 kPeak = metric("wait_max", "PeakNs", "MaxPeak");
 
-Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads,
-               const Cells<std::uint64_t>& starts) {
+Snapshot snapshot_at(std::uint64_t second, const std::vector<Thread>& threads,
+                     const Cells<std::uint64_t>& starts) {
   Snapshot s = snapshot_of(threads);
   s.meta.boot_id = "b";
   s.meta.start.boottime_ns = second * kSecond;
@@ -38,35 +38,35 @@ Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads,
 // In the pool, thread 1 continues, 2 is replaced by a new thread, 3 exits, and 4 starts. Thread 8
 // changes its name and therefore its group.
 Snapshot before() {
-  Snapshot s = taken(1,
-                     {{1, 1, "pool", "a"},
-                      {1, 2, "pool", "b"},
-                      {1, 3, "pool", "c"},
-                      {8, 8, "x", "x"},
-                      {9, 9, "x", "x"},
-                      {20, 20, "y", "y"}},
-                     {10, 11, 12, 80, 90, 200});
+  Snapshot s = snapshot_at(1,
+                           {{1, 1, "pool", "a"},
+                            {1, 2, "pool", "b"},
+                            {1, 3, "pool", "c"},
+                            {8, 8, "x", "x"},
+                            {9, 9, "x", "x"},
+                            {20, 20, "y", "y"}},
+                           {10, 11, 12, 80, 90, 200});
   add_u64(s, kRun, {100, 20, 30, 7, 1, 1});
   add_u64(s, kPeak, {0, 9, 5, 0, 0, 0});
   s.read_at = {100'000'000, 200'000'000, 300'000'000, 0, 0, 0};
   return s;
 }
 Snapshot after() {
-  Snapshot s = taken(3,
-                     {{1, 1, "pool", "a"},
-                      {1, 2, "pool", "b"},
-                      {1, 4, "pool", "d"},
-                      {8, 8, "y", "y"},
-                      {9, 9, "x", "x"},
-                      {20, 20, "y", "y"}},
-                     {10, 99, 50, 80, 90, 200});
+  Snapshot s = snapshot_at(3,
+                           {{1, 1, "pool", "a"},
+                            {1, 2, "pool", "b"},
+                            {1, 4, "pool", "d"},
+                            {8, 8, "y", "y"},
+                            {9, 9, "x", "x"},
+                            {20, 20, "y", "y"}},
+                           {10, 99, 50, 80, 90, 200});
   add_u64(s, kRun, {150, 5, 7, 8, 1, 1});
   add_u64(s, kPeak, {0, 0, 0, 0, 0, 0});
   s.read_at = {700'000'000, 700'000'000, 700'000'000, 0, 0, 0};
   return s;
 }
 
-json::object compared(const Snapshot& a, const Snapshot& b, const Spec& spec = {}) {
+json::object comparison_json(const Snapshot& a, const Snapshot& b, const Spec& spec = {}) {
   const Snapshot* sides[] = {&a, &b};
   const auto report = Report::make(sides, spec, {&book, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
@@ -85,35 +85,35 @@ json::object row_of(const json::object& report, std::string_view group, std::str
 }
 
 // Returns members of a row as JSON, separated by blanks.
-std::string members(const json::object& row, std::initializer_list<std::string_view> names) {
+std::string member_texts(const json::object& row, std::initializer_list<std::string_view> names) {
   std::string text;
   for (const std::string_view name : names)
     text += (text.empty() ? "" : " ") + json::serialize(row.at(name));
   return text;
 }
-std::string origin(const json::object& row) {
-  return members(row, {"delta", "delta_alive", "delta_new", "delta_gone"});
+std::string contributions(const json::object& row) {
+  return member_texts(row, {"delta", "delta_alive", "delta_new", "delta_gone"});
 }
-std::string turnover(const json::object& row) {
-  return members(row, {"threads_alive", "threads_new", "threads_gone"});
+std::string thread_counts(const json::object& row) {
+  return member_texts(row, {"threads_alive", "threads_new", "threads_gone"});
 }
 
 BOOST_AUTO_TEST_SUITE(one_boot_test)
 
 BOOST_AUTO_TEST_CASE(splits_a_difference_into_living_new_and_exited_threads) {
-  const json::object report = compared(before(), after());
-  BOOST_TEST(origin(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
-  BOOST_TEST(turnover(row_of(report, "pool", "run_time_ns")) == "1 2 2");
-  BOOST_TEST(origin(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
-  BOOST_TEST(origin(row_of(report, "pool", "wait_max")) ==
+  const json::object report = comparison_json(before(), after());
+  BOOST_TEST(contributions(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
+  BOOST_TEST(thread_counts(row_of(report, "pool", "run_time_ns")) == "1 2 2");
+  BOOST_TEST(contributions(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
+  BOOST_TEST(contributions(row_of(report, "pool", "wait_max")) ==
              "-9 null null null");  // a maximum is not a sum of parts
 }
 
 BOOST_AUTO_TEST_CASE(a_renamed_thread_leaves_one_group_and_joins_another) {
-  const json::object report = compared(before(), after());
-  BOOST_TEST(origin(row_of(report, "x", "run_time_ns")) == "-7 0 0 -7");
-  BOOST_TEST(origin(row_of(report, "y", "run_time_ns")) == "8 0 8 0");
-  BOOST_TEST(turnover(row_of(report, "y", "run_time_ns")) == "1 1 0");
+  const json::object report = comparison_json(before(), after());
+  BOOST_TEST(contributions(row_of(report, "x", "run_time_ns")) == "-7 0 0 -7");
+  BOOST_TEST(contributions(row_of(report, "y", "run_time_ns")) == "8 0 8 0");
+  BOOST_TEST(thread_counts(row_of(report, "y", "run_time_ns")) == "1 1 0");
 }
 
 BOOST_AUTO_TEST_CASE(the_host_counts_a_renamed_thread_as_living) {
@@ -122,15 +122,15 @@ BOOST_AUTO_TEST_CASE(the_host_counts_a_renamed_thread_as_living) {
     s->table(Entity::Host).rows = 1;
     add_u64(*s, metric("host_ns", "MonotonicNs", "SumNs", Entity::Host), {1});
   }
-  const json::object row = row_of(compared(a, b), "host", "host_ns");
-  BOOST_TEST(turnover(row) == "4 2 2");
-  BOOST_TEST(origin(row) == "0 null null null");
+  const json::object row = row_of(comparison_json(a, b), "host", "host_ns");
+  BOOST_TEST(thread_counts(row) == "4 2 2");
+  BOOST_TEST(contributions(row) == "0 null null null");
 }
 
 BOOST_AUTO_TEST_CASE(exchanging_the_files_exchanges_new_and_exited_threads) {
-  const json::object row = row_of(compared(after(), before()), "pool", "run_time_ns");
-  BOOST_TEST(origin(row) == "-12 -50 50 -12");
-  BOOST_TEST(turnover(row) == "1 2 2");
+  const json::object row = row_of(comparison_json(after(), before()), "pool", "run_time_ns");
+  BOOST_TEST(contributions(row) == "-12 -50 50 -12");
+  BOOST_TEST(thread_counts(row) == "1 2 2");
 }
 
 BOOST_AUTO_TEST_CASE(contributions_are_unknown_across_boots) {
@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(contributions_are_unknown_across_boots) {
     Snapshot a = before(), b = after();
     b.meta.boot_id = boot;
     if (boot.empty()) a.meta.boot_id = boot;
-    const json::object row = row_of(compared(a, b), "pool", "run_time_ns");
-    BOOST_TEST(origin(row) == "12 null null null");
-    BOOST_TEST(turnover(row) == "null null null");
+    const json::object row = row_of(comparison_json(a, b), "pool", "run_time_ns");
+    BOOST_TEST(contributions(row) == "12 null null null");
+    BOOST_TEST(thread_counts(row) == "null null null");
   }
 }
 
@@ -148,33 +148,34 @@ BOOST_AUTO_TEST_CASE(a_thread_without_a_start_time_has_unknown_identity) {
   Snapshot a = before();
   Column& starts = *a.threads().find(kStartTime);
   starts.gaps()[2] = static_cast<ctprof_gap>(Gap::ThreadGone);
-  const json::object report = compared(a, after());
-  BOOST_TEST(origin(row_of(report, "pool", "run_time_ns")) == "12 null null null");
-  BOOST_TEST(turnover(row_of(report, "pool", "run_time_ns")) == "null null null");
-  BOOST_TEST(turnover(row_of(report, "x", "run_time_ns")) == "1 0 1");
+  const json::object report = comparison_json(a, after());
+  BOOST_TEST(contributions(row_of(report, "pool", "run_time_ns")) == "12 null null null");
+  BOOST_TEST(thread_counts(row_of(report, "pool", "run_time_ns")) == "null null null");
+  BOOST_TEST(thread_counts(row_of(report, "x", "run_time_ns")) == "1 0 1");
   // A thread without a reading contributes nothing to this sum.
   a.threads().find("run_time_ns")->gaps()[2] = static_cast<ctprof_gap>(Gap::ThreadGone);
-  BOOST_TEST(origin(row_of(compared(a, after()), "pool", "run_time_ns")) == "42 50 12 -20");
+  BOOST_TEST(contributions(row_of(comparison_json(a, after()), "pool", "run_time_ns")) ==
+             "42 50 12 -20");
 }
 
 BOOST_AUTO_TEST_CASE(a_saturated_sum_has_no_contributions) {
   Snapshot a = before(), b = after();
   const MetricDef def = metric("big_ns", "MonotonicNs", "SumNs");
   add_u64(a, def, {1, 1, 1, 1, 1, 1});
-  add_u64(b, def, {kMost, 1, 1, 1, 1, 1});
-  const json::object row = row_of(compared(a, b), "pool", "big_ns");
-  BOOST_TEST(row.at("candidate").to_number<std::uint64_t>() == kMost);
-  BOOST_TEST(members(row, {"delta_alive", "delta_new", "delta_gone"}) == "null null null");
+  add_u64(b, def, {kMaxU64, 1, 1, 1, 1, 1});
+  const json::object row = row_of(comparison_json(a, b), "pool", "big_ns");
+  BOOST_TEST(row.at("candidate").to_number<std::uint64_t>() == kMaxU64);
+  BOOST_TEST(member_texts(row, {"delta_alive", "delta_new", "delta_gone"}) == "null null null");
 }
 
 BOOST_AUTO_TEST_CASE(rates_use_the_time_between_the_readings) {
   const Spec spec{.rate = true};
-  const json::object there = compared(before(), after(), spec),
-                     back = compared(after(), before(), spec);
-  BOOST_TEST(row_of(there, "pool", "run_time_ns").at("rate").to_number<double>() == 12 / 2.5);
-  BOOST_TEST(row_of(back, "pool", "run_time_ns").at("rate").to_number<double>() == -12 / 2.5);
-  BOOST_TEST(row_of(there, "pool", "wait_max").at("rate").is_null());
-  BOOST_TEST(!row_of(compared(before(), after()), "pool", "run_time_ns").contains("rate"));
+  const json::object forward = comparison_json(before(), after(), spec),
+                     backward = comparison_json(after(), before(), spec);
+  BOOST_TEST(row_of(forward, "pool", "run_time_ns").at("rate").to_number<double>() == 12 / 2.5);
+  BOOST_TEST(row_of(backward, "pool", "run_time_ns").at("rate").to_number<double>() == -12 / 2.5);
+  BOOST_TEST(row_of(forward, "pool", "wait_max").at("rate").is_null());
+  BOOST_TEST(!row_of(comparison_json(before(), after()), "pool", "run_time_ns").contains("rate"));
 }
 
 BOOST_AUTO_TEST_CASE(counter_keys_of_a_map_have_rates) {
@@ -184,15 +185,16 @@ BOOST_AUTO_TEST_CASE(counter_keys_of_a_map_have_rates) {
   const MapValue none;
   add_map(a, def, {MapValue{{"anon", 5}, {"faults", 10}}, none, none, none, none, none});
   add_map(b, def, {MapValue{{"anon", 9}, {"faults", 20}}, none, none, none, none, none});
-  const json::object there = compared(a, b, {.rate = true}), back = compared(b, a, {.rate = true});
-  BOOST_TEST(json::serialize(row_of(there, "pool", "events").at("rate")) == R"({"faults":4})");
-  BOOST_TEST(json::serialize(row_of(back, "pool", "events").at("rate")) == R"({"faults":-4})");
+  const json::object forward = comparison_json(a, b, {.rate = true}),
+                     backward = comparison_json(b, a, {.rate = true});
+  BOOST_TEST(json::serialize(row_of(forward, "pool", "events").at("rate")) == R"({"faults":4})");
+  BOOST_TEST(json::serialize(row_of(backward, "pool", "events").at("rate")) == R"({"faults":-4})");
   const Report report =
       *Report::make(std::vector<const Snapshot*>{&a, &b},
-                    {.metrics = {"events"}, .rate = true, .moved_only = true}, {&book, {}});
+                    {.metrics = {"events"}, .rate = true, .only_changed = true}, {&book, {}});
   const std::string text =
-      report_text(report, std::vector<std::string>{"a", "b"},
-                  *parse_columns("group,metric,delta,rate", ReportKind::Compare), {});
+      format_report_text(report, std::vector<std::string>{"a", "b"},
+                         *parse_columns("group,metric,delta,rate", ReportKind::Compare), {});
   BOOST_TEST(text.find("pool   events[faults]    +10  +4/s\n") != text.npos, text);
   BOOST_TEST(text.find("pool   events[anon]    +4KiB\n") != text.npos, text);
 }
@@ -202,7 +204,7 @@ BOOST_AUTO_TEST_CASE(reports_why_rates_are_missing) {
     Snapshot a = before(), b = after();
     change(a, b);
     return json::serialize(
-        compared(a, b, {.metrics = std::move(metrics), .rate = true}).at("notes"));
+        comparison_json(a, b, {.metrics = std::move(metrics), .rate = true}).at("notes"));
   };
   BOOST_TEST(notes([](Snapshot&, Snapshot&) {}) == "[]");
   BOOST_TEST(notes([](Snapshot&, Snapshot&) {}, {"wait_max"}) ==
@@ -219,19 +221,19 @@ BOOST_AUTO_TEST_CASE(reports_why_rates_are_missing) {
 }
 
 BOOST_AUTO_TEST_CASE(sums_and_maxima_name_the_thread_with_the_largest_value) {
-  const json::object report = compared(before(), after());
+  const json::object report = comparison_json(before(), after());
   const json::object run = row_of(report, "pool", "run_time_ns"),
                      peak = row_of(report, "pool", "wait_max");
-  BOOST_TEST(members(run, {"busiest_baseline", "busiest_candidate"}) ==
+  BOOST_TEST(member_texts(run, {"busiest_baseline", "busiest_candidate"}) ==
              R"({"tid":1,"comm":"a"} {"tid":1,"comm":"a"})");
-  BOOST_TEST(members(peak, {"busiest_baseline", "busiest_candidate"}) ==
+  BOOST_TEST(member_texts(peak, {"busiest_baseline", "busiest_candidate"}) ==
              R"({"tid":2,"comm":"b"} null)");
-  BOOST_TEST(members(row_of(report, "pool", "thread_count"), {"busiest_baseline"}) == "null");
+  BOOST_TEST(member_texts(row_of(report, "pool", "thread_count"), {"busiest_baseline"}) == "null");
 }
 
 BOOST_AUTO_TEST_CASE(peaks_report_the_smallest_nonzero_value) {
-  const json::object peak = row_of(compared(before(), after()), "pool", "wait_max");
-  BOOST_TEST(members(peak, {"extras_baseline", "extras_candidate"}) ==
+  const json::object peak = row_of(comparison_json(before(), after()), "pool", "wait_max");
+  BOOST_TEST(member_texts(peak, {"extras_baseline", "extras_candidate"}) ==
              R"({"min_nonzero":5} {"min_nonzero":null})");
 }
 
@@ -239,10 +241,11 @@ BOOST_AUTO_TEST_CASE(text_shows_contributions_of_new_and_exited_threads) {
   const Snapshot a = before(), b = after();
   const Snapshot* sides[] = {&a, &b};
   const auto report = Report::make(
-      sides, {.metrics = {"run_time_ns"}, .rate = true, .moved_only = true}, {&book, {}});
+      sides, {.metrics = {"run_time_ns"}, .rate = true, .only_changed = true}, {&book, {}});
   BOOST_REQUIRE(report);
   const std::string files[] = {"a.zst", "b.zst"};
-  const std::string text = report_text(*report, files, default_columns(ReportKind::Compare), {});
+  const std::string text =
+      format_report_text(*report, files, get_default_columns(ReportKind::Compare), {});
   BOOST_TEST(text.substr(text.find("## primary")) ==
              "## primary\n"
              "group  threads  metric       value          delta        %       rate  of which\n"

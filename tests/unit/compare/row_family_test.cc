@@ -7,24 +7,24 @@
 #include <vector>
 
 #include "core/compare/evidence/row_family.hpp"
-#include "core/statistics/eligible.hpp"
+#include "core/statistics/eligible_rows.hpp"
 
 namespace ctprof::row_family_test {
 namespace {
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
-constexpr statistics::Design kTwoAndTwo{2, 2};
+constexpr statistics::Design kTwoRunsPerSide{2, 2};
 constexpr double kAlpha = 0.05;
 
 RowFigures row(std::uint32_t group, std::uint32_t metric, double floor, std::vector<double> runs,
-               JoinsBy entry = JoinsBy::Mean) {
+               FamilyCriterion entry = FamilyCriterion::Mean) {
   return {group, metric, entry, floor, true, 0, std::move(runs)};
 }
 
 using Rows = std::vector<RowFamily::Row>;
 
-Rows judged(std::vector<RowFigures> rows) {
-  const RowFamily family(std::move(rows), kTwoAndTwo, kAlpha);
+Rows tested_rows(std::vector<RowFigures> rows) {
+  const RowFamily family(std::move(rows), kTwoRunsPerSide, kAlpha);
   return {family.rows().begin(), family.rows().end()};
 }
 
@@ -33,8 +33,8 @@ Rows judged(std::vector<RowFigures> rows) {
 BOOST_AUTO_TEST_SUITE(row_family_test)
 
 BOOST_AUTO_TEST_CASE(tests_rows_above_their_floor_in_order) {
-  BOOST_TEST((judged({row(2, 0, 10, {9, 10, 11, 10}), row(1, 5, 10, {8, 9, 10, 8}),
-                      row(1, 0, 10, {0, 0, 20, 40}), row(0, 3, 10, {kGap, 11, 13, 12})}) ==
+  BOOST_TEST((tested_rows({row(2, 0, 10, {9, 10, 11, 10}), row(1, 5, 10, {8, 9, 10, 8}),
+                           row(1, 0, 10, {0, 0, 20, 40}), row(0, 3, 10, {kGap, 11, 13, 12})}) ==
               Rows{{0, 3}, {1, 0}, {2, 0}}));
 }
 
@@ -46,15 +46,16 @@ BOOST_AUTO_TEST_CASE(omits_rows_and_groups_in_too_few_runs) {
     std::vector<RowFigures> rows;
     for (std::uint32_t at = 0; at < all.size(); ++at)
       rows.push_back(row(at, 0, 1, std::move(all[at])));
-    rows.push_back(row(0, 1, 1, {7, 6, 5, 4, 3, 2, 1, 8, 7, 6, 5, 4}, JoinsBy::Group));
+    rows.push_back(row(0, 1, 1, {7, 6, 5, 4, 3, 2, 1, 8, 7, 6, 5, 4}, FamilyCriterion::Group));
     rows.back().runs.resize(design.runs());
     const RowFamily family(std::move(rows), design, alpha);
     return Rows(family.rows().begin(), family.rows().end());
   };
-  constexpr statistics::Design kFours{4, 4}, kPairs{6, 6, true};
-  BOOST_TEST((rows_of(kFours, kAlpha, {{0, 90, 0, 0, 0, 80, 0, 0}, {0, 90, 0, 70, 0, 80, 0, 60}}) ==
-              Rows{{1, 0}}));
-  BOOST_TEST((rows_of(kFours, 0.5, {{0, 90, 0, 0, 0, 80, 0, 0}}) == Rows{{0, 0}, {0, 1}}));
+  constexpr statistics::Design kFourRunsPerSide{4, 4}, kPairs{6, 6, true};
+  BOOST_TEST((rows_of(kFourRunsPerSide, kAlpha,
+                      {{0, 90, 0, 0, 0, 80, 0, 0}, {0, 90, 0, 70, 0, 80, 0, 60}}) == Rows{{1, 0}}));
+  BOOST_TEST(
+      (rows_of(kFourRunsPerSide, 0.5, {{0, 90, 0, 0, 0, 80, 0, 0}}) == Rows{{0, 0}, {0, 1}}));
   BOOST_TEST((rows_of(kPairs, kAlpha,
                       {{9, 8, 7, 6, 5, 4, 8, 8, 6, 5, 4, 3},
                        {9, 8, 7, 6, 5, 4, 8, 7, 6, 5, 4, 3}}) == Rows{{1, 0}}));
@@ -63,28 +64,28 @@ BOOST_AUTO_TEST_CASE(omits_rows_and_groups_in_too_few_runs) {
 }
 
 BOOST_AUTO_TEST_CASE(the_smallest_p_of_a_row_depends_on_its_distinct_values) {
-  using statistics::smallest_p;
-  BOOST_TEST(smallest_p({4, 4}, 2) == 3.0 / 7, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(smallest_p({4, 4}, 3) == 1.0 / 7, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(smallest_p({4, 4}, 6) == 2.0 / 70, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(smallest_p({2, 5}, 1) == 2.0 / 7, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(smallest_p({6, 6, true}, 5) == 0.0625);
-  BOOST_TEST(smallest_p({6, 6, true}, 0) == 1);
+  using statistics::compute_smallest_p;
+  BOOST_TEST(compute_smallest_p({4, 4}, 2) == 3.0 / 7, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(compute_smallest_p({4, 4}, 3) == 1.0 / 7, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(compute_smallest_p({4, 4}, 6) == 2.0 / 70, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(compute_smallest_p({2, 5}, 1) == 2.0 / 7, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(compute_smallest_p({6, 6, true}, 5) == 0.0625);
+  BOOST_TEST(compute_smallest_p({6, 6, true}, 0) == 1);
   const std::vector<double> row{1, 1 + 1e-15, kGap, 2, 1, 1};
-  BOOST_TEST(statistics::different_figures(row, {3, 3}) == 1u);
-  BOOST_TEST(statistics::different_figures(row, {3, 3, true}) == 1u);
+  BOOST_TEST(statistics::count_different_figures(row, {3, 3}) == 1u);
+  BOOST_TEST(statistics::count_different_figures(row, {3, 3, true}) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(levels_qualify_by_range_and_other_rows_by_group) {
   const auto level = [](std::uint32_t group, std::vector<double> runs) {
-    return row(group, 1, 10, std::move(runs), JoinsBy::Range);
+    return row(group, 1, 10, std::move(runs), FamilyCriterion::Range);
   };
-  BOOST_TEST(
-      (judged({level(0, {100, 105, 102, 100}), level(1, {100, 111, 102, 100})}) == Rows{{1, 1}}));
-  BOOST_TEST(
-      (judged({level(0, {100, 101, 102, 100}), row(0, 0, 1, {5, 6, 7, 5}),
-               row(0, 2, 10, {1, 2, 3, 1}, JoinsBy::Group),
-               row(1, 2, 10, {50, 51, 52, 50}, JoinsBy::Group)}) == Rows{{0, 0}, {0, 1}, {0, 2}}));
+  BOOST_TEST((tested_rows({level(0, {100, 105, 102, 100}), level(1, {100, 111, 102, 100})}) ==
+              Rows{{1, 1}}));
+  BOOST_TEST((tested_rows({level(0, {100, 101, 102, 100}), row(0, 0, 1, {5, 6, 7, 5}),
+                           row(0, 2, 10, {1, 2, 3, 1}, FamilyCriterion::Group),
+                           row(1, 2, 10, {50, 51, 52, 50}, FamilyCriterion::Group)}) ==
+              Rows{{0, 0}, {0, 1}, {0, 2}}));
 }
 
 // Rounding in the last digits of a sum of 1,501 values must not count as a difference.
@@ -98,32 +99,32 @@ BOOST_AUTO_TEST_CASE(a_row_of_equal_values_does_not_rank_above_others) {
   for (const double floor : {1048576., 3.})
     for (const double run : even) rows.values.push_back(std::log(run + floor));
   rows.resolutions.assign(3, 0);
-  BOOST_TEST(statistics::Family(kMany, std::move(rows)).p(0) < 0.001);
+  BOOST_TEST(statistics::Family(kMany, std::move(rows)).get_p(0) < 0.001);
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_gets_a_relative_floor) {
   // A thousandth of 1,000.5, and a hundredth of 1,000.
-  BOOST_TEST((judged({row(0, 0, 0, {1000, 1001, 999, 1000}), row(1, 0, 0, {.5, .6, .4, .5})}) ==
-              Rows{{0, 0}}));
+  BOOST_TEST((tested_rows({row(0, 0, 0, {1000, 1001, 999, 1000}),
+                           row(1, 0, 0, {.5, .6, .4, .5})}) == Rows{{0, 0}}));
   std::vector<RowFigures> rows{row(0, 0, 0, {1000, 1001, 999, 1000}), row(1, 0, 0, {2, 3, 1, 2}),
                                row(2, 0, 0, {11, 12, 10, 11})};
-  BOOST_TEST((judged(rows) == Rows{{0, 0}, {1, 0}, {2, 0}}));
-  for (RowFigures& one : rows) one.adds_up = false;
-  BOOST_TEST((judged(rows) == Rows{{0, 0}, {2, 0}}));
-  BOOST_TEST((judged({row(0, 0, 0, {0, 0, 0, 0})}) == Rows{}));
+  BOOST_TEST((tested_rows(rows) == Rows{{0, 0}, {1, 0}, {2, 0}}));
+  for (RowFigures& one : rows) one.is_additive = false;
+  BOOST_TEST((tested_rows(rows) == Rows{{0, 0}, {2, 0}}));
+  BOOST_TEST((tested_rows({row(0, 0, 0, {0, 0, 0, 0})}) == Rows{}));
 }
 
 BOOST_AUTO_TEST_CASE(missing_values_are_never_tested) {
-  BOOST_TEST((judged({row(0, 0, 1, {5, 6, -1, 5}), row(1, 0, 1, {5, 6, INFINITY, 5}),
-                      row(2, 0, 1, {kGap, kGap, kGap, kGap}), row(3, 0, 1, {5, 6, 7, 5})}) ==
+  BOOST_TEST((tested_rows({row(0, 0, 1, {5, 6, -1, 5}), row(1, 0, 1, {5, 6, INFINITY, 5}),
+                           row(2, 0, 1, {kGap, kGap, kGap, kGap}), row(3, 0, 1, {5, 6, 7, 5})}) ==
               Rows{{3, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_shift_is_a_ratio_of_values_plus_floor) {
-  const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoAndTwo, kAlpha);
-  const auto proof = family.proof(0, Bar{});
+  const RowFamily family({row(0, 0, 10, {90, 90, 190, 190})}, kTwoRunsPerSide, kAlpha);
+  const auto proof = family.result(0, SignificanceThreshold{});
   BOOST_TEST(proof->shift == 1.0, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(!proof->proven);  // two runs per side are never significant
+  BOOST_TEST(!proof->is_significant);  // two runs per side are never significant
 }
 
 // A floor as large as the values halves the tested shift, but not the shift that is shown.
@@ -134,13 +135,13 @@ BOOST_AUTO_TEST_CASE(min_shift_applies_to_the_interval_without_the_floor) {
   const RowFamily family({row(0, 0, 100, grows), row(1, 0, 100, shrinks), row(2, 0, 10, starts)},
                          {4, 4}, kAlpha);
   for (std::size_t at = 0; at < 3; ++at) {
-    const Proof proof = *family.proof(at, {kAlpha, 0});
-    const Proof shown = at == 2 ? proof : without_floor(proof);
+    const RowTestResult proof = *family.result(at, {kAlpha, 0});
+    const RowTestResult shown = at == 2 ? proof : remove_floor(proof);
     const double nearest = proof.shift > 0 ? shown.low : -shown.high;
-    BOOST_TEST_REQUIRE(proof.proven);
+    BOOST_TEST_REQUIRE(proof.is_significant);
     BOOST_TEST_REQUIRE(nearest > 0.1);
-    BOOST_TEST(family.proof(at, {kAlpha, nearest * 0.999})->proven);
-    BOOST_TEST(!family.proof(at, {kAlpha, nearest * 1.001})->proven);
+    BOOST_TEST(family.result(at, {kAlpha, nearest * 0.999})->is_significant);
+    BOOST_TEST(!family.result(at, {kAlpha, nearest * 1.001})->is_significant);
   }
 }
 
@@ -155,10 +156,10 @@ BOOST_AUTO_TEST_CASE(intervals_of_all_rows_equal_those_of_single_rows) {
     rows.push_back(std::move(one));
   }
   const RowFamily family(std::move(rows), {5, 6}, kAlpha);
-  const auto all = family.proofs(Bar{});
+  const auto all = family.results(SignificanceThreshold{});
   BOOST_TEST(all.size() == 150u);
   for (std::size_t at = 0; at < all.size(); ++at) {
-    const auto one = family.proof(at, Bar{});
+    const auto one = family.result(at, SignificanceThreshold{});
     BOOST_TEST_REQUIRE(all[at].has_value() == one.has_value());
     if (!one) continue;
     BOOST_TEST(all[at]->low == one->low);

@@ -5,30 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/asked/expressions.hpp"
-#include "tests/unit/support/made_screen.hpp"
+#include "core/compare/request/expressions.hpp"
+#include "tests/unit/support/screen_windows.hpp"
 
 namespace ctprof::screen_weight_test {
 namespace {
 
-using namespace made_screen;
+using namespace screen_windows;
 
-const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs"),
-                                          {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+const MetricDef kWaited = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
+                                                  {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
                                     "wait-time"),
-                kDisk = shown(metric("disk", "MonotonicNs", "SumNs"),
-                              {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                kWritten = shown(metric("written", "Bytes", "SumBytes"),
-                                 {"write/s", 7, CTPROF_SHOWN_RATE, false, 1 << 20});
+                kDisk = with_headline(metric("disk", "MonotonicNs", "SumNs"),
+                                      {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                kWritten = with_headline(metric("written", "Bytes", "SumBytes"),
+                                         {"write/s", 7, CTPROF_SHOWN_RATE, false, 1 << 20});
 
-MetricDef of_host(const char* role, const char* newtype, const char* rule) {
+MetricDef host_metric(const char* role, const char* newtype, const char* rule) {
   return with_role(metric(std::string("h.") + role, newtype, rule, Entity::Host), role);
 }
 
 constexpr std::uint64_t kMib = 1 << 20;
 
 // Counters of threads beyond ThreadActivity, and of the host, in 10 s.
-struct More {
+struct MoreCounters {
   Cells<std::uint64_t> waited{}, disk{}, written{};
   std::uint64_t cpus = 4, memory_kib = 1 << 20;
   std::uint64_t disk_bytes = 0, disk_busy = 0;
@@ -40,17 +40,17 @@ void add_from_zero(Snapshot& snapshot, const MetricDef& def, const Cells<std::ui
   add_u64(snapshot, def, is_end ? cells : Cells<std::uint64_t>(cells.size(), 0));
 }
 
-Snapshot window_with(const std::vector<Did>& all, const More& more) {
+Snapshot window_with_counters(const std::vector<ThreadActivity>& all, const MoreCounters& more) {
   return window_of(all, 10, {}, [&](Snapshot& snapshot, bool is_end) {
     add_from_zero(snapshot, kWaited, more.waited, is_end);
     add_from_zero(snapshot, kDisk, more.disk, is_end);
     add_from_zero(snapshot, kWritten, more.written, is_end);
     snapshot.table(Entity::Host).rows = 1;
     snapshot.objects["host"] = "{\"total_memory_kib\":" + std::to_string(more.memory_kib) + "}";
-    add_u64(snapshot, of_host("host-cpus", "GaugeCount", "MaxGaugeCount"), {more.cpus});
+    add_u64(snapshot, host_metric("host-cpus", "GaugeCount", "MaxGaugeCount"), {more.cpus});
     const auto counter = [&](const char* role, const char* newtype, const char* rule,
                              std::uint64_t count) {
-      add_u64(snapshot, of_host(role, newtype, rule), {is_end ? count : 0});
+      add_u64(snapshot, host_metric(role, newtype, rule), {is_end ? count : 0});
     };
     counter("host-wall", "MonotonicNs", "SumNs", 10 * kSecond);
     counter("disk-read", "Bytes", "SumBytes", 0);
@@ -59,55 +59,55 @@ Snapshot window_with(const std::vector<Did>& all, const More& more) {
   });
 }
 
-std::string decided_by(const Report& report, const std::string& name) {
-  return report.screen()->columns[row(report, name).decided_by].headline.label;
+std::string deciding_column(const Report& report, const std::string& name) {
+  return report.screen()->columns[find_row(report, name).score_column].headline.label;
 }
 
 BOOST_AUTO_TEST_SUITE(screen_weight_test)
 
 BOOST_AUTO_TEST_CASE(a_second_of_run_time_weighs_as_much_as_a_second_of_wait_time) {
-  std::vector<Did> all{{.name = "runs", .cpu = 10 * kSecond}};
+  std::vector<ThreadActivity> all{{.name = "runs", .cpu = 10 * kSecond}};
   all.insert(all.end(), 2, {.name = "waits"});
   all.insert(all.end(), 5, {.name = "starves"});
   Cells<std::uint64_t> waited(all.size(), 10 * kSecond);
   waited[0] = 0;
-  const Snapshot window = window_with(all, {.waited = waited});
+  const Snapshot window = window_with_counters(all, {.waited = waited});
   const Report report = report_of(window);
-  BOOST_TEST(names(report) == "starves waits runs");
-  BOOST_TEST(row(report, "runs").score == 0.25);
-  BOOST_TEST(row(report, "waits").score == 0.5);
-  BOOST_TEST(row(report, "starves").score == 1.0);  // 5 CPUs of 4
-  BOOST_TEST(decided_by(report, "waits") == "%wait");
+  BOOST_TEST(row_names(report) == "starves waits runs");
+  BOOST_TEST(find_row(report, "runs").score == 0.25);
+  BOOST_TEST(find_row(report, "waits").score == 0.5);
+  BOOST_TEST(find_row(report, "starves").score == 1.0);  // 5 CPUs of 4
+  BOOST_TEST(deciding_column(report, "waits") == "%wait");
 }
 
 BOOST_AUTO_TEST_CASE(blocked_time_of_a_group_weighs_at_most_one_second_per_second) {
-  const Snapshot window =
-      window_with({{.name = "pool"}, {.name = "one"}, {.name = "runs", .cpu = 15 * kSecond}},
-                  {.disk = Cells<std::uint64_t>{80 * kSecond, 5 * kSecond, 0}});
+  const Snapshot window = window_with_counters(
+      {{.name = "pool"}, {.name = "one"}, {.name = "runs", .cpu = 15 * kSecond}},
+      {.disk = Cells<std::uint64_t>{80 * kSecond, 5 * kSecond, 0}});
   const Report report = report_of(window);
-  BOOST_TEST(names(report) == "runs pool one");
-  BOOST_TEST(row(report, "pool").score == 0.25);
-  BOOST_TEST(row(report, "one").score == 0.125);
+  BOOST_TEST(row_names(report) == "runs pool one");
+  BOOST_TEST(find_row(report, "pool").score == 0.25);
+  BOOST_TEST(find_row(report, "one").score == 0.125);
 }
 
 BOOST_AUTO_TEST_CASE(memory_weighs_as_a_share_of_the_hosts_memory) {
-  const Snapshot window = window_with(
-      {{.name = "sleep", .switches = 1, .held_after = 17 * kMib, .is_born = false},
-       {.name = "large", .cpu = 200 * kMs, .held_before = 512 * kMib, .held_after = 512 * kMib},
-       {.name = "freed", .cpu = 200 * kMs, .held_before = 256 * kMib},
+  const Snapshot window = window_with_counters(
+      {{.name = "sleep", .switches = 1, .memory_after = 17 * kMib, .is_started = false},
+       {.name = "large", .cpu = 200 * kMs, .memory_before = 512 * kMib, .memory_after = 512 * kMib},
+       {.name = "freed", .cpu = 200 * kMs, .memory_before = 256 * kMib},
        {.name = "busy", .cpu = 10 * kSecond}},
       {});
   const Report report = report_of(window);
-  BOOST_TEST(names(report) == "large busy freed sleep");
-  BOOST_TEST(row(report, "large").score == 0.5);
-  BOOST_TEST(row(report, "freed").score == 0.25);
-  BOOST_TEST(row(report, "sleep").score == 17.0 / 1024);
+  BOOST_TEST(row_names(report) == "large busy freed sleep");
+  BOOST_TEST(find_row(report, "large").score == 0.5);
+  BOOST_TEST(find_row(report, "freed").score == 0.25);
+  BOOST_TEST(find_row(report, "sleep").score == 17.0 / 1024);
 }
 
 BOOST_AUTO_TEST_CASE(a_change_of_one_percent_of_a_small_memory_is_not_quiet) {
-  const std::vector<Did> grows{{.name = "grows", .held_after = 3 * kMib}};
+  const std::vector<ThreadActivity> growing_thread{{.name = "grows", .memory_after = 3 * kMib}};
   const auto floor = [&](std::uint64_t memory_kib) {
-    const Snapshot window = window_with(grows, {.memory_kib = memory_kib});
+    const Snapshot window = window_with_counters(growing_thread, {.memory_kib = memory_kib});
     return report_of(window).screen()->columns[3].floor;
   };
   BOOST_TEST(floor(50 << 10) == 0.5 * kMib);
@@ -115,54 +115,57 @@ BOOST_AUTO_TEST_CASE(a_change_of_one_percent_of_a_small_memory_is_not_quiet) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_weigh_as_a_share_of_disk_activity) {
-  const std::vector<Did> all{{.name = "writes"}, {.name = "busy", .cpu = 10 * kSecond}};
+  const std::vector<ThreadActivity> all{{.name = "writes"}, {.name = "busy", .cpu = 10 * kSecond}};
   const Cells<std::uint64_t> written{300 * kMib, 0};
   // 300 of 400 MiB on disks that were busy for 8 s of 10.
-  const Report report = report_of(
-      window_with(all, {.written = written, .disk_bytes = 400 * kMib, .disk_busy = 8 * kSecond}));
-  BOOST_TEST(row(report, "writes").score == 0.6, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(names(report) == "writes busy");
+  const Report report = report_of(window_with_counters(
+      all, {.written = written, .disk_bytes = 400 * kMib, .disk_busy = 8 * kSecond}));
+  BOOST_TEST(find_row(report, "writes").score == 0.6, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(row_names(report) == "writes busy");
   // Buffered bytes weigh at most as much as all bytes that reached a disk.
-  const Report buffered = report_of(
-      window_with(all, {.written = written, .disk_bytes = 10 * kMib, .disk_busy = kSecond / 10}));
-  BOOST_TEST(row(buffered, "writes").score == 0.01, boost::test_tools::tolerance(1e-12));
+  const Report buffered = report_of(window_with_counters(
+      all, {.written = written, .disk_bytes = 10 * kMib, .disk_busy = kSecond / 10}));
+  BOOST_TEST(find_row(buffered, "writes").score == 0.01, boost::test_tools::tolerance(1e-12));
   // Without disk metrics, bytes have no weight.
-  BOOST_TEST(row(report_of(window_with(all, {.written = written})), "writes").score == 0.0);
+  BOOST_TEST(find_row(report_of(window_with_counters(all, {.written = written})), "writes").score ==
+             0.0);
 }
 
 BOOST_AUTO_TEST_CASE(counts_never_outrank_times) {
-  const Snapshot window = window_with({{.name = "switches", .cpu = kSecond, .switches = 9'000'000},
-                                       {.name = "polls", .cpu = 2 * kSecond, .switches = 1}},
-                                      {});
+  const Snapshot window =
+      window_with_counters({{.name = "switches", .cpu = kSecond, .switches = 9'000'000},
+                            {.name = "polls", .cpu = 2 * kSecond, .switches = 1}},
+                           {});
   const Report report = report_of(window);
-  BOOST_TEST(names(report) == "polls switches");
-  BOOST_TEST(decided_by(report, "switches") == "%cpu");
+  BOOST_TEST(row_names(report) == "polls switches");
+  BOOST_TEST(deciding_column(report, "switches") == "%cpu");
 }
 
 BOOST_AUTO_TEST_CASE(two_windows_are_ordered_by_change) {
-  const std::vector<Did> before{{.name = "always", .cpu = 30 * kSecond},
-                                {.name = "more", .cpu = kSecond}},
+  const std::vector<ThreadActivity> before{{.name = "always", .cpu = 30 * kSecond},
+                                           {.name = "more", .cpu = kSecond}},
       after{{.name = "always", .cpu = 30 * kSecond, .switches = 5'000'000},
             {.name = "more", .cpu = 3 * kSecond}};
-  const Snapshot first = window_with(before, {}), last = window_with(after, {});
+  const Snapshot first = window_with_counters(before, {}), last = window_with_counters(after, {});
   const Report report = report_of({&first, &last});
-  BOOST_TEST(names(report) == "more always");
-  BOOST_TEST(row(report, "more").score == 0.05, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(row(report, "always").score == 0.0);
-  BOOST_TEST(decided_by(report, "always") == "sw/s");  // the column with the largest change
-  BOOST_TEST(row(report, "always").has_moved);
+  BOOST_TEST(row_names(report) == "more always");
+  BOOST_TEST(find_row(report, "more").score == 0.05, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(find_row(report, "always").score == 0.0);
+  BOOST_TEST(deciding_column(report, "always") == "sw/s");  // the column with the largest change
+  BOOST_TEST(find_row(report, "always").has_score_value);
 }
 
 // Groups outside of the condition have no rows, but the total of the host still includes them.
 BOOST_AUTO_TEST_CASE(a_score_does_not_depend_on_the_selected_groups) {
   const Snapshot window =
-      window_with({{.name = "a", .cpu = 4 * kSecond}, {.name = "b", .cpu = 8 * kSecond}},
-                  {.written = Cells<std::uint64_t>{40 * kMib, 0},
-                   .disk_bytes = 400 * kMib,
-                   .disk_busy = 9 * kSecond});
+      window_with_counters({{.name = "a", .cpu = 4 * kSecond}, {.name = "b", .cpu = 8 * kSecond}},
+                           {.written = Cells<std::uint64_t>{40 * kMib, 0},
+                            .disk_bytes = 400 * kMib,
+                            .disk_busy = 9 * kSecond});
   Spec spec;
   BOOST_REQUIRE(add_condition(spec.where, "pcomm == \"a\""));
-  BOOST_TEST(row(report_of(window, spec), "a").score == row(report_of(window), "a").score);
+  BOOST_TEST(find_row(report_of(window, spec), "a").score ==
+             find_row(report_of(window), "a").score);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

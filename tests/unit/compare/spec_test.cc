@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/base/text.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 
 namespace ctprof::spec_test {
 namespace {
@@ -67,9 +67,9 @@ BOOST_AUTO_TEST_CASE(parses_grouping_keys) {
 
 BOOST_AUTO_TEST_CASE(suggests_the_nearest_name) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns", "nr_migrations"};
-  BOOST_TEST(nearest_hint("nr_migration", names) == " (did you mean 'nr_migrations'?)");
-  BOOST_TEST(nearest_hint("run_time", names) == " (did you mean 'run_time_ns'?)");
-  BOOST_TEST(nearest_hint("color", names) == "");
+  BOOST_TEST(suggest_nearest("nr_migration", names) == " (did you mean 'nr_migrations'?)");
+  BOOST_TEST(suggest_nearest("run_time", names) == " (did you mean 'run_time_ns'?)");
+  BOOST_TEST(suggest_nearest("color", names) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

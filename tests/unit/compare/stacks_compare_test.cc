@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/asked/expressions.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "core/render/stacks_text.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
@@ -27,26 +27,26 @@ BOOST_AUTO_TEST_CASE(a_stack_counts_as_self_for_its_leaf_and_once_as_total_for_e
                                          {{"p:main"}, 1}}}});
   const Report report = report_of({&snapshot});
   const StackGroup group = first_group(report);
-  BOOST_TEST(figures_of(report, group, "f (p)") == "13 13");
-  BOOST_TEST(figures_of(report, group, "g (p)") == "5 15");
-  BOOST_TEST(figures_of(report, group, "main (p)") == "1 16");
+  BOOST_TEST(weights_of(report, group, "f (p)") == "13 13");
+  BOOST_TEST(weights_of(report, group, "g (p)") == "5 15");
+  BOOST_TEST(weights_of(report, group, "main (p)") == "1 16");
   BOOST_TEST(group.weights[0] == 19);
   BOOST_TEST(name_of(report, group.functions[0]) == "f (p)");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_truncated_guessed_and_unnamed_frames) {
   const Snapshot snapshot = window_of({{"a",
-                                        {{{"p:f", "?p:g"}, 2, Ending::Cut},
+                                        {{{"p:f", "?p:g"}, 2, WalkEnd::EndOfCopy},
                                          {{"p+4660", "p:main"}, 7},
                                          {{"p+4661", "p:main"}, 1}}}});
   const Report report = report_of({&snapshot});
   const StackGroup group = first_group(report);
-  BOOST_TEST(figures_of(report, group, "[truncated]") == "0 2");
-  BOOST_TEST(figures_of(report, group, "g (guessed) (p)") == "0 2");
-  BOOST_TEST(figures_of(report, group, "p+0x1234") == "7 7");
-  BOOST_TEST(figures_of(report, group, "p+0x1235") == "1 1");
+  BOOST_TEST(weights_of(report, group, "[truncated]") == "0 2");
+  BOOST_TEST(weights_of(report, group, "g (guessed) (p)") == "0 2");
+  BOOST_TEST(weights_of(report, group, "p+0x1234") == "7 7");
+  BOOST_TEST(weights_of(report, group, "p+0x1235") == "1 1");
   const StackBook& stacks = report.stacks()->book();
-  BOOST_TEST(stack_text(stacks, group.stacks[1].stack, 0) == "f ← g (guessed) ← [truncated]");
+  BOOST_TEST(format_stack(stacks, group.stacks[1].stack, 0) == "f ← g (guessed) ← [truncated]");
 }
 
 // A frame that some walk found by unwind rules is not a guess, even if another walk guessed it.
@@ -57,11 +57,11 @@ BOOST_AUTO_TEST_CASE(a_frame_found_by_rules_is_not_guessed) {
                                          {{"p:h", "?p:g", "?p:start"}, 1}}}});
   const Report report = report_of({&snapshot});
   const StackGroup group = first_group(report);
-  BOOST_TEST(figures_of(report, group, "g (p)") == "1 4");
-  BOOST_TEST(figures_of(report, group, "start (guessed) (p)") == "0 1");
+  BOOST_TEST(weights_of(report, group, "g (p)") == "1 4");
+  BOOST_TEST(weights_of(report, group, "start (guessed) (p)") == "0 1");
   const StackBook& stacks = report.stacks()->book();
-  BOOST_TEST(stack_text(stacks, group.stacks[0].stack, 0) == "f ← g ← main");
-  BOOST_TEST(stack_text(stacks, group.stacks[2].stack, 0) == "h ← g (guessed) ← start (guessed)");
+  BOOST_TEST(format_stack(stacks, group.stacks[0].stack, 0) == "f ← g ← main");
+  BOOST_TEST(format_stack(stacks, group.stacks[2].stack, 0) == "h ← g (guessed) ← start (guessed)");
 }
 
 BOOST_AUTO_TEST_CASE(shortens_a_long_stack_to_the_line) {
@@ -69,17 +69,17 @@ BOOST_AUTO_TEST_CASE(shortens_a_long_stack_to_the_line) {
   const Report report = report_of({&snapshot});
   const std::uint32_t stack = first_group(report).stacks[0].stack;
   const StackBook& stacks = report.stacks()->book();
-  BOOST_TEST(stack_text(stacks, stack, 0) == "leaf ← b ← c ← d ← main");
-  BOOST_TEST(stack_text(stacks, stack, 23) == "leaf ← b ← c ← d ← main");
-  BOOST_TEST(stack_text(stacks, stack, 22) == "leaf ← b ← … (3 more)");
-  BOOST_TEST(stack_text(stacks, stack, 1) == "leaf ← … (4 more)");
+  BOOST_TEST(format_stack(stacks, stack, 0) == "leaf ← b ← c ← d ← main");
+  BOOST_TEST(format_stack(stacks, stack, 23) == "leaf ← b ← c ← d ← main");
+  BOOST_TEST(format_stack(stacks, stack, 22) == "leaf ← b ← … (3 more)");
+  BOOST_TEST(format_stack(stacks, stack, 1) == "leaf ← … (4 more)");
 }
 
 // --- runs, builds, hosts
 // ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(matches_builds_by_function_and_unnamed_code_by_build_id_and_offset) {
-  const Row stacks{{{"p:f", "p:main"}, 10 * kMs}, {{"p+77", "p:main"}, kMs}};
+  const NamedStacks stacks{{{"p:f", "p:main"}, 10 * kMs}, {{"p+77", "p:main"}, kMs}};
   const Snapshot before = window_of({{"a", stacks}}),
                  same = window_of({{"a", stacks}}, 10, {0, "id", "/usr/bin/"}),
                  other = window_of({{"a", stacks}}, 10, {500000, "new", "/opt/"});
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(matches_builds_by_function_and_unnamed_code_by_build_id_and
   const StackGroup group = first_group(rebuilt);
   BOOST_TEST(group.functions.size() == 4u);
   for (const std::size_t side : {0, 1})
-    BOOST_TEST(figures_of(rebuilt, group, "f (p)", side) == "1000000 1000000");
+    BOOST_TEST(weights_of(rebuilt, group, "f (p)", side) == "1000000 1000000");
   BOOST_TEST(group.functions[0].sides[0].self + group.functions[1].sides[0].self == 1e5);
   BOOST_TEST(group.functions[0].sides[0].self * group.functions[1].sides[0].self == 0);
 }
@@ -98,23 +98,25 @@ BOOST_AUTO_TEST_CASE(matches_builds_by_function_and_unnamed_code_by_build_id_and
 // before; their weights are larger than that of f.
 BOOST_AUTO_TEST_CASE(a_slower_function_is_the_first_row) {
   const auto of = [](std::uint64_t f, std::uint64_t times) {
-    return std::vector<std::pair<std::string, Row>>{{"a",
-                                                     {{{"p:f", "p:main"}, f * times * kMs},
-                                                      {{"p:g", "p:f", "p:main"}, 300 * times * kMs},
-                                                      {{"p:h", "p:main"}, 650 * times * kMs}}},
-                                                    {"big", {{{"q:loop"}, 5000 * times * kMs}}}};
+    return std::vector<std::pair<std::string, NamedStacks>>{
+        {"a",
+         {{{"p:f", "p:main"}, f * times * kMs},
+          {{"p:g", "p:f", "p:main"}, 300 * times * kMs},
+          {{"p:h", "p:main"}, 650 * times * kMs}}},
+        {"big", {{{"q:loop"}, 5000 * times * kMs}}}};
   };
   const Snapshot before = window_of(of(100, 10)), after = window_of(of(130, 20), 20);
   const Report report = report_of({&before, &after});
   const StackGroup group = first_group(report);
   BOOST_TEST(report.grouping().names[group.at.group] == "a");
   BOOST_TEST(name_of(report, group.functions[0]) == "f (p)");
-  BOOST_TEST(figures_of(report, group, "f (p)", 0) == "100000000 400000000");
-  BOOST_TEST(figures_of(report, group, "f (p)", 1) == "130000000 430000000");
-  BOOST_TEST(went(figures(group.functions[0], &FunctionWeight::self)) == 30e6);
+  BOOST_TEST(weights_of(report, group, "f (p)", 0) == "100000000 400000000");
+  BOOST_TEST(weights_of(report, group, "f (p)", 1) == "130000000 430000000");
+  BOOST_TEST(largest_change(figures(group.functions[0], &FunctionWeight::self)) == 30e6);
   BOOST_TEST(name_of(report, group.functions[1]) == "main (p)");
   const Report turned = report_of({&after, &before});
-  BOOST_TEST(went(figures(first_group(turned).functions[0], &FunctionWeight::self)) == -30e6);
+  BOOST_TEST(largest_change(figures(first_group(turned).functions[0], &FunctionWeight::self)) ==
+             -30e6);
 }
 
 BOOST_AUTO_TEST_CASE(values_of_several_runs_are_medians) {
@@ -129,11 +131,11 @@ BOOST_AUTO_TEST_CASE(values_of_several_runs_are_medians) {
   for (const Snapshot& run : runs) all.push_back(&run);
   const Report report = report_of(all, {.side_sizes = {3, 2}});
   const StackGroup group = first_group(report);
-  BOOST_TEST(figures_of(report, group, "f (p)", 0) == "30000000 30000000");
-  BOOST_TEST(figures_of(report, group, "f (p)", 1) == "0 0");
-  BOOST_TEST(figures_of(report, group, "g (p)", 0) == "50000000 50000000");
-  BOOST_TEST(figures_of(report, group, "g (p)", 1) == "25000000 25000000");  // one run lacks it
-  BOOST_TEST(figures_of(report, group, "30 (p)") == "-");  // zero in the median of the runs
+  BOOST_TEST(weights_of(report, group, "f (p)", 0) == "30000000 30000000");
+  BOOST_TEST(weights_of(report, group, "f (p)", 1) == "0 0");
+  BOOST_TEST(weights_of(report, group, "g (p)", 0) == "50000000 50000000");
+  BOOST_TEST(weights_of(report, group, "g (p)", 1) == "25000000 25000000");  // one run lacks it
+  BOOST_TEST(weights_of(report, group, "30 (p)") == "-");  // zero in the median of the runs
   BOOST_TEST(group.weights[0] == 80.1e6);
 }
 
@@ -142,12 +144,12 @@ BOOST_AUTO_TEST_CASE(a_report_needs_no_snapshots) {
   auto snapshot = std::make_unique<Snapshot>(window_of({{"a", {{{"p:f", "p:main"}, 3}}}}));
   const Report report = report_of({snapshot.get()});
   snapshot.reset();
-  BOOST_TEST(figures_of(report, first_group(report), "f (p)") == "3 3");
+  BOOST_TEST(weights_of(report, first_group(report), "f (p)") == "3 3");
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_that_one_side_lacks_is_not_a_change) {
-  const std::vector<std::pair<std::string, Row>> both{{"a", {{{"p:f"}, 9 * kMs}}},
-                                                      {"b", {{{"p:g"}, 3 * kMs}}}};
+  const std::vector<std::pair<std::string, NamedStacks>> both{{"a", {{{"p:f"}, 9 * kMs}}},
+                                                              {"b", {{{"p:g"}, 3 * kMs}}}};
   const Snapshot before = window_of(both);
   Snapshot after = window_of(both);
   after.threads().find("on")->gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
@@ -155,14 +157,14 @@ BOOST_AUTO_TEST_CASE(a_metric_that_one_side_lacks_is_not_a_change) {
   const StackGroup group = first_group(unread);
   BOOST_TEST(group.functions[0].sides[0].self == 9e5);
   BOOST_TEST(std::isnan(group.functions[0].sides[1].self));
-  BOOST_TEST(went(figures(group.functions[0], &FunctionWeight::self)) == 0);
+  BOOST_TEST(largest_change(figures(group.functions[0], &FunctionWeight::self)) == 0);
   const Snapshot gone = window_of({{"b", {{{"p:g"}, 3 * kMs}}}});
   const StackGroup first = first_group(report_of({&before, &gone}));
-  BOOST_TEST(went(figures(first.functions[0], &FunctionWeight::self)) == -9e5);
+  BOOST_TEST(largest_change(figures(first.functions[0], &FunctionWeight::self)) == -9e5);
   after.threads().find("on")->gaps()[1] = static_cast<ctprof_gap>(Gap::ThreadGone);
   const Report none = report_of({&before, &after});
   BOOST_TEST(none.stacks()->groups().empty());
-  BOOST_TEST(has(none.notes().back(), "the stacks of 'on' are omitted"));
+  BOOST_TEST(contains(none.notes().back(), "the stacks of 'on' are omitted"));
 }
 
 // --- conditions
@@ -180,15 +182,15 @@ BOOST_AUTO_TEST_CASE(totals_can_be_used_in_conditions) {
   std::vector<Condition> conditions;
   conditions.push_back(std::move(*fails));
   const Report failed = report_of({&snapshot}, {.fail_on = std::move(conditions)});
-  BOOST_REQUIRE_EQUAL(failed.failed().rows.size(), 1u);
-  BOOST_TEST(failed.grouping().names[failed.failed().rows[0].group] == "a");
+  BOOST_REQUIRE_EQUAL(failed.failed_section().rows.size(), 1u);
+  BOOST_TEST(failed.grouping().names[failed.failed_section().rows[0].group] == "a");
 }
 
 BOOST_AUTO_TEST_CASE(the_busiest_thread_is_the_one_with_the_heaviest_stacks) {
   const Snapshot snapshot = window_of({{"a", {{{"p:f"}, 9}}}, {"a", {{{"p:f"}, 5}, {{"p:g"}, 5}}}});
   const Report report = report_of({&snapshot});
-  const RowAt at = report.stacks()->groups()[0];
-  const Busiest* busiest = report.rollup().busiest({0, at.group, at.metric});
+  const RowPosition at = report.stacks()->groups()[0];
+  const BusiestThread* busiest = report.rollup().busiest({0, at.group, at.metric});
   BOOST_REQUIRE(busiest);
   BOOST_TEST((busiest->tid == 2 && busiest->reading == 10));
 }
@@ -198,27 +200,27 @@ BOOST_AUTO_TEST_CASE(shows_only_the_stacks_section_on_request) {
   add_u64(snapshot, metric("run", "MonotonicNs", "SumNs"), {1});
   const Report report = report_of({&snapshot}, {.sections = {"stacks"}});
   for (const PlannedMetric& metric : report.metrics())
-    BOOST_TEST(metric.shown == (metric.name == "on"));
+    BOOST_TEST(metric.is_shown == (metric.name == "on"));
   BOOST_TEST(!report_of({&snapshot}, {.metrics = {"run"}}).stacks());
 }
 
 BOOST_AUTO_TEST_CASE(the_limit_applies_to_groups_functions_and_stacks) {
-  const Row stacks{{{"p:f", "p:main"}, 9}, {{"p:g", "p:main"}, 5}};
+  const NamedStacks stacks{{{"p:f", "p:main"}, 9}, {{"p:g", "p:main"}, 5}};
   const Snapshot snapshot = window_of({{"a", stacks}, {"b", stacks}, {"b", stacks}});
   const Report report = report_of({&snapshot}, {.limit = 1});
   BOOST_TEST(report.stacks()->groups().size() == 1u);
-  BOOST_TEST(report.stacks()->cut() == 1u);
+  BOOST_TEST(report.stacks()->groups_over_limit() == 1u);
   const StackGroup group = first_group(report);
   BOOST_TEST(report.grouping().names[group.at.group] == "b");
-  BOOST_TEST((group.functions.size() == 1 && group.functions_cut == 2));
-  BOOST_TEST((group.stacks.size() == 1 && group.stacks_cut == 1));
+  BOOST_TEST((group.functions.size() == 1 && group.functions_over_limit == 2));
+  BOOST_TEST((group.stacks.size() == 1 && group.stacks_over_limit == 1));
 }
 
 // A small file with a long chain of calls at whose end are thousands of rows.
 BOOST_AUTO_TEST_CASE(work_is_proportional_to_the_size_of_files) {
-  Taken deep{{}, 1};
+  NamedStack deep{{}, 1};
   for (int i = 0; i < 100'000; ++i) deep.frames.push_back("p+" + std::to_string(i % 2));
-  std::vector<std::pair<std::string, Row>> threads;
+  std::vector<std::pair<std::string, NamedStacks>> threads;
   for (int i = 0; i < 2000; ++i)
     threads.push_back({std::string(1 + i / 26, 'x') + char('a' + i % 26), {}});
   Snapshot snapshot = window_of(threads);
@@ -228,10 +230,10 @@ BOOST_AUTO_TEST_CASE(work_is_proportional_to_the_size_of_files) {
     column.ids()[row] = snapshot.pools->stacks.append(end);
   snapshot.text_bytes = 400'000;
   const Report report = report_of({&snapshot}, {.literal_names = true});
-  BOOST_TEST(report.stacks()->left_out() > 1000u);
+  BOOST_TEST(report.stacks()->groups_over_allowance() > 1000u);
   BOOST_TEST(report.stacks()->groups().size() > 100u);
   BOOST_REQUIRE(!report.notes().empty());
-  BOOST_TEST(has(report.notes().back(), "are left out"));
+  BOOST_TEST(contains(report.notes().back(), "are left out"));
 }
 
 // Returns runs of a group. One function has a larger weight in the second half of the runs, one
@@ -248,7 +250,7 @@ std::vector<Snapshot> runs_that_differ() {
   return runs;
 }
 
-StackGroup judged(const std::vector<Snapshot>& runs, std::optional<Report>& report) {
+StackGroup compare_runs(const std::vector<Snapshot>& runs, std::optional<Report>& report) {
   std::vector<const Snapshot*> pointers;
   for (const Snapshot& run : runs) pointers.push_back(&run);
   Spec spec;
@@ -259,35 +261,35 @@ StackGroup judged(const std::vector<Snapshot>& runs, std::optional<Report>& repo
 
 BOOST_AUTO_TEST_CASE(tests_functions_for_significance) {
   std::optional<Report> report;
-  const StackGroup group = judged(runs_that_differ(), report);
-  BOOST_REQUIRE(report->stacks()->judges());
+  const StackGroup group = compare_runs(runs_that_differ(), report);
+  BOOST_REQUIRE(report->stacks()->is_tested());
   BOOST_TEST(name_of(*report, group.functions[0]) == "render (bin)");
-  const auto proof_of = [&](const std::string& name) -> std::optional<Proof> {
+  const auto find_proof = [&](const std::string& name) -> std::optional<RowTestResult> {
     for (const FunctionRow& row : group.functions)
-      if (name_of(*report, row) == name) return row.proofs.at(0);
+      if (name_of(*report, row) == name) return row.test_results.at(0);
     return std::nullopt;
   };
-  const auto render = proof_of("render (bin)"), parse = proof_of("parse (bin)");
+  const auto render = find_proof("render (bin)"), parse = find_proof("parse (bin)");
   BOOST_REQUIRE(render && parse);
-  BOOST_TEST(render->proven);
+  BOOST_TEST(render->is_significant);
   BOOST_TEST(render->p == 2.0 / 70, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(render->shift == 0.3, boost::test_tools::tolerance(0.01));
-  BOOST_TEST(!parse->proven);
-  BOOST_TEST(!proof_of("rare (bin)").has_value());
-  const std::string text = stacks_text(*report, {}, std::nullopt);
-  BOOST_TEST(has(text, " +3.0"));
-  BOOST_TEST(!has(text, "~+3."));
-  BOOST_TEST(has(text, "0.029"));
-  BOOST_TEST(has(text, " ~"));
+  BOOST_TEST(!parse->is_significant);
+  BOOST_TEST(!find_proof("rare (bin)").has_value());
+  const std::string text = format_stacks(*report, {}, std::nullopt);
+  BOOST_TEST(contains(text, " +3.0"));
+  BOOST_TEST(!contains(text, "~+3."));
+  BOOST_TEST(contains(text, "0.029"));
+  BOOST_TEST(contains(text, " ~"));
 }
 
 BOOST_AUTO_TEST_CASE(does_not_test_functions_of_single_runs) {
   const std::vector<Snapshot> runs = runs_that_differ();
   const Report report = report_of({&runs[0], &runs[7]});
   const StackGroup group = first_group(report);
-  BOOST_TEST(!report.stacks()->judges());
-  for (const FunctionRow& row : group.functions) BOOST_TEST(row.proofs.empty());
-  BOOST_TEST(!has(stacks_text(report, {}, std::nullopt), "~"));
+  BOOST_TEST(!report.stacks()->is_tested());
+  for (const FunctionRow& row : group.functions) BOOST_TEST(row.test_results.empty());
+  BOOST_TEST(!contains(format_stacks(report, {}, std::nullopt), "~"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

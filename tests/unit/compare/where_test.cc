@@ -4,9 +4,9 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
-#include "core/compare/asked/expressions.hpp"
 #include "core/compare/report/report.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "core/compare/request/expressions.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::where_test {
 namespace {
@@ -49,25 +49,25 @@ Snapshot after() {
 }
 
 // The expressions of one command line, and functions that apply them to files and reports.
-struct Asked {
+struct CommandOptions {
   std::vector<std::string> where{}, derive{}, fail_on{};
   GroupBy by = GroupBy::Pcomm;
   std::vector<std::string> metrics{};
   bool show = false;
 };
 
-Result<Spec> spec_of(const Asked& asked) {
+Result<Spec> spec_of(const CommandOptions& options) {
   Spec spec;
-  spec.group_by = asked.by;
-  spec.metrics = asked.metrics;
-  for (const std::string& text : asked.where)
+  spec.group_by = options.by;
+  spec.metrics = options.metrics;
+  for (const std::string& text : options.where)
     if (auto added = add_condition(spec.where, text); !added) return added.error();
-  for (const std::string& text : asked.derive) {
+  for (const std::string& text : options.derive) {
     auto derived = parse_derive(text);
     if (!derived) return derived.error();
     spec.derive.push_back(*derived);
   }
-  for (const std::string& text : asked.fail_on) {
+  for (const std::string& text : options.fail_on) {
     auto condition = parse_fail_on(text);
     if (!condition) return condition.error();
     spec.fail_on.push_back(*condition);
@@ -77,24 +77,24 @@ Result<Spec> spec_of(const Asked& asked) {
 
 const Snapshot kBefore = before(), kAfter = after();
 
-Result<Report> made(const Asked& asked) {
+Result<Report> make_report(const CommandOptions& options) {
   const Snapshot* sides[] = {&kBefore, &kAfter};
-  const auto spec = spec_of(asked);
+  const auto spec = spec_of(options);
   if (!spec) return spec.error();
-  return Report::make(std::span(sides).first(asked.show ? 1 : 2), *spec, {&book, {}});
+  return Report::make(std::span(sides).first(options.show ? 1 : 2), *spec, {&book, {}});
 }
 
-std::string refusal(const Asked& asked) {
-  const auto report = made(asked);
+std::string refusal(const CommandOptions& options) {
+  const auto report = make_report(options);
   return report ? "" : report.error().text;
 }
 
 using Lines = std::vector<std::string>;
 
 // Returns "group metric before after" of each row, section by section.
-Lines lines_of(const Report& report, const std::vector<RowAt>& rows) {
+Lines lines_of(const Report& report, const std::vector<RowPosition>& rows) {
   Lines lines;
-  for (const RowAt row : rows) {
+  for (const RowPosition row : rows) {
     std::string line =
         readable_key(report.grouping().name(report.metrics()[row.metric].entity, row.group)) + " " +
         report.metrics()[row.metric].name;
@@ -104,20 +104,20 @@ Lines lines_of(const Report& report, const std::vector<RowAt>& rows) {
   }
   return lines;
 }
-Lines rows(const Asked& asked) {
-  const auto report = made(asked);
+Lines row_lines(const CommandOptions& options) {
+  const auto report = make_report(options);
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
-  std::vector<RowAt> all;
+  std::vector<RowPosition> all;
   for (const Section& section : report->sections())
     all.insert(all.end(), section.rows.begin(), section.rows.end());
   Lines lines = lines_of(*report, all);
   std::sort(lines.begin(), lines.end());
   return lines;
 }
-Lines failed(const Asked& asked) {
-  const auto report = made(asked);
+Lines failed_lines(const CommandOptions& options) {
+  const auto report = make_report(options);
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
-  return lines_of(*report, report->failed().rows);
+  return lines_of(*report, report->failed_section().rows);
 }
 
 #define TEST_LINES(found, ...) \
@@ -126,93 +126,101 @@ Lines failed(const Asked& asked) {
 BOOST_AUTO_TEST_SUITE(where_test)
 
 BOOST_AUTO_TEST_CASE(selects_threads_before_grouping) {
-  TEST_LINES(rows({.where = {R"(comm =~ "^worker")"}, .metrics = {"run_time_ns", "thread_count"}}),
-             "web run_time_ns 500ns 600ns", "web thread_count 2 3");
-  TEST_LINES(rows({.where = {"tid == 5"}, .metrics = {"run_time_ns"}}),
+  TEST_LINES(
+      row_lines({.where = {R"(comm =~ "^worker")"}, .metrics = {"run_time_ns", "thread_count"}}),
+      "web run_time_ns 500ns 600ns", "web thread_count 2 3");
+  TEST_LINES(row_lines({.where = {"tid == 5"}, .metrics = {"run_time_ns"}}),
              "db run_time_ns 1.000µs 1.000µs");
-  TEST_LINES(rows({.where = {"tgid == 1", "nice < 0"}, .metrics = {"thread_count"}}),
+  TEST_LINES(row_lines({.where = {"tgid == 1", "nice < 0"}, .metrics = {"thread_count"}}),
              "web thread_count 1 3");
-  TEST_LINES(rows({.where = {R"(policy == "FIFO" || run_time_ns / timeslices >= 100)"},
-                   .metrics = {"thread_count"}}),
+  TEST_LINES(row_lines({.where = {R"(policy == "FIFO" || run_time_ns / timeslices >= 100)"},
+                        .metrics = {"thread_count"}}),
              "db thread_count 1 1", "web thread_count 3 4");
 }
 
 BOOST_AUTO_TEST_CASE(omitted_names_do_not_affect_patterns) {
   TEST_LINES(
-      rows({.where = {R"(comm == "worker-1")"}, .by = GroupBy::Comm, .metrics = {"thread_count"}}),
+      row_lines(
+          {.where = {R"(comm == "worker-1")"}, .by = GroupBy::Comm, .metrics = {"thread_count"}}),
       "worker-1 thread_count 1 1");
   TEST_LINES(
-      rows({.where = {R"(comm =~ "^worker")"}, .by = GroupBy::Comm, .metrics = {"thread_count"}}),
+      row_lines(
+          {.where = {R"(comm =~ "^worker")"}, .by = GroupBy::Comm, .metrics = {"thread_count"}}),
       "worker-{N} thread_count 2 3");
   TEST_LINES(
-      rows({.where = {R"(comm == "worker-1")"}, .by = GroupBy::All, .metrics = {"thread_count"}}),
+      row_lines(
+          {.where = {R"(comm == "worker-1")"}, .by = GroupBy::All, .metrics = {"thread_count"}}),
       " > web > worker-1 thread_count 1 1");
 }
 
 BOOST_AUTO_TEST_CASE(selects_a_process_with_its_leader) {
-  TEST_LINES(rows({.where = {"tgid == 1"}, .metrics = {"process.fds"}}), "web process.fds 10 11");
-  TEST_LINES(rows({.where = {R"(comm =~ "^worker")"}, .metrics = {"process.fds"}}));
+  TEST_LINES(row_lines({.where = {"tgid == 1"}, .metrics = {"process.fds"}}),
+             "web process.fds 10 11");
+  TEST_LINES(row_lines({.where = {R"(comm =~ "^worker")"}, .metrics = {"process.fds"}}));
 }
 
 BOOST_AUTO_TEST_CASE(selects_groups_after_grouping) {
-  TEST_LINES(rows({.where = {"threads > 1"}, .metrics = {"thread_count", "process.fds"}}),
+  TEST_LINES(row_lines({.where = {"threads > 1"}, .metrics = {"thread_count", "process.fds"}}),
              "web process.fds 10 11", "web thread_count 3 4");
-  TEST_LINES(rows({.where = {"threads >= 4"}, .metrics = {"thread_count"}}),
+  TEST_LINES(row_lines({.where = {"threads >= 4"}, .metrics = {"thread_count"}}),
              "web thread_count 3 4");  // on either side
-  TEST_LINES(rows({.where = {"threads <= 3"}, .metrics = {"thread_count"}}), "db thread_count 1 1",
-             "web thread_count 3 4");
-  TEST_LINES(
-      rows({.where = {R"(group =~ "^(db|web)$" && threads < 2)"}, .metrics = {"thread_count"}}),
-      "db thread_count 1 1");
+  TEST_LINES(row_lines({.where = {"threads <= 3"}, .metrics = {"thread_count"}}),
+             "db thread_count 1 1", "web thread_count 3 4");
+  TEST_LINES(row_lines({.where = {R"(group =~ "^(db|web)$" && threads < 2)"},
+                        .metrics = {"thread_count"}}),
+             "db thread_count 1 1");
   // A group condition counts only the threads that the thread condition selects.
-  TEST_LINES(rows({.where = {"threads >= 3", R"(comm =~ "^worker")"}, .metrics = {"thread_count"}}),
-             "web thread_count 2 3");
-  TEST_LINES(rows({.where = {"threads >= 3", R"(comm =~ "^worker")"},
-                   .metrics = {"thread_count"},
-                   .show = true}));
+  TEST_LINES(
+      row_lines({.where = {"threads >= 3", R"(comm =~ "^worker")"}, .metrics = {"thread_count"}}),
+      "web thread_count 2 3");
+  TEST_LINES(row_lines({.where = {"threads >= 3", R"(comm =~ "^worker")"},
+                        .metrics = {"thread_count"},
+                        .show = true}));
 }
 
 BOOST_AUTO_TEST_CASE(selects_groups_by_aggregated_values) {
-  TEST_LINES(rows({.where = {"process.fds > 15"}, .metrics = {"process.fds"}}),
+  TEST_LINES(row_lines({.where = {"process.fds > 15"}, .metrics = {"process.fds"}}),
              "db process.fds 20 20");
-  TEST_LINES(rows({.where = {"process.fds <= 10"}, .metrics = {"process.fds"}}),
+  TEST_LINES(row_lines({.where = {"process.fds <= 10"}, .metrics = {"process.fds"}}),
              "web process.fds 10 11");  // on either side
-  TEST_LINES(rows({.where = {"thread_count == 4"}, .metrics = {"thread_count"}}),
+  TEST_LINES(row_lines({.where = {"thread_count == 4"}, .metrics = {"thread_count"}}),
              "web thread_count 3 4");
-  TEST_LINES(rows({.where = {"slice > 150"},
-                   .derive = {"slice = run_time_ns / timeslices"},
-                   .metrics = {"slice"}}),
+  TEST_LINES(row_lines({.where = {"slice > 150"},
+                        .derive = {"slice = run_time_ns / timeslices"},
+                        .metrics = {"slice"}}),
              "web slice 200.00ns 116.67ns");
   // Computed from the selected threads.
-  TEST_LINES(rows({.where = {"slice > 150", "tid == 4"},
-                   .derive = {"slice = run_time_ns / timeslices"},
-                   .show = true}));
+  TEST_LINES(row_lines({.where = {"slice > 150", "tid == 4"},
+                        .derive = {"slice = run_time_ns / timeslices"},
+                        .show = true}));
 }
 
 BOOST_AUTO_TEST_CASE(combines_conditions_on_threads_and_groups) {
-  TEST_LINES(rows({.where = {R"(comm =~ "^worker" && threads >= 3)"}, .metrics = {"thread_count"}}),
-             "web thread_count 2 3");
   TEST_LINES(
-      rows({.where = {R"(threads >= 4 && comm =~ "^worker")"}, .metrics = {"thread_count"}}));
+      row_lines({.where = {R"(comm =~ "^worker" && threads >= 3)"}, .metrics = {"thread_count"}}),
+      "web thread_count 2 3");
   TEST_LINES(
-      rows({.where = {R"(nice <= 0 && (tgid == 1 || tgid == 5) && threads < 2 && group == "db")"},
-            .metrics = {"thread_count"}}),
+      row_lines({.where = {R"(threads >= 4 && comm =~ "^worker")"}, .metrics = {"thread_count"}}));
+  TEST_LINES(
+      row_lines(
+          {.where = {R"(nice <= 0 && (tgid == 1 || tgid == 5) && threads < 2 && group == "db")"},
+           .metrics = {"thread_count"}}),
       "db thread_count 1 1");
 }
 
 BOOST_AUTO_TEST_CASE(omitted_groups_are_not_listed_as_one_sided) {
-  const auto all = made({}), some = made({.where = {"threads > 1"}});
-  BOOST_TEST(all->only(0).groups.size() == 1);
-  BOOST_TEST(some->only(0).groups.empty());
-  BOOST_TEST(some->only(1).groups.empty());
+  const auto all = make_report({}), some = make_report({.where = {"threads > 1"}});
+  BOOST_TEST(all->one_sided_groups(0).groups.size() == 1);
+  BOOST_TEST(some->one_sided_groups(0).groups.empty());
+  BOOST_TEST(some->one_sided_groups(1).groups.empty());
 }
 
 BOOST_AUTO_TEST_CASE(reports_omitted_rows) {
-  BOOST_TEST(made({.where = {"nice < 0"}})->notes().back() ==
+  BOOST_TEST(make_report({.where = {"nice < 0"}})->notes().back() ==
              "--where keeps 1 of 5 threads of the baseline and 3 of 6 of the candidate");
-  BOOST_TEST(made({.where = {"nice < 0"}, .show = true})->notes().back() ==
+  BOOST_TEST(make_report({.where = {"nice < 0"}, .show = true})->notes().back() ==
              "--where keeps 1 of 5 threads");
-  BOOST_TEST(made({.where = {"threads > 1"}})->notes().empty());
+  BOOST_TEST(make_report({.where = {"threads > 1"}})->notes().empty());
 }
 
 BOOST_AUTO_TEST_CASE(refuses_invalid_where_expressions) {
@@ -237,34 +245,36 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_where_expressions) {
 }
 
 BOOST_AUTO_TEST_CASE(finds_rows_that_fail) {
-  TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 16"}}),
+  TEST_LINES(failed_lines({.fail_on = {"run_time_ns.pct > 16"}}),
              "web run_time_ns 600ns 700ns");  // by 16.67%
-  TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 17"}}));
-  TEST_LINES(failed({.fail_on = {"run_time_ns.delta == 100 && timeslices.delta == 3"}}),
+  TEST_LINES(failed_lines({.fail_on = {"run_time_ns.pct > 17"}}));
+  TEST_LINES(failed_lines({.fail_on = {"run_time_ns.delta == 100 && timeslices.delta == 3"}}),
              "web timeslices 3 6", "web run_time_ns 600ns 700ns");
-  TEST_LINES(failed({.fail_on = {R"(run_time_ns.delta >= 0 && group =~ "^d")"}}),
+  TEST_LINES(failed_lines({.fail_on = {R"(run_time_ns.delta >= 0 && group =~ "^d")"}}),
              "db run_time_ns 1.000µs 1.000µs");
-  TEST_LINES(failed({.fail_on = {"thread_count.baseline < threads"}}), "web thread_count 3 4");
-  TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 16", "run_time_ns.delta > 50",
-                                 "process.fds.delta > 0"}}),
+  TEST_LINES(failed_lines({.fail_on = {"thread_count.baseline < threads"}}),
+             "web thread_count 3 4");
+  TEST_LINES(failed_lines({.fail_on = {"run_time_ns.pct > 16", "run_time_ns.delta > 50",
+                                       "process.fds.delta > 0"}}),
              "web run_time_ns 600ns 700ns", "web process.fds 10 11");
-  TEST_LINES(failed({}));
+  TEST_LINES(failed_lines({}));
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_value_does_not_match) {
+  TEST_LINES(failed_lines(
+      {.fail_on = {"!(run_time_ns.delta < 5000)"}}));  // `old` and `new` have no difference
+  TEST_LINES(failed_lines({.fail_on = {"run_time_ns.candidate == 70"}}), "new run_time_ns - 70ns");
   TEST_LINES(
-      failed({.fail_on = {"!(run_time_ns.delta < 5000)"}}));  // `old` and `new` have no difference
-  TEST_LINES(failed({.fail_on = {"run_time_ns.candidate == 70"}}), "new run_time_ns - 70ns");
-  TEST_LINES(failed({.where = {R"(group == "db")"}, .fail_on = {"run_time_ns.candidate > 0"}}),
-             "db run_time_ns 1.000µs 1.000µs");
+      failed_lines({.where = {R"(group == "db")"}, .fail_on = {"run_time_ns.candidate > 0"}}),
+      "db run_time_ns 1.000µs 1.000µs");
 }
 
 BOOST_AUTO_TEST_CASE(failed_rows_need_not_be_shown) {
-  TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 16"}, .metrics = {"nice"}}),
+  TEST_LINES(failed_lines({.fail_on = {"run_time_ns.pct > 16"}, .metrics = {"nice"}}),
              "web run_time_ns 600ns 700ns");
-  TEST_LINES(
-      failed({.derive = {"slice = run_time_ns / timeslices"}, .fail_on = {"slice.delta < -80"}}),
-      "web slice 200.00ns 116.67ns");
+  TEST_LINES(failed_lines({.derive = {"slice = run_time_ns / timeslices"},
+                           .fail_on = {"slice.delta < -80"}}),
+             "web slice 200.00ns 116.67ns");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_invalid_fail_on_expressions) {
@@ -284,14 +294,16 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_fail_on_expressions) {
 }
 
 BOOST_AUTO_TEST_CASE(computes_metrics_of_derive) {
-  TEST_LINES(rows({.derive = {"slice = run_time_ns / timeslices", "busy=run_time_ns*2"},
-                   .metrics = {"slice", "busy"}}),
+  TEST_LINES(row_lines({.derive = {"slice = run_time_ns / timeslices", "busy=run_time_ns*2"},
+                        .metrics = {"slice", "busy"}}),
              "db busy 2.000µs 2.000µs", "db slice 100.00ns 100.00ns", "web busy 1.200µs 1.400µs",
              "web slice 200.00ns 116.67ns");
   TEST_LINES(
-      rows({.derive = {"per_thread = process.fds / 2"}, .metrics = {"per_thread"}, .show = true}),
+      row_lines(
+          {.derive = {"per_thread = process.fds / 2"}, .metrics = {"per_thread"}, .show = true}),
       "db per_thread 10.00", "old per_thread 15.00", "web per_thread 5.00");
-  const auto report = made({.derive = {"share = run_time_ns / (run_time_ns + run_time_ns)"}});
+  const auto report =
+      make_report({.derive = {"share = run_time_ns / (run_time_ns + run_time_ns)"}});
   const PlannedMetric& share = report->metrics().back();
   BOOST_TEST(share.unit == "ratio");
   BOOST_TEST(share.section == "derived");

@@ -30,7 +30,7 @@ bool holds(std::string_view text) {
   std::vector<Value> values;
   for (const auto& input : condition->inputs())
     values.push_back(kKnown.contains(input.name) ? kKnown.at(input.name) : Value{});
-  return condition->holds(values);
+  return condition->is_true(values);
 }
 
 std::string refusal(std::string_view text) {
@@ -43,17 +43,17 @@ std::string refusal(std::string_view text) {
 }
 
 // Returns the names in each conjunct of a condition, each followed by + if it is true, else by -.
-std::string joined(std::string_view text) {
+std::string conjuncts_of(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
   BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
   std::string out;
-  for (const Condition& part : condition->joined()) {
+  for (const Condition& part : condition->split_conjunction()) {
     std::vector<Value> values;
     for (const auto& input : part.inputs()) {
       values.push_back(kKnown.at(input.name));
       out += input.name + " ";
     }
-    out += part.holds(values) ? "+" : "-";
+    out += part.is_true(values) ? "+" : "-";
     BOOST_TEST(part.text() == text);
   }
   return out;
@@ -62,12 +62,13 @@ std::string joined(std::string_view text) {
 BOOST_AUTO_TEST_SUITE(condition_test)
 
 BOOST_AUTO_TEST_CASE(splits_a_condition_at_its_conjunctions) {
-  BOOST_TEST(joined("one < 2") == "one +");
-  BOOST_TEST(joined(R"(one < 2 && comm =~ "^nginx" && !(two < one))") == "one +comm +two one +");
-  BOOST_TEST(joined("two < one && (one == 1 && max(two, nice) == two * 1)") ==
+  BOOST_TEST(conjuncts_of("one < 2") == "one +");
+  BOOST_TEST(conjuncts_of(R"(one < 2 && comm =~ "^nginx" && !(two < one))") ==
+             "one +comm +two one +");
+  BOOST_TEST(conjuncts_of("two < one && (one == 1 && max(two, nice) == two * 1)") ==
              "two one -one +two nice +");
-  BOOST_TEST(joined(R"(cgroup under "/a" || one == 1 && two == 2)") == "cgroup one two +");
-  BOOST_TEST(joined("one == 1 && (two == 1 || nice == 1)") == "one +two nice -");
+  BOOST_TEST(conjuncts_of(R"(cgroup under "/a" || one == 1 && two == 2)") == "cgroup one two +");
+  BOOST_TEST(conjuncts_of("one == 1 && (two == 1 || nice == 1)") == "one +two nice -");
 }
 
 BOOST_AUTO_TEST_CASE(compares_numbers) {

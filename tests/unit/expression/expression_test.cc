@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::map<std::string, double>;
 
-double come_to(std::string_view text, const Values& values = {}) {
+double evaluate_text(std::string_view text, const Values& values = {}) {
   const auto expression = Expression::parse(text);
   BOOST_REQUIRE_MESSAGE(expression, expression.error().text);
   std::vector<double> inputs;
@@ -31,7 +31,7 @@ std::string refusal(std::string_view text) {
   return expression ? "" : expression.error().text;
 }
 
-std::string unit(std::string_view text, const std::map<std::string, std::string>& units) {
+std::string unit_of(std::string_view text, const std::map<std::string, std::string>& units) {
   const auto expression = Expression::parse(text);
   std::vector<std::string> inputs;
   for (const auto& input : expression->inputs()) inputs.push_back(units.at(input.name));
@@ -40,7 +40,7 @@ std::string unit(std::string_view text, const std::map<std::string, std::string>
 }
 
 // Inputs that start with C are counters; all others are levels.
-std::string kind(std::string_view text) {
+std::string kind_of(std::string_view text) {
   const auto expression = Expression::parse(text);
   BOOST_REQUIRE(expression);
   std::vector<FigureKind> inputs;
@@ -57,68 +57,69 @@ BOOST_AUTO_TEST_SUITE(expression_test)
 BOOST_AUTO_TEST_CASE(determines_counters_levels_and_shares) {
   for (const char* text : {"C + C2", "C - C2", "-C", "max(C, C2?)", "C * 2", "C / 1000", "C / L",
                            "C + 1", "C * (C2 / C3)", "C / (C2 / C3)", "C * (1 - C2 / C3)"})
-    BOOST_TEST(kind(text) == "counter", text);
+    BOOST_TEST(kind_of(text) == "counter", text);
   for (const char* text : {"C / C2", "1 - C / C2", "(C - C2) / (C + C2?)", "100 * C / C2",
                            "(C / C2) / (C3 / C4)", "max(C / C2, 0)"})
-    BOOST_TEST(kind(text) == "share", text);
+    BOOST_TEST(kind_of(text) == "share", text);
   for (const char* text : {"L", "L + L2", "L / L2", "L * L2", "1 / L", "L * (C / C2)", "L - 5"})
-    BOOST_TEST(kind(text) == "level", text);
-  BOOST_TEST(kind("1 + 2") == "number");
+    BOOST_TEST(kind_of(text) == "level", text);
+  BOOST_TEST(kind_of("1 + 2") == "number");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_results_that_depend_on_the_window_length) {
-  BOOST_TEST(kind("C * L") ==
+  BOOST_TEST(kind_of("C * L") ==
              "checking kinds of 'C * L': it multiplies a counter by a level, which depends on how "
              "long the counter counts; use a ratio of counters");
-  BOOST_TEST(kind("C * C2").find("multiplies a counter by a counter") != std::string::npos);
-  BOOST_TEST(kind("C + L").find("combines a counter with a level") != std::string::npos);
-  BOOST_TEST(kind("C - C2 / C3").find("combines a counter with a ratio") != std::string::npos);
-  BOOST_TEST(kind("L / C").find("divides a level by a counter") != std::string::npos);
-  BOOST_TEST(kind("1 / C").find("divides a number by a counter") != std::string::npos);
+  BOOST_TEST(kind_of("C * C2").find("multiplies a counter by a counter") != std::string::npos);
+  BOOST_TEST(kind_of("C + L").find("combines a counter with a level") != std::string::npos);
+  BOOST_TEST(kind_of("C - C2 / C3").find("combines a counter with a ratio") != std::string::npos);
+  BOOST_TEST(kind_of("L / C").find("divides a level by a counter") != std::string::npos);
+  BOOST_TEST(kind_of("1 / C").find("divides a number by a counter") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(evaluates_arithmetic) {
-  BOOST_TEST(come_to("1 + 2 * 3") == 7);
-  BOOST_TEST(come_to("(1 + 2) * 3") == 9);
-  BOOST_TEST(come_to("10 - 4 - 3") == 3);
-  BOOST_TEST(come_to("100 / 10 / 5") == 2);
-  BOOST_TEST(come_to("-2 * -3") == 6);
-  BOOST_TEST(come_to("max(1, 7.5, 3) - 0.5") == 7);
-  BOOST_TEST(come_to("a / (a + cgroup.cpu.usage_usec)", {{"a", 1}, {"cgroup.cpu.usage_usec", 3}}) ==
-             0.25);
+  BOOST_TEST(evaluate_text("1 + 2 * 3") == 7);
+  BOOST_TEST(evaluate_text("(1 + 2) * 3") == 9);
+  BOOST_TEST(evaluate_text("10 - 4 - 3") == 3);
+  BOOST_TEST(evaluate_text("100 / 10 / 5") == 2);
+  BOOST_TEST(evaluate_text("-2 * -3") == 6);
+  BOOST_TEST(evaluate_text("max(1, 7.5, 3) - 0.5") == 7);
+  BOOST_TEST(evaluate_text("a / (a + cgroup.cpu.usage_usec)",
+                           {{"a", 1}, {"cgroup.cpu.usage_usec", 3}}) == 0.25);
 }
 
 BOOST_AUTO_TEST_CASE(propagates_missing_inputs) {
-  BOOST_TEST(std::isnan(come_to("a + b", {{"a", 1}})));
-  BOOST_TEST(come_to("a + b?", {{"a", 1}}) == 1);
-  BOOST_TEST(come_to("max(a?, b?)", {{"b", 4}}) == 4);
-  BOOST_TEST(std::isnan(come_to("a? + b?")));
-  BOOST_TEST(std::isnan(come_to("a / b", {{"a", 1}, {"b", 0}})));
-  BOOST_TEST(std::isnan(come_to("1 / (a / b)", {{"a", 1}, {"b", 0}})));
-  BOOST_TEST(std::isnan(come_to("a / (b - b)", {{"a", 1}, {"b", 5}})));
-  BOOST_TEST(std::isnan(come_to("max(a, b)", {{"b", 4}})));
-  BOOST_TEST(std::isnan(come_to("a? + a", {})));
+  BOOST_TEST(std::isnan(evaluate_text("a + b", {{"a", 1}})));
+  BOOST_TEST(evaluate_text("a + b?", {{"a", 1}}) == 1);
+  BOOST_TEST(evaluate_text("max(a?, b?)", {{"b", 4}}) == 4);
+  BOOST_TEST(std::isnan(evaluate_text("a? + b?")));
+  BOOST_TEST(std::isnan(evaluate_text("a / b", {{"a", 1}, {"b", 0}})));
+  BOOST_TEST(std::isnan(evaluate_text("1 / (a / b)", {{"a", 1}, {"b", 0}})));
+  BOOST_TEST(std::isnan(evaluate_text("a / (b - b)", {{"a", 1}, {"b", 5}})));
+  BOOST_TEST(std::isnan(evaluate_text("max(a, b)", {{"b", 4}})));
+  BOOST_TEST(std::isnan(evaluate_text("a? + a", {})));
 }
 
 BOOST_AUTO_TEST_CASE(map_keys_may_contain_any_text) {
   for (const std::string key : {"Rss", "a,b", "[z]", "q\"", "a\\b]", ""}) {
-    const std::string name = key_name("m", key);
+    const std::string name = format_key_name("m", key);
     const auto found = split_key(name);
     BOOST_REQUIRE_MESSAGE(found, name);
     BOOST_TEST(found->key == key);
-    BOOST_TEST(plain_name(name) == name);
+    BOOST_TEST(normalize_name(name) == name);
     BOOST_TEST(inputs_of(name) == std::vector{name}, boost::test_tools::per_element());
   }
-  BOOST_TEST(plain_name(R"(m["Rss"].pct)") == "m[Rss].pct");
+  BOOST_TEST(normalize_name(R"(m["Rss"].pct)") == "m[Rss].pct");
   for (const char* other : {"m", "m[Rss", "m[\"Rss]", "m[Rss]x"}) BOOST_TEST(!split_key(other));
   const std::string_view names[] = {R"(a["],["])", "b[x,y]", "c[d", ""};
   BOOST_TEST(split_names(R"(a["],["],b[x,y],c[d,)") == names, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_map_key_is_part_of_the_input_name) {
-  BOOST_TEST(come_to("m[Rss] - m[8:0 a-b]", {{"m[Rss]", 9}, {"m[8:0 a-b]", 2}}) == 7);
-  BOOST_TEST(come_to("m[Rss]? + n?", {{"n", 3}}) == 3);
-  BOOST_TEST(come_to(R"(m["Rss"] - m["a]\"\\"])", {{"m[Rss]", 9}, {R"(m["a]\"\\"])", 2}}) == 7);
+  BOOST_TEST(evaluate_text("m[Rss] - m[8:0 a-b]", {{"m[Rss]", 9}, {"m[8:0 a-b]", 2}}) == 7);
+  BOOST_TEST(evaluate_text("m[Rss]? + n?", {{"n", 3}}) == 3);
+  BOOST_TEST(evaluate_text(R"(m["Rss"] - m["a]\"\\"])", {{"m[Rss]", 9}, {R"(m["a]\"\\"])", 2}}) ==
+             7);
   BOOST_TEST(refusal("1 + m[Rss") ==
              "reading expression '1 + m[Rss': the '[' of this name has no ']' at character 5");
 }
@@ -132,16 +133,16 @@ BOOST_AUTO_TEST_CASE(lists_each_input_once) {
 BOOST_AUTO_TEST_CASE(determines_units) {
   const std::map<std::string, std::string> units{
       {"t", "ns"}, {"u", "ns"}, {"n", "count"}, {"b", "bytes"}};
-  BOOST_TEST(unit("t / n", units) == "ns");
-  BOOST_TEST(unit("t / (t + u)", units) == "ratio");
-  BOOST_TEST(unit("n / n", units) == "ratio");
-  BOOST_TEST(unit("t + max(u, t) * 2", units) == "ns");
-  BOOST_TEST(unit("t + 1", units) == "ns");
-  BOOST_TEST(unit("3", units) == "none");
-  BOOST_TEST(unit("t + b", units) ==
+  BOOST_TEST(unit_of("t / n", units) == "ns");
+  BOOST_TEST(unit_of("t / (t + u)", units) == "ratio");
+  BOOST_TEST(unit_of("n / n", units) == "ratio");
+  BOOST_TEST(unit_of("t + max(u, t) * 2", units) == "ns");
+  BOOST_TEST(unit_of("t + 1", units) == "ns");
+  BOOST_TEST(unit_of("3", units) == "none");
+  BOOST_TEST(unit_of("t + b", units) ==
              "no: checking units of 't + b': 'ns' and 'bytes' do not go together");
-  BOOST_TEST(unit("n / t", units).starts_with("no: "));
-  BOOST_TEST(unit("t * b", units).starts_with("no: "));
+  BOOST_TEST(unit_of("n / t", units).starts_with("no: "));
+  BOOST_TEST(unit_of("t * b", units).starts_with("no: "));
 }
 
 BOOST_AUTO_TEST_CASE(refusals_name_the_position) {

@@ -8,7 +8,7 @@
 namespace ctprof::expression_tree_test {
 namespace {
 
-std::string sign_of(Op op) {
+std::string operator_text(Op op) {
   switch (op) {
     case Op::Negate: return "neg";
     case Op::Add: return "+";
@@ -19,19 +19,19 @@ std::string sign_of(Op op) {
   }
 }
 
-std::string in_words(const ExpressionTree& tree, std::size_t at) {
+std::string tree_text(const ExpressionTree& tree, std::size_t at) {
   const ExpressionNode& node = tree.nodes[at];
   if (node.op == Op::Number) return std::to_string(static_cast<int>(node.number));
   if (node.op == Op::Input)
     return tree.inputs[node.input].name + (tree.inputs[node.input].optional ? "?" : "");
-  std::string text = "(" + sign_of(node.op);
-  for (const std::size_t operand : node.of) text += " " + in_words(tree, operand);
+  std::string text = "(" + operator_text(node.op);
+  for (const std::size_t operand : node.operands) text += " " + tree_text(tree, operand);
   return text + ")";
 }
 
-std::string in_words(std::string_view text) {
+std::string tree_text(std::string_view text) {
   const auto tree = parse_tree(text);
-  return tree ? in_words(*tree, tree->nodes.size() - 1) : tree.error().text;
+  return tree ? tree_text(*tree, tree->nodes.size() - 1) : tree.error().text;
 }
 
 }  // namespace
@@ -39,18 +39,18 @@ std::string in_words(std::string_view text) {
 BOOST_AUTO_TEST_SUITE(expression_tree_test)
 
 BOOST_AUTO_TEST_CASE(merges_equal_operators_into_one_node) {
-  BOOST_TEST(in_words("a + b + c") == "(+ a b c)");
-  BOOST_TEST(in_words("a - b - c + d") == "(+ (- a b c) d)");
-  BOOST_TEST(in_words("a - (b - c)") == "(- a (- b c))");
-  BOOST_TEST(in_words("max(a, b?, 2)") == "(max a b? 2)");
-  BOOST_TEST(in_words("a / b * c") == "(* (/ a b) c)");
-  BOOST_TEST(in_words("-a * 3") == "(* (neg a) 3)");
-  BOOST_TEST(in_words("7") == "7");
+  BOOST_TEST(tree_text("a + b + c") == "(+ a b c)");
+  BOOST_TEST(tree_text("a - b - c + d") == "(+ (- a b c) d)");
+  BOOST_TEST(tree_text("a - (b - c)") == "(- a (- b c))");
+  BOOST_TEST(tree_text("max(a, b?, 2)") == "(max a b? 2)");
+  BOOST_TEST(tree_text("a / b * c") == "(* (/ a b) c)");
+  BOOST_TEST(tree_text("-a * 3") == "(* (neg a) 3)");
+  BOOST_TEST(tree_text("7") == "7");
 }
 
 BOOST_AUTO_TEST_CASE(reports_errors_like_any_expression) {
-  BOOST_TEST(in_words("a +").ends_with("at character 4"));
-  BOOST_TEST(in_words("a < 2").find("operator") != std::string::npos);
+  BOOST_TEST(tree_text("a +").ends_with("at character 4"));
+  BOOST_TEST(tree_text("a < 2").find("operator") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(lists_each_name_once) {

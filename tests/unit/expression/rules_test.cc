@@ -13,17 +13,17 @@
 #include "core/rules/maps.hpp"
 #include "core/rules/rule_book.hpp"
 #include "core/rules/stacks.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::rules_test {
 namespace {
 
 using namespace hand_made;
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 
 // One value as text and JSON, as a rule writes it.
-struct Said {
+struct PrintedValue {
   std::string text, json;
 };
 
@@ -37,59 +37,64 @@ Snapshot one_group(std::size_t threads, Fill fill) {
   return snapshot;
 }
 
-const RuleBook book;
+const RuleBook kRuleBook;
 
 template <class Fill>
-Said said(std::size_t threads, Fill fill) {
+PrintedValue print_value(std::size_t threads, Fill fill) {
   const Snapshot snapshot = one_group(threads, fill);
   const Snapshot* sides[] = {&snapshot};
-  const auto report = Report::make(sides, {.metrics = {"m"}}, {&book, {}});
+  const auto report = Report::make(sides, {.metrics = {"m"}}, {&kRuleBook, {}});
   BOOST_REQUIRE(report);
   const auto metric =
       static_cast<std::size_t>(std::find_if(report->metrics().begin(), report->metrics().end(),
                                             [](const auto& m) { return m.name == "m"; }) -
                                report->metrics().begin());
-  Said out{report->rollup().text({0, 0, metric}), {}};
+  PrintedValue out{report->rollup().text({0, 0, metric}), {}};
   report->rollup().append_json(out.json, {0, 0, metric});
   return out;
 }
 
-Said of_u64(std::string_view newtype, std::string_view rule, const Cells<std::uint64_t>& cells) {
-  return said(cells.size(), [&](Snapshot& s) { add_u64(s, metric("m", newtype, rule), cells); });
+PrintedValue of_u64(std::string_view newtype, std::string_view rule,
+                    const Cells<std::uint64_t>& cells) {
+  return print_value(cells.size(),
+                     [&](Snapshot& s) { add_u64(s, metric("m", newtype, rule), cells); });
 }
-Said of_i64(std::string_view newtype, std::string_view rule, const Cells<std::int64_t>& cells) {
-  return said(cells.size(), [&](Snapshot& s) { add_i64(s, metric("m", newtype, rule), cells); });
+PrintedValue of_i64(std::string_view newtype, std::string_view rule,
+                    const Cells<std::int64_t>& cells) {
+  return print_value(cells.size(),
+                     [&](Snapshot& s) { add_i64(s, metric("m", newtype, rule), cells); });
 }
 
-Said of_f64(std::string_view rule, const Cells<double>& cells) {
-  return said(cells.size(), [&](Snapshot& s) { add_f64(s, metric("m", "GaugeF64", rule), cells); });
+PrintedValue of_f64(std::string_view rule, const Cells<double>& cells) {
+  return print_value(cells.size(),
+                     [&](Snapshot& s) { add_f64(s, metric("m", "GaugeF64", rule), cells); });
 }
 
 // Returns the change from one group to another.
 template <class Fill>
-Change between(Fill before, Fill after, std::size_t threads) {
+Change change_between(Fill before, Fill after, std::size_t threads) {
   const Snapshot a = one_group(threads, before), b = one_group(threads, after);
   const Snapshot* sides[] = {&a, &b};
-  const auto report = Report::make(sides, {.metrics = {"m"}}, {&book, {}});
+  const auto report = Report::make(sides, {.metrics = {"m"}}, {&kRuleBook, {}});
   BOOST_REQUIRE(report);
   for (std::size_t i = 0; i < report->metrics().size(); ++i)
-    if (report->metrics()[i].name == "m") return report->changes().of(0, i, 1);
+    if (report->metrics()[i].name == "m") return report->changes().change(0, i, 1);
   BOOST_FAIL("no such metric");
   return {};
 }
-Change between_u64(std::string_view newtype, std::string_view rule, Cells<std::uint64_t> a,
-                   Cells<std::uint64_t> b) {
+Change change_between_u64(std::string_view newtype, std::string_view rule, Cells<std::uint64_t> a,
+                          Cells<std::uint64_t> b) {
   const MetricDef def = metric("m", newtype, rule);
   using Fill = std::function<void(Snapshot&)>;
-  return between(Fill([&](Snapshot& s) { add_u64(s, def, a); }),
-                 Fill([&](Snapshot& s) { add_u64(s, def, b); }), a.size());
+  return change_between(Fill([&](Snapshot& s) { add_u64(s, def, a); }),
+                        Fill([&](Snapshot& s) { add_u64(s, def, b); }), a.size());
 }
 
 BOOST_AUTO_TEST_SUITE(rules_test)
 
 BOOST_AUTO_TEST_CASE(the_table_of_rules_is_complete) {
   for (const RuleInfo& info : kRules) {
-    const ctprof_rule* rule = book.find(info.name);
+    const ctprof_rule* rule = kRuleBook.find(info.name);
     BOOST_REQUIRE_MESSAGE(rule, "no rule " << info.name);
     BOOST_TEST(rule->size == sizeof(ctprof_rule));
     BOOST_TEST((rule->add && rule->merge && rule->description));
@@ -100,7 +105,7 @@ BOOST_AUTO_TEST_CASE(the_table_of_rules_is_complete) {
   for (const NewtypeInfo& newtype : kNewtypes)
     for (const RuleInfo& info : kRules)
       BOOST_TEST(is_listed(newtype.rules, info.name) ==
-                 is_listed(book.find(info.name)->newtypes, newtype.name));
+                 is_listed(kRuleBook.find(info.name)->newtypes, newtype.name));
 }
 
 BOOST_AUTO_TEST_CASE(sums_saturate_and_print_with_a_prefix) {
@@ -110,9 +115,9 @@ BOOST_AUTO_TEST_CASE(sums_saturate_and_print_with_a_prefix) {
   BOOST_TEST(of_u64("ClockTicks", "SumTicks", {20, 2}).text == "22ticks");
   BOOST_TEST(of_u64("GaugeCount", "SumGaugeCount", {20, 2}).json == "22");
   BOOST_TEST(of_u64("GaugeBytes", "SumGaugeBytes", {1024, 512}).text == "1.500KiB");
-  BOOST_TEST(of_u64("MonotonicCount", "SumCount", {kMost, 1}).json == "18446744073709551615");
-  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost, 1}).text == "≥18446744073.710s");
-  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost - 1}).text == "18446744073.710s");
+  BOOST_TEST(of_u64("MonotonicCount", "SumCount", {kMaxU64, 1}).json == "18446744073709551615");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMaxU64, 1}).text == "≥18446744073.710s");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMaxU64 - 1}).text == "18446744073.710s");
 }
 
 BOOST_AUTO_TEST_CASE(sums_fractions) {
@@ -138,27 +143,28 @@ BOOST_AUTO_TEST_CASE(computes_minimum_and_maximum) {
   BOOST_TEST(of_u64("GaugeRatio100", "MaxRatio", {1234, 5}).text == "12.34%");
   BOOST_TEST(of_u64("GaugeRatio100", "MaxRatio", {1234, 5}).json == "12.34");
   BOOST_TEST(of_i64("OrdinalI32", "MaxOrdinal", {-5, -7}).json == "-5");
-  BOOST_TEST(of_u64("OrdinalU64", "MaxOrdinal", {kMost, 1}).json == "18446744073709551615");
+  BOOST_TEST(of_u64("OrdinalU64", "MaxOrdinal", {kMaxU64, 1}).json == "18446744073709551615");
   const auto flag = [](const Cells<bool>& cells) {
-    return said(cells.size(),
-                [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "AnyFlag"), cells); });
+    return print_value(cells.size(),
+                       [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "AnyFlag"), cells); });
   };
   BOOST_TEST(flag({false, true}).json == "true");
   BOOST_TEST(flag({false, {}}).text == "false");
 }
 
 BOOST_AUTO_TEST_CASE(limits_can_be_infinite) {
-  BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMost}).text == "max");
-  BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMost}).json == "\"max\"");
+  BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMaxU64}).text == "max");
+  BOOST_TEST(of_u64("LimitBytes", "LimitMax", {2048, kMaxU64}).json == "\"max\"");
   BOOST_TEST(of_u64("LimitUs", "LimitMax", {2000, 3000}).text == "3.000ms");
-  BOOST_TEST(of_u64("FloorBytes", "FloorMin", {2048, kMost}).text == "2.000KiB");
-  BOOST_TEST(of_u64("FloorBytes", "FloorMin", {kMost}).text == "max");
-  const Change opened = between_u64("LimitBytes", "LimitMax", {2048}, {kMost});
-  BOOST_TEST(!opened.difference.known());
-  BOOST_TEST(opened.word == "differs");
-  BOOST_TEST((opened.moved == Moved::Yes));
-  BOOST_TEST((between_u64("LimitBytes", "LimitMax", {kMost}, {kMost}).moved == Moved::No));
-  BOOST_TEST(between_u64("LimitBytes", "LimitMax", {2048}, {1024}).difference.real == -1024);
+  BOOST_TEST(of_u64("FloorBytes", "FloorMin", {2048, kMaxU64}).text == "2.000KiB");
+  BOOST_TEST(of_u64("FloorBytes", "FloorMin", {kMaxU64}).text == "max");
+  const Change opened = change_between_u64("LimitBytes", "LimitMax", {2048}, {kMaxU64});
+  BOOST_TEST(!opened.difference.is_known());
+  BOOST_TEST(opened.rule_text == "differs");
+  BOOST_TEST((opened.state == ChangeState::Changed));
+  BOOST_TEST((change_between_u64("LimitBytes", "LimitMax", {kMaxU64}, {kMaxU64}).state ==
+              ChangeState::Unchanged));
+  BOOST_TEST(change_between_u64("LimitBytes", "LimitMax", {2048}, {1024}).difference.real == -1024);
 }
 
 BOOST_AUTO_TEST_CASE(computes_ranges) {
@@ -166,16 +172,17 @@ BOOST_AUTO_TEST_CASE(computes_ranges) {
   BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {5, -3, 0}).json == "{\"min\":-3,\"max\":5}");
   BOOST_TEST(of_i64("OrdinalI32", "RangeI32", {-3, -3}).text == "-3");
   BOOST_TEST(of_u64("OrdinalU32", "RangeU32", {1, 99}).text == "1..99");
-  const Change wider = between_u64("OrdinalU32", "RangeU32", {1, 3}, {0, 4});
-  BOOST_TEST(wider.difference.zero());
-  BOOST_TEST(wider.word == "differs");
-  BOOST_TEST((wider.moved == Moved::Yes));
-  BOOST_TEST(between_u64("OrdinalU32", "RangeU32", {1, 2}, {2, 2}).difference.real == 0.5);
+  const Change wider = change_between_u64("OrdinalU32", "RangeU32", {1, 3}, {0, 4});
+  BOOST_TEST(wider.difference.is_zero());
+  BOOST_TEST(wider.rule_text == "differs");
+  BOOST_TEST((wider.state == ChangeState::Changed));
+  BOOST_TEST(change_between_u64("OrdinalU32", "RangeU32", {1, 2}, {2, 2}).difference.real == 0.5);
 }
 
-Said of_text(const Cells<std::string>& cells) {
-  return said(cells.size(),
-              [&](Snapshot& s) { add_text(s, metric("m", "CategoricalString", "Mode"), cells); });
+PrintedValue of_text(const Cells<std::string>& cells) {
+  return print_value(cells.size(), [&](Snapshot& s) {
+    add_text(s, metric("m", "CategoricalString", "Mode"), cells);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(computes_the_most_frequent_value) {
@@ -184,16 +191,16 @@ BOOST_AUTO_TEST_CASE(computes_the_most_frequent_value) {
   BOOST_TEST(of_text({"b", "a"}).json == "{\"value\":\"a\",\"count\":1,\"total\":2}");
   BOOST_TEST(of_text({{}, {}}).text == "-");
   const auto flags = [](const Cells<bool>& cells) {
-    return said(cells.size(),
-                [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "ModeBool"), cells); });
+    return print_value(cells.size(),
+                       [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "ModeBool"), cells); });
   };
   BOOST_TEST(flags({true, false}).text == "false (1/2)");
   BOOST_TEST(flags({true}).json == "{\"value\":true,\"count\":1,\"total\":1}");
 }
 
-Said of_cpus(const Cells<std::uint64_t>& words) {
-  return said(words.size(),
-              [&](Snapshot& s) { add_bits(s, metric("m", "CpuSet", "Affinity"), words); });
+PrintedValue of_cpus(const Cells<std::uint64_t>& words) {
+  return print_value(words.size(),
+                     [&](Snapshot& s) { add_bits(s, metric("m", "CpuSet", "Affinity"), words); });
 }
 
 BOOST_AUTO_TEST_CASE(merges_cpu_affinities) {
@@ -207,7 +214,7 @@ BOOST_AUTO_TEST_CASE(merges_cpu_affinities) {
 BOOST_AUTO_TEST_CASE(aggregates_maps_key_by_key) {
   const auto map = [](std::string_view newtype, std::string_view rule, std::string keys,
                       const Cells<MapValue>& cells) {
-    return said(cells.size(), [&](Snapshot& s) {
+    return print_value(cells.size(), [&](Snapshot& s) {
       MetricDef def = metric("m", newtype, rule);
       def.map_keys = std::move(keys);
       add_map(s, def, cells);
@@ -222,23 +229,23 @@ BOOST_AUTO_TEST_CASE(aggregates_maps_key_by_key) {
              "{\"anon\":2048,\"file\":7,\"pgfault\":7}");
   BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).text ==
              "anon 2.000KiB\nfile 7B\npgfault 7");
-  BOOST_TEST(map("CountMap", "MapSum", "", {MapValue{{"k", kMost}}, MapValue{{"k", 1}}}).json ==
+  BOOST_TEST(map("CountMap", "MapSum", "", {MapValue{{"k", kMaxU64}}, MapValue{{"k", 1}}}).json ==
              "{\"k\":18446744073709551615}");
   BOOST_TEST(map("CountMap", "MapSum", "", {{}, {}}).json == "null");
 }
 
 BOOST_AUTO_TEST_CASE(declared_map_keys_set_gauges_and_units) {
   constexpr std::string_view kKeys = "gauge bytes: anon file; counter ns: X_*";
-  BOOST_TEST(rules::kind_of_key(kKeys, "file").gauge);
-  BOOST_TEST(rules::kind_of_key(kKeys, "file").unit == "bytes");
-  BOOST_TEST(!rules::kind_of_key(kKeys, "X_wait").gauge);
-  BOOST_TEST(rules::kind_of_key(kKeys, "X_wait").unit == "ns");
-  BOOST_TEST(rules::kind_of_key(kKeys, "other").unit.empty());
-  BOOST_TEST(rules::kind_of_key("", "other").unit.empty());
+  BOOST_TEST(rules::find_key_kind(kKeys, "file").is_gauge);
+  BOOST_TEST(rules::find_key_kind(kKeys, "file").unit == "bytes");
+  BOOST_TEST(!rules::find_key_kind(kKeys, "X_wait").is_gauge);
+  BOOST_TEST(rules::find_key_kind(kKeys, "X_wait").unit == "ns");
+  BOOST_TEST(rules::find_key_kind(kKeys, "other").unit.empty());
+  BOOST_TEST(rules::find_key_kind("", "other").unit.empty());
 }
 
 // Returns the additional text that a rule prints beside its value.
-std::string extras(const ctprof_rule& rule, const States& states) {
+std::string extra_text(const ctprof_rule& rule, const RuleStates& states) {
   std::string out;
   const ctprof_sink sink{sizeof sink, 0, &out, [](void* to, const char* data, std::size_t size) {
                            static_cast<std::string*>(to)->append(data, size);
@@ -249,12 +256,12 @@ std::string extras(const ctprof_rule& rule, const States& states) {
 
 // Merging two halves must give the same result as adding the whole, in either order.
 BOOST_AUTO_TEST_CASE(merging_equals_adding) {
-  const std::vector<std::uint64_t> values{7, 3, kMost, 0, 7, 12};
+  const std::vector<std::uint64_t> values{7, 3, kMaxU64, 0, 7, 12};
   for (const ctprof_rule* rule : builtin_rules()) {
     const RuleInfo& info = *find_rule(rule->name);
     const bool scalar = info.reduction == Reduction::Sum || info.reduction == Reduction::Max ||
                         info.reduction == Reduction::Min || info.reduction == Reduction::Range;
-    if (!scalar || rules::gathers_stacks(*rule)) continue;  // see stacks_compare_test.cc
+    if (!scalar || rules::is_stack_sum(*rule)) continue;  // see stacks_compare_test.cc
     const auto added = [&](std::size_t first, std::size_t last) {
       const std::vector<std::uint32_t> groups(last - first, 0);
       ctprof_rows rows{};
@@ -262,19 +269,19 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
       rows.count = last - first;
       rows.groups = groups.data();
       rows.values = values.data() + first;
-      States states(*rule, 1);
+      RuleStates states(*rule, 1);
       states.add(rows);
       return states;
     };
-    const States whole = added(0, 6);
+    const RuleStates whole = added(0, 6);
     for (const bool swapped : {false, true}) {
-      States into = swapped ? added(3, 6) : added(0, 3);
-      const States from = swapped ? added(0, 3) : added(3, 6);
+      RuleStates into = swapped ? added(3, 6) : added(0, 3);
+      const RuleStates from = swapped ? added(0, 3) : added(3, 6);
       rule->merge(const_cast<void*>(into[0]), from[0]);
-      const States untouched = added(0, 0);
+      const RuleStates untouched = added(0, 0);
       rule->merge(const_cast<void*>(into[0]), untouched[0]);
       BOOST_TEST(as_double(rule->number(into[0])) == as_double(rule->number(whole[0])), rule->name);
-      BOOST_TEST(extras(*rule, into) == extras(*rule, whole), rule->name);
+      BOOST_TEST(extra_text(*rule, into) == extra_text(*rule, whole), rule->name);
     }
   }
 }
@@ -303,19 +310,19 @@ BOOST_AUTO_TEST_CASE(rule_descriptions_match_the_sdk) {
 
 BOOST_AUTO_TEST_CASE(uses_plugin_rules_and_fallbacks) {
   RuleBook with_plugin;
-  ctprof_rule mine = *book.find("SumNs");
+  ctprof_rule mine = *kRuleBook.find("SumNs");
   mine.name = "mine.P99";
   with_plugin.add(mine, "mine");
   bool stands_in = true;
   BOOST_TEST(with_plugin.find("mine.P99", "MaxPeak", &stands_in) == &mine);
   BOOST_TEST(!stands_in);
-  BOOST_TEST(book.find("mine.P99", "MaxPeak", &stands_in)->name == std::string("MaxPeak"));
+  BOOST_TEST(kRuleBook.find("mine.P99", "MaxPeak", &stands_in)->name == std::string("MaxPeak"));
   BOOST_TEST(stands_in);
-  BOOST_TEST(!book.find("mine.P99"));
+  BOOST_TEST(!kRuleBook.find("mine.P99"));
   ctprof_rule impostor = mine;
   impostor.name = "SumNs";
   with_plugin.add(impostor, "mine");
-  BOOST_TEST(with_plugin.find("SumNs") == book.find("SumNs"));
+  BOOST_TEST(with_plugin.find("SumNs") == kRuleBook.find("SumNs"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,7 +17,7 @@ using namespace hand_made;
 BOOST_AUTO_TEST_SUITE(stacks_sum_test)
 
 BOOST_AUTO_TEST_CASE(adds_the_weights_of_equal_stacks_of_a_group) {
-  const Row one{{{"p:f", "p:main"}, 3}, {{"p:main"}, 4}}, two{{{"p:f", "p:main"}, 5}};
+  const NamedStacks one{{{"p:f", "p:main"}, 3}, {{"p:main"}, 4}}, two{{{"p:f", "p:main"}, 5}};
   const Snapshot snapshot = window_of({{"a", one}, {"a", two}, {"b", two}});
   const Report report = report_of({&snapshot});
   BOOST_TEST(total_of(report) == 12);
@@ -28,19 +28,19 @@ BOOST_AUTO_TEST_CASE(adds_the_weights_of_equal_stacks_of_a_group) {
 }
 
 BOOST_AUTO_TEST_CASE(stores_equal_stacks_of_many_rows_once) {
-  std::vector<std::pair<std::string, Row>> threads;
+  std::vector<std::pair<std::string, NamedStacks>> threads;
   for (int i = 0; i < 2000; ++i)
     threads.push_back({"a", {{{"p:f"}, 1}, {{"p:g"}, 2}, {{"p:h" + std::to_string(i % 7)}, 1}}});
   const Snapshot snapshot = window_of(threads);
   const Report report = report_of({&snapshot});
   BOOST_TEST(total_of(report) == 8000);
   BOOST_TEST(first_group(report).stacks.size() == 9u);
-  BOOST_TEST(figures_of(report, first_group(report), "g (p)") == "4000 4000");
+  BOOST_TEST(weights_of(report, first_group(report), "g (p)") == "4000 4000");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_sum_is_a_lower_bound) {
   const Snapshot snapshot =
-      window_of({{"a", {{{"p:f"}, kMost}}}, {"a", {{{"p:f"}, 1}}}, {"b", {{{"p:f"}, 1}}}});
+      window_of({{"a", {{{"p:f"}, kMaxU64}}}, {"a", {{{"p:f"}, 1}}}, {"b", {{{"p:f"}, 1}}}});
   const Report report = report_of({&snapshot}, {.metrics = {"on"}});
   const std::size_t metric = report.stacks()->groups()[0].metric;
   BOOST_TEST(report.rollup().text({0, 0, metric}) == "≥18446744073.710s");
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(a_full_sum_is_a_lower_bound) {
 
 BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   using Sets = std::vector<std::vector<ctprof_stack>>;
-  static const Sets sets{{{1, 7}, {5, 3}}, {{1, kMost}}, {}, {{2, 1}, {5, 12}}};
-  const ctprof_rule& rule = *book.find("StackSum");
+  static const Sets sets{{{1, 7}, {5, 3}}, {{1, kMaxU64}}, {}, {{2, 1}, {5, 12}}};
+  const ctprof_rule& rule = *kRuleBook.find("StackSum");
   const auto added = [&](const std::vector<std::uint32_t>& ids) {
     const std::vector<std::uint32_t> groups(ids.size());
     ctprof_rows rows{};
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
       *stacks = sets[id].size();
       return sets[id].data();
     };
-    States states(rule, 1);
+    RuleStates states(rule, 1);
     states.add(rows);
     return states;
   };
@@ -69,29 +69,29 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
        {std::pair(std::vector<std::uint32_t>{0, 1}, std::vector<std::uint32_t>{2, 3}),
         {{3, 2, 1}, {0}},
         {{}, {1, 0, 3, 2}}}) {
-    States into = added(a), from = added(b);
+    RuleStates into = added(a), from = added(b);
     into.merge(0, from, 0);
     into.finish();
     std::string found;
     for (const ctprof_stack& each : rules::stacks_in(into[0]))
       found += std::to_string(each.stack) + ":" + std::to_string(each.weight) + " ";
     BOOST_TEST(found == "1:18446744073709551615 2:1 5:15 ");
-    BOOST_TEST(rule.number(into[0]).u64 == kMost);
+    BOOST_TEST(rule.number(into[0]).u64 == kMaxU64);
   }
 }
 
 // State of a plugin rule: the number of frames of all stacks, multiplied by weight, and the last
 // stacks that it received.
-struct Frames {
+struct FrameCount {
   std::uint64_t frames;
-  const ctprof_stack* shown;
+  const ctprof_stack* first_stacks;
   const std::uint32_t* leaf;
 };
 
 void add_frames(void* states, const ctprof_rows* rows) {
   for (std::uint64_t row = 0; row < rows->count; ++row) {
     if (rows->groups[row] == UINT32_MAX || (rows->gaps && rows->gaps[row])) continue;
-    auto& state = static_cast<Frames*>(states)[rows->groups[row]];
+    auto& state = static_cast<FrameCount*>(states)[rows->groups[row]];
     std::size_t stacks = 0;
     const ctprof_stack* given =
         rows->stacks(rows->core, static_cast<const std::uint32_t*>(rows->values)[row], &stacks);
@@ -99,22 +99,23 @@ void add_frames(void* states, const ctprof_rows* rows) {
       std::size_t frames = 0;
       const std::uint32_t* numbers = rows->frames(rows->core, given[at].stack, &frames);
       state.frames += frames * given[at].weight;
-      if (!state.leaf) state.shown = given, state.leaf = numbers;
+      if (!state.leaf) state.first_stacks = given, state.leaf = numbers;
     }
   }
 }
 void merge_frames(void* into, const void* from) {
-  static_cast<Frames*>(into)->frames += static_cast<const Frames*>(from)->frames;
+  static_cast<FrameCount*>(into)->frames += static_cast<const FrameCount*>(from)->frames;
 }
 ctprof_number number_of_frames(const void* state) {
-  const auto& frames = *static_cast<const Frames*>(state);
-  return number_of(frames.frames * 1000 + frames.shown[0].weight * 10 + (frames.leaf[0] > 0));
+  const auto& frames = *static_cast<const FrameCount*>(state);
+  return make_number(frames.frames * 1000 + frames.first_stacks[0].weight * 10 +
+                     (frames.leaf[0] > 0));
 }
 
 BOOST_AUTO_TEST_CASE(a_plugin_rule_reads_stacks_and_frames) {
   ctprof_rule rule{};
   rule.size = sizeof rule;
-  rule.state_size = sizeof(Frames);
+  rule.state_size = sizeof(FrameCount);
   rule.name = "far_Depth";
   rule.newtypes = "StackNs";
   rule.add = add_frames;
@@ -122,9 +123,9 @@ BOOST_AUTO_TEST_CASE(a_plugin_rule_reads_stacks_and_frames) {
   rule.number = number_of_frames;
   RuleBook rules;
   rules.add(rule, "far", "far.so");
-  MetricDef def = kOn;
+  MetricDef def = kOnCpu;
   def.rule = "far_Depth";
-  const Row stacks{{{"p:f", "p:g", "p:main"}, 2}};
+  const NamedStacks stacks{{{"p:f", "p:g", "p:main"}, 2}};
   auto snapshot =
       std::make_unique<Snapshot>(window_of({{"a", stacks}, {"a", {{{"p:main"}, 5}}}}, 10, {}, def));
   const Report report = report_of({snapshot.get()}, {}, rules);

@@ -96,13 +96,13 @@ BOOST_AUTO_TEST_CASE(the_fast_path_reads_plain_numbers_equally) {
                              std::vector<std::uint64_t>& values) {
     Scanner in(text);
     for (in.enter('['); in.next(']');) {
-      if (values.size() == rows) return in.fail("column 'some' is too long"), in.why();
-      values.push_back(in.null() ? 0 : in.number());
+      if (values.size() == rows) return in.fail("column 'some' is too long"), in.error_text();
+      values.push_back(in.consume_null() ? 0 : in.number());
     }
     if (!in.failed() && values.size() < rows)
       in.fail("column 'some' has " + std::to_string(values.size()) + " cells, not " +
               std::to_string(rows) + ", and ends");
-    return in.why();
+    return in.error_text();
   };
   std::size_t sound = 0;
   for (const std::string& a : items)
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_fast_path_reads_plain_numbers_equally) {
           Column column(def, rows, Gap::Untouched);
           Scanner in(text);
           columns::CellReader(pools, budget).read(in, {0, rows}, column);
-          BOOST_TEST(in.why() == why, text);
+          BOOST_TEST(in.error_text() == why, text);
           if (!why.empty()) continue;
           ++sound;
           for (std::size_t row = 0; row < rows; ++row)
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(the_fast_path_reads_plain_numbers_equally) {
 }
 
 // Returns a column that was read from this text, cell by cell, or "refused".
-std::string column_read(Storage storage, const std::string& text, std::size_t rows) {
+std::string read_column(Storage storage, const std::string& text, std::size_t rows) {
   MetricDef def;
   def.name = "some";
   def.storage = storage;
@@ -145,7 +145,7 @@ std::string column_read(Storage storage, const std::string& text, std::size_t ro
     if (storage == Storage::I64) read += std::to_string(column.i64()[row]);
     if (storage == Storage::Bool) read += std::to_string(column.bools()[row]);
     if (storage == Storage::String) read += pools.texts[column.ids()[row]];
-    if (storage == Storage::Bitset) read += cpu_ranges(pools.words[column.ids()[row]]);
+    if (storage == Storage::Bitset) read += format_cpu_ranges(pools.words[column.ids()[row]]);
     read += ";";
   }
   return read;
@@ -174,8 +174,8 @@ BOOST_AUTO_TEST_CASE(ignores_blanks) {
           if (i % again == again - 1) rest /= items.size();
         }
         for (const std::size_t asked : {rows - 1, rows, rows + 1}) {
-          const std::string read = column_read(storage, dense + "]", asked);
-          BOOST_TEST(read == column_read(storage, wide + " ]", asked), dense);
+          const std::string read = read_column(storage, dense + "]", asked);
+          BOOST_TEST(read == read_column(storage, wide + " ]", asked), dense);
           sound += read != "refused";
         }
       }
@@ -188,14 +188,15 @@ BOOST_AUTO_TEST_CASE(reads_repeated_texts) {
   in.next(']');
   BOOST_TEST(in.text() == "ab");
   BOOST_TEST(!in.was_escaped());
-  BOOST_TEST((in.next(']') && in.text_again("ab")));
-  BOOST_TEST((in.next(']') && !in.text_again("ab") && in.text() == "abc"));
-  BOOST_TEST((in.next(']') && !in.text_again("ab") && in.text() == "a"));
-  BOOST_TEST((in.next(']') && !in.text_again("ab") && in.text() == "ab" && in.was_escaped()));
-  BOOST_TEST((in.next(']') && in.enter('{') && in.next('}') && in.key_again("ab")));
+  BOOST_TEST((in.next(']') && in.consume_text("ab")));
+  BOOST_TEST((in.next(']') && !in.consume_text("ab") && in.text() == "abc"));
+  BOOST_TEST((in.next(']') && !in.consume_text("ab") && in.text() == "a"));
+  BOOST_TEST((in.next(']') && !in.consume_text("ab") && in.text() == "ab" && in.was_escaped()));
+  BOOST_TEST((in.next(']') && in.enter('{') && in.next('}') && in.consume_key("ab")));
   BOOST_TEST(in.number() == 1u);
   BOOST_TEST((!in.next('}') && !in.next(']') && in.at_end()));
-  for (const char* cut : {"\"ab", "\"a", "\"", ""}) BOOST_TEST(!Scanner(cut).text_again("ab"), cut);
+  for (const char* cut : {"\"ab", "\"a", "\"", ""})
+    BOOST_TEST(!Scanner(cut).consume_text("ab"), cut);
 }
 
 // Consecutive maps have equal keys or different ones.
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(reads_maps_of_different_keys) {
   line += "]";
   Scanner in(line);
   cells.read(in, {0, maps.size()}, column);
-  BOOST_TEST(in.why() == "");
+  BOOST_TEST(in.error_text() == "");
   for (std::size_t row = 0; row < maps.size(); ++row) {
     std::string read;
     for (const ctprof_entry& entry : pools.maps[column.ids()[row]])
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(reads_cpu_sets_as_text) {
   std::vector<std::uint64_t> words;
   for (const std::string text : {"", "0", "63", "64", "0-3,8", "0-63", "0-127", "1,3,5,130"}) {
     BOOST_REQUIRE(parse_cpu_ranges(text, 1024, words));
-    BOOST_TEST(cpu_ranges(words) == text);
+    BOOST_TEST(format_cpu_ranges(words) == text);
   }
   for (const char* text : {",", "1,", "3-1", "1,1", "2,1", "0-2,2", "x", "1024", "-1", "1-", "0 1"})
     BOOST_TEST(!parse_cpu_ranges(text, 1024, words), text);
@@ -252,9 +253,9 @@ BOOST_AUTO_TEST_CASE(reads_hexadecimal_bytes) {
       "\x00\x7f\xff"
       "a",
       4);
-  BOOST_TEST(hex(bytes) == "007fff61");
-  BOOST_TEST((unhex("007fff61") == bytes));
-  for (const char* text : {"0", "0g", "0X", "F0"}) BOOST_TEST(!unhex(text), text);
+  BOOST_TEST(to_hex(bytes) == "007fff61");
+  BOOST_TEST((from_hex("007fff61") == bytes));
+  for (const char* text : {"0", "0g", "0X", "F0"}) BOOST_TEST(!from_hex(text), text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t kThreads = 20;
 
 // Returns the lines of a small file: header, threads, processes, cgroups, host, summary, end.
-const Lines& small() {
-  static const Lines lines = lines_of(written(host_of(kThreads)));
+const Lines& small_file() {
+  static const Lines lines = lines_of(to_file_bytes(idle_host_snapshot(kThreads)));
   return lines;
 }
 
-void says(const std::string& bytes, const std::vector<std::string>& words) {
+void check_error(const std::string& bytes, const std::vector<std::string>& words) {
   const std::string sentence = refusal(bytes);
   BOOST_TEST_CONTEXT(sentence.substr(0, 200)) {
     BOOST_TEST(!sentence.empty());
@@ -29,12 +29,14 @@ void says(const std::string& bytes, const std::vector<std::string>& words) {
       BOOST_TEST((sentence.find(word) != sentence.npos), "no \"" << word << "\" in it");
   }
 }
-void says(const Lines& lines, const std::vector<std::string>& words) { says(folded(lines), words); }
+void check_error(const Lines& lines, const std::vector<std::string>& words) {
+  check_error(compress_lines(lines), words);
+}
 
 // Replaces text in the line of threads, and checks the resulting error.
-void threads_say(std::string_view what, std::string_view instead,
-                 const std::vector<std::string>& words) {
-  says(with(small(), 1, what, instead), words);
+void check_thread_line(std::string_view what, std::string_view instead,
+                       const std::vector<std::string>& words) {
+  check_error(replace_in_line(small_file(), 1, what, instead), words);
 }
 
 BOOST_AUTO_TEST_SUITE(file_columns_bad_test)
@@ -42,112 +44,116 @@ BOOST_AUTO_TEST_SUITE(file_columns_bad_test)
 // --- lines ---
 
 BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
-  const Lines lines = lines_of(written(host_of(3000)));
+  const Lines lines = lines_of(to_file_bytes(idle_host_snapshot(3000)));
   BOOST_REQUIRE(lines.size() >= 8u);  // three of threads
-  const auto says_after = [&](auto change, const std::string& words) {
+  const auto check_changed = [&](auto change, const std::string& words) {
     Lines changed = lines;
     change(changed);
-    says(changed, {words});
+    check_error(changed, {words});
   };
-  says_after([](Lines& l) { std::swap(l[1], l[2]); },
-             "line 2 is not the table that the header announces there: rows of thread from 0");
-  says_after([](Lines& l) { l.insert(l.begin() + 1, l[1]); }, "line 3 is not the table");
-  says_after([](Lines& l) { l.erase(l.begin() + 2); }, "line 3 is not the table");
-  says_after([](Lines& l) { l.erase(l.begin()); }, "");
-  says_after([](Lines& l) { l.insert(l.begin(), l[0]); }, "line 2 ");
-  says_after([](Lines& l) { l.insert(l.end() - 2, l[1]); }, "is of kind 'table' out of order");
-  says_after([](Lines& l) { l.insert(l.end() - 1, l[l.size() - 2]); },
-             "is of kind 'summary' out of order");
-  says_after([](Lines& l) { l.insert(l.end() - 2, "{\"kin\":\"stacks\"}\n"); },
-             "is of kind '' out of order");
-  says_after([](Lines& l) { l.erase(l.end() - 2), l = counted(l); },
-             "line " + std::to_string(lines.size() - 1) + " ends a block without a summary");
-  says_after([](Lines& l) { l.back() = "{\"kind\":\"end\",\"lines\":3,\"bytes\":5}\n"; },
-             "says that the block has 3 lines and 5 bytes");
-  says_after([](Lines& l) { l.pop_back(); }, "it was cut: it has no end");
-  says_after([](Lines& l) { l[1] = l[1].substr(0, l[1].size() / 2); }, "line 2 is wrong: ");
+  check_changed([](Lines& l) { std::swap(l[1], l[2]); },
+                "line 2 is not the table that the header announces there: rows of thread from 0");
+  check_changed([](Lines& l) { l.insert(l.begin() + 1, l[1]); }, "line 3 is not the table");
+  check_changed([](Lines& l) { l.erase(l.begin() + 2); }, "line 3 is not the table");
+  check_changed([](Lines& l) { l.erase(l.begin()); }, "");
+  check_changed([](Lines& l) { l.insert(l.begin(), l[0]); }, "line 2 ");
+  check_changed([](Lines& l) { l.insert(l.end() - 2, l[1]); }, "is of kind 'table' out of order");
+  check_changed([](Lines& l) { l.insert(l.end() - 1, l[l.size() - 2]); },
+                "is of kind 'summary' out of order");
+  check_changed([](Lines& l) { l.insert(l.end() - 2, "{\"kin\":\"stacks\"}\n"); },
+                "is of kind '' out of order");
+  check_changed([](Lines& l) { l.erase(l.end() - 2), l = update_line_counts(l); },
+                "line " + std::to_string(lines.size() - 1) + " ends a block without a summary");
+  check_changed([](Lines& l) { l.back() = "{\"kind\":\"end\",\"lines\":3,\"bytes\":5}\n"; },
+                "says that the block has 3 lines and 5 bytes");
+  check_changed([](Lines& l) { l.pop_back(); }, "it was cut: it has no end");
+  check_changed([](Lines& l) { l[1] = l[1].substr(0, l[1].size() / 2); }, "line 2 is wrong: ");
 }
 
 // Text before the end of a line, and two lines in one frame.
 BOOST_AUTO_TEST_CASE(requires_one_line_per_frame) {
-  Lines lines = small();
+  Lines lines = small_file();
   lines[1] += lines[2];
   lines.erase(lines.begin() + 2);
-  says(counted(lines), {"line 2 is wrong: more than one value"});
-  says(with(small(), small().size() - 2, "}\n", "} x\n"), {"more than one value"});
+  check_error(update_line_counts(lines), {"line 2 is wrong: more than one value"});
+  check_error(replace_in_line(small_file(), small_file().size() - 2, "}\n", "} x\n"),
+              {"more than one value"});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_damaged_zstd_data) {
-  const std::string bytes = folded(small());
-  says(bytes + "garbage, and more of it", {"not sound zstd data near byte "});
+  const std::string bytes = compress_lines(small_file());
+  check_error(bytes + "garbage, and more of it", {"not sound zstd data near byte "});
   // The second frame lacks its uncompressed size.
-  std::string unsized(ZSTD_compressBound(small()[1].size()), '\0');
+  std::string unsized(ZSTD_compressBound(small_file()[1].size()), '\0');
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
-  unsized.resize(ZSTD_compress2(context, unsized.data(), unsized.size(), small()[1].data(),
-                                small()[1].size()));
+  unsized.resize(ZSTD_compress2(context, unsized.data(), unsized.size(), small_file()[1].data(),
+                                small_file()[1].size()));
   ZSTD_freeCCtx(context);
-  says(folded({small()[0]}) + unsized, {"does not contain its length"});
+  check_error(compress_lines({small_file()[0]}) + unsized, {"does not contain its length"});
 }
 
 BOOST_AUTO_TEST_CASE(detects_damaged_bytes_or_reads_equal_data) {
-  const Snapshot made = host_of(30);
-  const std::string bytes = written(made);
+  const Snapshot made = idle_host_snapshot(30);
+  const std::string bytes = to_file_bytes(made);
   for (std::size_t at = 0; at < bytes.size(); at += 7) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
-    const auto snapshot = load_bytes(damaged, {"test"}, whole_vocabulary());
+    const auto snapshot = load_bytes(damaged, {"test"}, shipped_vocabulary());
     if (snapshot) BOOST_TEST(difference(*snapshot, made) == "");
   }
 }
 
 BOOST_AUTO_TEST_CASE(refuses_truncated_files) {
-  const std::string bytes = written(host_of(30));
+  const std::string bytes = to_file_bytes(idle_host_snapshot(30));
   for (std::size_t size = 0; size < bytes.size(); size += 101)
-    BOOST_REQUIRE(!load_bytes(bytes.substr(0, size), {"test"}, whole_vocabulary()).has_value());
+    BOOST_REQUIRE(!load_bytes(bytes.substr(0, size), {"test"}, shipped_vocabulary()).has_value());
 }
 
 // --- cells ---
 
 BOOST_AUTO_TEST_CASE(refuses_cells_of_the_wrong_kind) {
-  threads_say("\"tid\":[1000,", "\"tid\":[", {"line 2 ", "column 'tid' has 19 cells, not 20"});
-  threads_say("\"tid\":[", "\"tid\":[1,", {"column 'tid' is too long"});
-  threads_say("\"tid\":[1000", "\"tid\":[-1", {"a whole number from 0"});
-  threads_say("\"tid\":[1000", "\"tid\":[1.0", {"a whole number from 0"});
-  threads_say("\"tid\":[1000", "\"tid\":[4294967296", {"out of range for IdU32"});
-  threads_say("\"tid\":[1000", "\"tid\":[null", {"row 0 of thread has no tid"});
-  threads_say("\"tid\":[1000", "\"tid\":[5000", {"row 1 of thread is out of order"});
-  threads_say("\"tid\":[", "\"tgid\":[", {"column 'tgid' is repeated"});
-  threads_say("\"nice\":[", "\"nice\":[2147483648,", {"out of range for OrdinalI32"});
-  threads_say("\"comm\":[", "\"comm\":[7,", {"a text was expected"});
-  threads_say("\"comm\":[", "\"comm\":[\"\xff\",", {"not UTF-8"});
-  threads_say("\"ext_enabled\":[", "\"ext_enabled\":[1,", {"true or false was expected"});
-  threads_say("\"cpu_affinity\":[", "\"cpu_affinity\":[[0],", {"a text was expected"});
-  threads_say("\"cpu_affinity\":[", "\"cpu_affinity\":[\"7-3\",", {"a set of CPUs was expected"});
-  threads_say("\"cpu_affinity\":[", "\"cpu_affinity\":[\"0-65536\",", {"a set of CPUs"});
-  threads_say("\"columns\":{", "\"columns\":[", {"line 2 is wrong: an object was expected"});
-  threads_say("{\"kind\"", "[{\"kind\"", {"line 2 "});
+  check_thread_line("\"tid\":[1000,", "\"tid\":[",
+                    {"line 2 ", "column 'tid' has 19 cells, not 20"});
+  check_thread_line("\"tid\":[", "\"tid\":[1,", {"column 'tid' is too long"});
+  check_thread_line("\"tid\":[1000", "\"tid\":[-1", {"a whole number from 0"});
+  check_thread_line("\"tid\":[1000", "\"tid\":[1.0", {"a whole number from 0"});
+  check_thread_line("\"tid\":[1000", "\"tid\":[4294967296", {"out of range for IdU32"});
+  check_thread_line("\"tid\":[1000", "\"tid\":[null", {"row 0 of thread has no tid"});
+  check_thread_line("\"tid\":[1000", "\"tid\":[5000", {"row 1 of thread is out of order"});
+  check_thread_line("\"tid\":[", "\"tgid\":[", {"column 'tgid' is repeated"});
+  check_thread_line("\"nice\":[", "\"nice\":[2147483648,", {"out of range for OrdinalI32"});
+  check_thread_line("\"comm\":[", "\"comm\":[7,", {"a text was expected"});
+  check_thread_line("\"comm\":[", "\"comm\":[\"\xff\",", {"not UTF-8"});
+  check_thread_line("\"ext_enabled\":[", "\"ext_enabled\":[1,", {"true or false was expected"});
+  check_thread_line("\"cpu_affinity\":[", "\"cpu_affinity\":[[0],", {"a text was expected"});
+  check_thread_line("\"cpu_affinity\":[", "\"cpu_affinity\":[\"7-3\",",
+                    {"a set of CPUs was expected"});
+  check_thread_line("\"cpu_affinity\":[", "\"cpu_affinity\":[\"0-65536\",", {"a set of CPUs"});
+  check_thread_line("\"columns\":{", "\"columns\":[", {"line 2 is wrong: an object was expected"});
+  check_thread_line("{\"kind\"", "[{\"kind\"", {"line 2 "});
   for (const char* wrong : {"[[]],", "[[\"a\"]],", "[[\"a\",1,2]],", "[[\"a\",-1]],", "[[1,1]],"})
-    says(with(small(), 2, "\"process.smaps_rollup\":[",
-              "\"process.smaps_rollup\":[" + std::string(wrong)),
-         {"line 3 "});
+    check_error(replace_in_line(small_file(), 2, "\"process.smaps_rollup\":[",
+                                "\"process.smaps_rollup\":[" + std::string(wrong)),
+                {"line 3 "});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_too_large) {
   for (const char* wrong : {"18446744073709551616", "99999999999999999999999999", "1e400"})
-    threads_say("\"run_time_ns\":[", "\"run_time_ns\":[" + std::string(wrong) + ",",
-                {"a whole number from 0 to 18446744073709551615 was expected"});
-  says(with(small(), 0, "\"user_hz\":100", "\"user_hz\":18446744073709551616"),
-       {"line 1 is wrong: ctprof.user_hz"});
-  threads_say("\"first_row\":0", "\"first_row\":18446744073709551616", {"line 2 "});
-  threads_say("\"first_row\":0", "\"first_row\":18446744073709551615", {"is not the table"});
+    check_thread_line("\"run_time_ns\":[", "\"run_time_ns\":[" + std::string(wrong) + ",",
+                      {"a whole number from 0 to 18446744073709551615 was expected"});
+  check_error(
+      replace_in_line(small_file(), 0, "\"user_hz\":100", "\"user_hz\":18446744073709551616"),
+      {"line 1 is wrong: ctprof.user_hz"});
+  check_thread_line("\"first_row\":0", "\"first_row\":18446744073709551616", {"line 2 "});
+  check_thread_line("\"first_row\":0", "\"first_row\":18446744073709551615", {"is not the table"});
 }
 
 // --- other members of a table line ---
 
 BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
   const auto gaps_say = [](const std::string& gaps, const std::string& words) {
-    threads_say("\"gaps\":[", "\"gaps\":[" + gaps + ",", {words});
+    check_thread_line("\"gaps\":[", "\"gaps\":[" + gaps + ",", {words});
   };
   gaps_say(R"({"columns":["tid"],"runs":[5,1]})", "gaps of 'tid' are more than its nulls");
   gaps_say(R"({"columns":["tid"],"runs":[5]})", "gaps of 'tid' are more than its nulls");
@@ -156,15 +162,16 @@ BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
   gaps_say(R"({"columns":[],"runs":[)" + repeated("5,1,", kThreads) + "5,1]}",
            "more runs than rows");
   gaps_say("7", "an object was expected");
-  threads_say("\"runs\":[5,20]", "\"runs\":[5,19]", {"are fewer than its nulls"});
-  threads_say("\"runs\":[5,20]", "\"runs\":[5,18446744073709551615]", {"are more than its nulls"});
-  threads_say("\"read_at\":[", "\"read_at\":[1,", {"read_at is too long"});
-  threads_say("\"read_at\":[1000000,", "\"read_at\":[", {"read_at is too short"});
+  check_thread_line("\"runs\":[5,20]", "\"runs\":[5,19]", {"are fewer than its nulls"});
+  check_thread_line("\"runs\":[5,20]", "\"runs\":[5,18446744073709551615]",
+                    {"are more than its nulls"});
+  check_thread_line("\"read_at\":[", "\"read_at\":[1,", {"read_at is too long"});
+  check_thread_line("\"read_at\":[1000000,", "\"read_at\":[", {"read_at is too short"});
 }
 
 BOOST_AUTO_TEST_CASE(requires_row_numbers_inside_the_line) {
   const auto more_say = [](const std::string& more, const std::string& words) {
-    threads_say("\"columns\":", more + ",\"columns\":", {words});
+    check_thread_line("\"columns\":", more + ",\"columns\":", {words});
   };
   for (const std::string row : {"20", "18446744073709551615"}) {
     more_say("\"unknown\":{\"x\":[[" + row + ",1]]}", "a pair of a row and a value");
@@ -187,125 +194,137 @@ BOOST_AUTO_TEST_CASE(requires_row_numbers_inside_the_line) {
 // --- the header ---
 
 BOOST_AUTO_TEST_CASE(checks_the_header) {
-  const auto says_with = [](std::string_view what, std::string_view instead,
-                            const std::vector<std::string>& words) {
-    says(with(small(), 0, what, instead), words);
+  const auto check_replaced = [](std::string_view what, std::string_view instead,
+                                 const std::vector<std::string>& words) {
+    check_error(replace_in_line(small_file(), 0, what, instead), words);
   };
-  says_with("\"format\":2", "\"format\":3", {"line 1 is of format 3; this ctprof reads up to 2"});
-  says_with("\"format\":2", "\"format\":\"2\"", {"line 1 is of format 0"});
-  says_with("\"format\":2,", "\"format\":2,\"format\":2,", {"a key is repeated"});
-  says_with("\"ctprof\":", "\"other\":", {"line 1 has no ctprof object"});
-  says_with("\"registry\":", "\"other\":", {"line 1 has no registry"});
-  says_with("\"tables\":", "\"other\":", {"line 1 announces no tables"});
-  says_with("\"storage\":\"u64\"", "\"storage\":\"string\"", {"registry.metrics", "'tid'"});
-  says_with("\"storage\":\"u64\"", "\"storage\":\"pile\"", {"registry.metrics", "'tid'"});
-  says_with("\"name\":\"tgid\"", "\"name\":\"tid\"", {"'tid' twice"});
-  says_with("\"file_path\":\"threads[].tid\"", "\"file_path\":\"none\"",
-            {"gives 'tid' another file_path"});
-  says_with("\"name\":\"tid\"", "\"name\":\"dit\"", {"the registry has no 'tid'"});
-  says_with("\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"", {"registry.metrics", "units"});
-  says(with(small(), small().size() - 2, "\"kind\":\"summary\",",
-            "\"kind\":\"summary\",\"host\":{},"),
-       {"repeats 'host'"});
+  check_replaced("\"format\":2", "\"format\":3",
+                 {"line 1 is of format 3; this ctprof reads up to 2"});
+  check_replaced("\"format\":2", "\"format\":\"2\"", {"line 1 is of format 0"});
+  check_replaced("\"format\":2,", "\"format\":2,\"format\":2,", {"a key is repeated"});
+  check_replaced("\"ctprof\":", "\"other\":", {"line 1 has no ctprof object"});
+  check_replaced("\"registry\":", "\"other\":", {"line 1 has no registry"});
+  check_replaced("\"tables\":", "\"other\":", {"line 1 announces no tables"});
+  check_replaced("\"storage\":\"u64\"", "\"storage\":\"string\"", {"registry.metrics", "'tid'"});
+  check_replaced("\"storage\":\"u64\"", "\"storage\":\"pile\"", {"registry.metrics", "'tid'"});
+  check_replaced("\"name\":\"tgid\"", "\"name\":\"tid\"", {"'tid' twice"});
+  check_replaced("\"file_path\":\"threads[].tid\"", "\"file_path\":\"none\"",
+                 {"gives 'tid' another file_path"});
+  check_replaced("\"name\":\"tid\"", "\"name\":\"dit\"", {"the registry has no 'tid'"});
+  check_replaced("\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"", {"registry.metrics", "units"});
+  check_error(replace_in_line(small_file(), small_file().size() - 2, "\"kind\":\"summary\",",
+                              "\"kind\":\"summary\",\"host\":{},"),
+              {"repeats 'host'"});
 }
 
 // Announced rows that do not exist must not use memory.
 BOOST_AUTO_TEST_CASE(announced_rows_use_no_memory) {
-  const auto says_with = [](const std::string& tables, const std::vector<std::string>& words) {
-    says(with(small(), 0, "\"thread\":[20]", tables), words);
+  const auto check_replaced = [](const std::string& tables, const std::vector<std::string>& words) {
+    check_error(replace_in_line(small_file(), 0, "\"thread\":[20]", tables), words);
   };
-  says_with("\"thread\":[4000000]", {"line 2 is too short for the 4000000 rows"});
-  says_with("\"thread\":[4194305]", {"more than 4194304 rows of thread are announced"});
-  says_with("\"thread\":[18446744073709551615,2]", {"more than 4194304 rows of thread"});
-  says_with("\"thread\":[20,18446744073709551615]", {"more than 4194304 rows of thread"});
-  says_with("\"thread\":[20,0]", {"a table without rows is announced"});
-  says_with("\"thread\":[20],\"thread\":[20]", {"rows of thread are announced twice"});
-  says_with("\"thread\":[20],\"moon\":[1]",
-            {"line 3 is not the table that the header announces there: rows of moon from 0"});
-  says_with("\"thread\":20", {"an array was expected"});
-  says_with("\"thread\":[19]", {"is too long"});
-  says_with("\"thread\":[10,10]", {"line 2 "});
-  says_with("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it was cut"});
+  check_replaced("\"thread\":[4000000]", {"line 2 is too short for the 4000000 rows"});
+  check_replaced("\"thread\":[4194305]", {"more than 4194304 rows of thread are announced"});
+  check_replaced("\"thread\":[18446744073709551615,2]", {"more than 4194304 rows of thread"});
+  check_replaced("\"thread\":[20,18446744073709551615]", {"more than 4194304 rows of thread"});
+  check_replaced("\"thread\":[20,0]", {"a table without rows is announced"});
+  check_replaced("\"thread\":[20],\"thread\":[20]", {"rows of thread are announced twice"});
+  check_replaced("\"thread\":[20],\"moon\":[1]",
+                 {"line 3 is not the table that the header announces there: rows of moon from 0"});
+  check_replaced("\"thread\":20", {"an array was expected"});
+  check_replaced("\"thread\":[19]", {"is too long"});
+  check_replaced("\"thread\":[10,10]", {"line 2 "});
+  check_replaced("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it was cut"});
 }
 
 // --- decompression bombs ---
 
 // Returns a file with this line between a header that announces `rows` threads and the end.
-Lines around(std::string line, std::size_t rows) {
-  Lines lines = small();
-  lines[0] = replaced(lines[0], "\"thread\":[20]", "\"thread\":[" + std::to_string(rows) + "]");
+Lines file_with_line(std::string line, std::size_t rows) {
+  Lines lines = small_file();
+  lines[0] = replace_once(lines[0], "\"thread\":[20]", "\"thread\":[" + std::to_string(rows) + "]");
   lines[1] = std::move(line);
-  return counted(lines);
+  return update_line_counts(lines);
 }
 
 constexpr std::string_view kBegins = R"({"kind":"table","entity":"thread","first_row":0,)";
 
 BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
-  Lines lines = small();
+  Lines lines = small_file();
   for (int i = 0; i < 3; ++i)
     lines.insert(lines.end() - 2,
                  "{\"kind\":\"blank\"" + std::string(40 * limits::kMiB, ' ') + "}\n");
-  says(counted(lines), {"unfolds to more than ", "the limit for a file of its size"});
-  says(around(std::string(kBegins) + std::string(limits::kLineBytes, ' ') + "}", 20),
-       {"is longer than 67108864 bytes"});
+  check_error(update_line_counts(lines),
+              {"unfolds to more than ", "the limit for a file of its size"});
+  check_error(file_with_line(std::string(kBegins) + std::string(limits::kLineBytes, ' ') + "}", 20),
+              {"is longer than 67108864 bytes"});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_deeply_nested_values) {
   const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
-  threads_say("\"columns\":{", "\"newer\":" + deep + ",\"columns\":{", {"nested more than 32"});
-  threads_say("\"columns\":{", "\"columns\":{\"newer\":[" + deep + "],", {"nested more than 32"});
-  says(with(small(), 0, "\"format\"", "\"newer\":" + deep + ",\"format\""),
-       {"line 1 is wrong: values are nested more than 32 deep"});
-  says(with(small(), 0, "\"user_hz\"", "\"newer\":" + deep + ",\"user_hz\""), {"nested more"});
+  check_thread_line("\"columns\":{", "\"newer\":" + deep + ",\"columns\":{",
+                    {"nested more than 32"});
+  check_thread_line("\"columns\":{", "\"columns\":{\"newer\":[" + deep + "],",
+                    {"nested more than 32"});
+  check_error(replace_in_line(small_file(), 0, "\"format\"", "\"newer\":" + deep + ",\"format\""),
+              {"line 1 is wrong: values are nested more than 32 deep"});
+  check_error(replace_in_line(small_file(), 0, "\"user_hz\"", "\"newer\":" + deep + ",\"user_hz\""),
+              {"nested more"});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_items_that_are_too_large_or_too_many) {
   const std::string large(2 * limits::kMiB, 'x');
-  threads_say("\"comm\":[", "\"comm\":[\"" + large + "\",", {"a text is too long"});
-  threads_say("\"columns\":{", "\"unknown\":{\"" + large + "\":[[0,1]]},\"columns\":{",
+  check_thread_line("\"comm\":[", "\"comm\":[\"" + large + "\",", {"a text is too long"});
+  check_thread_line("\"columns\":{", "\"unknown\":{\"" + large + "\":[[0,1]]},\"columns\":{",
+                    {"a key is too long"});
+  check_error(replace_in_line(small_file(), 0, "\"format\"", "\"" + large + "\":1,\"format\""),
               {"a key is too long"});
-  says(with(small(), 0, "\"format\"", "\"" + large + "\":1,\"format\""), {"a key is too long"});
   std::string kinds, keys;
   for (int i = 0; i < 5000; ++i) kinds += "\"k" + std::to_string(i) + "\":[[0,1]],";
-  threads_say("\"columns\":{", "\"unknown\":{" + kinds + "\"x\":[]},\"columns\":{",
-              {"too many kinds of unknown keys"});
+  check_thread_line("\"columns\":{", "\"unknown\":{" + kinds + "\"x\":[]},\"columns\":{",
+                    {"too many kinds of unknown keys"});
   for (int i = 0; i < 70'000; ++i) keys += "[\"" + std::to_string(i) + "\",0],";
-  says(with(small(), 2, "\"process.smaps_rollup\":[",
-            "\"process.smaps_rollup\":[[" + keys + "[\"x\",1]],"),
-       {"a map has too many keys"});
-  threads_say("\"gaps\":[", "\"gaps\":[{\"columns\":[" + repeated("\"a\",", 5000) + "\"a\"]},",
-              {"too many columns"});
+  check_error(replace_in_line(small_file(), 2, "\"process.smaps_rollup\":[",
+                              "\"process.smaps_rollup\":[[" + keys + "[\"x\",1]],"),
+              {"a map has too many keys"});
+  check_thread_line("\"gaps\":[",
+                    "\"gaps\":[{\"columns\":[" + repeated("\"a\",", 5000) + "\"a\"]},",
+                    {"too many columns"});
   std::string members;
   for (int i = 0; i < 70'000; ++i) members += "\"k" + std::to_string(i) + "\":0,";
-  says(with(small(), 0, "\"format\"", members + "\"format\""), {"line 1 is wrong: too many keys"});
+  check_error(replace_in_line(small_file(), 0, "\"format\"", members + "\"format\""),
+              {"line 1 is wrong: too many keys"});
   for (const char* object : {"\"ctprof\":{", "\"registry\":{", "\"metrics\":[{"})
-    says(with(small(), 0, object, object + members), {"line 1 is wrong: ", "too many keys"});
-  says(with(small(), small().size() - 2, "\"sources\":[",
-            "\"sources\":[" + repeated("{},", 5000) + "{}"),
-       {"ctprof.sources has more than 4096 items"});
-  says(with(small(), 0, "\"ctprof\":{",
-            "\"ctprof\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
-       {"ctprof is longer than"});
-  says(with(small(), 0, "\"registry\":{",
-            "\"registry\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
-       {"registry is longer than"});
+    check_error(replace_in_line(small_file(), 0, object, object + members),
+                {"line 1 is wrong: ", "too many keys"});
+  check_error(replace_in_line(small_file(), small_file().size() - 2, "\"sources\":[",
+                              "\"sources\":[" + repeated("{},", 5000) + "{}"),
+              {"ctprof.sources has more than 4096 items"});
+  check_error(replace_in_line(small_file(), 0, "\"ctprof\":{",
+                              "\"ctprof\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
+              {"ctprof is longer than"});
+  check_error(replace_in_line(small_file(), 0, "\"registry\":{",
+                              "\"registry\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
+              {"registry is longer than"});
 }
 
 // A short line can create millions of cells: rows without columns, or sets of all CPUs.
 BOOST_AUTO_TEST_CASE(refuses_files_that_need_too_much_memory) {
-  says(around(std::string(kBegins) + std::string(8'400'000, ' ') + "\"columns\":{}}", 4'000'000),
-       {"requires more memory than allowed for a file of its size"});
+  check_error(file_with_line(std::string(kBegins) + std::string(8'400'000, ' ') + "\"columns\":{}}",
+                             4'000'000),
+              {"requires more memory than allowed for a file of its size"});
   std::string sets;
   for (int i = 0; i < 100'000; ++i) sets += i % 2 ? "\"0-65535\"," : "\"0-65534\",";
-  says(
-      around(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}", 100'001),
+  check_error(
+      file_with_line(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}",
+                     100'001),
       {"requires more memory than allowed for a file of its size"});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_too_many_lines) {
-  columns::Folder folder(1);
-  const std::string frame = folder.fold("");
-  says(folded({small()[0]}) + repeated(frame, limits::kLines + 1), {"has more than 1048576 lines"});
+  columns::FrameCompressor folder(1);
+  const std::string frame = folder.compress("");
+  check_error(compress_lines({small_file()[0]}) + repeated(frame, limits::kLines + 1),
+              {"has more than 1048576 lines"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

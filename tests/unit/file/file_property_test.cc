@@ -6,7 +6,7 @@
 
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
-#include "tests/unit/support/odd_host.hpp"
+#include "tests/unit/support/random_host.hpp"
 
 namespace ctprof::tests::file_property_test {
 namespace {
@@ -28,7 +28,7 @@ Snapshot loaded(const std::string& text, const Vocabulary& vocabulary) {
 // Returns the vocabulary of a machine without plugins, which must suffice for our own files.
 Vocabulary bare_vocabulary() {
   Vocabulary bare;
-  bare.objects = whole_vocabulary().objects;
+  bare.objects = shipped_vocabulary().objects;
   return bare;
 }
 
@@ -36,28 +36,29 @@ BOOST_AUTO_TEST_SUITE(file_property_test)
 
 BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
-    const Snapshot made = OddHost(static_cast<std::uint64_t>(seed)).make();
-    const std::string text = text_of(made, whole_vocabulary());
-    const Snapshot again = loaded(text, whole_vocabulary());
+    const Snapshot made = RandomHost(static_cast<std::uint64_t>(seed)).make();
+    const std::string text = text_of(made, shipped_vocabulary());
+    const Snapshot again = loaded(text, shipped_vocabulary());
     BOOST_TEST_CONTEXT("seed " << seed) {
       BOOST_TEST(difference(made, again) == "");
-      BOOST_TEST(!again.foreign);
-      BOOST_TEST((text_of(again, whole_vocabulary()) == text), "written again it is another text");
+      BOOST_TEST(!again.is_foreign);
+      BOOST_TEST((text_of(again, shipped_vocabulary()) == text),
+                 "written again it is another text");
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(reads_own_files_without_plugins) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
-    const Snapshot made = OddHost(static_cast<std::uint64_t>(seed)).make();
-    const Snapshot again = loaded(text_of(made, whole_vocabulary()), bare_vocabulary());
+    const Snapshot made = RandomHost(static_cast<std::uint64_t>(seed)).make();
+    const Snapshot again = loaded(text_of(made, shipped_vocabulary()), bare_vocabulary());
     BOOST_TEST_CONTEXT("seed " << seed) { BOOST_TEST(difference(made, again) == ""); }
   }
 }
 
 BOOST_AUTO_TEST_CASE(keeps_meta_data) {
-  const Snapshot made = OddHost(7).make();
-  const Snapshot again = loaded(text_of(made, whole_vocabulary()), whole_vocabulary());
+  const Snapshot made = RandomHost(7).make();
+  const Snapshot again = loaded(text_of(made, shipped_vocabulary()), shipped_vocabulary());
   BOOST_TEST(again.meta.start.wall_unix_ns == made.meta.start.wall_unix_ns);
   BOOST_TEST(again.meta.end.boottime_ns == made.meta.end.boottime_ns);
   BOOST_TEST((again.meta.hostname == made.meta.hostname));
@@ -72,13 +73,13 @@ BOOST_AUTO_TEST_CASE(keeps_meta_data) {
 // A tool may sort the keys of a file; then the registry comes after cgroup_stats and before
 // threads.
 BOOST_AUTO_TEST_CASE(accepts_any_order_of_keys) {
-  const Snapshot made = OddHost(3).make();
-  const std::string text = text_of(made, whole_vocabulary());
+  const Snapshot made = RandomHost(3).make();
+  const std::string text = text_of(made, shipped_vocabulary());
   const std::size_t registry = text.find("\"registry\":"), gaps = text.find(",\"gaps\":", registry);
   const std::string moved = text.substr(0, registry) +
                             text.substr(gaps + 1, text.size() - gaps - 2) + "," +
                             text.substr(registry, gaps - registry) + "}";
-  BOOST_TEST(difference(made, loaded(moved, whole_vocabulary())) == "");
+  BOOST_TEST(difference(made, loaded(moved, shipped_vocabulary())) == "");
   BOOST_TEST(difference(made, loaded(moved, bare_vocabulary())) == "");
 }
 
@@ -86,10 +87,10 @@ BOOST_AUTO_TEST_CASE(accepts_any_border_of_slices) {
   HostShape shape;
   shape.threads = 300;
   const Snapshot made = IdleHost(shape).make();
-  std::string text = text_of(made, whole_vocabulary());
+  std::string text = text_of(made, shipped_vocabulary());
   for (int pad = 0; pad < 200; ++pad) {  // shifts the border of two slices by up to 200 bytes
     text.insert(0, 1, ' ');
-    BOOST_REQUIRE(difference(made, loaded(text, whole_vocabulary())) == "");
+    BOOST_REQUIRE(difference(made, loaded(text, shipped_vocabulary())) == "");
   }
 }
 

@@ -47,41 +47,41 @@ std::string file_of(const std::string& threads) {
          R"("taskstats_summary":null,"psi":)" + std::string(kPsi) + R"(,"sched_ext":null})";
 }
 
-Snapshot loaded(const std::string& text) {
-  auto snapshot = load_text(text, "test", whole_vocabulary());
+Snapshot load(const std::string& text) {
+  auto snapshot = load_text(text, "test", shipped_vocabulary());
   BOOST_REQUIRE_MESSAGE(snapshot.has_value(), snapshot.error().text);
   return std::move(*snapshot);
 }
 
-const Column& column(const Snapshot& snapshot, std::string_view name) {
+const Column& find_column(const Snapshot& snapshot, std::string_view name) {
   for (const Table& table : snapshot.tables)
     if (const Column* found = table.find(name)) return *found;
   BOOST_REQUIRE_MESSAGE(false, "no column " << name);
   std::abort();
 }
 
-std::uint64_t number(const Snapshot& snapshot, std::string_view name, std::size_t row = 0) {
-  BOOST_TEST_CONTEXT(name) BOOST_REQUIRE(column(snapshot, name).has_value(row));
-  return column(snapshot, name).u64()[row];
+std::uint64_t read_number(const Snapshot& snapshot, std::string_view name, std::size_t row = 0) {
+  BOOST_TEST_CONTEXT(name) BOOST_REQUIRE(find_column(snapshot, name).has_value(row));
+  return find_column(snapshot, name).u64()[row];
 }
 
 BOOST_AUTO_TEST_SUITE(file_reference_test)
 
 BOOST_AUTO_TEST_CASE(reads_the_newest_spelling) {
-  const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
-  BOOST_TEST(snapshot.foreign);
+  const Snapshot snapshot = load(file_of(std::string(kLeader)));
+  BOOST_TEST(snapshot.is_foreign);
   BOOST_TEST(snapshot.meta.start.wall_unix_ns == 1790000000000000000u);
   BOOST_TEST(snapshot.threads().rows == 1u);
-  BOOST_TEST(number(snapshot, "tid") == 100u);
-  BOOST_TEST(column(snapshot, "nice").i64()[0] == -5);
-  BOOST_TEST(column(snapshot, "ext_enabled").bools()[0] == 1);
-  BOOST_TEST(snapshot.pools->texts[column(snapshot, "pcomm").ids()[0]] == "nginx");
-  const auto cpus = snapshot.pools->words[column(snapshot, "cpu_affinity").ids()[0]];
+  BOOST_TEST(read_number(snapshot, "tid") == 100u);
+  BOOST_TEST(find_column(snapshot, "nice").i64()[0] == -5);
+  BOOST_TEST(find_column(snapshot, "ext_enabled").bools()[0] == 1);
+  BOOST_TEST(snapshot.pools->texts[find_column(snapshot, "pcomm").ids()[0]] == "nginx");
+  const auto cpus = snapshot.pools->words[find_column(snapshot, "cpu_affinity").ids()[0]];
   BOOST_TEST(cpus.size() == 2u);
   BOOST_TEST(cpus[0] == 0xbu);
   BOOST_TEST(cpus[1] == 0x40u);
-  BOOST_TEST(number(snapshot, "run_time_ns") == 1000u);
-  BOOST_TEST(number(snapshot, "hiwater_vm_bytes") == 52u);
+  BOOST_TEST(read_number(snapshot, "run_time_ns") == 1000u);
+  BOOST_TEST(read_number(snapshot, "hiwater_vm_bytes") == 52u);
   BOOST_TEST(snapshot.unknown_keys[0].empty(), "every key of the layout is known");
   BOOST_TEST(snapshot.unknown_keys[2].empty());
   BOOST_TEST(snapshot.objects.at("host") == R"({"cpu_model":"Model","total_memory_kib":1})");
@@ -90,104 +90,107 @@ BOOST_AUTO_TEST_CASE(reads_the_newest_spelling) {
 }
 
 BOOST_AUTO_TEST_CASE(false_marks_become_gaps) {
-  const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
-  BOOST_TEST(column(snapshot, "cpu_delay_count").has_value(0));
-  BOOST_TEST((column(snapshot, "blkio_delay_count").gap(0) == Gap::NotInFile),
+  const Snapshot snapshot = load(file_of(std::string(kLeader)));
+  BOOST_TEST(find_column(snapshot, "cpu_delay_count").has_value(0));
+  BOOST_TEST((find_column(snapshot, "blkio_delay_count").gap(0) == Gap::NotInFile),
              "delay_block_active is false");
-  BOOST_TEST((column(snapshot, "allocated_bytes").gap(0) == Gap::NotInFile),
+  BOOST_TEST((find_column(snapshot, "allocated_bytes").gap(0) == Gap::NotInFile),
              "jemalloc_measured is false");
-  const Snapshot unmeasured = loaded(file_of(replaced(
+  const Snapshot unmeasured = load(file_of(replace_once(
       std::string(kLeader), "\"taskstats_measured\":true", "\"taskstats_measured\":false")));
-  BOOST_TEST((column(unmeasured, "cpu_delay_count").gap(0) == Gap::NotInFile),
+  BOOST_TEST((find_column(unmeasured, "cpu_delay_count").gap(0) == Gap::NotInFile),
              "the mark above is false");
 }
 
 BOOST_AUTO_TEST_CASE(reads_the_older_spelling_without_marks) {
-  std::string leader = replaced(std::string(kLeader), "smaps_rollup_kib", "smaps_rollup_kb");
+  std::string leader = replace_once(std::string(kLeader), "smaps_rollup_kib", "smaps_rollup_kb");
   leader = leader.substr(0, leader.find(",\"taskstats_measured\"")) + "}";
-  const Snapshot snapshot = loaded(file_of(leader));
-  BOOST_TEST(number(snapshot, "blkio_delay_count") == 46u, "a mark that is missing says nothing");
-  BOOST_TEST(number(snapshot, "allocated_bytes") == 29u);
-  const auto map = snapshot.pools->maps[column(snapshot, "process.smaps_rollup").ids()[0]];
+  const Snapshot snapshot = load(file_of(leader));
+  BOOST_TEST(read_number(snapshot, "blkio_delay_count") == 46u,
+             "a mark that is missing says nothing");
+  BOOST_TEST(read_number(snapshot, "allocated_bytes") == 29u);
+  const auto map = snapshot.pools->maps[find_column(snapshot, "process.smaps_rollup").ids()[0]];
   BOOST_TEST(map.size() == 2u);
   BOOST_TEST(map[1].value == 100u);
   BOOST_TEST(snapshot.unknown_keys[0].empty());
 }
 
 BOOST_AUTO_TEST_CASE(impossible_values_become_gaps) {
-  std::string thread = replaced(std::string(kLeader), "\"comm\":\"nginx\"", "\"comm\":\"\"");
-  thread = replaced(thread, "\"state\":\"S\"", "\"state\":\"~\"");
-  thread = replaced(thread, "[0,1,3,70]", "[]");
-  thread = replaced(thread, R"({"Pss":50,"Rss":100})", "{}");
-  const Snapshot snapshot = loaded(file_of(thread));
+  std::string thread = replace_once(std::string(kLeader), "\"comm\":\"nginx\"", "\"comm\":\"\"");
+  thread = replace_once(thread, "\"state\":\"S\"", "\"state\":\"~\"");
+  thread = replace_once(thread, "[0,1,3,70]", "[]");
+  thread = replace_once(thread, R"({"Pss":50,"Rss":100})", "{}");
+  const Snapshot snapshot = load(file_of(thread));
   for (const char* name :
        {"comm", "state", "cpu_affinity", "process.smaps_rollup", "host.sched_ext.state"})
-    BOOST_TEST_CONTEXT(name) BOOST_TEST((column(snapshot, name).gap(0) == Gap::NotInFile));
-  BOOST_TEST(number(snapshot, "core_forceidle_sum") == 0u, "a zero is a zero");
-  BOOST_TEST(number(snapshot, "rt_priority") == 0u);
+    BOOST_TEST_CONTEXT(name) BOOST_TEST((find_column(snapshot, name).gap(0) == Gap::NotInFile));
+  BOOST_TEST(read_number(snapshot, "core_forceidle_sum") == 0u, "a zero is a zero");
+  BOOST_TEST(read_number(snapshot, "rt_priority") == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(reads_cgroups_and_host) {
-  const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
-  BOOST_TEST(snapshot.pools->texts[column(snapshot, "cgroup.path").ids()[0]] == "/a.slice");
-  BOOST_TEST(number(snapshot, "cgroup.cpu.usage_usec") == 5u);
-  BOOST_TEST(column(snapshot, "cgroup.cpu.weight_nice").i64()[0] == -3);
-  BOOST_TEST((column(snapshot, "cgroup.memory.max").gap(0) == Gap::NotInFile),
+  const Snapshot snapshot = load(file_of(std::string(kLeader)));
+  BOOST_TEST(snapshot.pools->texts[find_column(snapshot, "cgroup.path").ids()[0]] == "/a.slice");
+  BOOST_TEST(read_number(snapshot, "cgroup.cpu.usage_usec") == 5u);
+  BOOST_TEST(find_column(snapshot, "cgroup.cpu.weight_nice").i64()[0] == -3);
+  BOOST_TEST((find_column(snapshot, "cgroup.memory.max").gap(0) == Gap::NotInFile),
              "null is either, so unknown");
-  BOOST_TEST(number(snapshot, "cgroup.memory.high") == 8192u);
-  BOOST_TEST(number(snapshot, "cgroup.memory.min") == 18446744073709551615u);
-  BOOST_TEST(number(snapshot, "cgroup.psi.cpu.some.avg300") == 65535u);
-  BOOST_TEST((column(snapshot, "cgroup.psi.irq.full.total_usec").gap(0) == Gap::NotInFile));
-  BOOST_TEST(number(snapshot, "host.psi.cpu.some.total_usec") == 77u);
-  BOOST_TEST((column(snapshot, "host.sched_ext.nr_rejected").gap(0) == Gap::NotInFile));
+  BOOST_TEST(read_number(snapshot, "cgroup.memory.high") == 8192u);
+  BOOST_TEST(read_number(snapshot, "cgroup.memory.min") == 18446744073709551615u);
+  BOOST_TEST(read_number(snapshot, "cgroup.psi.cpu.some.avg300") == 65535u);
+  BOOST_TEST((find_column(snapshot, "cgroup.psi.irq.full.total_usec").gap(0) == Gap::NotInFile));
+  BOOST_TEST(read_number(snapshot, "host.psi.cpu.some.total_usec") == 77u);
+  BOOST_TEST((find_column(snapshot, "host.sched_ext.nr_rejected").gap(0) == Gap::NotInFile));
 }
 
 BOOST_AUTO_TEST_CASE(sorts_rows_and_rebuilds_processes) {
   const std::string leader(kLeader);
-  const std::string thread = replaced(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]"),
-                                      R"({"Pss":50,"Rss":100})", "{}");
-  const std::string orphan =
-      replaced(replaced(leader, "\"tid\":100", "\"tid\":60"), "\"tgid\":100", "\"tgid\":50");
-  const Snapshot snapshot = loaded(file_of(thread + "," + leader + "," + orphan));
-  BOOST_TEST(number(snapshot, "tid", 0) == 60u);
-  BOOST_TEST(number(snapshot, "tid", 1) == 100u);
-  BOOST_TEST(number(snapshot, "tid", 2) == 107u);
+  const std::string thread =
+      replace_once(replace_once(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]"),
+                   R"({"Pss":50,"Rss":100})", "{}");
+  const std::string orphan = replace_once(replace_once(leader, "\"tid\":100", "\"tid\":60"),
+                                          "\"tgid\":100", "\"tgid\":50");
+  const Snapshot snapshot = load(file_of(thread + "," + leader + "," + orphan));
+  BOOST_TEST(read_number(snapshot, "tid", 0) == 60u);
+  BOOST_TEST(read_number(snapshot, "tid", 1) == 100u);
+  BOOST_TEST(read_number(snapshot, "tid", 2) == 107u);
   const auto& kept = snapshot.unknown_keys[0].at("newer");
   BOOST_REQUIRE(kept.size() == 1u);
   BOOST_TEST(kept[0].first == 2u);
   BOOST_TEST(kept[0].second == "[1]");
   BOOST_TEST(snapshot.table(Entity::Process).rows == 2u);
-  BOOST_TEST(number(snapshot, "process.tgid", 0) == 50u,
+  BOOST_TEST(read_number(snapshot, "process.tgid", 0) == 50u,
              "a process without its leader is one all the same");
-  BOOST_TEST(snapshot.pools->maps[column(snapshot, "process.smaps_rollup").ids()[1]].size() == 2u);
+  BOOST_TEST(snapshot.pools->maps[find_column(snapshot, "process.smaps_rollup").ids()[1]].size() ==
+             2u);
 }
 
 BOOST_AUTO_TEST_CASE(accepts_an_empty_file) {
-  const Snapshot snapshot = loaded("{}");
+  const Snapshot snapshot = load("{}");
   BOOST_TEST(snapshot.threads().rows == 0u);
   BOOST_TEST(snapshot.table(Entity::Host).rows == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_all_values_in_our_rows_layout) {
-  Snapshot foreign = loaded(file_of(std::string(kLeader)));
+  Snapshot foreign = load(file_of(std::string(kLeader)));
   StringSink sink;
-  BOOST_REQUIRE(Document(foreign, whole_vocabulary()).write(sink).has_value());
-  const Snapshot ours = loaded(sink.text());
-  BOOST_TEST(!ours.foreign);
-  BOOST_TEST(difference(foreign, ours) == "");
+  BOOST_REQUIRE(Document(foreign, shipped_vocabulary()).write(sink).has_value());
+  const Snapshot own_file = load(sink.text());
+  BOOST_TEST(!own_file.is_foreign);
+  BOOST_TEST(difference(foreign, own_file) == "");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_all_values_in_columns) {
   const std::string leader(kLeader);
   for (const std::string& text :
-       {file_of(leader), file_of(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]")),
-        file_of(replaced(leader, "\"comm\":\"nginx\"", "\"comm\":\"\"")), std::string("{}")}) {
-    const Snapshot foreign = loaded(text);
-    const Snapshot ours = tests::loaded(written(foreign));
-    BOOST_TEST(difference(foreign, ours) == "");
+       {file_of(leader), file_of(replace_once(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]")),
+        file_of(replace_once(leader, "\"comm\":\"nginx\"", "\"comm\":\"\"")), std::string("{}")}) {
+    const Snapshot foreign = load(text);
+    const Snapshot own_file = tests::load(to_file_bytes(foreign));
+    BOOST_TEST(difference(foreign, own_file) == "");
     StringSink rows, through_columns;
-    BOOST_REQUIRE(Document(foreign, whole_vocabulary()).write(rows).has_value());
-    BOOST_REQUIRE(Document(ours, whole_vocabulary()).write(through_columns).has_value());
+    BOOST_REQUIRE(Document(foreign, shipped_vocabulary()).write(rows).has_value());
+    BOOST_REQUIRE(Document(own_file, shipped_vocabulary()).write(through_columns).has_value());
     BOOST_TEST((rows.text() == through_columns.text()), "as rows they differ");
   }
 }

@@ -5,82 +5,82 @@
 
 #include <random>
 
-#include "core/file/read/draft.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/read/row_reader.hpp"
+#include "core/file/read/snapshot_builder.hpp"
 #include "core/file/write/document.hpp"
-#include "tests/unit/support/file_world.hpp"
+#include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_rows_test {
 namespace {
 
-constexpr int kBentTexts = 300;
-constexpr std::size_t kTooShort = 16;  // too short for any row of these tests
+constexpr int kDamagedTexts = 300;
+constexpr std::size_t kTooShortSlice = 16;  // too short for any row of these tests
 
-std::string made_text(bool is_busy) {
+std::string idle_host_text(bool is_busy) {
   HostShape shape;
   shape.threads = 12;
   shape.threads_per_process = 3;
   shape.cgroups = 2;
   shape.is_busy = is_busy;
   StringSink sink;
-  BOOST_REQUIRE(Document(IdleHost(shape).make(), whole_vocabulary()).write(sink).has_value());
+  BOOST_REQUIRE(Document(IdleHost(shape).make(), shipped_vocabulary()).write(sink).has_value());
   return sink.text();
 }
 
 // Returns the message without the byte number, which is relative to a slice.
-std::string sentence(const Result<Snapshot>& result) {
+std::string message_without_position(const Result<Snapshot>& result) {
   if (result) return "";
   return result.error().text.substr(0, result.error().text.find(" (byte "));
 }
 
-std::string written(const Snapshot& snapshot) {
+std::string to_text(const Snapshot& snapshot) {
   StringSink sink;
-  BOOST_REQUIRE(Document(snapshot, whole_vocabulary()).write(sink).has_value());
+  BOOST_REQUIRE(Document(snapshot, shipped_vocabulary()).write(sink).has_value());
   return sink.text();
 }
 
 // Loads the text with both parsers and returns the error, or "".
-std::string both_ways(const std::string& text) {
-  const auto by_rows = load_text(text, "x", whole_vocabulary());
-  const auto by_pieces = load_text(text, "x", whole_vocabulary(), kTooShort);
-  BOOST_REQUIRE_EQUAL(sentence(by_rows), sentence(by_pieces));
-  if (!by_rows) return sentence(by_rows);
+std::string load_with_both_parsers(const std::string& text) {
+  const auto by_rows = load_text(text, "x", shipped_vocabulary());
+  const auto by_pieces = load_text(text, "x", shipped_vocabulary(), kTooShortSlice);
+  BOOST_REQUIRE_EQUAL(message_without_position(by_rows), message_without_position(by_pieces));
+  if (!by_rows) return message_without_position(by_rows);
   BOOST_REQUIRE_EQUAL(difference(*by_rows, *by_pieces), "");
-  BOOST_REQUIRE(written(*by_rows) == written(*by_pieces));
+  BOOST_REQUIRE(to_text(*by_rows) == to_text(*by_pieces));
   return "";
 }
 
 // Returns a foreign file: two plain rows, so that the third may take the fast path, and two rows
 // after it.
-std::string rows(const std::string& third) {
+std::string file_with_row(const std::string& third) {
   return R"({"threads":[{"tid":1,"tgid":1,"comm":"a","nice":0},{"tid":2,"tgid":1,"comm":"a","nice":0},)" +
          third +
          R"(,{"tid":4,"tgid":1,"comm":"a","nice":0},{"tid":5,"tgid":1,"comm":"a","nice":0}]})";
 }
 
 // A table in the state after a row with these keys.
-struct Guessed {
-  Draft draft;
-  explicit Guessed(std::initializer_list<const char*> keys) {
-    draft.prepare(whole_vocabulary());
-    KeyNode** next = &tree().first;
+struct PreparedTable {
+  SnapshotBuilder draft;
+  explicit PreparedTable(std::initializer_list<const char*> keys) {
+    draft.prepare(shipped_vocabulary());
+    KeyNode** next = &tree().predicted_child;
     for (const char* key : keys) {
       *next = tree().find(key);
       BOOST_REQUIRE(*next);
-      next = &(*next)->follower;
+      next = &(*next)->predicted_sibling;
     }
   }
-  KeyNode& tree() { return draft.layout.tree(Root::Thread); }
-  RowFiller& filler() { return draft.filler(Root::Thread); }
+  KeyNode& tree() { return draft.layout.tree(TreeRoot::Thread); }
+  RowFiller& filler() { return draft.filler(TreeRoot::Thread); }
   std::size_t read(std::string_view text) { return RowReader(tree(), filler()).read(text); }
 };
 
 BOOST_AUTO_TEST_SUITE(file_rows_test)
 
 BOOST_AUTO_TEST_CASE(reads_plain_rows_on_the_fast_path) {
-  Guessed table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib",
-                 "smaps_rollup_kb"});
+  PreparedTable table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib",
+                       "smaps_rollup_kb"});
   const std::string all =
       R"({"tid":7,"comm":"a b","nice":-3,"cpu_affinity":[0,1],"ext_enabled":true,"smaps_rollup_kib":{"a":1},"smaps_rollup_kb":{"a":1}},)";
   const std::string some = R"({"tid":8,"nice":0,"smaps_rollup_kb":{"b":2,"c":3}},)";
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(reads_plain_rows_on_the_fast_path) {
 }
 
 BOOST_AUTO_TEST_CASE(abandoned_rows_leave_no_cells) {
-  Guessed table({"tid", "comm", "nice"});
+  PreparedTable table({"tid", "comm", "nice"});
   const std::string sound = R"({"tid":7,"comm":"a","nice":1},)";
   for (const char* odd :
        {"", "{", "{}", R"({"tid":8})", R"({"tid":8,"comm":"b","nice":2})",
@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(abandoned_rows_leave_no_cells) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_own_files_equally) {
-  for (const bool is_busy : {false, true}) BOOST_TEST(both_ways(made_text(is_busy)) == "");
+  for (const bool is_busy : {false, true})
+    BOOST_TEST(load_with_both_parsers(idle_host_text(is_busy)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(reads_valid_rows_equally) {
@@ -141,8 +142,8 @@ BOOST_AUTO_TEST_CASE(reads_valid_rows_equally) {
         R"("comm":"b","nr_throttled":null)"})
     BOOST_TEST_CONTEXT(more) {
       const std::string third = R"({"tid":3,"tgid":1,)" + std::string(more) + "}";
-      BOOST_TEST(both_ways(rows(third)) == "");
-      BOOST_TEST(both_ways(rows(third + ',' + third)) == "");
+      BOOST_TEST(load_with_both_parsers(file_with_row(third)) == "");
+      BOOST_TEST(load_with_both_parsers(file_with_row(third + ',' + third)) == "");
     }
 }
 
@@ -174,18 +175,20 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_rows_equally) {
                            "\"comm\":\"\n\"",
                            "\"comm\":\"\xc3\""})
     BOOST_TEST_CONTEXT(more)
-  BOOST_TEST(both_ways(rows(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) != "");
+  BOOST_TEST(load_with_both_parsers(
+                 file_with_row(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) != "");
   for (const char* third : {"{}", "1", "null", R"("a,)", R"("\u0041,)", R"("},{")", "[", "]", "",
                             R"({"tid":3,"tgid":1}})"})
-    BOOST_TEST_CONTEXT(third) BOOST_TEST(both_ways(rows(third)) != "");
-  BOOST_TEST(both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},]})") != "");
-  BOOST_TEST(
-      both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
+    BOOST_TEST_CONTEXT(third) BOOST_TEST(load_with_both_parsers(file_with_row(third)) != "");
+  BOOST_TEST(load_with_both_parsers(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},]})") !=
+             "");
+  BOOST_TEST(load_with_both_parsers(
+                 R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
 }
 
 // A third-party metric whose key contains a JSON escape.
 BOOST_AUTO_TEST_CASE(reads_escaped_keys) {
-  std::string text = made_text(false);
+  std::string text = idle_host_text(false);
   for (std::size_t at = 0; (at = text.find("threads[].syscr", at)) != text.npos;)
     text.replace(at, 15, R"(threads[].sy\"cr)");
   std::string sound = text, unsound = text;
@@ -193,8 +196,8 @@ BOOST_AUTO_TEST_CASE(reads_escaped_keys) {
     sound.replace(at, 8, R"("sy\"cr":)");
   for (std::size_t at = 0; (at = unsound.find("\"syscr\":", at)) != unsound.npos;)
     unsound.replace(at, 8, R"("sy"cr":)");
-  BOOST_TEST(both_ways(sound) == "");
-  BOOST_TEST(both_ways(unsound) != "");
+  BOOST_TEST(load_with_both_parsers(sound) == "");
+  BOOST_TEST(load_with_both_parsers(unsound) != "");
 }
 
 // Rows without some keys alternate with rows that have them.
@@ -206,7 +209,7 @@ BOOST_AUTO_TEST_CASE(reads_rows_with_changing_keys) {
     text += tid % 7 ? R"(,"minflt":1,"majflt":2},)" : R"(,"majflt":2,"minflt":1},)";
   }
   text.back() = ']';
-  BOOST_TEST(both_ways(text + "}") == "");
+  BOOST_TEST(load_with_both_parsers(text + "}") == "");
 }
 
 // Entries of a map are sorted by key, whatever their order in the text or in the previous map.
@@ -218,7 +221,7 @@ BOOST_AUTO_TEST_CASE(sorts_maps_by_key) {
     const std::string id = std::to_string(i + 2);
     text += R"(,{"tid":)" + id + R"(,"tgid":)" + id + R"(,"smaps_rollup_kib":{)" + maps[i] + "}}";
   }
-  const auto snapshot = load_text(text + "]}", "x", whole_vocabulary());
+  const auto snapshot = load_text(text + "]}", "x", shipped_vocabulary());
   BOOST_REQUIRE(snapshot.has_value());
   const Column& column = *snapshot->table(Entity::Process).find("process.smaps_rollup");
   for (std::size_t row = 1; row <= maps.size(); ++row) {
@@ -237,11 +240,11 @@ BOOST_AUTO_TEST_CASE(refuses_damaged_texts_equally) {
   const auto below = [&](std::size_t limit) {
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
   };
-  const std::string whole = made_text(true);
+  const std::string whole = idle_host_text(true);
   const std::size_t start = whole.find("\"threads\":[{") + 12,
                     size = whole.find("],\"cgroup_stats\"") - start;
   int refused = 0;
-  for (int i = 0; i < kBentTexts; ++i) {
+  for (int i = 0; i < kDamagedTexts; ++i) {
     std::string text = whole;
     for (std::size_t bends = 1 + below(3); bends > 0; --bends) {
       const std::size_t at = start + below(size - 40), length = 1 + below(30);
@@ -252,10 +255,10 @@ BOOST_AUTO_TEST_CASE(refuses_damaged_texts_equally) {
         default: text.insert(at, 1, kBytes[below(kBytes.size())]);
       }
     }
-    refused += !both_ways(text).empty();
+    refused += !load_with_both_parsers(text).empty();
   }
-  BOOST_TEST(refused > kBentTexts / 2);
-  BOOST_TEST(refused < kBentTexts);
+  BOOST_TEST(refused > kDamagedTexts / 2);
+  BOOST_TEST(refused < kDamagedTexts);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

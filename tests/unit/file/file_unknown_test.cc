@@ -11,7 +11,7 @@
 #include "core/file/layout/limits.hpp"
 #include "core/redact/redact.hpp"
 #include "tests/unit/support/column_lines.hpp"
-#include "tests/unit/support/odd_window.hpp"
+#include "tests/unit/support/random_window.hpp"
 
 namespace ctprof::tests::file_unknown_test {
 namespace {
@@ -30,9 +30,9 @@ constexpr std::string_view kNetLine =
     "{\"kind\":\"table\",\"entity\":\"net\",\"first_row\":0,\"columns\":{\"nic\":[\"lo\"]}}\n";
 
 // Returns the lines with one more line inserted before line `before`.
-Lines inserted(Lines lines, std::size_t before, std::string_view line) {
+Lines insert_line(Lines lines, std::size_t before, std::string_view line) {
   lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(before), std::string(line));
-  return counted(lines);
+  return update_line_counts(lines);
 }
 
 bool has_kind(const Lines& lines, std::string_view kind) {
@@ -41,11 +41,11 @@ bool has_kind(const Lines& lines, std::string_view kind) {
 }
 
 // Returns a window with exited threads and with rows that only its opening has.
-const Lines& whole_window() {
+const Lines& complete_window() {
   static const Lines found = [] {
     Lines lines;
     for (std::uint64_t seed = 0; !has_kind(lines, "exited") || !has_kind(lines, "opening"); ++seed)
-      lines = lines_of(written(odd_window(seed)));
+      lines = lines_of(to_file_bytes(random_window(seed)));
     return lines;
   }();
   return found;
@@ -59,7 +59,7 @@ std::size_t first_of_kind(const Lines& lines, std::string_view kind) {
   return line;
 }
 
-std::string last_item(std::string text, std::string_view array, std::string_view item) {
+std::string append_item(std::string text, std::string_view array, std::string_view item) {
   const auto at = text.find(array);
   BOOST_REQUIRE_MESSAGE(at != text.npos, array);
   return text.insert(at, "," + std::string(item));
@@ -67,54 +67,55 @@ std::string last_item(std::string text, std::string_view array, std::string_view
 
 // Returns a file with header, threads, processes, cgroups, host, two lines of disks, one line of an
 // interface, summary, end.
-Lines with_disks() {
-  Lines lines = lines_of(written(host_of(20)));
-  lines[0] = last_item(lines[0], R"(],"derived":)", kDiskMetric);
+Lines file_with_disks() {
+  Lines lines = lines_of(to_file_bytes(idle_host_snapshot(20)));
+  lines[0] = append_item(lines[0], R"(],"derived":)", kDiskMetric);
   const bool has_derived = lines[0].find(R"("derived":[])") == std::string::npos;
-  lines[0] = replaced(lines[0], R"(],"placeholders")",
-                      (has_derived ? "," : "") + std::string(kDiskDerived) + R"(],"placeholders")");
-  lines[0] = replaced(lines[0], R"("host":[1])", R"("host":[1],"disk":[2,1],"net":[1])");
+  lines[0] =
+      replace_once(lines[0], R"(],"placeholders")",
+                   (has_derived ? "," : "") + std::string(kDiskDerived) + R"(],"placeholders")");
+  lines[0] = replace_once(lines[0], R"("host":[1])", R"("host":[1],"disk":[2,1],"net":[1])");
   const Lines more{std::string(kDiskLine), std::string(kMoreDisks), std::string(kNetLine)};
   lines.insert(lines.end() - 2, more.begin(), more.end());
-  return counted(lines);
+  return update_line_counts(lines);
 }
 
 // Returns a window with rows of disks, their opening values, and a disk that only the opening has.
 Lines window_with_disks() {
-  Lines lines = whole_window();
+  Lines lines = complete_window();
   const std::string_view before =
       lines[0].find(R"("host":[1])") != std::string::npos ? R"("host":[1])" : R"("host":[])";
-  lines[0] = replaced(lines[0], before, std::string(before) + R"(,"disk":[2])");
+  lines[0] = replace_once(lines[0], before, std::string(before) + R"(,"disk":[2])");
   const std::size_t window = first_of_kind(lines, "window");
-  lines[window] = replaced(lines[window], R"("opening_only":[)",
-                           R"("opening_only":[)"
-                           R"({"entity":"disk","columns":["device"],"rows":[1]},)");
-  lines[window] = replaced(lines[window], R"("bases":[)",
-                           R"("bases":[{"entity":"disk","columns":["disk_read_bytes"]},)");
+  lines[window] = replace_once(lines[window], R"("opening_only":[)",
+                               R"("opening_only":[)"
+                               R"({"entity":"disk","columns":["device"],"rows":[1]},)");
+  lines[window] = replace_once(lines[window], R"("bases":[)",
+                               R"("bases":[{"entity":"disk","columns":["disk_read_bytes"]},)");
   lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(first_of_kind(lines, "opening")),
                "{\"kind\":\"opening\",\"entity\":\"disk\",\"first_row\":0,"
                "\"columns\":{\"device\":[\"old\"]}}\n");
   lines.insert(
       lines.begin() + static_cast<std::ptrdiff_t>(first_of_kind(lines, "exited")),
-      replaced(std::string(kDiskLine), "}}", R"(},"bases":{"disk_read_bytes":[0,null]}})"));
-  return counted(lines);
+      replace_once(std::string(kDiskLine), "}}", R"(},"bases":{"disk_read_bytes":[0,null]}})"));
+  return update_line_counts(lines);
 }
 
 BOOST_AUTO_TEST_SUITE(file_unknown_test)
 
 BOOST_AUTO_TEST_CASE(keeps_rows_of_unknown_entities) {
-  const Lines lines = with_disks();
-  Snapshot read = loaded(folded(lines));
-  BOOST_TEST((lines_of(written(read)) == lines));
+  const Lines lines = file_with_disks();
+  Snapshot read = load(compress_lines(lines));
+  BOOST_TEST((lines_of(to_file_bytes(read)) == lines));
   read.unknown_definitions = {};
-  BOOST_TEST(difference(read, loaded(written(host_of(20)))) == "");
+  BOOST_TEST(difference(read, load(to_file_bytes(idle_host_snapshot(20)))) == "");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_unknown_rows_of_windows) {
   const Lines lines = window_with_disks();
-  const Snapshot read = loaded(folded(lines));
-  BOOST_TEST(difference(read, loaded(folded(whole_window()))) == "");
-  const Lines again = lines_of(written(read));
+  const Snapshot read = load(compress_lines(lines));
+  BOOST_TEST(difference(read, load(compress_lines(complete_window()))) == "");
+  const Lines again = lines_of(to_file_bytes(read));
   BOOST_TEST(again.size() == lines.size());
   for (const std::string& line : lines)
     if (line.find("disk") != line.npos && !line.starts_with("{\"kind\":\"window\""))
@@ -122,58 +123,60 @@ BOOST_AUTO_TEST_CASE(keeps_unknown_rows_of_windows) {
   const std::string& window = again[first_of_kind(again, "window")];
   BOOST_TEST(window.find(R"({"entity":"disk","columns":["disk_read_bytes"]})") != window.npos);
   BOOST_TEST(window.find(R"({"entity":"disk","columns":["device"],"rows":[1]})") != window.npos);
-  BOOST_TEST((lines_of(written(loaded(folded(again)))) == again));
+  BOOST_TEST((lines_of(to_file_bytes(load(compress_lines(again)))) == again));
 }
 
 BOOST_AUTO_TEST_CASE(keeps_a_metric_of_unknown_storage) {
-  Lines lines = lines_of(written(host_of(20)));
-  lines[0] = last_item(lines[0], R"(],"derived":)",
-                       R"({"name":"waits","entity":"thread","storage":"histogram",)"
-                       R"("newtype":"MonotonicNs","rule":"SumNs","file_path":"threads[].waits"})");
+  Lines lines = lines_of(to_file_bytes(idle_host_snapshot(20)));
+  lines[0] =
+      append_item(lines[0], R"(],"derived":)",
+                  R"({"name":"waits","entity":"thread","storage":"histogram",)"
+                  R"("newtype":"MonotonicNs","rule":"SumNs","file_path":"threads[].waits"})");
   std::string cells = "{\"p\":[1,2]}";
   for (int i = 1; i < 20; ++i) cells += ",null";
-  lines[1] = replaced(lines[1], "\"columns\":{", "\"columns\":{\"waits\":[" + cells + "],");
-  const Lines again = lines_of(written(loaded(folded(counted(lines)))));
+  lines[1] = replace_once(lines[1], "\"columns\":{", "\"columns\":{\"waits\":[" + cells + "],");
+  const Lines again = lines_of(to_file_bytes(load(compress_lines(update_line_counts(lines)))));
   BOOST_TEST(again[0] == lines[0]);
   BOOST_TEST(again[1].find("\"waits\":[" + cells + "]") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_unknown_lines_wherever_they_are) {
   const std::string moons = "{\"kind\":\"moons\",\"rows\":[[0,1]]}\n";
-  const Lines& window = whole_window();
-  const Lines end = inserted(window, window.size() - 2, moons);
+  const Lines& window = complete_window();
+  const Lines end = insert_line(window, window.size() - 2, moons);
   for (std::size_t before = 1; before + 1 < window.size(); ++before) {
-    const Lines lines = inserted(window, before, moons);
+    const Lines lines = insert_line(window, before, moons);
     BOOST_TEST_CONTEXT("before line " << before) {
-      BOOST_TEST(refusal(folded(lines)) == "");
-      BOOST_TEST((lines_of(written(loaded(folded(lines)))) == end));
+      BOOST_TEST(refusal(compress_lines(lines)) == "");
+      BOOST_TEST((lines_of(to_file_bytes(load(compress_lines(lines)))) == end));
     }
   }
 }
 
 // Blocks with unknown lines are skipped by number and listed like others.
 BOOST_AUTO_TEST_CASE(skips_blocks_with_unknown_lines) {
-  const Lines lines = inserted(with_disks(), 2, "{\"kind\":\"moons\"}\n");
-  const std::string bytes = folded(lines) + folded(lines);
-  BOOST_TEST(loaded(bytes, {"test", 2}).unknown_lines.size() == 1u);
-  const columns::Blocks blocks = columns::list_blocks(bytes);
-  BOOST_REQUIRE(blocks.whole.size() == 2u);
-  BOOST_TEST(blocks.unread == "");
-  BOOST_TEST(blocks.whole[1].at == folded(lines).size());
+  const Lines lines = insert_line(file_with_disks(), 2, "{\"kind\":\"moons\"}\n");
+  const std::string bytes = compress_lines(lines) + compress_lines(lines);
+  BOOST_TEST(load(bytes, {"test", 2}).unknown_lines.size() == 1u);
+  const columns::BlockList blocks = columns::list_blocks(bytes);
+  BOOST_REQUIRE(blocks.blocks.size() == 2u);
+  BOOST_TEST(blocks.invalid_reason == "");
+  BOOST_TEST(blocks.blocks[1].offset == compress_lines(lines).size());
 }
 
 BOOST_AUTO_TEST_CASE(counts_unknown_lines_in_line_numbers) {
-  Lines lines = inserted(with_disks(), 1, "{\"kind\":\"moons\"}\n");
-  lines[3] = replaced(lines[3], "process", "thread");
-  BOOST_TEST(refusal(folded(counted(lines))).starts_with("line 4 "));
+  Lines lines = insert_line(file_with_disks(), 1, "{\"kind\":\"moons\"}\n");
+  lines[3] = replace_once(lines[3], "process", "thread");
+  BOOST_TEST(refusal(compress_lines(update_line_counts(lines))).starts_with("line 4 "));
 }
 
 BOOST_AUTO_TEST_CASE(redaction_omits_unknown_rows) {
-  for (const Lines& lines : {with_disks(), window_with_disks()}) {
-    Snapshot read = loaded(folded(inserted(lines, 1, "{\"kind\":\"moons\",\"a\":\"sda\"}\n")));
+  for (const Lines& lines : {file_with_disks(), window_with_disks()}) {
+    Snapshot read =
+        load(compress_lines(insert_line(lines, 1, "{\"kind\":\"moons\",\"a\":\"sda\"}\n")));
     Pseudonyms pseudonyms(KeyedHash::Key{});
-    redact(read, whole_vocabulary(), pseudonyms);
-    for (const std::string& line : lines_of(written(read)))
+    redact(read, shipped_vocabulary(), pseudonyms);
+    for (const std::string& line : lines_of(to_file_bytes(read)))
       for (const char* word : {"sda", "\"old\"", "\"lo\"", "disk_mean", "\"disk\""})
         BOOST_TEST((line.find(word) == line.npos), word << " in " << line.substr(0, 60));
   }
@@ -182,7 +185,7 @@ BOOST_AUTO_TEST_CASE(redaction_omits_unknown_rows) {
 BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
   const ScratchDirectory directory;
   const auto rows_of = [&](const Snapshot& snapshot) {
-    const auto done = write_file(snapshot, whole_vocabulary(), directory.file(), {.sync = false});
+    const auto done = write_file(snapshot, shipped_vocabulary(), directory.file(), {.sync = false});
     BOOST_REQUIRE_MESSAGE(done.has_value(), done.error().text);
     std::ostringstream bytes;
     bytes << std::ifstream(directory.file(), std::ios::binary).rdbuf();
@@ -190,13 +193,13 @@ BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
     for (const std::string& part : lines_of(bytes.str())) text += part;
     return text;
   };
-  std::string text = rows_of(host_of(20));
-  text = last_item(text, R"(],"derived":)", kDiskMetric);
-  text = replaced(text, R"("gaps":{)", R"("gaps":{"disk":[{"columns":["a"],"runs":[5,1]}],)");
-  text = replaced(text, R"("raw":{)",
-                  R"("raw":{"disk":{"device":[]}},)"
-                  R"("disks":[{"read":1}],"x":{)");
-  const std::string again = rows_of(loaded(folded({text})));
+  std::string text = rows_of(idle_host_snapshot(20));
+  text = append_item(text, R"(],"derived":)", kDiskMetric);
+  text = replace_once(text, R"("gaps":{)", R"("gaps":{"disk":[{"columns":["a"],"runs":[5,1]}],)");
+  text = replace_once(text, R"("raw":{)",
+                      R"("raw":{"disk":{"device":[]}},)"
+                      R"("disks":[{"read":1}],"x":{)");
+  const std::string again = rows_of(load(compress_lines({text})));
   for (const std::string_view kept :
        {kDiskMetric, std::string_view(R"("disk":[{"columns":["a"],"runs":[5,1]}])"),
         std::string_view(R"("disk":{"device":[]})"), std::string_view(R"("disks":[{"read":1}])")})
@@ -206,26 +209,30 @@ BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
 // --- hostile files ---
 
 BOOST_AUTO_TEST_CASE(requires_the_unknown_tables_that_the_header_announces) {
-  const Lines lines = with_disks();
+  const Lines lines = file_with_disks();
   const auto says = [](const Lines& changed, std::string_view words) {
-    const std::string sentence = refusal(folded(counted(changed)));
+    const std::string sentence = refusal(compress_lines(update_line_counts(changed)));
     BOOST_TEST((sentence.find(words) != sentence.npos), sentence << " is not: " << words);
   };
   const std::size_t disks = lines.size() - 5;
-  says(with(lines, disks, "disk", "disc"),
+  says(replace_in_line(lines, disks, "disk", "disc"),
        "line 6 is not the table that the header announces "
        "there: rows of disk from 0");
-  says(with(lines, disks, "table", "exited"), "is not the table");
-  says(with(lines, disks, "\"first_row\":0", "\"first_row\":1"), "is not the table");
-  says(with(lines, disks, "]}}", "]}"), "line 6 is wrong");
-  says(with(lines, 0, R"("disk":[2,1])", R"("disk":[2000,1])"), "too short for the 2000 rows");
-  says(with(lines, 0, R"("disk":[2,1])", R"("disk":[0,1])"), "no rows or too many rows of disk");
-  says(with(lines, 0, R"("disk":[2,1])", R"("disk":[2,5000000])"), "too many rows of disk");
-  says(with(lines, 0, R"("net":[1])", R"("disk":[1])"), "announced twice");
-  says(with(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
-            "\"run_time_ns\",\"entity\":\"disk\""),
+  says(replace_in_line(lines, disks, "table", "exited"), "is not the table");
+  says(replace_in_line(lines, disks, "\"first_row\":0", "\"first_row\":1"), "is not the table");
+  says(replace_in_line(lines, disks, "]}}", "]}"), "line 6 is wrong");
+  says(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[2000,1])"),
+       "too short for the 2000 rows");
+  says(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[0,1])"),
+       "no rows or too many rows of disk");
+  says(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[2,5000000])"),
+       "too many rows of disk");
+  says(replace_in_line(lines, 0, R"("net":[1])", R"("disk":[1])"), "announced twice");
+  says(replace_in_line(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
+                       "\"run_time_ns\",\"entity\":\"disk\""),
        "'run_time_ns' twice");
-  says(with(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"", "\"tid\",\"entity\":\"disk\""),
+  says(replace_in_line(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
+                       "\"tid\",\"entity\":\"disk\""),
        "'tid'");
 }
 
@@ -233,8 +240,8 @@ BOOST_AUTO_TEST_CASE(limits_the_number_of_unknown_entities) {
   const auto with_entities = [](std::size_t count) {
     std::string more;
     for (std::size_t i = 0; i < count; ++i) more += ",\"e" + std::to_string(i) + "\":[]";
-    Lines lines = lines_of(written(host_of(20)));
-    return folded(with(lines, 0, R"("host":[1])", R"("host":[1])" + more));
+    Lines lines = lines_of(to_file_bytes(idle_host_snapshot(20)));
+    return compress_lines(replace_in_line(lines, 0, R"("host":[1])", R"("host":[1])" + more));
   };
   BOOST_TEST(refusal(with_entities(limits::kUnknownEntities)) == "");
   BOOST_TEST(refusal(with_entities(limits::kUnknownEntities + 1)).find("too many unknown") !=
@@ -253,15 +260,15 @@ BOOST_AUTO_TEST_CASE(limits_the_text_of_unknown_lines) {
         return more;
       }() +
       "]}\n";
-  Lines lines = lines_of(written(host_of(20)));
-  columns::Folder folder(3);
+  Lines lines = lines_of(to_file_bytes(idle_host_snapshot(20)));
+  columns::FrameCompressor folder(3);
   std::string bytes;
   std::size_t text_bytes = 0;
-  for (std::size_t i = 0; i + 2 < lines.size(); ++i) bytes += folder.fold(lines[i]);
-  const std::string folded_line = folder.fold(line);
+  for (std::size_t i = 0; i + 2 < lines.size(); ++i) bytes += folder.compress(lines[i]);
+  const std::string folded_line = folder.compress(line);
   for (; text_bytes <= limits::kKeptText; text_bytes += line.size()) bytes += folded_line;
-  bytes += columns::padding(text_bytes + limits::kMiB, bytes.size());
-  for (std::size_t i = lines.size() - 2; i < lines.size(); ++i) bytes += folder.fold(lines[i]);
+  bytes += columns::make_padding(text_bytes + limits::kMiB, bytes.size());
+  for (std::size_t i = lines.size() - 2; i < lines.size(); ++i) bytes += folder.compress(lines[i]);
   const std::string sentence = refusal(bytes);
   BOOST_TEST((sentence.find("bytes that this version does not know") != sentence.npos), sentence);
 }
@@ -269,7 +276,7 @@ BOOST_AUTO_TEST_CASE(limits_the_text_of_unknown_lines) {
 BOOST_AUTO_TEST_CASE(refuses_a_file_with_only_unknown_lines) {
   for (const Lines& lines : {Lines{"{\"kind\":\"moons\"}\n"},
                              Lines{"{\"kind\":\"moons\"}\n", "{\"kind\":\"tides\"}\n"}}) {
-    const auto block = columns::read_block(folded(lines), 1, 1);
+    const auto block = columns::read_block(compress_lines(lines), 1, 1);
     BOOST_REQUIRE(!block);
     BOOST_TEST(block.error().text == "line 1 is of kind 'moons' where a block should begin");
   }

@@ -19,7 +19,7 @@
 #include "core/file/write/destination.hpp"
 #include "core/file/write/document.hpp"
 #include "core/file/write/out_file.hpp"
-#include "tests/unit/support/file_world.hpp"
+#include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_write_test {
 namespace {
@@ -47,7 +47,7 @@ std::size_t files_in(const std::string& directory) {
   return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-Snapshot host_of(std::size_t threads) {
+Snapshot idle_host(std::size_t threads) {
   HostShape shape;
   shape.threads = threads;
   return IdleHost(shape).make();
@@ -55,11 +55,11 @@ Snapshot host_of(std::size_t threads) {
 
 std::string text_of(const Snapshot& snapshot) {
   StringSink sink;
-  BOOST_REQUIRE(Document(snapshot, whole_vocabulary()).write(sink).has_value());
+  BOOST_REQUIRE(Document(snapshot, shipped_vocabulary()).write(sink).has_value());
   return sink.text();
 }
 
-json::object object_of(const Snapshot& snapshot) {
+json::object object_text(const Snapshot& snapshot) {
   return json::parse(text_of(snapshot)).get_object();
 }
 
@@ -68,15 +68,16 @@ BOOST_AUTO_TEST_SUITE(file_write_test)
 BOOST_AUTO_TEST_CASE(writes_the_same_bytes_for_the_same_snapshot) {
   const Directory directory;
   const std::string one = directory.path + "/one", other = directory.path + "/other";
-  const auto written = write_file(host_of(2000), whole_vocabulary(), one);
+  const auto written = write_file(idle_host(2000), shipped_vocabulary(), one);
   BOOST_REQUIRE(written.has_value());
-  BOOST_REQUIRE(write_file(host_of(2000), whole_vocabulary(), other, {.sync = false}).has_value());
+  BOOST_REQUIRE(
+      write_file(idle_host(2000), shipped_vocabulary(), other, {.sync = false}).has_value());
   BOOST_TEST((bytes_of(one) == bytes_of(other)));
   BOOST_TEST(written->file_bytes == bytes_of(one).size());
   BOOST_TEST(written->json_bytes > 100 * 2000u);
-  const auto loaded = load_file(one, whole_vocabulary());
+  const auto loaded = load_file(one, shipped_vocabulary());
   BOOST_REQUIRE(loaded.has_value());
-  BOOST_TEST(difference(*loaded, host_of(2000)) == "");
+  BOOST_TEST(difference(*loaded, idle_host(2000)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(several_workers_write_the_same_bytes) {
@@ -84,10 +85,10 @@ BOOST_AUTO_TEST_CASE(several_workers_write_the_same_bytes) {
   std::set<std::string> files;
   for (const unsigned workers : {1u, 2u, 7u}) {
     const std::string path = directory.path + '/' + std::to_string(workers);
-    const auto written =
-        write_file(host_of(2000), whole_vocabulary(), path, {.workers = workers, .sync = false});
+    const auto written = write_file(idle_host(2000), shipped_vocabulary(), path,
+                                    {.workers = workers, .sync = false});
     BOOST_REQUIRE(written.has_value());
-    BOOST_TEST(written->json_bytes == text_of(host_of(2000)).size());
+    BOOST_TEST(written->json_bytes == text_of(idle_host(2000)).size());
     files.insert(bytes_of(path));
   }
   BOOST_TEST(files.size() == 1u);
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_failed_write_keeps_the_old_file) {
   HostShape shape;
   shape.threads = 3000;
   shape.is_busy = true;
-  const auto written = write_file(IdleHost(shape).make(), whole_vocabulary(), file);
+  const auto written = write_file(IdleHost(shape).make(), shipped_vocabulary(), file);
   BOOST_TEST(!written.has_value());
   BOOST_TEST(written.error().text == "writing '" + file + "': No space left on device");
   BOOST_TEST(bytes_of(file) == "old");
@@ -113,17 +114,17 @@ BOOST_AUTO_TEST_CASE(a_failed_write_keeps_the_old_file) {
 }
 
 BOOST_AUTO_TEST_CASE(writes_to_devices_directly) {
-  const auto full = write_file(host_of(2), whole_vocabulary(), "/dev/full");
+  const auto full = write_file(idle_host(2), shipped_vocabulary(), "/dev/full");
   BOOST_REQUIRE(!full.has_value());
   BOOST_TEST(full.error().text == "writing '/dev/full': No space left on device");
-  BOOST_TEST(write_file(host_of(2), whole_vocabulary(), "/dev/null").has_value());
+  BOOST_TEST(write_file(idle_host(2), shipped_vocabulary(), "/dev/null").has_value());
   BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
 }
 
 BOOST_AUTO_TEST_CASE(reports_paths_that_cannot_be_written) {
   const Directory directory;
   const auto sentence = [](const std::string& path) {
-    return write_file(host_of(1), whole_vocabulary(), path).error().text;
+    return write_file(idle_host(1), shipped_vocabulary(), path).error().text;
   };
   BOOST_TEST(sentence(directory.path) == "writing '" + directory.path + "': Is a directory");
   BOOST_TEST(sentence(directory.path + "/none/x") ==
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(refuses_pipes_of_others_in_shared_directories,
   const auto is_refused = [&](uid_t owner, mode_t mode) {
     BOOST_REQUIRE(::chown(pipe.c_str(), owner, owner) == 0);
     BOOST_REQUIRE(::chmod(directory.path.c_str(), mode) == 0);
-    const auto place = Destination::at(pipe);
+    const auto place = Destination::resolve(pipe);
     return !place && place.error().text.find("it is a pipe of user 65534") != std::string::npos;
   };
   BOOST_TEST(is_refused(65534, 01777));
@@ -152,9 +153,10 @@ BOOST_AUTO_TEST_CASE(writes_through_a_link) {
   const Directory directory;
   std::ofstream(directory.path + "/real") << "old";
   std::filesystem::create_symlink("real", directory.path + "/link");
-  BOOST_REQUIRE(write_file(host_of(1), whole_vocabulary(), directory.path + "/link").has_value());
+  BOOST_REQUIRE(
+      write_file(idle_host(1), shipped_vocabulary(), directory.path + "/link").has_value());
   BOOST_TEST(std::filesystem::is_symlink(directory.path + "/link"));
-  BOOST_TEST(load_file(directory.path + "/real", whole_vocabulary()).has_value());
+  BOOST_TEST(load_file(directory.path + "/real", shipped_vocabulary()).has_value());
   BOOST_TEST(files_in(directory.path) == 2u);
 }
 
@@ -166,7 +168,7 @@ BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
   const auto place = check_output(out);
   BOOST_REQUIRE(place.has_value());
   std::filesystem::create_symlink("victim", out);
-  const auto refused = write_file(host_of(1), whole_vocabulary(), *place);
+  const auto refused = write_file(idle_host(1), shipped_vocabulary(), *place);
   BOOST_REQUIRE(!refused.has_value());
   BOOST_TEST(refused.error().text ==
              "writing '" + out + "': something that is no file has taken its name meanwhile");
@@ -183,16 +185,16 @@ BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
 
 // A relative path refers to the working directory at the time of the check.
 BOOST_AUTO_TEST_CASE(ignores_changes_of_the_working_directory) {
-  const Directory directory, elsewhere;
+  const Directory directory, other_directory;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(directory.path);
   const auto place = check_output("out");
-  std::filesystem::current_path(elsewhere.path);
-  const auto written = write_file(host_of(1), whole_vocabulary(), *place);
+  std::filesystem::current_path(other_directory.path);
+  const auto written = write_file(idle_host(1), shipped_vocabulary(), *place);
   std::filesystem::current_path(before);
   BOOST_REQUIRE(written.has_value());
-  BOOST_TEST(files_in(elsewhere.path) == 0u);
-  BOOST_TEST(load_file(directory.path + "/out", whole_vocabulary()).has_value());
+  BOOST_TEST(files_in(other_directory.path) == 0u);
+  BOOST_TEST(load_file(directory.path + "/out", shipped_vocabulary()).has_value());
 }
 
 // An empty snapshot with only the required columns contains every key.
@@ -205,7 +207,7 @@ BOOST_AUTO_TEST_CASE(writes_all_keys_of_an_empty_snapshot) {
   bare.table(Entity::Cgroup).rows = 1;
   bare.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None).ids()[0] =
       bare.pools->texts.intern("/");
-  const json::object file = object_of(bare);
+  const json::object file = object_text(bare);
   for (const char* key : {"captured_at_unix_ns", "host", "threads", "cgroup_stats", "probe_summary",
                           "parse_summary", "taskstats_summary", "psi", "sched_ext"})
     BOOST_TEST(file.contains(key), key);
@@ -226,7 +228,7 @@ BOOST_AUTO_TEST_CASE(writes_all_keys_of_an_empty_snapshot) {
 }
 
 BOOST_AUTO_TEST_CASE(a_mark_is_true_if_its_family_has_a_value) {
-  Snapshot host = host_of(3);
+  Snapshot host = idle_host(3);
   for (Column& column : host.threads().columns) {
     const bool is_delay =
         column.def().mark == "cpu_delay_active" || column.def().mark == "delay_block_active";
@@ -234,7 +236,7 @@ BOOST_AUTO_TEST_CASE(a_mark_is_true_if_its_family_has_a_value) {
     if (column.def().mark == "cpu_delay_active" && column.def().name != "cpu_delay_count")
       column.gaps()[2] = CTPROF_DENIED;
   }
-  const json::object file = object_of(host);
+  const json::object file = object_text(host);
   const auto mark = [&](std::size_t row, const char* name) {
     return file.at("threads").at(row).at(name).get_bool();
   };
@@ -246,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_mark_is_true_if_its_family_has_a_value) {
 }
 
 BOOST_AUTO_TEST_CASE(distinguishes_unlimited_limits_from_missing_values) {
-  Snapshot host = host_of(1);
+  Snapshot host = idle_host(1);
   Column& limit = *host.table(Entity::Cgroup).find("cgroup.memory.max");
   limit.u64()[0] = limit.u64()[2] = ~std::uint64_t{0};
   limit.gaps()[1] = CTPROF_DENIED;
@@ -265,7 +267,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_unlimited_limits_from_missing_values) {
 }
 
 BOOST_AUTO_TEST_CASE(writes_names_as_valid_utf8) {
-  Snapshot host = host_of(2);
+  Snapshot host = idle_host(2);
   host.threads().find(kComm)->ids()[0] =
       host.pools->texts.intern("a\xff\xe2\x82z\n\x01\"\xf0\x9f\x98\x80");
   const std::string text = text_of(host);
@@ -277,7 +279,7 @@ BOOST_AUTO_TEST_CASE(writes_names_as_valid_utf8) {
 
 // A number that exceeds its newtype would make the file unreadable.
 BOOST_AUTO_TEST_CASE(values_that_do_not_fit_are_malformed) {
-  Snapshot host = host_of(1);
+  Snapshot host = idle_host(1);
   host.threads().find("nice")->i64()[0] = std::int64_t{1} << 40;
   const std::string text = text_of(host);
   BOOST_TEST(text.find("\"nice\":0,") != text.npos);
@@ -287,17 +289,17 @@ BOOST_AUTO_TEST_CASE(values_that_do_not_fit_are_malformed) {
 // If two metrics have one place in the file, or one place is inside the other, the first metric
 // gets it and the file stays valid.
 BOOST_AUTO_TEST_CASE(metrics_do_not_share_a_place) {
-  Snapshot host = host_of(1);
+  Snapshot host = idle_host(1);
   for (const char* place : {"threads[].nice", "threads[].nice.inner", "threads[].smaps_rollup_kb",
                             "ctprof.x", "threads[]."}) {
-    MetricDef def = *whole_vocabulary().find("run_time_ns");
+    MetricDef def = *shipped_vocabulary().find("run_time_ns");
     def.name = std::string("third_") + place;
     def.file_path = place;
     host.threads().add(def, Gap::None);
   }
-  const json::object file = object_of(host);
+  const json::object file = object_text(host);
   BOOST_TEST(file.at("threads").at(0).get_object().size() == 106u);
-  const auto loaded = load_file("/dev/null", whole_vocabulary());
+  const auto loaded = load_file("/dev/null", shipped_vocabulary());
   BOOST_TEST(!loaded.has_value());
 }
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/flame/flame_tree.hpp"
-#include "core/flame/stack_forms.hpp"
+#include "core/flame/stack_formats.hpp"
 #include "core/flame/window_profile.hpp"
 #include "tests/unit/support/made_stacks.hpp"
-#include "tests/unit/support/window_made.hpp"
+#include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::tests::profile_span_test {
 namespace {
@@ -22,39 +22,39 @@ using namespace hand_made;
 constexpr std::uint64_t kPeriod = 10'101'010;
 const MetricDef kOffCpu =
                     with_role(metric("offcpu_stacks", "StackNs", "StackSum"), "waiting-stacks"),
-                kLooks = metric("sleeping_stacks", "StackCount", "StackSum");
+                kSleepingStacks = metric("sleeping_stacks", "StackCount", "StackSum");
 
 // Returns a window that opens 100 s after boot and is 3 s long.
-Snapshot recorded() {
+Snapshot recorded_window() {
   Snapshot snapshot = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
   add_stacks(snapshot, kStacks,
              {hand_made::StackValue{{"main;work", 3 * kPeriod}, {"main", 2 * kPeriod}},
               hand_made::StackValue{{"main", kPeriod}}});
   add_stacks(snapshot, kOffCpu,
              {hand_made::StackValue{{"main", 4 * kPeriod}}, hand_made::StackValue{}});
-  add_stacks(snapshot, kLooks,
+  add_stacks(snapshot, kSleepingStacks,
              {hand_made::StackValue{{"main", 1'000'000}}, hand_made::StackValue{}});
   snapshot.meta.start.boottime_ns = 103 * kSecond;
   snapshot.window.emplace();
-  snapshot.window->opened.boottime_ns = 100 * kSecond;
-  snapshot.window->opened.wall_unix_ns = 1'790'000'000 * kSecond;
+  snapshot.window->opened_at.boottime_ns = 100 * kSecond;
+  snapshot.window->opened_at.wall_unix_ns = 1'790'000'000 * kSecond;
   return snapshot;
 }
 
 StackProfile profile_of(const Snapshot& window) {
-  auto profile = window_profile(window, {}, OwnersBy::Thread);
+  auto profile = make_window_profile(window, {}, OwnerKey::Thread);
   BOOST_REQUIRE(profile);
   return std::move(*profile);
 }
 
-std::string written(const Snapshot& window,
-                    Result<void> (*write)(const StackProfile& profile, Sink& out)) {
+std::string export_text(const Snapshot& window,
+                        Result<void> (*write)(const StackProfile& profile, Sink& out)) {
   StringSink sink;
   BOOST_REQUIRE(write(profile_of(window), sink));
   return sink.text();
 }
 
-std::string unpacked(const std::string& packed) {
+std::string decompress(const std::string& packed) {
   std::string text(1 << 16, '\0');
   z_stream stream{};
   BOOST_REQUIRE(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK);
@@ -83,7 +83,7 @@ struct Pprof {
   }
 };
 
-std::pair<std::int64_t, std::int64_t> type_in(protozero::pbf_reader reader) {
+std::pair<std::int64_t, std::int64_t> type_name(protozero::pbf_reader reader) {
   std::pair<std::int64_t, std::int64_t> type;
   while (reader.next()) (reader.tag() == 1 ? type.first : type.second) = reader.get_int64();
   return type;
@@ -102,17 +102,17 @@ std::vector<std::int64_t> values_in(protozero::pbf_reader sample) {
 }
 
 Pprof read_pprof(const std::string& packed) {
-  const std::string data = unpacked(packed);
+  const std::string data = decompress(packed);
   protozero::pbf_reader reader(data);
   Pprof found;
   while (reader.next()) {
     switch (reader.tag()) {
-      case 1: found.types.push_back(type_in(reader.get_message())); break;
+      case 1: found.types.push_back(type_name(reader.get_message())); break;
       case 2: found.values.push_back(values_in(reader.get_message())); break;
       case 6: found.strings.push_back(reader.get_string()); break;
       case 9: found.time = reader.get_int64(); break;
       case 10: found.duration = reader.get_int64(); break;
-      case 11: found.period_type = type_in(reader.get_message()); break;
+      case 11: found.period_type = type_name(reader.get_message()); break;
       case 12: found.period = reader.get_int64(); break;
       case 14: found.default_type = reader.get_int64(); break;
       default: reader.skip();
@@ -163,7 +163,7 @@ Trace read_trace(const std::string& data) {
 BOOST_AUTO_TEST_SUITE(profile_span_test)
 
 BOOST_AUTO_TEST_CASE(only_samples_of_running_threads_have_a_period) {
-  const Snapshot window = recorded();
+  const Snapshot window = recorded_window();
   const StackProfile profile = profile_of(window);
   BOOST_TEST(profile.values[0].period_ns == kPeriod);
   BOOST_TEST(profile.values[1].period_ns == 0u);  // weighted by waiting time
@@ -188,21 +188,22 @@ BOOST_AUTO_TEST_CASE(a_variable_period_is_the_mean_of_the_samples) {
   window.window.emplace();
   BOOST_TEST(profile_of(window).values[0].period_ns == 10'025'001u);
   std::int64_t samples = 0;
-  for (const auto& values : read_pprof(written(window, write_pprof)).values) samples += values[1];
+  for (const auto& values : read_pprof(export_text(window, write_pprof)).values)
+    samples += values[1];
   BOOST_TEST(samples == 4);
 }
 
 // The recorder covered only part of the window; half of that covered time is the limit for idle
 // waits.
 BOOST_AUTO_TEST_CASE(idle_waits_are_measured_by_the_covered_time) {
-  Snapshot window = recorded();
+  Snapshot window = recorded_window();
   add_u64(window, with_role(metric("switches", "MonotonicCount", "SumCount"), "voluntary-switches"),
           {2, std::nullopt});
   const auto shown = [&] {
     const StackProfile profile = profile_of(window);
     return make_flame_tree({{.profile = &profile, .value = 1, .hides_idle = true}})
         .root()
-        .now.total;
+        .candidate.total;
   };
   BOOST_TEST(shown() == 4 * kPeriod);  // 40 ms of 3 s
   window.meta.stacks.push_back({.covered_ns = 70'000'000});
@@ -212,7 +213,7 @@ BOOST_AUTO_TEST_CASE(idle_waits_are_measured_by_the_covered_time) {
 }
 
 BOOST_AUTO_TEST_CASE(pprof_has_time_duration_period_and_numbers_of_samples) {
-  const Pprof found = read_pprof(written(recorded(), write_pprof));
+  const Pprof found = read_pprof(export_text(recorded_window(), write_pprof));
   std::vector<std::string> names;
   for (const auto& type : found.types) names.push_back(found.name(type));
   BOOST_TEST(
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(pprof_has_time_duration_period_and_numbers_of_samples) {
 }
 
 BOOST_AUTO_TEST_CASE(samples_in_perfetto_are_inside_the_window) {
-  const Trace trace = read_trace(written(recorded(), write_perfetto));
+  const Trace trace = read_trace(export_text(recorded_window(), write_perfetto));
   BOOST_REQUIRE_EQUAL(trace.samples.size(), 3u);
   for (std::size_t at = 0; at < trace.samples.size(); ++at)
     BOOST_TEST(trace.samples[at].time == (100 + at) * kSecond);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/flame/stack_forms.hpp"
-#include "tests/flame/made_stacks.hpp"
+#include "core/flame/stack_formats.hpp"
+#include "tests/flame/stack_profile_builder.hpp"
 
 namespace ctprof::tests::stack_forms_test {
 namespace {
@@ -19,14 +19,14 @@ class FullSink final : public Sink {
   Result<void> write(std::string_view) override { return Error{"the disk is full"}; }
 };
 
-std::string folded(MadeStacks& stacks) {
+std::string folded_text(StackProfileBuilder& stacks) {
   StringSink out;
-  BOOST_REQUIRE(write_folded(stacks.profile(), out));
+  BOOST_REQUIRE(write_folded(stacks.get_profile(), out));
   return out.text();
 }
 
 // Decompresses a gzip file.
-std::string unpacked(const std::string& file) {
+std::string decompress(const std::string& file) {
   constexpr int kGzip = 16 + MAX_WBITS;
   std::string text(1 << 16, '\0');
   z_stream stream{};
@@ -46,12 +46,12 @@ std::string unpacked(const std::string& file) {
 BOOST_AUTO_TEST_SUITE(stack_forms_test)
 
 BOOST_AUTO_TEST_CASE(the_writer_returns_errors_of_the_sink) {
-  MadeStacks stacks(kOnCpu);
+  StackProfileBuilder stacks(kOnCpu);
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
-  stacks.add({stacks.frame(stacks.module("/bin/worker"), "main")}, {1});
-  for (const StackForm& form : stack_forms()) {
+  stacks.add_stack({stacks.make_frame(stacks.add_module("/bin/worker"), "main")}, {1});
+  for (const StackFormat& form : get_stack_formats()) {
     FullSink full;
-    const auto written = form.write(stacks.profile(), full);
+    const auto written = form.write(stacks.get_profile(), full);
     BOOST_TEST_CONTEXT(form.name) {
       BOOST_REQUIRE(!written);
       BOOST_TEST(written.error().text == "the disk is full");
@@ -60,28 +60,29 @@ BOOST_AUTO_TEST_CASE(the_writer_returns_errors_of_the_sink) {
 }
 
 BOOST_AUTO_TEST_CASE(shows_the_known_names_of_an_owner) {
-  MadeStacks stacks(kOnCpu);
-  const std::uint32_t module = stacks.module("/bin/worker");
+  StackProfileBuilder stacks(kOnCpu);
+  const std::uint32_t module = stacks.add_module("/bin/worker");
   stacks.owner({});
-  stacks.add({stacks.frame(module, "main")}, {1});
+  stacks.add_stack({stacks.make_frame(module, "main")}, {1});
   stacks.owner({.process = {}, .thread = "io", .cgroup = "/a b;c"});
-  stacks.add({stacks.frame(module, "operator new")}, {2});
+  stacks.add_stack({stacks.make_frame(module, "operator new")}, {2});
   stacks.owner({.process = {}, .thread = {}, .cgroup = "/a b;c"});
-  stacks.add({stacks.frame(module, "main")}, {3});
-  BOOST_TEST(folded(stacks) == "[unknown];main 1\nio;operator_new 2\n/a_b:c;main 3\n");
+  stacks.add_stack({stacks.make_frame(module, "main")}, {3});
+  BOOST_TEST(folded_text(stacks) == "[unknown];main 1\nio;operator_new 2\n/a_b:c;main 3\n");
 }
 
 BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_format) {
-  MadeStacks stacks(kOnCpu);
-  const std::uint32_t module = stacks.module("/bin/worker");
+  StackProfileBuilder stacks(kOnCpu);
+  const std::uint32_t module = stacks.add_module("/bin/worker");
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
-  stacks.add({stacks.frame(module, "caller", true), stacks.frame(module, "leaf")}, {1});
-  BOOST_TEST(folded(stacks) == "worker;caller_(guessed);leaf 1\n");
-  for (const StackForm& form : stack_forms()) {
+  stacks.add_stack({stacks.make_frame(module, "caller", true), stacks.make_frame(module, "leaf")},
+                   {1});
+  BOOST_TEST(folded_text(stacks) == "worker;caller_(guessed);leaf 1\n");
+  for (const StackFormat& form : get_stack_formats()) {
     StringSink out;
-    BOOST_REQUIRE(form.write(stacks.profile(), out));
+    BOOST_REQUIRE(form.write(stacks.get_profile(), out));
     const bool is_packed = out.text().starts_with("\x1f\x8b");
-    const std::string text = is_packed ? unpacked(out.text()) : out.text();
+    const std::string text = is_packed ? decompress(out.text()) : out.text();
     BOOST_TEST_CONTEXT(form.name) {
       const bool is_marked =
           text.find("caller (guessed)") != text.npos || text.find("caller_(guessed)") != text.npos;
@@ -92,26 +93,26 @@ BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_format) {
 }
 
 BOOST_AUTO_TEST_CASE(truncates_stacks_deeper_than_the_limit) {
-  MadeStacks stacks(kOnCpu);
-  const std::uint32_t module = stacks.module("/bin/worker");
-  const Frame main = stacks.frame(module, "main"), leaf = stacks.frame(module, "leaf");
+  StackProfileBuilder stacks(kOnCpu);
+  const std::uint32_t module = stacks.add_module("/bin/worker");
+  const Frame main = stacks.make_frame(module, "main"), leaf = stacks.make_frame(module, "leaf");
   std::vector<Frame> path(5000, main);
   path.push_back(leaf);
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
-  stacks.add(path, {1});
-  const std::string line = folded(stacks);
+  stacks.add_stack(path, {1});
+  const std::string line = folded_text(stacks);
   BOOST_TEST(line.starts_with("worker;[truncated];main;"));
   BOOST_TEST(line.ends_with(";main;leaf 1\n"));
   BOOST_TEST(std::count(line.begin(), line.end(), ';') == 1 + 1024);
 }
 
 BOOST_AUTO_TEST_CASE(all_values_of_a_stack_are_one_row) {
-  MadeStacks stacks(kTwoValues);
-  const std::uint32_t module = stacks.module("/bin/worker");
+  StackProfileBuilder stacks(kTwoValues);
+  const std::uint32_t module = stacks.add_module("/bin/worker");
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
-  stacks.add({stacks.frame(module, "both")}, {5, 7});
-  stacks.add({stacks.frame(module, "second")}, {0, 9});
-  const std::vector<StackWeights> rows = rows_of(stacks.profile().owners.front());
+  stacks.add_stack({stacks.make_frame(module, "both")}, {5, 7});
+  stacks.add_stack({stacks.make_frame(module, "second")}, {0, 9});
+  const std::vector<StackWeights> rows = collect_rows(stacks.get_profile().owners.front());
   BOOST_REQUIRE(rows.size() == 2u);
   BOOST_TEST(rows[0].weights == (std::vector<std::uint64_t>{5, 7}));
   BOOST_TEST(rows[1].weights == (std::vector<std::uint64_t>{0, 9}));

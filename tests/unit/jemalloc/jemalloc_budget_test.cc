@@ -17,7 +17,7 @@
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
-#include "tests/unit/jemalloc/costly_files.hpp"
+#include "tests/unit/jemalloc/expensive_files.hpp"
 #include "tests/unit/jemalloc/stopped_clock.hpp"
 #include "tests/unit/support/bytes_read.hpp"
 
@@ -54,8 +54,8 @@ std::string many_sections(std::uint16_t count) {
   return bytes + std::string(kMiB, 'A');
 }
 
-// Returns the peak resident memory of this process since reset_peak().
-std::size_t peak() {
+// Returns the peak resident memory of this process since reset_peak_memory().
+std::size_t peak_memory() {
   std::ifstream status("/proc/self/status");
   std::string word;
   std::size_t kib = 0;
@@ -64,25 +64,25 @@ std::size_t peak() {
   return kib * 1024;
 }
 
-void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5 << std::flush; }
+void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << 5 << std::flush; }
 
 std::int64_t now_ms = 0;
 FileBudget::Clock::time_point clock_of_test() {
   return FileBudget::Clock::time_point(std::chrono::milliseconds(now_ms));
 }
 
-std::size_t memory_for(std::uint16_t sections) {
+std::size_t measure_memory(std::uint16_t sections) {
   const std::string bytes = many_sections(sections);
   const Fd fd(::memfd_create("sections", MFD_CLOEXEC));
   BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==
                 static_cast<ssize_t>(bytes.size()));
-  reset_peak();
-  const std::size_t before = peak();
+  reset_peak_memory();
+  const std::size_t before = peak_memory();
   const ElfFile file(fd.get(), without_time_limit());
   BOOST_TEST(file.sections().size() == sections);
-  debug_sections(file);
-  debug_hints(file);
-  return peak() - before;
+  find_debug_sections(file);
+  read_debug_hints(file);
+  return peak_memory() - before;
 }
 
 }  // namespace
@@ -90,15 +90,15 @@ std::size_t memory_for(std::uint16_t sections) {
 BOOST_AUTO_TEST_SUITE(jemalloc_budget_test)
 
 BOOST_AUTO_TEST_CASE(limits_memory_for_unterminated_names) {
-  BOOST_REQUIRE(memory_for(1'000) < kMostMemory);
-  BOOST_TEST(memory_for(65'535) < kMostMemory);
+  BOOST_REQUIRE(measure_memory(1'000) < kMostMemory);
+  BOOST_TEST(measure_memory(65'535) < kMostMemory);
 }
 
 // A file of this size is not read.
 BOOST_AUTO_TEST_CASE(does_not_read_huge_debug_files) {
-  const std::uint64_t before = ctprof::bytes_read();
+  const std::uint64_t before = ctprof::count_bytes_read();
   find_in(40, 1024 * kMiB, stopped_clock);
-  BOOST_TEST(ctprof::bytes_read() - before < 64 * kMiB);
+  BOOST_TEST(ctprof::count_bytes_read() - before < 64 * kMiB);
 }
 
 BOOST_AUTO_TEST_CASE(charges_a_budget_up_to_its_limit) {
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(charges_a_budget_up_to_its_limit) {
   BOOST_TEST(budget.charge(60));
   BOOST_TEST(!budget.charge(60));
   BOOST_TEST(!budget.charge(1));
-  BOOST_TEST(budget.spent());
+  BOOST_TEST(budget.is_spent());
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_ends_with_its_time) {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_budget_ends_with_its_time) {
   BOOST_TEST(budget.charge(1));
   now_ms += 1;
   BOOST_TEST(!budget.charge(1));
-  BOOST_TEST(budget.spent());
+  BOOST_TEST(budget.is_spent());
   BOOST_TEST((budget.elapsed() == std::chrono::milliseconds(21)));
 }
 
@@ -123,31 +123,31 @@ BOOST_AUTO_TEST_CASE(a_budget_ends_with_its_time) {
 BOOST_AUTO_TEST_CASE(a_capture_reduces_budgets_after_expensive_files) {
   CaptureBudget capture;
   const auto bytes_after = [&](int more_ms) {
-    const FileBudget file(kAllowanceOfFile, clock_of_test);
+    const FileBudget file(kFullFileAllowance, clock_of_test);
     now_ms += more_ms;
     capture.spend(file);
-    return capture.next().bytes;
+    return capture.next_allowance().bytes;
   };
-  BOOST_TEST(capture.next().bytes == kAllowanceOfFile.bytes);
-  BOOST_TEST(bytes_after(2'999) == kAllowanceOfFile.bytes);
-  BOOST_TEST(bytes_after(1) == kOrdinaryFile.bytes);
-  BOOST_TEST(bytes_after(2'999) == kOrdinaryFile.bytes);
-  BOOST_TEST(bytes_after(1) == kHeadersOnly.bytes);
+  BOOST_TEST(capture.next_allowance().bytes == kFullFileAllowance.bytes);
+  BOOST_TEST(bytes_after(2'999) == kFullFileAllowance.bytes);
+  BOOST_TEST(bytes_after(1) == kOrdinaryFileAllowance.bytes);
+  BOOST_TEST(bytes_after(2'999) == kOrdinaryFileAllowance.bytes);
+  BOOST_TEST(bytes_after(1) == kHeadersOnlyAllowance.bytes);
 }
 
 // The verdict shows whether the budget was exhausted. A file that its headers exclude costs almost
 // nothing.
 BOOST_AUTO_TEST_CASE(stops_reading_a_file_at_the_end_of_its_budget) {
   const Fd fd(::memfd_create("cut", MFD_CLOEXEC));
-  const std::string bytes = suspect_with_link("none");
+  const std::string bytes = image_with_debug_link("none");
   BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==
                 static_cast<ssize_t>(bytes.size()));
   const ElfFile whole(fd.get(), without_time_limit());
-  BOOST_TEST((judge(whole, {}).attach == Attach::DwarfParseFailure));
-  BOOST_TEST(!whole.budget()->spent());
-  const ElfFile cut(fd.get(), without_time_limit({300, kAllowanceOfFile.time}));
-  judge(cut, {});
-  BOOST_TEST(cut.budget()->spent());
+  BOOST_TEST((analyze_file(whole, {}).attach == Attach::DwarfParseFailure));
+  BOOST_TEST(!whole.budget()->is_spent());
+  const ElfFile cut(fd.get(), without_time_limit({300, kFullFileAllowance.time}));
+  analyze_file(cut, {});
+  BOOST_TEST(cut.budget()->is_spent());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

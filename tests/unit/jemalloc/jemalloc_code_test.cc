@@ -56,7 +56,7 @@ const std::map<std::string, Recorded>& recorded() {
 std::optional<CounterPlaces> counters_of(const std::string& version, const std::string& machine) {
   const auto& malloc = recorded().at(version + ' ' + machine + " malloc");
   const auto& free = recorded().at(version + ' ' + machine + " free");
-  return counters_in(machine == "x86_64" ? EM_X86_64 : EM_AARCH64, malloc.code(), free.code());
+  return find_counters(machine == "x86_64" ? EM_X86_64 : EM_AARCH64, malloc.code(), free.code());
 }
 
 struct Expected {
@@ -105,14 +105,14 @@ BOOST_AUTO_TEST_CASE(finds_counters_with_offsets_in_the_instruction) {
       "64488b1425f0f8ffff480317644889142"
       "5f0f8ffff");
   const Bytes free = bytes_of("6448013425f8f8ffff");
-  const auto found = counters_in(EM_X86_64, {0, malloc}, {0, free});
+  const auto found = find_counters(EM_X86_64, {0, malloc}, {0, free});
   BOOST_REQUIRE(found);
   BOOST_TEST(found->allocated.offset == -1808);
   BOOST_TEST(found->deallocated.offset == -1800);
 }
 
 BOOST_AUTO_TEST_CASE(rejects_accesses_that_are_not_counters) {
-  const auto places = [](const char* hex) { return places_added_to_x86_64({0, bytes_of(hex)}); };
+  const auto places = [](const char* hex) { return find_added_places_x86_64({0, bytes_of(hex)}); };
   BOOST_TEST(places("64488304250001000001").empty());  // addq $1,%fs:0x100: adds a constant
   BOOST_TEST(places("6448290c2500010000").empty());    // sub %rcx,%fs:0x100
   BOOST_TEST(places("64018c2500010000").empty());      // 32-bit access
@@ -127,12 +127,12 @@ BOOST_AUTO_TEST_CASE(rejects_accesses_that_are_not_counters) {
 
 // A call may change registers, so their values are unknown afterwards.
 BOOST_AUTO_TEST_CASE(calls_invalidate_registers) {
-  BOOST_TEST(places_added_to_x86_64({0, bytes_of("48c7c100ffffff"
-                                                 "6448017908")})
+  BOOST_TEST(find_added_places_x86_64({0, bytes_of("48c7c100ffffff"
+                                                   "6448017908")})
                  .size() == 1u);
-  BOOST_TEST(places_added_to_x86_64({0, bytes_of("48c7c100ffffff"
-                                                 "e800000000"
-                                                 "6448017908")})
+  BOOST_TEST(find_added_places_x86_64({0, bytes_of("48c7c100ffffff"
+                                                   "e800000000"
+                                                   "6448017908")})
                  .empty());
 }
 
@@ -143,24 +143,24 @@ BOOST_AUTO_TEST_CASE(rejects_code_with_two_pairs_of_counters) {
   const Bytes free = bytes_of(
       "644801342500f9ffff"
       "644801342500f1ffff");  // adds to -1792 and -3840
-  BOOST_TEST(!counters_in(EM_X86_64, {0, malloc}, {0, free}));
+  BOOST_TEST(!find_counters(EM_X86_64, {0, malloc}, {0, free}));
 }
 
 BOOST_AUTO_TEST_CASE(has_no_result_for_other_machines) {
   const auto& malloc = recorded().at("5.3.0 x86_64 malloc");
-  BOOST_TEST(places_added_to(EM_RISCV, malloc.code()).empty());
-  BOOST_TEST(places_added_to(EM_AARCH64, malloc.code()).empty());
+  BOOST_TEST(find_added_places(EM_RISCV, malloc.code()).empty());
+  BOOST_TEST(find_added_places(EM_AARCH64, malloc.code()).empty());
 }
 
 // Truncated code gives no result that differs from that of the whole code.
 BOOST_AUTO_TEST_CASE(truncated_code_gives_no_wrong_result) {
   for (const auto& [name, function] : recorded()) BOOST_TEST_CONTEXT(name) {
       const std::uint16_t machine = name.find("x86_64") != name.npos ? EM_X86_64 : EM_AARCH64;
-      const auto whole = places_added_to(machine, function.code());
+      const auto whole = find_added_places(machine, function.code());
       for (std::size_t size = 0; size < function.bytes.size(); ++size) {
         const Bytes part(function.bytes.begin(),
                          function.bytes.begin() + static_cast<std::ptrdiff_t>(size));
-        for (const TlsAddress& place : places_added_to(machine, {function.address, part}))
+        for (const TlsAddress& place : find_added_places(machine, {function.address, part}))
           BOOST_TEST((std::find(whole.begin(), whole.end(), place) != whole.end()));
       }
     }
@@ -227,12 +227,12 @@ BOOST_AUTO_TEST_CASE(the_table_agrees_with_the_code) {
 
 BOOST_AUTO_TEST_CASE(finds_the_empty_cache) {
   std::vector<std::uint64_t> image(100, 0);
-  BOOST_TEST(!empty_cache_in(image));
+  BOOST_TEST(!find_empty_cache(image));
   for (std::size_t pair = 0; pair < 24; ++pair) image[7 + 2 * pair] = 1;
-  BOOST_TEST(empty_cache_in(image).value_or(-1) == 56);
+  BOOST_TEST(find_empty_cache(image).value_or(-1) == 56);
   image[7 + 2 * 23 + 1] = 5;
-  BOOST_TEST(!empty_cache_in(image));
-  BOOST_TEST(!empty_cache_in({}));
+  BOOST_TEST(!find_empty_cache(image));
+  BOOST_TEST(!find_empty_cache({}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

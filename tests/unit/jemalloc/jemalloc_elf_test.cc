@@ -81,11 +81,11 @@ BOOST_AUTO_TEST_CASE(finds_the_symbols_of_this_program) {
   const ElfFile file(self.get(), without_time_limit());
   BOOST_REQUIRE((file.kind() == ElfKind::Elf64));
   BOOST_TEST(file.is_program());
-  const Symbols symbols = static_symbols(file);
-  BOOST_TEST(symbols.mallctl);
+  const Symbols symbols = read_static_symbols(file);
+  BOOST_TEST(symbols.has_mallctl);
   BOOST_REQUIRE(symbols.tsd_offset.has_value());
   // The variable is at the address that symbol and formula give.
-  const auto start = program_tls_start(file.machine(), *file.tls());
+  const auto start = compute_program_tls_start(file.machine(), *file.find_tls());
   const auto pointer = reinterpret_cast<std::int64_t>(__builtin_thread_pointer());
   BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
              reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
@@ -98,20 +98,20 @@ BOOST_AUTO_TEST_CASE(finds_the_symbols_of_this_program) {
 BOOST_AUTO_TEST_CASE(reports_jemalloc_without_field_information,
                      *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
-  BOOST_TEST(
-      (judge(ElfFile(self.get(), without_time_limit()), {}).attach == Attach::DwarfParseFailure));
+  BOOST_TEST((analyze_file(ElfFile(self.get(), without_time_limit()), {}).attach ==
+              Attach::DwarfParseFailure));
 }
 
 BOOST_AUTO_TEST_CASE(uses_debug_information_last,
                      *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
   const ElfFile file(self.get(), without_time_limit());
-  const auto verdict = judge(file, [](const ElfFile&) {
+  const auto verdict = analyze_file(file, [](const ElfFile&) {
     return DebugFacts{{16, 32}, std::nullopt};
   });
   BOOST_REQUIRE((verdict.attach == Attach::Found));
   BOOST_TEST(verdict.layout.counters.deallocated - verdict.layout.counters.allocated == 16);
-  const auto outside = judge(file, [](const ElfFile&) {
+  const auto outside = analyze_file(file, [](const ElfFile&) {
     return DebugFacts{{16, 1 << 20}, std::nullopt};
   });
   BOOST_TEST((outside.attach == Attach::DwarfParseFailure));
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(handles_truncated_files) {
   const std::string bytes = own_bytes();
   for (std::size_t size = 0; size < bytes.size(); size += size < 4096 ? 61 : bytes.size() / 40) {
     const Fd part = file_of(bytes.data(), size);
-    judge(ElfFile(part.get(), without_time_limit()), {});
+    analyze_file(ElfFile(part.get(), without_time_limit()), {});
   }
 }
 
@@ -132,14 +132,15 @@ BOOST_AUTO_TEST_CASE(rejects_other_files) {
     std::string changed = bytes;
     changed[at] = value;
     const Fd fd = file_of(changed.data(), changed.size());
-    return judge(ElfFile(fd.get(), without_time_limit()), {}).attach;
+    return analyze_file(ElfFile(fd.get(), without_time_limit()), {}).attach;
   };
   BOOST_TEST((kind(EI_CLASS, ELFCLASS32) == Attach::ArchMismatch));
   BOOST_TEST((kind(EI_DATA, ELFDATA2MSB) == Attach::ArchMismatch));
   BOOST_TEST((kind(0, 'x') == Attach::NotJemalloc));
   const Fd null(::open("/dev/null", O_RDONLY));
-  BOOST_TEST((judge(ElfFile(null.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
-  BOOST_TEST((judge(ElfFile(-1, without_time_limit()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST(
+      (analyze_file(ElfFile(null.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST((analyze_file(ElfFile(-1, without_time_limit()), {}).attach == Attach::NotJemalloc));
 }
 
 BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
@@ -149,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
     return;
   }
   BOOST_TEST(!ElfFile(libc.get(), without_time_limit()).is_program());
-  BOOST_TEST((judge(ElfFile(libc.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST(
+      (analyze_file(ElfFile(libc.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
 }
 
 // Only regular files are opened, and none outside of the root.
@@ -165,8 +167,8 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files_below_the_root) {
   Fd(::open(path("file").c_str(), O_WRONLY | O_CREAT, 0600));
   const Fd directory(::open(room, O_PATH | O_DIRECTORY));
   for (const char* name : {"pipe", "absolute", "upwards", "missing", "."})
-    BOOST_TEST(!open_under(directory.get(), name).fd, name << " was opened");
-  BOOST_TEST(static_cast<bool>(open_under(directory.get(), "inside").fd));
+    BOOST_TEST(!open_in_root(directory.get(), name).fd, name << " was opened");
+  BOOST_TEST(static_cast<bool>(open_in_root(directory.get(), "inside").fd));
   for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"})
     ::unlink(path(name).c_str());
   ::rmdir(room);
@@ -216,28 +218,29 @@ BOOST_AUTO_TEST_CASE(dismisses_a_process_with_known_files) {
   const auto maps_of = [&](pid_t pid) {
     return Fd(::openat(proc.get(), (std::to_string(pid) + "/maps").c_str(), O_RDONLY));
   };
-  const Fd theirs = maps_of(child), ours = maps_of(::getpid());
-  BOOST_TEST(!finder.dismisses(theirs.get()));
+  const Fd child_maps = maps_of(child), own_maps = maps_of(::getpid());
+  BOOST_TEST(!finder.can_dismiss(child_maps.get()));
   BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).attach == Attach::NotJemalloc));
-  const bool is_asked = ctprof::jemalloc::query_any(theirs.get()) == 0;  // Linux 6.11
-  BOOST_TEST(finder.dismisses(theirs.get()) == is_asked);
+  const bool is_supported =
+      ctprof::jemalloc::check_memory_exists(child_maps.get()) == 0;  // Linux 6.11
+  BOOST_TEST(finder.can_dismiss(child_maps.get()) == is_supported);
   finder.find(static_cast<std::uint64_t>(::getpid()));
-  BOOST_TEST(!finder.dismisses(ours.get()));
-  BOOST_TEST(!finder.dismisses(-1));
+  BOOST_TEST(!finder.can_dismiss(own_maps.get()));
+  BOOST_TEST(!finder.can_dismiss(-1));
   ::close(out[0]);
   ::close(out[1]);
   ::waitpid(child, nullptr, 0);
-  BOOST_TEST(!finder.dismisses(theirs.get()));
+  BOOST_TEST(!finder.can_dismiss(child_maps.get()));
 }
 
 // x86_64 places the segment below the thread pointer, aarch64 two words above it. Both align it
 // like the addresses in the file.
 BOOST_AUTO_TEST_CASE(computes_the_place_of_the_tls_segment) {
   const auto x86 = [](const Elf64_Phdr& header) {
-    return program_tls_start(EM_X86_64, header).value_or(0);
+    return compute_program_tls_start(EM_X86_64, header).value_or(0);
   };
   const auto arm = [](const Elf64_Phdr& header) {
-    return program_tls_start(EM_AARCH64, header).value_or(0);
+    return compute_program_tls_start(EM_AARCH64, header).value_or(0);
   };
   BOOST_TEST(x86(tls(0xc4560, 2632, 8)) == -2632);
   BOOST_TEST(x86(tls(0x40, 100, 64)) == -128);
@@ -245,7 +248,7 @@ BOOST_AUTO_TEST_CASE(computes_the_place_of_the_tls_segment) {
   BOOST_TEST(arm(tls(0x1000, 100, 8)) == 16);
   BOOST_TEST(arm(tls(0x1000, 100, 64)) == 64);
   BOOST_TEST(arm(tls(0x1010, 100, 64)) == 16);
-  BOOST_TEST(!program_tls_start(EM_RISCV, tls(0, 0, 1)).has_value());
+  BOOST_TEST(!compute_program_tls_start(EM_RISCV, tls(0, 0, 1)).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,29 +31,30 @@ constexpr std::string_view kMounts =
 BOOST_AUTO_TEST_SUITE(jemalloc_mounts_test)
 
 BOOST_AUTO_TEST_CASE(finds_mappings_of_files) {
-  const auto ranges = file_ranges(kMaps);
+  const auto ranges = parse_file_ranges(kMaps);
   BOOST_REQUIRE(ranges.size() == 2u);
-  BOOST_TEST(device_at(ranges, 0x400800) == makedev(0, 0x27));
-  BOOST_TEST(device_at(ranges, 0x7f5c3a200000) == makedev(0xfd, 1));
-  BOOST_TEST(device_at(ranges, 0x401000) == 0u);
-  BOOST_TEST(device_at(ranges, 0x7ffd2000) == 0u);
+  BOOST_TEST(find_device(ranges, 0x400800) == makedev(0, 0x27));
+  BOOST_TEST(find_device(ranges, 0x7f5c3a200000) == makedev(0xfd, 1));
+  BOOST_TEST(find_device(ranges, 0x401000) == 0u);
+  BOOST_TEST(find_device(ranges, 0x7ffd2000) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(finds_mount_points) {
-  BOOST_TEST(mount_point_in(kMounts, makedev(253, 1)) == "/");
-  BOOST_TEST(mount_point_in(kMounts, makedev(0, 39)) == "/mnt/again");  // the last mount is on top
-  BOOST_TEST(mount_point_in(kMounts, makedev(0, 40)) == "/mnt/?[31mred");
-  BOOST_TEST(mount_point_in(kMounts, makedev(0, 41)).empty());
-  BOOST_TEST(mount_point_in(kMounts, 0).empty());
-  BOOST_TEST(mount_point_in("", makedev(253, 1)).empty());
+  BOOST_TEST(parse_mount_point(kMounts, makedev(253, 1)) == "/");
+  BOOST_TEST(parse_mount_point(kMounts, makedev(0, 39)) ==
+             "/mnt/again");  // the last mount is on top
+  BOOST_TEST(parse_mount_point(kMounts, makedev(0, 40)) == "/mnt/?[31mred");
+  BOOST_TEST(parse_mount_point(kMounts, makedev(0, 41)).empty());
+  BOOST_TEST(parse_mount_point(kMounts, 0).empty());
+  BOOST_TEST(parse_mount_point("", makedev(253, 1)).empty());
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_mount_points_of_this_process) {
   const ctprof::sdk::Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
   const auto self = static_cast<std::uint64_t>(::getpid());
-  const auto ranges = mappings_of(proc.get(), self);
+  const auto ranges = read_file_ranges(proc.get(), self);
   BOOST_TEST(!ranges.empty());
-  BOOST_TEST(mappings_of(-1, self).empty());
+  BOOST_TEST(read_file_ranges(-1, self).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

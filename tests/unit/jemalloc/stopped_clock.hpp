@@ -11,7 +11,7 @@ namespace ctprof::jemalloc {
 inline FileBudget::Clock::time_point stopped_clock() { return {}; }
 
 inline std::shared_ptr<FileBudget> without_time_limit(
-    const Allowance& allowance = kAllowanceOfFile) {
+    const Allowance& allowance = kFullFileAllowance) {
   return std::make_shared<FileBudget>(allowance, stopped_clock);
 }
 

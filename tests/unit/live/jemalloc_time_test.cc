@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
-#include "tests/unit/jemalloc/costly_files.hpp"
+#include "tests/unit/jemalloc/expensive_files.hpp"
 
 namespace jemalloc_time_test {
 using namespace ctprof::jemalloc;

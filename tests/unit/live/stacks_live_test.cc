@@ -89,16 +89,16 @@ std::vector<pid_t> threads_of(pid_t pid) {
 }
 
 // A thread that is stopped until this object is destroyed.
-class Stopped {
+class StoppedThread {
  public:
-  explicit Stopped(pid_t tid) : tid_(tid) {
+  explicit StoppedThread(pid_t tid) : tid_(tid) {
     BOOST_REQUIRE(::ptrace(PTRACE_SEIZE, tid, 0, 0) == 0);
     BOOST_REQUIRE(::ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0);
     BOOST_REQUIRE(::waitpid(tid, nullptr, __WALL) == tid);
   }
-  ~Stopped() { ::ptrace(PTRACE_DETACH, tid_, 0, 0); }
-  Stopped(const Stopped&) = delete;
-  Stopped& operator=(const Stopped&) = delete;
+  ~StoppedThread() { ::ptrace(PTRACE_DETACH, tid_, 0, 0); }
+  StoppedThread(const StoppedThread&) = delete;
+  StoppedThread& operator=(const StoppedThread&) = delete;
 
   Registers registers() const {
     user_regs_struct all{};
@@ -114,8 +114,8 @@ class Stopped {
     std::string bytes(kStackBytes, '\0');
     for (std::size_t size = bytes.size(); size > 0; size /= 2) {
       iovec to{bytes.data(), size}, remote{reinterpret_cast<void*>(from), size};
-      const ssize_t got = ::process_vm_readv(tid_, &to, 1, &remote, 1, 0);
-      if (got > 0) return bytes.substr(0, static_cast<std::size_t>(got));
+      const ssize_t count = ::process_vm_readv(tid_, &to, 1, &remote, 1, 0);
+      if (count > 0) return bytes.substr(0, static_cast<std::size_t>(count));
     }
     return {};
   }
@@ -126,16 +126,16 @@ class Stopped {
 
 // Walks with libdwfl. Returns instruction addresses; for callers, the address of the last byte of
 // the call.
-class Reference {
+class ReferenceWalk {
  public:
-  explicit Reference(pid_t pid) : dwfl_(::dwfl_begin(&kCallbacks)) {
+  explicit ReferenceWalk(pid_t pid) : dwfl_(::dwfl_begin(&kCallbacks)) {
     BOOST_REQUIRE(::dwfl_linux_proc_report(dwfl_, pid) == 0);
     ::dwfl_report_end(dwfl_, nullptr, nullptr);
     BOOST_REQUIRE(::dwfl_linux_proc_attach(dwfl_, pid, true) == 0);
   }
-  ~Reference() { ::dwfl_end(dwfl_); }
-  Reference(const Reference&) = delete;
-  Reference& operator=(const Reference&) = delete;
+  ~ReferenceWalk() { ::dwfl_end(dwfl_); }
+  ReferenceWalk(const ReferenceWalk&) = delete;
+  ReferenceWalk& operator=(const ReferenceWalk&) = delete;
 
   std::vector<std::uint64_t> walk(pid_t tid) const {
     std::vector<std::uint64_t> addresses;
@@ -167,11 +167,9 @@ struct Tally {
 
 // A running program can be stopped in a hand-written prologue, or where a thread starts or exits.
 // Such a stack may be incomplete if it is marked so.
-bool nearly_all_reach_their_root(const Tally& tally) {
-  return 100 * tally.roots >= 98 * tally.stacks;
-}
+bool most_reach_their_root(const Tally& tally) { return 100 * tally.roots >= 98 * tally.stacks; }
 
-std::string listed(const std::vector<Frame>& frames, const Modules& modules) {
+std::string frame_list(const std::vector<Frame>& frames, const Modules& modules) {
   std::ostringstream text;
   for (const Frame& frame : frames)
     text << "  " << modules[frame.module].path << "+0x" << std::hex << frame.offset << std::dec
@@ -188,36 +186,37 @@ class Comparison {
         space_(static_cast<std::uint64_t>(pid)) {}
 
   void compare_all() {
-    std::vector<std::unique_ptr<Stopped>> stopped;
+    std::vector<std::unique_ptr<StoppedThread>> stopped;
     const auto tids = threads_of(pid_);
-    for (const pid_t tid : tids) stopped.push_back(std::make_unique<Stopped>(tid));
-    follow_mappings();
+    for (const pid_t tid : tids) stopped.push_back(std::make_unique<StoppedThread>(tid));
+    update_mappings();
     for (std::size_t i = 0; i < tids.size(); ++i) compare(*stopped[i], tids[i]);
   }
   const Tally& tally() const { return tally_; }
 
  private:
   // A program may load libraries or execute another program.
-  void follow_mappings() {
+  void update_mappings() {
     std::string maps = text_of("/proc/" + std::to_string(pid_) + "/maps");
     if (maps == maps_) return;
     maps_ = std::move(maps);
     space_ = AddressSpace(space_.process());
-    for (const Mapping& mapping : code_mappings(maps_))
-      space_.map(modules_.range_of(space_.process(), mapping));
-    reference_ = std::make_unique<Reference>(pid_);
+    for (const Mapping& mapping : parse_code_mappings(maps_))
+      space_.add_mapping(modules_.make_code_range(space_.process(), mapping));
+    reference_ = std::make_unique<ReferenceWalk>(pid_);
   }
 
-  void compare(const Stopped& thread, pid_t tid) {
+  void compare(const StoppedThread& thread, pid_t tid) {
     const Registers registers = thread.registers();
     const std::string stack = thread.stack(registers.sp);
     std::vector<Frame> frames, expected;
-    const Ending ending = unwinder_.walk(space_, registers, {registers.sp, stack}, frames, 4096);
+    const WalkEnd ending = unwinder_.walk(space_, registers, {registers.sp, stack}, frames, 4096);
     ++tally_.stacks;
     tally_.frames += frames.size();
-    tally_.roots += ending == Ending::Root;
-    if (ending != Ending::Root)
-      BOOST_TEST_MESSAGE("ended " << static_cast<int>(ending) << ":\n" << listed(frames, modules_));
+    tally_.roots += ending == WalkEnd::Root;
+    if (ending != WalkEnd::Root)
+      BOOST_TEST_MESSAGE("ended " << static_cast<int>(ending) << ":\n"
+                                  << frame_list(frames, modules_));
     const bool guessed = std::ranges::any_of(frames, &Frame::is_guessed);
     tally_.guessed += guessed;
     if (guessed) return;
@@ -226,12 +225,12 @@ class Comparison {
       if (range) expected.push_back({address - range->start + range->offset, range->module, false});
     }
     // A stack that is marked as incomplete may be shorter, but must not differ.
-    if (ending != Ending::Root && frames.size() < expected.size()) expected.resize(frames.size());
+    if (ending != WalkEnd::Root && frames.size() < expected.size()) expected.resize(frames.size());
     if (frames == expected) return;
     ++tally_.unequal;
     BOOST_TEST_MESSAGE("ours:\n"
-                       << listed(frames, modules_) << "libdwfl's:\n"
-                       << listed(expected, modules_));
+                       << frame_list(frames, modules_) << "libdwfl's:\n"
+                       << frame_list(expected, modules_));
   }
 
   pid_t pid_;
@@ -239,7 +238,7 @@ class Comparison {
   Unwinder unwinder_;
   AddressSpace space_;
   std::string maps_;
-  std::unique_ptr<Reference> reference_;
+  std::unique_ptr<ReferenceWalk> reference_;
   Tally tally_;
 };
 
@@ -251,7 +250,7 @@ bool is_installed(const std::string& program) {
   });
 }
 
-Tally compared(pid_t pid, const std::string& name, unsigned times) {
+Tally compare_process(pid_t pid, const std::string& name, unsigned times) {
   Comparison comparison(pid);
   for (unsigned i = 0; i < times; ++i) {
     comparison.compare_all();
@@ -264,14 +263,14 @@ Tally compared(pid_t pid, const std::string& name, unsigned times) {
   return tally;
 }
 
-Tally compared(const std::vector<std::string>& command, unsigned times) {
+Tally compare_process(const std::vector<std::string>& command, unsigned times) {
   if (!is_installed(command[0])) {
     BOOST_TEST_MESSAGE(command[0] << " is not installed: nothing to compare");
     return {};
   }
   const Child child(command);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  return compared(child.pid(), command[0], times);
+  return compare_process(child.pid(), command[0], times);
 }
 
 }  // namespace
@@ -279,9 +278,9 @@ Tally compared(const std::vector<std::string>& command, unsigned times) {
 using Command = std::vector<std::string>;
 
 // tools/dev soak sets a larger number.
-unsigned rounds() {
-  const char* told = std::getenv("TEST_ROUNDS");
-  return told ? static_cast<unsigned>(std::stoul(told)) : 50;
+unsigned round_count() {
+  const char* value = std::getenv("TEST_ROUNDS");
+  return value ? static_cast<unsigned>(std::stoul(value)) : 50;
 }
 
 BOOST_AUTO_TEST_SUITE(stacks_live_test)
@@ -289,7 +288,7 @@ BOOST_AUTO_TEST_SUITE(stacks_live_test)
 BOOST_AUTO_TEST_CASE(sleeping_programs_have_equal_stacks) {
   for (const Command& command :
        {Command{"sleep", "100"}, {"cat"}, {"sqlite3"}, {"/usr/bin/python3"}}) {
-    const Tally tally = compared(command, 10);
+    const Tally tally = compare_process(command, 10);
     BOOST_TEST(tally.unequal == 0u);
     BOOST_TEST(tally.roots == tally.stacks);
   }
@@ -305,9 +304,9 @@ BOOST_AUTO_TEST_CASE(running_programs_have_equal_stacks) {
                        "SELECT sum(length(printf('%f', x))) FROM c"};
   const Command perl{"perl", "-e", "while (1) { my @a = sort { $a <=> $b } map { rand } 1..99 }"};
   for (const Command& command : {python, sqlite, perl}) {
-    const Tally tally = compared(command, rounds());
+    const Tally tally = compare_process(command, round_count());
     BOOST_TEST(tally.unequal == 0u);
-    BOOST_TEST(nearly_all_reach_their_root(tally));
+    BOOST_TEST(most_reach_their_root(tally));
   }
 }
 
@@ -316,29 +315,30 @@ BOOST_AUTO_TEST_CASE(running_programs_have_equal_stacks) {
 BOOST_AUTO_TEST_CASE(the_target_program_has_equal_stacks) {
   const char* target = std::getenv("STACKS_TARGET");
   if (!target) return void(BOOST_TEST_MESSAGE("STACKS_TARGET is not set: nothing to compare"));
-  const Tally tally = compared({target}, rounds());
-  BOOST_TEST(tally.stacks == 3 * rounds());
+  const Tally tally = compare_process({target}, round_count());
+  BOOST_TEST(tally.stacks == 3 * round_count());
   BOOST_TEST(tally.unequal == 0u);
-  BOOST_TEST(nearly_all_reach_their_root(tally));
+  BOOST_TEST(most_reach_their_root(tally));
 }
 
 // For manual tests of other programs: CTPROF_STACKS_OF='java -jar x.jar' unit-live -t
 // stacks_live_test -l message
 BOOST_AUTO_TEST_CASE(a_specified_program_has_equal_stacks) {
-  const char* told = std::getenv("CTPROF_STACKS_OF");
-  if (!told) return;
-  std::istringstream words(told);
-  const Tally tally = compared({std::istream_iterator<std::string>(words), {}}, rounds());
+  const char* value = std::getenv("CTPROF_STACKS_OF");
+  if (!value) return;
+  std::istringstream words(value);
+  const Tally tally =
+      compare_process({std::istream_iterator<std::string>(words), {}}, round_count());
   BOOST_TEST(tally.unequal == 0u);
 }
 
 // For running processes: CTPROF_STACKS_IN='pid ...', as stacks_programs.py sets it.
 BOOST_AUTO_TEST_CASE(specified_processes_have_equal_stacks) {
-  const char* told = std::getenv("CTPROF_STACKS_IN");
-  if (!told) return;
-  std::istringstream pids(told);
+  const char* value = std::getenv("CTPROF_STACKS_IN");
+  if (!value) return;
+  std::istringstream pids(value);
   for (std::string pid; pids >> pid;)
-    BOOST_TEST(compared(std::stoi(pid), pid, rounds()).unequal == 0u);
+    BOOST_TEST(compare_process(std::stoi(pid), pid, round_count()).unequal == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

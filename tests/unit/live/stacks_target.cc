@@ -17,7 +17,7 @@ namespace {
   return throw_below(depth - 1) + static_cast<int>(text.size());
 }
 
-[[gnu::noinline]] bool is_caught() {
+[[gnu::noinline]] bool throw_and_catch() {
   try {
     return throw_below(12) == 0;
   } catch (const std::exception&) {
@@ -25,31 +25,31 @@ namespace {
   }
 }
 
-int by_value(const void* a, const void* b) {
+int compare_values(const void* a, const void* b) {
   return *static_cast<const int*>(a) - *static_cast<const int*>(b);
 }
 
 void sort_numbers() {
   int numbers[100];
   for (int& number : numbers) number = std::rand();
-  ::qsort(numbers, 100, sizeof numbers[0], by_value);
+  ::qsort(numbers, 100, sizeof numbers[0], compare_values);
 }
 
 // Sleeps, so that many samples are inside the handler.
 void interrupt(int) { ::usleep(500); }
 
 template <class Work>
-void forever(Work work) {
+void run_forever(Work work) {
   for (;;) work();
 }
 
 }  // namespace
 
 int main() {
-  std::thread([] { forever(is_caught); }).detach();
-  std::thread([] { forever([] { ::usleep(100); }); }).detach();
+  std::thread([] { run_forever(throw_and_catch); }).detach();
+  std::thread([] { run_forever([] { ::usleep(100); }); }).detach();
   ::signal(SIGALRM, interrupt);
-  const itimerval often{{0, 1000}, {0, 1000}};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
-  forever(sort_numbers);
+  const itimerval interval{{0, 1000}, {0, 1000}};
+  ::setitimer(ITIMER_REAL, &interval, nullptr);
+  run_forever(sort_numbers);
 }

@@ -54,8 +54,8 @@ constexpr bool kSanitized = false;
 Registry task_iter() {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   LoadOptions options;
-  options.own_directory = directory ? directory : ".";
-  options.only = std::vector<std::string>{"task-iter"};
+  options.shipped_directory = directory ? directory : ".";
+  options.selected_plugins = std::vector<std::string>{"task-iter"};
   return Registry(*load_plugins(options));
 }
 
@@ -70,14 +70,14 @@ std::size_t own_rows(const Snapshot& snapshot) {
       std::count(tgids.begin(), tgids.end(), static_cast<std::uint64_t>(::getpid())));
 }
 
-std::size_t entries(const char* directory) {
+std::size_t count_entries(const char* directory) {
   const std::filesystem::directory_iterator files(directory);
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
 }
 
 // Counts the lines of a file that contain one of the words; 0 if the file is missing.
-std::size_t lines_with(const std::filesystem::path& path,
-                       std::initializer_list<const char*> words) {
+std::size_t count_lines_with(const std::filesystem::path& path,
+                             std::initializer_list<const char*> words) {
   std::size_t found = 0;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
@@ -86,34 +86,35 @@ std::size_t lines_with(const std::filesystem::path& path,
   return found;
 }
 
-std::size_t bpf_objects() {
-  std::size_t found = lines_with("/proc/self/maps", {"bpf-map"});
+std::size_t count_bpf_objects() {
+  std::size_t found = count_lines_with("/proc/self/maps", {"bpf-map"});
   for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd"))
-    found += lines_with("/proc/self/fdinfo" / file.path().filename(),
-                        {"prog_id:", "map_id:", "link_id:"});
+    found += count_lines_with("/proc/self/fdinfo" / file.path().filename(),
+                              {"prog_id:", "map_id:", "link_id:"});
   return found;
 }
 
-std::size_t resident() {
+std::size_t resident_memory() {
   ::malloc_trim(0);
   std::size_t size = 0, pages = 0;
   std::ifstream("/proc/self/statm") >> size >> pages;
   return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-struct Held {
-  std::size_t files = entries("/proc/self/fd");
-  std::size_t bpf = bpf_objects();
+struct ResourceUse {
+  std::size_t files = count_entries("/proc/self/fd");
+  std::size_t bpf = count_bpf_objects();
   std::size_t allocated = ::mallinfo2().uordblks;
-  std::size_t resident_bytes = resident();
+  std::size_t resident_bytes = resident_memory();
 };
 
-std::ostream& operator<<(std::ostream& out, const Held& held) {
-  return out << held.files << " files, " << held.bpf << " BPF objects, " << held.allocated
-             << " bytes allocated, " << held.resident_bytes << " resident";
+std::ostream& operator<<(std::ostream& out, const ResourceUse& resources) {
+  return out << resources.files << " files, " << resources.bpf << " BPF objects, "
+             << resources.allocated << " bytes allocated, " << resources.resident_bytes
+             << " resident";
 }
 
-[[gnu::constructor]] void measure_exactly(int, char** argv, char**) {
+[[gnu::constructor]] void restart_without_malloc_caches(int, char** argv, char**) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   if (std::getenv(kTunables)) return;
   ::setenv(kTunables, "glibc.malloc.tcache_count=0", 1);
@@ -125,13 +126,13 @@ int wanted_captures() {
   return count ? std::stoi(count) : 300;
 }
 
-Result<Snapshot> capture_once(bool ourselves) {
+Result<Snapshot> capture_once(bool only_this_process) {
   static const Registry registry = task_iter();
-  return ourselves ? capture_pid(registry, static_cast<std::uint64_t>(::getpid()))
-                   : capture(registry, {});
+  return only_this_process ? capture_pid(registry, static_cast<std::uint64_t>(::getpid()))
+                           : capture(registry, {});
 }
 
-boost::test_tools::assertion_result may_load(boost::unit_test::test_unit_id) {
+boost::test_tools::assertion_result can_load_programs(boost::unit_test::test_unit_id) {
   const auto snapshot = capture_once(true);
   boost::test_tools::assertion_result can(snapshot && is_ours(*snapshot));
   can.message() << "needs leave to load BPF programs, and a kernel that takes ours";
@@ -142,14 +143,16 @@ boost::test_tools::assertion_result may_load(boost::unit_test::test_unit_id) {
 
 BOOST_AUTO_TEST_SUITE(task_iter_captures_test)
 
-BOOST_AUTO_TEST_CASE(a_session_loads_its_program, *boost::unit_test::precondition(may_load)) {
+BOOST_AUTO_TEST_CASE(a_session_loads_its_program,
+                     *boost::unit_test::precondition(can_load_programs)) {
   const Registry registry = task_iter();
   const auto session = Session::open(registry, {});
   BOOST_REQUIRE(session);
-  BOOST_TEST(bpf_objects() > 0);
+  BOOST_TEST(count_bpf_objects() > 0);
 }
 
-BOOST_AUTO_TEST_CASE(consecutive_captures_leak_nothing, *boost::unit_test::precondition(may_load)) {
+BOOST_AUTO_TEST_CASE(consecutive_captures_leak_nothing,
+                     *boost::unit_test::precondition(can_load_programs)) {
   constexpr std::size_t kMoreAllocated = 4 * 1024, kMoreResident = 2 * 1024 * 1024;
   const int captures = wanted_captures();
   int done = 0;
@@ -157,20 +160,21 @@ BOOST_AUTO_TEST_CASE(consecutive_captures_leak_nothing, *boost::unit_test::preco
     for (; done < until; ++done) BOOST_REQUIRE(capture_once(done % 10 != 0));
   };
   run(captures / 10);
-  const Held early;
+  const ResourceUse use_after_first;
   run(captures);
-  const Held late;
-  BOOST_TEST_MESSAGE("after " << captures / 10 << " captures: " << early << "; after " << captures
-                              << ": " << late);
-  BOOST_TEST(early.bpf == 0);
-  BOOST_TEST(late.files == early.files);
-  BOOST_TEST(late.bpf == early.bpf);
-  BOOST_TEST(late.allocated < early.allocated + kMoreAllocated);
-  if (!kSanitized) BOOST_TEST(late.resident_bytes < early.resident_bytes + kMoreResident);
+  const ResourceUse use_at_end;
+  BOOST_TEST_MESSAGE("after " << captures / 10 << " captures: " << use_after_first << "; after "
+                              << captures << ": " << use_at_end);
+  BOOST_TEST(use_after_first.bpf == 0);
+  BOOST_TEST(use_at_end.files == use_after_first.files);
+  BOOST_TEST(use_at_end.bpf == use_after_first.bpf);
+  BOOST_TEST(use_at_end.allocated < use_after_first.allocated + kMoreAllocated);
+  if (!kSanitized)
+    BOOST_TEST(use_at_end.resident_bytes < use_after_first.resident_bytes + kMoreResident);
 }
 
 BOOST_AUTO_TEST_CASE(concurrent_captures_are_independent,
-                     *boost::unit_test::precondition(may_load)) {
+                     *boost::unit_test::precondition(can_load_programs)) {
   constexpr int kThreads = 4, kCaptures = 25;
   std::vector<int> wrong(kThreads);
   {

@@ -10,30 +10,30 @@
 #include <string>
 #include <vector>
 
-#include "plugins/off-cpu/handover.hpp"
+#include "plugins/off-cpu/record_writer.hpp"
 #include "tests/recorded/received.hpp"
 
 namespace off_cpu_handover_test {
 using namespace ctprof;
 using namespace ctprof::off_cpu;
-using recorded::Received;
+using recorded::ReceivedData;
 using recorded::TestHost;
 
 namespace {
 
 // A directory like /proc of a kernel that records three frames per stack.
-class Proc {
+class FakeProc {
  public:
-  Proc() {
+  FakeProc() {
     char path[] = "/tmp/ctprof-proc-XXXXXX";
     BOOST_REQUIRE(::mkdtemp(path));
     path_ = path;
     std::filesystem::create_directories(path_ + "/sys/kernel");
     std::ofstream(path_ + "/sys/kernel/perf_event_max_stack") << "3\n";
   }
-  ~Proc() { std::filesystem::remove_all(path_); }
-  Proc(const Proc&) = delete;
-  Proc& operator=(const Proc&) = delete;
+  ~FakeProc() { std::filesystem::remove_all(path_); }
+  FakeProc(const FakeProc&) = delete;
+  FakeProc& operator=(const FakeProc&) = delete;
   const std::string& path() const { return path_; }
 
  private:
@@ -42,16 +42,16 @@ class Proc {
 
 // Passes a kernel thread's stack of this many frames, of which `own` belong to tracing, and returns
 // the record.
-recorded::ReceivedRecord handed(std::size_t frames, std::size_t own = 0) {
-  const Proc proc;
+recorded::ReceivedRecord hand_over(std::size_t frames, std::size_t own = 0) {
+  const FakeProc proc;
   const TestHost host(proc.path());
   const Clocks clocks;
-  Handover handover(host.host(), clocks);
-  off_place place{};
+  RecordWriter handover(host.host(), clocks);
+  off_stack_place place{};
   place.kernel_bytes = static_cast<std::int32_t>(frames * sizeof place.kernel[0]);
   for (std::size_t i = 0; i < frames; ++i) place.kernel[i] = 10 + i;
-  Received received;
-  handover.put_place(received.sink(), {{7, 7, 100}, 5}, place, {}, 1, own);
+  ReceivedData received;
+  handover.put_stack(received.sink(), {{7, 7, 100}, 5}, place, {}, 1, own);
   return received.records.at(0);
 }
 
@@ -60,15 +60,15 @@ recorded::ReceivedRecord handed(std::size_t frames, std::size_t own = 0) {
 BOOST_AUTO_TEST_SUITE(off_cpu_handover_test)
 
 BOOST_AUTO_TEST_CASE(marks_stacks_at_the_kernels_limit_as_truncated) {
-  BOOST_TEST((handed(2).record.flags & CTPROF_RECORD_CUT) == 0u);
-  BOOST_TEST((handed(3).record.flags & CTPROF_RECORD_CUT) != 0u);
-  BOOST_TEST((handed(3, 2).record.flags & CTPROF_RECORD_CUT) != 0u);
+  BOOST_TEST((hand_over(2).record.flags & CTPROF_RECORD_CUT) == 0u);
+  BOOST_TEST((hand_over(3).record.flags & CTPROF_RECORD_CUT) != 0u);
+  BOOST_TEST((hand_over(3, 2).record.flags & CTPROF_RECORD_CUT) != 0u);
 }
 
 BOOST_AUTO_TEST_CASE(omits_frames_of_tracing) {
   const std::vector<std::uint64_t> rest{12};
-  BOOST_TEST(handed(3, 2).kernel == rest, boost::test_tools::per_element());
-  BOOST_TEST(handed(2, 5).kernel.empty());
+  BOOST_TEST(hand_over(3, 2).kernel == rest, boost::test_tools::per_element());
+  BOOST_TEST(hand_over(2, 5).kernel.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,22 +19,22 @@ using namespace ctprof::off_cpu;
 namespace {
 
 // A kernel from which one record of a stack can be read.
-class OneStack final : public KernelInput {
+class SingleStackInput final : public KernelInput {
  public:
-  explicit OneStack(std::vector<std::byte> record) : record_(std::move(record)) {}
+  explicit SingleStackInput(std::vector<std::byte> record) : record_(std::move(record)) {}
 
   std::uint64_t now_ns(clockid_t) const override { return 1'000; }
-  Way way() const override { return Way::ExitTracepoint; }
-  bool knows_cgroups() const override { return true; }
+  ResumeHook resume_hook() const override { return ResumeHook::ExitTracepoint; }
+  bool can_read_cgroups() const override { return true; }
   void attach() override {}
   void detach() override {}
-  void look(off_look_for, const Take&) override {}
+  void visit_threads(off_pass_purpose, const RecordCallback&) override {}
   std::uint64_t open_window(std::uint32_t) override { return 100; }
-  bool read_stacks(const Take& take) override {
+  bool read_stacks(const RecordCallback& take) override {
     if (!record_.empty()) take(std::exchange(record_, {}));
     return true;
   }
-  void read_others(const Take&) override {}
+  void read_others(const RecordCallback&) override {}
   std::vector<StackTop> read_user_stacks(std::vector<StackTop>, std::size_t,
                                          std::chrono::milliseconds) override {
     return {};
@@ -70,9 +70,9 @@ std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, b
   return {bytes, bytes + OFF_WALKED_BYTES};
 }
 
-void drain(std::vector<std::byte> record, recorded::Received& received) {
+void drain(std::vector<std::byte> record, recorded::ReceivedData& received) {
   const recorded::TestHost host("/proc", "/sys");
-  Waits waits(host.host(), std::make_unique<OneStack>(std::move(record)), {}, 0);
+  Waits waits(host.host(), std::make_unique<SingleStackInput>(std::move(record)), {}, 0);
   waits.start();
   waits.drain(received.sink());
 }
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_SUITE(off_cpu_walked_test)
 BOOST_AUTO_TEST_CASE(passes_a_walked_stack_as_frames) {
   const std::vector<std::uint64_t> frames{std::uint64_t{3} << CTPROF_FRAME_TABLE_SHIFT | 0x1234,
                                           CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED | 0x7000};
-  recorded::Received received;
+  recorded::ReceivedData received;
   drain(walked_record(frames, false, 2), received);
   BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
   const auto& [record, kernel, user, stack] = received.records[0];
@@ -99,20 +99,20 @@ BOOST_AUTO_TEST_CASE(passes_a_walked_stack_as_frames) {
 }
 
 BOOST_AUTO_TEST_CASE(marks_an_incomplete_walked_stack) {
-  recorded::Received received;
+  recorded::ReceivedData received;
   drain(walked_record({1, 2, 3}, true, 3), received);
   BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
   BOOST_TEST(received.records[0].record.flags == (CTPROF_RECORD_OF_WINDOW | CTPROF_RECORD_CUT));
 }
 
 BOOST_AUTO_TEST_CASE(limits_the_claimed_size_of_a_walked_stack) {
-  recorded::Received received;
+  recorded::ReceivedData received;
   drain(walked_record({1, 2, 3}, false, UINT32_MAX), received);
   BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
   BOOST_TEST(received.records[0].user.size() == std::size_t{OFF_FRAMES + 1});
   std::vector<std::byte> shorter = walked_record({1, 2, 3}, false, 3);
   shorter.resize(OFF_STACK_WITHOUT_USER + 8);
-  recorded::Received none;
+  recorded::ReceivedData none;
   drain(std::move(shorter), none);
   BOOST_TEST(none.records.empty());
 }

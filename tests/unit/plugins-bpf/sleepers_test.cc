@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/sleepers/copier.hpp"
-#include "plugins/sleepers/proc_looker.hpp"
+#include "plugins/sleepers/proc_sampler.hpp"
+#include "plugins/sleepers/stack_copier.hpp"
 #include "plugins/sleepers/tally.hpp"
 
 namespace sleepers_test {
@@ -20,7 +20,7 @@ using namespace ctprof::sleepers;
 
 namespace {
 
-struct Put {
+struct ReceivedRecord {
   std::uint64_t tgid, tid, start, offer, weight;
   bool is_again, lacks_user, is_unseen, is_cut;
   std::vector<std::uint64_t> kernel, user;
@@ -29,10 +29,10 @@ struct Put {
 
 // Receives the records and changes of a tally.
 struct Core {
-  std::vector<Put> records;
+  std::vector<ReceivedRecord> records;
   std::vector<ctprof_change> changes;
 
-  static void put(void* core, const ctprof_record* r) {
+  static void put_record(void* core, const ctprof_record* r) {
     static_cast<Core*>(core)->records.push_back({r->tgid,
                                                  r->tid,
                                                  r->start_time_clock_ticks,
@@ -46,26 +46,26 @@ struct Core {
                                                  {r->user, r->user + r->user_count},
                                                  r->stack_size});
   }
-  static void change(void* core, const ctprof_change* change) {
-    static_cast<Core*>(core)->changes.push_back(*change);
+  static void put_change(void* core, const ctprof_change* put_change) {
+    static_cast<Core*>(core)->changes.push_back(*put_change);
   }
   ctprof_records target() {
     ctprof_records to{};
     to.size = sizeof to;
     to.core = this;
-    to.put = &put;
-    to.change = &change;
+    to.put = &put_record;
+    to.change = &put_change;
     return to;
   }
   std::uint64_t weight(std::uint64_t tid, std::uint64_t offer) const {
     std::uint64_t sum = 0;
-    for (const Put& one : records)
+    for (const ReceivedRecord& one : records)
       if (one.tid == tid && one.offer == offer) sum += one.weight;
     return sum;
   }
 };
 
-Sleeper sleeper(Pass& pass, std::uint32_t tid, std::uint64_t start, std::uint64_t address) {
+Sleeper make_sleeper(Pass& pass, std::uint32_t tid, std::uint64_t start, std::uint64_t address) {
   Sleeper one;
   one.tgid = one.tid = tid;
   one.start_ticks = start;
@@ -76,19 +76,19 @@ Sleeper sleeper(Pass& pass, std::uint32_t tid, std::uint64_t start, std::uint64_
 }
 
 // Returns the indices of all fresh sleepers of a pass.
-std::vector<std::uint32_t> all_of(const Pass& pass) {
-  std::vector<std::uint32_t> all(pass.fresh.size());
+std::vector<std::uint32_t> all_indices(const Pass& pass) {
+  std::vector<std::uint32_t> all(pass.changed_sleepers.size());
   std::iota(all.begin(), all.end(), 0u);
   return all;
 }
 
-struct Fixture {
+struct TallyFixture {
   Core core;
   ctprof_records to = core.target();
   sdk::Records records{to};
-  Tally tally{Shape{}};
+  Tally tally{RecordFormat{}};
 
-  void take(const Pass& pass) { tally.take(pass, records); }
+  void take(const Pass& pass) { tally.add_pass(pass, records); }
 };
 
 }  // namespace
@@ -96,12 +96,13 @@ struct Fixture {
 BOOST_AUTO_TEST_SUITE(sleepers_test)
 
 // The core omits processes that are not reported as descendants of the requested ones.
-BOOST_FIXTURE_TEST_CASE(reports_children_of_the_processes_once_and_before_their_stacks, Fixture) {
-  Tally followed{Shape{.parents = {7, 9}}};
+BOOST_FIXTURE_TEST_CASE(reports_children_of_the_processes_once_and_before_their_stacks,
+                        TallyFixture) {
+  Tally followed{RecordFormat{.parents = {7, 9}}};
   Pass first, second;
   first.at_ns = 5;
-  first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
-  followed.take(first, records);
+  first.changed_sleepers = {make_sleeper(first, 7, 100, 0xa), make_sleeper(first, 8, 100, 0xb)};
+  followed.add_pass(first, records);
   BOOST_REQUIRE_EQUAL(core.changes.size(), 2u);
   BOOST_TEST(core.changes[0].kind == CTPROF_CHANGE_FORKED);
   BOOST_TEST(core.changes[0].tgid == 8u);
@@ -109,38 +110,38 @@ BOOST_FIXTURE_TEST_CASE(reports_children_of_the_processes_once_and_before_their_
   BOOST_TEST(core.changes[0].at_ns == 5u);
   BOOST_TEST(core.changes[1].kind == CTPROF_CHANGE_REMAPPED);
   BOOST_TEST(core.changes[1].tgid == 8u);
-  second.fresh = {sleeper(second, 8, 100, 0xb)};
-  second.closed = {{11, 11, 100}};
-  followed.take(second, records);
+  second.changed_sleepers = {make_sleeper(second, 8, 100, 0xb)};
+  second.hidden_stacks = {{11, 11, 100}};
+  followed.add_pass(second, records);
   BOOST_REQUIRE_EQUAL(core.changes.size(), 4u);
   BOOST_TEST(core.changes[2].tgid == 11u);
-  tally.take(first, records);  // for all processes
+  tally.add_pass(first, records);  // for all processes
   BOOST_TEST(core.changes.size() == 4u);
 }
 
-BOOST_FIXTURE_TEST_CASE(marks_a_kernel_stack_that_fills_the_record_as_truncated, Fixture) {
+BOOST_FIXTURE_TEST_CASE(marks_a_kernel_stack_that_fills_the_record_as_truncated, TallyFixture) {
   for (const std::size_t frames : {126, 127}) {
     Pass pass;
-    Sleeper one = sleeper(pass, 7, 100, 0xa);
+    Sleeper one = make_sleeper(pass, 7, 100, 0xa);
     pass.addresses.resize(frames, 0xa);
     one.addresses = frames;
-    pass.fresh = {one};
+    pass.changed_sleepers = {one};
     core.records.clear();
     take(pass);
     BOOST_TEST(core.records.front().is_cut == (frames == 127));
     core.records.clear();
-    Tally of_lower_limit{Shape{.most_kernel = 126}};
-    of_lower_limit.take(pass, records);
+    Tally of_lower_limit{RecordFormat{.max_kernel_frames = 126}};
+    of_lower_limit.add_pass(pass, records);
     BOOST_TEST(core.records.front().is_cut);
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(adds_the_samples_of_a_thread, Fixture) {
+BOOST_FIXTURE_TEST_CASE(adds_the_samples_of_a_thread, TallyFixture) {
   Pass first, second, third;
-  first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
-  second.again = {{7, 7, 100}, {8, 8, 100}};
-  third.again = {{8, 8, 100}};
-  third.fresh = {sleeper(third, 7, 100, 0xc)};
+  first.changed_sleepers = {make_sleeper(first, 7, 100, 0xa), make_sleeper(first, 8, 100, 0xb)};
+  second.unchanged = {{7, 7, 100}, {8, 8, 100}};
+  third.unchanged = {{8, 8, 100}};
+  third.changed_sleepers = {make_sleeper(third, 7, 100, 0xc)};
   take(first);
   take(second);
   BOOST_TEST(core.records.size() == 2u);  // repeats are pending
@@ -151,42 +152,43 @@ BOOST_FIXTURE_TEST_CASE(adds_the_samples_of_a_thread, Fixture) {
   BOOST_TEST(core.weight(8, kStacksOffer) == 3u);
   BOOST_TEST(core.weight(8, kSamplesOffer) == 3u);
   // Thread 7 was found twice at a. These samples are reported before it is found at c.
-  std::vector<std::pair<std::uint64_t, bool>> of_7;
-  for (const Put& one : core.records)
-    if (one.tid == 7 && one.offer == kStacksOffer) of_7.emplace_back(one.weight, one.is_again);
-  BOOST_TEST(
-      (of_7 == std::vector<std::pair<std::uint64_t, bool>>{{1, false}, {1, true}, {1, false}}));
-  const auto repeats = std::ranges::find_if(core.records, &Put::is_again);
+  std::vector<std::pair<std::uint64_t, bool>> samples_of_7;
+  for (const ReceivedRecord& one : core.records)
+    if (one.tid == 7 && one.offer == kStacksOffer)
+      samples_of_7.emplace_back(one.weight, one.is_again);
+  BOOST_TEST((samples_of_7 ==
+              std::vector<std::pair<std::uint64_t, bool>>{{1, false}, {1, true}, {1, false}}));
+  const auto repeats = std::ranges::find_if(core.records, &ReceivedRecord::is_again);
   BOOST_TEST(repeats->kernel.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(exited_or_replaced_threads_keep_their_samples, Fixture) {
+BOOST_FIXTURE_TEST_CASE(exited_or_replaced_threads_keep_their_samples, TallyFixture) {
   Pass first, second, third;
-  first.fresh = {sleeper(first, 7, 100, 0xa), sleeper(first, 8, 100, 0xb)};
-  second.again = {{7, 7, 100}, {8, 8, 100}};
-  third.fresh = {sleeper(third, 8, 900, 0xd)};  // another thread with this id
+  first.changed_sleepers = {make_sleeper(first, 7, 100, 0xa), make_sleeper(first, 8, 100, 0xb)};
+  second.unchanged = {{7, 7, 100}, {8, 8, 100}};
+  third.changed_sleepers = {make_sleeper(third, 8, 900, 0xd)};  // another thread with this id
   take(first);
   take(second);
   take(third);
   BOOST_TEST(core.weight(7, kStacksOffer) == 2u);
   BOOST_TEST(core.weight(7, kSamplesOffer) == 2u);
   tally.end_window(records);
-  const auto of = [&](std::uint64_t start, std::uint64_t offer) {
+  const auto weight_of = [&](std::uint64_t start, std::uint64_t offer) {
     std::uint64_t sum = 0;
-    for (const Put& one : core.records)
+    for (const ReceivedRecord& one : core.records)
       if (one.tid == 8 && one.start == start && one.offer == offer) sum += one.weight;
     return sum;
   };
-  BOOST_TEST(of(100, kStacksOffer) == 2u);
-  BOOST_TEST(of(100, kSamplesOffer) == 2u);
-  BOOST_TEST(of(900, kStacksOffer) == 1u);
-  BOOST_TEST(of(900, kSamplesOffer) == 1u);
+  BOOST_TEST(weight_of(100, kStacksOffer) == 2u);
+  BOOST_TEST(weight_of(100, kSamplesOffer) == 2u);
+  BOOST_TEST(weight_of(900, kStacksOffer) == 1u);
+  BOOST_TEST(weight_of(900, kSamplesOffer) == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(each_window_has_its_own_samples, Fixture) {
+BOOST_FIXTURE_TEST_CASE(each_window_has_its_own_samples, TallyFixture) {
   Pass first, second;
-  first.fresh = {sleeper(first, 7, 100, 0xa)};
-  second.fresh = {sleeper(second, 7, 100, 0xa)};
+  first.changed_sleepers = {make_sleeper(first, 7, 100, 0xa)};
+  second.changed_sleepers = {make_sleeper(second, 7, 100, 0xa)};
   take(first);
   tally.end_window(records);
   core.records.clear();
@@ -196,35 +198,35 @@ BOOST_FIXTURE_TEST_CASE(each_window_has_its_own_samples, Fixture) {
   BOOST_TEST(core.weight(7, kSamplesOffer) == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(counts_sleepers_whose_stacks_are_denied, Fixture) {
+BOOST_FIXTURE_TEST_CASE(counts_sleepers_whose_stacks_are_denied, TallyFixture) {
   Pass pass;
-  pass.closed = {{7, 7, 100}};
+  pass.hidden_stacks = {{7, 7, 100}};
   take(pass);
   take(pass);
   BOOST_TEST(core.records.size() == 1u);  // once per window
   BOOST_TEST((core.records[0].is_unseen && core.records[0].offer == kStacksOffer));
-  BOOST_TEST(tally.closed() == 1u);
+  BOOST_TEST(tally.hidden_stack_count() == 1u);
   tally.end_window(records);
   BOOST_TEST(core.weight(7, kSamplesOffer) == 2u);
   BOOST_TEST(core.weight(7, kStacksOffer) == 0u);
-  BOOST_TEST(tally.closed() == 0u);
+  BOOST_TEST(tally.hidden_stack_count() == 0u);
   take(pass);
   BOOST_TEST(core.records.back().is_unseen);
 }
 
-BOOST_FIXTURE_TEST_CASE(changed_code_requires_reading_mappings_again, Fixture) {
+BOOST_FIXTURE_TEST_CASE(changed_code_requires_reading_mappings_again, TallyFixture) {
   Pass pass;
   pass.at_ns = 5;
-  Sleeper one = sleeper(pass, 7, 100, 0xa);
-  one.user = UserPart::Lacking;
+  Sleeper one = make_sleeper(pass, 7, 100, 0xa);
+  one.user = UserPart::Unavailable;
   one.code = {1, 10, 0};
-  pass.fresh = {one};
+  pass.changed_sleepers = {one};
   take(pass);
   BOOST_TEST(core.changes.empty());  // mappings of new processes are read anyway
   BOOST_TEST(core.records.front().lacks_user);
   take(pass);
   BOOST_TEST(core.changes.empty());
-  pass.fresh[0].code.pages = 11;
+  pass.changed_sleepers[0].code.pages = 11;
   take(pass);
   BOOST_REQUIRE(core.changes.size() == 1u);
   BOOST_TEST(core.changes[0].kind == std::uint32_t{CTPROF_CHANGE_REMAPPED});
@@ -235,9 +237,9 @@ BOOST_FIXTURE_TEST_CASE(changed_code_requires_reading_mappings_again, Fixture) {
 BOOST_AUTO_TEST_CASE(follows_frame_pointers_within_the_copy) {
   Core core;
   ctprof_records to = core.target();
-  Tally tally(Shape{.depth = 1, .by_frame_pointers = true});
+  Tally tally(RecordFormat{.depth = 1, .uses_frame_pointers = true});
   Pass pass;
-  Sleeper one = sleeper(pass, 7, 100, 0xa);
+  Sleeper one = make_sleeper(pass, 7, 100, 0xa);
   pass.addresses.push_back(0xb);
   one.addresses = 2;
   one.user = UserPart::Copied;
@@ -246,9 +248,9 @@ BOOST_AUTO_TEST_CASE(follows_frame_pointers_within_the_copy) {
   one.bp = 0x7010;
   const std::uint64_t words[] = {0, 0, 0x7020, 0x1001, 0x7fff'ffff'ffff, 0x1002};
   one.copied = sizeof words;
-  std::memcpy(pass.copies.room(0, sizeof words), words, sizeof words);
-  pass.fresh = {one};
-  tally.take(pass, sdk::Records(to));
+  std::memcpy(pass.copies.reserve(0, sizeof words), words, sizeof words);
+  pass.changed_sleepers = {one};
+  tally.add_pass(pass, sdk::Records(to));
   BOOST_TEST((core.records[0].user == std::vector<std::uint64_t>{0x1000, 0x1001, 0x1002}));
   BOOST_TEST((core.records[0].kernel == std::vector<std::uint64_t>{0xa}));
 }
@@ -262,30 +264,30 @@ BOOST_AUTO_TEST_CASE(copies_the_readable_part_of_a_stack) {
   std::memset(memory + 3 * page, 'y', page);
   Pass pass;
   const auto add = [&](std::size_t at, std::size_t depth) {
-    Sleeper one = sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
+    Sleeper one = make_sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
     one.user = UserPart::Copied;
     one.sp = reinterpret_cast<std::uint64_t>(memory + at);
-    one.depth = depth;
-    pass.fresh.push_back(one);
+    one.stack_extent = depth;
+    pass.changed_sleepers.push_back(one);
   };
   add(0, 64);           // completely
   add(page, 2 * page);  // until the unreadable page
   add(2 * page, 64);    // nothing
   add(3 * page, 100);   // after that page
   add(8, 1 << 20);      // up to the limit or the end
-  Copier copier(0, {});
-  copier.copy(pass, all_of(pass));
-  const auto copied = [&](std::size_t i) { return pass.fresh[i].copied; };
+  StackCopier copier(0, {});
+  copier.copy(pass, all_indices(pass));
+  const auto copied = [&](std::size_t i) { return pass.changed_sleepers[i].copied; };
   BOOST_TEST(copied(0) == 64u);
   BOOST_TEST(copied(1) == page);
-  BOOST_TEST((pass.fresh[2].user == UserPart::Lacking));
+  BOOST_TEST((pass.changed_sleepers[2].user == UserPart::Unavailable));
   BOOST_TEST(copied(3) == 104u);  // whole words
   BOOST_TEST(copied(4) == 2 * page - 8);
   for (const std::size_t i : {0, 1, 3, 4}) {
-    const auto part = pass.copies.part(pass.fresh[i].copy_at, copied(i));
+    const auto part = pass.copies.part(pass.changed_sleepers[i].copy_offset, copied(i));
     BOOST_TEST(std::ranges::count(part, i == 3 ? 'y' : 'x') == std::ptrdiff_t(part.size()));
   }
-  BOOST_TEST(copier.reads_from() == 0u);
+  BOOST_TEST(copier.current_process() == 0u);
   ::munmap(memory, 4 * page);
 }
 
@@ -295,43 +297,45 @@ BOOST_AUTO_TEST_CASE(limits_large_copies_of_a_pass) {
   constexpr std::size_t kUsual = 64 << 10, kMost = 256 << 10, kBeyond = 16 << 20;
   const std::vector<std::uint8_t> memory(kMost, 'x');
   Pass pass;
-  Sleeper one = sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
+  Sleeper one = make_sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
   one.user = UserPart::Copied;
   one.sp = reinterpret_cast<std::uint64_t>(memory.data());
-  one.depth = 1 << 20;
-  pass.fresh.assign(100, one);
-  Copier(0, {}).copy(pass, all_of(pass));
-  constexpr std::size_t kWhole = kBeyond / (kMost - kUsual);
-  for (std::size_t i = 0; i < pass.fresh.size(); ++i)
-    if (i != kWhole) BOOST_TEST(pass.fresh[i].copied == (i < kWhole ? kMost : kUsual));
-  BOOST_TEST(pass.copied == pass.fresh.size() * kUsual + kBeyond);
+  one.stack_extent = 1 << 20;
+  pass.changed_sleepers.assign(100, one);
+  StackCopier(0, {}).copy(pass, all_indices(pass));
+  constexpr std::size_t kFullCopies = kBeyond / (kMost - kUsual);
+  for (std::size_t i = 0; i < pass.changed_sleepers.size(); ++i)
+    if (i != kFullCopies)
+      BOOST_TEST(pass.changed_sleepers[i].copied == (i < kFullCopies ? kMost : kUsual));
+  BOOST_TEST(pass.copied == pass.changed_sleepers.size() * kUsual + kBeyond);
 }
 
 BOOST_AUTO_TEST_CASE(avoided_or_exited_processes_have_no_user_stack) {
   const auto self = static_cast<std::uint32_t>(::getpid());
   for (const std::uint32_t tgid : {self, (1u << 22) - 1}) {
     Pass pass;
-    Sleeper one = sleeper(pass, tgid, 1, 0);
+    Sleeper one = make_sleeper(pass, tgid, 1, 0);
     one.user = UserPart::Copied;
     one.sp = reinterpret_cast<std::uint64_t>(&pass);
-    one.depth = 8;
-    pass.fresh = {one, one};
-    Copier(0, {self}).copy(pass, all_of(pass));
-    for (const Sleeper& each : pass.fresh) BOOST_TEST((each.user == UserPart::Lacking));
+    one.stack_extent = 8;
+    pass.changed_sleepers = {one, one};
+    StackCopier(0, {self}).copy(pass, all_indices(pass));
+    for (const Sleeper& each : pass.changed_sleepers)
+      BOOST_TEST((each.user == UserPart::Unavailable));
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_name_cannot_forge_the_state) {
   const std::string rest = " 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0";
-  BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).state == 'S');
-  BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).start_ticks == 777u);
-  BOOST_TEST(stat_in("12 (a) R 1 2) S" + rest).has_user);
+  BOOST_TEST(parse_stat("12 (a) R 1 2) S" + rest).state == 'S');
+  BOOST_TEST(parse_stat("12 (a) R 1 2) S" + rest).start_ticks == 777u);
+  BOOST_TEST(parse_stat("12 (a) R 1 2) S" + rest).has_user);
   for (const char* flags : {"2129984", "4194576"})  // a kernel thread; a user worker
-    BOOST_TEST(
-        !stat_in("12 (a) S 1 1 1 0 -1 " + std::string(flags) + " 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0")
-             .has_user);
+    BOOST_TEST(!parse_stat("12 (a) S 1 1 1 0 -1 " + std::string(flags) +
+                           " 1 0 0 0 0 0 0 0 20 0 1 0 777 0 0")
+                    .has_user);
   for (const char* text : {"", "12 (a", "12 (a) ", "12 (a) S", "12 (a) S 1 1"})
-    BOOST_TEST(stat_in(text).state == '?');
+    BOOST_TEST(parse_stat(text).state == '?');
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "plugins/sleepers/watch.hpp"
+#include "plugins/sleepers/pass_thread.hpp"
 
 namespace sleepers_watch_test {
 using namespace ctprof::sleepers;
@@ -27,57 +27,58 @@ Sleeper sleeper_of(std::uint32_t process) {
 }
 
 // Counts its passes, and finds one sleeper in each.
-struct Fake : Looker {
-  explicit Fake(std::atomic<int>& counted) : looks(counted) {}
-  void look(std::uint32_t round, Pass& pass) override {
+struct CountingLooker : Sampler {
+  explicit CountingLooker(std::atomic<int>& counted) : passes(counted) {}
+  void sample(std::uint32_t round, Pass& pass) override {
     rounds.insert(round);
     nice = ::getpriority(PRIO_PROCESS, 0);
-    ++looks;
-    pass.fresh.push_back(sleeper_of(7));
+    ++passes;
+    pass.changed_sleepers.push_back(sleeper_of(7));
   }
-  std::uint32_t reads_from() const override { return 0; }
+  std::uint32_t current_process() const override { return 0; }
 
-  std::atomic<int>& looks;
+  std::atomic<int>& passes;
   inline static std::set<std::uint32_t> rounds;  // read only after looks was counted
   inline static int nice;
 };
 
 // Finds sleepers in processes 7, 41, 42 and 8, some of which never answer. A thread that waits for
 // one continues after take_over(), as if the process exited.
-struct Hanging : Looker {
-  explicit Hanging(std::set<std::uint32_t> silent) : avoided(), hangs(std::move(silent)) {}
-  void look(std::uint32_t, Pass& pass) override {
+struct BlockedLooker : Sampler {
+  explicit BlockedLooker(std::set<std::uint32_t> silent)
+      : avoided(), silent_processes(std::move(silent)) {}
+  void sample(std::uint32_t, Pass& pass) override {
     next = 0;
-    go_on(pass);
+    resume(pass);
   }
-  void go_on(Pass& pass) override {
+  void resume(Pass& pass) override {
     constexpr std::array<std::uint32_t, 4> kProcesses{7, 41, 42, 8};
     for (; next < kProcesses.size(); ++next) {
       const std::uint32_t process = kProcesses[next];
-      if (hangs.contains(process) && !avoided.contains(process)) {
-        at = process;
-        at.wait(process);
-        throw LeftBehind();
+      if (silent_processes.contains(process) && !avoided.contains(process)) {
+        blocking_process = process;
+        blocking_process.wait(process);
+        throw AbandonedPass();
       }
-      pass.fresh.push_back(sleeper_of(process));
+      pass.changed_sleepers.push_back(sleeper_of(process));
     }
   }
-  std::uint32_t reads_from() const override { return at; }
+  std::uint32_t current_process() const override { return blocking_process; }
   bool take_over(std::uint32_t process, Pass&) override {
-    if (!at.compare_exchange_strong(process, 0)) return false;
+    if (!blocking_process.compare_exchange_strong(process, 0)) return false;
     avoided.insert(process);
-    at.notify_all();
+    blocking_process.notify_all();
     return true;
   }
 
-  std::set<std::uint32_t> avoided, hangs;
+  std::set<std::uint32_t> avoided, silent_processes;
   std::size_t next = 0;
-  std::atomic<std::uint32_t> at{0};
+  std::atomic<std::uint32_t> blocking_process{0};
 };
 
-std::unique_ptr<Pass> wait_for_pass(Watch& watch) {
+std::unique_ptr<Pass> wait_for_pass(PassThread& watch) {
   for (;;) {
-    if (auto pass = watch.next()) return pass;
+    if (auto pass = watch.next_pass()) return pass;
     std::this_thread::yield();
   }
 }
@@ -87,45 +88,47 @@ std::unique_ptr<Pass> wait_for_pass(Watch& watch) {
 BOOST_AUTO_TEST_SUITE(sleepers_watch_test)
 
 BOOST_AUTO_TEST_CASE(a_budget_increases_the_pause) {
-  const Pace free{.every_ns = 100, .cpus = 2};
-  BOOST_TEST(next_due(free, 1000, 1'000'000) == 1100u);
-  const Pace tight{.every_ns = 100, .budget_ppm = 10'000, .cpus = 2};  // 1 % of two CPUs
-  BOOST_TEST(next_due(tight, 1000, 1) == 1100u);
-  BOOST_TEST(next_due(tight, 1000, 10) == 1500u);
+  const PassSchedule unlimited{.period_ns = 100, .cpus = 2};
+  BOOST_TEST(compute_next_due(unlimited, 1000, 1'000'000) == 1100u);
+  const PassSchedule limited{.period_ns = 100, .budget_ppm = 10'000, .cpus = 2};  // 1 % of two CPUs
+  BOOST_TEST(compute_next_due(limited, 1000, 1) == 1100u);
+  BOOST_TEST(compute_next_due(limited, 1000, 10) == 1500u);
 }
 
 BOOST_AUTO_TEST_CASE(waits_for_a_single_pass) {
-  std::atomic<int> looks{0};
-  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000, .once = true});
+  std::atomic<int> passes{0};
+  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+                   {.period_ns = 1'000'000, .is_single_pass = true});
   watch.begin();
-  BOOST_TEST((watch.next() != nullptr));
-  BOOST_TEST((watch.next() == nullptr));
+  BOOST_TEST((watch.next_pass() != nullptr));
+  BOOST_TEST((watch.next_pass() == nullptr));
   watch.stop();
-  BOOST_TEST(looks == 1);
+  BOOST_TEST(passes == 1);
 }
 
 // The first pass of a new round reports all threads completely, which takes the longest.
 BOOST_AUTO_TEST_CASE(skips_passes_while_none_are_taken) {
-  constexpr int kMost = static_cast<int>(Watch::kMostWaiting);
+  constexpr int kMost = static_cast<int>(PassThread::kMaxPendingPasses);
   constexpr std::uint64_t kLeftOut = 20;
-  std::atomic<int> looks{0};
-  Fake::rounds.clear();
-  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000});
+  std::atomic<int> passes{0};
+  CountingLooker::rounds.clear();
+  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+                   {.period_ns = 1'000'000});
   watch.begin();
-  while (looks < kMost) std::this_thread::yield();
-  watch.take_account();
-  Watch::Account account;
-  while (looks == kMost && account.spared < kLeftOut) {
-    const Watch::Account more = watch.take_account();
-    account.spared += more.spared;
-    account.unseen += more.unseen;
+  while (passes < kMost) std::this_thread::yield();
+  watch.take_counts();
+  PassThread::PassCounts account;
+  while (passes == kMost && account.omitted < kLeftOut) {
+    const PassThread::PassCounts more = watch.take_counts();
+    account.omitted += more.omitted;
+    account.unsampled += more.unsampled;
   }
-  BOOST_TEST(looks == kMost);
-  BOOST_TEST(account.unseen == account.spared);  // one sleeper each
+  BOOST_TEST(passes == kMost);
+  BOOST_TEST(account.unsampled == account.omitted);  // one sleeper each
   for (int taken = 0; taken <= kMost; ++taken) wait_for_pass(watch);
   watch.stop();
-  BOOST_TEST(looks > kMost);
-  BOOST_TEST(Fake::rounds.size() == 1u);
+  BOOST_TEST(passes > kMost);
+  BOOST_TEST(CountingLooker::rounds.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(passes_have_priority_if_permitted) {
@@ -133,22 +136,24 @@ BOOST_AUTO_TEST_CASE(passes_have_priority_if_permitted) {
   const int own = ::getpriority(PRIO_PROCESS, 0);
   bool is_allowed = false;
   std::thread([&] { is_allowed = ::setpriority(PRIO_PROCESS, 0, kHighest) == 0; }).join();
-  std::atomic<int> looks{0};
-  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000, .once = true});
+  std::atomic<int> passes{0};
+  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+                   {.period_ns = 1'000'000, .is_single_pass = true});
   watch.begin();
-  watch.next();
+  watch.next_pass();
   watch.stop();
-  BOOST_TEST(Fake::nice == (is_allowed ? kHighest : own));
+  BOOST_TEST(CountingLooker::nice == (is_allowed ? kHighest : own));
   BOOST_TEST(::getpriority(PRIO_PROCESS, 0) == own);
 }
 
 BOOST_AUTO_TEST_CASE(windows_follow_each_other) {
-  std::atomic<int> looks{0};
-  Watch watch([&] { return std::make_unique<Fake>(looks); }, {.every_ns = 1'000'000});
+  std::atomic<int> passes{0};
+  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+                   {.period_ns = 1'000'000});
   watch.begin();
   auto pass = wait_for_pass(watch);
   BOOST_TEST(pass->window == 0u);
-  watch.give_back(std::move(pass), 0);
+  watch.return_pass(std::move(pass), 0);
   const std::uint32_t next = watch.end_window();
   BOOST_TEST(next == 1u);
   do pass = wait_for_pass(watch);
@@ -160,28 +165,28 @@ BOOST_AUTO_TEST_CASE(windows_follow_each_other) {
 // Each pass is complete: sleepers found before the block, and those found after it.
 BOOST_AUTO_TEST_CASE(continues_a_pass_that_a_process_blocks) {
   for (const bool once : {false, true}) BOOST_TEST_CONTEXT(once) {
-      Watch watch(
+      PassThread watch(
           [] {
-            return std::make_unique<Hanging>(std::set<std::uint32_t>{41, 42});
+            return std::make_unique<BlockedLooker>(std::set<std::uint32_t>{41, 42});
           },
-          {.every_ns = 1'000'000, .once = once, .patience_ns = 1'000'000});
+          {.period_ns = 1'000'000, .is_single_pass = once, .read_timeout_ns = 1'000'000});
       watch.begin();
       const auto pass = wait_for_pass(watch);
       BOOST_REQUIRE(pass->sleepers() == 4u);
-      BOOST_TEST(pass->fresh[0].tgid == 7u);
-      BOOST_TEST(pass->fresh[3].tgid == 8u);
+      BOOST_TEST(pass->changed_sleepers[0].tgid == 7u);
+      BOOST_TEST(pass->changed_sleepers[3].tgid == 8u);
       BOOST_TEST(pass->window == 0u);
-      BOOST_TEST((watch.avoided() == std::set<std::uint32_t>{41, 42}));
+      BOOST_TEST((watch.avoided_processes() == std::set<std::uint32_t>{41, 42}));
     }
 }
 
 // Otherwise the window would end without any stack.
 BOOST_AUTO_TEST_CASE(a_window_waits_for_its_first_pass) {
-  Watch watch([] { return std::make_unique<Hanging>(std::set<std::uint32_t>{42}); },
-              {.every_ns = 1'000'000, .once = true, .patience_ns = 1'000'000});
+  PassThread watch([] { return std::make_unique<BlockedLooker>(std::set<std::uint32_t>{42}); },
+                   {.period_ns = 1'000'000, .is_single_pass = true, .read_timeout_ns = 1'000'000});
   watch.begin();
   BOOST_TEST(watch.end_window() == 1u);
-  const auto pass = watch.next();
+  const auto pass = watch.next_pass();
   BOOST_REQUIRE(pass);
   BOOST_TEST(pass->window == 0u);
   BOOST_TEST(pass->sleepers() == 4u);
@@ -189,24 +194,24 @@ BOOST_AUTO_TEST_CASE(a_window_waits_for_its_first_pass) {
 
 // A blocked system call may still write into its buffer when it returns, so the copies are moved.
 BOOST_AUTO_TEST_CASE(copies_move_away_from_a_blocked_system_call) {
-  Bytes bytes;
-  std::uint8_t* room = bytes.room(0, 16);
-  std::ranges::fill(std::span(room, 16), std::uint8_t{1});
+  CopyBuffer bytes;
+  std::uint8_t* buffer = bytes.reserve(0, 16);
+  std::ranges::fill(std::span(buffer, 16), std::uint8_t{1});
   const auto kept = bytes.shared();
   bytes.move_away(8);
-  std::ranges::fill(std::span(room, 16), std::uint8_t{2});
-  BOOST_TEST(bytes.room(8, 8) != room);
+  std::ranges::fill(std::span(buffer, 16), std::uint8_t{2});
+  BOOST_TEST(bytes.reserve(8, 8) != buffer);
   for (const std::uint8_t byte : bytes.part(0, 8)) BOOST_TEST(byte == 1);
 }
 
 BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_a_pass) {
-  struct Broken : Looker {
-    void look(std::uint32_t, Pass&) override { throw std::runtime_error("no more"); }
-    std::uint32_t reads_from() const override { return 0; }
+  struct ThrowingLooker : Sampler {
+    void sample(std::uint32_t, Pass&) override { throw std::runtime_error("no more"); }
+    std::uint32_t current_process() const override { return 0; }
   };
-  Watch watch([] { return std::make_unique<Broken>(); }, {.once = true});
+  PassThread watch([] { return std::make_unique<ThrowingLooker>(); }, {.is_single_pass = true});
   watch.begin();
-  BOOST_CHECK_EXCEPTION(watch.next(), std::runtime_error,
+  BOOST_CHECK_EXCEPTION(watch.next_pass(), std::runtime_error,
                         [](const auto& error) { return error.what() == std::string("no more"); });
 }
 

@@ -12,7 +12,7 @@ using namespace ctprof::task_iter;
 namespace {
 
 // Returns consecutive numbers from 100 on.
-struct Next {
+struct NextNumber {
   std::uint64_t value = 100;
   template <class T>
   void operator()(T& member) {
@@ -38,7 +38,7 @@ void fill_scheduling(record& task) {
   task.cpus[0] = 0b110;
 }
 
-void fill_numbers(record& task, Next& next) {
+void fill_numbers(record& task, NextNumber& next) {
   for (auto member : {&record::min_flt, &record::maj_flt, &record::nvcsw, &record::nivcsw,
                       &record::nr_migrations, &record::pcount})
     next(task.*member);
@@ -53,7 +53,7 @@ void fill_numbers(record& task, Next& next) {
   }
 }
 
-void fill_statistics(record& task, Next& next) {
+void fill_statistics(record& task, NextNumber& next) {
   for (auto member :
        {&record::nr_wakeups, &record::nr_wakeups_local, &record::nr_wakeups_remote,
         &record::nr_wakeups_sync, &record::nr_wakeups_migrate, &record::nr_wakeups_affine,
@@ -70,11 +70,11 @@ void fill_statistics(record& task, Next& next) {
   task.sum_sleep_runtime = 1000;
 }
 
-record different_everywhere() {
+record make_distinct_record() {
   record task{};
-  Next next;
-  task.has = RECORD_HAS_STATISTICS;
-  task.of = RECORD_OF_DELAYS | RECORD_OF_MEMORY;
+  NextNumber next;
+  task.features = RECORD_HAS_STATISTICS;
+  task.properties = RECORD_OF_DELAYS | RECORD_OF_MEMORY;
   fill_scheduling(task);
   fill_numbers(task, next);
   fill_statistics(task, next);
@@ -87,8 +87,8 @@ record different_everywhere() {
 }
 
 // Returns the expected cells by name, numbered in order.
-ByName numbered() {
-  ByName expected;
+CellTexts expected_cells() {
+  CellTexts expected;
   std::uint64_t value = 100;
   for (const char* name :
        {"minflt", "majflt", "voluntary_csw", "nonvoluntary_csw", "nr_migrations", "timeslices",
@@ -128,32 +128,32 @@ ByName numbered() {
   return expected;
 }
 
-ByName expected_of_record() {
-  ByName expected = numbered();
-  expected.merge(ByName{{"tgid", "7"},
-                        {"tid", "7"},
-                        {"start_time_clock_ticks", "3"},
-                        {"parent", "6"},
-                        {"kernel_thread", "false"},
-                        {"policy", "SCHED_OTHER"},
-                        {"nice", "5"},
-                        {"priority", "11"},
-                        {"rt_priority", "12"},
-                        {"processor", "13"},
-                        {"state", "D"},
-                        {"fair_slice_ns", "14"},
-                        {"nr_threads", "15"},
-                        {"run_time_ns", "900000000"},
-                        {"utime_clock_ticks", "50"},
-                        {"stime_clock_ticks", "40"},
-                        {"cpu_affinity", "2"},
-                        {"ext_enabled", "false"},
-                        {"hiwater_rss_bytes", "86016"},
-                        {"hiwater_vm_bytes", "90112"},
-                        {"read_at_ns", "40000000"},
-                        {"born_at_ns", "30000000"},
-                        {"run_in_progress_ns", "23"},
-                        {"wait_in_progress_ns", "24"}});
+CellTexts expected_of_record() {
+  CellTexts expected = expected_cells();
+  expected.merge(CellTexts{{"tgid", "7"},
+                           {"tid", "7"},
+                           {"start_time_clock_ticks", "3"},
+                           {"parent", "6"},
+                           {"kernel_thread", "false"},
+                           {"policy", "SCHED_OTHER"},
+                           {"nice", "5"},
+                           {"priority", "11"},
+                           {"rt_priority", "12"},
+                           {"processor", "13"},
+                           {"state", "D"},
+                           {"fair_slice_ns", "14"},
+                           {"nr_threads", "15"},
+                           {"run_time_ns", "900000000"},
+                           {"utime_clock_ticks", "50"},
+                           {"stime_clock_ticks", "40"},
+                           {"cpu_affinity", "2"},
+                           {"ext_enabled", "false"},
+                           {"hiwater_rss_bytes", "86016"},
+                           {"hiwater_vm_bytes", "90112"},
+                           {"read_at_ns", "40000000"},
+                           {"born_at_ns", "30000000"},
+                           {"run_in_progress_ns", "23"},
+                           {"wait_in_progress_ns", "24"}});
   return expected;
 }
 
@@ -162,40 +162,41 @@ ByName expected_of_record() {
 BOOST_AUTO_TEST_SUITE(task_iter_columns_test)
 
 BOOST_AUTO_TEST_CASE(fills_every_column_from_its_member) {
-  const record task = different_everywhere();
-  Facts facts;
-  facts.online = {0b011};
-  const auto found = by_name<Columns>([&](Columns& columns) { columns.put(0, task, facts); });
-  const ByName expected = expected_of_record();
+  const record task = make_distinct_record();
+  HostFacts facts;
+  facts.online_cpus = {0b011};
+  const auto found = fill_one_row<Columns>([&](Columns& columns) { columns.put(0, task, facts); });
+  const CellTexts expected = expected_of_record();
   for (const auto& [name, value] : expected) BOOST_TEST(found.at(name) == value, name);
   BOOST_TEST(found.size() == expected.size());
 }
 
 BOOST_AUTO_TEST_CASE(fills_places_by_name) {
   record task{};
-  task.of = RECORD_OF_MEMORY;
+  task.properties = RECORD_OF_MEMORY;
   task.thread_pointer = 1;
   task.start_code = 2;
   task.end_code = 3;
   task.start_stack = 4;
-  const auto fill = [&](Places& places) { places.put(0, task); };
+  const auto fill = [&](MemoryAddresses& places) { places.put(0, task); };
   BOOST_TEST(
-      (by_name<Places>(fill) ==
-       ByName{
+      (fill_one_row<MemoryAddresses>(fill) ==
+       CellTexts{
            {"thread_pointer", "1"}, {"code_start", "2"}, {"code_end", "3"}, {"stack_start", "4"}}));
-  task.of = 0;
-  for (const auto& [name, cell] : by_name<Places>(fill)) BOOST_TEST(cell == "NotApplicable", name);
+  task.properties = 0;
+  for (const auto& [name, cell] : fill_one_row<MemoryAddresses>(fill))
+    BOOST_TEST(cell == "NotApplicable", name);
 }
 
 // If a pass did not find a thread, only identity cells have values.
 BOOST_AUTO_TEST_CASE(cells_except_identity_share_one_gap) {
   const auto found =
-      by_name<Columns>([](Columns& columns) { columns.fail(0, ctprof::Gap::Unseen); });
+      fill_one_row<Columns>([](Columns& columns) { columns.fail(0, ctprof::Gap::Unseen); });
   for (const auto& [name, cell] : found) {
     const bool identity = name == "tgid" || name == "tid" || name == "start_time_clock_ticks" ||
                           name == "parent" || name == "kernel_thread";
-    const bool moment = name == "read_at_ns" || name == "born_at_ns";  // measured by ctprof
-    BOOST_TEST(cell == (identity ? "Untouched" : moment ? "Denied" : "Unseen"), name);
+    const bool is_time = name == "read_at_ns" || name == "born_at_ns";  // measured by ctprof
+    BOOST_TEST(cell == (identity ? "Untouched" : is_time ? "Denied" : "Unseen"), name);
   }
 }
 

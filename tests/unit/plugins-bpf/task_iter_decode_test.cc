@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "plugins/shared/unseen.hpp"
+#include "plugins/shared/hidden_threads.hpp"
 #include "plugins/task-iter/decode.hpp"
 #include "plugins/task-iter/names.hpp"
 
@@ -42,19 +42,20 @@ BOOST_AUTO_TEST_SUITE(task_iter_decode_test)
 
 // The state letters of /proc/<tid>/status, by the bits TASK_* and EXIT_*.
 BOOST_AUTO_TEST_CASE(states_match_the_letters_of_proc) {
-  BOOST_TEST(state_letter(thread_of_state(0)).value == "R");
-  BOOST_TEST(state_letter(thread_of_state(1)).value == "S");
-  BOOST_TEST(state_letter(thread_of_state(2)).value == "D");
-  BOOST_TEST(state_letter(thread_of_state(0x0104)).value == "T");  // stopped, wakes when killed
-  BOOST_TEST(state_letter(thread_of_state(0x0108)).value == "t");
-  BOOST_TEST(state_letter(thread_of_state(0x80, 0x10)).value == "X");
-  BOOST_TEST(state_letter(thread_of_state(0x80, 0x20)).value == "Z");
-  BOOST_TEST(state_letter(thread_of_state(0x40)).value == "P");
-  BOOST_TEST(state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, no load
-  BOOST_TEST(state_letter(thread_of_state(0x0102)).value == "D");  // killable
-  BOOST_TEST(state_letter(thread_of_state(0x1000)).value == "D");  // waits for a sleeping lock
-  BOOST_TEST(state_letter(thread_of_state(0x8000)).value == "D");  // frozen
-  BOOST_TEST(state_letter(thread_of_state(0x2001)).value == "S");  // may be frozen
+  BOOST_TEST(find_state_letter(thread_of_state(0)).value == "R");
+  BOOST_TEST(find_state_letter(thread_of_state(1)).value == "S");
+  BOOST_TEST(find_state_letter(thread_of_state(2)).value == "D");
+  BOOST_TEST(find_state_letter(thread_of_state(0x0104)).value ==
+             "T");  // stopped, wakes when killed
+  BOOST_TEST(find_state_letter(thread_of_state(0x0108)).value == "t");
+  BOOST_TEST(find_state_letter(thread_of_state(0x80, 0x10)).value == "X");
+  BOOST_TEST(find_state_letter(thread_of_state(0x80, 0x20)).value == "Z");
+  BOOST_TEST(find_state_letter(thread_of_state(0x40)).value == "P");
+  BOOST_TEST(find_state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, no load
+  BOOST_TEST(find_state_letter(thread_of_state(0x0102)).value == "D");  // killable
+  BOOST_TEST(find_state_letter(thread_of_state(0x1000)).value == "D");  // waits for a sleeping lock
+  BOOST_TEST(find_state_letter(thread_of_state(0x8000)).value == "D");  // frozen
+  BOOST_TEST(find_state_letter(thread_of_state(0x2001)).value == "S");  // may be frozen
 }
 
 BOOST_AUTO_TEST_CASE(user_and_system_time_add_up_to_the_run_time) {
@@ -86,12 +87,12 @@ BOOST_AUTO_TEST_CASE(counts_only_online_cpus) {
   task.cpus[1] = 1;
   const std::vector<std::uint64_t> online{0b0110, 0};
   std::vector<std::uint64_t> words;
-  const auto found = cpus(task, online, words);
+  const auto found = compute_online_cpu_set(task, online, words);
   BOOST_REQUIRE(found);
   BOOST_TEST(found.value.value.size() == 1u);
   BOOST_TEST(found.value.value[0] == 0b0110u);
   task.cpus[0] = 0b1000;
-  BOOST_CHECK(cpus(task, online, words).gap == Gap::Malformed);
+  BOOST_CHECK(compute_online_cpu_set(task, online, words).gap == Gap::Malformed);
 }
 
 BOOST_AUTO_TEST_CASE(metrics_that_do_not_apply_are_gaps) {
@@ -108,17 +109,17 @@ BOOST_AUTO_TEST_CASE(metrics_that_do_not_apply_are_gaps) {
 BOOST_AUTO_TEST_CASE(recognizes_the_class_of_bpf_schedulers) {
   record task{};
   task.sched_class = 0xffffffff81234560;
-  BOOST_TEST(ext_enabled(task, task.sched_class).value);
-  BOOST_TEST(!ext_enabled(task, task.sched_class + 0x100).value);
-  BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
-  BOOST_CHECK(ext_enabled(task, Gap::Denied).gap == Gap::Denied);
+  BOOST_TEST(is_ext_enabled(task, task.sched_class).value);
+  BOOST_TEST(!is_ext_enabled(task, task.sched_class + 0x100).value);
+  BOOST_TEST(!is_ext_enabled(task, std::uint64_t{0}).value);
+  BOOST_CHECK(is_ext_enabled(task, Gap::Denied).gap == Gap::Denied);
   task.sched_class = 0;
-  BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
+  BOOST_TEST(!is_ext_enabled(task, std::uint64_t{0}).value);
 }
 
 BOOST_AUTO_TEST_CASE(peaks_are_at_least_the_current_value) {
   record task{};
-  task.of = RECORD_OF_MEMORY;
+  task.properties = RECORD_OF_MEMORY;
   task.hiwater_rss = 5;
   task.rss = 7;
   task.hiwater_vm = 9;
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(peaks_are_at_least_the_current_value) {
 
 BOOST_AUTO_TEST_CASE(negative_times_become_zero) {
   record task{};
-  BOOST_TEST(unsigned_ns(-5) == 0u);
+  BOOST_TEST(clamp_negative_ns(-5) == 0u);
   task.sum_sleep_runtime = 10;
   task.sum_block_runtime = -4;
   BOOST_TEST(voluntary_sleep(task) == 10u);
@@ -146,20 +147,20 @@ BOOST_AUTO_TEST_CASE(names_end_with_their_buffer) {
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_line_of_the_unified_hierarchy) {
-  BOOST_TEST(unified_path("4:memory:/old\n0::/a b\n").value == "/a b");
-  BOOST_CHECK(unified_path("4:memory:/old\n").gap == Gap::Unsupported);
+  BOOST_TEST(find_unified_path("4:memory:/old\n0::/a b\n").value == "/a b");
+  BOOST_CHECK(find_unified_path("4:memory:/old\n").gap == Gap::Unsupported);
 }
 
 BOOST_AUTO_TEST_CASE(an_unseen_thread_has_only_its_identity) {
-  UnseenThread thread{};
-  BOOST_TEST(parse_unseen(
+  HiddenThread thread{};
+  BOOST_TEST(parse_hidden_thread(
       "7 (a b) S (c) S 1 7 7 0 -1 4194560 120 0 1 0 3 4 0 0 20 0 1 0 4711 1 2\n", thread));
   BOOST_TEST(thread.name == "a b) S (c");
   BOOST_TEST(thread.start_ticks == 4711u);
   BOOST_TEST(thread.parent == 1u);
-  BOOST_TEST(!thread.kernel_thread);
-  BOOST_TEST(!parse_unseen("7 (cut) S 1 7", thread));
-  BOOST_TEST(!parse_unseen("", thread));
+  BOOST_TEST(!thread.is_kernel_thread);
+  BOOST_TEST(!parse_hidden_thread("7 (cut) S 1 7", thread));
+  BOOST_TEST(!parse_hidden_thread("", thread));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -23,10 +23,11 @@ using Stats = struct ::taskstats;
 constexpr std::uint16_t kVersion = 13;
 constexpr std::size_t kSize = offsetof(Stats, wpcopy_delay_total) + sizeof(std::uint64_t);
 
-struct Columns {
-  static constexpr auto kOffers = OfferedOfEnded::kOffers;
-  explicit Columns(const ctprof::sdk::Batch& batch) : wanted(OfferedOfEnded::wanted(batch)) {}
-  std::vector<OfferedOfEnded::Cells> wanted;
+struct TaskstatsColumns {
+  static constexpr auto kOffers = ExitedThreadMetrics::kOffers;
+  explicit TaskstatsColumns(const ctprof::sdk::Batch& batch)
+      : wanted(ExitedThreadMetrics::select_columns(batch)) {}
+  std::vector<ExitedThreadMetrics::SelectedColumn> wanted;
 };
 
 struct Member {
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_SUITE(taskstats_columns_test)
 
 BOOST_AUTO_TEST_CASE(fills_every_column_from_its_member) {
   Stats stats{};
-  ByName expected;
+  CellTexts expected;
   std::uint64_t value = 100;
   for (const Member& member : kMembers) {
     stats.*member.member = value;
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(fills_every_column_from_its_member) {
   expected["timeslices"] = expected["cpu_delay_count"];
   const Layout layout(kVersion, kSize);
   const auto bytes = std::as_bytes(std::span(&stats, 1)).first(kSize);
-  const ByName found = by_name<Columns>([&](Columns& columns) {
+  const CellTexts found = fill_one_row<TaskstatsColumns>([&](TaskstatsColumns& columns) {
     for (auto& cells : columns.wanted) cells.column.put(0, read_field(bytes, layout, cells.field));
   });
   for (const auto& [name, cell] : found) {

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_SUITE(taskstats_decode_test)
 BOOST_AUTO_TEST_CASE(parses_recorded_answers) {
   for (const char* version : {"10", "13", "14", "16", "17"})
     BOOST_TEST_CONTEXT("version " << version) {
-      const TaskstatsText text = taskstats_text(version);
+      const TaskstatsText text = read_taskstats_text(version);
       const Answer answer = parse(text.message);
       BOOST_TEST(answer.error == 0);
       BOOST_TEST(answer.tid == text.fields.at("ac_pid"));
@@ -116,13 +116,13 @@ BOOST_AUTO_TEST_CASE(recorded_answers_have_the_length_of_their_version) {
   const std::map<std::string, std::size_t> lengths{
       {"10", 352}, {"13", 416}, {"14", 432}, {"16", 560}, {"17", 688}};
   for (const auto& [version, length] : lengths)
-    BOOST_TEST(parse(taskstats_text(version).message).stats.size() == length);
+    BOOST_TEST(parse(read_taskstats_text(version).message).stats.size() == length);
 }
 
 // All fields contain different numbers.
 BOOST_AUTO_TEST_CASE(distinguishes_versions_15_and_16) {
   for (const char* name : {"15-constructed", "16-constructed"}) BOOST_TEST_CONTEXT(name) {
-      const TaskstatsText text = taskstats_text(name);
+      const TaskstatsText text = read_taskstats_text(name);
       const Answer answer = parse(text.message);
       BOOST_TEST(answer.tid == 4711u);
       BOOST_TEST(answer.sequence == 7u);
@@ -145,7 +145,7 @@ std::vector<std::byte> exit_message(const std::vector<std::byte>& answer, std::u
 }
 
 BOOST_AUTO_TEST_CASE(parses_the_exit_of_the_last_thread_of_a_process) {
-  const TaskstatsText text = taskstats_text("16");
+  const TaskstatsText text = read_taskstats_text("16");
   const auto message = exit_message(text.message, 4242);
   const Exit exit = parse_exit(message, family_of(message));
   BOOST_TEST(exit.tid == text.fields.at("ac_pid"));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(parses_the_exit_of_the_last_thread_of_a_process) {
 }
 
 BOOST_AUTO_TEST_CASE(rejects_messages_that_are_not_exits) {
-  const auto message = exit_message(taskstats_text("16").message, 4242);
+  const auto message = exit_message(read_taskstats_text("16").message, 4242);
   BOOST_TEST(parse_exit(message, 1).tid == 0u);
   for (std::size_t size = 0; size < message.size(); ++size)
     BOOST_TEST(parse_exit(Bytes(message).first(size), family_of(message)).tid == 0u);
@@ -164,22 +164,22 @@ BOOST_AUTO_TEST_CASE(rejects_messages_that_are_not_exits) {
 
 BOOST_AUTO_TEST_CASE(reads_the_thread_identity_of_a_struct) {
   for (const char* name : {"10", "13", "14", "16", "17"}) BOOST_TEST_CONTEXT(name) {
-      const TaskstatsText text = taskstats_text(name);
-      const auto who = who_of(parse(text.message).stats);
-      BOOST_REQUIRE(who);
-      BOOST_TEST(who->lived_us == text.fields.at("ac_etime"));
-      BOOST_TEST(!who->comm.empty());
+      const TaskstatsText text = read_taskstats_text(name);
+      const auto thread_identity = parse_identity(parse(text.message).stats);
+      BOOST_REQUIRE(thread_identity);
+      BOOST_TEST(thread_identity->age_us == text.fields.at("ac_etime"));
+      BOOST_TEST(!thread_identity->comm.empty());
       const auto tgid = text.fields.find("ac_tgid");
-      BOOST_TEST(who->tgid == (tgid == text.fields.end() ? 0u : tgid->second));
+      BOOST_TEST(thread_identity->tgid == (tgid == text.fields.end() ? 0u : tgid->second));
     }
   for (const char* name : {"15-constructed", "16-constructed"}) BOOST_TEST_CONTEXT(name) {
-      const TaskstatsText text = taskstats_text(name);
-      const auto who = who_of(parse(text.message).stats);
-      BOOST_REQUIRE(who);
-      BOOST_TEST(who->lived_us == text.fields.at("ac_etime"));
-      BOOST_TEST(who->tgid == text.fields.at("ac_tgid"));
+      const TaskstatsText text = read_taskstats_text(name);
+      const auto thread_identity = parse_identity(parse(text.message).stats);
+      BOOST_REQUIRE(thread_identity);
+      BOOST_TEST(thread_identity->age_us == text.fields.at("ac_etime"));
+      BOOST_TEST(thread_identity->tgid == text.fields.at("ac_tgid"));
     }
-  BOOST_TEST(!who_of(parse(taskstats_text("10").message).stats.first(151)));
+  BOOST_TEST(!parse_identity(parse(read_taskstats_text("10").message).stats.first(151)));
 }
 
 BOOST_AUTO_TEST_CASE(an_acknowledgement_matches_one_request) {
@@ -187,17 +187,17 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_matches_one_request) {
   overwrite<std::uint32_t>(message, 0, 36);
   overwrite<std::uint16_t>(message, 4, 2);  // NLMSG_ERROR
   overwrite<std::uint32_t>(message, 8, 7);
-  BOOST_TEST(acknowledgement(message, 7).value() == 0);
+  BOOST_TEST(parse_acknowledgement(message, 7).value() == 0);
   overwrite<int>(message, 16, -EINVAL);
-  BOOST_TEST(acknowledgement(message, 7).value() == EINVAL);
-  BOOST_TEST(!acknowledgement(message, 8));
-  BOOST_TEST(!acknowledgement(Bytes(message).first(19), 7));
+  BOOST_TEST(parse_acknowledgement(message, 7).value() == EINVAL);
+  BOOST_TEST(!parse_acknowledgement(message, 8));
+  BOOST_TEST(!parse_acknowledgement(Bytes(message).first(19), 7));
   overwrite<std::uint16_t>(message, 4, 31);
-  BOOST_TEST(!acknowledgement(message, 7));
+  BOOST_TEST(!parse_acknowledgement(message, 7));
 }
 
 BOOST_AUTO_TEST_CASE(reads_a_newer_version_like_version_17) {
-  TaskstatsText text = taskstats_text("17");
+  TaskstatsText text = read_taskstats_text("17");
   overwrite<std::uint16_t>(text.message, kStructAt, 99);
   check_fields(text, parse(text.message));
 }
@@ -212,8 +212,8 @@ BOOST_AUTO_TEST_CASE(version_and_length_both_limit_the_fields) {
   BOOST_TEST(Layout(10, 352).offset(Field::CompactCount) == Layout::kAbsent);
   BOOST_TEST(Layout(0, 2).offset(Field::CpuCount) == Layout::kAbsent);
   BOOST_TEST(Layout(16, 16).offset(Field::CpuCount) == Layout::kAbsent);
-  BOOST_TEST((since(Field::WpcopyTotal) == 13 && since(Field::IrqCount) == 14 &&
-              since(Field::BlkioMax) == 15));
+  BOOST_TEST((first_version_of(Field::WpcopyTotal) == 13 &&
+              first_version_of(Field::IrqCount) == 14 && first_version_of(Field::BlkioMax) == 15));
 }
 
 BOOST_AUTO_TEST_CASE(returns_errors_of_the_kernel) {
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(returns_errors_of_the_kernel) {
 }
 
 BOOST_AUTO_TEST_CASE(detects_truncated_structs_by_their_length) {
-  const std::vector<std::byte> whole = taskstats_text("16").message;
+  const std::vector<std::byte> whole = read_taskstats_text("16").message;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Answer answer = parse_answer(Bytes(whole).first(size), family_of(whole));
     BOOST_TEST(answer.error == (size < 16 ? EBADMSG : EMSGSIZE));
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(detects_truncated_structs_by_their_length) {
 }
 
 BOOST_AUTO_TEST_CASE(rejects_invalid_answers) {
-  const std::vector<std::byte> good = taskstats_text("16").message;
+  const std::vector<std::byte> good = read_taskstats_text("16").message;
   const auto error_with = [&](std::size_t at, std::uint16_t value) {
     auto message = good;
     overwrite(message, at, value);
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(rejects_invalid_answers) {
 
 // To align 64-bit values, the kernel inserts an attribute of type 6 before the struct.
 BOOST_AUTO_TEST_CASE(skips_padding_attributes) {
-  const TaskstatsText text = taskstats_text("16");
+  const TaskstatsText text = read_taskstats_text("16");
   auto message = text.message;
   const std::array<std::byte, 4> filling{std::byte{4}, std::byte{0}, std::byte{6}, std::byte{0}};
   message.insert(message.begin() + 32, filling.begin(), filling.end());

@@ -21,15 +21,15 @@ namespace {
 const std::string kWithout = "\0nr_iowait\0last_blocked_load_update_tick\0prev_irq_times\0"s;
 const std::string kWith = "\0nr_iowait\0prev_irq_time\0prev_steal_time\0"s;
 
-struct Tree {
+struct FakeHost {
   std::string root = "/tmp/ctprof-interrupts-XXXXXX";
 
-  Tree() {
+  FakeHost() {
     BOOST_REQUIRE(::mkdtemp(root.data()));
     std::filesystem::create_directories(root + "/proc");
     std::filesystem::create_directories(root + "/sys");
   }
-  ~Tree() { std::filesystem::remove_all(root); }
+  ~FakeHost() { std::filesystem::remove_all(root); }
 
   void file(const std::string& path, const std::string& text) const {
     std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
@@ -48,7 +48,7 @@ struct Tree {
 
 BOOST_AUTO_TEST_SUITE(taskstats_interrupts_test)
 
-BOOST_FIXTURE_TEST_CASE(pressure_files_decide_first, Tree) {
+BOOST_FIXTURE_TEST_CASE(pressure_files_decide_first, FakeHost) {
   file("/proc/pressure/cpu", "");
   file("/sys/kernel/btf/vmlinux", kWith);
   BOOST_TEST(answer() == 0);
@@ -56,14 +56,14 @@ BOOST_FIXTURE_TEST_CASE(pressure_files_decide_first, Tree) {
   BOOST_TEST(answer() == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(btf_decides_without_pressure_files, Tree) {
+BOOST_FIXTURE_TEST_CASE(btf_decides_without_pressure_files, FakeHost) {
   file("/sys/kernel/btf/vmlinux", kWithout);
   BOOST_TEST(answer() == 0);
   file("/sys/kernel/btf/vmlinux", kWith);
   BOOST_TEST(answer() == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(is_unknown_without_any_source, Tree) { BOOST_TEST(answer() == -1); }
+BOOST_FIXTURE_TEST_CASE(is_unknown_without_any_source, FakeHost) { BOOST_TEST(answer() == -1); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

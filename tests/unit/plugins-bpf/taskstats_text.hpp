@@ -18,7 +18,7 @@ struct TaskstatsText {
   std::map<std::string, std::uint64_t> fields;
 };
 
-inline TaskstatsText taskstats_text(const std::string& name) {
+inline TaskstatsText read_taskstats_text(const std::string& name) {
   TaskstatsText found;
   std::istringstream lines(
       file_text(CTPROF_SOURCE_DIR "/tests/fixtures/taskstats/" + name + ".txt"));

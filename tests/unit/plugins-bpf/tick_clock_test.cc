@@ -15,20 +15,20 @@ constexpr std::uint64_t kPeriod = 10'000'000, kStart = 5'000'000'000, kTicks = 4
 
 // A CPU whose clock ticks from kStart on. Its period changes between two ticks, as during a drain
 // of the rings.
-class Cpu {
+class TickingCpu {
  public:
-  explicit Cpu(std::uint32_t seed) : clock_(kPeriod, seed) {}
+  explicit TickingCpu(std::uint32_t seed) : clock_(kPeriod, seed) {}
 
   // Calls visit(time, weight) for each tick.
   template <class Visit>
   void run(Visit visit) {
     std::uint64_t next = kStart;
     for (std::uint64_t tick = 0; tick < kTicks; ++tick) {
-      visit(next, clock_.weight_of_tick(next));
-      if (clock_.is_due()) {
+      visit(next, clock_.compute_tick_weight(next));
+      if (clock_.is_period_due()) {
         const std::uint64_t changed = next + tick * 7919 % period_;
         period_ = clock_.draw_period();
-        clock_.changed(changed, period_);
+        clock_.set_period(changed, period_);
         next = changed;
         ++changes_;
       }
@@ -45,21 +45,21 @@ class Cpu {
 BOOST_AUTO_TEST_SUITE(tick_clock_test)
 
 BOOST_AUTO_TEST_CASE(weights_add_up_to_the_time_between_ticks) {
-  Cpu cpu(1);
+  TickingCpu cpu(1);
   std::uint64_t total = 0, last = 0;
   cpu.run([&](std::uint64_t time, std::uint64_t weight) {
     total += weight;
     last = time;
     BOOST_TEST(total == last - kStart + kPeriod);
   });
-  BOOST_TEST(cpu.changes() == kTicks / TickClock::kTicksOfPeriod);
+  BOOST_TEST(cpu.changes() == kTicks / TickClock::kTicksPerPeriod);
 }
 
 BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_gets_its_share_of_samples) {
   for (const std::uint64_t phase : {0, 2, 5, 8})
     for (const std::uint32_t seed : {1u, 2u, 3u}) {
       std::uint64_t busy = 0, total = 0;
-      Cpu(seed).run([&](std::uint64_t time, std::uint64_t weight) {
+      TickingCpu(seed).run([&](std::uint64_t time, std::uint64_t weight) {
         const std::uint64_t in_loop = (time + phase * kPeriod / 10) % kPeriod;
         busy += in_loop < kPeriod * 3 / 10 ? weight : 0;
         total += weight;
@@ -75,9 +75,9 @@ BOOST_AUTO_TEST_CASE(periods_vary_by_2_to_4_percent_around_the_nominal_mean) {
   double sum = 0;
   for (int i = 0; i < kDrawn; ++i) {
     const auto period = static_cast<std::int64_t>(clock.draw_period());
-    const std::int64_t apart = std::abs(period - static_cast<std::int64_t>(kPeriod));
-    BOOST_TEST(apart >= static_cast<std::int64_t>(kPeriod) / 50);
-    BOOST_TEST(apart <= static_cast<std::int64_t>(kPeriod) / 25);
+    const std::int64_t difference = std::abs(period - static_cast<std::int64_t>(kPeriod));
+    BOOST_TEST(difference >= static_cast<std::int64_t>(kPeriod) / 50);
+    BOOST_TEST(difference <= static_cast<std::int64_t>(kPeriod) / 25);
     sum += static_cast<double>(period);
   }
   BOOST_TEST(sum / kDrawn == static_cast<double>(kPeriod), boost::test_tools::tolerance(0.001));
@@ -85,19 +85,19 @@ BOOST_AUTO_TEST_CASE(periods_vary_by_2_to_4_percent_around_the_nominal_mean) {
 
 BOOST_AUTO_TEST_CASE(missed_ticks_add_no_weight) {
   TickClock clock(kPeriod);
-  BOOST_TEST(clock.weight_of_tick(kStart) == kPeriod);
-  BOOST_TEST(clock.weight_of_tick(kStart + 100 * kPeriod) == kPeriod);
-  clock.changed(kStart + 101 * kPeriod, kPeriod + 3);
-  BOOST_TEST(clock.weight_of_tick(kStart + 200 * kPeriod) == 2 * kPeriod + 3);
+  BOOST_TEST(clock.compute_tick_weight(kStart) == kPeriod);
+  BOOST_TEST(clock.compute_tick_weight(kStart + 100 * kPeriod) == kPeriod);
+  clock.set_period(kStart + 101 * kPeriod, kPeriod + 3);
+  BOOST_TEST(clock.compute_tick_weight(kStart + 200 * kPeriod) == 2 * kPeriod + 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_tick_before_a_change_has_the_old_period) {
   TickClock clock(kPeriod);
-  BOOST_TEST(clock.weight_of_tick(kStart) == kPeriod);
-  clock.changed(kStart + kPeriod + 5, 2 * kPeriod);
-  BOOST_TEST(clock.weight_of_tick(kStart + kPeriod) == kPeriod);
-  BOOST_TEST(clock.weight_of_tick(kStart + 3 * kPeriod + 5) == 2 * kPeriod + 5);
-  BOOST_TEST(clock.weight_of_tick(kStart + 5 * kPeriod + 5) == 2 * kPeriod);
+  BOOST_TEST(clock.compute_tick_weight(kStart) == kPeriod);
+  clock.set_period(kStart + kPeriod + 5, 2 * kPeriod);
+  BOOST_TEST(clock.compute_tick_weight(kStart + kPeriod) == kPeriod);
+  BOOST_TEST(clock.compute_tick_weight(kStart + 3 * kPeriod + 5) == 2 * kPeriod + 5);
+  BOOST_TEST(clock.compute_tick_weight(kStart + 5 * kPeriod + 5) == 2 * kPeriod);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,7 +18,7 @@ constexpr std::uint64_t kNow = 5'000'000'000, kSecond = 1'000'000'000;
 std::size_t walks_until_spent(std::uint64_t ns, std::size_t most) {
   walk_account account{};
   for (std::size_t walks = 1; walks <= most; ++walks)
-    if (walk_spend(&account, 7, kNow + walks, ns) != 0) return walks;
+    if (walk_account_charge(&account, 7, kNow + walks, ns) != 0) return walks;
   return 0;
 }
 
@@ -38,14 +38,14 @@ BOOST_AUTO_TEST_CASE(walks_as_cheap_as_copies_are_not_charged) {
 BOOST_AUTO_TEST_CASE(refuses_walks_until_the_end_of_the_second) {
   walk_account account{};
   BOOST_TEST(!walk_is_refused(&account, kNow));
-  BOOST_TEST(walk_spend(&account, 7, kNow, WALK_BUDGET_NS - 1) == 0u);
+  BOOST_TEST(walk_account_charge(&account, 7, kNow, WALK_BUDGET_NS - 1) == 0u);
   BOOST_TEST(!walk_is_refused(&account, kNow + 1));
-  BOOST_TEST(walk_spend(&account, 7, kNow + 1, WALK_CHEAP_NS) == kNow + kSecond);
+  BOOST_TEST(walk_account_charge(&account, 7, kNow + 1, WALK_CHEAP_NS) == kNow + kSecond);
   BOOST_TEST(walk_is_refused(&account, kNow + 2));
   BOOST_TEST(walk_is_refused(&account, kNow + kSecond - 1));
   BOOST_TEST(!walk_is_refused(&account, kNow + kSecond));
-  BOOST_TEST(account.refused == 2u);
-  BOOST_TEST(walk_spend(&account, 7, kNow + kSecond, WALK_CHEAP_NS) == 0u);
+  BOOST_TEST(account.refused_walks == 2u);
+  BOOST_TEST(walk_account_charge(&account, 7, kNow + kSecond, WALK_CHEAP_NS) == 0u);
   BOOST_TEST(account.spent_ns == std::uint64_t{WALK_CHEAP_NS});
 }
 
@@ -56,13 +56,13 @@ BOOST_AUTO_TEST_CASE(every_process_has_an_account) {
 
 BOOST_AUTO_TEST_CASE(names_the_process_with_the_most_refused_walks) {
   std::vector<walk_account> accounts(4);
-  BOOST_TEST(refused_in_words("on-cpu", accounts) == "");
+  BOOST_TEST(describe_refused_walks("on-cpu", accounts) == "");
   accounts[1] = {kNow, 0, 5, 41, 0};
-  BOOST_TEST(refused_in_words("on-cpu", accounts) ==
+  BOOST_TEST(describe_refused_walks("on-cpu", accounts) ==
              "on-cpu: 5 stacks of process 41 were copied, because walking them in the kernel took "
              "more than 2 % of a CPU");
   accounts[3] = {kNow, 0, 700, 42, 0};
-  BOOST_TEST(refused_in_words("off-cpu", accounts) ==
+  BOOST_TEST(describe_refused_walks("off-cpu", accounts) ==
              "off-cpu: 705 stacks of process 42 and 1 other were copied, because walking them in "
              "the kernel took more than 2 % of a CPU");
 }

@@ -17,16 +17,16 @@ using namespace ctprof;
 namespace {
 
 // Tables of a BPF program that only record the calls.
-class NotedTables final : public WalkTables {
+class RecordingTables final : public WalkTables {
  public:
-  explicit NotedTables(std::size_t most = SIZE_MAX) : most_(most) {}
+  explicit RecordingTables(std::size_t most = SIZE_MAX) : most_(most) {}
   bool add(const ctprof_unwind_table& table, const walk_file& file) override {
     if (added.size() == most_) return false;
     added.push_back(file.inode);
     numbers.push_back(table.number);
     return true;
   }
-  void forget(const walk_file& file) override { forgotten.push_back(file.inode); }
+  void remove_file(const walk_file& file) override { forgotten.push_back(file.inode); }
 
   std::vector<std::uint64_t> added, forgotten;
   std::vector<std::uint32_t> numbers;
@@ -35,7 +35,7 @@ class NotedTables final : public WalkTables {
   std::size_t most_;
 };
 
-struct Asked {
+struct ReceivedRequest {
   ctprof_table_request request;
   std::string path;
 };
@@ -48,8 +48,9 @@ class Core {
     abi_.core = this;
     abi_.want_table = [](void* core, const ctprof_table_request* request) {
       auto& self = *static_cast<Core*>(core);
-      self.asked.push_back({*request, std::string(request->path.data ? request->path.data : "",
-                                                  request->path.size)});
+      self.received_requests.push_back(
+          {*request,
+           std::string(request->path.data ? request->path.data : "", request->path.size)});
       self.answers_.push_back({request->request, self.number});
     };
     abi_.next_table = [](void* core, ctprof_unwind_table* table) {
@@ -67,20 +68,20 @@ class Core {
   sdk::Records records() { return sdk::Records(abi_); }
 
   std::uint32_t number = 0;  // of each answer
-  std::vector<Asked> asked;
+  std::vector<ReceivedRequest> received_requests;
 
  private:
   ctprof_records abi_{};
   std::deque<std::pair<std::uint64_t, std::uint32_t>> answers_;
 };
 
-walk_miss missed(std::uint64_t inode) {
+walk_miss make_miss(std::uint64_t inode) {
   walk_miss miss{};
   miss.file.inode = inode;
   miss.file.device = 254u << 20 | 3;
   miss.file.size = 4096;
-  miss.file.changed_s = 9;
-  miss.file.changed_ns = 8;
+  miss.file.ctime_s = 9;
+  miss.file.ctime_ns = 8;
   miss.start = 0x1000;
   miss.end = 0x3000;
   miss.offset = 0x5000;
@@ -94,14 +95,14 @@ BOOST_AUTO_TEST_SUITE(walk_requests_test)
 BOOST_AUTO_TEST_CASE(requests_tables_of_the_vdso_and_of_files_with_paths) {
   Core core;
   core.number = 4;
-  NotedTables tables;
+  RecordingTables tables;
   WalkRequests requests;
-  requests.note_path(254u << 20 | 3, 77, "/lib/libc.so.6");
-  requests.note(7, missed(77));
+  requests.add_path(254u << 20 | 3, 77, "/lib/libc.so.6");
+  requests.add_miss(7, make_miss(77));
   requests.exchange(core.records(), tables);
-  BOOST_REQUIRE_EQUAL(core.asked.size(), 2u);
-  BOOST_TEST(core.asked[0].request.flags == CTPROF_TABLE_OF_VDSO);
-  const ctprof_table_request& file = core.asked[1].request;
+  BOOST_REQUIRE_EQUAL(core.received_requests.size(), 2u);
+  BOOST_TEST(core.received_requests[0].request.flags == CTPROF_TABLE_OF_VDSO);
+  const ctprof_table_request& file = core.received_requests[1].request;
   BOOST_TEST(file.flags == 0u);
   BOOST_TEST(file.tgid == 7u);
   BOOST_TEST(file.inode == 77u);
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(requests_tables_of_the_vdso_and_of_files_with_paths) {
   BOOST_TEST(file.file_size == 4096u);
   BOOST_TEST(file.changed_s == 9);
   BOOST_TEST(file.changed_ns == 8u);
-  BOOST_TEST(core.asked[1].path == "/lib/libc.so.6");
+  BOOST_TEST(core.received_requests[1].path == "/lib/libc.so.6");
   BOOST_TEST(tables.added == (std::vector<std::uint64_t>{0, 77}), boost::test_tools::per_element());
   BOOST_TEST(tables.numbers == (std::vector<std::uint32_t>{4, 4}),
              boost::test_tools::per_element());
@@ -123,58 +124,58 @@ BOOST_AUTO_TEST_CASE(requests_tables_of_the_vdso_and_of_files_with_paths) {
 BOOST_AUTO_TEST_CASE(a_miss_in_the_vdso_does_not_remove_its_table) {
   Core core;
   core.number = 4;
-  NotedTables tables;
+  RecordingTables tables;
   WalkRequests requests;
-  requests.note(7, {});
+  requests.add_miss(7, {});
   requests.exchange(core.records(), tables);
-  BOOST_TEST(core.asked.size() == 1u);
+  BOOST_TEST(core.received_requests.size() == 1u);
   BOOST_TEST(tables.added == std::vector<std::uint64_t>{0}, boost::test_tools::per_element());
   core.number = 0;  // no table for later requests
-  requests.note(8, {});
+  requests.add_miss(8, {});
   requests.exchange(core.records(), tables);
-  BOOST_TEST(core.asked.size() == 1u);
+  BOOST_TEST(core.received_requests.size() == 1u);
   BOOST_TEST(tables.forgotten.empty());
 }
 
 // The process may have exited before the file was opened.
 BOOST_AUTO_TEST_CASE(repeats_requests_for_a_file_without_a_table) {
   Core core;
-  NotedTables tables;
+  RecordingTables tables;
   WalkRequests requests;
-  for (unsigned i = 0; i < 3 * WalkRequests::kMostAttempts; ++i) {
-    requests.note(7, missed(77));
+  for (unsigned i = 0; i < 3 * WalkRequests::kMaxAttempts; ++i) {
+    requests.add_miss(7, make_miss(77));
     requests.exchange(core.records(), tables);
   }
   BOOST_TEST(tables.added.empty());
   const auto forgotten = std::ranges::count(tables.forgotten, 77u);
-  BOOST_TEST(forgotten == WalkRequests::kMostAttempts - 1);
+  BOOST_TEST(forgotten == WalkRequests::kMaxAttempts - 1);
 }
 
 BOOST_AUTO_TEST_CASE(reports_files_whose_tables_exceed_the_space) {
   Core core;
   core.number = 4;
-  NotedTables tables(2);  // the vDSO and one file
+  RecordingTables tables(2);  // the vDSO and one file
   WalkRequests requests;
-  requests.note(7, missed(77));
+  requests.add_miss(7, make_miss(77));
   requests.exchange(core.records(), tables);
-  BOOST_TEST(requests.remark("on-cpu") == "");
-  requests.note(7, missed(78));
+  BOOST_TEST(requests.describe_refused_tables("on-cpu") == "");
+  requests.add_miss(7, make_miss(78));
   requests.exchange(core.records(), tables);
-  BOOST_TEST(requests.remark("on-cpu") ==
+  BOOST_TEST(requests.describe_refused_tables("on-cpu") ==
              "on-cpu: stacks through 1 file are copied: the space for unwind tables is full; "
              "restart the recorder");
-  requests.note(7, missed(79));
+  requests.add_miss(7, make_miss(79));
   requests.exchange(core.records(), tables);
-  const std::string remark = requests.remark("off-cpu");
+  const std::string remark = requests.describe_refused_tables("off-cpu");
   BOOST_TEST(remark.starts_with("off-cpu: stacks through 2 files are copied: "));
-  BOOST_TEST(requests.remark("off-cpu") == remark);  // the condition persists
+  BOOST_TEST(requests.describe_refused_tables("off-cpu") == remark);  // the condition persists
 }
 
 BOOST_AUTO_TEST_CASE(joins_remarks_that_are_not_empty) {
-  BOOST_TEST(joined_remarks("a", "b") == "a; b");
-  BOOST_TEST(joined_remarks("a", "") == "a");
-  BOOST_TEST(joined_remarks("", "b") == "b");
-  BOOST_TEST(joined_remarks("", "") == "");
+  BOOST_TEST(join_remarks("a", "b") == "a; b");
+  BOOST_TEST(join_remarks("a", "") == "a");
+  BOOST_TEST(join_remarks("", "b") == "b");
+  BOOST_TEST(join_remarks("", "") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

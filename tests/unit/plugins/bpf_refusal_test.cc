@@ -22,20 +22,20 @@ using namespace ctprof;
 
 namespace {
 
-constexpr BpfPrograms kPrograms{.what = "the BPF programs of this test",
+constexpr BpfPrograms kPrograms{.description = "the BPF programs of this test",
                                 .capabilities = "cap_bpf",
-                                .first = "5.10",
-                                .newer = "Linux 5.10 or newer"};
+                                .first_release = "5.10",
+                                .required_release = "Linux 5.10 or newer"};
 
-bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
+bool contains(const std::string& text, const char* part) { return text.find(part) != text.npos; }
 
 BOOST_AUTO_TEST_SUITE(bpf_refusal_test)
 
 BOOST_AUTO_TEST_CASE(reports_a_kernel_that_is_too_old) {
   for (const char* release : {"5.9.16", "5.4.0-42-generic", "4.19.0", "5.9"}) {
-    const BpfRefusal why = why_not_taken(kPrograms, EINVAL, release);
+    const BpfRefusal why = explain_kernel_refusal(kPrograms, EINVAL, release);
     BOOST_TEST((why.gap == Gap::Unsupported), release);
-    BOOST_TEST(why.why ==
+    BOOST_TEST(why.reason ==
                "the kernel, Linux " + std::string(release) +
                    ", does not take the BPF programs of this test (Invalid argument); Linux 5.10 "
                    "was the first that does");
@@ -43,44 +43,45 @@ BOOST_AUTO_TEST_CASE(reports_a_kernel_that_is_too_old) {
   }
   for (const char* release : {"5.10.0", "5.10-rc1", "5.100.1", "6.1.0-18-amd64", "6.18.44", "10.0"})
     for (const int error : {EINVAL, EACCES, E2BIG, ESRCH}) {
-      const BpfRefusal why = why_not_taken(kPrograms, error, release);
+      const BpfRefusal why = explain_kernel_refusal(kPrograms, error, release);
       BOOST_TEST((why.gap == Gap::SourceFailed), release);
-      BOOST_TEST(!has(why.why, "was the first"), why.why);
-      BOOST_TEST(has(why.why, release), why.why);
+      BOOST_TEST(!contains(why.reason, "was the first"), why.reason);
+      BOOST_TEST(contains(why.reason, release), why.reason);
       BOOST_TEST((why.remedy.kind == CTPROF_REMEDY_NONE));
     }
 }
 
 BOOST_AUTO_TEST_CASE(reports_other_causes_than_the_age_of_the_kernel) {
   for (const char* release : {"4.19.0", "6.18.44"}) {
-    BOOST_TEST((why_not_taken(kPrograms, EPERM, release).gap == Gap::Denied));
-    BOOST_TEST(has(why_not_taken(kPrograms, ENOSYS, release).why, "CONFIG_BPF_SYSCALL"));
-    BOOST_TEST(why_not_taken(kPrograms, ENOMEM, release).why ==
+    BOOST_TEST((explain_kernel_refusal(kPrograms, EPERM, release).gap == Gap::Denied));
+    BOOST_TEST(
+        contains(explain_kernel_refusal(kPrograms, ENOSYS, release).reason, "CONFIG_BPF_SYSCALL"));
+    BOOST_TEST(explain_kernel_refusal(kPrograms, ENOMEM, release).reason ==
                "the kernel could not load the BPF programs of this test (Cannot allocate memory)");
   }
 }
 
 // A temporary /sys directory with a BTF file of this size.
-class Types {
+class TemporarySys {
  public:
-  explicit Types(std::size_t bytes) {
-    std::filesystem::create_directories(place_ + "/kernel/btf");
-    std::ofstream(place_ + "/kernel/btf/vmlinux") << std::string(bytes, 'x');
-    sys_ = sdk::Fd(::open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  explicit TemporarySys(std::size_t bytes) {
+    std::filesystem::create_directories(path_ + "/kernel/btf");
+    std::ofstream(path_ + "/kernel/btf/vmlinux") << std::string(bytes, 'x');
+    sys_ = sdk::Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     abi_.size = sizeof abi_;
     abi_.sys_fd = sys_.get();
     abi_.proc_fd = abi_.cgroup_fd = -1;
   }
-  ~Types() { std::filesystem::remove_all(place_); }
+  ~TemporarySys() { std::filesystem::remove_all(path_); }
   sdk::Host host() const { return sdk::Host(abi_); }
 
  private:
-  static std::string made() {
+  static std::string make_directory() {
     std::string name = "/tmp/ctprof-btf-XXXXXX";
     BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
     return name;
   }
-  std::string place_ = made();
+  std::string path_ = make_directory();
   sdk::Fd sys_;
   ctprof_host abi_{};
 };
@@ -103,36 +104,36 @@ bool is_short_of_memory(const sdk::Host& host) {
 }
 
 BOOST_AUTO_TEST_CASE(distinguishes_lack_of_memory_from_a_refusal) {
-  const Types types(8 << 20);
+  const TemporarySys types(8 << 20);
   BOOST_TEST(!lacks_memory_for_bpf(types.host()));
   BOOST_TEST(is_short_of_memory(types.host()));
-  const BpfRefusal why = why_refused(types.host(), kPrograms, ENOMEM);
-  BOOST_TEST(why.why ==
+  const BpfRefusal why = explain_bpf_refusal(types.host(), kPrograms, ENOMEM);
+  BOOST_TEST(why.reason ==
              "not enough memory to load the BPF programs of this test (Cannot allocate memory): "
              "raise the limit on memory (ulimit -v, or memory.max of the cgroup)");
 }
 
 // A truncated configuration does not show whether later options are set.
 BOOST_AUTO_TEST_CASE(a_truncated_configuration_is_unknown) {
-  const std::string place = "/tmp/ctprof-config-" + std::to_string(::getpid());
-  std::filesystem::create_directories(place);
-  const auto told = [&](std::size_t bytes) {
+  const std::string directory = "/tmp/ctprof-config-" + std::to_string(::getpid());
+  std::filesystem::create_directories(directory);
+  const auto option_state = [&](std::size_t bytes) {
     std::string text;
     for (int line = 0; line < 2000; ++line)
       text += "CONFIG_" + std::to_string(line * 2654435761U) + "=y\n";
-    const gzFile file = ::gzopen((place + "/config.gz").c_str(), "w");
+    const gzFile file = ::gzopen((directory + "/config.gz").c_str(), "w");
     ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
     ::gzclose(file);
-    if (bytes > 0) std::filesystem::resize_file(place + "/config.gz", bytes);
-    const sdk::Fd proc(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (bytes > 0) std::filesystem::resize_file(directory + "/config.gz", bytes);
+    const sdk::Fd proc(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ctprof_host abi{};
     abi.size = sizeof abi;
     abi.proc_fd = proc.get();
     return is_built_with(sdk::Host(abi), "CONFIG_ABSENT");
   };
-  BOOST_TEST((told(0) == false));
-  BOOST_TEST(!told(1000).has_value());
-  std::filesystem::remove_all(place);
+  BOOST_TEST((option_state(0) == false));
+  BOOST_TEST(!option_state(1000).has_value());
+  std::filesystem::remove_all(directory);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

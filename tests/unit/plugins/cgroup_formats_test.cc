@@ -68,10 +68,10 @@ BOOST_AUTO_TEST_CASE(refuses_malformed_flat_keyed_files) {
 
 BOOST_AUTO_TEST_CASE(parses_a_single_key) {
   const std::string text = kernel_text(kService + "cpu.stat");
-  BOOST_TEST(flat_value(text, "nr_bursts").value == 2u);
-  BOOST_TEST((flat_value(text, "nr_burst").gap == Gap::Unsupported));
-  BOOST_TEST((flat_value("usage_usec -3\n", "usage_usec").gap == Gap::Malformed));
-  BOOST_TEST((flat_value("", "usage_usec").gap == Gap::Unsupported));
+  BOOST_TEST(find_flat_value(text, "nr_bursts").value == 2u);
+  BOOST_TEST((find_flat_value(text, "nr_burst").gap == Gap::Unsupported));
+  BOOST_TEST((find_flat_value("usage_usec -3\n", "usage_usec").gap == Gap::Malformed));
+  BOOST_TEST((find_flat_value("", "usage_usec").gap == Gap::Unsupported));
 }
 
 BOOST_AUTO_TEST_CASE(parses_io_stat_of_a_recorded_cgroup) {

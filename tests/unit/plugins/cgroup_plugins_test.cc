@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kHost = 0;
 constexpr std::uint32_t kPsiCgroups = 1;
-constexpr std::uint32_t kOnly = 0;
+constexpr std::uint32_t kOnlySource = 0;
 constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
 constexpr std::array kKernels{"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"};
 
@@ -27,14 +27,16 @@ const LoadedPlugin& plugin(const std::string& name) {
   return loaded.try_emplace(name, name).first->second;
 }
 
-std::string said(const std::map<std::string, std::string>& refusals, const std::string& metric) {
+std::string refusal_of(const std::map<std::string, std::string>& refusals,
+                       const std::string& metric) {
   const auto it = refusals.find(metric);
   return it == refusals.end() ? "" : it->second;
 }
 
 // Checks that every cell is a value or a regular gap, and that each metric that is not refused has
 // a value somewhere.
-void check_settled(const SourceDriver& source, const std::map<std::string, std::string>& refusals) {
+void check_all_cells(const SourceDriver& source,
+                     const std::map<std::string, std::string>& refusals) {
   for (const auto& [metric, gaps] : source.gaps()) BOOST_TEST_CONTEXT(metric) {
       BOOST_TEST(!gaps.contains("Untouched"));
       BOOST_TEST(!gaps.contains("Malformed"));
@@ -48,15 +50,15 @@ void check_settled(const SourceDriver& source, const std::map<std::string, std::
 BOOST_AUTO_TEST_SUITE(cgroup_plugins_test)
 
 BOOST_AUTO_TEST_CASE(refuses_metrics_that_5_10_lacks) {
-  const TestHost host(fixture("5.10"), {1, 1}, 0);
-  const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
+  const TestHost host(fixture_path("5.10"), {1, 1}, 0);
+  const auto refusals = SourceDriver(*plugin("cgroup"), kOnlySource, host).probe();
   BOOST_TEST(refusals.size() == 6u);
-  BOOST_TEST(said(refusals, "cgroup.memory.peak") ==
+  BOOST_TEST(refusal_of(refusals, "cgroup.memory.peak") ==
              "Unsupported: cgroups have no memory.peak here: it needs CONFIG_MEMCG and Linux 5.19");
   for (const char* metric :
        {"cgroup.pids.peak", "cgroup.memory.zswap.current", "cgroup.cpu.nr_bursts",
         "cgroup.cpu.burst_usec", "cgroup.cpu.local.throttled_usec"})
-    BOOST_TEST(said(refusals, metric).starts_with("Unsupported: "), metric);
+    BOOST_TEST(refusal_of(refusals, metric).starts_with("Unsupported: "), metric);
 }
 
 // Process 1 of a container is not the init that mounts the hierarchies of the host. The ns/pid file
@@ -64,34 +66,34 @@ BOOST_AUTO_TEST_CASE(refuses_metrics_that_5_10_lacks) {
 BOOST_AUTO_TEST_CASE(offers_a_remedy_of_the_init_system_only_outside_of_containers) {
   const auto root =
       std::filesystem::temp_directory_path() / ("ctprof-init-" + std::to_string(::getpid()));
-  const auto put = [&](const char* path, const char* text) {
+  const auto write_file = [&](const char* path, const char* text) {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;
   };
-  put("proc/1/comm", "init\n");
-  put("proc/7/task/7/cgroup", "5:blkio:/\n0::/\n");
-  put("proc/self/ns/pid", "");
-  put("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
-  const TestHost recorded(root, {7, 7}, 0), contained(root, {7, 7}, kLive);
-  SourceDriver of_recorded(*plugin("cgroup"), kOnly, recorded),
-      of_contained(*plugin("cgroup"), kOnly, contained);
-  for (SourceDriver* source : {&of_recorded, &of_contained})
-    BOOST_TEST(said(source->probe(), "cgroup.io.stat.rbytes")
+  write_file("proc/1/comm", "init\n");
+  write_file("proc/7/task/7/cgroup", "5:blkio:/\n0::/\n");
+  write_file("proc/self/ns/pid", "");
+  write_file("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+  const TestHost recorded(root, {7, 7}, 0), container_host(root, {7, 7}, kLive);
+  SourceDriver recorded_source(*plugin("cgroup"), kOnlySource, recorded),
+      container_source(*plugin("cgroup"), kOnlySource, container_host);
+  for (SourceDriver* source : {&recorded_source, &container_source})
+    BOOST_TEST(refusal_of(source->probe(), "cgroup.io.stat.rbytes")
                    .ends_with("it is mounted as cgroup v1, which has these values"));
   BOOST_TEST(
-      of_recorded.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
-  BOOST_TEST(!of_contained.remedies().contains("cgroup.io.stat.rbytes"));
+      recorded_source.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
+  BOOST_TEST(!container_source.remedies().contains("cgroup.io.stat.rbytes"));
   std::filesystem::remove_all(root);
 }
 
 BOOST_AUTO_TEST_CASE(offers_all_metrics_on_7_2) {
-  const TestHost host(fixture("7.2"), {1, 1}, 0);
-  BOOST_TEST(SourceDriver(*plugin("cgroup"), kOnly, host).probe().empty());
+  const TestHost host(fixture_path("7.2"), {1, 1}, 0);
+  BOOST_TEST(SourceDriver(*plugin("cgroup"), kOnlySource, host).probe().empty());
 }
 
 BOOST_AUTO_TEST_CASE(reads_recorded_cgroups) {
-  const TestHost host(fixture("6.12"), {1, 1}, 0);
-  SourceDriver cgroups(*plugin("cgroup"), kOnly, host);
+  const TestHost host(fixture_path("6.12"), {1, 1}, 0);
+  SourceDriver cgroups(*plugin("cgroup"), kOnlySource, host);
   cgroups.collect_cgroups({"/", kService, kWeird, "/nobody", "/../outside"});
   BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 0) == "10040000");
   BOOST_TEST(cgroups.cell("cgroup.memory.current", 0) == "NotApplicable");
@@ -110,53 +112,53 @@ BOOST_AUTO_TEST_CASE(reads_recorded_cgroups) {
 }
 
 BOOST_AUTO_TEST_CASE(fills_only_requested_metrics) {
-  const TestHost host(fixture("6.12"), {1, 1}, 0);
-  SourceDriver cgroups(*plugin("cgroup"), kOnly, host);
+  const TestHost host(fixture_path("6.12"), {1, 1}, 0);
+  SourceDriver cgroups(*plugin("cgroup"), kOnlySource, host);
   cgroups.collect_cgroups({kService}, {"cgroup.pids.current"});
   BOOST_TEST(cgroups.cell("cgroup.pids.current", 0) == "26");
   BOOST_TEST(cgroups.gaps().size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(reads_recorded_pressure) {
-  const TestHost host(fixture("6.12"), {1, 1}, 0);
-  SourceDriver of_host(*plugin("psi"), kHost, host);
-  of_host.collect_host();
-  BOOST_TEST(of_host.cell("host.psi.cpu.some.avg10", 0) == "4002");
-  BOOST_TEST(of_host.cell("host.psi.io.some.total_usec", 0) == "4339");
-  BOOST_TEST(of_host.cell("host.psi.irq.some.avg10", 0) == "NotApplicable");
-  BOOST_TEST(of_host.cell("host.psi.irq.full.avg10", 0) == "Unsupported");
-  SourceDriver of_cgroups(*plugin("psi"), kPsiCgroups, host);
-  of_cgroups.collect_cgroups({kService, "/nobody"});
-  BOOST_TEST(of_cgroups.cell("cgroup.psi.cpu.full.avg10", 0) == "1579");
-  BOOST_TEST(of_cgroups.cell("cgroup.psi.cpu.full.avg10", 1) == "Unsupported");
+  const TestHost host(fixture_path("6.12"), {1, 1}, 0);
+  SourceDriver host_source(*plugin("psi"), kHost, host);
+  host_source.collect_host();
+  BOOST_TEST(host_source.cell("host.psi.cpu.some.avg10", 0) == "4002");
+  BOOST_TEST(host_source.cell("host.psi.io.some.total_usec", 0) == "4339");
+  BOOST_TEST(host_source.cell("host.psi.irq.some.avg10", 0) == "NotApplicable");
+  BOOST_TEST(host_source.cell("host.psi.irq.full.avg10", 0) == "Unsupported");
+  SourceDriver cgroup_source(*plugin("psi"), kPsiCgroups, host);
+  cgroup_source.collect_cgroups({kService, "/nobody"});
+  BOOST_TEST(cgroup_source.cell("cgroup.psi.cpu.full.avg10", 0) == "1579");
+  BOOST_TEST(cgroup_source.cell("cgroup.psi.cpu.full.avg10", 1) == "Unsupported");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_pressure_metrics_that_the_kernel_lacks) {
-  const TestHost host(fixture("5.10"), {1, 1}, 0);
+  const TestHost host(fixture_path("5.10"), {1, 1}, 0);
   for (const auto& [source, entity] : {std::pair{kHost, "host"}, {kPsiCgroups, "cgroup"}}) {
     const auto refusals = SourceDriver(*plugin("psi"), source, host).probe();
     BOOST_TEST(refusals.size() == 12u);
-    BOOST_TEST(
-        said(refusals, std::string(entity) + ".psi.irq.some.avg10").starts_with("NotApplicable: "));
-    BOOST_TEST(said(refusals, std::string(entity) + ".psi.irq.full.avg10")
+    BOOST_TEST(refusal_of(refusals, std::string(entity) + ".psi.irq.some.avg10")
+                   .starts_with("NotApplicable: "));
+    BOOST_TEST(refusal_of(refusals, std::string(entity) + ".psi.irq.full.avg10")
                    .starts_with("Unsupported: the kernel keeps no pressure by interrupts"));
-    BOOST_TEST(said(refusals, std::string(entity) + ".psi.cpu.full.avg10")
+    BOOST_TEST(refusal_of(refusals, std::string(entity) + ".psi.cpu.full.avg10")
                    .ends_with("came with Linux 5.13"));
   }
 }
 
 BOOST_AUTO_TEST_CASE(refuses_all_metrics_without_a_v2_hierarchy) {
-  const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
-  const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
+  const TestHost host(fixture_path("6.18-scx"), {151, 151}, 0);
+  const auto refusals = SourceDriver(*plugin("cgroup"), kOnlySource, host).probe();
   BOOST_TEST(refusals.size() == 35u);
-  BOOST_TEST(said(refusals, "cgroup.memory.current") ==
+  BOOST_TEST(refusal_of(refusals, "cgroup.memory.current") ==
              "Unsupported: no cgroup v2 hierarchy is mounted");
   BOOST_TEST(SourceDriver(*plugin("psi"), kPsiCgroups, host).probe().size() == 32u);
 }
 
 BOOST_AUTO_TEST_CASE(reads_a_loaded_scheduler) {
-  const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
-  SourceDriver sched_ext(*plugin("sched_ext"), kOnly, host);
+  const TestHost host(fixture_path("6.18-scx"), {151, 151}, 0);
+  SourceDriver sched_ext(*plugin("sched_ext"), kOnlySource, host);
   BOOST_TEST(sched_ext.probe().empty());
   sched_ext.collect_host();
   BOOST_TEST(sched_ext.cell("host.sched_ext.state", 0) == "enabled");
@@ -168,8 +170,8 @@ BOOST_AUTO_TEST_CASE(reads_a_loaded_scheduler) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_that_no_scheduler_is_loaded) {
-  const TestHost host(fixture("6.18"), {1, 1}, 0);
-  SourceDriver sched_ext(*plugin("sched_ext"), kOnly, host);
+  const TestHost host(fixture_path("6.18"), {1, 1}, 0);
+  SourceDriver sched_ext(*plugin("sched_ext"), kOnlySource, host);
   BOOST_TEST(sched_ext.probe().empty());
   sched_ext.collect_host();
   BOOST_TEST(sched_ext.cell("host.sched_ext.state", 0) == "disabled");
@@ -179,41 +181,41 @@ BOOST_AUTO_TEST_CASE(reports_that_no_scheduler_is_loaded) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_sched_ext_metrics_without_sched_ext) {
-  const TestHost host(fixture("6.12"), {1, 1}, 0);
-  const auto refusals = SourceDriver(*plugin("sched_ext"), kOnly, host).probe();
+  const TestHost host(fixture_path("6.12"), {1, 1}, 0);
+  const auto refusals = SourceDriver(*plugin("sched_ext"), kOnlySource, host).probe();
   BOOST_TEST(refusals.size() == 7u);
-  BOOST_TEST(said(refusals, "host.sched_ext.state")
+  BOOST_TEST(refusal_of(refusals, "host.sched_ext.state")
                  .starts_with("Unsupported: the kernel lacks CONFIG_SCHED_CLASS_EXT"));
 }
 
 BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {
   for (const char* kernel : kKernels) BOOST_TEST_CONTEXT(kernel) {
-      const TestHost host(fixture(kernel), {1, 1}, 0);
-      for (const auto& [name, source] : {std::pair{"cgroup", kOnly}, {"psi", kPsiCgroups}}) {
+      const TestHost host(fixture_path(kernel), {1, 1}, 0);
+      for (const auto& [name, source] : {std::pair{"cgroup", kOnlySource}, {"psi", kPsiCgroups}}) {
         SourceDriver cgroups(*plugin(name), source, host);
         const auto refusals = cgroups.probe();
         cgroups.collect_cgroups({"/", "/ctp.slice", kService, kWeird});
-        check_settled(cgroups, refusals);
+        check_all_cells(cgroups, refusals);
       }
-      SourceDriver of_host(*plugin("psi"), kHost, host);
-      const auto refusals = of_host.probe();
-      of_host.collect_host();
-      check_settled(of_host, refusals);
+      SourceDriver host_source(*plugin("psi"), kHost, host);
+      const auto refusals = host_source.probe();
+      host_source.collect_host();
+      check_all_cells(host_source, refusals);
     }
 }
 
 BOOST_AUTO_TEST_CASE(fills_every_cell_on_this_host) {
   const TestHost host("", {1, 1}, kLive);
   if (host.abi.cgroup_fd < 0) return;
-  for (const auto& [name, source] : {std::pair{"cgroup", kOnly}, {"psi", kPsiCgroups}}) {
+  for (const auto& [name, source] : {std::pair{"cgroup", kOnlySource}, {"psi", kPsiCgroups}}) {
     SourceDriver cgroups(*plugin(name), source, host);
     const auto refusals = cgroups.probe();
     cgroups.collect_cgroups({"/", "/there is no such cgroup", "/gone (deleted)"});
     for (const auto& [metric, gaps] : cgroups.gaps()) BOOST_TEST_CONTEXT(metric) {
         BOOST_TEST(!gaps.contains("Untouched"));
-        const bool never = metric.find(".irq.some.") != std::string::npos;
-        BOOST_TEST(cgroups.cell(metric, 1) == (never ? "NotApplicable" : "ThreadGone"));
-        BOOST_TEST(cgroups.cell(metric, 2) == (never ? "NotApplicable" : "ThreadGone"));
+        const bool is_not_applicable = metric.find(".irq.some.") != std::string::npos;
+        BOOST_TEST(cgroups.cell(metric, 1) == (is_not_applicable ? "NotApplicable" : "ThreadGone"));
+        BOOST_TEST(cgroups.cell(metric, 2) == (is_not_applicable ? "NotApplicable" : "ThreadGone"));
         BOOST_TEST((refusals.contains(metric) || cgroups.cell(metric, 0) != "ThreadGone"));
       }
   }

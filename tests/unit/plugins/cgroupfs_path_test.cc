@@ -12,9 +12,9 @@ using ctprof::Gap;
 namespace {
 
 // Returns the path below the mount point, or "-" if there is none.
-std::string below(std::string_view mount_root, std::string_view path,
-                  std::string_view branch = {}) {
-  const auto place = below_mount(mount_root, path, branch);
+std::string shown_path_below_mount(std::string_view mount_root, std::string_view path,
+                                   std::string_view branch = {}) {
+  const auto place = path_below_mount(mount_root, path, branch);
   return place ? place.value : place.gap == Gap::Unsupported ? "-" : "?";
 }
 
@@ -23,46 +23,47 @@ std::string below(std::string_view mount_root, std::string_view path,
 BOOST_AUTO_TEST_SUITE(cgroupfs_path_test)
 
 BOOST_AUTO_TEST_CASE(maps_paths_of_a_whole_hierarchy) {
-  BOOST_TEST(below("/", "/") == ".");
-  BOOST_TEST(below("/", "/system.slice/ssh.service") == "system.slice/ssh.service");
-  BOOST_TEST(below("/", "/two words /q\"\\x2d \xff (deleted)") ==
+  BOOST_TEST(shown_path_below_mount("/", "/") == ".");
+  BOOST_TEST(shown_path_below_mount("/", "/system.slice/ssh.service") ==
+             "system.slice/ssh.service");
+  BOOST_TEST(shown_path_below_mount("/", "/two words /q\"\\x2d \xff (deleted)") ==
              "two words /q\"\\x2d \xff (deleted)");
 }
 
 BOOST_AUTO_TEST_CASE(rejects_paths_outside_of_the_mount) {
-  BOOST_TEST(below("/", "/..") == "-");
-  BOOST_TEST(below("/", "/../../other") == "-");
-  BOOST_TEST(below("/..", "/../../other") == "-");
-  BOOST_TEST(below("/docker/1", "/docker/2") == "-");
-  BOOST_TEST(below("/docker/1", "/docker") == "-");
-  BOOST_TEST(below("/docker/1", "/docker/12") == "-");
+  BOOST_TEST(shown_path_below_mount("/", "/..") == "-");
+  BOOST_TEST(shown_path_below_mount("/", "/../../other") == "-");
+  BOOST_TEST(shown_path_below_mount("/..", "/../../other") == "-");
+  BOOST_TEST(shown_path_below_mount("/docker/1", "/docker/2") == "-");
+  BOOST_TEST(shown_path_below_mount("/docker/1", "/docker") == "-");
+  BOOST_TEST(shown_path_below_mount("/docker/1", "/docker/12") == "-");
 }
 
 BOOST_AUTO_TEST_CASE(maps_paths_of_a_partial_mount) {
-  BOOST_TEST(below("/docker/1", "/docker/1") == ".");
-  BOOST_TEST(below("/docker/1", "/docker/1/a/b") == "a/b");
-  BOOST_TEST(below("/../neighbour", "/../neighbour/a") == "a");
-  BOOST_TEST(below("/../neighbour", "/a", "x") == "-");
+  BOOST_TEST(shown_path_below_mount("/docker/1", "/docker/1") == ".");
+  BOOST_TEST(shown_path_below_mount("/docker/1", "/docker/1/a/b") == "a/b");
+  BOOST_TEST(shown_path_below_mount("/../neighbour", "/../neighbour/a") == "a");
+  BOOST_TEST(shown_path_below_mount("/../neighbour", "/a", "x") == "-");
 }
 
 BOOST_AUTO_TEST_CASE(maps_paths_of_a_mount_above_the_namespace_root) {
-  BOOST_TEST(below("/../..", "/../..") == ".");
-  BOOST_TEST(below("/../..", "/../../system.slice/x") == "system.slice/x");
-  BOOST_TEST(below("/../..", "/../x") == "-");  // below an unknown name
-  BOOST_TEST(below("/../..", "/../x", "docker/1") == "docker/x");
-  BOOST_TEST(below("/../..", "/", "docker/1") == "docker/1");
-  BOOST_TEST(below("/../..", "/a/b", "docker/1") == "docker/1/a/b");
-  BOOST_TEST(below("/../..", "/a", "docker") == "-");  // an impossible branch
+  BOOST_TEST(shown_path_below_mount("/../..", "/../..") == ".");
+  BOOST_TEST(shown_path_below_mount("/../..", "/../../system.slice/x") == "system.slice/x");
+  BOOST_TEST(shown_path_below_mount("/../..", "/../x") == "-");  // below an unknown name
+  BOOST_TEST(shown_path_below_mount("/../..", "/../x", "docker/1") == "docker/x");
+  BOOST_TEST(shown_path_below_mount("/../..", "/", "docker/1") == "docker/1");
+  BOOST_TEST(shown_path_below_mount("/../..", "/a/b", "docker/1") == "docker/1/a/b");
+  BOOST_TEST(shown_path_below_mount("/../..", "/a", "docker") == "-");  // an impossible branch
 }
 
 // No opened path leads upwards, whatever the cgroup path contains.
 BOOST_AUTO_TEST_CASE(rejects_parent_components) {
-  BOOST_TEST(below("/", "/a/../../../etc") == "-");
-  BOOST_TEST(below("/", "/a/../b") == "b");
-  BOOST_TEST(below("/", "//a/./b/") == "a/b");
-  BOOST_TEST(below("/", "relative") == "relative");
-  BOOST_TEST(below("/", "") == ".");
-  BOOST_TEST(below("/", "/..x/...") == "..x/...");
+  BOOST_TEST(shown_path_below_mount("/", "/a/../../../etc") == "-");
+  BOOST_TEST(shown_path_below_mount("/", "/a/../b") == "b");
+  BOOST_TEST(shown_path_below_mount("/", "//a/./b/") == "a/b");
+  BOOST_TEST(shown_path_below_mount("/", "relative") == "relative");
+  BOOST_TEST(shown_path_below_mount("/", "") == ".");
+  BOOST_TEST(shown_path_below_mount("/", "/..x/...") == "..x/...");
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_roots_of_mounts) {

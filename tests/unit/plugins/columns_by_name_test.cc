@@ -23,7 +23,7 @@ namespace {
 
 constexpr sdk::Thread kLeader{0, 7, 7, -1};
 
-void is(const ByName& found, const ByName& expected) {
+void check_columns(const CellTexts& found, const CellTexts& expected) {
   for (const auto& [name, value] : expected) BOOST_TEST(found.at(name) == value, name);
   BOOST_TEST(found.size() == expected.size());
   std::set<std::string> values;
@@ -32,8 +32,8 @@ void is(const ByName& found, const ByName& expected) {
 }
 
 template <class File>
-ByName of_text(std::string_view text) {
-  return by_name<File>([&](auto& file) { file.fill(kLeader, text); });
+CellTexts columns_of_text(std::string_view text) {
+  return fill_one_row<File>([&](auto& file) { file.fill(kLeader, text); });
 }
 
 }  // namespace
@@ -41,35 +41,36 @@ ByName of_text(std::string_view text) {
 BOOST_AUTO_TEST_SUITE(columns_by_name_test)
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_proc_io) {
-  is(of_text<procfs::IoFile>("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\n"
-                             "write_bytes: 6\ncancelled_write_bytes: 7\n"),
-     {{"rchar", "1"},
-      {"wchar", "2"},
-      {"syscr", "3"},
-      {"syscw", "4"},
-      {"read_bytes", "5"},
-      {"write_bytes", "6"},
-      {"cancelled_write_bytes", "7"}});
+  check_columns(
+      columns_of_text<procfs::IoFile>("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\n"
+                                      "write_bytes: 6\ncancelled_write_bytes: 7\n"),
+      {{"rchar", "1"},
+       {"wchar", "2"},
+       {"syscr", "3"},
+       {"syscw", "4"},
+       {"read_bytes", "5"},
+       {"write_bytes", "6"},
+       {"cancelled_write_bytes", "7"}});
 }
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_proc_schedstat) {
-  is(of_text<procfs::SchedstatFile>("1 2 3\n"),
-     {{"run_time_ns", "1"}, {"wait_time_ns", "2"}, {"timeslices", "3"}});
+  check_columns(columns_of_text<procfs::SchedstatFile>("1 2 3\n"),
+                {{"run_time_ns", "1"}, {"wait_time_ns", "2"}, {"timeslices", "3"}});
 }
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_proc_stat) {
   std::string text = "7 (x) S";
   for (int field = 4; field <= 52; ++field)
     text += " " + std::to_string(field == 41 ? 2 : 100 + field);
-  is(of_text<procfs::StatFile>(text + "\n"), {{"minflt", "110"},
-                                              {"majflt", "112"},
-                                              {"utime_clock_ticks", "114"},
-                                              {"stime_clock_ticks", "115"},
-                                              {"priority", "118"},
-                                              {"nice", "119"},
-                                              {"processor", "139"},
-                                              {"rt_priority", "140"},
-                                              {"policy", "SCHED_RR"}});
+  check_columns(columns_of_text<procfs::StatFile>(text + "\n"), {{"minflt", "110"},
+                                                                 {"majflt", "112"},
+                                                                 {"utime_clock_ticks", "114"},
+                                                                 {"stime_clock_ticks", "115"},
+                                                                 {"priority", "118"},
+                                                                 {"nice", "119"},
+                                                                 {"processor", "139"},
+                                                                 {"rt_priority", "140"},
+                                                                 {"policy", "SCHED_RR"}});
 }
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_proc_status) {
@@ -78,8 +79,9 @@ BOOST_AUTO_TEST_CASE(fills_columns_of_proc_status) {
                            "State:\tD (disk sleep)\nThreads:\t2\nvoluntary_ctxt_switches:\t3\n"
                            "nonvoluntary_ctxt_switches:\t4\n"));
   };
-  is(by_name<procfs::StatusFile>(fill),
-     {{"state", "D"}, {"nr_threads", "2"}, {"voluntary_csw", "3"}, {"nonvoluntary_csw", "4"}});
+  check_columns(
+      fill_one_row<procfs::StatusFile>(fill),
+      {{"state", "D"}, {"nr_threads", "2"}, {"voluntary_csw", "3"}, {"nonvoluntary_csw", "4"}});
 }
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_proc_sched) {
@@ -110,14 +112,14 @@ BOOST_AUTO_TEST_CASE(fills_columns_of_proc_sched) {
       {"slice", "fair_slice_ns"},
   };
   std::string text = "x (7, #threads: 1)\n-----------------------------------------------\n";
-  ByName expected{{"voluntary_sleep_ns", "983"}, {"ext_enabled", "true"}};
+  CellTexts expected{{"voluntary_sleep_ns", "983"}, {"ext_enabled", "true"}};
   int value = 0;
   for (const auto& [key, metric] : keys) {
     text += std::string(key) + " : " + std::to_string(++value) + "\n";
     expected[metric] = std::to_string(value);
   }
   text += "policy : 0\next.enabled : 1\nsum_sleep_runtime : 1000\n";
-  is(of_text<procfs::SchedFile>(text), expected);
+  check_columns(columns_of_text<procfs::SchedFile>(text), expected);
 }
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_host_stat) {
@@ -131,32 +133,32 @@ BOOST_AUTO_TEST_CASE(fills_columns_of_host_stat) {
   host::add_disk("1 2 3 4 5 6 7 8 9 18 11\n", stat);
   stat.memory_available = 19u;
   stat.load = 0.5;
-  is(by_name<host::StatColumns>([&](auto& columns) { columns.put(0, stat, 100u); }),
-     {{"host.cpu.user_ns", "10000000"},
-      {"host.cpu.nice_ns", "20000000"},
-      {"host.cpu.system_ns", "30000000"},
-      {"host.cpu.idle_ns", "40000000"},
-      {"host.cpu.iowait_ns", "50000000"},
-      {"host.cpu.irq_ns", "60000000"},
-      {"host.cpu.softirq_ns", "70000000"},
-      {"host.cpu.steal_ns", "80000000"},
-      {"host.cpu.guest_ns", "90000000"},
-      {"host.cpu.guest_nice_ns", "100000000"},
-      {"host.uptime_ns", "17"},
-      {"host.cpu.online", "2"},
-      {"host.cpu.irq_apart", "false"},
-      {"host.cpu.steal_apart", "true"},
-      {"host.interrupts", "11"},
-      {"host.context_switches", "12"},
-      {"host.forks", "13"},
-      {"host.procs_running", "14"},
-      {"host.procs_blocked", "15"},
-      {"host.softirqs", "16"},
-      {"host.disk.read_bytes", "1536"},
-      {"host.disk.write_bytes", "3584"},
-      {"host.disk.busy_ns", "18000000"},
-      {"host.memory.available_bytes", "19"},
-      {"host.load_1min", "0.500000"}});
+  check_columns(fill_one_row<host::StatColumns>([&](auto& columns) { columns.put(0, stat, 100u); }),
+                {{"host.cpu.user_ns", "10000000"},
+                 {"host.cpu.nice_ns", "20000000"},
+                 {"host.cpu.system_ns", "30000000"},
+                 {"host.cpu.idle_ns", "40000000"},
+                 {"host.cpu.iowait_ns", "50000000"},
+                 {"host.cpu.irq_ns", "60000000"},
+                 {"host.cpu.softirq_ns", "70000000"},
+                 {"host.cpu.steal_ns", "80000000"},
+                 {"host.cpu.guest_ns", "90000000"},
+                 {"host.cpu.guest_nice_ns", "100000000"},
+                 {"host.uptime_ns", "17"},
+                 {"host.cpu.online", "2"},
+                 {"host.cpu.irq_apart", "false"},
+                 {"host.cpu.steal_apart", "true"},
+                 {"host.interrupts", "11"},
+                 {"host.context_switches", "12"},
+                 {"host.forks", "13"},
+                 {"host.procs_running", "14"},
+                 {"host.procs_blocked", "15"},
+                 {"host.softirqs", "16"},
+                 {"host.disk.read_bytes", "1536"},
+                 {"host.disk.write_bytes", "3584"},
+                 {"host.disk.busy_ns", "18000000"},
+                 {"host.memory.available_bytes", "19"},
+                 {"host.load_1min", "0.500000"}});
 }
 
 BOOST_AUTO_TEST_CASE(fills_columns_of_pressure_files) {
@@ -170,7 +172,7 @@ BOOST_AUTO_TEST_CASE(fills_columns_of_pressure_files) {
       base += 10;
     });
   };
-  const ByName found = by_name<psi::HostFiles>(fill);
+  const CellTexts found = fill_one_row<psi::HostFiles>(fill);
   int base = 0;
   for (const std::string resource : {"cpu", "memory", "io", "irq"}) {
     const auto n = [&](int i, const char* hundredths) {
@@ -192,29 +194,32 @@ BOOST_AUTO_TEST_CASE(fills_columns_of_cgroup_files) {
   const std::string_view cpu_stat =
       "usage_usec 1\nuser_usec 2\nsystem_usec 3\nnr_periods 4\nnr_throttled 5\n"
       "throttled_usec 6\nnr_bursts 7\nburst_usec 8\n";
-  ctprof_host nowhere{};
-  nowhere.size = sizeof nowhere;
-  nowhere.cgroup_fd = -1;
-  cgroupfs::Directory directory{sdk::Host(nowhere)};  // read only for the reason of a missing key
-  is(by_name<cgroup::CpuStatFile>([&](auto& file) { file.fill(0, cpu_stat, directory); }),
-     {{"cgroup.cpu.usage_usec", "1"},
-      {"cgroup.cpu.user_usec", "2"},
-      {"cgroup.cpu.system_usec", "3"},
-      {"cgroup.cpu.nr_periods", "4"},
-      {"cgroup.cpu.nr_throttled", "5"},
-      {"cgroup.cpu.throttled_usec", "6"},
-      {"cgroup.cpu.nr_bursts", "7"},
-      {"cgroup.cpu.burst_usec", "8"}});
-  is(by_name<cgroup::CpuMaxFile>([&](auto& file) { file.fill(0, "1 2\n", directory); }),
-     {{"cgroup.cpu.max_quota_us", "1"}, {"cgroup.cpu.max_period_us", "2"}});
+  ctprof_host missing_host{};
+  missing_host.size = sizeof missing_host;
+  missing_host.cgroup_fd = -1;
+  cgroupfs::Directory directory{
+      sdk::Host(missing_host)};  // read only for the reason of a missing key
+  check_columns(
+      fill_one_row<cgroup::CpuStatFile>([&](auto& file) { file.fill(0, cpu_stat, directory); }),
+      {{"cgroup.cpu.usage_usec", "1"},
+       {"cgroup.cpu.user_usec", "2"},
+       {"cgroup.cpu.system_usec", "3"},
+       {"cgroup.cpu.nr_periods", "4"},
+       {"cgroup.cpu.nr_throttled", "5"},
+       {"cgroup.cpu.throttled_usec", "6"},
+       {"cgroup.cpu.nr_bursts", "7"},
+       {"cgroup.cpu.burst_usec", "8"}});
+  check_columns(
+      fill_one_row<cgroup::CpuMaxFile>([&](auto& file) { file.fill(0, "1 2\n", directory); }),
+      {{"cgroup.cpu.max_quota_us", "1"}, {"cgroup.cpu.max_period_us", "2"}});
   const std::string_view io = "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n";
-  is(by_name<cgroup::IoStatFile>([&](auto& file) { file.fill(0, io, directory); }),
-     {{"cgroup.io.stat.rbytes", "8:0=1"},
-      {"cgroup.io.stat.wbytes", "8:0=2"},
-      {"cgroup.io.stat.rios", "8:0=3"},
-      {"cgroup.io.stat.wios", "8:0=4"},
-      {"cgroup.io.stat.dbytes", "8:0=5"},
-      {"cgroup.io.stat.dios", "8:0=6"}});
+  check_columns(fill_one_row<cgroup::IoStatFile>([&](auto& file) { file.fill(0, io, directory); }),
+                {{"cgroup.io.stat.rbytes", "8:0=1"},
+                 {"cgroup.io.stat.wbytes", "8:0=2"},
+                 {"cgroup.io.stat.rios", "8:0=3"},
+                 {"cgroup.io.stat.wios", "8:0=4"},
+                 {"cgroup.io.stat.dbytes", "8:0=5"},
+                 {"cgroup.io.stat.dios", "8:0=6"}});
 }
 
 // Shows that the method works: a table with two exchanged columns of one newtype compiles, but
@@ -229,9 +234,9 @@ BOOST_AUTO_TEST_CASE(finds_exchanged_columns) {
   using Swapped = sdk::Table<sdk::Fill<vocabulary::run_time_ns, &Figures::wait>,
                              sdk::Fill<vocabulary::wait_time_ns, &Figures::run>>;
   const auto fill = [](auto& columns) { columns.put(0, Figures{}); };
-  const ByName expected{{"run_time_ns", "1"}, {"wait_time_ns", "2"}};
-  BOOST_TEST((by_name<Right>(fill) == expected));
-  BOOST_TEST((by_name<Swapped>(fill) != expected));
+  const CellTexts expected{{"run_time_ns", "1"}, {"wait_time_ns", "2"}};
+  BOOST_TEST((fill_one_row<Right>(fill) == expected));
+  BOOST_TEST((fill_one_row<Swapped>(fill) != expected));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

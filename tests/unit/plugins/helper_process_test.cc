@@ -23,16 +23,16 @@
 #include "plugins/shared/helper_process.hpp"
 
 namespace helper_process_test {
+using ctprof::HelperContext;
 using ctprof::HelperProcess;
-using ctprof::HelperView;
 using Reply = HelperProcess::Reply;
 
 namespace {
 
 constexpr ctprof::HelperLimits kLimits{
-    .cpu_seconds = 60, .more_memory = 1 << 30, .busy_is_alive = false};
+    .cpu_seconds = 60, .extra_memory = 1 << 30, .cpu_time_is_progress = false};
 constexpr ctprof::HelperLimits kBusyLimits{
-    .cpu_seconds = 60, .more_memory = 1 << 30, .busy_is_alive = true};
+    .cpu_seconds = 60, .extra_memory = 1 << 30, .cpu_time_is_progress = true};
 
 struct Area {
   int number;
@@ -47,7 +47,7 @@ int proc() {
   return directory.get();
 }
 
-Area& area_of(const HelperView& view) { return *static_cast<Area*>(view.area); }
+Area& area_of(const HelperContext& view) { return *static_cast<Area*>(view.area); }
 Area& area_of(const HelperProcess& helper) { return *static_cast<Area*>(helper.area()); }
 
 int wait_for_answer(int socket) {
@@ -57,17 +57,17 @@ int wait_for_answer(int socket) {
 
 // Replaces the time slices of a request by events of the test, and counts them. Waits without limit
 // until the helper is ready.
-class Slices {
+class SliceCounter {
  public:
   // Returns false to wait for the answer instead of ending a slice.
-  std::function<bool()> passes = [] { return true; };
+  std::function<bool()> ends_slice = [] { return true; };
   int count = 0;
 
   // Must be called when the helper is ready, before a request.
   void begin() { counts_ = true; }
-  HelperProcess::Wait wait() {
+  HelperProcess::WaitFunction wait() {
     return [this](int socket) {
-      if (!counts_ || !passes()) return wait_for_answer(socket);
+      if (!counts_ || !ends_slice()) return wait_for_answer(socket);
       ++count;
       return 0;
     };
@@ -77,7 +77,7 @@ class Slices {
   bool counts_ = false;
 };
 
-constexpr int kPatientSlices = ctprof::kHelperPatience * 1000 / ctprof::kHelperSliceMs;
+constexpr int kSlicesUntilLate = ctprof::kHelperTimeoutSeconds * 1000 / ctprof::kHelperSliceMs;
 
 // Requests one step from the helper, and waits until it is done.
 void take_step(Area& area) {
@@ -86,8 +86,8 @@ void take_step(Area& area) {
 }
 
 // Returns a helper function that takes steps on request, `most` in total.
-ctprof::HelperProcess::Begin steps_on_request(int most) {
-  return [most](const HelperView& view) {
+ctprof::HelperProcess::StartFunction steps_on_request(int most) {
+  return [most](const HelperContext& view) {
     return [view, most] {
       Area& area = area_of(view);
       while (area.steps_taken < most) {
@@ -100,7 +100,7 @@ ctprof::HelperProcess::Begin steps_on_request(int most) {
 }
 
 // Runs until the test sets `stops`.
-ctprof::HelperProcess::Serve compute(const HelperView& view) {
+ctprof::HelperProcess::RequestHandler run_until_stopped(const HelperContext& view) {
   return [view] {
     area_of(view).pid = ::getpid();
     while (!area_of(view).stops) continue;
@@ -115,7 +115,7 @@ std::int64_t processor_time(pid_t pid) {
 }
 
 // Waits until the helper has used more CPU time.
-void let_compute(const Area& area) {
+void wait_for_cpu_time(const Area& area) {
   while (area.pid == 0) ::sched_yield();
   const std::int64_t before = processor_time(area.pid);
   while (processor_time(area.pid) == before) ::sched_yield();
@@ -146,20 +146,20 @@ BOOST_AUTO_TEST_SUITE(helper_process_test)
 BOOST_AUTO_TEST_CASE(a_helper_answers_several_requests) {
   HelperProcess helper(
       proc(), sizeof(Area), kLimits,
-      [](const HelperView& view) { return [view] { area_of(view).number *= 3; }; },
+      [](const HelperContext& view) { return [view] { area_of(view).number *= 3; }; },
       wait_for_answer);
   BOOST_REQUIRE(helper.error() == 0);
   area_of(helper).number = 7;
-  BOOST_TEST((helper.ask() == Reply::Answered));
-  BOOST_TEST((helper.ask() == Reply::Answered));
+  BOOST_TEST((helper.request() == Reply::Answered));
+  BOOST_TEST((helper.request() == Reply::Answered));
   BOOST_TEST(area_of(helper).number == 63);
 }
 
 BOOST_AUTO_TEST_CASE(stops_waiting_for_a_hanging_helper) {
-  Slices slices;
+  SliceCounter slices;
   HelperProcess helper(
       proc(), sizeof(Area), kLimits,
-      [](const HelperView&) {
+      [](const HelperContext&) {
         return [] {
           for (;;) ::pause();
         };
@@ -167,104 +167,104 @@ BOOST_AUTO_TEST_CASE(stops_waiting_for_a_hanging_helper) {
       slices.wait());
   BOOST_REQUIRE(helper.error() == 0);
   slices.begin();
-  BOOST_TEST((helper.ask() == Reply::Late));
-  BOOST_TEST(slices.count == kPatientSlices);
+  BOOST_TEST((helper.request() == Reply::TimedOut));
+  BOOST_TEST(slices.count == kSlicesUntilLate);
 }
 
 BOOST_AUTO_TEST_CASE(waits_for_a_helper_that_makes_progress) {
-  constexpr int kSteps = 3 * kPatientSlices;
-  Slices slices;
+  constexpr int kSteps = 3 * kSlicesUntilLate;
+  SliceCounter slices;
   HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(kSteps), slices.wait());
   BOOST_REQUIRE(helper.error() == 0);
-  slices.passes = [&] {
+  slices.ends_slice = [&] {
     if (slices.count == kSteps) return false;
     take_step(area_of(helper));
     return true;
   };
   slices.begin();
-  BOOST_TEST((helper.ask() == Reply::Answered));
+  BOOST_TEST((helper.request() == Reply::Answered));
   BOOST_TEST(slices.count == kSteps);
 }
 
 // A helper that makes progress in each slice must not be waited for without limit.
 BOOST_AUTO_TEST_CASE(limits_the_wait_for_a_helper_that_makes_progress) {
-  constexpr int kMost = 3 * kPatientSlices;
-  Slices slices;
+  constexpr int kMost = 3 * kSlicesUntilLate;
+  SliceCounter slices;
   HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(2 * kMost), slices.wait());
   BOOST_REQUIRE(helper.error() == 0);
-  slices.passes = [&] {
+  slices.ends_slice = [&] {
     take_step(area_of(helper));
     return true;
   };
   slices.begin();
   int left = kMost;
-  BOOST_TEST((helper.ask(left) == Reply::Late));
+  BOOST_TEST((helper.request(left) == Reply::TimedOut));
   BOOST_TEST(left == 0);
   BOOST_TEST(slices.count == kMost);
 }
 
 BOOST_AUTO_TEST_CASE(waits_for_a_busy_helper_only_on_request) {
-  constexpr int kMost = 3 * kPatientSlices;
-  const auto reply_of = [](const ctprof::HelperLimits& limits, Slices& slices) {
-    HelperProcess helper(proc(), sizeof(Area), limits, compute, slices.wait());
+  constexpr int kMost = 3 * kSlicesUntilLate;
+  const auto reply_of = [](const ctprof::HelperLimits& limits, SliceCounter& slices) {
+    HelperProcess helper(proc(), sizeof(Area), limits, run_until_stopped, slices.wait());
     BOOST_REQUIRE(helper.error() == 0);
     Area& area = area_of(helper);
-    slices.passes = [&] {
+    slices.ends_slice = [&] {
       if (slices.count == kMost)
         area.stops = true;
       else
-        let_compute(area);
+        wait_for_cpu_time(area);
       return !area.stops;
     };
     slices.begin();
-    return helper.ask();
+    return helper.request();
   };
-  Slices patient, impatient;
+  SliceCounter patient, impatient;
   BOOST_TEST((reply_of(kBusyLimits, patient) == Reply::Answered));
   BOOST_TEST(patient.count == kMost);
-  BOOST_TEST((reply_of(kLimits, impatient) == Reply::Late));
-  BOOST_TEST(impatient.count == kPatientSlices);
+  BOOST_TEST((reply_of(kLimits, impatient) == Reply::TimedOut));
+  BOOST_TEST(impatient.count == kSlicesUntilLate);
 }
 
 BOOST_AUTO_TEST_CASE(reports_a_helper_that_exited) {
-  HelperProcess dies(
+  HelperProcess exiting_helper(
       proc(), sizeof(Area), kLimits,
-      [](const HelperView&) { return [] { ::kill(::getpid(), SIGKILL); }; }, wait_for_answer);
-  BOOST_TEST((dies.ask() == Reply::Gone));
-  BOOST_TEST((dies.ask() == Reply::Gone));
-  HelperProcess throws(
-      proc(), sizeof(Area), kLimits, [](const HelperView&) { return [] { throw 1; }; },
+      [](const HelperContext&) { return [] { ::kill(::getpid(), SIGKILL); }; }, wait_for_answer);
+  BOOST_TEST((exiting_helper.request() == Reply::Unavailable));
+  BOOST_TEST((exiting_helper.request() == Reply::Unavailable));
+  HelperProcess throwing_helper(
+      proc(), sizeof(Area), kLimits, [](const HelperContext&) { return [] { throw 1; }; },
       wait_for_answer);
-  BOOST_TEST((throws.ask() == Reply::Gone));
+  BOOST_TEST((throwing_helper.request() == Reply::Unavailable));
 }
 
 BOOST_AUTO_TEST_CASE(a_helper_inherits_no_descriptors_handlers_or_rights) {
   int pipe_ends[2];
   BOOST_REQUIRE(::pipe(pipe_ends) == 0);
   ::signal(SIGUSR1, [](int) {});
-  const auto describe_itself = [](const HelperView& view) {
+  const auto describe_itself = [](const HelperContext& view) {
     return [view] {
       struct sigaction action {};
       ::sigaction(SIGUSR1, nullptr, &action);
-      const std::string said = open_files() +
-                               (action.sa_handler == SIG_DFL ? "default " : "handled ") +
-                               status_field("NoNewPrivs") + ' ' + status_field("CapEff") + ' ' +
-                               std::to_string(::prctl(PR_GET_DUMPABLE)) + ' ' +
-                               std::to_string(::getsid(0) == ::getpid());
-      std::memcpy(area_of(view).text.data(), said.c_str(), said.size() + 1);
+      const std::string description = open_files() +
+                                      (action.sa_handler == SIG_DFL ? "default " : "handled ") +
+                                      status_field("NoNewPrivs") + ' ' + status_field("CapEff") +
+                                      ' ' + std::to_string(::prctl(PR_GET_DUMPABLE)) + ' ' +
+                                      std::to_string(::getsid(0) == ::getpid());
+      std::memcpy(area_of(view).text.data(), description.c_str(), description.size() + 1);
     };
   };
   HelperProcess helper(proc(), sizeof(Area), kLimits, describe_itself, wait_for_answer);
-  BOOST_REQUIRE((helper.ask() == Reply::Answered));
-  const std::string said = area_of(helper).text.data();
-  BOOST_TEST(said.starts_with("/dev/null /dev/null /dev/null socket:["), said);
-  BOOST_TEST(said.find("pipe:") == said.npos, said);
-  BOOST_TEST(said.find("] /proc default 1 ") != said.npos, said);
-  BOOST_TEST(said.ends_with(" 0 1"), said);
+  BOOST_REQUIRE((helper.request() == Reply::Answered));
+  const std::string description = area_of(helper).text.data();
+  BOOST_TEST(description.starts_with("/dev/null /dev/null /dev/null socket:["), description);
+  BOOST_TEST(description.find("pipe:") == description.npos, description);
+  BOOST_TEST(description.find("] /proc default 1 ") != description.npos, description);
+  BOOST_TEST(description.ends_with(" 0 1"), description);
   // Reading does not need capabilities such as CAP_NET_ADMIN.
   const std::uint64_t left =
-      std::strtoull(said.substr(said.rfind(" 0 1") - 16, 16).c_str(), nullptr, 16);
-  BOOST_TEST((left & (1ULL << 12)) == 0u, said);
+      std::strtoull(description.substr(description.rfind(" 0 1") - 16, 16).c_str(), nullptr, 16);
+  BOOST_TEST((left & (1ULL << 12)) == 0u, description);
   ::signal(SIGUSR1, SIG_DFL);
   for (const int end : pipe_ends) ::close(end);
 }
@@ -276,14 +276,14 @@ BOOST_AUTO_TEST_CASE(a_helper_exits_with_its_parent) {
   BOOST_REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   const pid_t parent = ::fork();
   if (parent == 0) {
-    const auto hang = [shared](const HelperView&) {
+    const auto hang = [shared](const HelperContext&) {
       return [shared] {
         shared->pid = ::getpid();
         for (;;) ::pause();
       };
     };
     HelperProcess helper(proc(), sizeof(Area), kLimits, hang, wait_for_answer);
-    helper.ask();
+    helper.request();
     ::_exit(1);
   }
   while (shared->pid == 0) ::sched_yield();

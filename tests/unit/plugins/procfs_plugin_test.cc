@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t kThreads = 0;
 constexpr std::uint32_t kProcesses = 1;
 constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
-constexpr std::uint64_t kNobody = 0x7ffffffe;  // above every pid_max
+constexpr std::uint64_t kMissingPid = 0x7ffffffe;  // above every pid_max
 
 const LoadedPlugin& plugin() {
   static const LoadedPlugin loaded("procfs-sched");
@@ -49,9 +49,9 @@ std::vector<Ids> recorded_threads(const std::string& root) {
 }
 
 // Runs `operation` in a child without privileges; returns the exit status of the child.
-int as_nobody(const std::function<bool()>& deed) {
+int run_as_nobody(const std::function<bool()>& operation) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(::setgid(65534) == 0 && ::setuid(65534) == 0 && deed() ? 0 : 1);
+  if (child == 0) ::_exit(::setgid(65534) == 0 && ::setuid(65534) == 0 && operation() ? 0 : 1);
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -62,7 +62,7 @@ int as_nobody(const std::function<bool()>& deed) {
 BOOST_AUTO_TEST_SUITE(procfs_plugin_test)
 
 BOOST_AUTO_TEST_CASE(refuses_metrics_that_5_10_lacks) {
-  const TestHost host(fixture("5.10"), {1, 1}, 0);
+  const TestHost host(fixture_path("5.10"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   for (const char* metric :
        {"block_sum", "voluntary_sleep_ns", "core_forceidle_sum", "ext_enabled", "fair_slice_ns"})
@@ -71,14 +71,14 @@ BOOST_AUTO_TEST_CASE(refuses_metrics_that_5_10_lacks) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_metrics_that_7_2_lacks) {
-  const TestHost host(fixture("7.2"), {1, 1}, 0);
+  const TestHost host(fixture_path("7.2"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   BOOST_TEST(refusals.size() == 1u);
   BOOST_TEST(refused(refusals, "core_forceidle_sum", "Unsupported: "));
 }
 
 BOOST_AUTO_TEST_CASE(names_a_switch_that_is_off) {
-  const TestHost host(fixture("6.18-schedstats-off"), {151, 151}, 0);
+  const TestHost host(fixture_path("6.18-schedstats-off"), {151, 151}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
   BOOST_TEST(refusals.size() == 23u);
   BOOST_TEST(refused(refusals, "wait_sum", "SwitchedOff: kernel.sched_schedstats is 0"));
@@ -87,9 +87,9 @@ BOOST_AUTO_TEST_CASE(names_a_switch_that_is_off) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_recorded_threads) {
-  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  const TestHost host(fixture_path("6.18"), {1, 1}, 0);
   SourceDriver threads(*plugin(), kThreads, host);
-  threads.collect({{1, 1}, {151, 178}, {151, 169}, {151, 165}, {151, kNobody}});
+  threads.collect({{1, 1}, {151, 178}, {151, 169}, {151, 165}, {151, kMissingPid}});
   BOOST_TEST(threads.cell("policy", 0) == "SCHED_OTHER");
   BOOST_TEST(threads.cell("run_time_ns", 0) == "1888866514");
   BOOST_TEST(threads.cell("wait_sum", 0) == "467558028");
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(reads_recorded_threads) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_recorded_processes) {
-  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  const TestHost host(fixture_path("6.18"), {1, 1}, 0);
   SourceDriver processes(*plugin(), kProcesses, host);
   processes.collect({{151, 151}, {2, 2}, {154, 154}, {1, 1}});
   BOOST_TEST(processes.cell("process.smaps_rollup", 0).starts_with("Rss=3056 Pss=2627 "));
@@ -150,10 +150,10 @@ BOOST_AUTO_TEST_CASE(reads_memory_through_a_living_thread) {
 BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {
   for (const char* kernel : {"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"})
     BOOST_TEST_CONTEXT(kernel) {
-      const TestHost host(fixture(kernel), {1, 1}, 0);
+      const TestHost host(fixture_path(kernel), {1, 1}, 0);
       SourceDriver threads(*plugin(), kThreads, host);
       const auto refusals = threads.probe();
-      threads.collect(recorded_threads(fixture(kernel)));
+      threads.collect(recorded_threads(fixture_path(kernel)));
       for (const auto& [metric, gaps] : threads.gaps()) BOOST_TEST_CONTEXT(metric) {
           BOOST_TEST(!gaps.contains("Untouched"));
           BOOST_TEST(!gaps.contains("Malformed"));
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(fills_every_cell_on_this_host) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   const auto refusals = threads.probe();
-  threads.collect({{self(), self()}, {self(), kNobody}});
+  threads.collect({{self(), self()}, {self(), kMissingPid}});
   BOOST_TEST(threads.cell("nr_threads", 0) == "1");
   BOOST_TEST(threads.cell("state", 0) == "R");
   BOOST_TEST(std::stoull(threads.cell("run_time_ns", 0)) > 0u);
@@ -180,8 +180,8 @@ BOOST_AUTO_TEST_CASE(fills_every_cell_on_this_host) {
 BOOST_AUTO_TEST_CASE(reads_only_requested_files) {
   const TestHost host("", {self(), self()}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
-  threads.collect({{self(), kNobody}}, {"run_time_ns"});
-  const auto said = threads.summary(1);
+  threads.collect({{self(), kMissingPid}}, {"run_time_ns"});
+  const auto summary = threads.summary(1);
   const std::vector<std::pair<std::string, std::string>> expected{
       {"tids_walked", "1"},
       {"read_failures", "1"},
@@ -191,8 +191,8 @@ BOOST_AUTO_TEST_CASE(reads_only_requested_files) {
       {"kernel_config_dominant", "false"},
       {"negative_dotted_values", "0"},
       {"read_failures_denied", "0"}};
-  BOOST_TEST((said.fields == expected));
-  BOOST_TEST(said.notes.empty());
+  BOOST_TEST((summary.fields == expected));
+  BOOST_TEST(summary.notes.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_summary_is_empty_without_failures) {
@@ -214,12 +214,12 @@ BOOST_AUTO_TEST_CASE(counts_and_notes_denied_reads,
   const TestHost host("", {1, 1}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   SourceDriver processes(*plugin(), kProcesses, host);
-  BOOST_TEST(as_nobody([&] {
+  BOOST_TEST(run_as_nobody([&] {
                threads.collect({{1, 1}});
                processes.collect({{1, 1}, {2, 2}});
-               const auto said = threads.summary(1);
+               const auto summary = threads.summary(1);
                const auto field = [&](const char* key) {
-                 return std::find_if(said.fields.begin(), said.fields.end(),
+                 return std::find_if(summary.fields.begin(), summary.fields.end(),
                                      [&](const auto& item) { return item.first == key; })
                      ->second;
                };
@@ -227,16 +227,16 @@ BOOST_AUTO_TEST_CASE(counts_and_notes_denied_reads,
                       threads.cell("minflt", 0) != "Denied" &&
                       processes.cell("process.smaps_rollup", 0) == "Denied" &&
                       field("read_failures_denied") == "1" &&
-                      field("kernel_config_dominant") == "false" && said.notes.size() == 1 &&
-                      said.notes[0].find("CAP_SYS_PTRACE") != std::string::npos;
+                      field("kernel_config_dominant") == "false" && summary.notes.size() == 1 &&
+                      summary.notes[0].find("CAP_SYS_PTRACE") != std::string::npos;
              }) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(counts_missing_kernel_configuration_separately) {
   // In this recorded tree a thread lacks its files, which is not a denied read.
-  const TestHost host(fixture("6.18"), {1, 1}, 0);
+  const TestHost host(fixture_path("6.18"), {1, 1}, 0);
   SourceDriver threads(*plugin(), kThreads, host);
-  threads.collect({{151, kNobody}}, {"run_time_ns", "rchar"});
+  threads.collect({{151, kMissingPid}}, {"run_time_ns", "rchar"});
   const auto fields = threads.summary(1).fields;
   BOOST_TEST((std::find(fields.begin(), fields.end(),
                         std::pair<std::string, std::string>{"kernel_config_dominant", "true"}) !=

@@ -19,10 +19,10 @@ using ctprof::parse_cpu_list;
 
 namespace {
 
-using Words = std::vector<std::uint64_t>;
+using ModuleWords = std::vector<std::uint64_t>;
 
-Words cpus(std::string_view list) {
-  Words words;
+ModuleWords cpus(std::string_view list) {
+  ModuleWords words;
   BOOST_TEST(parse_cpu_list(list, words), list);
   return words;
 }
@@ -62,13 +62,14 @@ BOOST_AUTO_TEST_CASE(missing_or_invalid_lines_are_malformed) {
 }
 
 BOOST_AUTO_TEST_CASE(parses_lists_of_cpus) {
-  BOOST_TEST(cpus("0") == Words{1}, boost::test_tools::per_element());
-  BOOST_TEST(cpus("0-3,8") == Words{0x10f}, boost::test_tools::per_element());
-  BOOST_TEST(cpus("63-64") == (Words{std::uint64_t{1} << 63, 1}), boost::test_tools::per_element());
+  BOOST_TEST(cpus("0") == ModuleWords{1}, boost::test_tools::per_element());
+  BOOST_TEST(cpus("0-3,8") == ModuleWords{0x10f}, boost::test_tools::per_element());
+  BOOST_TEST(cpus("63-64") == (ModuleWords{std::uint64_t{1} << 63, 1}),
+             boost::test_tools::per_element());
   BOOST_TEST(cpus("65535").size() == 1024u);
   for (const char* bad : {"", "-", "a", "3-1", "0-", "-3", "0,,1", "0-1-2", "65536",
                           "0-99999999999", "18446744073709551615", " 1", "1 "}) {
-    Words words;
+    ModuleWords words;
     BOOST_TEST(!parse_cpu_list(bad, words), bad);
   }
 }
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(the_affinity_system_call_agrees_with_libc) {
   cpu_set_t set;
   BOOST_REQUIRE(::sched_getaffinity(0, sizeof set, &set) == 0);
   Affinity affinity;
-  const auto mask = affinity.of_thread(static_cast<std::uint64_t>(::gettid()));
+  const auto mask = affinity.read_thread_mask(static_cast<std::uint64_t>(::gettid()));
   BOOST_REQUIRE(static_cast<bool>(mask));
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     const bool in_mask =
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(the_affinity_system_call_agrees_with_libc) {
 
 BOOST_AUTO_TEST_CASE(a_missing_thread_is_reported_as_exited) {
   Affinity affinity;
-  BOOST_TEST((affinity.of_thread(0x7ffffffe).gap == Gap::ThreadGone));
+  BOOST_TEST((affinity.read_thread_mask(0x7ffffffe).gap == Gap::ThreadGone));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

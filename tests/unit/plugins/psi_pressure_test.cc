@@ -46,10 +46,10 @@ BOOST_AUTO_TEST_CASE(parses_hundredths_of_a_percent) {
                                     {"7.5", 750u},
                                     {"7.123", 712u},
                                     {"655.35", 65535u}})
-    BOOST_TEST(hundredths(text).value == value, text);
+    BOOST_TEST(parse_hundredths(text).value == value, text);
   for (const char* text :
        {"", ".5", "-1.00", "1.-5", "a", "1.x", "655.36", "99999999999999999999.00"})
-    BOOST_TEST((hundredths(text).gap == Gap::Malformed), text);
+    BOOST_TEST((parse_hundredths(text).gap == Gap::Malformed), text);
 }
 
 BOOST_AUTO_TEST_CASE(missing_or_invalid_parts_are_gaps) {

@@ -21,7 +21,7 @@ const std::vector<TsvRow>& rows() {
   return all;
 }
 
-std::string word(const char* text) { return text ? text : ""; }
+std::string text_or_empty(const char* text) { return text ? text : ""; }
 
 template <class Item>
 std::map<std::string, const Item*> by_name(const ctprof_array& array) {
@@ -48,7 +48,7 @@ constexpr std::array<const char*, 4> kEntities{"thread", "process", "cgroup", "h
 constexpr std::array<const char*, 4> kPlaces{"threads[].", "threads[].", "cgroup_stats[].",
                                              "metrics."};
 
-std::string or_default(const char* text, const std::string& otherwise) {
+std::string value_or(const char* text, const std::string& otherwise) {
   return text && *text ? text : otherwise;
 }
 
@@ -56,23 +56,23 @@ void check_metric(const TsvRow& row, const ctprof_metric& metric) {
   BOOST_TEST_CONTEXT(row.at("name")) {
     BOOST_TEST(metric.size == sizeof(ctprof_metric));
     BOOST_TEST(kEntities[metric.entity] == row.at("entity"));
-    BOOST_TEST(word(metric.newtype) == row.at("newtype"));
-    BOOST_TEST(word(metric.rule) == row.at("rule"));
-    BOOST_TEST(word(metric.unit) == row.at("unit"));
-    BOOST_TEST(word(metric.family) == row.at("family"));
-    BOOST_TEST(or_default(metric.section, "primary") == row.at("section"));
-    BOOST_TEST(word(metric.sched_class) == row.at("sched_class"));
-    BOOST_TEST(word(metric.config_gates) == row.at("config_gates"));
-    BOOST_TEST(or_default(metric.applies_to, "all") == row.at("applies_to"));
-    BOOST_TEST(word(metric.source) == row.at("source"));
-    BOOST_TEST(word(metric.description) == row.at("description"));
-    BOOST_TEST(word(metric.caveat) == row.at("caveat"));
-    BOOST_TEST(or_default(metric.file_path, kPlaces[metric.entity] + row.at("name")) ==
+    BOOST_TEST(text_or_empty(metric.newtype) == row.at("newtype"));
+    BOOST_TEST(text_or_empty(metric.rule) == row.at("rule"));
+    BOOST_TEST(text_or_empty(metric.unit) == row.at("unit"));
+    BOOST_TEST(text_or_empty(metric.family) == row.at("family"));
+    BOOST_TEST(value_or(metric.section, "primary") == row.at("section"));
+    BOOST_TEST(text_or_empty(metric.sched_class) == row.at("sched_class"));
+    BOOST_TEST(text_or_empty(metric.config_gates) == row.at("config_gates"));
+    BOOST_TEST(value_or(metric.applies_to, "all") == row.at("applies_to"));
+    BOOST_TEST(text_or_empty(metric.source) == row.at("source"));
+    BOOST_TEST(text_or_empty(metric.description) == row.at("description"));
+    BOOST_TEST(text_or_empty(metric.caveat) == row.at("caveat"));
+    BOOST_TEST(value_or(metric.file_path, kPlaces[metric.entity] + row.at("name")) ==
                row.at("file_path"));
-    BOOST_TEST(word(metric.file_aliases) == row.at("file_aliases"));
-    BOOST_TEST(word(metric.file_unit) == row.at("file_unit"));
-    BOOST_TEST(or_default(metric.file_absent, "omit") == row.at("file_if_absent"));
-    BOOST_TEST(word(metric.mark) == row.at("mark"));
+    BOOST_TEST(text_or_empty(metric.file_aliases) == row.at("file_aliases"));
+    BOOST_TEST(text_or_empty(metric.file_unit) == row.at("file_unit"));
+    BOOST_TEST(value_or(metric.file_absent, "omit") == row.at("file_if_absent"));
+    BOOST_TEST(text_or_empty(metric.mark) == row.at("mark"));
     BOOST_TEST(((metric.flags & CTPROF_METRIC_MARK) != 0) == (row.at("kind") == "mark"));
   }
 }
@@ -80,15 +80,15 @@ void check_metric(const TsvRow& row, const ctprof_metric& metric) {
 void check_derived(const TsvRow& row, const ctprof_derived& derived) {
   BOOST_TEST_CONTEXT(row.at("name")) {
     BOOST_TEST(kEntities[derived.entity] == row.at("entity"));
-    BOOST_TEST(word(derived.expression) == row.at("formula"));
-    BOOST_TEST(word(derived.unit) == row.at("unit"));
-    BOOST_TEST(word(derived.family) == row.at("family"));
-    BOOST_TEST(word(derived.section) == row.at("section"));
-    BOOST_TEST(word(derived.description) == row.at("description"));
+    BOOST_TEST(text_or_empty(derived.expression) == row.at("formula"));
+    BOOST_TEST(text_or_empty(derived.unit) == row.at("unit"));
+    BOOST_TEST(text_or_empty(derived.family) == row.at("family"));
+    BOOST_TEST(text_or_empty(derived.section) == row.at("section"));
+    BOOST_TEST(text_or_empty(derived.description) == row.at("description"));
   }
 }
 
-bool is_ours(const TsvRow& row) { return row.at("plugin") != "core"; }
+bool is_own_plugin(const TsvRow& row) { return row.at("plugin") != "core"; }
 
 }  // namespace
 
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(file_layout_declares_every_row_of_metrics_tsv) {
   const auto derived = by_name<ctprof_derived>(plugin->derived);
   std::size_t wanted = 0;
   for (const TsvRow& row : rows()) {
-    if (!is_ours(row)) continue;
+    if (!is_own_plugin(row)) continue;
     ++wanted;
     const std::string& name = row.at("name");
     BOOST_TEST_REQUIRE(
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(headlines_match_their_table) {
     const ctprof_headline* headline =
         metrics.count(name) ? metrics.at(name)->headline : derived.at(name)->headline;
     BOOST_TEST_REQUIRE(headline, name);
-    BOOST_TEST(word(headline->label) == row.at("label"));
+    BOOST_TEST(text_or_empty(headline->label) == row.at("label"));
     BOOST_TEST(std::to_string(headline->order) == row.at("order"));
     BOOST_TEST(headline->floor == std::stod(row.at("floor")));
     constexpr const char* kShown[] = {"percent", "rate", "level"};
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(map_keys_cover_every_recorded_key) {
   const LoadedPlugin plugin("file-layout");
   const auto metrics = by_name<ctprof_metric>(plugin->metrics);
   for (const TsvRow& row : read_tsv(CTPROF_SOURCE_DIR "/plugins/vocabulary/mapkeys.tsv")) {
-    const std::string keys = " " + word(metrics.at(row.at("metric"))->map_keys) + ";";
+    const std::string keys = " " + text_or_empty(metrics.at(row.at("metric"))->map_keys) + ";";
     const std::string kind = (row.at("family") == "cumulative" ? "counter" : row.at("family")) +
                              " " + row.at("unit") + ":";
     const auto begin = keys.find(" " + kind);

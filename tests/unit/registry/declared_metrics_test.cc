@@ -28,14 +28,14 @@ constexpr ctprof_headline kHeadline{.size = sizeof(ctprof_headline),
                                     .flags = 0,
                                     .floor = 1};
 
-ctprof_metric given() {
+ctprof_metric sample_metric() {
   ctprof_metric metric = kOne.abi;
   metric.headline = &kHeadline;
   return metric;
 }
 
 // Returns metrics, each of which differs from `given` in one field.
-std::vector<std::pair<std::string, ctprof_metric>> others() {
+std::vector<std::pair<std::string, ctprof_metric>> changed_metrics() {
   static const ctprof_headline kOther = [] {
     ctprof_headline other = kHeadline;
     other.floor = 2;
@@ -43,10 +43,10 @@ std::vector<std::pair<std::string, ctprof_metric>> others() {
   }();
   std::vector<std::pair<std::string, ctprof_metric>> made;
   const auto add = [&](const char* what, const std::function<void(ctprof_metric&)>& change) {
-    change(made.emplace_back(what, given()).second);
+    change(made.emplace_back(what, sample_metric()).second);
   };
   for (const MetricText& text : kMetricTexts)
-    add(text.name, [&](ctprof_metric& metric) { metric.*text.given = "another"; });
+    add(text.name, [&](ctprof_metric& metric) { metric.*text.source_field = "another"; });
   add("name", [](ctprof_metric& metric) { metric.name = "two"; });
   add("newtype", [](ctprof_metric& metric) { metric.newtype = "MonotonicNs"; });
   add("rule", [](ctprof_metric& metric) { metric.rule = "SumNs"; });
@@ -64,12 +64,12 @@ std::vector<std::pair<std::string, ctprof_metric>> others() {
 BOOST_AUTO_TEST_SUITE(declared_metrics_test)
 
 BOOST_AUTO_TEST_CASE(equal_fields_share_a_definition) {
-  const SharedMetric made = define(given(), "layout");
+  const SharedMetric made = define(sample_metric(), "layout");
   DeclaredMetrics declared;
-  declared.add(given(), made);
+  declared.add(sample_metric(), made);
   // Equal texts at different addresses.
   const std::string name = kOne.abi.name, description = kOne.abi.description;
-  ctprof_metric again = given();
+  ctprof_metric again = sample_metric();
   again.name = name.c_str();
   again.description = description.c_str();
   again.caveat = "";  // equals a missing caveat
@@ -80,13 +80,14 @@ BOOST_AUTO_TEST_CASE(equal_fields_share_a_definition) {
 
 BOOST_AUTO_TEST_CASE(a_different_field_needs_its_own_definition) {
   DeclaredMetrics declared;
-  declared.add(given(), define(given(), "layout"));
-  for (const auto& [what, metric] : others()) BOOST_TEST(!declared.find(metric), what);
+  declared.add(sample_metric(), define(sample_metric(), "layout"));
+  for (const auto& [what, metric] : changed_metrics()) BOOST_TEST(!declared.find(metric), what);
 }
 
 // Returns a plugin that declares kOne as a layout plugin, or one that offers it.
-Plugin made_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares, bool has_rule = false) {
-  static const auto sources = sdk::SourceList<Offers<kOne>>::make("x");
+Plugin make_test_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares,
+                        bool has_rule = false) {
+  static const auto sources = sdk::SourceList<OfferingSource<kOne>>::make("x");
   static const ctprof_rule rule = [] {
     ctprof_rule made{};
     made.size = sizeof made;
@@ -111,10 +112,11 @@ Plugin made_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares, bool
 
 BOOST_AUTO_TEST_CASE(plugins_with_rules_share_no_definitions) {
   DeclaredMetrics of_layout, of_another;
-  const Plugin layout = made_plugin({}, &of_layout), another = made_plugin({}, &of_another, true);
-  const MetricDef& declared = *layout.declared[0];
-  BOOST_TEST(&*made_plugin(of_layout, nullptr).sources[0].offers[0].metric == &declared);
-  BOOST_TEST(&*made_plugin(of_layout, nullptr, true).sources[0].offers[0].metric != &declared);
+  const Plugin layout = make_test_plugin({}, &of_layout),
+               another = make_test_plugin({}, &of_another, true);
+  const MetricDef& declared = *layout.declared_metrics[0];
+  BOOST_TEST(&*make_test_plugin(of_layout, nullptr).sources[0].offers[0].metric == &declared);
+  BOOST_TEST(&*make_test_plugin(of_layout, nullptr, true).sources[0].offers[0].metric != &declared);
   BOOST_TEST(!of_another.find(kOne.abi));
   DeclaredMetrics all;
   all.add(std::move(of_layout));
@@ -125,13 +127,14 @@ BOOST_AUTO_TEST_CASE(plugins_with_rules_share_no_definitions) {
 // A shared definition equals the definition in the plugin.
 BOOST_AUTO_TEST_CASE(offers_share_the_definitions_of_the_layout_plugin) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
-  const auto loaded = load_plugins(
-      {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt});
+  const auto loaded = load_plugins({.shipped_directory = directory ? directory : ".",
+                                    .directories = {},
+                                    .selected_plugins = std::nullopt});
   BOOST_REQUIRE(loaded);
   std::map<std::string, const MetricDef*> declared;
   for (const Plugin& plugin : loaded->plugins)
-    if (plugin.layout)
-      for (const SharedMetric& metric : plugin.declared) declared[metric->name] = &*metric;
+    if (plugin.is_layout)
+      for (const SharedMetric& metric : plugin.declared_metrics) declared[metric->name] = &*metric;
   BOOST_REQUIRE(declared.size() > 100);
   std::size_t offered = 0, shared = 0;
   for (const Plugin& plugin : loaded->plugins)
@@ -141,7 +144,7 @@ BOOST_AUTO_TEST_CASE(offers_share_the_definitions_of_the_layout_plugin) {
         if (known == declared.end()) continue;
         ++offered;
         shared += &*offer.metric == known->second;
-        BOOST_TEST(same_meaning(*offer.metric, *known->second), offer.metric->name);
+        BOOST_TEST(has_same_meaning(*offer.metric, *known->second), offer.metric->name);
       }
   BOOST_TEST(offered > 300);
   BOOST_TEST(shared == offered);

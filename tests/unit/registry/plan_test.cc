@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kReadsOne = "one";
 constexpr const char* kReadsTwo = "two";
-constexpr const char* kReadsNobodys = "nobodys";
+constexpr const char* kReadsUnknown = "nobodys";
 
 std::vector<std::string> order(const Plan& plan) {
   std::vector<std::string> names;
@@ -22,23 +22,23 @@ std::vector<std::string> order(const Plan& plan) {
 }
 
 // Has the highest rank and refuses with Denied.
-struct Denies : Offers<kOne, 5> {
-  using Offers::Offers;
+struct DeniedSource : OfferingSource<kOne, 5> {
+  using OfferingSource::OfferingSource;
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     probe.refuse_all(Gap::Denied, "no leave");
   }
 };
 
 // Also offers the time of reading.
-struct Dated : Offers<kOne> {
-  using Offers::Offers;
+struct TimedSource : OfferingSource<kOne> {
+  using OfferingSource::OfferingSource;
   static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
 };
 
 // The plan refers only to the registry.
 Plan plan_of(const Registry& merged,
              const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
-  return make_plan(Probed(merged, no_host()), wanted).value();
+  return make_plan(ProbedHost(merged, host_without_files()), wanted).value();
 }
 
 }  // namespace
@@ -47,71 +47,76 @@ BOOST_AUTO_TEST_SUITE(plan_test)
 
 BOOST_AUTO_TEST_CASE(runs_a_reader_after_the_source_of_its_input) {
   const Registry merged =
-      registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+      make_registry({make_fake_plugin<ReadingSource<kTwo, kReadsOne>>("a-reader"),
+                     make_fake_plugin<OfferingSource<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}),
              boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(fills_inputs_that_were_not_requested) {
   const Registry merged =
-      registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+      make_registry({make_fake_plugin<ReadingSource<kTwo, kReadsOne>>("a-reader"),
+                     make_fake_plugin<OfferingSource<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
   BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(removes_cyclic_sources) {
-  const Registry merged =
-      registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
+  const Registry merged = make_registry({make_fake_plugin<ReadingSource<kTwo, kReadsOne>>("a"),
+                                         make_fake_plugin<ReadingSource<kOne, kReadsTwo>>("b")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(plan.sources.empty());
-  BOOST_REQUIRE_EQUAL(plan.refused.size(), 2u);
-  BOOST_TEST(plan.refused[0].reason.find("cycle") != std::string::npos);
-  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 2u);
-  BOOST_CHECK(plan.unfilled[0].gap == Gap::SourceFailed);
+  BOOST_REQUIRE_EQUAL(plan.refusals.size(), 2u);
+  BOOST_TEST(plan.refusals[0].reason.find("cycle") != std::string::npos);
+  BOOST_REQUIRE_EQUAL(plan.unfilled_metrics.size(), 2u);
+  BOOST_CHECK(plan.unfilled_metrics[0].gap == Gap::SourceFailed);
 }
 
 BOOST_AUTO_TEST_CASE(removes_sources_without_input) {
   const Registry merged =
-      registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
+      make_registry({make_fake_plugin<ReadingSource<kTwo, kReadsUnknown>>("hungry"),
+                     make_fake_plugin<OfferingSource<kTwo, -1>>("plain")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(order(plan) == (std::vector<std::string>{"plain"}), boost::test_tools::per_element());
-  BOOST_TEST(plan.refused[0].reason.find("'nobodys'") != std::string::npos);
+  BOOST_TEST(plan.refusals[0].reason.find("'nobodys'") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(unfilled_metrics_have_a_gap_and_a_reason) {
-  const Registry merged = registry({plugin<Offers<kOne, 0, true>>("off")});
+  const Registry merged = make_registry({make_fake_plugin<OfferingSource<kOne, 0, true>>("off")});
   const Plan plan = plan_of(merged);
-  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
-  BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
-  BOOST_TEST(plan.unfilled[0].reason == "the switch is off");
+  BOOST_REQUIRE_EQUAL(plan.unfilled_metrics.size(), 1u);
+  BOOST_CHECK(plan.unfilled_metrics[0].gap == Gap::SwitchedOff);
+  BOOST_TEST(plan.unfilled_metrics[0].reason == "the switch is off");
 }
 
 BOOST_AUTO_TEST_CASE(reports_the_reason_of_the_lowest_rank) {
-  const Registry merged = registry({plugin<Denies>("best"), plugin<Offers<kOne, 0, true>>("last")});
+  const Registry merged = make_registry({make_fake_plugin<DeniedSource>("best"),
+                                         make_fake_plugin<OfferingSource<kOne, 0, true>>("last")});
   const Plan plan = plan_of(merged);
-  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
-  BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
+  BOOST_REQUIRE_EQUAL(plan.unfilled_metrics.size(), 1u);
+  BOOST_CHECK(plan.unfilled_metrics[0].gap == Gap::SwitchedOff);
 }
 
 BOOST_AUTO_TEST_CASE(suggests_the_nearest_name_of_a_metric) {
-  const Registry merged = registry({plugin<Offers<kTwo>>("a")});
-  const auto plan = make_plan(Probed(merged, no_host()), {{"twoo"}});
+  const Registry merged = make_registry({make_fake_plugin<OfferingSource<kTwo>>("a")});
+  const auto plan = make_plan(ProbedHost(merged, host_without_files()), {{"twoo"}});
   BOOST_REQUIRE(!plan);
   BOOST_TEST(plan.error().text.find("did you mean 'two'?") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(does_not_run_a_source_only_for_its_time_of_reading) {
-  const Registry merged = registry({plugin<Dated>("a"), plugin<Offers<kTwo>>("b")});
+  const Registry merged = make_registry(
+      {make_fake_plugin<TimedSource>("a"), make_fake_plugin<OfferingSource<kTwo>>("b")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})) == (std::vector<std::string>{"b"}),
              boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(running_sources_provide_their_time_of_reading) {
-  const Registry merged = registry({plugin<Dated>("a")});
+  const Registry merged = make_registry({make_fake_plugin<TimedSource>("a")});
   for (const auto& wanted : {std::optional<std::vector<std::string>>(), {{"one"}}}) {
     const Plan plan = plan_of(merged, wanted);
     BOOST_REQUIRE_EQUAL(plan.sources.size(), 1u);
-    BOOST_TEST(plan.sources[0].chosen == (std::vector<bool>{true, true}));
+    BOOST_TEST(plan.sources[0].selected_offers == (std::vector<bool>{true, true}));
   }
 }
 

@@ -40,9 +40,9 @@ BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
         std::string(CTPROF_SOURCE_DIR "/tests/fuzz/seeds/fuzz_plugin_file/tiny-") + kind + ".so");
     BOOST_TEST_REQUIRE(file.has_value(), kind << ": " << (file ? "" : file.error().text));
     const std::vector<std::string> directories{"/usr/lib/tiny", "$ORIGIN"};
-    BOOST_TEST(file->directories == directories, boost::test_tools::per_element());
+    BOOST_TEST(file->library_directories == directories, boost::test_tools::per_element());
     BOOST_TEST(file->libraries.empty());
-    BOOST_TEST(!file->layout);
+    BOOST_TEST(!file->is_layout);
   }
 }
 #else
@@ -52,13 +52,13 @@ BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
 #endif
 
 BOOST_AUTO_TEST_CASE(reads_flags_without_loading) {
-  BOOST_TEST(read_built("file-layout")->layout);
-  BOOST_TEST(!read_built("file-layout")->ahead);
+  BOOST_TEST(read_built("file-layout")->is_layout);
+  BOOST_TEST(!read_built("file-layout")->opens_early);
   const auto other = read_built("procfs-sched");
-  BOOST_TEST(!other->layout);
-  BOOST_TEST(!other->recorder);
+  BOOST_TEST(!other->is_layout);
+  BOOST_TEST(!other->is_recorder);
   BOOST_TEST(other->libraries.size() >= 1u);
-  BOOST_TEST(read_built("on-cpu")->recorder);
+  BOOST_TEST(read_built("on-cpu")->is_recorder);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_files_that_are_not_plugins) {

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/registry/loader.hpp"
-#include "core/registry/probed.hpp"
+#include "core/registry/probed_host.hpp"
 #include "tests/unit/support/fake_plugins.hpp"
 
 namespace settings_test {
@@ -17,8 +17,8 @@ constexpr std::array kOptions{sdk::option("depth", "16", "How deep it looks."),
                               sdk::option("file", nullptr, "Where it looks.")};
 
 // Context that keeps its options. It fails to open if `depth` is "no".
-struct Told {
-  explicit Told(const sdk::Host& host)
+struct OptionContext {
+  explicit OptionContext(const sdk::Host& host)
       : depth(host.option(kOptions[0])), file(host.option(kOptions[1])) {
     if (depth == "no") throw std::runtime_error("depth 'no' is not a number");
     last = *this;
@@ -35,18 +35,18 @@ struct Told {
 };
 
 Plugin with_options() {
-  sdk::Extra extra = sdk::with_context<Told>();
+  sdk::Extra extra = sdk::with_context<OptionContext>();
   extra.options = sdk::array_of(kOptions);
-  const auto sources = sdk::SourceList<Offers<kOne>>::make("deep");
+  const auto sources = sdk::SourceList<OfferingSource<kOne>>::make("deep");
   const ctprof_plugin table = sdk::make_plugin("deep", "1", "", sources, extra);
   Plugin made = read_plugin(table, sizeof table).value();
   made.path = "deep.so";
-  made.shipped = true;
+  made.is_shipped = true;
   return made;
 }
 
 std::string refusal(const std::string& given) {
-  std::vector plugins{with_options(), plugin<Offers<kTwo>>("plain")};
+  std::vector plugins{with_options(), make_fake_plugin<OfferingSource<kTwo>>("plain")};
   const auto applied = apply_settings(plugins, std::vector{given});
   return applied ? "" : applied.error().text;
 }
@@ -59,28 +59,28 @@ BOOST_AUTO_TEST_CASE(passes_options_to_a_plugin) {
   std::vector plugins{with_options()};
   const std::vector<std::string> given{"deep.depth=3", "deep.file=a=b.c", "deep.depth=4"};
   BOOST_REQUIRE(apply_settings(plugins, given));
-  const Registry merged = registry(std::move(plugins));
-  const Probed probed(merged, no_host());
-  BOOST_TEST(Told::last.depth == "4");
-  BOOST_TEST(Told::last.file == "a=b.c");
+  const Registry merged = make_registry(std::move(plugins));
+  const ProbedHost probed(merged, host_without_files());
+  BOOST_TEST(OptionContext::last.depth == "4");
+  BOOST_TEST(OptionContext::last.file == "a=b.c");
 }
 
 BOOST_AUTO_TEST_CASE(uses_fallbacks_for_missing_options) {
-  const Registry merged = registry({with_options()});
-  const Probed probed(merged, no_host());
-  BOOST_TEST(Told::last.depth == "16");
-  BOOST_TEST(Told::last.file == "");
+  const Registry merged = make_registry({with_options()});
+  const ProbedHost probed(merged, host_without_files());
+  BOOST_TEST(OptionContext::last.depth == "16");
+  BOOST_TEST(OptionContext::last.file == "");
   // A ctprof version without options passes none.
-  BOOST_TEST(sdk::Host(no_host()).option(kOptions[0]) == "16");
+  BOOST_TEST(sdk::Host(host_without_files()).option(kOptions[0]) == "16");
 }
 
 BOOST_AUTO_TEST_CASE(a_plugin_can_refuse_a_value) {
   std::vector plugins{with_options()};
   BOOST_REQUIRE(apply_settings(plugins, std::vector<std::string>{"deep.depth=no"}));
-  const Registry merged = registry(std::move(plugins));
-  const Probed probed(merged, no_host());
-  BOOST_REQUIRE_EQUAL(probed.thrown().size(), 1u);
-  BOOST_TEST(probed.thrown()[0].reason == "depth 'no' is not a number");
+  const Registry merged = make_registry(std::move(plugins));
+  const ProbedHost probed(merged, host_without_files());
+  BOOST_REQUIRE_EQUAL(probed.failures().size(), 1u);
+  BOOST_TEST(probed.failures()[0].reason == "depth 'no' is not a number");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_unknown_options) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/render/denials_text.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::denials_text_test {
 namespace {
@@ -45,8 +45,8 @@ BOOST_AUTO_TEST_CASE(replaces_notes_that_name_capabilities_by_one_line) {
                  "procfs-sched: 3 reads were denied; io needs the capability CAP_SYS_PTRACE");
   snapshot.meta.notes.push_back("exited threads are not recorded: " + kNeedsCapability);
   snapshot.meta.notes.push_back("there are too many cgroups");
-  const NotesByRights notes = divide_notes(snapshot);
-  BOOST_TEST(notes.denied ==
+  const DividedNotes notes = divide_notes(snapshot);
+  BOOST_TEST(notes.summary ==
              "cannot read exited threads, 2 metrics and values of other users' processes: "
              "Permission denied");
   BOOST_TEST(notes.others == Notes({"there are too many cgroups"}));
@@ -61,12 +61,12 @@ BOOST_AUTO_TEST_CASE(keeps_notes_of_denials_that_capabilities_do_not_change) {
   add_denied_row(snapshot, "procfs-sched",
                  "procfs-sched: 3 reads were denied despite CAP_SYS_PTRACE and "
                  "CAP_DAC_READ_SEARCH (a security module or the kernel's policy)");
-  const NotesByRights kept = divide_notes(snapshot);
-  BOOST_TEST(kept.denied == "");
+  const DividedNotes kept = divide_notes(snapshot);
+  BOOST_TEST(kept.summary == "");
   BOOST_TEST(kept.others == snapshot.meta.notes);
   add_denied(snapshot, "delay", kNeedsCapability);
-  const NotesByRights notes = divide_notes(snapshot);
-  BOOST_TEST(notes.denied == "cannot read 1 metric: Permission denied");
+  const DividedNotes notes = divide_notes(snapshot);
+  BOOST_TEST(notes.summary == "cannot read 1 metric: Permission denied");
   BOOST_TEST(notes.others == kept.others);
 }
 

@@ -5,29 +5,30 @@
 #include <vector>
 
 #include "core/render/findings_text.hpp"
-#include "tests/unit/support/made_screen.hpp"
+#include "tests/unit/support/screen_windows.hpp"
 
 namespace ctprof::findings_text_test {
 namespace {
 
-using namespace made_screen;
+using namespace screen_windows;
 
-const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs"),
-                                          {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+const MetricDef kWaited = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
+                                                  {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
                                     "wait-time"),
-                kDisk = shown(metric("disk", "MonotonicNs", "SumNs"),
-                              {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                kResident = with_role(
-                    shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
-                          {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
-                    "resident");
+                kDisk = with_headline(metric("disk", "MonotonicNs", "SumNs"),
+                                      {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                kResident = with_role(with_headline(metric("resident", "GaugeBytes",
+                                                           "SumGaugeBytes", Entity::Process),
+                                                    {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+                                      "resident");
 
 // Counters of threads beyond ThreadActivity, in 10 s; `resident` is the value at both ends.
-struct More {
+struct MoreCounters {
   Cells<std::uint64_t> waited{}, disk{}, resident_before{}, resident_after{};
 };
 
-Snapshot window_with(const std::vector<Did>& all, const More& more = {}) {
+Snapshot window_with_counters(const std::vector<ThreadActivity>& all,
+                              const MoreCounters& more = {}) {
   return window_of(all, 10, {}, [&](Snapshot& snapshot, bool is_end) {
     const auto add_counter = [&](const MetricDef& def, const Cells<std::uint64_t>& cells) {
       if (!cells.empty())
@@ -45,27 +46,30 @@ const std::string kRecordWaits = "ctprof record --recorders waits -d 5s";
 std::string text_of(const Report& report, std::size_t width = 0, std::size_t lines = 100,
                     const std::string& file = "a.zst") {
   const std::string files[] = {file, "b.zst"};
-  return findings_text(report, files, {.width = width}, lines, kRecordWaits);
+  return format_findings(report, files, {.width = width}, lines, kRecordWaits);
 }
 
 std::string text_of(const Snapshot& window) { return text_of(report_of(window)); }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
 
-const std::vector<Did> kServerAndBurner{{.name = "server", .cpu = 5 * kSecond},
-                                        {.name = "burner", .cpu = 9 * kSecond}};
+const std::vector<ThreadActivity> kServerAndBurner{{.name = "server", .cpu = 5 * kSecond},
+                                                   {.name = "burner", .cpu = 9 * kSecond}};
 
 BOOST_AUTO_TEST_SUITE(findings_text_test)
 
 BOOST_AUTO_TEST_CASE(finds_nothing_below_the_thresholds) {
-  BOOST_TEST(text_of(window_with({{.name = "busy", .cpu = 10 * kSecond, .held_after = 1 << 20}},
-                                 {.waited = {kSecond}, .disk = {400 * kMs}})) == "");
-  BOOST_TEST(text_of(window_with({})) == "");
+  BOOST_TEST(
+      text_of(window_with_counters({{.name = "busy", .cpu = 10 * kSecond, .memory_after = 1 << 20}},
+                                   {.waited = {kSecond}, .disk = {400 * kMs}})) == "");
+  BOOST_TEST(text_of(window_with_counters({})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(finds_groups_that_wait_for_a_cpu_and_groups_that_ran) {
-  const std::string text =
-      text_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  const std::string text = text_of(
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
   BOOST_TEST(text ==
              "1 server waited 5.0 s for a CPU in 10.0 s (50 % of the time that it wanted one), "
              "while burner ran for 9.0 s\n"
@@ -74,98 +78,102 @@ BOOST_AUTO_TEST_CASE(finds_groups_that_wait_for_a_cpu_and_groups_that_ran) {
 
 // Too few CPUs are one common cause.
 BOOST_AUTO_TEST_CASE(names_the_first_of_several_waiting_groups) {
-  const std::string text = text_of(
-      window_with({{.name = "server", .cpu = 4 * kSecond}, {.name = "burner", .cpu = kSecond}},
-                  {.waited = Cells<std::uint64_t>{6 * kSecond, 9 * kSecond}}));
-  BOOST_TEST(has(text, "1 burner waited 9.0 s"), text);
-  BOOST_TEST(has(text, "; so did server\n"), text);
-  BOOST_TEST(!has(text, "\n2 "), text);
+  const std::string text = text_of(window_with_counters(
+      {{.name = "server", .cpu = 4 * kSecond}, {.name = "burner", .cpu = kSecond}},
+      {.waited = Cells<std::uint64_t>{6 * kSecond, 9 * kSecond}}));
+  BOOST_TEST(contains(text, "1 burner waited 9.0 s"), text);
+  BOOST_TEST(contains(text, "; so did server\n"), text);
+  BOOST_TEST(!contains(text, "\n2 "), text);
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_the_first_window_is_not_a_finding) {
   const Snapshot last =
-      window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}});
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}});
   BOOST_TEST(text_of(report_of({&last, &last})) == "");
   const Snapshot first =
-      window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{3 * kSecond, 0}});
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{3 * kSecond, 0}});
   const std::string text = text_of(report_of({&first, &last}));
-  BOOST_TEST(has(text, "; %wait 30.0→50.0\n"), text);
-  BOOST_TEST(has(text, "ctprof compare a.zst b.zst --group-by comm --where"), text);
+  BOOST_TEST(contains(text, "; %wait 30.0→50.0\n"), text);
+  BOOST_TEST(contains(text, "ctprof compare a.zst b.zst --group-by comm --where"), text);
 }
 
 BOOST_AUTO_TEST_CASE(finds_blocked_groups) {
-  const std::string text = text_of(window_with({{.name = "wal"}}, {.disk = {3 * kSecond}}));
-  BOOST_TEST(has(text, "1 wal was blocked for 3.0 s in 10.0 s (%disk)\n"), text);
-  BOOST_TEST(has(text, "    " + kRecordWaits + "\n"), text);
+  const std::string text =
+      text_of(window_with_counters({{.name = "wal"}}, {.disk = {3 * kSecond}}));
+  BOOST_TEST(contains(text, "1 wal was blocked for 3.0 s in 10.0 s (%disk)\n"), text);
+  BOOST_TEST(contains(text, "    " + kRecordWaits + "\n"), text);
 }
 
 BOOST_AUTO_TEST_CASE(finds_memory_that_grows_in_a_window_and_between_windows) {
   const auto window = [](std::uint64_t before, std::uint64_t after) {
-    return window_with({{.name = "grower"}},
-                       {.resident_before = {before << 20}, .resident_after = {after << 20}});
+    return window_with_counters(
+        {{.name = "grower"}}, {.resident_before = {before << 20}, .resident_after = {after << 20}});
   };
-  const Snapshot grows = window(10, 90), stays = window(90, 90), earlier = window(10, 10);
-  BOOST_TEST(has(text_of(grows), "grower grew by 80.0MiB in 10.0 s, to 90.0MiB"), text_of(grows));
-  const std::string text = text_of(report_of({&earlier, &stays}));
-  BOOST_TEST(has(text, "grower grew by 80.0MiB between the windows, to 90.0MiB"), text);
+  const Snapshot growing = window(10, 90), stable = window(90, 90), earlier = window(10, 10);
+  BOOST_TEST(contains(text_of(growing), "grower grew by 80.0MiB in 10.0 s, to 90.0MiB"),
+             text_of(growing));
+  const std::string text = text_of(report_of({&earlier, &stable}));
+  BOOST_TEST(contains(text, "grower grew by 80.0MiB between the windows, to 90.0MiB"), text);
   BOOST_TEST(text_of(window(90, 10)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(finds_growing_numbers_of_threads) {
-  std::vector<Did> all{{.name = "leaker", .cpu = kSecond}};
-  all.insert(all.end(), 25, {.name = "leaker", .cpu = 1, .is_born = true});
-  const std::string text = text_of(window_with(all));
-  BOOST_TEST(has(text, "leaker has 26 threads, 25 more than when the window opened"), text);
+  std::vector<ThreadActivity> all{{.name = "leaker", .cpu = kSecond}};
+  all.insert(all.end(), 25, {.name = "leaker", .cpu = 1, .is_started = true});
+  const std::string text = text_of(window_with_counters(all));
+  BOOST_TEST(contains(text, "leaker has 26 threads, 25 more than when the window opened"), text);
 }
 
 BOOST_AUTO_TEST_CASE(finds_growing_numbers_of_threads_between_windows) {
-  const std::vector<Did> few{{.name = "leaker", .cpu = kSecond}};
-  std::vector<Did> all = few;
+  const std::vector<ThreadActivity> few{{.name = "leaker", .cpu = kSecond}};
+  std::vector<ThreadActivity> all = few;
   all.insert(all.end(), 25, {.name = "leaker", .cpu = 1});
-  const Snapshot first = window_with(few);
-  Snapshot last = window_with(all);
+  const Snapshot first = window_with_counters(few);
+  Snapshot last = window_with_counters(all);
   const std::string more = "leaker has 26 threads, 25 more than in the first window";
-  BOOST_TEST(has(text_of(report_of({&first, &last})), more));
+  BOOST_TEST(contains(text_of(report_of({&first, &last})), more));
   // One exit of many does not change this. If most of them exit, they are short-lived.
   all.push_back({.name = "leaker", .cpu = 1});
-  last = window_with(all);
-  last.window->living = all.size() - 1;
-  BOOST_TEST(has(text_of(report_of({&first, &last})), more), text_of(report_of({&first, &last})));
+  last = window_with_counters(all);
+  last.window->living_threads = all.size() - 1;
+  BOOST_TEST(contains(text_of(report_of({&first, &last})), more),
+             text_of(report_of({&first, &last})));
   all.insert(all.end(), 20, {.name = "leaker", .cpu = 1});
-  last = window_with(all);
-  last.window->living = all.size() - 21;
-  BOOST_TEST(!has(text_of(report_of({&first, &last})), "25 more"));
+  last = window_with_counters(all);
+  last.window->living_threads = all.size() - 21;
+  BOOST_TEST(!contains(text_of(report_of({&first, &last})), "25 more"));
 }
 
 BOOST_AUTO_TEST_CASE(finds_groups_that_run_more_in_the_second_window) {
-  const Snapshot first = window_with({{.name = "polls", .cpu = kSecond}}),
-                 last = window_with({{.name = "polls", .cpu = 10 * kSecond}});
-  BOOST_TEST(
-      has(text_of(report_of({&first, &last})), "polls ran for 10.0 s in 10.0 s; %cpu 10.0→100"),
-      text_of(report_of({&first, &last})));
+  const Snapshot first = window_with_counters({{.name = "polls", .cpu = kSecond}}),
+                 last = window_with_counters({{.name = "polls", .cpu = 10 * kSecond}});
+  BOOST_TEST(contains(text_of(report_of({&first, &last})),
+                      "polls ran for 10.0 s in 10.0 s; %cpu 10.0→100"),
+             text_of(report_of({&first, &last})));
   BOOST_TEST(text_of(report_of({&last, &first})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(prints_at_most_five_findings_that_fit) {
-  std::vector<Did> all;
+  std::vector<ThreadActivity> all;
   for (char name = 'a'; name <= 'h'; ++name) all.push_back({.name = std::string(2, name)});
   const Report report =
-      report_of(window_with(all, {.disk = Cells<std::uint64_t>(all.size(), 3 * kSecond)}));
-  BOOST_TEST(find_causes(report).size() == kMostFindings);
-  BOOST_TEST((has(text_of(report), "\n5 ee ") && !has(text_of(report), " ff ")), text_of(report));
-  BOOST_TEST(!has(text_of(report, 0, 5), "\n3 "));
-  BOOST_TEST(has(text_of(report, 0, 1), "1 aa "));
+      report_of(window_with_counters(all, {.disk = Cells<std::uint64_t>(all.size(), 3 * kSecond)}));
+  BOOST_TEST(find_causes(report).size() == kMaxFindings);
+  BOOST_TEST((contains(text_of(report), "\n5 ee ") && !contains(text_of(report), " ff ")),
+             text_of(report));
+  BOOST_TEST(!contains(text_of(report, 0, 5), "\n3 "));
+  BOOST_TEST(contains(text_of(report, 0, 1), "1 aa "));
 }
 
 BOOST_AUTO_TEST_CASE(escapes_names_in_commands) {
   for (const char* name : {"x\x1b[2J", "a'b", "a\"b", "--help", "$(id)", "a\\b", "`id`"}) {
-    const Report report =
-        report_of(window_with({{.name = name}}, {.disk = {3 * kSecond}}), {.literal_names = true});
+    const Report report = report_of(window_with_counters({{.name = name}}, {.disk = {3 * kSecond}}),
+                                    {.literal_names = true});
     Finding finding = find_causes(report).at(0);
     finding.next = NextStep::Threads;
     const std::string files[] = {"a.zst"};
-    const std::string command = next_command(report, finding, files, kRecordWaits);
-    BOOST_TEST(!has(text_of(report), "\x1b"));
+    const std::string command = make_next_command(report, finding, files, kRecordWaits);
+    BOOST_TEST(!contains(text_of(report), "\x1b"));
     // Only the name is in quotes. A file name that contains quotes is omitted.
     const bool is_plain = std::string(name).find_first_of("\x1b'\"\\") == std::string::npos;
     BOOST_TEST(command ==
@@ -175,27 +183,27 @@ BOOST_AUTO_TEST_CASE(escapes_names_in_commands) {
 }
 
 BOOST_AUTO_TEST_CASE(quotes_file_names_for_the_shell) {
-  const Report report =
-      report_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
-  BOOST_TEST(has(text_of(report, 0, 9, "a b;id.zst"), "ctprof show 'a b;id.zst' --group-by"));
+  const Report report = report_of(
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  BOOST_TEST(contains(text_of(report, 0, 9, "a b;id.zst"), "ctprof show 'a b;id.zst' --group-by"));
   for (const char* file : {"a\nb.zst", "a'b.zst", "-o.zst", "a\\b"})
-    BOOST_TEST(!has(text_of(report, 0, 9, file), "ctprof show"));
+    BOOST_TEST(!contains(text_of(report, 0, 9, file), "ctprof show"));
 }
 
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
-  const Report report =
-      report_of(window_with(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  const Report report = report_of(
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
   for (std::size_t width = 24; width <= 120; ++width) {
     std::string text = text_of(report, width);
     for (; !text.empty(); text.erase(0, text.find('\n') + 1))
-      BOOST_TEST(display_width(text.substr(0, text.find('\n'))) <= width);
+      BOOST_TEST(get_display_width(text.substr(0, text.find('\n'))) <= width);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_help_has_a_threshold_for_each_rule) {
-  const std::string help = findings_help({});
+  const std::string help = describe_finding_rules({});
   for (const FindingRule& rule : finding_rules()) {
-    BOOST_TEST(has(help, "\n" + std::string(rule.name) + ": "), rule.name);
+    BOOST_TEST(contains(help, "\n" + std::string(rule.name) + ": "), rule.name);
     BOOST_TEST(rule.threshold.find_first_of("0123456789") != std::string_view::npos);
   }
 }

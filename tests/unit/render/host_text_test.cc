@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "core/render/host_text.hpp"
-#include "tests/unit/render/told_window.hpp"
+#include "tests/unit/render/window_report.hpp"
 
 namespace ctprof::host_text_test {
 namespace {
 
-using namespace told_window;
+using namespace window_report;
 
 MetricDef with_unit(const char* role, const char* newtype, const char* rule) {
   return with_role(metric(std::string("h.") + role, newtype, rule, Entity::Host), role);
@@ -18,7 +18,7 @@ MetricDef with_unit(const char* role, const char* newtype, const char* rule) {
 
 // Ten seconds on two CPUs; 3 GiB of 24 GiB are available.
 RunFacts loaded_host(double load, std::uint64_t cpu_pressure_us) {
-  Ends ends;
+  WindowEnds ends;
   ends.add_host();
   ends.add_host(with_unit("cpu-pressure", "MonotonicUs", "SumUs"), 1000, 1000 + cpu_pressure_us);
   ends.add_host(with_unit("io-pressure", "MonotonicUs", "SumUs"), 5, 50'005);
@@ -29,11 +29,11 @@ RunFacts loaded_host(double load, std::uint64_t cpu_pressure_us) {
     hand_made::add_f64(*end, with_unit("load", "GaugeF64", "MaxGaugeF64"), {load});
     end->objects["host"] = R"({"cpu_model":"total_memory_kib","total_memory_kib":25165824})";
   }
-  return facts_of(ends.window());
+  return collect_run_facts(ends.window());
 }
 
 std::string line_of(const std::vector<RunFacts>& sides, std::size_t width = 0) {
-  return host_line(sides, width);
+  return format_host_load(sides, width);
 }
 
 BOOST_AUTO_TEST_SUITE(host_text_test)
@@ -56,14 +56,14 @@ BOOST_AUTO_TEST_CASE(two_windows_show_both_values_where_they_differ) {
 }
 
 BOOST_AUTO_TEST_CASE(omits_unknown_values) {
-  Ends ends;
+  WindowEnds ends;
   ends.add_host();
-  BOOST_TEST(line_of({facts_of(ends.window())}) == "iowait 5.0 %\n");
-  BOOST_TEST(line_of({facts_of(Ends().window())}) == "");
+  BOOST_TEST(line_of({collect_run_facts(ends.window())}) == "iowait 5.0 %\n");
+  BOOST_TEST(line_of({collect_run_facts(WindowEnds().window())}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(sums_the_throttled_time_of_cgroups) {
-  Ends ends;
+  WindowEnds ends;
   ends.add_host();
   const MetricDef throttled =
       with_role(metric("throttled", "MonotonicUs", "SumUs", Entity::Cgroup), "throttled-time");
@@ -74,13 +74,13 @@ BOOST_AUTO_TEST_CASE(sums_the_throttled_time_of_cgroups) {
     add_u64(end, identity_metric(kCgroupId), {1, 2});
     add_u64(end, throttled, {is_end ? 2'000'000u : 0u, is_end ? 3'000'000u : 0u});
   }
-  BOOST_TEST(line_of({facts_of(ends.window())}) == "iowait 5.0 %   throttled 50 %\n");
+  BOOST_TEST(line_of({collect_run_facts(ends.window())}) == "iowait 5.0 %   throttled 50 %\n");
 }
 
 BOOST_AUTO_TEST_CASE(fits_the_width) {
   std::string text = line_of({loaded_host(0.4, 0), loaded_host(4.1, 7'800'000)}, 40);
   for (; !text.empty(); text.erase(0, text.find('\n') + 1))
-    BOOST_TEST(display_width(text.substr(0, text.find('\n'))) <= 40u);
+    BOOST_TEST(get_display_width(text.substr(0, text.find('\n'))) <= 40u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::page_rows_test {
 namespace {
 
 using namespace hand_made;
 
-const RuleBook book;
+const RuleBook kRuleBook;
 
 BOOST_AUTO_TEST_SUITE(page_rows_test)
 
@@ -22,10 +22,11 @@ BOOST_AUTO_TEST_CASE(sorts_rows_with_equal_shares_by_group_and_metric) {
   Snapshot snapshot = snapshot_of({{1, 1, "b", "t"}, {2, 2, "a", "t"}});
   for (const char* name : {"m2", "m1"})
     add_u64(snapshot, metric(name, "MonotonicCount", "SumCount"), {50, 50});
-  const auto report = Report::make(std::vector<const Snapshot*>{&snapshot}, Spec{}, {&book, {}});
+  const auto report =
+      Report::make(std::vector<const Snapshot*>{&snapshot}, Spec{}, {&kRuleBook, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   std::vector<std::string> order;
-  for (const PageRow& row : page_rows(*report, true).rows)
+  for (const PageRow& row : make_page_rows(*report, true).rows)
     if (row.metric.starts_with("m")) order.push_back(row.group + " " + row.metric);
   BOOST_TEST(order == (std::vector<std::string>{"a m1", "a m2", "b m1", "b m2"}),
              boost::test_tools::per_element());

@@ -32,10 +32,10 @@ BOOST_AUTO_TEST_CASE(computes_siphash) {
 BOOST_AUTO_TEST_CASE(a_permutation_contains_each_number_once) {
   const KeyedHash hash(kKey);
   for (const std::uint64_t size : {1u, 2u, 10u, 100u, 256u, 1000u}) {
-    std::set<std::uint64_t> met;
-    for (std::uint64_t i = 0; i < size; ++i) met.insert(hash.permuted(i, size));
-    BOOST_TEST(met.size() == size);
-    BOOST_TEST(*met.rbegin() == size - 1);
+    std::set<std::uint64_t> numbers;
+    for (std::uint64_t i = 0; i < size; ++i) numbers.insert(hash.permute(i, size));
+    BOOST_TEST(numbers.size() == size);
+    BOOST_TEST(*numbers.rbegin() == size - 1);
   }
 }
 
@@ -82,7 +82,7 @@ const std::vector<std::string> kNames{"nginx",
                                       "cafe"};
 
 // Returns which names share a key, whatever the key is.
-std::set<std::set<std::size_t>> together(const std::vector<std::string>& keys) {
+std::set<std::set<std::size_t>> groups_of_equal_keys(const std::vector<std::string>& keys) {
   std::map<std::string, std::set<std::size_t>> by_key;
   for (std::size_t i = 0; i < keys.size(); ++i) by_key[keys[i]].insert(i);
   std::set<std::set<std::size_t>> groups;
@@ -94,33 +94,35 @@ BOOST_AUTO_TEST_CASE(pseudonyms_keep_the_patterns_of_names) {
   for (std::uint64_t key = 1; key <= 200; ++key) {
     Pseudonyms pseudonyms({key, key * 7});
     std::vector<std::string> others;
-    for (const std::string& name : kNames) others.push_back(pseudonyms.of(name));
-    BOOST_REQUIRE((together(others) == together(kNames)));
-    BOOST_REQUIRE((together(name_patterns(others)) == together(name_patterns(kNames))));
-    BOOST_REQUIRE((together(cgroup_keys(others, {})) == together(cgroup_keys(kNames, {}))));
+    for (const std::string& name : kNames) others.push_back(pseudonyms.pseudonym_of(name));
+    BOOST_REQUIRE((groups_of_equal_keys(others) == groups_of_equal_keys(kNames)));
+    BOOST_REQUIRE((groups_of_equal_keys(name_patterns(others)) ==
+                   groups_of_equal_keys(name_patterns(kNames))));
+    BOOST_REQUIRE((groups_of_equal_keys(cgroup_keys(others, {})) ==
+                   groups_of_equal_keys(cgroup_keys(kNames, {}))));
   }
 }
 
 BOOST_AUTO_TEST_CASE(pseudonyms_depend_only_on_name_and_key) {
   Pseudonyms one(kKey), same(kKey), other({3, 4});
-  same.of("met before");
-  BOOST_TEST(one.of("nginx-worker-12") == same.of("nginx-worker-12"));
-  BOOST_TEST(one.of("nginx-worker-12") != other.of("nginx-worker-12"));
-  BOOST_TEST(one.of_bytes("\x01\x02\x03\x04").size() == 4u);
-  BOOST_TEST(one.of_uuid("69c10381-90ff-46aa-9fe7-ea8f005bea5a")[8] == '-');
+  same.pseudonym_of("met before");
+  BOOST_TEST(one.pseudonym_of("nginx-worker-12") == same.pseudonym_of("nginx-worker-12"));
+  BOOST_TEST(one.pseudonym_of("nginx-worker-12") != other.pseudonym_of("nginx-worker-12"));
+  BOOST_TEST(one.bytes_of("\x01\x02\x03\x04").size() == 4u);
+  BOOST_TEST(one.uuid_of("69c10381-90ff-46aa-9fe7-ea8f005bea5a")[8] == '-');
 }
 
 BOOST_AUTO_TEST_CASE(pseudonyms_contain_no_original_word) {
   Pseudonyms pseudonyms(kKey);
   for (const std::string& name : kNames)
     for (const std::string word : {"nginx", "NGINX", "worker", "events", "coffee", "user", "getty"})
-      BOOST_TEST(pseudonyms.of(name).find(word) == std::string::npos);
-  BOOST_TEST(pseudonyms.of("/a.slice/b@7.service").ends_with("@7.service"));
+      BOOST_TEST(pseudonyms.pseudonym_of(name).find(word) == std::string::npos);
+  BOOST_TEST(pseudonyms.pseudonym_of("/a.slice/b@7.service").ends_with("@7.service"));
 }
 
 BOOST_AUTO_TEST_CASE(replaces_texts_in_json_but_not_keys_and_numbers) {
   Pseudonyms pseudonyms(kKey);
-  const std::string json = redacted_json(
+  const std::string json = redact_json(
       R"({"arch":"x86_64","total":18446744073709551615,"kernel_release":"6.1.7-acme","x":{"limit":"-1","at":["10.0.0.1",1.5e3,null]},"kernel_cmdline":"root=/dev/sda"})",
       pseudonyms);
   BOOST_TEST(json.starts_with(
@@ -129,35 +131,35 @@ BOOST_AUTO_TEST_CASE(replaces_texts_in_json_but_not_keys_and_numbers) {
   BOOST_TEST(json.find("1.5e3,null") != std::string::npos);
   for (const char* word : {"acme", "10.0.0.1", "root", "sda"})
     BOOST_TEST(json.find(word) == std::string::npos);
-  BOOST_TEST(redacted_json("{broken", pseudonyms) == "null");
+  BOOST_TEST(redact_json("{broken", pseudonyms) == "null");
 }
 
-Module module_of(Module::Kind kind, const std::string& path) { return {kind, path, "id", 0, 0}; }
+Module make_module(Module::Kind kind, const std::string& path) { return {kind, path, "id", 0, 0}; }
 
 BOOST_AUTO_TEST_CASE(kernel_functions_keep_their_names_and_stacks_their_numbers) {
   Snapshot snapshot;
   StackTable& table = snapshot.pools->stacks.table;
-  const std::uint32_t kernel = table.add_module(module_of(Module::Kind::Kernel, ""));
-  const std::uint32_t file = table.add_module(module_of(Module::Kind::File, "/opt/secret/app"));
+  const std::uint32_t kernel = table.add_module(make_module(Module::Kind::Kernel, ""));
+  const std::uint32_t file = table.add_module(make_module(Module::Kind::File, "/opt/secret/app"));
   const std::vector<std::pair<Frame, std::string>> frames{{{1, kernel}, "vfs_read"},
                                                           {{2, kernel}, "bpf_prog_6deef_secret"},
                                                           {{3, file}, "secret::run"},
                                                           {{4, file}, ""}};
   std::vector<Frame> leaf_first;
   for (const auto& [frame, name] : frames) leaf_first.push_back(frame);
-  const std::uint32_t node = table.add_stack(leaf_first, Ending::Root);
+  const std::uint32_t node = table.add_stack(leaf_first, WalkEnd::Root);
   for (const auto& [frame, name] : frames)
     if (!name.empty()) table.set_name(table.add_frame(frame), name);
-  const auto before = table.stack(node);
+  const auto before = table.get_stack_frames(node);
 
   Pseudonyms pseudonyms(kKey);
   redact(snapshot, {}, pseudonyms);
-  BOOST_TEST(table.stack(node) == before, boost::test_tools::per_element());
-  BOOST_TEST(table.name(before[0]) == "vfs_read");
-  BOOST_TEST(table.name(before[1]) == pseudonyms.of_whole("bpf_prog_6deef_secret"));
-  BOOST_TEST(table.name(before[2]) == pseudonyms.of_whole("secret::run"));
-  BOOST_TEST(table.name(before[3]) == "");
-  BOOST_TEST(table.modules()[file].path == pseudonyms.of("/opt/secret/app"));
+  BOOST_TEST(table.get_stack_frames(node) == before, boost::test_tools::per_element());
+  BOOST_TEST(table.get_name(before[0]) == "vfs_read");
+  BOOST_TEST(table.get_name(before[1]) == pseudonyms.word_of("bpf_prog_6deef_secret"));
+  BOOST_TEST(table.get_name(before[2]) == pseudonyms.word_of("secret::run"));
+  BOOST_TEST(table.get_name(before[3]) == "");
+  BOOST_TEST(table.modules()[file].path == pseudonyms.pseudonym_of("/opt/secret/app"));
   BOOST_TEST(table.modules()[file].build_id != "id");
   BOOST_TEST(table.modules()[kernel].build_id == "id");
 }
@@ -166,10 +168,10 @@ BOOST_AUTO_TEST_CASE(kernel_functions_keep_their_names_and_stacks_their_numbers)
 BOOST_AUTO_TEST_CASE(replaces_addresses_by_numbers) {
   Snapshot snapshot;
   StackTable& table = snapshot.pools->stacks.table;
-  const std::uint32_t kernel = table.add_module(module_of(Module::Kind::Kernel, ""));
-  const std::uint32_t generated = table.add_module(module_of(Module::Kind::Anonymous, ""));
-  const std::uint32_t unknown = table.add_module(module_of(Module::Kind::Unknown, ""));
-  const std::uint32_t file = table.add_module(module_of(Module::Kind::File, "/opt/app"));
+  const std::uint32_t kernel = table.add_module(make_module(Module::Kind::Kernel, ""));
+  const std::uint32_t generated = table.add_module(make_module(Module::Kind::Anonymous, ""));
+  const std::uint32_t unknown = table.add_module(make_module(Module::Kind::Unknown, ""));
+  const std::uint32_t file = table.add_module(make_module(Module::Kind::File, "/opt/app"));
   constexpr std::uint64_t kHigh = 0xffffffff81234567;
   const std::uint32_t named = table.add_frame({kHigh, kernel, false});
   table.set_name(named, "vfs_read");
@@ -177,7 +179,7 @@ BOOST_AUTO_TEST_CASE(replaces_addresses_by_numbers) {
   const std::uint32_t guessed = table.add_frame({kHigh, kernel, true});
   const std::uint32_t made = table.add_frame({0x7f0000001234, generated, false});
   const std::uint32_t lost = table.add_frame({0x7f0000005678, unknown, false});
-  const std::uint32_t rest = table.add_frame({Frame::kNowhere, unknown, false});
+  const std::uint32_t rest = table.add_frame({Frame::kNoOffset, unknown, false});
   const std::uint32_t placed = table.add_frame({0x1234, file, false});
   const std::size_t frames = table.frames().size();
 
@@ -190,13 +192,13 @@ BOOST_AUTO_TEST_CASE(replaces_addresses_by_numbers) {
   BOOST_TEST(offset(guessed) == 0u);
   BOOST_TEST(offset(made) == 0u);
   BOOST_TEST(offset(lost) == 0u);
-  BOOST_TEST(offset(rest) == Frame::kNowhere);
+  BOOST_TEST(offset(rest) == Frame::kNoOffset);
   BOOST_TEST(offset(placed) == 0x1234u);
-  BOOST_TEST(table.name(named) == "vfs_read");
-  BOOST_TEST(table.name(other) == "[kernel]");
-  BOOST_TEST(table.name(made) == "[anonymous]");
-  BOOST_TEST(table.name(lost) == "[unknown]");
-  BOOST_TEST(table.name(placed) == "");
+  BOOST_TEST(table.get_name(named) == "vfs_read");
+  BOOST_TEST(table.get_name(other) == "[kernel]");
+  BOOST_TEST(table.get_name(made) == "[anonymous]");
+  BOOST_TEST(table.get_name(lost) == "[unknown]");
+  BOOST_TEST(table.get_name(placed) == "");
 }
 
 BOOST_AUTO_TEST_CASE(sorts_cgroups_and_their_values_by_pseudonym) {
@@ -214,8 +216,8 @@ BOOST_AUTO_TEST_CASE(sorts_cgroups_and_their_values_by_pseudonym) {
     paths.ids()[row] = snapshot.pools->texts.intern(path);
     ids.u64()[row] = row;
     paths.gaps()[row] = ids.gaps()[row] = CTPROF_VALUE;
-    opening.born.push_back(row % 2);
-    id_of[pseudonyms.of(path)] = row;
+    opening.started.push_back(row % 2);
+    id_of[pseudonyms.pseudonym_of(path)] = row;
   }
   redact(snapshot, {}, pseudonyms);
   std::string last;
@@ -223,7 +225,7 @@ BOOST_AUTO_TEST_CASE(sorts_cgroups_and_their_values_by_pseudonym) {
     const std::string path(snapshot.pools->texts[paths.ids()[row]]);
     BOOST_TEST(path > last);
     BOOST_TEST(ids.u64()[row] == id_of.at(path));
-    BOOST_TEST(opening.born[row] == id_of.at(path) % 2);
+    BOOST_TEST(opening.started[row] == id_of.at(path) % 2);
     last = path;
   }
 }
@@ -231,20 +233,22 @@ BOOST_AUTO_TEST_CASE(sorts_cgroups_and_their_values_by_pseudonym) {
 BOOST_AUTO_TEST_CASE(replaces_names_of_rows_that_only_the_opening_has) {
   Snapshot snapshot;
   snapshot.window.emplace().opening_only = std::make_shared<Snapshot>();
-  Snapshot& then = *snapshot.window->opening_only;
-  then.threads().rows = 1;
-  Column& names = then.threads().add(identity_metric(kPcomm), Gap::None);
-  names.ids()[0] = then.pools->texts.intern("secret");
-  then.table(Entity::Cgroup).rows = 2;
-  Column& paths = then.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None);
-  paths.ids()[0] = then.pools->texts.intern("/a.slice");
-  paths.ids()[1] = then.pools->texts.intern("/b.slice");
+  Snapshot& opening_snapshot = *snapshot.window->opening_only;
+  opening_snapshot.threads().rows = 1;
+  Column& names = opening_snapshot.threads().add(identity_metric(kPcomm), Gap::None);
+  names.ids()[0] = opening_snapshot.pools->texts.intern("secret");
+  opening_snapshot.table(Entity::Cgroup).rows = 2;
+  Column& paths =
+      opening_snapshot.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None);
+  paths.ids()[0] = opening_snapshot.pools->texts.intern("/a.slice");
+  paths.ids()[1] = opening_snapshot.pools->texts.intern("/b.slice");
   Pseudonyms pseudonyms(kKey);
   BOOST_TEST(redact(snapshot, {}, pseudonyms).names == 3u);
-  BOOST_TEST(then.pools->texts[names.ids()[0]] == pseudonyms.of("secret"));
-  const std::set<std::string> expected{pseudonyms.of("/a.slice"), pseudonyms.of("/b.slice")};
-  BOOST_TEST(then.pools->texts[paths.ids()[0]] == *expected.begin());
-  BOOST_TEST(then.pools->texts[paths.ids()[1]] == *expected.rbegin());
+  BOOST_TEST(opening_snapshot.pools->texts[names.ids()[0]] == pseudonyms.pseudonym_of("secret"));
+  const std::set<std::string> expected{pseudonyms.pseudonym_of("/a.slice"),
+                                       pseudonyms.pseudonym_of("/b.slice")};
+  BOOST_TEST(opening_snapshot.pools->texts[paths.ids()[0]] == *expected.begin());
+  BOOST_TEST(opening_snapshot.pools->texts[paths.ids()[1]] == *expected.rbegin());
 }
 
 BOOST_AUTO_TEST_CASE(replaces_or_omits_unchecked_texts) {
@@ -256,14 +260,14 @@ BOOST_AUTO_TEST_CASE(replaces_or_omits_unchecked_texts) {
   snapshot.objects[kHostContext] = R"({"owner":"alice"})";
   snapshot.unknown_meta["later"] = R"("alice")";
   Pseudonyms pseudonyms(kKey);
-  const Redacted done = redact(snapshot, {}, pseudonyms);
+  const RedactionCounts done = redact(snapshot, {}, pseudonyms);
   BOOST_TEST(done.left_out == 3u);
   BOOST_TEST(snapshot.meta.notes.empty());
   BOOST_TEST(snapshot.unknown_meta.empty());
   BOOST_TEST(!snapshot.objects.contains("thirdparty_summary"));
   BOOST_TEST(snapshot.objects[kHostContext].find("alice") == std::string::npos);
-  BOOST_TEST(*snapshot.meta.hostname == pseudonyms.of("alice-laptop"));
-  BOOST_TEST(snapshot.meta.cgroup_root == pseudonyms.of("/docker/alice"));
+  BOOST_TEST(*snapshot.meta.hostname == pseudonyms.pseudonym_of("alice-laptop"));
+  BOOST_TEST(snapshot.meta.cgroup_root == pseudonyms.pseudonym_of("/docker/alice"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

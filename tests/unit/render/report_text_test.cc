@@ -9,16 +9,16 @@
 #include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
 #include "core/render/terminal_text.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::report_text_test {
 namespace {
 
 using namespace hand_made;
 
-const RuleBook book;
+const RuleBook kRuleBook;
 
-Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads) {
+Snapshot snapshot_at(std::uint64_t second, const std::vector<Thread>& threads) {
   Snapshot s = snapshot_of(threads);
   s.meta.hostname = "box";
   s.meta.boot_id = "b";
@@ -27,7 +27,7 @@ Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads) {
 }
 
 Report report_of(const std::vector<const Snapshot*>& sides, const Spec& spec) {
-  auto report = Report::make(sides, spec, {&book, {}});
+  auto report = Report::make(sides, spec, {&kRuleBook, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }
@@ -36,17 +36,17 @@ std::string text_of(const std::vector<const Snapshot*>& sides, const Spec& spec,
                     const TextLayout& layout, std::optional<ColumnChoice> columns = {}) {
   const std::string files[] = {"before.zst", "after.zst"};
   const auto kind = sides.size() == 2 ? ReportKind::Compare : ReportKind::Show;
-  return report_text(report_of(sides, spec), std::span(files).first(sides.size()),
-                     columns.value_or(default_columns(kind)), layout);
+  return format_report_text(report_of(sides, spec), std::span(files).first(sides.size()),
+                            columns.value_or(get_default_columns(kind)), layout);
 }
 
 struct Pair {
-  Snapshot a = taken(0, {{1, 1, "web", "w"}, {1, 2, "web", "w"}, {5, 5, "db", "d"}});
-  Snapshot b = taken(60, {{1, 1, "web", "w"},
-                          {1, 2, "web", "w"},
-                          {1, 3, "web", "w"},
-                          {5, 5, "db", "d"},
-                          {6, 6, "new", "n"}});
+  Snapshot a = snapshot_at(0, {{1, 1, "web", "w"}, {1, 2, "web", "w"}, {5, 5, "db", "d"}});
+  Snapshot b = snapshot_at(60, {{1, 1, "web", "w"},
+                                {1, 2, "web", "w"},
+                                {1, 3, "web", "w"},
+                                {5, 5, "db", "d"},
+                                {6, 6, "new", "n"}});
   Pair() {
     const MetricDef run = metric("run_time_ns", "MonotonicNs", "SumNs"),
                     none = metric("nr_wakeups", "MonotonicCount", "SumCount");
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_SUITE(report_text_test)
 
 BOOST_AUTO_TEST_CASE(compare_shows_changed_rows) {
   const Pair pair;
-  BOOST_TEST(text_of({&pair.a, &pair.b}, {.moved_only = true}, {}) ==
+  BOOST_TEST(text_of({&pair.a, &pair.b}, {.only_changed = true}, {}) ==
              "           file        host  taken                 threads  processes\n"
              "baseline   before.zst  box   2026-07-31 12:00:00Z        3          2\n"
              "candidate  after.zst   box   2026-07-31 12:01:00Z        5          3\n"
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(compare_shows_changed_rows) {
 
 BOOST_AUTO_TEST_CASE(show_shows_all_rows) {
   const Pair pair;
-  BOOST_TEST(text_of({&pair.a}, {.limit = 4, .moved_only = true}, {}) ==
+  BOOST_TEST(text_of({&pair.a}, {.limit = 4, .only_changed = true}, {}) ==
              "          file        host  taken                 threads  processes\n"
              "snapshot  before.zst  box   2026-07-31 12:00:00Z        3          2\n"
              "\n"
@@ -115,7 +115,7 @@ std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& col
 BOOST_AUTO_TEST_CASE(formats_values_in_each_display_mode) {
   const Pair pair;
   const auto table = [&](const char* format) {
-    return table_of(pair, {.moved_only = true}, *parse_display_format(format), 2);
+    return table_of(pair, {.only_changed = true}, *parse_display_format(format), 2);
   };
   BOOST_TEST(table("full") ==
              "group  threads  metric        baseline   candidate     delta        %  readings\n"
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(shows_the_requested_columns) {
   add_u64(pair.a, identity_metric(kStartTime), {100, 100, 900});
   add_u64(pair.b, identity_metric(kStartTime), {100, 100, 400, 600, 1000});
   const auto columns = *parse_columns("metric,Uptime,delta", ReportKind::Compare);
-  BOOST_TEST(table_of(pair, {.moved_only = true}, columns, 2) ==
+  BOOST_TEST(table_of(pair, {.only_changed = true}, columns, 2) ==
              "metric        %uptime     delta\n"
              "run_time_ns      100%  +2.000ms\n");
-  const Spec sorted{.sort = *parse_sort("thread_count", ReportKind::Compare), .moved_only = true};
+  const Spec sorted{.sort = *parse_sort("thread_count", ReportKind::Compare), .only_changed = true};
   BOOST_TEST(table_of(pair, sorted, columns, 2) ==
              "metric        %uptime     delta  thread_count\n"
              "thread_count     100%        +1  2→3 (+50.0%)\n");
@@ -179,43 +179,46 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_columns) {
 
 BOOST_AUTO_TEST_CASE(wrapped_cells_keep_all_text) {
   const std::string name = "/system.slice/a-service-with-a-long-name.service/and-a-part-of-it";
-  const Snapshot a = taken(0, {{1, 1, name, "w"}});
+  const Snapshot a = snapshot_at(0, {{1, 1, name, "w"}});
   const std::string text = text_of({&a}, {}, {60, false, true});
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-    BOOST_TEST(display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <= 60);
+    BOOST_TEST(get_display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <=
+               60);
   BOOST_TEST(text.find("…") == std::string::npos);
   BOOST_TEST(text.find("/system.slice/ ") != std::string::npos);
   BOOST_TEST(text_of({&a}, {}, {0, false, true}) == text_of({&a}, {}, {}));
 }
 
 BOOST_AUTO_TEST_CASE(lines_fit_the_terminal) {
-  Snapshot a = taken(0, {{1, 1, std::string(300, 'x'), "w"}, {2, 2, "漢字漢字漢字漢字漢字", "w"}});
-  Snapshot b = taken(1, {{1, 1, std::string(300, 'x'), "w"}, {2, 2, "漢字漢字漢字漢字漢字", "w"}});
+  Snapshot a =
+      snapshot_at(0, {{1, 1, std::string(300, 'x'), "w"}, {2, 2, "漢字漢字漢字漢字漢字", "w"}});
+  Snapshot b =
+      snapshot_at(1, {{1, 1, std::string(300, 'x'), "w"}, {2, 2, "漢字漢字漢字漢字漢字", "w"}});
   const MetricDef def =
       metric("a_metric_with_a_name_that_goes_on_for_a_while_ns", "MonotonicNs", "SumNs");
   add_u64(a, def, {1'234'567, 999});
   add_u64(b, def, {7'654'321, 998});
   for (const std::size_t width : {72, 80, 120, 200}) {
-    const std::string text = text_of({&a, &b}, {.moved_only = true}, {width, false});
+    const std::string text = text_of({&a, &b}, {.only_changed = true}, {width, false});
     for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-      BOOST_TEST(display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <=
+      BOOST_TEST(get_display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <=
                  width);
     BOOST_TEST(text.find("1.235ms → 7.654ms") != std::string::npos);
   }
 }
 
 BOOST_AUTO_TEST_CASE(escapes_all_names_for_the_terminal) {
-  const std::string evil = "e\x1b]0;x\x07\n\xe2\x80\xae\xff\xc2\x9b";
-  Snapshot a = taken(0, {{1, 1, evil, "w"}}),
-           b = taken(1, {{1, 1, evil, "w"}, {2, 2, evil + "2", "w"}});
-  a.meta.hostname = evil;
-  add_text(a, metric("policy", "CategoricalString", "Mode"), {evil});
-  add_text(b, metric("policy", "CategoricalString", "Mode"), {"OTHER", evil});
-  MetricDef odd = metric(evil, "MonotonicNs", "no.such.rule" + evil);
-  odd.fallback = "SumNs";
-  add_u64(a, odd, {1});
-  add_u64(b, odd, {2, 3});
-  const std::string text = text_of({&a, &b}, {.moved_only = true}, {});
+  const std::string hostile_name = "e\x1b]0;x\x07\n\xe2\x80\xae\xff\xc2\x9b";
+  Snapshot a = snapshot_at(0, {{1, 1, hostile_name, "w"}}),
+           b = snapshot_at(1, {{1, 1, hostile_name, "w"}, {2, 2, hostile_name + "2", "w"}});
+  a.meta.hostname = hostile_name;
+  add_text(a, metric("policy", "CategoricalString", "Mode"), {hostile_name});
+  add_text(b, metric("policy", "CategoricalString", "Mode"), {"OTHER", hostile_name});
+  MetricDef odd_pair = metric(hostile_name, "MonotonicNs", "no.such.rule" + hostile_name);
+  odd_pair.fallback = "SumNs";
+  add_u64(a, odd_pair, {1});
+  add_u64(b, odd_pair, {2, 3});
+  const std::string text = text_of({&a, &b}, {.only_changed = true}, {});
   for (const std::string_view bad : {"\x1b", "\x07", "\xe2\x80\xae", "\xff", "\xc2\x9b"})
     BOOST_TEST(text.find(bad) == std::string::npos);
   BOOST_TEST(text.find("e\\x1b]0;x\\x07\\n\\u202e\\xff\\u009b") != std::string::npos);
@@ -238,7 +241,7 @@ BOOST_AUTO_TEST_CASE(headings_show_the_relation_of_the_files) {
 }
 
 // Returns the lines below the line about boots.
-std::string hosts(std::string before, std::string after, const std::string& boot = "b") {
+std::string host_lines(std::string before, std::string after, const std::string& boot = "b") {
   Pair pair;
   if (!before.empty()) pair.a.objects["host"] = std::move(before);
   if (!after.empty()) pair.b.objects["host"] = std::move(after);
@@ -249,18 +252,19 @@ std::string hosts(std::string before, std::string after, const std::string& boot
 }
 
 BOOST_AUTO_TEST_CASE(headings_show_differences_of_the_hosts) {
-  BOOST_TEST(hosts("{}", "") == "host context unavailable\n");
-  BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})") == "");
-  BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})", "other") == "host contexts are equal\n");
+  BOOST_TEST(host_lines("{}", "") == "host context unavailable\n");
+  BOOST_TEST(host_lines(R"({"arch":"x"})", R"({"arch":"x"})") == "");
+  BOOST_TEST(host_lines(R"({"arch":"x"})", R"({"arch":"x"})", "other") ==
+             "host contexts are equal\n");
   BOOST_TEST(
-      hosts(
+      host_lines(
           R"({"arch":"x","cpu_model":"A","kernel_cmdline":"ro quiet a=1","sched_tunables":{"sched_rr_timeslice_ms":"100"}})",
           R"({"arch":"x","cpu_model":"A","kernel_cmdline":"ro a=2","online_cpus":4,"sched_tunables":{"sched_rr_timeslice_ms":"50"}})") ==
       "host                                  baseline   candidate\n"
       "kernel_cmdline                        quiet a=1  a=2\n"
       "sched_tunables.sched_rr_timeslice_ms  100        50\n"
       "online_cpus                           -          4\n");
-  BOOST_TEST(hosts(R"({"kernel_cmdline":"a b"})", R"({"kernel_cmdline":"b a"})") ==
+  BOOST_TEST(host_lines(R"({"kernel_cmdline":"a b"})", R"({"kernel_cmdline":"b a"})") ==
              "host            baseline     candidate\n"
              "kernel_cmdline  (reordered)  (reordered)\n");
 }
@@ -271,7 +275,7 @@ BOOST_AUTO_TEST_CASE(counts_many_differences_of_hosts) {
     before += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":1";
     after += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":2";
   }
-  const std::string text = hosts(before + "}", after + "}");
+  const std::string text = host_lines(before + "}", after + "}");
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 11);  // header, 9 rows, count
   BOOST_TEST(text.ends_with("3 more differences in --format json\n"));
 }
@@ -324,7 +328,7 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_value) {
 }
 
 BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes_fields) {
-  Snapshot a = taken(0, {{1, 1, "a,\"b\"\n\x1b[2J\xff", "w"}});
+  Snapshot a = snapshot_at(0, {{1, 1, "a,\"b\"\n\x1b[2J\xff", "w"}});
   add_map(a, metric("memory", "KibMap", "MapSum"), {MapValue{{"Rss,x", 4}, {"Swap", 0}}});
   BOOST_TEST(csv_of({&a}, {.metrics = {"memory"}}) ==
              "section,group,metric,key,unit,value,text,threads,values,rows,parts,parts_of\n"
@@ -337,20 +341,20 @@ BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes_fields) {
 
 BOOST_AUTO_TEST_CASE(wraps_cells_where_possible) {
   using Pieces = std::vector<std::string>;
-  BOOST_TEST(folded("/a/bcdefgh", 5) == (Pieces{"/a/", "bcdef", "gh"}),
+  BOOST_TEST(fold("/a/bcdefgh", 5) == (Pieces{"/a/", "bcdef", "gh"}),
              boost::test_tools::per_element());
-  BOOST_TEST(folded("漢字漢字", 5) == (Pieces{"漢字", "漢字"}), boost::test_tools::per_element());
-  BOOST_TEST(folded("漢", 1) == Pieces{"漢"}, boost::test_tools::per_element());
-  BOOST_TEST(folded("", 5) == Pieces{""}, boost::test_tools::per_element());
+  BOOST_TEST(fold("漢字漢字", 5) == (Pieces{"漢字", "漢字"}), boost::test_tools::per_element());
+  BOOST_TEST(fold("漢", 1) == Pieces{"漢"}, boost::test_tools::per_element());
+  BOOST_TEST(fold("", 5) == Pieces{""}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(formats_counts_and_plurals) {
-  BOOST_TEST(counted(1, "group") == "1 group");
-  BOOST_TEST(counted(0, "process") == "0 processes");
-  BOOST_TEST(utc(0) == "1970-01-01 00:00:00Z");
-  BOOST_TEST(wrapped("one two three four", 9) == "one two\n  three\n  four\n");
-  BOOST_TEST(wrapped("one two three four", 0) == "one two three four\n");
-  BOOST_TEST(wrapped("in /a/long/path and 漢字漢", 7) ==
+  BOOST_TEST(format_count(1, "group") == "1 group");
+  BOOST_TEST(format_count(0, "process") == "0 processes");
+  BOOST_TEST(format_utc(0) == "1970-01-01 00:00:00Z");
+  BOOST_TEST(wrap_words("one two three four", 9) == "one two\n  three\n  four\n");
+  BOOST_TEST(wrap_words("one two three four", 0) == "one two three four\n");
+  BOOST_TEST(wrap_words("in /a/long/path and 漢字漢", 7) ==
              "in /a/\n  long/\n  path\n  and\n  漢字\n  漢\n");
 }
 

@@ -11,24 +11,26 @@
 
 #include "core/render/report_json.hpp"
 #include "core/render/screen_text.hpp"
-#include "tests/unit/support/made_screen.hpp"
+#include "tests/unit/support/screen_windows.hpp"
 
 namespace ctprof::screen_text_test {
 namespace {
 
-using namespace made_screen;
+using namespace screen_windows;
 
 std::string text_of(const Report& report, const ScreenLayout& layout) {
   const std::string files[] = {"a.zst", "b.zst"};
-  return screen_text(report, files, layout);
+  return format_screen(report, files, layout);
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
 
 BOOST_AUTO_TEST_SUITE(screen_text_test)
 
 BOOST_AUTO_TEST_CASE(prints_the_rows_that_fit_and_counts_the_rest) {
-  std::vector<Did> all;
+  std::vector<ThreadActivity> all;
   for (int i = 0; i < 60; ++i)
     all.push_back(
         {.name = std::string(1, 'a' + i % 26) + std::string(i / 26 + 1, 'x'), .cpu = kSecond});
@@ -36,44 +38,44 @@ BOOST_AUTO_TEST_CASE(prints_the_rows_that_fit_and_counts_the_rest) {
   const Report report = report_of(window, {.literal_names = true});
   const std::string text = text_of(report, {.text = {.width = 80}, .lines = 24});
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 23);
-  BOOST_TEST(has(text, "more rows"));
+  BOOST_TEST(contains(text, "more rows"));
   const auto with = [&](std::size_t rows) {
     return text_of(report, {.text = {.width = 80}, .lines = 24, .rows = rows});
   };
-  BOOST_TEST((has(with(2), "58 more rows (--limit 0)") && !has(with(0), "more row")));
+  BOOST_TEST((contains(with(2), "58 more rows (--limit 0)") && !contains(with(0), "more row")));
 }
 
 BOOST_AUTO_TEST_CASE(drops_columns_that_decide_last) {
   const Snapshot window = window_of({{.name = "quite-a-long-name", .cpu = 1, .switches = 9000},
-                                     {.name = "b", .held_after = 3 << 20}});
+                                     {.name = "b", .memory_after = 3 << 20}});
   const Report report = report_of(window, {.literal_names = true});
   const std::string text = text_of(report, {.text = {.width = 56}, .lines = 24});
   for (const char* part : {"process", "threads", "%cpu", "sw/s", "held", "for width %idle"})
-    BOOST_TEST(has(text, part), part << " in\n" << text);
-  BOOST_TEST(!has(text_of(report, {.text = {.width = 120}, .lines = 24}), "for width"));
+    BOOST_TEST(contains(text, part), part << " in\n" << text);
+  BOOST_TEST(!contains(text_of(report, {.text = {.width = 120}, .lines = 24}), "for width"));
 }
 
 BOOST_AUTO_TEST_CASE(two_windows_show_both_values_and_the_largest_change) {
   const Snapshot before = window_of({{.name = "a", .cpu = kSecond}}),
-                 after = window_of({{.name = "a", .cpu = 4 * kSecond, .held_after = 3 << 20}});
+                 after = window_of({{.name = "a", .cpu = 4 * kSecond, .memory_after = 3 << 20}});
   const Report report = report_of({&before, &after});
   const std::string text = text_of(report, {.text = {.width = 100}, .lines = 24});
   for (const char* part :
        {"baseline: a.zst", "candidate: b.zst", "held 0→3.00Mi +3.00Mi", "10.0→40.0"})
-    BOOST_TEST(has(text, part), part << " in\n" << text);
+    BOOST_TEST(contains(text, part), part << " in\n" << text);
 }
 
 BOOST_AUTO_TEST_CASE(marks_the_value_that_determines_the_place_of_a_row) {
   const Snapshot window = window_of({{.name = "runs", .cpu = 5 * kSecond},
-                                     {.name = "grows", .cpu = kSecond, .held_after = 3 << 20}});
+                                     {.name = "grows", .cpu = kSecond, .memory_after = 3 << 20}});
   const std::string text = text_of(report_of(window), {.text = {}, .lines = 24});
   for (const char* part :
        {"50.0*", "10.0 ", "3.00Mi +3.00Mi*", "* orders the row (ctprof help %CPU)"})
-    BOOST_TEST(has(text, part), part << " in\n" << text);
+    BOOST_TEST(contains(text, part), part << " in\n" << text);
   Spec sorted;
   sorted.sort = *parse_sort("-%cpu", ReportKind::Show);
   const std::string by_user = text_of(report_of(window, sorted), {.text = {}, .lines = 24});
-  BOOST_TEST(!has(by_user, "*"), by_user);
+  BOOST_TEST(!contains(by_user, "*"), by_user);
   BOOST_TEST(by_user.find("grows") < by_user.find("runs"), by_user);
 }
 
@@ -83,55 +85,58 @@ BOOST_AUTO_TEST_CASE(omits_columns_without_values) {
   window.threads().find("switches")->gaps()[0] = static_cast<ctprof_gap>(Gap::SwitchedOff);
   for (const std::size_t width : {0, 40, 120}) {
     const std::string text = text_of(report_of(window), {.text = {.width = width}, .lines = 24});
-    BOOST_TEST(!has(text, "sw/s"), text);
+    BOOST_TEST(!contains(text, "sw/s"), text);
   }
 }
 
 // A thousand sleeping threads are blocked for 100 % of their time, not for 100,000 %.
 BOOST_AUTO_TEST_CASE(shows_blocked_time_per_thread) {
-  const std::vector<Did> pool(3, {.name = "pool", .cpu = kSecond, .idle = 6 * kSecond});
+  const std::vector<ThreadActivity> pool(3, {.name = "pool", .cpu = kSecond, .idle = 6 * kSecond});
   const std::string text = text_of(report_of(window_of(pool)), {.text = {}, .lines = 24});
-  BOOST_TEST((has(text, "60.0") && !has(text, "180")), text);
+  BOOST_TEST((contains(text, "60.0") && !contains(text, "180")), text);
 }
 
 BOOST_AUTO_TEST_CASE(shows_memory_growth_inside_the_second_window) {
   const auto window = [](std::uint64_t before, std::uint64_t after) {
-    return window_of({{.name = "a", .held_before = before << 20, .held_after = after << 20}});
+    return window_of({{.name = "a", .memory_before = before << 20, .memory_after = after << 20}});
   };
   const Snapshot first = window(50, 50), last = window(50, 90);
   const std::string text = text_of(report_of({&first, &last}), {.text = {}, .lines = 24});
-  BOOST_TEST(has(text, "held 50.0→90.0Mi +40.0Mi "), text);
-  BOOST_TEST(has(text, "50.0→90.0Mi (+40.0Mi)"), text);
+  BOOST_TEST(contains(text, "held 50.0→90.0Mi +40.0Mi "), text);
+  BOOST_TEST(contains(text, "50.0→90.0Mi (+40.0Mi)"), text);
 }
 
 BOOST_AUTO_TEST_CASE(two_windows_show_started_threads_of_each) {
-  const Did lives{.name = "a", .cpu = kSecond}, is_born{.name = "a", .cpu = 1, .is_born = true};
+  const ThreadActivity lives{.name = "a", .cpu = kSecond},
+      is_born{.name = "a", .cpu = 1, .is_started = true};
   const Snapshot before = window_of({lives, is_born}), after = window_of({lives, is_born, is_born});
   const std::string text = text_of(report_of({&before, &after}), {.text = {}, .lines = 24});
-  BOOST_TEST(has(text, " 2→3 +1→2  "), text);
+  BOOST_TEST(contains(text, " 2→3 +1→2  "), text);
   const std::string same = text_of(report_of({&before, &before}), {.text = {}, .lines = 24});
-  BOOST_TEST(has(same, " 2 +1  "), same);
+  BOOST_TEST(contains(same, " 2 +1  "), same);
 }
 
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  for (std::string line; std::getline(lines, line);)
+    widest = std::max(widest, get_display_width(line));
   return widest;
 }
 
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
-  const std::vector<Did> did{{.name = "日本語のプロセスの名前は長い", .cpu = 3 * kSecond},
-                             {.name = "a", .cpu = kSecond, .switches = 123456, .idle = kSecond},
-                             {.name = "b", .held_before = 1 << 30, .held_after = 9 << 20},
-                             {.name = "b", .cpu = 5 * kSecond, .is_born = true}};
+  const std::vector<ThreadActivity> did{
+      {.name = "日本語のプロセスの名前は長い", .cpu = 3 * kSecond},
+      {.name = "a", .cpu = kSecond, .switches = 123456, .idle = kSecond},
+      {.name = "b", .memory_before = 1 << 30, .memory_after = 9 << 20},
+      {.name = "b", .cpu = 5 * kSecond, .is_started = true}};
   const Snapshot one = window_of(did), two = window_of({did[1], did[2]}, 3);
   for (const auto& sides : {std::vector{&one}, {&one, &two}, {&one, &two, &one}})
     for (std::size_t width = 24; width <= 200; ++width) {
       const Report report = report_of(sides, {.literal_names = true});
       const std::string files[] = {"/a/directory/with/a/long-name/a.zst", "b.zst", "c.zst"};
       const std::string text =
-          screen_text(report, files, {.text = {.width = width}, .lines = 24, .rows = 0});
+          format_screen(report, files, {.text = {.width = width}, .lines = 24, .rows = 0});
       BOOST_TEST(widest_line(text) <= width, "at " << width << ":\n" << text);
     }
 }
@@ -144,9 +149,9 @@ std::string joined_text(std::string text) {
 }
 
 BOOST_AUTO_TEST_CASE(drops_the_largest_change_of_two_windows_last) {
-  const Did lives{.name = "a-long-name-or-so", .cpu = kSecond},
-      is_born{.name = "a-long-name-or-so", .cpu = 1, .is_born = true};
-  std::vector<Did> more(10, is_born);
+  const ThreadActivity lives{.name = "a-long-name-or-so", .cpu = kSecond},
+      is_born{.name = "a-long-name-or-so", .cpu = 1, .is_started = true};
+  std::vector<ThreadActivity> more(10, is_born);
   more.insert(more.begin(), {.name = "a-long-name-or-so", .cpu = 4 * kSecond});
   const Snapshot before = window_of({lives}), after = window_of(more);
   const Report report = report_of({&before, &after}, {.literal_names = true});
@@ -162,15 +167,15 @@ BOOST_AUTO_TEST_CASE(drops_the_largest_change_of_two_windows_last) {
   for (const auto& [width, parts] : told) {
     const std::string text = joined_text(text_of(report, {.text = {.width = width}, .lines = 24}));
     for (const char* part : parts)
-      BOOST_TEST(has(text, part), part << " at " << width << " in\n" << text);
+      BOOST_TEST(contains(text, part), part << " at " << width << " in\n" << text);
   }
-  BOOST_TEST(!has(text_of(report, {.text = {.width = 100}, .lines = 24}), "for width"));
+  BOOST_TEST(!contains(text_of(report, {.text = {.width = 100}, .lines = 24}), "for width"));
 }
 
 // --- JSON
 // ----------------------------------------------------------------------------------------------
 
-class Kept final : public Sink {
+class TextSink final : public Sink {
  public:
   Result<void> write(std::string_view more) override { return text += more, Result<void>{}; }
   std::string text;
@@ -178,11 +183,11 @@ class Kept final : public Sink {
 
 BOOST_AUTO_TEST_CASE(json_contains_all_rows) {
   const Snapshot window = window_of(
-      {{.name = "a", .cpu = kSecond, .held_after = 3 << 20}, {.name = "b", .cpu = 2 * kSecond}});
+      {{.name = "a", .cpu = kSecond, .memory_after = 3 << 20}, {.name = "b", .cpu = 2 * kSecond}});
   const std::string files[] = {"a.zst"};
-  Kept kept;
-  BOOST_REQUIRE(write_report_json(report_of(window, {.limit = 1}), files, kept));
-  const auto json = boost::json::parse(kept.text);
+  TextSink text_sink;
+  BOOST_REQUIRE(write_report_json(report_of(window, {.limit = 1}), files, text_sink));
+  const auto json = boost::json::parse(text_sink.text);
   const auto& screen = json.at("screen");
   BOOST_TEST(screen.at("headlines").as_array().size() == 4u);
   BOOST_TEST(screen.at("rows").as_array().size() == 1u);

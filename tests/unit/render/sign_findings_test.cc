@@ -6,24 +6,24 @@
 
 #include "core/compare/report/findings.hpp"
 #include "core/render/findings_text.hpp"
-#include "tests/unit/support/made_screen.hpp"
+#include "tests/unit/support/screen_windows.hpp"
 
 namespace ctprof::sign_findings_test {
 namespace {
 
-using namespace made_screen;
+using namespace screen_windows;
 
-const MetricDef kWaited = with_role(shown(metric("waited", "MonotonicNs", "SumNs"),
-                                          {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+const MetricDef kWaited = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
+                                                  {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
                                     "wait-time"),
-                kGivenUp = with_role(metric("given_up", "MonotonicCount", "SumCount"),
-                                     "voluntary-switches"),
+                kVoluntarySwitches = with_role(metric("given_up", "MonotonicCount", "SumCount"),
+                                               "voluntary-switches"),
                 kFaults = with_role(metric("faults", "MonotonicCount", "SumCount"), "major-faults"),
                 kState = with_role(metric("state", "Char", "ModeChar"), "state"),
-                kResident = with_role(
-                    shown(metric("resident", "GaugeBytes", "SumGaugeBytes", Entity::Process),
-                          {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
-                    "resident"),
+                kResident = with_role(with_headline(metric("resident", "GaugeBytes",
+                                                           "SumGaugeBytes", Entity::Process),
+                                                    {"rss", 7, CTPROF_SHOWN_LEVEL, false, 0x1p24}),
+                                      "resident"),
                 kEvents = [] {
                   MetricDef def = with_role(metric("events", "CountMap", "MapSum", Entity::Cgroup),
                                             "memory-events");
@@ -37,7 +37,7 @@ constexpr std::uint64_t kSeconds = 10, kOpened = 10;
 struct Row {
   std::uint64_t process = 1, number = 0;  // number 0: the leader of the process
   std::string name = "server", thread = "server";
-  std::uint64_t cpu = 0, waited = 0, given_up = 0, faults = 0;
+  std::uint64_t cpu = 0, waited = 0, voluntary_switches = 0, faults = 0;
   std::string before = "S", after = "S";
   std::uint64_t megabytes_before = 0, megabytes_after = 0;  // of the process, set in its leader
   std::uint64_t start = 5;                                  // in ticks
@@ -55,14 +55,14 @@ std::vector<Row> threads(std::size_t count, Row each) {
 
 Snapshot end_of(const std::vector<Row>& all, bool is_last) {
   std::vector<Thread> listed;
-  Cells<std::uint64_t> starts, cpu, waited, given_up, faults, resident;
+  Cells<std::uint64_t> starts, cpu, waited, voluntary_switches, faults, resident;
   Cells<std::string> states;
   for (const Row& row : all) {
     listed.push_back({row.process * 100, row.process * 100 + row.number, row.name, row.thread});
     starts.push_back(row.start);
     cpu.push_back(is_last ? row.cpu : 0);
     waited.push_back(is_last ? row.waited : 0);
-    given_up.push_back(is_last ? row.given_up : 0);
+    voluntary_switches.push_back(is_last ? row.voluntary_switches : 0);
     faults.push_back(is_last ? row.faults : 0);
     states.push_back(is_last ? row.after : row.before);
     if (row.number == 0)
@@ -73,7 +73,7 @@ Snapshot end_of(const std::vector<Row>& all, bool is_last) {
   add_bool(snapshot, identity_metric(kKernelThread), Cells<bool>(all.size(), false));
   add_u64(snapshot, kCpu, cpu);
   add_u64(snapshot, kWaited, waited);
-  add_u64(snapshot, kGivenUp, given_up);
+  add_u64(snapshot, kVoluntarySwitches, voluntary_switches);
   add_u64(snapshot, kFaults, faults);
   add_text(snapshot, kState, states);
   add_u64(snapshot, kResident, resident);
@@ -101,24 +101,27 @@ Snapshot window_with(const std::vector<Row>& all, std::uint64_t kills = 0) {
   }
   auto made = make_window(before, std::move(after), {});
   BOOST_REQUIRE(made);
-  to_differences(*made);
+  convert_to_differences(*made);
   return std::move(*made);
 }
 
 // Returns the findings of a report with their commands.
 std::string text_of(const Report& report) {
   const std::string files[] = {"a.zst", "b.zst"};
-  return findings_text(report, files, {}, 100, "ctprof record --recorders waits -d 5s");
+  return format_findings(report, files, {}, 100, "ctprof record --recorders waits -d 5s");
 }
 std::string text_of(const std::vector<Row>& all) { return text_of(report_of(window_with(all))); }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
 
-const std::vector<Row> kConvoy = threads(3, {.cpu = 2 * kSecond, .given_up = 20'000}), kTail = [] {
-  std::vector<Row> all = threads(5, {.cpu = kSecond, .waited = 100 * kMs});
-  all[3].waited = 5 * kSecond;
-  return all;
-}();
+const std::vector<Row> kLockConvoy = threads(3, {.cpu = 2 * kSecond, .voluntary_switches = 20'000}),
+                       kTail = [] {
+                         std::vector<Row> all = threads(5, {.cpu = kSecond, .waited = 100 * kMs});
+                         all[3].waited = 5 * kSecond;
+                         return all;
+                       }();
 
 std::vector<Row> zombies(std::size_t count) {
   std::vector<Row> all;
@@ -130,25 +133,25 @@ std::vector<Row> zombies(std::size_t count) {
 BOOST_AUTO_TEST_SUITE(sign_findings_test)
 
 BOOST_AUTO_TEST_CASE(finds_frequent_short_waits) {
-  BOOST_TEST(text_of(kConvoy) ==
+  BOOST_TEST(text_of(kLockConvoy) ==
              "1 server waited 6.00K times per second for a lock or another thread, 0.40 ms each, "
              "in 3 threads at a time\n    ctprof record --recorders waits -d 5s\n");
 }
 
 BOOST_AUTO_TEST_CASE(one_waiting_thread_is_not_contention) {
-  BOOST_TEST(text_of(threads(1, {.cpu = 2 * kSecond, .given_up = 20'000})) == "");
+  BOOST_TEST(text_of(threads(1, {.cpu = 2 * kSecond, .voluntary_switches = 20'000})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(pools_waiting_for_work_are_not_contention) {
-  BOOST_TEST(text_of(threads(20, {.cpu = kMs, .given_up = 10})) == "");
-  BOOST_TEST(text_of(threads(20, {.cpu = kMs, .given_up = 1500})) == "");  // 6 ms each
+  BOOST_TEST(text_of(threads(20, {.cpu = kMs, .voluntary_switches = 10})) == "");
+  BOOST_TEST(text_of(threads(20, {.cpu = kMs, .voluntary_switches = 1500})) == "");  // 6 ms each
 }
 
 BOOST_AUTO_TEST_CASE(finds_one_thread_of_many_that_waits_for_a_cpu) {
   const std::string text = text_of(kTail);
-  BOOST_TEST(has(text,
-                 "server has a thread (worker-3, 103) that waited for a CPU for 5.0 s in "
-                 "10.0 s, the median of 5 similar ones is 0.1 s\n"),
+  BOOST_TEST(contains(text,
+                      "server has a thread (worker-3, 103) that waited for a CPU for 5.0 s in "
+                      "10.0 s, the median of 5 similar ones is 0.1 s\n"),
              text);
 }
 
@@ -156,7 +159,8 @@ BOOST_AUTO_TEST_CASE(a_pool_with_one_working_thread_is_not_a_finding) {
   std::vector<Row> all = threads(8, {.cpu = kMs});
   all[2].cpu = 9 * kSecond;
   BOOST_TEST(text_of(all) == "");
-  BOOST_TEST(!has(text_of(threads(8, {.cpu = kSecond, .waited = 5 * kSecond})), "has a thread"));
+  BOOST_TEST(
+      !contains(text_of(threads(8, {.cpu = kSecond, .waited = 5 * kSecond})), "has a thread"));
 }
 
 BOOST_AUTO_TEST_CASE(finds_zombies_and_shows_states) {
@@ -170,67 +174,71 @@ BOOST_AUTO_TEST_CASE(finds_zombies_and_shows_states) {
 
 BOOST_AUTO_TEST_CASE(finds_threads_in_uninterruptible_sleep) {
   const Row blocked{.name = "stuck", .before = "D", .after = "D"};
-  BOOST_TEST(has(text_of({blocked}), "stuck has 1 thread in state D"), text_of({blocked}));
+  BOOST_TEST(contains(text_of({blocked}), "stuck has 1 thread in state D"), text_of({blocked}));
   Row moved = blocked;
   moved.cpu = kMs;
   BOOST_TEST(text_of({moved}) == "");
   BOOST_TEST(text_of({{.after = "D"}}) == "");
   // A thread without CPU time may or may not have run.
-  Snapshot unread = window_with({blocked});
-  for (Column& column : unread.threads().columns)
+  Snapshot without_run_time = window_with({blocked});
+  for (Column& column : without_run_time.threads().columns)
     if (column.def().role == "run-time")
       column.gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
-  BOOST_TEST(!has(text_of(report_of(unread)), "in state D"));
+  BOOST_TEST(!contains(text_of(report_of(without_run_time)), "in state D"));
 }
 
 BOOST_AUTO_TEST_CASE(finds_refaulted_pages) {
   const std::string text = text_of({{.cpu = kSecond, .faults = 3000}});
-  BOOST_TEST(has(text, "server read pages from a disk or swap 300 times per second"), text);
+  BOOST_TEST(contains(text, "server read pages from a disk or swap 300 times per second"), text);
   BOOST_TEST(text_of({{.cpu = kSecond, .faults = 900}}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(finds_processes_that_the_kernel_killed_in_the_deepest_cgroup) {
   const std::string text = text_of(report_of(window_with({{.cpu = kSecond}}, 2)));
-  BOOST_TEST(has(text, "1 /a/b exceeded its memory: the kernel killed 2 processes of it"), text);
-  BOOST_TEST(has(text, "    ctprof show a.zst --group-by cgroup\n"), text);
+  BOOST_TEST(contains(text, "1 /a/b exceeded its memory: the kernel killed 2 processes of it"),
+             text);
+  BOOST_TEST(contains(text, "    ctprof show a.zst --group-by cgroup\n"), text);
 }
 
 // A compiler loads its input.
 BOOST_AUTO_TEST_CASE(ignores_growth_of_a_busy_new_process) {
   Row row{.name = "compiler", .cpu = 9 * kSecond, .megabytes_before = 20, .megabytes_after = 900};
-  BOOST_TEST(!has(text_of({row}), "grew"));
+  BOOST_TEST(!contains(text_of({row}), "grew"));
   row.cpu = kSecond;
-  BOOST_TEST(has(text_of({row}), "compiler grew by 880MiB in 10.0 s"), text_of({row}));
+  BOOST_TEST(contains(text_of({row}), "compiler grew by 880MiB in 10.0 s"), text_of({row}));
 }
 
 BOOST_AUTO_TEST_CASE(a_new_process_is_not_growth_of_another) {
   const Row old{.name = "tool", .megabytes_before = 20, .megabytes_after = 20};
   Row started{.process = 2, .name = "tool", .megabytes_after = 500, .start = 1500};
-  BOOST_TEST(!has(text_of({old, started}), "grew"));
+  BOOST_TEST(!contains(text_of({old, started}), "grew"));
   // The next window has another process of that name, so the process with this name differs.
   Row next = started;
   next.process = 3;
   next.megabytes_after = 900;
   const Snapshot first = window_with({old, started}), last = window_with({old, next});
-  BOOST_TEST(!has(text_of(report_of({&first, &last})), "grew"));
+  BOOST_TEST(!contains(text_of(report_of({&first, &last})), "grew"));
 }
 
 // Joined groups have processes in no particular order.
 BOOST_AUTO_TEST_CASE(computes_growth_of_processes_in_both_windows) {
   GroupSigns first, joined, last;
-  first.large = {{.tgid = 7, .start = 2, .bytes = 100}, {.tgid = 9, .start = 2, .bytes = 10}};
-  joined.large = {{.tgid = 3, .start = 1, .bytes = 50}, {.tgid = 8, .start = 1, .bytes = 10}};
+  first.large_processes = {{.tgid = 7, .start = 2, .bytes = 100},
+                           {.tgid = 9, .start = 2, .bytes = 10}};
+  joined.large_processes = {{.tgid = 3, .start = 1, .bytes = 50},
+                            {.tgid = 8, .start = 1, .bytes = 10}};
   first += joined;
-  last.large = {{.tgid = 8, .start = 1, .bytes = 15},
-                {.tgid = 3, .start = 1, .bytes = 80},
-                {.tgid = 9, .start = 4, .bytes = 900},  // another process with a reused id
-                {.tgid = 7, .start = 2, .bytes = 150, .is_job = true}};
+  last.large_processes = {
+      {.tgid = 8, .start = 1, .bytes = 15},
+      {.tgid = 3, .start = 1, .bytes = 80},
+      {.tgid = 9, .start = 4, .bytes = 900},  // another process with a reused id
+      {.tgid = 7, .start = 2, .bytes = 150, .is_job = true}};
   BOOST_TEST(last.growth_since(first).value() == 35);
   BOOST_TEST(!last.growth_since({}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_the_first_window_is_not_a_finding) {
-  for (const auto& all : {kConvoy, kTail, zombies(12)}) {
+  for (const auto& all : {kLockConvoy, kTail, zombies(12)}) {
     const Snapshot same = window_with(all), calm = window_with(threads(5, {.cpu = kMs}));
     BOOST_TEST(text_of(report_of({&same, &same})) == "");
     BOOST_TEST(text_of(report_of({&calm, &same})) != "");

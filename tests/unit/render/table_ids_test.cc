@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/tables/table_rows.hpp"
-#include "tests/unit/support/window_made.hpp"
+#include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::table_ids_test {
 namespace {
@@ -21,7 +21,7 @@ std::vector<boost::json::value> rows_of(const Snapshot& capture, bool is_long) {
   TableColumns columns({});
   columns.add(capture);
   StringSink sink;
-  TableRows rows({TableForm::Ndjson, {Entity::Thread}, is_long}, columns, sink);
+  TableRows rows({TableFormat::Ndjson, {Entity::Thread}, is_long}, columns, sink);
   rows.add(capture);
   BOOST_REQUIRE(rows.finish());
   std::vector<boost::json::value> read;
@@ -40,7 +40,7 @@ std::vector<std::string> ids_of(const Snapshot& capture, bool is_long) {
 }
 
 // Returns the ids of the rows whose `mark` is true.
-std::vector<std::string> marked(const Snapshot& capture, std::string_view mark) {
+std::vector<std::string> ids_with_mark(const Snapshot& capture, std::string_view mark) {
   std::vector<std::string> ids;
   for (const boost::json::value& row : rows_of(capture, false))
     if (row.at(mark).as_bool()) ids.emplace_back(row.at("id").as_string());
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_SUITE(table_ids_test)
 
 // After an exec, the kernel gives a thread the id and start time of its leader, which exits.
 BOOST_AUTO_TEST_CASE(a_leader_replaced_by_exec_has_a_unique_id) {
-  Snapshot capture = taken(10, {{7, 50}, {8, 60}, {7, 50}, {7, 50}});
+  Snapshot capture = snapshot_at(10, {{7, 50}, {8, 60}, {7, 50}, {7, 50}});
   add_u64(capture, kRun, {1, 2, 3, 4});
   for (const bool is_long : {false, true})
     BOOST_TEST(
@@ -61,8 +61,9 @@ BOOST_AUTO_TEST_CASE(a_leader_replaced_by_exec_has_a_unique_id) {
 
 // Threads 7 and 8 exist at the start; 8 exits. 9 starts; 10 starts and exits.
 BOOST_AUTO_TEST_CASE(marks_rows_of_new_and_exited_threads) {
-  Snapshot from = taken(10, {{7, 50}, {8, 60}}), until = taken(20, {{7, 50}, {9, 1500}});
-  Ended ended = ended_at(15, {{8, 60}, {10, 1400}});
+  Snapshot from = snapshot_at(10, {{7, 50}, {8, 60}}),
+           until = snapshot_at(20, {{7, 50}, {9, 1500}});
+  ExitedThreads ended = exited_at(15, {{8, 60}, {10, 1400}});
   add_u64(from, kRun, {1, 2});
   add_u64(until, kRun, {3, 4});
   add_u64(ended.rows, kRun, {5, 6});
@@ -71,9 +72,9 @@ BOOST_AUTO_TEST_CASE(marks_rows_of_new_and_exited_threads) {
   BOOST_TEST(
       ids_of(*window, false) == (std::vector<std::string>{"7@50", "9@1500", "8@60", "10@1400"}),
       boost::test_tools::per_element());
-  BOOST_TEST(marked(*window, "born") == (std::vector<std::string>{"9@1500", "10@1400"}),
+  BOOST_TEST(ids_with_mark(*window, "born") == (std::vector<std::string>{"9@1500", "10@1400"}),
              boost::test_tools::per_element());
-  BOOST_TEST(marked(*window, "ended") == (std::vector<std::string>{"8@60", "10@1400"}),
+  BOOST_TEST(ids_with_mark(*window, "ended") == (std::vector<std::string>{"8@60", "10@1400"}),
              boost::test_tools::per_element());
 }
 

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "core/tables/capture_mark.hpp"
+#include "core/tables/capture_fields.hpp"
 #include "core/tables/exposition.hpp"
 #include "core/tables/group_series.hpp"
 #include "core/tables/metric_family.hpp"
-#include "core/tables/row_text.hpp"
+#include "core/tables/text_row_writer.hpp"
 
 namespace ctprof::tables_test {
 namespace {
 
-std::string rows(TableForm form) {
+std::string rows(TableFormat form) {
   StringSink sink;
-  RowText out(form, sink);
+  TextRowWriter out(form, sink);
   out.begin_table({"a", "b c"});
   out.text("x,\"y\"\n");
   out.number(std::uint64_t{18446744073709551615U});
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_SUITE(tables_test)
 
 std::string safe_row(const std::vector<std::string>& texts) {
   StringSink sink;
-  RowText out(TableForm::Csv, sink, true);
+  TextRowWriter out(TableFormat::Csv, sink, true);
   for (const std::string& text : texts) out.text(text);
   out.number(std::int64_t{-5});
   out.end_row();
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(marks_texts_that_look_like_formulas) {
 }
 
 BOOST_AUTO_TEST_CASE(writes_rows_as_json) {
-  BOOST_TEST(rows(TableForm::Ndjson) ==
+  BOOST_TEST(rows(TableFormat::Ndjson) ==
              "{\"a\":\"x,\\\"y\\\"\\n\",\"b c\":18446744073709551615}\n"
              "{\"a\":\"\",\"b c\":null}\n"
              "{\"a\":\"a\xef\xbf\xbd"
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(writes_rows_as_json) {
 }
 
 BOOST_AUTO_TEST_CASE(writes_rows_as_csv) {
-  BOOST_TEST(rows(TableForm::Csv) ==
+  BOOST_TEST(rows(TableFormat::Csv) ==
              "a,b c\n"
              "\"x,\"\"y\"\"\n\",18446744073709551615\n"
              "\"\",\n"
@@ -82,38 +82,38 @@ BOOST_AUTO_TEST_CASE(writes_rows_as_csv) {
 }
 
 BOOST_AUTO_TEST_CASE(stops_when_the_sink_is_full) {
-  class Full final : public Sink {
+  class FullSink final : public Sink {
    public:
     Result<void> write(std::string_view) override { return ++writes, Error{"full"}; }
     int writes = 0;
   } full;
-  RowText out(TableForm::Csv, full);
+  TextRowWriter out(TableFormat::Csv, full);
   out.begin_table({"a"});
   for (int i = 0; i < 100'000; ++i) {
     out.text("0123456789");
     out.end_row();
   }
-  BOOST_TEST(!out.state().has_value());
+  BOOST_TEST(!out.get_write_result().has_value());
   BOOST_TEST(!out.finish().has_value());
   BOOST_TEST(full.writes == 1);
 }
 
 BOOST_AUTO_TEST_CASE(formats_times) {
-  BOOST_TEST(utc_time(1'795'502'232'123'456'789) == "2026-11-24T06:37:12.123456789Z");
-  BOOST_TEST(utc_time(1) == "1970-01-01T00:00:00.000000001Z");
+  BOOST_TEST(format_utc_time(1'795'502'232'123'456'789) == "2026-11-24T06:37:12.123456789Z");
+  BOOST_TEST(format_utc_time(1) == "1970-01-01T00:00:00.000000001Z");
 }
 
 // Checks the exported name of a metric, and the exported value of 1000.
-void check_family(const char* metric, const char* unit, bool adds_up, Counted counted,
+void check_family(const char* metric, const char* unit, bool adds_up, CounterForm counted,
                   const char* name, double figure) {
-  const NamedFamily named = family_of(metric, unit, adds_up, counted, 100);
+  const NamedFamily named = make_family(metric, unit, adds_up, counted, 100);
   const bool counts = named.family.type == SeriesType::Counter;
   BOOST_TEST(named.family.name + (counts ? "_total" : "") == name);
   BOOST_TEST(1000 * named.scale == figure, boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(exports_names_and_units) {
-  using enum Counted;
+  using enum CounterForm;
   check_family("run_time_ns", "ns", true, Total, "ctprof_run_time_seconds_total", 1e-6);
   check_family("run_time_ns", "ns", true, PerSecond, "ctprof_run_time_seconds_per_second", 1e-6);
   check_family("run_time_ns", "ns", true, Lifetime, "ctprof_lifetime_run_time_seconds", 1e-6);
@@ -135,8 +135,8 @@ BOOST_AUTO_TEST_CASE(exports_names_and_units) {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-SeriesFamily family(const char* name, SeriesType type,
-                    std::initializer_list<std::pair<const char*, double>> groups) {
+SeriesFamily make_family(const char* name, SeriesType type,
+                         std::initializer_list<std::pair<const char*, double>> groups) {
   SeriesFamily made{name, "", type, "help", {}};
   for (const auto& [group, value] : groups)
     made.series.push_back({Labels{{"pcomm", group}}, value});
@@ -145,13 +145,13 @@ SeriesFamily family(const char* name, SeriesType type,
 
 BOOST_AUTO_TEST_CASE(writes_text_and_openmetrics) {
   std::vector<SeriesFamily> families{
-      family("ctprof_a", SeriesType::Counter, {{"x\"\\\n", 1.5}}),
+      make_family("ctprof_a", SeriesType::Counter, {{"x\"\\\n", 1.5}}),
       {"ctprof_b_bytes", "bytes", SeriesType::Gauge, "a\\b", {{{}, INFINITY}}},
       {"ctprof_nothing", "", SeriesType::Gauge, "", {}},
   };
   StringSink text, open;
-  BOOST_TEST(write_exposition(families, Exposition::Text, text).has_value());
-  BOOST_TEST(write_exposition(families, Exposition::OpenMetrics, open).has_value());
+  BOOST_TEST(write_exposition(families, ExpositionFormat::Text, text).has_value());
+  BOOST_TEST(write_exposition(families, ExpositionFormat::OpenMetrics, open).has_value());
   BOOST_TEST(text.text() ==
              "# HELP ctprof_a_total help\n# TYPE ctprof_a_total counter\n"
              "ctprof_a_total{pcomm=\"x\\\"\\\\\\n\"} 1.5\n"
@@ -165,15 +165,15 @@ BOOST_AUTO_TEST_CASE(writes_text_and_openmetrics) {
 
 BOOST_AUTO_TEST_CASE(drops_the_groups_with_the_smallest_values) {
   std::vector<SeriesFamily> families{
-      family("a", SeriesType::Gauge, {{"big", 90}, {"mid", 9}, {"small", 1}, {"other", 0}}),
-      family("b", SeriesType::Gauge, {{"big", 0}, {"small", 4}, {"other", 6}}),
+      make_family("a", SeriesType::Gauge, {{"big", 90}, {"mid", 9}, {"small", 1}, {"other", 0}}),
+      make_family("b", SeriesType::Gauge, {{"big", 0}, {"small", 4}, {"other", 6}}),
       {"c", "", SeriesType::Gauge, "", {{{}, 1}}},
   };
   std::vector<SeriesFamily> whole = families;
-  BOOST_TEST(cut_series(whole, 8).groups == 0U);
-  BOOST_TEST(cut_series(whole, 0).groups == 0U);
+  BOOST_TEST(limit_series(whole, 8).groups == 0U);
+  BOOST_TEST(limit_series(whole, 0).groups == 0U);
   BOOST_TEST(whole.size() == 3U);
-  const SeriesCut cut = cut_series(families, 6);
+  const OmittedSeries cut = limit_series(families, 6);
   BOOST_TEST(cut.groups == 2U);  // mid with 9 % and small with 40 %, for 8 series plus the count
   BOOST_TEST(cut.series == 3U);
   BOOST_TEST(families[0].series.size() == 2U);
@@ -185,10 +185,10 @@ BOOST_AUTO_TEST_CASE(drops_the_groups_with_the_smallest_values) {
 
 BOOST_AUTO_TEST_CASE(adds_counters_of_several_reports) {
   SeriesTotals totals;
-  totals.add({family("c", SeriesType::Counter, {{"x", 5}, {"y", 1}}),
-              family("g", SeriesType::Gauge, {{"x", 7}})});
-  totals.add({family("c", SeriesType::Counter, {{"x", 2}, {"z", 3}}),
-              family("g", SeriesType::Gauge, {{"x", 1}})});
+  totals.add({make_family("c", SeriesType::Counter, {{"x", 5}, {"y", 1}}),
+              make_family("g", SeriesType::Gauge, {{"x", 7}})});
+  totals.add({make_family("c", SeriesType::Counter, {{"x", 2}, {"z", 3}}),
+              make_family("g", SeriesType::Gauge, {{"x", 1}})});
   const auto& families = totals.families();
   BOOST_TEST(families[0].series.size() == 3U);
   BOOST_TEST(families[0].series[0].value == 7);  // x

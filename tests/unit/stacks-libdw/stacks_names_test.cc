@@ -22,7 +22,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Addresses = std::vector<FileAddress>;
 
-std::string xz_of(const std::string& text) {
+std::string compress_xz(const std::string& text) {
   std::string packed(text.size() + 1024, '\0');
   std::size_t size = 0;
   BOOST_TEST_REQUIRE(
@@ -77,36 +77,38 @@ class Reference {
 
 BOOST_AUTO_TEST_SUITE(stacks_names_test)
 
-BOOST_AUTO_TEST_CASE(reads_a_compressed_symbol_list, *boost::unit_test::precondition(has_forms)) {
-  const Opened packed(form("packed"));
-  const Addresses addresses = places_in(packed.file, 7);
-  const Names names = names_in_file(packed.file, addresses);
-  BOOST_TEST(names == Reference(form("packed")).names(addresses), boost::test_tools::per_element());
-  BOOST_TEST(std::ranges::count(names, "_ZN5namedL6hiddenEi") > 0);
-  const Opened found(form("found"));
-  for (const std::string& name : names_in_file(found.file, addresses))
+BOOST_AUTO_TEST_CASE(reads_a_compressed_symbol_list,
+                     *boost::unit_test::precondition(has_variants)) {
+  const OpenedFile packed(variant_path("packed"));
+  const Addresses addresses = addresses_in(packed.file, 7);
+  const Names names = find_names_in_file(packed.file, addresses);
+  BOOST_TEST(names == Reference(variant_path("packed")).names(addresses),
+             boost::test_tools::per_element());
+  BOOST_TEST(std::ranges::count(names, "_ZN5namedL15static_functionEi") > 0);
+  const OpenedFile found(variant_path("found"));
+  for (const std::string& name : find_names_in_file(found.file, addresses))
     BOOST_TEST((name.empty() || name == "_start"));
 }
 
 BOOST_AUTO_TEST_CASE(limits_the_size_of_compressed_data) {
-  const std::string zeroes(100000, '\0'), packed = xz_of(zeroes);
-  BOOST_TEST((unpacked_xz(packed, zeroes.size()).bytes == zeroes));
-  BOOST_TEST(unpacked_xz(packed, zeroes.size() - 1).is_too_large);
-  BOOST_TEST(unpacked_xz(packed.substr(0, packed.size() - 1), 1 << 20).bytes.empty());
-  BOOST_TEST(unpacked_xz("no such thing", 1 << 20).bytes == "");
-  BOOST_TEST(unpacked_xz("", 1 << 20).bytes == "");
+  const std::string zeroes(100000, '\0'), packed = compress_xz(zeroes);
+  BOOST_TEST((unpack_xz(packed, zeroes.size()).bytes == zeroes));
+  BOOST_TEST(unpack_xz(packed, zeroes.size() - 1).is_too_large);
+  BOOST_TEST(unpack_xz(packed.substr(0, packed.size() - 1), 1 << 20).bytes.empty());
+  BOOST_TEST(unpack_xz("no such thing", 1 << 20).bytes == "");
+  BOOST_TEST(unpack_xz("", 1 << 20).bytes == "");
 }
 
 // Its header requests 4 GiB of decoder memory.
 BOOST_AUTO_TEST_CASE(limits_the_memory_for_decompression) {
   constexpr std::size_t kHeader = 12;
-  std::string packed = xz_of("text");
+  std::string packed = compress_xz("text");
   packed[packed.find("\x21\x01", kHeader) + 2] = 40;  // after LZMA2 and its property
   const std::size_t end = kHeader + (static_cast<std::size_t>(packed[kHeader]) + 1) * 4 - 4;
   const auto* header = reinterpret_cast<const std::uint8_t*>(packed.data() + kHeader);
   const std::uint32_t sum = ::lzma_crc32(header, end - kHeader, 0);
   std::memcpy(packed.data() + end, &sum, sizeof sum);
-  BOOST_TEST(unpacked_xz(packed, 1 << 20).bytes == "");
+  BOOST_TEST(unpack_xz(packed, 1 << 20).bytes == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,7 +53,7 @@ class Reference {
 
 // Returns whether the expression reads a stored CFA, possibly plus a constant. Other expressions
 // count as different only if our rule claims to be of this form.
-bool is_stored_cfa(const Dwarf_Op* operations, std::size_t count, const Rule& rule) {
+bool is_stored_cfa(const Dwarf_Op* operations, std::size_t count, const UnwindRule& rule) {
   const bool is_at_sp = rule.cfa == Cfa::AtSp;
   if (!is_at_sp && rule.cfa != Cfa::AtBp) return rule.cfa != Cfa::None;
   const std::uint64_t base = is_at_sp ? kRegisters.sp : kRegisters.bp;
@@ -64,7 +64,7 @@ bool is_stored_cfa(const Dwarf_Op* operations, std::size_t count, const Rule& ru
          rule.cfa_added == added;
 }
 
-bool has_same_cfa(Dwarf_Frame* frame, const Rule& rule) {
+bool has_same_cfa(Dwarf_Frame* frame, const UnwindRule& rule) {
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
   if (::dwarf_frame_cfa(frame, &operations, &count) != 0) return rule.cfa == Cfa::Unknown;
@@ -77,21 +77,23 @@ bool has_same_cfa(Dwarf_Frame* frame, const Rule& rule) {
                              rule.cfa_offset == static_cast<std::int64_t>(operations[0].number2));
 }
 
-bool is_same(Dwarf_Frame* frame, std::uint64_t number, Saved saved, std::int64_t offset) {
+bool is_same(Dwarf_Frame* frame, std::uint64_t number, RegisterLocation saved,
+             std::int64_t offset) {
   Dwarf_Op memory[3];
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
   if (::dwarf_frame_register(frame, static_cast<int>(number), memory, &operations, &count) != 0)
-    return saved == Saved::Unknown;
-  if (count == 0) return saved == (operations == memory ? Saved::Nowhere : Saved::Same);
+    return saved == RegisterLocation::Unknown;
+  if (count == 0)
+    return saved == (operations == memory ? RegisterLocation::Undefined : RegisterLocation::Same);
   const bool is_plain = count == 1 || (count == 2 && operations[1].atom == DW_OP_plus_uconst);
   const bool is_at_cfa = operations[0].atom == DW_OP_call_frame_cfa && is_plain;
-  if (!is_at_cfa) return saved != Saved::AtCfa;
+  if (!is_at_cfa) return saved != RegisterLocation::AtCfa;
   const auto expected = count > 1 ? static_cast<std::int64_t>(operations[1].number) : 0;
-  return saved == Saved::AtCfa && offset == expected;
+  return saved == RegisterLocation::AtCfa && offset == expected;
 }
 
-bool is_same(Dwarf_Frame* frame, const Rule& rule) {
+bool is_same(Dwarf_Frame* frame, const UnwindRule& rule) {
   if (!frame || rule.cfa == Cfa::None) return !frame && rule.cfa == Cfa::None;
   if (rule.cfa == Cfa::Unknown) return has_same_cfa(frame, rule);
   return has_same_cfa(frame, rule) && is_same(frame, kRegisters.bp, rule.bp, rule.bp_offset) &&
@@ -102,7 +104,7 @@ struct Tally {
   std::size_t rules = 0, unequal = 0;
 };
 
-Tally compared(const std::string& path) {
+Tally compare_rules(const std::string& path) {
   constexpr std::uint64_t kStep = 7;
   const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const ElfFile file(fd.get());
@@ -113,7 +115,7 @@ Tally compared(const std::string& path) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     for (std::uint64_t at = 0; at < segment.p_filesz; at += kStep) {
       const FileAddress address = segment.p_vaddr + at;
-      const Rule rule = cfi.rule_at(address);
+      const UnwindRule rule = cfi.find_rule(address);
       tally.rules += rule.cfa != Cfa::None;
       if (is_same(reference.frame(address).get(), rule)) continue;
       if (++tally.unequal < 5)
@@ -144,7 +146,7 @@ BOOST_AUTO_TEST_SUITE(stacks_rules_test)
 BOOST_AUTO_TEST_CASE(rules_of_own_program_and_libraries_equal_those_of_libdw) {
   ::elf_version(EV_CURRENT);
   for (const std::string& path : own_files()) {
-    const Tally tally = compared(path);
+    const Tally tally = compare_rules(path);
     BOOST_TEST(tally.rules > 0u);
     BOOST_TEST(tally.unequal == 0u);
   }

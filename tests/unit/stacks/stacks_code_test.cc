@@ -12,7 +12,7 @@
 #include "core/stacks/code_guess.hpp"
 #include "core/stacks/unwinder.hpp"
 #include "core/stacks/x86_code.hpp"
-#include "tests/unit/stacks/made_elf.hpp"
+#include "tests/unit/stacks/elf_builder.hpp"
 
 namespace ctprof {
 
@@ -37,67 +37,76 @@ constexpr std::uint64_t kMain = 0x6000;   // CFA = sp + 16
 constexpr std::uint64_t kRoot = 0x6100;   // no return address
 constexpr std::uint64_t kVfork = 0x6200;  // CFA = sp, the return address in rdi
 // Return addresses of the calls inside these functions.
-constexpr std::uint64_t kInUsleep = kUsleep + 0x45, kInNanosleep = kNanosleep + 0x13,
-                        kInClockNanosleep = kClockNanosleep + 0x34, kInStart = kStart + 0x6e,
-                        kInClone = kClone + 0x2f, kInStage2 = kStage2 + 0x2a,
-                        kInEntry = kEntry + 0x16, kInMain = kMain + 8;
+constexpr std::uint64_t kAfterCallInUsleep = kUsleep + 0x45,
+                        kAfterCallInNanosleep = kNanosleep + 0x13,
+                        kAfterCallInClockNanosleep = kClockNanosleep + 0x34,
+                        kAfterCallInStart = kStart + 0x6e, kAfterCallInClone = kClone + 0x2f,
+                        kAfterCallInStage2 = kStage2 + 0x2a, kAfterCallInEntry = kEntry + 0x16,
+                        kAfterCallInMain = kMain + 8;
 
-std::string bytes(std::string_view hex) {
-  std::string bytes;
+std::string bytes_from_hex(std::string_view hex) {
+  std::string bytes_from_hex;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes;
+    bytes_from_hex += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes_from_hex;
 }
 
-MadeElf program() {
-  MadeElf elf;
-  elf.common(kX86Start);
-  elf.function(kStartContext, 26, "");
-  elf.function(kMain, 64, code({0x0e, 16}));
-  elf.function(kRoot, 64, code({0x07, 16}));
-  elf.function(kVfork, 64, code({0x0e, 0, 0x09, 16, 5}));
+ElfBuilder make_program() {
+  ElfBuilder elf;
+  elf.add_common_entry(kX86InitialRules);
+  elf.add_function(kStartContext, 26, "");
+  elf.add_function(kMain, 64, to_bytes({0x0e, 16}));
+  elf.add_function(kRoot, 64, to_bytes({0x07, 16}));
+  elf.add_function(kVfork, 64, to_bytes({0x0e, 0, 0x09, 16, 5}));
   elf.set_entry(kEntry);
-  elf.put_code(kMain + 3, bytes("e800000000"));
-  elf.put_code(kUsleep,
-               bytes("4883ec2864488b042528000000488944241831c089f84869c083de1b4348c1e83289c169c0"
+  elf.put_code(kMain + 3, bytes_from_hex("e800000000"));
+  elf.put_code(
+      kUsleep,
+      bytes_from_hex("4883ec2864488b042528000000488944241831c089f84869c083de1b4348c1e83289c169c0"
                      "40420f0048890c2429c769c7e80300004889e74889fe4889442408e80b210000488b542418"
                      "64482b14252800000075054883c428c3e871030000"));
-  elf.put_code(kNanosleep,
-               bytes("4883ec084889fa4889f131ff31f6e81d000000f7d84863f8e8a3e2ffff4883c408c3"));
-  elf.put_code(kClockNanosleep,
-               bytes("83ff03746b89f84883ec084989d24989cb09f0742b4883ec084863d64989c84863f76a004c89"
+  elf.put_code(
+      kNanosleep,
+      bytes_from_hex("4883ec084889fa4889f131ff31f6e81d000000f7d84863f8e8a3e2ffff4883c408c3"));
+  elf.put_code(
+      kClockNanosleep,
+      bytes_from_hex("83ff03746b89f84883ec084989d24989cb09f0742b4883ec084863d64989c84863f76a004c89"
                      "d14531c9bfe6000000e8eccbffff5a59f7d84883c408c30f1f004883ec084c89d6bf23000000"
                      "4531c96a004531c031c94c89dae8c2cbffff5e5ff7d84883c408c3"));
-  elf.put_code(kSyscall, bytes("4889f84d89c24889f74d89c84889d64c8b4c24084889ca0f05c3"));
-  elf.put_code(kStart,
-               bytes("55534889fb4883ec088b471085c07440488d6f10b801000000ba02000000f00fb1571083e801"
+  elf.put_code(kSyscall, bytes_from_hex("4889f84d89c24889f74d89c84889d64c8b4c24084889ca0f05c3"));
+  elf.put_code(
+      kStart,
+      bytes_from_hex("55534889fb4883ec088b471085c07440488d6f10b801000000ba02000000f00fb1571083e801"
                      "744e8b431085c07421b8da0000004889ef0f05ba3c00000031ff4889d00f05ebf9660f1f8400"
                      "00000000488d7318b80e000000bf0200000031d241ba080000000f05488b7b08ff134889c7e8"
                      "3afdffffb90100000031f64889efe80b240000eba1"));
-  elf.put_code(kClone,
-               bytes("31c0b0384989fb4889d74c89c24d89c84c8b5424084d89d94883e6f04883ee0848890e0f0585"
+  elf.put_code(
+      kClone,
+      bytes_from_hex("31c0b0384989fb4889d74c89c24d89c84c8b5424084d89d94883e6f04883ee0848890e0f0585"
                      "c0750f31ed5f41ffd189c731c0b03c0f05f4c3"));
-  elf.put_code(kStage2,
-               bytes("41554863c641544c8d6cc2084989d4554889c5534889fb4883ec08e8a0ffffff89ef4c89ea4c"
+  elf.put_code(
+      kStage2,
+      bytes_from_hex("41554863c641544c8d6cc2084989d4554889c5534889fb4883ec08e8a0ffffff89ef4c89ea4c"
                      "89e6ffd389c7e85ffaffff662e0f1f8400000000000f1f44000041554863c64989fd4154488d"
                      "7cc2084989d455488b324889c5e832fdffff4c89e289ee4c89ef488d0593ffffff5d415c415d"
                      "ffe0662e0f1f8400000000006690"));
-  elf.put_code(kEntry, bytes("4831ed4889e7488d350eefbfff4883e4f0e8050000000f1f440000"));
+  elf.put_code(kEntry, bytes_from_hex("4831ed4889e7488d350eefbfff4883e4f0e8050000000f1f440000"));
   // pop %rdx; mov $58,%eax; syscall; push %rdx; ret
-  elf.put_code(kVforkOfMusl, bytes("5ab83a0000000f0552c3"));
-  elf.put_code(kStartContext, bytes("4889dc488b3c244885ff740be8000000004889c7"));
-  elf.put_code(kSignalReturn, bytes("48c7c00f0000000f05"));
+  elf.put_code(kVforkOfMusl, bytes_from_hex("5ab83a0000000f0552c3"));
+  elf.put_code(kStartContext, bytes_from_hex("4889dc488b3c244885ff740be8000000004889c7"));
+  elf.put_code(kSignalReturn, bytes_from_hex("48c7c00f0000000f05"));
   return elf;
 }
 
 class Process {
  public:
-  explicit Process(const MadeElf& elf = program()) : image_(elf.image()) {
-    space_.map(modules_.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"}));
-    space_.map(modules_.range_of(7, {kAnonymous, kAnonymous + 0x1000, 0, {}, ""}));
+  explicit Process(const ElfBuilder& elf = make_program()) : image_(elf.image()) {
+    space_.add_mapping(modules_.make_code_range(
+        7, {kLoaded, kLoaded + ElfBuilder::kSize, 0, {1, 2}, "/bin/made"}));
+    space_.add_mapping(modules_.make_code_range(7, {kAnonymous, kAnonymous + 0x1000, 0, {}, ""}));
   }
 
-  Ending walk(Registers registers, const std::vector<std::uint64_t>& stack) {
+  WalkEnd walk(Registers registers, const std::vector<std::uint64_t>& stack) {
     const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 8 * stack.size());
     return unwinder_.walk(space_, registers, {kSp, bytes}, frames, 127);
   }
@@ -106,7 +115,7 @@ class Process {
     for (const Frame& frame : frames) offsets.push_back(frame.offset);
     return offsets;
   }
-  std::size_t guessed() const {
+  std::size_t count_guessed() const {
     return static_cast<std::size_t>(std::ranges::count_if(frames, &Frame::is_guessed));
   }
 
@@ -115,7 +124,7 @@ class Process {
  private:
   std::string image_;
   Modules modules_{[this](std::uint64_t, const CodeRange&, const std::string&) {
-    return MadeElf::memory_file(image_);
+    return ElfBuilder::memory_file(image_);
   }};
   Unwinder unwinder_{modules_, EM_X86_64};
   AddressSpace space_{7};
@@ -123,7 +132,7 @@ class Process {
 
 using Offsets = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t at(std::uint64_t place) { return kLoaded + place; }
+constexpr std::uint64_t loaded_address(std::uint64_t place) { return kLoaded + place; }
 
 }  // namespace
 
@@ -184,7 +193,7 @@ BOOST_AUTO_TEST_CASE(decodes_instructions) {
            Case{"62f17f486f4601", Kind::Other, 0},        // vmovdqu8 in EVEX
            Case{"662e0f1f840000000000", Kind::Other, 0},  // nop
        }) {
-    const std::string instruction = bytes(hex);
+    const std::string instruction = bytes_from_hex(hex);
     const X86Instruction decoded = decode_x86(instruction + "\x90\x90");
     BOOST_TEST_CONTEXT(hex) {
       BOOST_TEST(decoded.size == instruction.size());
@@ -198,19 +207,21 @@ BOOST_AUTO_TEST_CASE(decodes_instructions) {
 
 BOOST_AUTO_TEST_CASE(rejects_invalid_instructions) {
   for (const char* hex : {"", "06", "62", "0f04", "d4", "ea", "66666666666666666666666666666690"})
-    BOOST_TEST(decode_x86(bytes(hex)).kind == Kind::Invalid);
+    BOOST_TEST(decode_x86(bytes_from_hex(hex)).kind == Kind::Invalid);
 }
 
 BOOST_AUTO_TEST_CASE(walks_a_wait_in_musl_to_its_caller) {
   Process process;
-  const Ending ending =
-      process.walk({at(kSyscall + 0x19), kSp, 1234, 0},
-                   {at(kInClockNanosleep), 1, 2, 3, at(kInNanosleep), 4, at(kInUsleep), 5, 6, 7, 8,
-                    9, at(kInMain), 10, at(kRoot + 8)});
-  BOOST_TEST(ending == Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kSyscall + 0x19, kInClockNanosleep - 1, kInNanosleep - 1,
-                                           kInUsleep - 1, kInMain - 1, kRoot + 7}));
-  BOOST_TEST(process.guessed() == 5u);
+  const WalkEnd ending =
+      process.walk({loaded_address(kSyscall + 0x19), kSp, 1234, 0},
+                   {loaded_address(kAfterCallInClockNanosleep), 1, 2, 3,
+                    loaded_address(kAfterCallInNanosleep), 4, loaded_address(kAfterCallInUsleep), 5,
+                    6, 7, 8, 9, loaded_address(kAfterCallInMain), 10, loaded_address(kRoot + 8)});
+  BOOST_TEST(ending == WalkEnd::Root);
+  BOOST_TEST(process.offsets() ==
+             (Offsets{kSyscall + 0x19, kAfterCallInClockNanosleep - 1, kAfterCallInNanosleep - 1,
+                      kAfterCallInUsleep - 1, kAfterCallInMain - 1, kRoot + 7}));
+  BOOST_TEST(process.count_guessed() == 5u);
   BOOST_TEST(!process.frames[0].is_guessed);
 }
 
@@ -219,10 +230,11 @@ BOOST_AUTO_TEST_CASE(walks_from_each_part_of_a_function) {
   for (const auto& [offset, words] : {std::pair{0x0, 0}, {0x4, 5}, {0x55, 5}, {0x59, 0}}) {
     Process process;
     std::vector<std::uint64_t> stack(static_cast<std::size_t>(words), 7);
-    stack.insert(stack.end(), {at(kInMain), 10, at(kRoot + 8)});
+    stack.insert(stack.end(), {loaded_address(kAfterCallInMain), 10, loaded_address(kRoot + 8)});
     BOOST_TEST_CONTEXT("at " << offset) {
-      BOOST_TEST(process.walk({at(kUsleep + static_cast<std::uint64_t>(offset)), kSp, 1, 0},
-                              stack) == Ending::Root);
+      BOOST_TEST(
+          process.walk({loaded_address(kUsleep + static_cast<std::uint64_t>(offset)), kSp, 1, 0},
+                       stack) == WalkEnd::Root);
       BOOST_TEST(process.frames.size() == 3u);
     }
   }
@@ -232,110 +244,119 @@ BOOST_AUTO_TEST_CASE(walks_from_each_part_of_a_function) {
 // thread has no frame pointer.
 BOOST_AUTO_TEST_CASE(walks_to_the_start_of_a_thread) {
   Process process;
-  const Ending ending = process.walk({at(kMain + 8), kSp, 77, 0},
-                                     {1, at(kInStart), 2, 3, /*bp*/ 0, at(kInClone), 4, 5});
-  BOOST_TEST(ending == Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kInStart - 1, kInClone - 1}));
+  const WalkEnd ending = process.walk({loaded_address(kMain + 8), kSp, 77, 0},
+                                      {1, loaded_address(kAfterCallInStart), 2, 3, /*bp*/ 0,
+                                       loaded_address(kAfterCallInClone), 4, 5});
+  BOOST_TEST(ending == WalkEnd::Root);
+  BOOST_TEST(process.offsets() ==
+             (Offsets{kMain + 8, kAfterCallInStart - 1, kAfterCallInClone - 1}));
 }
 
 BOOST_AUTO_TEST_CASE(walks_to_the_entry_of_a_program) {
   Process process;
-  const Ending ending = process.walk({at(kMain + 8), kSp, 1, 0},
-                                     {1, at(kInStage2), 2, 3, 4, 5, 6, at(kInEntry), 1, 0});
-  BOOST_TEST(ending == Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kInStage2 - 1, kInEntry - 1}));
+  const WalkEnd ending = process.walk({loaded_address(kMain + 8), kSp, 1, 0},
+                                      {1, loaded_address(kAfterCallInStage2), 2, 3, 4, 5, 6,
+                                       loaded_address(kAfterCallInEntry), 1, 0});
+  BOOST_TEST(ending == WalkEnd::Root);
+  BOOST_TEST(process.offsets() ==
+             (Offsets{kMain + 8, kAfterCallInStage2 - 1, kAfterCallInEntry - 1}));
 }
 
 // As in small statically linked programs.
 BOOST_AUTO_TEST_CASE(walks_from_the_first_code_of_a_file) {
-  MadeElf elf = program();
+  ElfBuilder elf = make_program();
   elf.set_first_code(kUsleep);
   Process process(elf);
-  BOOST_TEST(process.walk({at(kUsleep + 4), kSp, 1, 0},
-                          {7, 7, 7, 7, 7, at(kInMain), 10, at(kRoot + 8)}) == Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kUsleep + 4, kInMain - 1, kRoot + 7}));
+  BOOST_TEST(process.walk({loaded_address(kUsleep + 4), kSp, 1, 0},
+                          {7, 7, 7, 7, 7, loaded_address(kAfterCallInMain), 10,
+                           loaded_address(kRoot + 8)}) == WalkEnd::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kUsleep + 4, kAfterCallInMain - 1, kRoot + 7}));
 }
 
 // A word in place of the return address counts only if a call instruction precedes it.
 BOOST_AUTO_TEST_CASE(rejects_a_word_that_no_call_precedes) {
   Process process;
-  BOOST_TEST(process.walk({at(kSyscall + 0x19), kSp, 1, 0}, {at(kInMain - 2), 1, 2, 3}) ==
-             Ending::Lost);
+  BOOST_TEST(process.walk({loaded_address(kSyscall + 0x19), kSp, 1, 0},
+                          {loaded_address(kAfterCallInMain - 2), 1, 2, 3}) == WalkEnd::Failed);
   BOOST_TEST(process.frames.size() == 1u);
-  BOOST_TEST(process.walk({at(kSyscall + 0x19), kSp, 0, 0}, {0x1234}) == Ending::Lost);
-  BOOST_TEST(process.walk({at(kSyscall + 0x19), kSp, 1, 0}, {}) == Ending::Cut);
+  BOOST_TEST(process.walk({loaded_address(kSyscall + 0x19), kSp, 0, 0}, {0x1234}) ==
+             WalkEnd::Failed);
+  BOOST_TEST(process.walk({loaded_address(kSyscall + 0x19), kSp, 1, 0}, {}) == WalkEnd::EndOfCopy);
 }
 
 // The same applies to the word above a wrong frame pointer.
 BOOST_AUTO_TEST_CASE(rejects_frame_pointers_to_words_that_no_call_precedes) {
   Process process;
-  const std::vector<std::uint64_t> wrong{0, kSp + 64, at(kInMain + 5), 0, 0};
-  BOOST_TEST(process.walk({kAnonymous + 8, kSp, kSp + 8, 0}, wrong) == Ending::Lost);
-  const std::vector<std::uint64_t> right{0, kSp + 64, at(kInMain), 0, at(kRoot + 8)};
-  BOOST_TEST(process.walk({kAnonymous + 8, kSp, kSp + 8, 0}, right) == Ending::Root);
-  BOOST_TEST(process.guessed() == 2u);
+  const std::vector<std::uint64_t> wrong{0, kSp + 64, loaded_address(kAfterCallInMain + 5), 0, 0};
+  BOOST_TEST(process.walk({kAnonymous + 8, kSp, kSp + 8, 0}, wrong) == WalkEnd::Failed);
+  const std::vector<std::uint64_t> right{0, kSp + 64, loaded_address(kAfterCallInMain), 0,
+                                         loaded_address(kRoot + 8)};
+  BOOST_TEST(process.walk({kAnonymous + 8, kSp, kSp + 8, 0}, right) == WalkEnd::Root);
+  BOOST_TEST(process.count_guessed() == 2u);
 }
 
 // vfork(2) of musl keeps it in rdx, which records do not contain.
 BOOST_AUTO_TEST_CASE(stops_at_a_return_address_outside_the_copy) {
   Process process;
-  BOOST_TEST(process.walk({at(kVforkOfMusl + 8), kSp, 1, 0}, {at(kInMain), 1, at(kRoot + 8)}) ==
-             Ending::Lost);
+  BOOST_TEST(process.walk({loaded_address(kVforkOfMusl + 8), kSp, 1, 0},
+                          {loaded_address(kAfterCallInMain), 1, loaded_address(kRoot + 8)}) ==
+             WalkEnd::Failed);
   BOOST_TEST(process.frames.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(walks_through_a_signal_frame_of_musl) {
   std::vector<std::uint64_t> stack(40);
   stack[0] = 1;
-  stack[1] = at(kSignalReturn);
-  stack[2 + 15] = 5;                   // rbp
-  stack[2 + 20] = kSp + 34 * 8;        // rsp
-  stack[2 + 21] = at(kSyscall + 0x4);  // rip
-  stack[34] = at(kInMain);
-  stack[36] = at(kRoot + 8);
+  stack[1] = loaded_address(kSignalReturn);
+  stack[2 + 15] = 5;                               // rbp
+  stack[2 + 20] = kSp + 34 * 8;                    // rsp
+  stack[2 + 21] = loaded_address(kSyscall + 0x4);  // rip
+  stack[34] = loaded_address(kAfterCallInMain);
+  stack[36] = loaded_address(kRoot + 8);
   Process process;
-  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Root);
+  BOOST_TEST(process.walk({loaded_address(kMain + 8), kSp, 1, 0}, stack) == WalkEnd::Root);
   BOOST_TEST(process.offsets() ==
-             (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x4, kInMain - 1, kRoot + 7}));
+             (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x4, kAfterCallInMain - 1, kRoot + 7}));
 }
 
 // The handler has its own stack, and only that stack is copied.
 BOOST_AUTO_TEST_CASE(reports_a_signal_on_another_stack) {
   std::vector<std::uint64_t> stack(40);
-  stack[1] = at(kSignalReturn);
+  stack[1] = loaded_address(kSignalReturn);
   stack[2 + 20] = kSp + (std::uint64_t{1} << 20);  // rsp
-  stack[2 + 21] = at(kSyscall + 0x19);
+  stack[2 + 21] = loaded_address(kSyscall + 0x19);
   Process process;
-  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Elsewhere);
+  BOOST_TEST(process.walk({loaded_address(kMain + 8), kSp, 1, 0}, stack) == WalkEnd::OtherStack);
   BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kSignalReturn, kSyscall + 0x19}));
   stack[2 + 20] = kSp - 4096;
-  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, stack) == Ending::Elsewhere);
+  BOOST_TEST(process.walk({loaded_address(kMain + 8), kSp, 1, 0}, stack) == WalkEnd::OtherStack);
 }
 
 // The function of a context returns to the first byte of __start_context, which no call precedes.
 BOOST_AUTO_TEST_CASE(walks_functions_of_makecontext_to_a_root) {
   Process process;
-  BOOST_TEST(process.walk({at(kMain + 8), kSp, 1, 0}, {1, at(kStartContext), 2, 3}) ==
-             Ending::Root);
+  BOOST_TEST(process.walk({loaded_address(kMain + 8), kSp, 1, 0},
+                          {1, loaded_address(kStartContext), 2, 3}) == WalkEnd::Root);
   BOOST_TEST(process.offsets() == (Offsets{kMain + 8, kStartContext}));
 }
 
 // vfork(2) of glibc keeps its return address in rdi, which the recorder may not have copied.
 BOOST_AUTO_TEST_CASE(reads_a_return_address_from_a_register) {
   Process process;
-  BOOST_TEST(process.walk({at(kVfork + 8), kSp, 1, at(kInMain)}, {1, at(kRoot + 8)}) ==
-             Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kVfork + 8, kInMain - 1, kRoot + 7}));
-  BOOST_TEST(process.guessed() == 0u);
-  BOOST_TEST(process.walk({at(kVfork + 8), kSp, 1, 0}, {1, at(kRoot + 8)}) == Ending::Lost);
+  BOOST_TEST(process.walk({loaded_address(kVfork + 8), kSp, 1, loaded_address(kAfterCallInMain)},
+                          {1, loaded_address(kRoot + 8)}) == WalkEnd::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kVfork + 8, kAfterCallInMain - 1, kRoot + 7}));
+  BOOST_TEST(process.count_guessed() == 0u);
+  BOOST_TEST(process.walk({loaded_address(kVfork + 8), kSp, 1, 0},
+                          {1, loaded_address(kRoot + 8)}) == WalkEnd::Failed);
 }
 
 BOOST_AUTO_TEST_CASE(bounds_the_work_on_code) {
   std::string branches;
-  for (int i = 0; i < 4000; ++i) branches += bytes("7400");
+  for (int i = 0; i < 4000; ++i) branches += bytes_from_hex("7400");
   const CodeGuess guess = guess_from_code(branches, 100, 0x1000);
   BOOST_TEST(guess.rules.empty());
-  BOOST_TEST(guess.steps <= kMostStepsOfGuess);
+  BOOST_TEST(guess.steps <= kMaxStepsPerGuess);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

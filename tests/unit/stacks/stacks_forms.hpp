@@ -16,23 +16,25 @@
 
 namespace ctprof::tests {
 
-inline std::string told(const char* name) {
+inline std::string environment_value(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
 // Precondition for cases that need the variants.
-inline boost::test_tools::assertion_result has_forms(boost::unit_test::test_unit_id) {
-  boost::test_tools::assertion_result outcome(!told("STACKS_FORMS").empty());
+inline boost::test_tools::assertion_result has_variants(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result outcome(!environment_value("STACKS_FORMS").empty());
   outcome.message() << "STACKS_FORMS and STACKS_NAMED are not set";
   return outcome;
 }
 
-inline std::string named() { return told("STACKS_NAMED"); }
-inline std::string form(const std::string& name) { return told("STACKS_FORMS") + '/' + name; }
+inline std::string unstripped_path() { return environment_value("STACKS_NAMED"); }
+inline std::string variant_path(const std::string& name) {
+  return environment_value("STACKS_FORMS") + '/' + name;
+}
 
-struct Opened {
-  explicit Opened(const std::string& path)
+struct OpenedFile {
+  explicit OpenedFile(const std::string& path)
       : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), file(fd.get()) {
     BOOST_TEST_REQUIRE(file.is_valid(), path);
   }
@@ -41,7 +43,7 @@ struct Opened {
 };
 
 // Returns addresses across the code of a file, `step` bytes apart.
-inline std::vector<FileAddress> places_in(const ElfFile& file, std::uint64_t step) {
+inline std::vector<FileAddress> addresses_in(const ElfFile& file, std::uint64_t step) {
   std::vector<FileAddress> addresses;
   for (const Elf64_Phdr& segment : file.segments())
     for (std::uint64_t at = 0; (segment.p_flags & PF_X) != 0 && at < segment.p_filesz; at += step)

@@ -14,13 +14,13 @@ BOOST_AUTO_TEST_SUITE(stacks_mappings_test)
 BOOST_AUTO_TEST_CASE(limits_the_number_of_modules) {
   Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
   const auto module_of = [&](std::uint64_t inode) {
-    return modules.range_of(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
+    return modules.make_code_range(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
   };
   const std::uint32_t first = module_of(1);
-  for (std::uint64_t inode = 2; inode < 2 * Modules::kMost; ++inode) module_of(inode);
-  BOOST_TEST(modules.size() == Modules::kMost);
+  for (std::uint64_t inode = 2; inode < 2 * Modules::kMaxModules; ++inode) module_of(inode);
+  BOOST_TEST(modules.size() == Modules::kMaxModules);
   BOOST_TEST(module_of(1) == first);
-  BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
+  BOOST_TEST(module_of(2 * Modules::kMaxModules - 1) == Modules::kUnknown);
 }
 
 // Code of a file is located by file offset, other code by address. A memfd counts as a file if it
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(finds_the_module_of_a_mapping) {
   Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
   const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path,
                             bool is_program = false) {
-    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path, is_program});
+    return modules.make_code_range(process, {0x1000, 0x2000, 0x300, file, path, is_program});
   };
   const CodeRange file = range_of(7, {1, 2}, "/bin/made");
   BOOST_TEST(file.offset == 0x300u);
@@ -48,8 +48,8 @@ BOOST_AUTO_TEST_CASE(finds_the_module_of_a_mapping) {
 
 BOOST_AUTO_TEST_CASE(mappings_replace_overlapping_parts) {
   AddressSpace space(1);
-  space.map({0x1000, 0x5000, 0, 5});
-  space.map({0x2000, 0x3000, 0x70, 6});
+  space.add_mapping({0x1000, 0x5000, 0, 5});
+  space.add_mapping({0x2000, 0x3000, 0x70, 6});
   BOOST_TEST(space.size() == 3u);
   BOOST_TEST(space.find(0x1fff)->module == 5u);
   BOOST_TEST(space.find(0x2000)->module == 6u);
@@ -57,12 +57,12 @@ BOOST_AUTO_TEST_CASE(mappings_replace_overlapping_parts) {
   BOOST_TEST(space.find(0x3000)->offset == 0x2000u);
   BOOST_TEST(!space.find(0x5000));
   BOOST_TEST(!space.find(0xfff));
-  space.map({0x800, 0x9000, 0, 7});
+  space.add_mapping({0x800, 0x9000, 0, 7});
   BOOST_TEST(space.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(parses_maps) {
-  const auto mappings = code_mappings(
+  const auto mappings = parse_code_mappings(
       "55d0a0000000-55d0a0001000 r--p 00000000 fd:01 77                         /usr/bin/a b\n"
       "55d0a0001000-55d0a0002000 r-xp 00001000 fd:01 77                         /usr/bin/a b\n"
       "nonsense r-xp\n"
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(code_in_a_gap_of_a_file_belongs_to_the_file) {
   const std::string before = "10000-11000 r--p 00000000 fd:01 77   /bin/a\n",
                     after = "14000-15000 r--p 00004000 fd:01 77   /bin/a\n";
   const auto mappings_with = [&](const std::string& lines) {
-    return code_mappings(before + lines + after);
+    return parse_code_mappings(before + lines + after);
   };
   const auto whole = mappings_with("11000-14000 r-xp 00000000 00:00 0 \n");
   BOOST_REQUIRE(whole.size() == 1u);
@@ -99,9 +99,10 @@ BOOST_AUTO_TEST_CASE(code_in_a_gap_of_a_file_belongs_to_the_file) {
   const auto of_another_size = mappings_with("11000-13000 r-xp 00000000 00:00 0 \n");
   BOOST_REQUIRE(of_another_size.size() == 1u);
   BOOST_TEST(of_another_size[0].file.inode == 0u);
-  const auto behind_all = code_mappings(before + "11000-14000 r-xp 00000000 00:00 0 \n");
-  BOOST_REQUIRE(behind_all.size() == 1u);
-  BOOST_TEST(behind_all[0].file.inode == 0u);
+  const auto after_last_mapping =
+      parse_code_mappings(before + "11000-14000 r-xp 00000000 00:00 0 \n");
+  BOOST_REQUIRE(after_last_mapping.size() == 1u);
+  BOOST_TEST(after_last_mapping[0].file.inode == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

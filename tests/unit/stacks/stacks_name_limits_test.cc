@@ -12,7 +12,7 @@
 
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
-#include "tests/unit/stacks/made_elf.hpp"
+#include "tests/unit/stacks/elf_builder.hpp"
 
 namespace ctprof::tests::stacks_name_limits_test {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kStart = 0x4000;
 
 // Section headers of a file. The first section contains the names of the sections.
-class Sections {
+class SectionHeaders {
  public:
   void add(std::string_view name, Elf64_Shdr header) {
     header.sh_name = static_cast<Elf64_Word>(names_.size());
@@ -28,7 +28,7 @@ class Sections {
     names_ += std::string(name) + '\0';
   }
   // Returns the image with the section headers appended.
-  std::string in(std::string image) const {
+  std::string append_to(std::string image) const {
     std::vector<Elf64_Shdr> headers = headers_;
     Elf64_Shdr of_names{};
     of_names.sh_type = SHT_STRTAB;
@@ -55,11 +55,11 @@ class Sections {
 constexpr std::uint64_t kSymbols = 200, kTextSize = 8000;
 
 // Returns a file with functions of 16 bytes each, whose names are suffixes of one long text.
-std::string with_suffix_names() {
-  std::string image = MadeElf().image(), symbols;
+std::string image_with_suffix_names() {
+  std::string image = ElfBuilder().image(), symbols;
   for (std::uint64_t i = 0; i < kSymbols; ++i)
     symbols += bytes_of(Elf64_Sym{static_cast<Elf64_Word>(i), STT_FUNC, 0, 1, kStart + 16 * i, 16});
-  Sections sections;
+  SectionHeaders sections;
   Elf64_Shdr list{}, texts{};
   list.sh_type = SHT_SYMTAB;
   list.sh_offset = image.size();
@@ -70,7 +70,7 @@ std::string with_suffix_names() {
   texts.sh_size = kTextSize + 1;
   sections.add(".symtab", list);
   sections.add(".strtab", texts);
-  return sections.in(image + symbols + std::string(kTextSize, 'x') + '\0');
+  return sections.append_to(image + symbols + std::string(kTextSize, 'x') + '\0');
 }
 
 std::vector<FileAddress> addresses_of_functions(std::uint64_t count) {
@@ -90,60 +90,60 @@ BOOST_AUTO_TEST_SUITE(stacks_name_limits_test)
 
 // Names that are suffixes of one text took 500 MiB without the limit.
 BOOST_AUTO_TEST_CASE(reads_names_up_to_the_limit) {
-  const std::string image = with_suffix_names();
+  const std::string image = image_with_suffix_names();
   const ElfFile file(image);
   const auto addresses = addresses_of_functions(kSymbols);
   NameWork enough;
-  BOOST_TEST(count_named(names_in_file(file, addresses, nullptr, enough)) == kSymbols);
-  BOOST_TEST(!enough.is_over());
+  BOOST_TEST(count_named(find_names_in_file(file, addresses, nullptr, enough)) == kSymbols);
+  BOOST_TEST(!enough.is_exceeded());
   const std::uint64_t list = kSymbols * sizeof(Elf64_Sym);
-  NameWork work(list + (3 * kTextSize - 0 - 1 - 2) * NameWork::kStepsOfNameByte);
-  const auto names = names_in_file(file, addresses, nullptr, work);
+  NameWork work(list + (3 * kTextSize - 0 - 1 - 2) * NameWork::kStepsPerNameByte);
+  const auto names = find_names_in_file(file, addresses, nullptr, work);
   BOOST_TEST(count_named(names) == 3u);
   BOOST_TEST(names[2].size() == kTextSize - 2);
-  BOOST_TEST(work.is_over());
-  BOOST_TEST(work.left() == 0u);
+  BOOST_TEST(work.is_exceeded());
+  BOOST_TEST(work.get_remaining_steps() == 0u);
 }
 
 // With only a part of the symbols, the nearest symbol may be the wrong one.
 BOOST_AUTO_TEST_CASE(does_not_search_incomplete_lists) {
-  const std::string image = with_suffix_names();
+  const std::string image = image_with_suffix_names();
   const ElfFile file(image);
   NameWork work(kSymbols * sizeof(Elf64_Sym) - 1);
-  BOOST_TEST(count_named(names_in_file(file, addresses_of_functions(1), nullptr, work)) == 0u);
-  BOOST_TEST(work.is_over());
+  BOOST_TEST(count_named(find_names_in_file(file, addresses_of_functions(1), nullptr, work)) == 0u);
+  BOOST_TEST(work.is_exceeded());
   const std::string map = "1000 1000 outer\n1100 10 inner\n";
-  NameWork of_map(map.size() * NameWork::kStepsOfTextByte - 1);
+  NameWork of_map(map.size() * NameWork::kStepsPerTextByte - 1);
   const std::vector<std::uint64_t> address{0x1105};
-  BOOST_TEST(names_in_perf_map(map, address, of_map)[0] == "");
-  BOOST_TEST(of_map.is_over());
+  BOOST_TEST(find_names_in_perf_map(map, address, of_map)[0] == "");
+  BOOST_TEST(of_map.is_exceeded());
 }
 
 // Several sections of one type that refer to the same bytes.
 BOOST_AUTO_TEST_CASE(counts_each_list_of_symbols) {
-  Sections sections;
+  SectionHeaders sections;
   Elf64_Shdr list{};
   list.sh_type = SHT_DYNSYM;
-  list.sh_size = MadeElf::kSize;
+  list.sh_size = ElfBuilder::kSize;
   for (int i = 0; i < 100; ++i) sections.add("", list);
-  const std::string image = sections.in(MadeElf().image());
+  const std::string image = sections.append_to(ElfBuilder().image());
   const ElfFile file(image);
-  NameWork work(10 * MadeElf::kSize);
-  names_in_file(file, addresses_of_functions(1), nullptr, work);
-  BOOST_TEST(work.is_over());
-  BOOST_TEST(work.left() == 0u);
+  NameWork work(10 * ElfBuilder::kSize);
+  find_names_in_file(file, addresses_of_functions(1), nullptr, work);
+  BOOST_TEST(work.is_exceeded());
+  BOOST_TEST(work.get_remaining_steps() == 0u);
 }
 
 // 65,536 sections with one name of a megabyte took seconds for each section that was looked up.
 BOOST_AUTO_TEST_CASE(compares_the_full_name_of_sections) {
-  Sections sections;
+  SectionHeaders sections;
   Elf64_Shdr header{};
   const std::vector<std::string> names{".eh_fram", ".eh_frame_hdr", ".eh_frame", ".eh_frame"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     header.sh_info = static_cast<Elf64_Word>(i);
     sections.add(names[i], header);
   }
-  const std::string image = sections.in(MadeElf().image());
+  const std::string image = sections.append_to(ElfBuilder().image());
   const ElfFile file(image);
   for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(file.section(names[i])->sh_info == i);
   BOOST_TEST(!file.section(".eh_frame_"));
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(compares_the_full_name_of_sections) {
 }
 
 BOOST_AUTO_TEST_CASE(names_small_modules_regardless_of_large_ones) {
-  const std::string image = with_suffix_names();
+  const std::string image = image_with_suffix_names();
   const ElfFile file(image);
   StackTable table;
   std::vector<Frame> frames;
@@ -160,22 +160,22 @@ BOOST_AUTO_TEST_CASE(names_small_modules_regardless_of_large_ones) {
     frames.push_back({address, hostile});
   const std::uint32_t jit = table.add_module({Module::Kind::Anonymous, "", "", 42});
   frames.push_back({0x501, jit});
-  for (const Frame& frame : frames) table.add_stack({&frame, 1}, Ending::Root);
+  for (const Frame& frame : frames) table.add_stack({&frame, 1}, WalkEnd::Root);
   const NameSources sources{[&](std::uint32_t) { return &file; },
                             [](std::uint64_t) { return std::string("500 8 made\n"); },
                             [] { return std::string(); }};
-  const NameLimits limits{.steps = 1 << 20,
-                          .steps_of_module = 1 << 19,
-                          .first = 1 << 10,
-                          .time = std::chrono::hours(1)};
+  const FrameNamingLimits limits{.steps = 1 << 20,
+                                 .steps_per_module = 1 << 19,
+                                 .first_steps_per_module = 1 << 10,
+                                 .max_time = std::chrono::hours(1)};
   const NamedFrames named = name_frames(table, sources, limits);
-  BOOST_TEST(named.beyond == std::vector<std::uint32_t>{hostile});
+  BOOST_TEST(named.limited_modules == std::vector<std::uint32_t>{hostile});
   BOOST_TEST(named.steps <= limits.steps);
-  BOOST_TEST(named.steps > limits.steps_of_module - NameWork::kStepsOfNameByte * kTextSize);
-  const std::uint64_t read = (limits.steps_of_module - kSymbols * sizeof(Elf64_Sym)) /
-                             (NameWork::kStepsOfNameByte * kTextSize);
-  BOOST_TEST(named.unnamed == kSymbols - read);
-  BOOST_TEST(table.name(static_cast<std::uint32_t>(table.frames().size() - 1)) == "made");
+  BOOST_TEST(named.steps > limits.steps_per_module - NameWork::kStepsPerNameByte * kTextSize);
+  const std::uint64_t read = (limits.steps_per_module - kSymbols * sizeof(Elf64_Sym)) /
+                             (NameWork::kStepsPerNameByte * kTextSize);
+  BOOST_TEST(named.unnamed_frames == kSymbols - read);
+  BOOST_TEST(table.get_name(static_cast<std::uint32_t>(table.frames().size() - 1)) == "made");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,7 +26,7 @@ template <class T>
   return inner(point) * inner({2, 3});
 }
 
-[[gnu::noinline]] static int hidden(int count) {
+[[gnu::noinline]] static int static_function(int count) {
   int sum = 0;
   for (int i = 0; i < count; ++i) sum += generic(i) + twice(generic(2.5 * i));
   return sum;
@@ -34,6 +34,8 @@ template <class T>
 
 }  // namespace named
 
-extern "C" int named_plainly(int count) { return named::twice(named::hidden(count)); }
+extern "C" int function_with_symbol(int count) {
+  return named::twice(named::static_function(count));
+}
 
-int main(int count, char**) { return named_plainly(count) == 7; }
+int main(int count, char**) { return function_with_symbol(count) == 7; }

@@ -11,17 +11,17 @@
 #include <fstream>
 #include <string>
 
-#include "core/stacks/patient_files.hpp"
+#include "core/stacks/time_limited_files.hpp"
 
 namespace ctprof::tests::stacks_patient_files_test {
 namespace {
 
-constexpr std::chrono::hours kUntilOpened(1);
+constexpr std::chrono::hours kTimeout(1);
 
 std::string read_of(const sdk::Fd& fd) {
   char text[64];
-  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : -1;
-  return got < 0 ? "none" : std::string(text, static_cast<std::size_t>(got));
+  const ssize_t count = fd ? ::pread(fd.get(), text, sizeof text, 0) : -1;
+  return count < 0 ? "none" : std::string(text, static_cast<std::size_t>(count));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   const std::string directory = name, file = directory + "/file", pipe = directory + "/pipe";
   std::ofstream(file) << "text";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  PatientFiles files(kUntilOpened);
+  TimeLimitedFiles files(kTimeout);
   BOOST_TEST(read_of(files.open(file)) == "text");
   BOOST_TEST(read_of(files.open(pipe)) == "none");
   BOOST_TEST(read_of(files.open(directory)) == "none");
@@ -42,13 +42,13 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   BOOST_TEST(read_of(files.open("")) == "none");
   BOOST_TEST(read_of(files.open("/" + std::string(5000, 'x'))) == "none");
   BOOST_TEST(read_of(files.open(file)) == "text");
-  BOOST_TEST(files.silent().empty());
+  BOOST_TEST(files.unresponsive_paths().empty());
   std::filesystem::remove_all(directory);
 }
 
 // sysfs is not on a disk, so its files are copied.
 BOOST_AUTO_TEST_CASE(copies_files_that_are_not_on_disk) {
-  PatientFiles files(kUntilOpened);
+  TimeLimitedFiles files(kTimeout);
   const sdk::Fd copy = files.open("/sys/kernel/notes");
   BOOST_REQUIRE(copy);
   struct stat status {
@@ -65,9 +65,9 @@ BOOST_AUTO_TEST_CASE(does_not_wait_when_it_is_interrupted) {
   BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const sdk::Fd stop(ends[0]);
   ::close(ends[1]);  // makes it readable
-  PatientFiles files(kUntilOpened, stop.get());
+  TimeLimitedFiles files(kTimeout, stop.get());
   files.open("/dev/null");
-  BOOST_TEST(files.silent().empty());
+  BOOST_TEST(files.unresponsive_paths().empty());
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_mount_point_of_a_path) {
@@ -76,11 +76,11 @@ BOOST_AUTO_TEST_CASE(finds_the_mount_point_of_a_path) {
       "23 22 0:30 / /mnt/a\\040b rw - nfs server:/ rw\n"
       "24 22 0:31 / /mnt rw - fuse x rw\n"
       "broken\n";
-  BOOST_TEST(mount_point_of("/usr/bin/x", mounts) == "/");
-  BOOST_TEST(mount_point_of("/mnt/x", mounts) == "/mnt/");
-  BOOST_TEST(mount_point_of("/mnt/a b/x", mounts) == "/mnt/a b/");
-  BOOST_TEST(mount_point_of("/mntx/y", mounts) == "/");
-  BOOST_TEST(mount_point_of("/x", "") == "/");
+  BOOST_TEST(find_mount_point("/usr/bin/x", mounts) == "/");
+  BOOST_TEST(find_mount_point("/mnt/x", mounts) == "/mnt/");
+  BOOST_TEST(find_mount_point("/mnt/a b/x", mounts) == "/mnt/a b/");
+  BOOST_TEST(find_mount_point("/mntx/y", mounts) == "/");
+  BOOST_TEST(find_mount_point("/x", "") == "/");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

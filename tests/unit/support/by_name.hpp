@@ -16,7 +16,7 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/gap.hpp"
 
-using ByName = std::map<std::string, std::string>;
+using CellTexts = std::map<std::string, std::string>;
 
 class OneRow {
  public:
@@ -34,17 +34,17 @@ class OneRow {
     abi_.cells = cells_.data();
     abi_.core = this;
     abi_.put_text = [](void* core, std::uint32_t offer, std::uint32_t, const char* data,
-                       std::size_t size) { keep(core, offer).assign(data, size); };
+                       std::size_t size) { written_text(core, offer).assign(data, size); };
     abi_.put_bits = [](void* core, std::uint32_t offer, std::uint32_t, const std::uint64_t* words,
                        std::size_t count) {
       for (std::size_t i = 0; i < count; ++i)
-        keep(core, offer) += (i > 0 ? " " : "") + std::to_string(words[i]);
+        written_text(core, offer) += (i > 0 ? " " : "") + std::to_string(words[i]);
     };
     abi_.put_map = [](void* core, std::uint32_t offer, std::uint32_t, const ctprof_entry* entries,
                       std::size_t count) {
       for (std::size_t i = 0; i < count; ++i)
-        keep(core, offer) += std::string(entries[i].key.data, entries[i].key.size) + "=" +
-                             std::to_string(entries[i].value);
+        written_text(core, offer) += std::string(entries[i].key.data, entries[i].key.size) + "=" +
+                                     std::to_string(entries[i].value);
     };
   }
 
@@ -53,14 +53,14 @@ class OneRow {
     return {abi_, array_, array_};
   }
 
-  ByName cells() const {
-    ByName found;
+  CellTexts cells() const {
+    CellTexts found;
     for (std::size_t i = 0; i < metrics_.size(); ++i) found[metrics_[i].name] = cell(i);
     return found;
   }
 
  private:
-  static std::string& keep(void* core, std::uint32_t offer) {
+  static std::string& written_text(void* core, std::uint32_t offer) {
     auto& row = *static_cast<OneRow*>(core);
     row.gaps_[offer] = CTPROF_VALUE;
     return row.texts_[offer];
@@ -90,7 +90,7 @@ class OneRow {
 
 // Creates the columns of `Group`, lets `fill(columns)` fill row 0, and returns the cells.
 template <class Group, class Fill>
-ByName by_name(Fill fill) {
+CellTexts fill_one_row(Fill fill) {
   OneRow row({Group::kOffers.begin(), Group::kOffers.end()});
   Group columns(row.batch());
   fill(columns);

@@ -10,7 +10,7 @@
 namespace ctprof {
 
 // Returns the bytes that this process has read by system calls so far.
-inline std::uint64_t bytes_read() {
+inline std::uint64_t count_bytes_read() {
   std::ifstream io("/proc/self/io");
   std::string key;
   std::uint64_t bytes = 0;

@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file/columns/lines.hpp"
+#include "core/file/columns/line_frames.hpp"
 #include "core/file/file.hpp"
 #include "core/file/read/load.hpp"
-#include "tests/unit/support/odd_host.hpp"
+#include "tests/unit/support/random_host.hpp"
 
 namespace ctprof::tests {
 
@@ -41,9 +41,9 @@ class ScratchDirectory {
 };
 
 // Returns the bytes of the file that write_file() produces from the snapshot.
-inline std::string written(const Snapshot& snapshot, unsigned workers = 1) {
+inline std::string to_file_bytes(const Snapshot& snapshot, unsigned workers = 1) {
   const ScratchDirectory directory;
-  const auto done = write_file(snapshot, whole_vocabulary(), directory.file(),
+  const auto done = write_file(snapshot, shipped_vocabulary(), directory.file(),
                                {.layout = FileLayout::Columns, .workers = workers, .sync = false});
   BOOST_REQUIRE_MESSAGE(done.has_value(), done.error().text);
   std::ostringstream bytes;
@@ -51,15 +51,15 @@ inline std::string written(const Snapshot& snapshot, unsigned workers = 1) {
   return bytes.str();
 }
 
-inline Snapshot loaded(std::string_view bytes, const CaptureName& name = {"test"}) {
-  auto snapshot = load_bytes(bytes, name, whole_vocabulary());
+inline Snapshot load(std::string_view bytes, const CaptureName& name = {"test"}) {
+  auto snapshot = load_bytes(bytes, name, shipped_vocabulary());
   BOOST_REQUIRE_MESSAGE(snapshot.has_value(), snapshot.error().text);
   return std::move(*snapshot);
 }
 
 // Returns why the file cannot be loaded, without the file name, or "" if it loads.
 inline std::string refusal(std::string_view bytes, const CaptureName& name = {"test"}) {
-  const auto snapshot = load_bytes(bytes, name, whole_vocabulary());
+  const auto snapshot = load_bytes(bytes, name, shipped_vocabulary());
   if (snapshot) return "";
   constexpr std::string_view kBegins = "reading 'test': ";
   const std::string& sentence = snapshot.error().text;
@@ -71,25 +71,25 @@ inline std::string refusal(std::string_view bytes, const CaptureName& name = {"t
 inline Lines lines_of(std::string_view bytes) {
   const auto frames = columns::find_frames(bytes);
   BOOST_REQUIRE(frames.has_value());
-  columns::Unfolder unfolder;
+  columns::FrameDecompressor unfolder;
   Lines lines;
-  for (const columns::Frame& frame : frames->whole) {
-    const auto text = unfolder.unfold(bytes, frame);
+  for (const columns::Frame& frame : frames->complete) {
+    const auto text = unfolder.decompress(bytes, frame);
     BOOST_REQUIRE(text.has_value());
     lines.emplace_back(*text);
   }
   return lines;
 }
 
-inline std::string folded(const Lines& lines) {
-  columns::Folder folder(3);
+inline std::string compress_lines(const Lines& lines) {
+  columns::FrameCompressor folder(3);
   std::string bytes;
-  for (const std::string& line : lines) bytes += folder.fold(line);
+  for (const std::string& line : lines) bytes += folder.compress(line);
   return bytes;
 }
 
 // Updates the last line so that it has the correct counts of lines and bytes.
-inline Lines counted(Lines lines) {
+inline Lines update_line_counts(Lines lines) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) bytes += lines[i].size();
   lines.back() = R"({"kind":"end","lines":)" + std::to_string(lines.size()) + R"(,"bytes":)" +
@@ -97,21 +97,24 @@ inline Lines counted(Lines lines) {
   return lines;
 }
 
-inline std::string replaced(std::string text, std::string_view what, std::string_view with) {
+inline std::string replace_once(std::string text, std::string_view what, std::string_view with) {
   const auto at = text.find(what);
   BOOST_REQUIRE_MESSAGE(at != text.npos, what);
   return text.replace(at, what.size(), with);
 }
 
 // Returns the lines with `what` replaced by `instead` in one of them.
-inline Lines with(Lines lines, std::size_t line, std::string_view what, std::string_view instead) {
-  lines[line] = replaced(lines[line], what, instead);
-  return counted(lines);
+inline Lines replace_in_line(Lines lines, std::size_t line, std::string_view what,
+                             std::string_view instead) {
+  lines[line] = replace_once(lines[line], what, instead);
+  return update_line_counts(lines);
 }
 
-inline Snapshot odd(int seed) { return OddHost(static_cast<std::uint64_t>(seed)).make(); }
+inline Snapshot random_snapshot(int seed) {
+  return RandomHost(static_cast<std::uint64_t>(seed)).make();
+}
 
-inline Snapshot host_of(std::size_t threads) {
+inline Snapshot idle_host_snapshot(std::size_t threads) {
   HostShape shape;
   shape.threads = threads;
   return IdleHost(shape).make();

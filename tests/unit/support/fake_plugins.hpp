@@ -16,18 +16,18 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOne{
     {.name = "one", .description = "one"}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kTwo{
     {.name = "two", .description = "two"}};
-inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneOtherwise{
+inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneAsGauge{
     {.name = "one", .description = "one"}};
 
 // A source that offers one metric and refuses it at probe time if `Refuses` is true.
 template <const auto& Metric, int Rank = 0, bool Refuses = false>
-struct Offers : sdk::ThreadSource {
+struct OfferingSource : sdk::ThreadSource {
   static constexpr auto kOffers = sdk::offers(Metric);
   static constexpr std::int32_t kRank = Rank;
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     if (Refuses) probe.refuse_all(Gap::SwitchedOff, "the switch is off");
   }
-  explicit Offers(const sdk::Host&) {}
+  explicit OfferingSource(const sdk::Host&) {}
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(Metric);
     for (const sdk::Thread thread : batch.threads()) column.put(thread, thread.tid);
@@ -36,27 +36,27 @@ struct Offers : sdk::ThreadSource {
 
 // As Offers, but the source also reads the column `Column`.
 template <const auto& Metric, const char* const& Column>
-struct Reads : Offers<Metric> {
+struct ReadingSource : OfferingSource<Metric> {
   static constexpr std::array kReads{Column};
-  using Offers<Metric>::Offers;
+  using OfferingSource<Metric>::OfferingSource;
 };
 
 // Returns a loaded plugin with the specified source classes.
 template <class... Sources>
-Plugin plugin(const char* name, bool shipped = true) {
+Plugin make_fake_plugin(const char* name, bool shipped = true) {
   const auto sources = sdk::SourceList<Sources...>::make(name);
   const ctprof_plugin table = sdk::make_plugin(name, "1", "", sources);
   Plugin made = read_plugin(table, sizeof table).value();
   made.path = std::string(name) + ".so";
-  made.shipped = shipped;
+  made.is_shipped = shipped;
   return made;
 }
 
-inline Registry registry(std::vector<Plugin> plugins) {
+inline Registry make_registry(std::vector<Plugin> plugins) {
   return Registry(LoadedPlugins{std::move(plugins), {}});
 }
 
-inline ctprof_host no_host() {
+inline ctprof_host host_without_files() {
   ctprof_host host{};
   host.size = sizeof host;
   host.proc_fd = host.sys_fd = host.cgroup_fd = -1;

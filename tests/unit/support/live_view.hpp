@@ -11,7 +11,7 @@
 #include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/registry.hpp"
-#include "tests/unit/support/made_screen.hpp"
+#include "tests/unit/support/screen_windows.hpp"
 #include "tools/ctprof/live/history.hpp"
 #include "tools/ctprof/live/view.hpp"
 
@@ -39,48 +39,48 @@ inline std::string rows_below(const std::string& picture, const std::string& hea
   return names;
 }
 
-struct Fixture {
+struct ViewFixture {
   Registry registry{LoadedPlugins{}};
-  Teller teller{registry, {}, {}};
+  WindowReporter teller{registry, {}, {}};
   History history{1 << 20};
   View view{teller, history};
 
   std::string text(Size size) {
     std::string all;
-    for (const Line& line : view.picture(size)) all += line.text + "\n";
+    for (const Line& line : view.render(size)) all += line.text + "\n";
     return all;
   }
 };
 
 // A view of a window in which threads a, b and c and a kernel thread ran.
-struct BusyFixture : Fixture {
-  BusyFixture() {
-    using made_screen::kMs;
+struct BusyHostFixture : ViewFixture {
+  BusyHostFixture() {
+    using screen_windows::kMs;
     history.add(sample(1));
-    view.take_window(
-        made_screen::window_of({{.name = "a", .cpu = 3000 * kMs, .switches = 900},
-                                {.name = "b", .cpu = 5000 * kMs, .switches = 100},
-                                {.name = "c", .cpu = 4000 * kMs, .switches = 500},
-                                {.name = "kswapd0", .cpu = 2000 * kMs, .is_kernel = true}}));
+    view.on_new_window(
+        screen_windows::window_of({{.name = "a", .cpu = 3000 * kMs, .switches = 900},
+                                   {.name = "b", .cpu = 5000 * kMs, .switches = 100},
+                                   {.name = "c", .cpu = 4000 * kMs, .switches = 500},
+                                   {.name = "kswapd0", .cpu = 2000 * kMs, .is_kernel = true}}));
   }
   // Adds a window in which a thread of `name` waited for a CPU for most of the time.
   void add_wait(std::uint64_t number, const std::string& name) {
-    using made_screen::kMs;
+    using screen_windows::kMs;
     const auto wait = [](Snapshot& end, bool is_end) {
-      const MetricDef def = made_screen::with_role(
-          made_screen::shown(made_screen::metric("wait", "MonotonicNs", "SumNs"),
-                             {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+      const MetricDef def = screen_windows::with_role(
+          screen_windows::with_headline(screen_windows::metric("wait", "MonotonicNs", "SumNs"),
+                                        {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
           "wait-time");
-      made_screen::add_u64(end, def, {is_end ? 9000 * kMs : 0, 0});
+      screen_windows::add_u64(end, def, {is_end ? 9000 * kMs : 0, 0});
     };
     history.add(sample(number));
-    view.take_window(made_screen::window_of(
+    view.on_new_window(screen_windows::window_of(
         {{.name = name, .cpu = 500 * kMs}, {.name = "hog", .cpu = 9500 * kMs}}, 10, {}, wait));
   }
-  void take(std::u32string_view keys) {
+  void press_keys(std::u32string_view keys) {
     for (const Key key : keys) view.take(key);
   }
-  std::string rows(const std::string& heading = "process") {
+  std::string rows_on_screen(const std::string& heading = "process") {
     return rows_below(text({30, 120}), heading);
   }
   bool shows(const std::string& words) { return text({30, 120}).find(words) != std::string::npos; }

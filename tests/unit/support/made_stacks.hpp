@@ -11,7 +11,7 @@
 
 #include "core/base/text.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tests/unit/support/hand_made.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::hand_made {
 
@@ -34,7 +34,7 @@ inline std::uint32_t node_of(StackTable& table, std::string_view functions) {
     table.set_name(table.add_frame(frame), name);
     frames.push_back(frame);
   }
-  return table.add_stack(frames, truncated ? Ending::Lost : Ending::Root);
+  return table.add_stack(frames, truncated ? WalkEnd::Failed : WalkEnd::Root);
 }
 
 inline Id set_of(StackPool& pool, const StackValue& value) {
@@ -54,8 +54,8 @@ inline Column& add_stacks(Snapshot& snapshot, const MetricDef& def,
 
 inline std::string functions_of(const StackTable& table, std::uint32_t node) {
   std::string text;
-  for (const std::uint32_t frame : table.stack(node))
-    text = table.name(frame) + (text.empty() ? "" : ";") + text;
+  for (const std::uint32_t frame : table.get_stack_frames(node))
+    text = table.get_name(frame) + (text.empty() ? "" : ";") + text;
   return text;
 }
 
@@ -67,7 +67,7 @@ inline std::string stacks_of(const Snapshot& snapshot, const Column& column, std
   for (const ctprof_stack& each : pool[column.ids()[row]])
     stacks.push_back(functions_of(pool.table, each.stack) + " " + std::to_string(each.weight));
   std::ranges::sort(stacks);
-  return joined(stacks);
+  return join_texts(stacks);
 }
 
 }  // namespace ctprof::hand_made

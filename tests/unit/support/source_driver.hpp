@@ -158,26 +158,26 @@ class SourceDriver {
     return found;
   }
 
-  struct Said {
+  struct SummaryLines {
     std::vector<std::pair<std::string, std::string>> fields;
     std::vector<std::string> notes;
   };
   // Returns the summary of all batches so far.
-  Said summary(std::uint64_t rows_listed) {
-    said_ = {};
+  SummaryLines summary(std::uint64_t rows_listed) {
+    summary_ = {};
     const ctprof_summary summary{.size = sizeof(ctprof_summary),
                                  .tallies_count = source_.tallies_count,
                                  .tallies = tallies_.data(),
                                  .rows_listed = rows_listed,
                                  .rows_absent = 0,
                                  .core = this,
-                                 .put_u64 = &say_u64,
-                                 .put_bool = &say_bool,
-                                 .put_text = &say_text,
-                                 .note = &note,
+                                 .put_u64 = &add_u64_field,
+                                 .put_bool = &add_bool_field,
+                                 .put_text = &add_text_field,
+                                 .note = &add_note,
                                  .context = abi_.context};
     source_.summarise(&summary);
-    return said_;
+    return summary_;
   }
 
  private:
@@ -209,7 +209,7 @@ class SourceDriver {
     if (!collected) throw std::runtime_error(message.data());
   }
 
-  static SourceDriver& self(void* core) { return *static_cast<SourceDriver*>(core); }
+  static SourceDriver& driver_of(void* core) { return *static_cast<SourceDriver*>(core); }
 
   std::size_t index_of(const std::string& metric) const {
     for (std::size_t i = 0; i < source_.offers.count; ++i)
@@ -235,34 +235,34 @@ class SourceDriver {
     }
   }
 
-  void keep(std::uint32_t offer, std::uint32_t row, std::string text) {
+  void store_text(std::uint32_t offer, std::uint32_t row, std::string text) {
     texts_[{offer, row}] = std::move(text);
     gaps_.at(offer).at(row) = CTPROF_VALUE;
   }
 
   static void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason,
                      std::size_t size) {
-    self(core).refused_[self(core).offers_[offer].metric->name] =
+    driver_of(core).refused_[driver_of(core).offers_[offer].metric->name] =
         std::string(ctprof::name(static_cast<ctprof::Gap>(gap))) + ": " + std::string(reason, size);
-    self(core).remedies_.erase(self(core).offers_[offer].metric->name);
+    driver_of(core).remedies_.erase(driver_of(core).offers_[offer].metric->name);
   }
   static void remedy(void* core, std::uint32_t offer, const char* lack, std::size_t lack_size,
                      ctprof_remedy kind, const char* what, std::size_t what_size) {
     constexpr std::array kKinds{"nothing", "command", "capabilities", "boot", "kernel"};
     const std::string sentence = lack_size > 0 ? std::string(lack, lack_size) + "; " : "";
     const std::string words = what_size > 0 ? ": " + std::string(what, what_size) : "";
-    self(core).remedies_[self(core).offers_[offer].metric->name] =
+    driver_of(core).remedies_[driver_of(core).offers_[offer].metric->name] =
         sentence + kKinds.at(kind) + words;
   }
   static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
                        std::size_t size) {
-    self(core).keep(offer, row, std::string(data, size));
+    driver_of(core).store_text(offer, row, std::string(data, size));
   }
   static void put_bits(void* core, std::uint32_t offer, std::uint32_t row,
                        const std::uint64_t* words, std::size_t count) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i) text += (i > 0 ? " " : "") + std::to_string(words[i]);
-    self(core).keep(offer, row, text);
+    driver_of(core).store_text(offer, row, text);
   }
   static void put_map(void* core, std::uint32_t offer, std::uint32_t row,
                       const ctprof_entry* entries, std::size_t count) {
@@ -270,23 +270,23 @@ class SourceDriver {
     for (std::size_t i = 0; i < count; ++i)
       text += std::string(entries[i].key.data, entries[i].key.size) + "=" +
               std::to_string(entries[i].value) + " ";
-    self(core).keep(offer, row, text);
+    driver_of(core).store_text(offer, row, text);
   }
   static void tally(void* core, std::uint32_t tally, std::uint64_t count) {
-    self(core).tallies_.at(tally) += count;
+    driver_of(core).tallies_.at(tally) += count;
   }
 
-  static void say_u64(void* core, const char* key, std::uint64_t value) {
-    self(core).said_.fields.emplace_back(key, std::to_string(value));
+  static void add_u64_field(void* core, const char* key, std::uint64_t value) {
+    driver_of(core).summary_.fields.emplace_back(key, std::to_string(value));
   }
-  static void say_bool(void* core, const char* key, std::uint32_t value) {
-    self(core).said_.fields.emplace_back(key, value ? "true" : "false");
+  static void add_bool_field(void* core, const char* key, std::uint32_t value) {
+    driver_of(core).summary_.fields.emplace_back(key, value ? "true" : "false");
   }
-  static void say_text(void* core, const char* key, const char* data, std::size_t size) {
-    self(core).said_.fields.emplace_back(key, data ? std::string(data, size) : "null");
+  static void add_text_field(void* core, const char* key, const char* data, std::size_t size) {
+    driver_of(core).summary_.fields.emplace_back(key, data ? std::string(data, size) : "null");
   }
-  static void note(void* core, const char* data, std::size_t size) {
-    self(core).said_.notes.emplace_back(data, size);
+  static void add_note(void* core, const char* data, std::size_t size) {
+    driver_of(core).summary_.notes.emplace_back(data, size);
   }
 
   const ctprof_source& source_;
@@ -301,5 +301,5 @@ class SourceDriver {
   std::map<std::string, std::string> refused_;
   std::map<std::string, std::string> remedies_;
   std::vector<std::uint64_t> tallies_;
-  Said said_;
+  SummaryLines summary_;
 };

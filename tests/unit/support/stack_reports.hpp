@@ -12,32 +12,33 @@
 #include "core/compare/report/report.hpp"
 #include "core/render/stacks_text.hpp"
 #include "core/rules/rule_book.hpp"
-#include "tests/unit/support/window_made.hpp"
+#include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::hand_made {
 
 constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-inline const RuleBook book;
-inline const MetricDef kOn = metric("on", "StackNs", "StackSum");
+constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
+inline const RuleBook kRuleBook;
+inline const MetricDef kOnCpu = metric("on", "StackNs", "StackSum");
 
 // A stack of function names, leaf first: "module:name", or "module+offset" for a frame without a
 // name. A leading "?" marks a guessed frame. The module "[kernel]" is the kernel.
-struct Taken {
+struct NamedStack {
   std::vector<std::string> frames;
   std::uint64_t weight = 0;
-  Ending ending = Ending::Root;
+  WalkEnd ending = WalkEnd::Root;
 };
-using Row = std::vector<Taken>;
+using NamedStacks = std::vector<NamedStack>;
 
 // A build of the modules: base offset of their functions, build id and directory.
-struct Build {
+struct ModuleBuild {
   std::uint64_t base = 0;
   std::string id = "id";
   std::string directory = "/bin/";
 };
 
-inline std::uint32_t add_stack(StackTable& table, const Taken& taken, const Build& build) {
+inline std::uint32_t add_stack(StackTable& table, const NamedStack& taken,
+                               const ModuleBuild& build) {
   std::vector<Frame> frames;
   std::map<std::uint64_t, std::string> names;
   for (std::string text : taken.frames) {
@@ -62,24 +63,24 @@ inline std::uint32_t add_stack(StackTable& table, const Taken& taken, const Buil
   return node;
 }
 
-inline void add_stacks(Snapshot& snapshot, const MetricDef& def, const std::vector<Row>& rows,
-                       const Build& build = {}) {
-  Cells<Row> cells(rows.begin(), rows.end());
+inline void add_stacks(Snapshot& snapshot, const MetricDef& def,
+                       const std::vector<NamedStacks>& rows, const ModuleBuild& build = {}) {
+  Cells<NamedStacks> cells(rows.begin(), rows.end());
   add(snapshot, def, cells, Gap::ThreadGone,
-      [&](Column& column, std::size_t row, const Row& stacks) {
+      [&](Column& column, std::size_t row, const NamedStacks& stacks) {
         std::vector<ctprof_stack> weighted;
-        for (const Taken& taken : stacks)
+        for (const NamedStack& taken : stacks)
           weighted.push_back({add_stack(snapshot.pools->stacks.table, taken, build), taken.weight});
         column.ids()[row] = snapshot.pools->stacks.append(weighted);
       });
 }
 
 // Returns a window of this length with a thread for each row; threads of one name form a group.
-inline Snapshot window_of(const std::vector<std::pair<std::string, Row>>& threads,
-                          std::uint64_t seconds = 10, const Build& build = {},
-                          const MetricDef& def = kOn) {
+inline Snapshot window_of(const std::vector<std::pair<std::string, NamedStacks>>& threads,
+                          std::uint64_t seconds = 10, const ModuleBuild& build = {},
+                          const MetricDef& def = kOnCpu) {
   std::vector<Thread> named;
-  std::vector<Row> rows;
+  std::vector<NamedStacks> rows;
   Cells<std::uint64_t> starts;
   for (const auto& [name, row] : threads) {
     named.push_back({named.size() + 1, named.size() + 1, name, name});
@@ -94,13 +95,13 @@ inline Snapshot window_of(const std::vector<std::pair<std::string, Row>>& thread
     snapshot.read_at.assign(named.size(), 1);
     return snapshot;
   };
-  Snapshot made = window(end(10), end(10 + seconds));
+  Snapshot made = make_test_window(end(10), end(10 + seconds));
   add_stacks(made, def, rows, build);
   return made;
 }
 
 inline Report report_of(const std::vector<const Snapshot*>& runs, Spec spec = {},
-                        const RuleBook& rules = book) {
+                        const RuleBook& rules = kRuleBook) {
   auto report = Report::make(runs, spec, {&rules, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
@@ -109,15 +110,15 @@ inline Report report_of(const std::vector<const Snapshot*>& runs, Spec spec = {}
 inline StackGroup first_group(const Report& report) {
   BOOST_REQUIRE(report.stacks());
   BOOST_REQUIRE(!report.stacks()->groups().empty());
-  return report.stacks()->of(report.stacks()->groups()[0]);
+  return report.stacks()->make_group(report.stacks()->groups()[0]);
 }
 
 inline std::string name_of(const Report& report, const FunctionRow& row) {
-  return function_in_module(report.stacks()->book().functions()[row.function]);
+  return format_function_with_module(report.stacks()->book().functions()[row.function]);
 }
 
 // Returns "self total" of a function, or "-" if it has no row.
-inline std::string figures_of(const Report& report, const StackGroup& group,
+inline std::string weights_of(const Report& report, const StackGroup& group,
                               const std::string& name, std::size_t side = 0) {
   for (const FunctionRow& row : group.functions)
     if (name_of(report, row) == name)
@@ -126,7 +127,7 @@ inline std::string figures_of(const Report& report, const StackGroup& group,
   return "-";
 }
 
-inline bool has(const std::string& text, const std::string& part) {
+inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != text.npos;
 }
 

@@ -27,7 +27,7 @@ static int walk_find_code(struct walk* walk, __u64 ip);
 static struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place);
 static int walk_read(struct walk* walk, __u64 address, __u64* value);
 static int walk_read_code(struct walk* walk, __u64 address, __u64* value);
-static void walk_keep(struct walk* walk, __u32 number, __u64 frame);
+static void walk_store_frame(struct walk* walk, __u32 number, __u64 frame);
 
 #include "plugins/shared/user_walk.h"
 #pragma GCC diagnostic pop
@@ -42,7 +42,7 @@ struct Code {
 
 class UserWalk : public walk {
  public:
-  enum class End { Root, Deep, GivesUp };
+  enum class End { Root, TooDeep, Failed };
 
   UserWalk(const std::vector<Code>& code, const StackCopy& stack) : code_(code), stack_(stack) {}
 
@@ -52,19 +52,19 @@ class UserWalk : public walk {
     frames_.clear();
     walk_begin(this, registers.ip, registers.sp, registers.bp);
     for (;;) {
-      const walk_end end = walk_step(this);
+      const walk_status end = walk_step(this);
       __u64 caller_bp = 0;
-      if (end == WALK_GIVES_UP) return End::GivesUp;
+      if (end == WALK_GIVES_UP) return End::Failed;
       // A root frame has no caller.
-      const bool has_caller = end == WALK_GOES_ON || ip == 0;
-      if (is_eager && has_caller && !walk_bp(this, &caller_bp)) return End::GivesUp;
+      const bool has_caller = end == WALK_CONTINUES || ip == 0;
+      if (is_eager && has_caller && !walk_read_bp(this, &caller_bp)) return End::Failed;
       if (end == WALK_ROOT) return End::Root;
-      if (frames_.size() >= most) return End::Deep;
+      if (frames_.size() >= most) return End::TooDeep;
     }
   }
   // Returns the frames in the format of the Unwinder.
   std::vector<Frame> frames() const {
-    constexpr std::uint64_t kOffsets = (std::uint64_t{1} << WALK_FRAME_TABLE) - 1;
+    constexpr std::uint64_t kOffsets = (std::uint64_t{1} << WALK_FRAME_TABLE_SHIFT) - 1;
     constexpr std::uint64_t kFlags = WALK_FRAME_ADDRESS | WALK_FRAME_GUESSED;
     std::vector<Frame> frames;
     for (const std::uint64_t word : frames_) {
@@ -73,7 +73,7 @@ class UserWalk : public walk {
         frames.push_back({word & ~kFlags, module_at(word & ~kFlags), is_guessed});
       else
         frames.push_back({word & kOffsets,
-                          static_cast<std::uint32_t>((word & ~kFlags) >> WALK_FRAME_TABLE),
+                          static_cast<std::uint32_t>((word & ~kFlags) >> WALK_FRAME_TABLE_SHIFT),
                           is_guessed});
     }
     return frames;
@@ -86,7 +86,7 @@ class UserWalk : public walk {
     return nullptr;
   }
   const Code* current() const { return current_; }
-  bool move_to(std::uint64_t address) {
+  bool select_code(std::uint64_t address) {
     current_ = find(address);
     return current_ && (current_->table || !current_->is_of_file);
   }
@@ -97,12 +97,12 @@ class UserWalk : public walk {
     const CodeRange& range = current_->range;
     const std::uint64_t offset = address - range.start + range.offset;
     if (!current_->file || address < range.start || address >= range.end) return false;
-    const std::string bytes = current_->file->bytes(offset, sizeof value, sizeof value);
+    const std::string bytes = current_->file->read_bytes(offset, sizeof value, sizeof value);
     if (bytes.size() < sizeof value) return false;
     std::memcpy(&value, bytes.data(), sizeof value);
     return true;
   }
-  void keep(std::uint64_t frame) { frames_.push_back(frame); }
+  void add_frame(std::uint64_t frame) { frames_.push_back(frame); }
 
  private:
   std::uint32_t module_at(std::uint64_t address) const {
@@ -119,18 +119,18 @@ class UserWalk : public walk {
 // The number of a table is the number of its module.
 static int walk_find_code(struct walk* walk, __u64 ip) {
   auto& self = *static_cast<UserWalk*>(walk);
-  if (!self.move_to(ip)) return 0;
+  if (!self.select_code(ip)) return 0;
   const CodeRange& range = self.current()->range;
   walk->code.start = range.start;
   walk->code.end = range.end;
-  walk->code.shift = range.start - range.offset;
+  walk->code.address_shift = range.start - range.offset;
   walk->code.table = self.current()->is_of_file ? range.module : 0;
   return 1;
 }
 
 static struct ctprof_unwind_rule walk_find_rule(struct walk* walk, __u64 place) {
   const Code* at = static_cast<UserWalk*>(walk)->current();
-  return at->table ? at->table->rule_at(place)
+  return at->table ? at->table->find_rule(place)
                    : ctprof_unwind_rule{CTPROF_UNWIND_NONE, CTPROF_UNWIND_SAME, 0, 0};
 }
 
@@ -148,8 +148,8 @@ static int walk_read_code(struct walk* walk, __u64 address, __u64* value) {
   return is_read ? 1 : 0;
 }
 
-static void walk_keep(struct walk* walk, __u32, __u64 frame) {
-  static_cast<UserWalk*>(walk)->keep(frame);
+static void walk_store_frame(struct walk* walk, __u32, __u64 frame) {
+  static_cast<UserWalk*>(walk)->add_frame(frame);
 }
 
 }  // namespace ctprof::user_walk

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/file/file.hpp"
-#include "tests/unit/support/hand_made.hpp"
-#include "tests/unit/support/odd_window.hpp"
-#include "tools/ctprof/live/copy.hpp"
+#include "tests/unit/support/random_window.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
+#include "tools/ctprof/live/window_copy.hpp"
 
 namespace ctprof::tests::live_copy_test {
 namespace {
@@ -17,19 +17,19 @@ constexpr std::uint64_t kWindows = 40;
 // Returns a window with columns of every storage except stacks, without members that only files
 // have.
 Snapshot shown_window(std::uint64_t seed) {
-  Snapshot window = odd_window(seed);
+  Snapshot window = random_window(seed);
   for (Table& table : window.tables)
     std::erase_if(table.columns,
                   [](const Column& column) { return column.def().storage == Storage::Stacks; });
   window.unknown_keys = {};
-  window.unknown_meta = window.unknown_late_meta = window.unknown_window = {};
+  window.unknown_meta = window.unknown_summary_meta = window.unknown_window = {};
   window.unknown_definitions = {};
   window.unknown_lines = {};
   return window;
 }
 
 std::string file_of(const Snapshot& window) {
-  auto bytes = block_of(window, 1);
+  auto bytes = serialize_block(window, 1);
   BOOST_REQUIRE_MESSAGE(bytes, bytes.error().text);
   return std::move(*bytes);
 }
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_SUITE(live_copy_test)
 BOOST_AUTO_TEST_CASE(a_copy_gives_the_same_file) {
   for (std::uint64_t seed = 1; seed <= kWindows; ++seed) {
     const Snapshot window = shown_window(seed);
-    const auto copy = live::copy_of(window);
+    const auto copy = live::copy_window(window);
     BOOST_REQUIRE(copy);
     BOOST_TEST((file_of(*copy) == file_of(window)), "seed " << seed);
   }
@@ -48,8 +48,8 @@ BOOST_AUTO_TEST_CASE(a_copy_gives_the_same_file) {
 BOOST_AUTO_TEST_CASE(computing_differences_of_a_copy_does_not_change_the_window) {
   const Snapshot window = shown_window(7);
   const std::string before = file_of(window);
-  auto copy = live::copy_of(window);
-  to_differences(*copy);
+  auto copy = live::copy_window(window);
+  convert_to_differences(*copy);
   BOOST_TEST((file_of(window) == before));
 }
 
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(stacks_are_not_copied) {
   Snapshot window = shown_window(3);
   window.threads().add(hand_made::metric("sleeping_stacks", "StackCount", "StackSum"),
                        Gap::NotApplicable);
-  BOOST_TEST(!live::copy_of(window));
+  BOOST_TEST(!live::copy_window(window));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

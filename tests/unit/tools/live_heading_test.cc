@@ -14,7 +14,9 @@ namespace {
 
 constexpr double kSecond = 1e9;
 
-std::string bar_of(std::vector<BarPart> parts, std::size_t width) { return bar(parts, width); }
+std::string bar_of(std::vector<BarPart> parts, std::size_t width) {
+  return format_bar(parts, width);
+}
 
 // A busy host with two CPUs: living threads used 0.9 s, exited threads 0.3 s.
 RunFacts busy_run() {
@@ -22,15 +24,16 @@ RunFacts busy_run() {
   run.host = RawJson{R"({"total_memory_kib":25165824})"};
   WindowFacts& window = run.window.emplace();
   window.length_ns = 1'000'000'000;
-  window.rows = {.before = 153, .after = 157, .born = 144, .ended = 140, .unread = {}};
-  window.sees_ends = true;
+  window.rows = {
+      .before = 153, .after = 157, .started = 144, .exited = 140, .metrics_not_in_opening = {}};
+  window.records_exits = true;
   window.accounting = Accounting{.cpus = 2,
                                  .wall = kSecond,
                                  .busy = 1.3 * kSecond,
                                  .living = 0.9 * kSecond,
-                                 .ended = 0.3 * kSecond,
-                                 .unexplained = 0.1 * kSecond,
-                                 .error = 0.02 * kSecond};
+                                 .exited = 0.3 * kSecond,
+                                 .unaccounted = 0.1 * kSecond,
+                                 .max_error = 0.02 * kSecond};
   window.load.memory_available = 18 * 0x1p30;
   window.load.cpu_pressure = 0.46;
   window.load.io_pressure = 0.011;
@@ -75,7 +78,7 @@ BOOST_AUTO_TEST_CASE(shows_the_host_in_three_lines_of_80_columns) {
 BOOST_AUTO_TEST_CASE(fits_any_width) {
   for (std::size_t width = 40; width < 250; ++width)
     for (const std::string& line : heading_lines(busy_run(), "20:31:05", width))
-      BOOST_TEST(display_width(line) <= width);
+      BOOST_TEST(get_display_width(line) <= width);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_memory_and_one_pressure_in_one_line_at_any_width) {
@@ -126,7 +129,7 @@ BOOST_AUTO_TEST_CASE(shows_times_only_if_they_are_not_zero) {
 
 BOOST_AUTO_TEST_CASE(the_bar_excludes_exits_that_no_source_reports) {
   RunFacts run = busy_run();
-  run.window->sees_ends = false;
+  run.window->records_exits = false;
   BOOST_TEST(text_of(run, 120).find("exits not seen") != std::string::npos);
   BOOST_TEST(text_of(run, 120).find("living 90, unaccounted 10") != std::string::npos);
 }

@@ -11,7 +11,7 @@
 namespace ctprof::live::live_mouse_test {
 namespace {
 
-using live_view::BusyFixture;
+using live_view::BusyHostFixture;
 using live_view::sample;
 
 // Finds the line and column of a text in a picture.
@@ -21,18 +21,18 @@ MouseEvent press_at(const std::string& picture, const std::string& words) {
   const std::size_t begin = picture.rfind('\n', at) + 1;
   return {.line = static_cast<std::size_t>(
               std::count(picture.begin(), picture.begin() + static_cast<std::ptrdiff_t>(at), '\n')),
-          .column = display_width(picture.substr(begin, at - begin))};
+          .column = get_display_width(picture.substr(begin, at - begin))};
 }
 
-struct MouseFixture : BusyFixture {
+struct MouseFixture : BusyHostFixture {
   void press(const std::string& words, std::size_t right = 0) {
     MouseEvent event = press_at(text({30, 120}), words);
     event.column += right;
     view.take(event);
   }
-  std::string chosen() {
-    for (const Line& line : view.picture({30, 120}))
-      if (line.look == Look::Chosen) return line.text.substr(0, line.text.find(' '));
+  std::string selected_row() {
+    for (const Line& line : view.render({30, 120}))
+      if (line.style == LineStyle::Selected) return line.text.substr(0, line.text.find(' '));
     return {};
   }
 };
@@ -41,15 +41,15 @@ BOOST_AUTO_TEST_SUITE(live_mouse_test)
 
 BOOST_FIXTURE_TEST_CASE(a_click_on_a_heading_sorts_and_a_second_one_reverses, MouseFixture) {
   press("  sw/s", 2);
-  BOOST_TEST(rows() == "a c b kswapd0");
+  BOOST_TEST(rows_on_screen() == "a c b kswapd0");
   BOOST_TEST(shows("by sw/s   "));
   press("  sw/s", 4);
-  BOOST_TEST(rows() == "kswapd0 b c a");
+  BOOST_TEST(rows_on_screen() == "kswapd0 b c a");
   BOOST_TEST(shows("by sw/s, reversed"));
   press("process ");
-  BOOST_TEST(rows() == "a b c kswapd0");
+  BOOST_TEST(rows_on_screen() == "a b c kswapd0");
   press("  %cpu", 2);
-  BOOST_TEST(rows() == "b c a kswapd0");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   press("threads  ");
   BOOST_TEST(shows("by threads   "));
   view.take(MouseEvent{.line = press_at(text({30, 120}), "process ").line, .column = 119});
@@ -57,34 +57,34 @@ BOOST_FIXTURE_TEST_CASE(a_click_on_a_heading_sorts_and_a_second_one_reverses, Mo
 }
 
 BOOST_FIXTURE_TEST_CASE(a_click_on_a_row_selects_it, MouseFixture) {
-  BOOST_TEST(chosen() == "b");
+  BOOST_TEST(selected_row() == "b");
   press("\nc ", 40);  // the line above the row
-  BOOST_TEST(chosen() == "b");
+  BOOST_TEST(selected_row() == "b");
   view.take(MouseEvent{.line = press_at(text({30, 120}), "\nkswapd0 ").line + 1, .column = 70});
-  BOOST_TEST(chosen() == "kswapd0");
+  BOOST_TEST(selected_row() == "kswapd0");
   for (const std::size_t line : {0, 1, 29, 500}) view.take(MouseEvent{.line = line, .column = 2});
-  BOOST_TEST(chosen() == "kswapd0");
-  BOOST_TEST(rows() == "b c a kswapd0");
+  BOOST_TEST(selected_row() == "kswapd0");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
 }
 
 BOOST_FIXTURE_TEST_CASE(the_wheel_scrolls_rows_and_pages, MouseFixture) {
-  std::vector<made_screen::Did> many;
+  std::vector<screen_windows::ThreadActivity> many;
   for (int i = 0; i < 100; ++i)
     many.push_back({.name = std::string(1, static_cast<char>('a' + i % 26)) +
                             std::string(1, static_cast<char>('a' + i / 26)),
-                    .cpu = static_cast<std::uint64_t>(1000 - i) * made_screen::kMs});
+                    .cpu = static_cast<std::uint64_t>(1000 - i) * screen_windows::kMs});
   history.add(sample(2));
-  view.take_window(made_screen::window_of(many));
+  view.on_new_window(screen_windows::window_of(many));
   const MouseEvent down{.kind = MouseEvent::Kind::WheelDown}, up{.kind = MouseEvent::Kind::WheelUp};
-  BOOST_TEST(rows().substr(0, 5) == "aa ba");
+  BOOST_TEST(rows_on_screen().substr(0, 5) == "aa ba");
   view.take(down);
-  BOOST_TEST(rows().substr(0, 5) == "da ea");
-  BOOST_TEST(chosen() == "da");  // still on the screen
+  BOOST_TEST(rows_on_screen().substr(0, 5) == "da ea");
+  BOOST_TEST(selected_row() == "da");  // still on the screen
   view.take(up);
-  BOOST_TEST(rows().substr(0, 5) == "aa ba");
-  BOOST_TEST(chosen() == "da");
+  BOOST_TEST(rows_on_screen().substr(0, 5) == "aa ba");
+  BOOST_TEST(selected_row() == "da");
   view.take(up);
-  BOOST_TEST(rows().substr(0, 5) == "aa ba");
+  BOOST_TEST(rows_on_screen().substr(0, 5) == "aa ba");
   for (int i = 0; i < 100; ++i) view.take(down);
   BOOST_TEST(shows("\nvd "));
   view.take(U'?');
@@ -99,15 +99,15 @@ BOOST_FIXTURE_TEST_CASE(clicks_on_pages_do_nothing, MouseFixture) {
   for (std::size_t line = 0; line < 30; ++line) view.take(MouseEvent{.line = line, .column = 5});
   BOOST_TEST(text({30, 120}) == help);
   view.take(U'?');
-  BOOST_TEST(rows() == "b c a kswapd0");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
 }
 
 BOOST_FIXTURE_TEST_CASE(the_mouse_can_be_turned_off, MouseFixture) {
   BOOST_TEST(view.uses_mouse());
-  take(U"m");
+  press_keys(U"m");
   BOOST_TEST(!view.uses_mouse());
   BOOST_TEST(shows("the mouse is off: the terminal selects text"));
-  take(U"m");
+  press_keys(U"m");
   BOOST_TEST(view.uses_mouse());
 }
 

@@ -9,65 +9,65 @@
 namespace ctprof::live::live_rows_test {
 namespace {
 
-using live_view::BusyFixture;
-using live_view::Fixture;
+using live_view::BusyHostFixture;
 using live_view::kSecond;
+using live_view::ViewFixture;
 
 BOOST_AUTO_TEST_SUITE(live_rows_test)
 
-BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyFixture) {
-  BOOST_TEST(rows() == "b c a kswapd0");
-  take(U"r");
-  BOOST_TEST(rows() == "kswapd0 a c b");
+BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyHostFixture) {
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
+  press_keys(U"r");
+  BOOST_TEST(rows_on_screen() == "kswapd0 a c b");
   BOOST_TEST(shows("by score, reversed"));
-  take(U"r");
-  BOOST_TEST(rows() == "b c a kswapd0");
-  take(U"s");
-  BOOST_TEST(rows() == "a b c kswapd0");
-  take(U"r");
-  BOOST_TEST(rows() == "kswapd0 c b a");
+  press_keys(U"r");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
+  press_keys(U"s");
+  BOOST_TEST(rows_on_screen() == "a b c kswapd0");
+  press_keys(U"r");
+  BOOST_TEST(rows_on_screen() == "kswapd0 c b a");
   BOOST_TEST(shows("by name, reversed"));
-  take(U"s");  // the next column sorts its largest values first
+  press_keys(U"s");  // the next column sorts its largest values first
   BOOST_TEST(shows("by %cpu   "));
-  BOOST_TEST(rows() == "b c a kswapd0");
-  take(U"s");
-  BOOST_TEST(rows() == "a c b kswapd0");
-  take(U"r");
-  BOOST_TEST(rows() == "kswapd0 b c a");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
+  press_keys(U"s");
+  BOOST_TEST(rows_on_screen() == "a c b kswapd0");
+  press_keys(U"r");
+  BOOST_TEST(rows_on_screen() == "kswapd0 b c a");
 }
 
-BOOST_FIXTURE_TEST_CASE(keeps_separate_orders_for_groups_and_threads, BusyFixture) {
-  take(U"r");
-  view.take(key(Special::Enter));
+BOOST_FIXTURE_TEST_CASE(keeps_separate_orders_for_groups_and_threads, BusyHostFixture) {
+  press_keys(U"r");
+  view.take(to_key(SpecialKey::Enter));
   BOOST_TEST(shows("threads of kswapd0, by score   "));
-  BOOST_TEST(rows("thread") == "kswapd0");
-  view.take(key(Special::Escape));
+  BOOST_TEST(rows_on_screen("thread") == "kswapd0");
+  view.take(to_key(SpecialKey::Escape));
   BOOST_TEST(shows("by score, reversed"));
 }
 
-BOOST_FIXTURE_TEST_CASE(hides_and_counts_kernel_threads, BusyFixture) {
-  take(U"K");
-  BOOST_TEST(rows() == "b c a");
+BOOST_FIXTURE_TEST_CASE(hides_and_counts_kernel_threads, BusyHostFixture) {
+  press_keys(U"K");
+  BOOST_TEST(rows_on_screen() == "b c a");
   BOOST_TEST(shows("kernel threads are hidden"));
   BOOST_TEST(shows("1 row of kernel threads (K)"));
-  take(U"/k");
-  view.take(key(Special::Enter));
+  press_keys(U"/k");
+  view.take(to_key(SpecialKey::Enter));
   BOOST_TEST(shows("kernel threads are hidden; K shows them"));
-  view.take(key(Special::Escape));
-  take(U"K");
-  BOOST_TEST(rows() == "b c a kswapd0");
+  view.take(to_key(SpecialKey::Escape));
+  press_keys(U"K");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   BOOST_TEST(!shows("of kernel threads (K)"));
 }
 
-BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyFixture) {
-  take(U"g");  // all are in one cgroup
-  view.take(key(Special::Enter));
-  BOOST_TEST(rows("thread") == "b c a kswapd0");
-  take(U"K");
-  BOOST_TEST(rows("thread") == "b c a");
+BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyHostFixture) {
+  press_keys(U"g");  // all are in one cgroup
+  view.take(to_key(SpecialKey::Enter));
+  BOOST_TEST(rows_on_screen("thread") == "b c a kswapd0");
+  press_keys(U"K");
+  BOOST_TEST(rows_on_screen("thread") == "b c a");
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_if_there_are_some, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_if_there_are_some, BusyHostFixture) {
   BOOST_TEST(!shows("\n1 "));
   add_wait(2, "server");
   const std::string picture = text({30, 120});
@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_if_there_are_some, B
   BOOST_TEST(picture.find("ctprof show") == std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyHostFixture) {
   const std::string name(80, 'n');
   add_wait(2, name);
   for (const std::size_t lines : {16, 24, 30, 60}) {
@@ -93,32 +93,32 @@ BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyFixture
   BOOST_TEST(text({14, 40}).find("\n1 nnn") == std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_findings_in_full_with_their_commands, BusyFixture) {
-  take(U"f");
+BOOST_FIXTURE_TEST_CASE(shows_findings_in_full_with_their_commands, BusyHostFixture) {
+  press_keys(U"f");
   BOOST_TEST(shows("no findings in this window"));
-  take(U"f");
-  BOOST_TEST(rows() == "b c a kswapd0");
+  press_keys(U"f");
+  BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   add_wait(2, "server");
-  take(U"f");
+  press_keys(U"f");
   BOOST_TEST(shows("1 server waited 9.0 s for a CPU in 10.0 s (95 % of the time"));
   BOOST_TEST(shows("ctprof show FILE --group-by comm --where 'pcomm == \"server\"'"));
-  view.take(key(Special::Escape));
+  view.take(to_key(SpecialKey::Escape));
   BOOST_TEST(shows("processes by name"));
 }
 
-BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, Fixture) {
+BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, ViewFixture) {
   view.take(U'?');
   BOOST_TEST(text({200, 80}).find("more line") == std::string::npos);
   BOOST_TEST(text({24, 80}).find("more lines: Down, PgDn --") != std::string::npos);
-  view.take(key(Special::End));
+  view.take(to_key(SpecialKey::End));
   BOOST_TEST(text({24, 80}).find("more line") == std::string::npos);
   BOOST_TEST(text({24, 80}).find("redraw everything") != std::string::npos);
-  view.take(key(Special::Up));
+  view.take(to_key(SpecialKey::Up));
   BOOST_TEST(text({24, 80}).find("-- 2 more lines: Down, PgDn --") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_ellipsis_marks_truncated_text_below_the_table, BusyFixture) {
-  take(U"K");
+BOOST_FIXTURE_TEST_CASE(an_ellipsis_marks_truncated_text_below_the_table, BusyHostFixture) {
+  press_keys(U"K");
   BOOST_TEST(text({30, 120}).find("not shown: 1 row of kernel threads (K)\n") != std::string::npos);
   const std::string narrow = text({12, 40});
   const std::size_t line = narrow.find("not shown: ");
@@ -126,18 +126,18 @@ BOOST_FIXTURE_TEST_CASE(an_ellipsis_marks_truncated_text_below_the_table, BusyFi
   BOOST_TEST(narrow.substr(line, narrow.find('\n', line) - line).ends_with("…"));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_thread_page_starts_with_name_and_values, BusyFixture) {
-  view.take(key(Special::Enter));
-  view.take(key(Special::Enter));
+BOOST_FIXTURE_TEST_CASE(a_thread_page_starts_with_name_and_values, BusyHostFixture) {
+  view.take(to_key(SpecialKey::Enter));
+  view.take(to_key(SpecialKey::Enter));
   const std::string picture = text({30, 80});
   const std::size_t name = picture.find("\nb   %cpu 50.0   sw/s 10.0");
   BOOST_TEST(name != std::string::npos);
   BOOST_TEST(name < picture.find("\nmetric "));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_thread_page_never_shortens_names_and_values, BusyFixture) {
-  view.take(key(Special::Enter));
-  view.take(key(Special::Enter));
+BOOST_FIXTURE_TEST_CASE(a_thread_page_never_shortens_names_and_values, BusyHostFixture) {
+  view.take(to_key(SpecialKey::Enter));
+  view.take(to_key(SpecialKey::Enter));
   for (const std::size_t width : {40, 60, 80, 120, 200}) {
     const std::string picture = text({40, width});
     for (const std::string_view line : split(picture, '\n')) {
@@ -149,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(a_thread_page_never_shortens_names_and_values, BusyFixtu
   BOOST_TEST(text({40, 80}).find("start_time_clock_ticks") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {
+BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, ViewFixture) {
   BOOST_TEST(view.interval_ns() == kSecond);
   view.take(U'-');
   BOOST_TEST(view.interval_ns() == kSecond / 2);
@@ -162,15 +162,15 @@ BOOST_FIXTURE_TEST_CASE(changes_the_interval_within_limits, Fixture) {
   BOOST_TEST(text({24, 80}).find("windows are at most 60 s") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_the_length_of_the_first_window_before_it_closes, Fixture) {
+BOOST_FIXTURE_TEST_CASE(shows_the_length_of_the_first_window_before_it_closes, ViewFixture) {
   BOOST_TEST(text({24, 80}).starts_with("the first window takes 1 s ...\n"));
   view.take(U'+');
   BOOST_TEST(text({24, 80}).starts_with("the first window takes 2 s ...\n"));
 }
 
-BOOST_FIXTURE_TEST_CASE(shows_intervals_other_than_one_second, BusyFixture) {
+BOOST_FIXTURE_TEST_CASE(shows_intervals_other_than_one_second, BusyHostFixture) {
   BOOST_TEST(!shows("every"));
-  take(U"+");
+  press_keys(U"+");
   BOOST_TEST(shows("every 2 s"));
 }
 

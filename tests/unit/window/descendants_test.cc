@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/window/descendants.hpp"
-#include "tests/unit/support/window_made.hpp"
+#include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::descendants_test {
 namespace {
@@ -14,24 +14,24 @@ namespace {
 using namespace hand_made;
 
 // Returns a snapshot of processes with one thread each: tid, start in ticks, parent.
-Snapshot family_at(std::uint64_t second, const std::vector<std::array<std::uint64_t, 3>>& all) {
-  std::vector<Born> born;
+Snapshot processes_at(std::uint64_t second, const std::vector<std::array<std::uint64_t, 3>>& all) {
+  std::vector<StartedThread> born;
   Cells<std::uint64_t> parents;
   for (const auto& [tid, start, parent] : all) {
     born.push_back({tid, start});
     parents.push_back(parent);
   }
-  Snapshot snapshot = taken(second, born);
+  Snapshot snapshot = snapshot_at(second, born);
   add_u64(snapshot, identity_metric(kParent), parents);
   return snapshot;
 }
 
 std::vector<std::uint64_t> descendants(const Snapshot& snapshot) {
   std::vector<std::uint64_t> tids;
-  const Column& marks = column(snapshot, identity_metric(kDescendant));
+  const Column& marks = find_column(snapshot, identity_metric(kDescendant));
   for (std::size_t row = 0; row < snapshot.threads().rows; ++row)
     if (marks.has_value(row) && marks.bools()[row])
-      tids.push_back(column(snapshot, identity_metric(kTid)).u64()[row]);
+      tids.push_back(find_column(snapshot, identity_metric(kTid)).u64()[row]);
   return tids;
 }
 
@@ -40,17 +40,17 @@ BOOST_AUTO_TEST_SUITE(descendants_test)
 // Command 50 has a child 60 with a child 61. It also forked 70, which was reparented to process 1.
 // Process 71 has the id of an exited descendant, but another start time.
 BOOST_AUTO_TEST_CASE(marks_descendants_of_the_command) {
-  const Snapshot before = family_at(10, {{1, 1, 0}, {9, 5, 1}, {50, 900, 9}});
-  Snapshot after = family_at(20, {{1, 1, 0},
-                                  {9, 5, 1},
-                                  {50, 900, 9},
-                                  {60, 1100, 50},
-                                  {61, 1101, 60},
-                                  {70, 1200, 1},
-                                  {71, 1300, 1},
-                                  {72, 1400, 9}});
-  Ended ended;
-  ended.births = {{60, 1100}, {61, 1101}, {70, 1200}, {71, 1250}};
+  const Snapshot before = processes_at(10, {{1, 1, 0}, {9, 5, 1}, {50, 900, 9}});
+  Snapshot after = processes_at(20, {{1, 1, 0},
+                                     {9, 5, 1},
+                                     {50, 900, 9},
+                                     {60, 1100, 50},
+                                     {61, 1101, 60},
+                                     {70, 1200, 1},
+                                     {71, 1300, 1},
+                                     {72, 1400, 9}});
+  ExitedThreads ended;
+  ended.forks = {{60, 1100}, {61, 1101}, {70, 1200}, {71, 1250}};
   mark_descendants(before, after, ended, {50});
   BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 60, 61, 70}),
              boost::test_tools::per_element());
@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(marks_descendants_of_the_command) {
 // Without fork events, orphans are reparented to us, process 9. Our own children are excluded if
 // they existed before or started while the end was read.
 BOOST_AUTO_TEST_CASE(marks_orphans_of_the_command) {
-  const Snapshot before = family_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
-  Snapshot after = family_at(
+  const Snapshot before = processes_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
+  Snapshot after = processes_at(
       20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}, {71, 1300, 70}, {80, 2000, 9}});
   mark_descendants(before, after, {}, {50, 9});
   BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 70, 71}),
@@ -69,33 +69,33 @@ BOOST_AUTO_TEST_CASE(marks_orphans_of_the_command) {
 
 // Exited threads have the mark from the source that reported their exit.
 BOOST_AUTO_TEST_CASE(keeps_marks_of_exited_threads) {
-  const Snapshot before = family_at(10, {{50, 900, 9}});
-  Snapshot after = family_at(20, {{50, 900, 9}});
+  const Snapshot before = processes_at(10, {{50, 900, 9}});
+  Snapshot after = processes_at(20, {{50, 900, 9}});
   mark_descendants(before, after, {}, {50});
-  Ended ended = ended_at(15, {{60, 1100}, {61, 1100}});
+  ExitedThreads ended = exited_at(15, {{60, 1100}, {61, 1100}});
   add_bool(ended.rows, identity_metric(kDescendant), {true, false});
-  const Snapshot told = window(before, std::move(after), std::move(ended));
-  BOOST_TEST(told.threads().rows == 3u);
-  BOOST_TEST(descendants(told) == (std::vector<std::uint64_t>{50, 60}),
+  const Snapshot window_snapshot = make_test_window(before, std::move(after), std::move(ended));
+  BOOST_TEST(window_snapshot.threads().rows == 3u);
+  BOOST_TEST(descendants(window_snapshot) == (std::vector<std::uint64_t>{50, 60}),
              boost::test_tools::per_element());
 }
 
 // Daemon 60 starts in the first window, and 61 while its end is read. 62 exits in the first window.
 BOOST_AUTO_TEST_CASE(marks_descendants_in_consecutive_windows) {
-  const Snapshot first = family_at(10, {{50, 900, 9}});
-  Snapshot boundary = family_at(20, {{50, 900, 9}, {60, 1100, 1}, {70, 1100, 1}});
-  Ended ended;
-  ended.births = {{60, 1100, 11 * kSecond}, {62, 1200, 12 * kSecond}, {61, 2000, 20 * kSecond + 1}};
+  const Snapshot first = processes_at(10, {{50, 900, 9}});
+  Snapshot boundary = processes_at(20, {{50, 900, 9}, {60, 1100, 1}, {70, 1100, 1}});
+  ExitedThreads ended;
+  ended.forks = {{60, 1100, 11 * kSecond}, {62, 1200, 12 * kSecond}, {61, 2000, 20 * kSecond + 1}};
   mark_descendants(first, boundary, ended, {50});
-  auto lap = make_lap(first, std::move(boundary), ended);
+  auto lap = make_consecutive_window(first, std::move(boundary), ended);
   BOOST_REQUIRE(lap);
   BOOST_TEST(descendants(*lap) == (std::vector<std::uint64_t>{50, 60}),
              boost::test_tools::per_element());
-  BOOST_REQUIRE_EQUAL(ended.births.size(), 1u);
-  BOOST_TEST(ended.births[0].tgid == 61u);
+  BOOST_REQUIRE_EQUAL(ended.forks.size(), 1u);
+  BOOST_TEST(ended.forks[0].tgid == 61u);
 
-  const Snapshot middle = end_of(std::move(*lap));
-  Snapshot last = family_at(30, {{60, 1100, 1}, {61, 2000, 1}, {63, 2500, 60}, {70, 1100, 1}});
+  const Snapshot middle = closing_snapshot(std::move(*lap));
+  Snapshot last = processes_at(30, {{60, 1100, 1}, {61, 2000, 1}, {63, 2500, 60}, {70, 1100, 1}});
   mark_descendants(middle, last, ended, {50});
   BOOST_TEST(descendants(last) == (std::vector<std::uint64_t>{60, 61, 63}),
              boost::test_tools::per_element());
@@ -103,10 +103,10 @@ BOOST_AUTO_TEST_CASE(marks_descendants_in_consecutive_windows) {
 
 // Without fork events, an orphan that was reparented to us in the first window stays a descendant.
 BOOST_AUTO_TEST_CASE(marks_orphans_in_consecutive_windows) {
-  const Snapshot first = family_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
-  Snapshot boundary = family_at(20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}});
+  const Snapshot first = processes_at(10, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}});
+  Snapshot boundary = processes_at(20, {{9, 5, 1}, {40, 800, 9}, {50, 900, 9}, {70, 1200, 9}});
   mark_descendants(first, boundary, {}, {50, 9});
-  Snapshot last = family_at(30, {{9, 5, 1}, {40, 800, 9}, {70, 1200, 9}, {71, 2200, 9}});
+  Snapshot last = processes_at(30, {{9, 5, 1}, {40, 800, 9}, {70, 1200, 9}, {71, 2200, 9}});
   mark_descendants(boundary, last, {}, {50, 9});
   BOOST_TEST(descendants(last) == (std::vector<std::uint64_t>{70, 71}),
              boost::test_tools::per_element());
@@ -114,9 +114,9 @@ BOOST_AUTO_TEST_CASE(marks_orphans_in_consecutive_windows) {
 
 // The leader of daemon 60 has exited, and its other threads continue.
 BOOST_AUTO_TEST_CASE(marks_a_process_whose_leader_exited) {
-  const Snapshot before = family_at(10, {{50, 900, 9}});
-  Snapshot after = family_at(20, {{50, 900, 9}, {60, 1100, 1}, {61, 1100, 1}});
-  Ended ended = ended_at(15, {{60, 1100}, {61, 1100}});
+  const Snapshot before = processes_at(10, {{50, 900, 9}});
+  Snapshot after = processes_at(20, {{50, 900, 9}, {60, 1100, 1}, {61, 1100, 1}});
+  ExitedThreads ended = exited_at(15, {{60, 1100}, {61, 1100}});
   add_bool(ended.rows, identity_metric(kDescendant), {true, false});
   mark_descendants(before, after, ended, {50});
   BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 60}),
@@ -125,8 +125,8 @@ BOOST_AUTO_TEST_CASE(marks_a_process_whose_leader_exited) {
 
 // A lister reports a cycle of parents.
 BOOST_AUTO_TEST_CASE(ends_a_cycle_of_parents) {
-  const Snapshot before = family_at(10, {{50, 900, 51}});
-  Snapshot after = family_at(20, {{50, 900, 51}, {51, 901, 50}, {52, 902, 52}});
+  const Snapshot before = processes_at(10, {{50, 900, 51}});
+  Snapshot after = processes_at(20, {{50, 900, 51}, {51, 901, 50}, {52, 902, 52}});
   mark_descendants(before, after, {}, {50});
   BOOST_TEST(descendants(after) == (std::vector<std::uint64_t>{50, 51}),
              boost::test_tools::per_element());

@@ -58,13 +58,13 @@ BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
   struct Ids {
     std::vector<Id> texts, words, maps;
   };
-  std::array<Ids, kThreads> of_threads;
+  std::array<Ids, kThreads> ids_of_threads;
   // Two threads add each content.
   const auto content = [](std::uint64_t thread, std::uint64_t i) {
     return i * kShared + thread / 2;
   };
   const auto add = [&](std::uint64_t thread) {
-    Ids& ids = of_threads[thread];
+    Ids& ids = ids_of_threads[thread];
     for (std::uint64_t i = 0; i < kContents; ++i) {
       const std::uint64_t value = content(thread, i);
       ids.texts.push_back(pools.texts.intern(std::to_string(value)));
@@ -78,24 +78,24 @@ BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
   }
   for (std::uint64_t thread = 0; thread < kThreads; ++thread)
     for (std::uint64_t i = 0; i < kContents; ++i) {
-      const Ids& ids = of_threads[thread];
+      const Ids& ids = ids_of_threads[thread];
       const std::uint64_t value = content(thread, i);
       BOOST_REQUIRE_EQUAL(pools.texts[ids.texts[i]], std::to_string(value));
       BOOST_REQUIRE_EQUAL(pools.words[ids.words[i]][1], value + 1);
       BOOST_REQUIRE_EQUAL(pools.maps[ids.maps[i]][0].value, value);
-      BOOST_REQUIRE_EQUAL(ids.words[i], of_threads[thread ^ 1].words[i]);
+      BOOST_REQUIRE_EQUAL(ids.words[i], ids_of_threads[thread ^ 1].words[i]);
     }
 }
 
 // Stacks are sorted by number, and the weights of duplicates are added.
 BOOST_AUTO_TEST_CASE(sorts_and_merges_weighted_stacks) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
   StackPool pool;
-  const std::vector<ctprof_stack> given{{7, 1}, {3, 2}, {7, 4}, {5, kMost}, {5, 1}};
+  const std::vector<ctprof_stack> given{{7, 1}, {3, 2}, {7, 4}, {5, kMaxU64}, {5, 1}};
   const auto kept = pool[pool.append(given)];
   BOOST_REQUIRE_EQUAL(kept.size(), 3u);
   BOOST_TEST((kept[0].stack == 3 && kept[0].weight == 2));
-  BOOST_TEST((kept[1].stack == 5 && kept[1].weight == kMost));
+  BOOST_TEST((kept[1].stack == 5 && kept[1].weight == kMaxU64));
   BOOST_TEST((kept[2].stack == 7 && kept[2].weight == 5));
   BOOST_TEST(pool[pool.append({})].empty());
 }
@@ -118,28 +118,28 @@ std::uint32_t stack_of(StackPool& pool, const std::vector<std::uint64_t>& offset
   const std::uint32_t module = pool.table.add_module({Module::Kind::File, "/bin/p", {}, 0});
   std::vector<Frame> frames;
   for (const std::uint64_t offset : offsets) frames.push_back({offset, module, false});
-  return pool.table.add_stack(frames, Ending::Root);
+  return pool.table.add_stack(frames, WalkEnd::Root);
 }
 
 // Each pool numbers its stacks independently.
 BOOST_AUTO_TEST_CASE(copies_stacks_of_another_pool) {
   StackPool pool, other;
   stack_of(pool, {9});
-  const std::uint32_t here = stack_of(pool, {1, 2});
-  const std::uint32_t there = stack_of(other, {1, 2});
-  BOOST_REQUIRE(here != there);
-  const Id set = other.append(std::vector<ctprof_stack>{{there, 5}});
+  const std::uint32_t own_stack = stack_of(pool, {1, 2});
+  const std::uint32_t other_stack = stack_of(other, {1, 2});
+  BOOST_REQUIRE(own_stack != other_stack);
+  const Id set = other.append(std::vector<ctprof_stack>{{other_stack, 5}});
   std::vector<ctprof_stack> stacks;
-  pool.gather(other, set, stacks);
+  pool.add_set_to(other, set, stacks);
   // The other pool grows after the first stack was copied.
   const Id more = other.append(std::vector<ctprof_stack>{{stack_of(other, {7, 2}), 6}});
-  pool.gather(other, more, stacks);
-  pool.gather(pool, pool.append(stacks), stacks);
+  pool.add_set_to(other, more, stacks);
+  pool.add_set_to(pool, pool.append(stacks), stacks);
   BOOST_REQUIRE_EQUAL(stacks.size(), 4u);
-  BOOST_TEST((stacks[0].stack == here && stacks[0].weight == 5));
+  BOOST_TEST((stacks[0].stack == own_stack && stacks[0].weight == 5));
   BOOST_TEST((stacks[1].stack == stack_of(pool, {7, 2}) && stacks[1].weight == 6));
   BOOST_TEST((stacks[2].stack == stacks[0].stack && stacks[3].stack == stacks[1].stack));
-  BOOST_TEST(total_of(stacks) == 22u);
+  BOOST_TEST(total_weight(stacks) == 22u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/window/laps.hpp"
-#include "core/window/merge_ended.hpp"
+#include "core/window/join_windows.hpp"
+#include "core/window/merge_exited_threads.hpp"
 #include "tests/unit/support/made_stacks.hpp"
-#include "tests/unit/support/window_made.hpp"
+#include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::window_stacks_test {
 namespace {
@@ -17,19 +17,20 @@ namespace {
 using namespace hand_made;
 
 // Adds the stacks of a recorder to the rows of a window, in row order.
-Snapshot recorded(Snapshot window, const Cells<StackValue>& cells) {
+Snapshot add_recorded_stacks(Snapshot window, const Cells<StackValue>& cells) {
   add_stacks(window, kStacks, cells);
   return window;
 }
 
-Snapshot lap(const Snapshot& before, Snapshot after, Ended ended, const Cells<StackValue>& cells) {
+Snapshot make_lap_with_stacks(const Snapshot& before, Snapshot after, ExitedThreads ended,
+                              const Cells<StackValue>& cells) {
   auto made = make_window(before, std::move(after), std::move(ended));
   BOOST_REQUIRE(made);
-  return recorded(std::move(*made), cells);
+  return add_recorded_stacks(std::move(*made), cells);
 }
 
 // Returns the stacks of all rows, such as "1: main 2; 7: ThreadGone".
-std::string told(const Snapshot& snapshot) {
+std::string stack_texts(const Snapshot& snapshot) {
   const Column *tids = snapshot.threads().find(kTid),
                *stacks = snapshot.threads().find(kStacks.name);
   if (!stacks) return "no column";
@@ -43,30 +44,34 @@ std::string told(const Snapshot& snapshot) {
 BOOST_AUTO_TEST_SUITE(window_stacks_test)
 
 BOOST_AUTO_TEST_CASE(recorded_stacks_have_no_base) {
-  Snapshot window = lap(taken(10, {{1, 5}, {2, 5}}), taken(20, {{1, 5}}), ended_at(15, {{2, 5}}),
-                        {{{{"main;work", 7}}}, {{{"main", 3}}}});
-  to_differences(window);
-  BOOST_TEST(told(window) == "1: main;work 7; 2: main 3");
-  BOOST_TEST(told(begin_of(lap(taken(10, {{1, 5}}), taken(20, {{1, 5}}), {}, {{}}))) ==
-             "no column");
-  BOOST_TEST(told(end_of(std::move(window))) == "no column");
+  Snapshot window =
+      make_lap_with_stacks(snapshot_at(10, {{1, 5}, {2, 5}}), snapshot_at(20, {{1, 5}}),
+                           exited_at(15, {{2, 5}}), {{{{"main;work", 7}}}, {{{"main", 3}}}});
+  convert_to_differences(window);
+  BOOST_TEST(stack_texts(window) == "1: main;work 7; 2: main 3");
+  BOOST_TEST(stack_texts(opening_snapshot(make_lap_with_stacks(
+                 snapshot_at(10, {{1, 5}}), snapshot_at(20, {{1, 5}}), {}, {{}}))) == "no column");
+  BOOST_TEST(stack_texts(closing_snapshot(std::move(window))) == "no column");
 }
 
 BOOST_AUTO_TEST_CASE(joined_windows_add_equal_stacks) {
-  const std::vector<Born> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}},
+  const std::vector<StartedThread> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}},
       third{{1, 5}, {4, 2500}}, last{{1, 5}};
-  Laps laps(lap(taken(10, first), taken(20, second), ended_at(15, {{9, 1200}}),
-                {{{{"main;work", 7}, {"main", 1}}},
-                 {{{"main;wait", 2}}},
-                 {{{"main", 3}}},
-                 {{{"main;end", 1}}}}));
-  laps.add(lap(taken(20, second), taken(30, third), ended_at(25, {{2, 5}, {3, 1500}}),
-               {{{{"other", 5}, {"main;work", 10}}}, {}, {{{"main;wait", 40}}}, {{{"main", 4}}}}));
-  laps.add(lap(taken(30, third), taken(40, last), ended_at(35, {{4, 2500}}),
-               {{{{"main;work", 100}}}, {{{"main", 6}}}}));
+  WindowJoiner laps(make_lap_with_stacks(snapshot_at(10, first), snapshot_at(20, second),
+                                         exited_at(15, {{9, 1200}}),
+                                         {{{{"main;work", 7}, {"main", 1}}},
+                                          {{{"main;wait", 2}}},
+                                          {{{"main", 3}}},
+                                          {{{"main;end", 1}}}}));
+  laps.add(make_lap_with_stacks(
+      snapshot_at(20, second), snapshot_at(30, third), exited_at(25, {{2, 5}, {3, 1500}}),
+      {{{{"other", 5}, {"main;work", 10}}}, {}, {{{"main;wait", 40}}}, {{{"main", 4}}}}));
+  laps.add(make_lap_with_stacks(snapshot_at(30, third), snapshot_at(40, last),
+                                exited_at(35, {{4, 2500}}),
+                                {{{{"main;work", 100}}}, {{{"main", 6}}}}));
   auto whole = std::move(laps).join();
   BOOST_REQUIRE(whole);
-  BOOST_TEST(told(*whole) ==
+  BOOST_TEST(stack_texts(*whole) ==
              "1: main 1, main;work 117, other 5; 2: main;wait 42; 3: main 7; 4: main 6; "
              "9: main;end 1");
   BOOST_TEST(whole->window->notes.empty());
@@ -75,13 +80,14 @@ BOOST_AUTO_TEST_CASE(joined_windows_add_equal_stacks) {
 // A recorder may run in only some of the windows, and a thread may disappear without an exit
 // report.
 BOOST_AUTO_TEST_CASE(reports_stacks_of_threads_without_a_row) {
-  const std::vector<Born> both{{1, 5}, {2, 5}}, one{{1, 5}};
-  Laps laps(lap(taken(10, both), taken(20, both), {}, {{{{"main", 7}}}, {{{"main", 2}}}}));
-  auto second = make_window(taken(20, both), taken(30, one), {});
+  const std::vector<StartedThread> both{{1, 5}, {2, 5}}, one{{1, 5}};
+  WindowJoiner laps(make_lap_with_stacks(snapshot_at(10, both), snapshot_at(20, both), {},
+                                         {{{{"main", 7}}}, {{{"main", 2}}}}));
+  auto second = make_window(snapshot_at(20, both), snapshot_at(30, one), {});
   laps.add(std::move(*second));
   auto whole = std::move(laps).join();
   BOOST_REQUIRE(whole);
-  BOOST_TEST(told(*whole) == "1: main 7");
+  BOOST_TEST(stack_texts(*whole) == "1: main 7");
   BOOST_TEST(whole->window->notes ==
                  std::vector<std::string>{"2 ns of oncpu_stacks are of threads that are in no row"},
              boost::test_tools::per_element());
@@ -89,24 +95,25 @@ BOOST_AUTO_TEST_CASE(reports_stacks_of_threads_without_a_row) {
 
 // --- numbers of a recorder ---
 
-MetricDef number(const char* name, const char* newtype, const char* rule, const char* reduction) {
+MetricDef number_metric(const char* name, const char* newtype, const char* rule,
+                        const char* reduction) {
   MetricDef def = metric(name, newtype, rule);
   def.reduction = reduction;
-  def.of_window = true;
+  def.covers_window = true;
   return def;
 }
 
 // Adds a sum, a maximum and a minimum to the rows of a window, in row order.
 Snapshot with_numbers(Snapshot window, const Cells<std::uint64_t>& cells) {
-  for (const MetricDef& def : {number("samples", "MonotonicCount", "SumCount", "sum"),
-                               number("longest", "PeakNs", "MaxPeak", "max"),
-                               number("shortest", "GaugeNs", "x_least", "min")})
+  for (const MetricDef& def : {number_metric("samples", "MonotonicCount", "SumCount", "sum"),
+                               number_metric("longest", "PeakNs", "MaxPeak", "max"),
+                               number_metric("shortest", "GaugeNs", "x_least", "min")})
     add_u64(window, def, cells, Gap::NotApplicable);
-  begin_at_zero(window, *window.threads().find("samples"));
+  add_zero_base(window, *window.threads().find("samples"));
   return window;
 }
 
-std::string told_numbers(const Snapshot& snapshot, const std::string& name) {
+std::string number_texts(const Snapshot& snapshot, const std::string& name) {
   const Column *tids = snapshot.threads().find(kTid), *column = snapshot.threads().find(name);
   if (!column) return "no column";
   std::string text;
@@ -117,44 +124,46 @@ std::string told_numbers(const Snapshot& snapshot, const std::string& name) {
 }
 
 BOOST_AUTO_TEST_CASE(joined_windows_reduce_numbers_by_their_rule) {
-  const std::vector<Born> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}}, third{{1, 5}};
-  const auto made = [](const std::vector<Born>& before, const std::vector<Born>& after, Ended ended,
+  const std::vector<StartedThread> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}},
+      third{{1, 5}};
+  const auto made = [](const std::vector<StartedThread>& before,
+                       const std::vector<StartedThread>& after, ExitedThreads ended,
                        std::uint64_t second_of, const Cells<std::uint64_t>& cells) {
-    auto window =
-        make_window(taken(second_of, before), taken(second_of + 10, after), std::move(ended));
+    auto window = make_window(snapshot_at(second_of, before), snapshot_at(second_of + 10, after),
+                              std::move(ended));
     BOOST_REQUIRE(window);
     return with_numbers(std::move(*window), cells);
   };
-  Laps laps(made(first, second, {}, 10, {7, 2, 3}));
-  laps.add(made(second, third, ended_at(25, {{2, 5}, {3, 1500}}), 20, {5, 40, std::nullopt}));
+  WindowJoiner laps(made(first, second, {}, 10, {7, 2, 3}));
+  laps.add(made(second, third, exited_at(25, {{2, 5}, {3, 1500}}), 20, {5, 40, std::nullopt}));
   auto whole = std::move(laps).join();
   BOOST_REQUIRE(whole);
-  to_differences(*whole);
-  BOOST_TEST(told_numbers(*whole, "samples") == "1: 12; 2: 42; 3: 3");
-  BOOST_TEST(told_numbers(*whole, "longest") == "1: 7; 2: 40; 3: 3");
-  BOOST_TEST(told_numbers(*whole, "shortest") == "1: 5; 2: 2; 3: 3");
+  convert_to_differences(*whole);
+  BOOST_TEST(number_texts(*whole, "samples") == "1: 12; 2: 42; 3: 3");
+  BOOST_TEST(number_texts(*whole, "longest") == "1: 7; 2: 40; 3: 3");
+  BOOST_TEST(number_texts(*whole, "shortest") == "1: 5; 2: 2; 3: 3");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_a_window_have_no_lifetime) {
-  const std::vector<Born> both{{1, 5}, {2, 5}};
+  const std::vector<StartedThread> both{{1, 5}, {2, 5}};
   const auto made = [&] {
-    auto window = make_window(taken(10, both), taken(20, both), {});
+    auto window = make_window(snapshot_at(10, both), snapshot_at(20, both), {});
     BOOST_REQUIRE(window);
     return with_numbers(std::move(*window), {7, 2});
   };
   for (const char* name : {"samples", "longest", "shortest"}) {
-    BOOST_TEST(told_numbers(end_of(made()), name) == "no column");
-    BOOST_TEST(told_numbers(begin_of(made()), name) == "no column");
+    BOOST_TEST(number_texts(closing_snapshot(made()), name) == "no column");
+    BOOST_TEST(number_texts(opening_snapshot(made()), name) == "no column");
   }
-  BOOST_TEST(begin_of(made()).threads().rows == 2u);
+  BOOST_TEST(opening_snapshot(made()).threads().rows == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(merged_rows_merge_their_stacks) {
-  Ended ended = ended_at(15, {{7, 1200}, {8, 1300}, {9, 1400}, {6, 5}});
+  ExitedThreads ended = exited_at(15, {{7, 1200}, {8, 1300}, {9, 1400}, {6, 5}});
   add_stacks(ended.rows, kStacks,
              {{}, {{{"main;work", 1}}}, {{{"main;work", 2}, {"main", 3}}}, {{{"other", 4}}}});
-  merge_ended(ended, 100, 3);
-  BOOST_TEST(told(ended.rows) == "7: main 3, main;work 3; 6: other 4");
+  merge_exited_threads(ended, 100, 3);
+  BOOST_TEST(stack_texts(ended.rows) == "7: main 3, main;work 3; 6: other 4");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,36 +7,36 @@
 
 enum { kHelpers = 3, kSpinMs = 1500 };
 
-static sem_t go, done;
-static unsigned later_mask;
+static sem_t start_work, done;
+static unsigned mask_for_work;
 
 static void burn(void) {
-  pin(0, later_mask);
+  pin(0, mask_for_work);
   spin_ms(kSpinMs);
 }
 
 static void helper(void) {
-  check(sem_wait(&go) == 0, "sem_wait");
+  check(sem_wait(&start_work) == 0, "sem_wait");
   burn();
   check(sem_post(&done) == 0, "sem_post");
 }
 
 /* All threads start on CPU 0. */
 static void prepare(const char* name, unsigned mask) {
-  later_mask = mask;
-  check(sem_init(&go, 0, 0) == 0 && sem_init(&done, 0, 0) == 0, "sem_init");
+  mask_for_work = mask;
+  check(sem_init(&start_work, 0, 0) == 0 && sem_init(&done, 0, 0) == 0, "sem_init");
   pin(0, 1);
   for (int i = 0; i < kHelpers; ++i) start_thread(name, helper);
 }
 
-static void prepare_held(void) { prepare("vm-held+", 1); }
+static void prepare_pinned(void) { prepare("vm-held+", 1); }
 static void prepare_hot(void) { prepare("vm-hot+", kBothCpus); }
 
 static void work(void) {
-  for (int i = 0; i < kHelpers; ++i) check(sem_post(&go) == 0, "sem_post");
+  for (int i = 0; i < kHelpers; ++i) check(sem_post(&start_work) == 0, "sem_post");
   burn();
   for (int i = 0; i < kHelpers; ++i) check(sem_wait(&done) == 0, "sem_wait");
 }
 
 const struct Family kBalance[] = {
-    {"vm-held", "vm/rest", prepare_held, work}, {"vm-hot", "vm/rest", prepare_hot, work}, {0}};
+    {"vm-held", "vm/rest", prepare_pinned, work}, {"vm-hot", "vm/rest", prepare_hot, work}, {0}};

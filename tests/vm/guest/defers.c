@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { kPages = 64, kRounds = 2000, kChainRecord = 22 };
-static const uint64_t kPutOff = 3ULL << 38, kUserLater = (uint64_t)-640;
+static const uint64_t kDeferBits = 3ULL << 38, kUserDeferredMark = (uint64_t)-640;
 
 static int open_event(void) {
   struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -31,25 +31,25 @@ static int open_event(void) {
   char* const word =
       (char*)&attr + offsetof(struct perf_event_attr, read_format) + sizeof attr.read_format;
   memcpy(&bits, word, sizeof bits);
-  bits |= kPutOff;
+  bits |= kDeferBits;
   memcpy(word, &bits, sizeof bits);
   return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 }
 
 static void read_zeros(void) {
-  static char room[1 << 16];
+  static char buffer[1 << 16];
   const int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   for (int i = 0; i < kRounds; ++i)
-    if (read(file, room, sizeof room) < 0) break;
+    if (read(file, buffer, sizeof buffer) < 0) break;
   close(file);
 }
 
 /* Returns whether the sample's chain contains the mark of a deferred user part. */
-static int has_user_later(const struct perf_event_header* header) {
+static int has_deferred_user_part(const struct perf_event_header* header) {
   const uint64_t* const words = (const uint64_t*)(header + 1);
   const size_t count = (header->size - sizeof *header) / sizeof *words;
   for (size_t i = 0; i < count; ++i)
-    if (words[i] == kUserLater) return 1;
+    if (words[i] == kUserDeferredMark) return 1;
   return 0;
 }
 
@@ -60,7 +60,7 @@ static void count(const struct perf_event_mmap_page* page, const char* data, uns
     const struct perf_event_header* const header = (const struct perf_event_header*)(data + at);
     if (header->size == 0 || at + header->size > (uint64_t)kPages * (uint64_t)sysconf(_SC_PAGESIZE))
       return;
-    if (header->type == PERF_RECORD_SAMPLE && has_user_later(header)) ++*samples;
+    if (header->type == PERF_RECORD_SAMPLE && has_deferred_user_part(header)) ++*samples;
     if (header->type == kChainRecord) ++*chains;
     at += header->size;
   }

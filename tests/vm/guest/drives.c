@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostFamilies = 64, kFilledAtOnce = 64, kStepsPerLook = 20000 };
+enum { kMaxFamilies = 64, kPagesPerWrite = 64, kSpinsPerClockRead = 20000 };
 
 static const struct Family* const kAll[] = {kWakeups,  kBalance, kWaits,
                                             kPolicies, kGroups,  kMemory};
@@ -33,8 +33,8 @@ void fail(const char* what) {
   exit(1);
 }
 
-void check(int well, const char* what) {
-  if (!well) fail(what);
+void check(int is_ok, const char* what) {
+  if (!is_ok) fail(what);
 }
 
 void pin(int tid, unsigned mask) {
@@ -55,7 +55,7 @@ static int64_t now_ns(void) {
 void spin_ms(int milliseconds) {
   const int64_t end = now_ns() + milliseconds * INT64_C(1000000);
   while (now_ns() < end)
-    for (volatile int i = 0; i < kStepsPerLook; ++i) {
+    for (volatile int i = 0; i < kSpinsPerClockRead; ++i) {
     }
 }
 
@@ -64,7 +64,7 @@ void sleep_ms(int milliseconds) {
   nanosleep(&time, NULL);
 }
 
-void forever_asleep(void) {
+void sleep_forever(void) {
   for (;;) pause();
 }
 
@@ -73,12 +73,12 @@ struct Start {
   void (*body)(void);
 };
 
-static void* started(void* argument) {
+static void* run_thread(void* argument) {
   const struct Start start = *(struct Start*)argument;
   free(argument);
   prctl(PR_SET_NAME, start.name);
   start.body();
-  forever_asleep();
+  sleep_forever();
   return NULL;
 }
 
@@ -86,10 +86,10 @@ void start_thread(const char* name, void (*body)(void)) {
   struct Start* const start = malloc(sizeof *start);
   pthread_t thread;
   *start = (struct Start){name, body};
-  check(pthread_create(&thread, NULL, started, start) == 0, "pthread_create");
+  check(pthread_create(&thread, NULL, run_thread, start) == 0, "pthread_create");
 }
 
-char* anonymous(size_t pages) {
+char* map_anonymous_pages(size_t pages) {
   char* const memory = mmap(NULL, pages * kPage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   check(memory != MAP_FAILED, "mmap");
@@ -97,23 +97,23 @@ char* anonymous(size_t pages) {
   return memory;
 }
 
-void touch(char* memory, size_t pages, char byte) {
+void touch_pages(char* memory, size_t pages, char byte) {
   for (size_t i = 0; i < pages; ++i) ((volatile char*)memory)[i * kPage] = byte;
 }
 
 void fill_file(const char* path, size_t pages) {
-  static char block[kFilledAtOnce * kPage];
+  static char block[kPagesPerWrite * kPage];
   memset(block, 'x', sizeof block);
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   check(file >= 0, path);
-  for (size_t done = 0; done < pages; done += kFilledAtOnce)
+  for (size_t done = 0; done < pages; done += kPagesPerWrite)
     check(write(file, block, sizeof block) == sizeof block, path);
   check(fsync(file) == 0, path);
   check(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0, path);
   close(file);
 }
 
-void forget_cached_files(void) {
+void drop_page_cache(void) {
   const int file = open("/proc/sys/vm/drop_caches", O_WRONLY);
   check(file >= 0 && write(file, "1", 1) == 1, "drop_caches");
   close(file);
@@ -135,28 +135,28 @@ static void join(const char* cgroup) {
   close(file);
 }
 
-static void say(int to) { check(write(to, "", 1) == 1, "write"); }
+static void send_byte(int to) { check(write(to, "", 1) == 1, "write"); }
 
 /* Reads one byte. Returns 0 at the end of input. */
-static int hear(int from) {
+static int receive_byte(int from) {
   char byte;
   return read(from, &byte, 1) == 1;
 }
 
-static void live(const struct Family* family, int from, int to) {
+static void run_family(const struct Family* family, int from, int to) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, family->name);
   join(family->cgroup);
   if (family->prepare) family->prepare();
-  say(to);
-  if (!hear(from)) _exit(0);
+  send_byte(to);
+  if (!receive_byte(from)) _exit(0);
   family->work();
-  say(to);
-  hear(from);
+  send_byte(to);
+  receive_byte(from);
   _exit(0);
 }
 
-static struct Child give_birth(const struct Family* family) {
+static struct Child start_family(const struct Family* family) {
   int to[2], from[2];
   check(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0, "pipe");
   const pid_t pid = fork();
@@ -164,37 +164,37 @@ static struct Child give_birth(const struct Family* family) {
   if (pid == 0) {
     close(to[1]);
     close(from[0]);
-    live(family, to[0], from[1]);
+    run_family(family, to[0], from[1]);
   }
   close(to[0]);
   close(from[1]);
-  check(hear(from[0]), family->name);
+  check(receive_byte(from[0]), family->name);
   return (struct Child){family, pid, to[1], from[0]};
 }
 
-static void let_work(const struct Child* child) {
+static void run_work(const struct Child* child) {
   const int64_t start = now_ns();
-  say(child->to);
-  check(hear(child->from), child->family->name);
+  send_byte(child->to);
+  check(receive_byte(child->from), child->family->name);
   fprintf(stderr, "%s: %d ms\n", child->family->name, (int)((now_ns() - start) / 1000000));
 }
 
-static void tell(const char* word) {
+static void print_line(const char* word) {
   puts(word);
   fflush(stdout);
 }
 
 int main(void) {
-  static struct Child children[kMostFamilies];
+  static struct Child children[kMaxFamilies];
   int count = 0;
   for (size_t i = 0; i < sizeof kAll / sizeof kAll[0]; ++i)
     for (const struct Family* family = kAll[i]; family->name; ++family)
-      children[count++] = give_birth(family);
-  tell("ready");
-  if (!hear(STDIN_FILENO)) return 0;
-  for (int i = 0; i < count; ++i) let_work(&children[i]);
-  tell("done");
-  while (hear(STDIN_FILENO)) {
+      children[count++] = start_family(family);
+  print_line("ready");
+  if (!receive_byte(STDIN_FILENO)) return 0;
+  for (int i = 0; i < count; ++i) run_work(&children[i]);
+  print_line("done");
+  while (receive_byte(STDIN_FILENO)) {
   }
   for (int i = 0; i < count; ++i) kill(children[i].pid, SIGKILL);
   while (wait(NULL) > 0) {

@@ -21,15 +21,15 @@ extern const struct Family kWakeups[], kBalance[], kWaits[], kMemory[], kPolicie
 enum { kPage = 4096, kBothCpus = 3 };
 
 void fail(const char* what);
-void check(int well, const char* what);
+void check(int is_ok, const char* what);
 void pin(int tid, unsigned mask); /* bit 0 is CPU 0; tid 0 is the caller */
 void spin_ms(int milliseconds);
 void sleep_ms(int milliseconds);
 void start_thread(const char* name, void (*body)(void));
-char* anonymous(size_t pages); /* untouched memory without huge pages */
-void touch(char* memory, size_t pages, char byte);
+char* map_anonymous_pages(size_t pages); /* untouched memory without huge pages */
+void touch_pages(char* memory, size_t pages, char byte);
 void fill_file(const char* path, size_t pages); /* on disk, but not in the page cache */
-void forget_cached_files(void);
-void forever_asleep(void);
+void drop_page_cache(void);
+void sleep_forever(void);
 
 #endif /* TESTS_VM_GUEST_DRIVES_H_ */

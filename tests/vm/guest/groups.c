@@ -10,7 +10,7 @@
 
 enum { kSpinMs = 400, kSaveMs = 150, kBurstMs = 30, kTries = 4 };
 
-static void be_throttled(void) { spin_ms(kSpinMs); }
+static void exceed_quota(void) { spin_ms(kSpinMs); }
 
 static void burst(void) {
   for (int i = 0; i < 3; ++i) {
@@ -20,12 +20,12 @@ static void burst(void) {
 }
 
 /* The cgroup may contain two processes: this one and one more. */
-static void fork_too_often(void) {
+static void exceed_pids_limit(void) {
   pid_t children[kTries];
   int count = 0;
   for (int i = 0; i < kTries; ++i) {
     const pid_t child = fork();
-    if (child == 0) forever_asleep();
+    if (child == 0) sleep_forever();
     check(child > 0 || errno == EAGAIN, "fork");
     if (child > 0) children[count++] = child;
   }
@@ -36,7 +36,7 @@ static void fork_too_often(void) {
   }
 }
 
-const struct Family kGroups[] = {{"vm-throttled", "vm/throttled", NULL, be_throttled},
+const struct Family kGroups[] = {{"vm-throttled", "vm/throttled", NULL, exceed_quota},
                                  {"vm-burst", "vm/burst", NULL, burst},
-                                 {"vm-pids", "vm/pids", NULL, fork_too_often},
+                                 {"vm-pids", "vm/pids", NULL, exceed_pids_limit},
                                  {0}};

@@ -52,7 +52,7 @@ static long call(long number, long first, long second, long third, long fourth) 
 #error "known knows x86-64 and arm64"
 #endif
 
-static char room[kBytes];
+static char buffer[kBytes];
 
 /* The variable on the stack makes the compiler set up a frame in leaf functions too, if asked to.
  */
@@ -80,7 +80,7 @@ static KNOWN void known_light(uint64_t parts) {
 
 static KNOWN void known_reader(long file) {
   volatile long count = kReads;
-  while (count-- > 0) call(SYS_read, file, (long)room, kBytes, 0);
+  while (count-- > 0) call(SYS_read, file, (long)buffer, kBytes, 0);
 }
 
 void known_main(void) {

@@ -9,7 +9,7 @@
 
 #include "drives.h"
 
-enum { kPolicyDeadline = 6, kPolicyExt = 7, kSpinMs = 20, kTimes = 3 };
+enum { kPolicyDeadline = 6, kPolicyExt = 7, kSpinMs = 20, kRounds = 3 };
 
 /* Argument of sched_setattr(2). The C library has neither the call nor the struct. */
 struct attributes {
@@ -20,43 +20,48 @@ struct attributes {
   uint64_t runtime, deadline, period;
 };
 
-static int set(struct attributes wanted) {
+static int set_attributes(struct attributes wanted) {
   wanted.size = sizeof wanted;
   return (int)syscall(SYS_sched_setattr, 0, &wanted, 0);
 }
 
-static void be(struct attributes wanted) { check(set(wanted) == 0, "sched_setattr"); }
+static void set_or_fail(struct attributes wanted) {
+  check(set_attributes(wanted) == 0, "sched_setattr");
+}
 
-static void fifo(void) { be((struct attributes){.policy = SCHED_FIFO, .priority = 7}); }
-static void round_robin(void) { be((struct attributes){.policy = SCHED_RR, .priority = 3}); }
-static void batch(void) { be((struct attributes){.policy = SCHED_BATCH, .nice = 5}); }
-static void idle(void) { be((struct attributes){.policy = SCHED_IDLE}); }
+static void fifo(void) { set_or_fail((struct attributes){.policy = SCHED_FIFO, .priority = 7}); }
+static void round_robin(void) {
+  set_or_fail((struct attributes){.policy = SCHED_RR, .priority = 3});
+}
+static void batch(void) { set_or_fail((struct attributes){.policy = SCHED_BATCH, .nice = 5}); }
+static void idle(void) { set_or_fail((struct attributes){.policy = SCHED_IDLE}); }
 static void deadline(void) {
-  be((struct attributes){
+  set_or_fail((struct attributes){
       .policy = kPolicyDeadline, .runtime = 10000000, .deadline = 50000000, .period = 100000000});
 }
-static void nice_one(void) { be((struct attributes){.nice = -7}); }
-static void sliced(void) {
-  be((struct attributes){.runtime = 7000000});
+static void with_nice(void) { set_or_fail((struct attributes){.nice = -7}); }
+static void with_slice(void) {
+  set_or_fail((struct attributes){.runtime = 7000000});
 } /* the slice, from Linux 6.12 on */
 static void pinned(void) { pin(0, 2); }
 
 /* A kernel without sched_ext rejects this policy, and the thread keeps its own. */
 static void ext(void) {
-  check(set((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL, "SCHED_EXT");
+  check(set_attributes((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL,
+        "SCHED_EXT");
 }
 
 static void compute(void) {
-  for (int i = 0; i < kTimes; ++i) {
+  for (int i = 0; i < kRounds; ++i) {
     spin_ms(kSpinMs);
     sleep_ms(1);
   }
 }
 
 const struct Family kPolicies[] = {
-    {"vm-fifo", "vm/rest", fifo, compute},    {"vm-rr", "vm/rest", round_robin, compute},
-    {"vm-batch", "vm/rest", batch, compute},  {"vm-idle", "vm/rest", idle, compute},
-    {"vm-dl", "vm/rest", deadline, compute},  {"vm-nice", "vm/rest", nice_one, compute},
-    {"vm-slice", "vm/rest", sliced, compute}, {"vm-pinned", "vm/rest", pinned, compute},
-    {"vm-ext", "vm/rest", ext, compute},      {0},
+    {"vm-fifo", "vm/rest", fifo, compute},        {"vm-rr", "vm/rest", round_robin, compute},
+    {"vm-batch", "vm/rest", batch, compute},      {"vm-idle", "vm/rest", idle, compute},
+    {"vm-dl", "vm/rest", deadline, compute},      {"vm-nice", "vm/rest", with_nice, compute},
+    {"vm-slice", "vm/rest", with_slice, compute}, {"vm-pinned", "vm/rest", pinned, compute},
+    {"vm-ext", "vm/rest", ext, compute},          {0},
 };

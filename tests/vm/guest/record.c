@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { kLongestFile = 1 << 16, kLongestPath = 512, kMostOpen = 16 };
+enum { kMaxFileSize = 1 << 16, kMaxPathLength = 512, kMaxOpenDirectories = 16 };
 
 static const char* target;
 
@@ -40,8 +40,8 @@ static void make_directories(char* path) {
 }
 
 /* Writes bytes to a file below the target directory. `name` begins with a slash. */
-static void keep(const char* name, const char* bytes, size_t size) {
-  char path[kLongestPath];
+static void write_copy(const char* name, const char* bytes, size_t size) {
+  char path[kMaxPathLength];
   snprintf(path, sizeof path, "%s%s", target, name);
   make_directories(path);
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -50,13 +50,13 @@ static void keep(const char* name, const char* bytes, size_t size) {
 }
 
 static void copy(const char* path) {
-  static char bytes[kLongestFile];
+  static char bytes[kMaxFileSize];
   const int file = open(path, O_RDONLY | O_NONBLOCK);
   if (file < 0) return;
   ssize_t size = 0, got = 0;
   while ((got = read(file, bytes + size, sizeof bytes - (size_t)size)) > 0) size += got;
   close(file);
-  if (got == 0) keep(path, bytes, (size_t)size);
+  if (got == 0) write_copy(path, bytes, (size_t)size);
 }
 
 static int copy_found(const char* path, const struct stat* status, int kind, struct FTW* place) {
@@ -65,8 +65,8 @@ static int copy_found(const char* path, const struct stat* status, int kind, str
   return 0;
 }
 
-static void copy_all_below(const char* directory) {
-  nftw(directory, copy_found, kMostOpen, FTW_PHYS);
+static void copy_directory(const char* directory) {
+  nftw(directory, copy_found, kMaxOpenDirectories, FTW_PHYS);
 }
 
 /* ---- taskstats ---- */
@@ -81,26 +81,27 @@ struct Request {
 static int netlink;
 
 /* Sends one attribute and receives all attributes of the answer. Returns their size, or 0. */
-static size_t ask(int family, int command, int type, const void* value, size_t size, char* answer,
-                  size_t room) {
+static size_t request_attributes(int family, int command, int type, const void* value, size_t size,
+                                 char* answer, size_t capacity) {
   struct Request request = {.generic = {.cmd = (unsigned char)command, .version = 1}};
   request.attribute = (struct nlattr){(unsigned short)(NLA_HDRLEN + size), (unsigned short)type};
   memcpy(request.value, value, size);
-  const size_t whole = NLMSG_LENGTH(GENL_HDRLEN + NLA_HDRLEN) + NLA_ALIGN(size);
-  request.header = (struct nlmsghdr){(unsigned)whole, (unsigned short)family, NLM_F_REQUEST, 1, 0};
-  static char message[kLongestFile];
-  if (send(netlink, &request, whole, 0) < 0) fail("netlink");
+  const size_t request_size = NLMSG_LENGTH(GENL_HDRLEN + NLA_HDRLEN) + NLA_ALIGN(size);
+  request.header =
+      (struct nlmsghdr){(unsigned)request_size, (unsigned short)family, NLM_F_REQUEST, 1, 0};
+  static char message[kMaxFileSize];
+  if (send(netlink, &request, request_size, 0) < 0) fail("netlink");
   const ssize_t got = recv(netlink, message, sizeof message, 0);
   const size_t before = NLMSG_HDRLEN + GENL_HDRLEN;
   if (got <= (ssize_t)before || ((struct nlmsghdr*)message)->nlmsg_type == NLMSG_ERROR ||
-      (size_t)got - before > room)
+      (size_t)got - before > capacity)
     return 0;
   memcpy(answer, message + before, (size_t)got - before);
   return (size_t)got - before;
 }
 
 /* Returns the attribute of this type in `bytes`, without its header, or NULL. */
-static const char* find(const char* bytes, size_t size, int type, size_t* length) {
+static const char* find_attribute(const char* bytes, size_t size, int type, size_t* length) {
   for (size_t at = 0; at + NLA_HDRLEN <= size;) {
     struct nlattr attribute;
     memcpy(&attribute, bytes + at, sizeof attribute);
@@ -111,26 +112,28 @@ static const char* find(const char* bytes, size_t size, int type, size_t* length
   return NULL;
 }
 
-static int family_of_taskstats(void) {
+static int find_taskstats_family(void) {
   char answer[4096];
   size_t length = 0;
-  const size_t size = ask(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
-                          TASKSTATS_GENL_NAME, sizeof TASKSTATS_GENL_NAME, answer, sizeof answer);
-  const char* const found = find(answer, size, CTRL_ATTR_FAMILY_ID, &length);
+  const size_t size =
+      request_attributes(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+                         TASKSTATS_GENL_NAME, sizeof TASKSTATS_GENL_NAME, answer, sizeof answer);
+  const char* const found = find_attribute(answer, size, CTRL_ATTR_FAMILY_ID, &length);
   unsigned short id = 0;
   if (found) memcpy(&id, found, sizeof id);
   return id;
 }
 
-static void take_taskstats(int family, unsigned tid) {
+static void copy_taskstats(int family, unsigned tid) {
   char answer[4096], name[64];
   size_t length = 0;
-  const size_t size = ask(family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_PID, &tid, sizeof tid,
-                          answer, sizeof answer);
-  const char* const both = find(answer, size, TASKSTATS_TYPE_AGGR_PID, &length);
-  const char* const stats = both ? find(both, length, TASKSTATS_TYPE_STATS, &length) : NULL;
+  const size_t size = request_attributes(family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_PID, &tid,
+                                         sizeof tid, answer, sizeof answer);
+  const char* const aggregate = find_attribute(answer, size, TASKSTATS_TYPE_AGGR_PID, &length);
+  const char* const stats =
+      aggregate ? find_attribute(aggregate, length, TASKSTATS_TYPE_STATS, &length) : NULL;
   snprintf(name, sizeof name, "/taskstats/%u", tid);
-  if (stats) keep(name, stats, length);
+  if (stats) write_copy(name, stats, length);
 }
 
 static int open_taskstats(void) {
@@ -138,7 +141,7 @@ static int open_taskstats(void) {
   netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
   if (netlink < 0 || bind(netlink, (const struct sockaddr*)&kernel, sizeof kernel) != 0)
     fail("netlink");
-  return family_of_taskstats();
+  return find_taskstats_family();
 }
 
 /* ---- threads ---- */
@@ -147,25 +150,25 @@ static const char* const kThreadFiles[] = {"stat",  "status", "schedstat", "io",
                                            "sched", "comm",   "cgroup"};
 static const char* const kProcessFiles[] = {"comm", "stat", "status", "cgroup", "smaps_rollup"};
 
-static void take(const char* pid, const char* below, const char* const* files, size_t count) {
-  char path[kLongestPath];
+static void copy_files(const char* pid, const char* below, const char* const* files, size_t count) {
+  char path[kMaxPathLength];
   for (size_t i = 0; i < count; ++i) {
     snprintf(path, sizeof path, "/proc/%s%s/%s", pid, below, files[i]);
     copy(path);
   }
 }
 
-static void take_process(const char* pid, int family) {
-  char path[kLongestPath], below[64];
-  take(pid, "", kProcessFiles, sizeof kProcessFiles / sizeof kProcessFiles[0]);
+static void copy_process(const char* pid, int family) {
+  char path[kMaxPathLength], below[64];
+  copy_files(pid, "", kProcessFiles, sizeof kProcessFiles / sizeof kProcessFiles[0]);
   snprintf(path, sizeof path, "/proc/%s/task", pid);
   DIR* const tasks = opendir(path);
   if (!tasks) return;
   for (struct dirent* entry = readdir(tasks); entry; entry = readdir(tasks)) {
     if (entry->d_name[0] == '.') continue;
     snprintf(below, sizeof below, "/task/%.20s", entry->d_name);
-    take(pid, below, kThreadFiles, sizeof kThreadFiles / sizeof kThreadFiles[0]);
-    take_taskstats(family, (unsigned)strtoul(entry->d_name, NULL, 10));
+    copy_files(pid, below, kThreadFiles, sizeof kThreadFiles / sizeof kThreadFiles[0]);
+    copy_taskstats(family, (unsigned)strtoul(entry->d_name, NULL, 10));
   }
   closedir(tasks);
 }
@@ -174,14 +177,14 @@ int main(int argc, char** argv) {
   if (argc < 3) return fprintf(stderr, "usage: record all|threads DIRECTORY PID...\n"), 2;
   target = argv[2];
   const int family = open_taskstats();
-  for (int i = 3; i < argc; ++i) take_process(argv[i], family);
-  copy_all_below("/sys/kernel/sched_ext");
+  for (int i = 3; i < argc; ++i) copy_process(argv[i], family);
+  copy_directory("/sys/kernel/sched_ext");
   copy("/proc/sys/kernel/sched_schedstats");
   copy("/proc/sys/kernel/task_delayacct");
   copy("/proc/cmdline");
   copy("/proc/version");
   if (strcmp(argv[1], "all") != 0) return 0;
-  copy_all_below("/sys/fs/cgroup");
-  copy_all_below("/proc/pressure");
+  copy_directory("/sys/fs/cgroup");
+  copy_directory("/proc/pressure");
   return 0;
 }

@@ -13,8 +13,8 @@
 enum {
   kSyncs = 40,
   kReads = 100,
-  kStalledUs = 400 * 1000,
-  kMostReads = 1000 * 1000,
+  kMinStallUs = 400 * 1000,
+  kMaxReads = 1000 * 1000,
   kFilePages = 512,
   kSpinMs = 400,
   kSystemMs = 150,
@@ -54,7 +54,7 @@ static void read_past_the_cache(void) {
   check(posix_memalign(&block, kPage, kPage) == 0, "posix_memalign");
   const int file = open("/disk/direct", O_RDONLY | O_DIRECT);
   check(file >= 0, "/disk/direct");
-  for (int i = 0; i < kMostReads && (i % kReads != 0 || i == 0 || stalled_us() < kStalledUs); ++i)
+  for (int i = 0; i < kMaxReads && (i % kReads != 0 || i == 0 || stalled_us() < kMinStallUs); ++i)
     check(pread(file, block, kPage, (off_t)(i % kFilePages) * kPage) == kPage, "pread");
   close(file);
   free(block);
@@ -73,7 +73,7 @@ static void fault_pages_in(void) {
 }
 
 /* Writes a file and truncates it before the data reaches the disk. */
-static void take_back(void) {
+static void cancel_writes(void) {
   char page[kPage] = {0};
   const int file = open("/disk/taken-back", O_WRONLY | O_CREAT | O_TRUNC, 0600);
   check(file >= 0, "/disk/taken-back");
@@ -103,7 +103,7 @@ static void wait_for_turns(void) {
   spin_on_cpu_0();
 }
 
-static void stay_in_the_kernel(void) {
+static void run_in_the_kernel(void) {
   for (int i = 0; i < kSystemMs; ++i) {
     const int file = open("/proc/self/status", O_RDONLY);
     char text[4096];
@@ -126,8 +126,8 @@ const struct Family kWaits[] = {
     {"vm-direct", "vm/io", prepare_direct, read_past_the_cache},
     {"vm-discard", "vm/io", NULL, discard},
     {"vm-majflt", "vm/rest", prepare_faults, fault_pages_in},
-    {"vm-cancel", "vm/rest", NULL, take_back},
+    {"vm-cancel", "vm/rest", NULL, cancel_writes},
     {"vm-rivals", "", prepare_rivals, wait_for_turns},
-    {"vm-system", "vm/rest", NULL, stay_in_the_kernel},
+    {"vm-system", "vm/rest", NULL, run_in_the_kernel},
     {0},
 };

@@ -7,12 +7,12 @@
 
 #include "drives.h"
 
-enum { kRounds = 40, kAsleepMs = 2 }; /* time for the partner to fall asleep */
+enum { kRounds = 40, kFallAsleepMs = 2 }; /* time for the partner to fall asleep */
 
 /* The partner wakes the main thread. Each of them waits at its own gate first. */
 static int to_main, to_partner, pipe_to_main[2], pipe_to_partner[2];
 
-static void knock(int gate) {
+static void open_gate(int gate) {
   const uint64_t one = 1;
   check(write(gate, &one, sizeof one) == sizeof one, "eventfd");
 }
@@ -32,14 +32,14 @@ static void make_gates(void) {
 static void wake_main(void) {
   for (int i = 0; i < kRounds; ++i) {
     wait_at(to_partner);
-    sleep_ms(kAsleepMs);
-    knock(to_main);
+    sleep_ms(kFallAsleepMs);
+    open_gate(to_main);
   }
 }
 
-static void be_woken(void) {
+static void wait_for_wakeups(void) {
   for (int i = 0; i < kRounds; ++i) {
-    knock(to_partner);
+    open_gate(to_partner);
     wait_at(to_main);
   }
 }
@@ -61,32 +61,32 @@ static void prepare_remote(void) {
   start_thread("vm-remote+", wake_main_from_cpu_0);
 }
 
-static void hear(int from) {
+static void read_byte(int from) {
   char byte;
   check(read(from, &byte, 1) == 1, "pipe");
 }
 
-static void say(int to) { check(write(to, "", 1) == 1, "pipe"); }
+static void write_byte(int to) { check(write(to, "", 1) == 1, "pipe"); }
 
-static void answer_pipe(void) {
+static void reply_by_pipe(void) {
   pin(0, 1);
   for (int i = 0; i < kRounds; ++i) {
-    hear(pipe_to_partner[0]);
-    sleep_ms(kAsleepMs);
-    say(pipe_to_main[1]);
+    read_byte(pipe_to_partner[0]);
+    sleep_ms(kFallAsleepMs);
+    write_byte(pipe_to_main[1]);
   }
 }
 
 static void prepare_sync(void) {
   make_gates();
   pin(0, 1);
-  start_thread("vm-sync+", answer_pipe);
+  start_thread("vm-sync+", reply_by_pipe);
 }
 
-static void be_woken_by_pipe(void) {
+static void wait_for_pipe_wakeups(void) {
   for (int i = 0; i < kRounds; ++i) {
-    say(pipe_to_partner[1]);
-    hear(pipe_to_main[0]);
+    write_byte(pipe_to_partner[1]);
+    read_byte(pipe_to_main[0]);
   }
 }
 
@@ -95,9 +95,9 @@ static void move_and_wake_main(void) {
   pin(0, 1);
   wait_at(to_partner);
   for (int i = 0; i < kRounds; ++i) {
-    sleep_ms(kAsleepMs);
+    sleep_ms(kFallAsleepMs);
     pin(getpid(), i % 2 ? 1 : 2);
-    knock(to_main);
+    open_gate(to_main);
   }
 }
 
@@ -106,15 +106,15 @@ static void prepare_migrate(void) {
   start_thread("vm-migrate+", move_and_wake_main);
 }
 
-static void be_moved(void) {
-  knock(to_partner);
+static void wait_for_migrations(void) {
+  open_gate(to_partner);
   for (int i = 0; i < kRounds; ++i) wait_at(to_main);
 }
 
 const struct Family kWakeups[] = {
-    {"vm-local", "vm/rest", prepare_local, be_woken},
-    {"vm-remote", "vm/rest", prepare_remote, be_woken},
-    {"vm-sync", "vm/rest", prepare_sync, be_woken_by_pipe},
-    {"vm-migrate", "vm/rest", prepare_migrate, be_moved},
+    {"vm-local", "vm/rest", prepare_local, wait_for_wakeups},
+    {"vm-remote", "vm/rest", prepare_remote, wait_for_wakeups},
+    {"vm-sync", "vm/rest", prepare_sync, wait_for_pipe_wakeups},
+    {"vm-migrate", "vm/rest", prepare_migrate, wait_for_migrations},
     {0},
 };

@@ -12,7 +12,7 @@
 
 namespace ctprof::cli {
 
-struct Verb {
+struct CommandInfo {
   std::string_view name;
   std::string_view also;       // names of similar commands in other tools; only for hints
   std::string_view arguments;  // as shown in the help
@@ -22,12 +22,12 @@ struct Verb {
   std::size_t most_arguments;
   bool reads_kernel = false;  // keeps capabilities of ctprof's file; other commands drop them first
 };
-std::span<const Verb> verbs();
+std::span<const CommandInfo> command_table();
 // Returns null if no such command exists.
-const Verb* find_verb(std::string_view name);
+const CommandInfo* find_command(std::string_view name);
 // Returns " (did you mean 'compare'?)" for "diff", "comapre" and "Compare", otherwise an empty
 // string. `other_words` are further candidates.
-std::string verb_hint(std::string_view given, std::vector<std::string> others = {});
+std::string command_hint(std::string_view given, std::vector<std::string> others = {});
 
 // An empty text for a command, else "unknown command 'dif' (did you mean 'diff'?)".
 std::string why_unknown_command(const std::string& name);

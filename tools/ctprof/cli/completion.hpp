@@ -20,7 +20,7 @@ struct Candidate {
 
 // Returns the candidates that begin with the last word. `words` are the words after ctprof; the
 // last one is being typed and may be empty.
-std::vector<Candidate> candidates(std::span<const std::string> words);
+std::vector<Candidate> find_candidates(std::span<const std::string> words);
 
 // Prints the candidates. This is not in the table of commands, because a partly typed command line
 // cannot be parsed.

@@ -19,41 +19,42 @@ namespace {
 
 using Sources = std::vector<SettingsSource>;
 
-constexpr std::string_view kNoneHere =
+constexpr std::string_view kNoSettingsText =
     "this ctprof has file capabilities: it reads only its command line and no configuration "
     "files\n";
 
 // Whether another setting takes precedence for every command to which this one applies.
 bool is_overridden(const Setting& setting, const Sources& sources) {
-  for (const Verb& verb : verbs()) {
-    if (!setting.verb.empty() && setting.verb != verb.name) continue;
-    for (const Setting& counts : settings_of(verb.name, sources))
-      if (counts.option == setting.option && counts.origin == setting.origin) return false;
+  for (const CommandInfo& command : command_table()) {
+    if (!setting.command.empty() && setting.command != command.name) continue;
+    for (const Setting& effective : settings_for_command(command.name, sources))
+      if (effective.option == setting.option && effective.origin == setting.origin) return false;
   }
   return true;
 }
 
 // "record: freq = 499", "no-pager = true"
-std::string in_words(const Setting& setting) {
-  const std::string verb = setting.verb.empty() ? "" : setting.verb + ": ";
-  const std::string value = setting.values.empty() ? "true" : joined(setting.values, " and ");
-  return verb + setting.option + " = " + value;
+std::string format_setting(const Setting& setting) {
+  const std::string command_prefix = setting.command.empty() ? "" : setting.command + ": ";
+  const std::string value = setting.values.empty() ? "true" : join_texts(setting.values, " and ");
+  return command_prefix + setting.option + " = " + value;
 }
 
 std::string text_of(const Sources& sources) {
   std::string places = "settings, highest priority first; the command line overrides all:\n";
   std::string set;
   for (const SettingsSource& source : sources) {
-    places += "  " + printable(source.name) + ": " + printable(source.state) + "\n";
+    places += "  " + make_printable(source.name) + ": " + make_printable(source.state) + "\n";
     for (const std::string& sentence : source.ignored)
-      places += "    " + printable(sentence) + "\n";
+      places += "    " + make_printable(sentence) + "\n";
     for (const Setting& setting : source.settings)
-      set += "  " + printable(in_words(setting)) + "    (" + printable(setting.origin) +
+      set += "  " + make_printable(format_setting(setting)) + "    (" +
+             make_printable(setting.origin) +
              (is_overridden(setting, sources) ? "; overridden" : "") + ")\n";
   }
-  for (const char* variable : kOtherVariables)
+  for (const char* variable : kNonOptionVariables)
     if (const char* value = std::getenv(variable))
-      set += "  " + printable(std::string(variable) + " = " + value) + "    (environment)\n";
+      set += "  " + make_printable(std::string(variable) + " = " + value) + "    (environment)\n";
   return places + (set.empty() ? "\nnothing is set: every option has its default\n"
                                : "\n" + set + "\nevery other option has its default\n");
 }
@@ -61,7 +62,7 @@ std::string text_of(const Sources& sources) {
 void put_setting(JsonWriter& out, const Setting& setting, const Sources& sources) {
   out.put('{');
   out.member("option", setting.option);
-  if (!setting.verb.empty()) out.member("verb", setting.verb);
+  if (!setting.command.empty()) out.member("verb", setting.command);
   out.key("values");
   out.put('[');
   const std::vector<std::string> on{"true"};
@@ -79,7 +80,7 @@ void put_setting(JsonWriter& out, const Setting& setting, const Sources& sources
 }
 
 std::string json_of(const Sources& sources) {
-  JsonWriter out(Escape::Unshowable);
+  JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,\"sources\":[");
   for (const SettingsSource& source : sources) {
     out.put('{');
@@ -104,7 +105,7 @@ int run_config(const Options& options) {
   const auto sources = read_settings(&why_unknown_command);
   if (!sources) return fail(sources.error());
   if (options.format == Format::Json) return print(json_of(*sources));
-  return page(options, runs_privileged() ? std::string(kNoneHere) : text_of(*sources));
+  return print_paged(options, runs_privileged() ? std::string(kNoSettingsText) : text_of(*sources));
 }
 
 }  // namespace ctprof::cli

@@ -26,7 +26,7 @@ namespace ctprof::cli {
 namespace {
 
 // A topic of help that is not a metric.
-constexpr std::string_view kHelpOnFindings = "findings";
+constexpr std::string_view kFindingsTopic = "findings";
 
 // The metrics for help and metric-list: those of one file, or of the loaded plugins.
 class CatalogSource {
@@ -48,8 +48,9 @@ class CatalogSource {
 
   // The result is valid while this object exists.
   MetricCatalog catalog() const {
-    return file_ ? MetricCatalog::of(file_->snapshots().front(), *file_->knowledge().rules)
-                 : MetricCatalog::of(*plugins_);
+    return file_
+               ? MetricCatalog::from_snapshot(file_->snapshots().front(), *file_->knowledge().rules)
+               : MetricCatalog::from_registry(*plugins_);
   }
 
  private:
@@ -60,27 +61,27 @@ class CatalogSource {
 };
 
 // Formats a line of a list. Wraps the description, unless the terminal is too narrow.
-std::string list_line(std::string name, std::size_t indent, std::string_view what) {
+std::string list_line(std::string name, std::size_t indent, std::string_view description) {
   name = "  " + name;
   name.resize(std::max(indent, name.size() + 1), ' ');
   const std::size_t width = terminal_width();
-  if (width < 2 * indent) return name + std::string(what) + "\n";
+  if (width < 2 * indent) return name + std::string(description) + "\n";
   std::string text;
-  for (const std::string& line : folded(what, width - indent))
+  for (const std::string& line : fold(description, width - indent))
     text += (text.empty() ? name : std::string(indent, ' ')) + line + "\n";
   return text;
 }
 
 std::string keys_help() {
   std::string text = "\nKeys:\n";
-  for (const live::KeyInfo& key : live::keys())
-    text += list_line(std::string(key.shown), 18, key.help);
+  for (const live::KeyInfo& key : live::key_table())
+    text += list_line(std::string(key.label), 18, key.help);
   return text;
 }
 
-std::string questions_help() {
+std::string fleet_help() {
   std::string text = "Subcommands:\n";
-  for (const FleetQuestion& question : fleet_questions())
+  for (const FleetSubcommand& question : fleet_subcommands())
     text += list_line(std::string(question.name) + " " + std::string(question.arguments), 28,
                       question.what);
   return text + "\n`ctprof fleet SUBCOMMAND --help` describes the options of a subcommand.\n";
@@ -90,58 +91,61 @@ TextLayout text_layout(const Options& options) { return {text_width(), use_color
 
 }  // namespace
 
-std::string overview() {
+std::string overview_text() {
   std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
-  for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
+  for (const CommandInfo& command : command_table())
+    text += "  " + std::string(command.example) + "\n";
   text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
-  for (const Verb& verb : verbs()) text += list_line(std::string(verb.name), 16, verb.summary);
+  for (const CommandInfo& command : command_table())
+    text += list_line(std::string(command.name), 16, command.summary);
   return text +
          "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` describes a "
          "metric\nor a column such as %wait, `ctprof help findings` tells when causes are "
          "printed.\n";
 }
 
-std::string usage_of(const Verb& verb) {
+std::string usage_of(const CommandInfo& command) {
   const std::string usage =
-      "ctprof " + std::string(verb.name) + (verb.run == &run_fleet ? "" : " [OPTION...]");
-  return verb.arguments.empty() ? usage : usage + " " + std::string(verb.arguments);
+      "ctprof " + std::string(command.name) + (command.run == &run_fleet ? "" : " [OPTION...]");
+  return command.arguments.empty() ? usage : usage + " " + std::string(command.arguments);
 }
 
-std::string more_examples(const Verb& verb) {
-  return verb.run == &run_record
+std::string more_examples(const CommandInfo& command) {
+  return command.run == &run_record
              ? "  ctprof record --recorders on-cpu,off-cpu -d 5s -o stacks.ctprof.zst\n"
                "  ctprof record -o build.ctprof.zst -- make -j4\n"
              : "";
 }
 
-std::string help_of(const Verb& verb) {
-  return ctprof::wrapped(
-             "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) + ".",
+std::string help_of(const CommandInfo& command) {
+  return ctprof::wrap_words(
+             "ctprof " + std::string(command.name) + ": " + std::string(command.summary) + ".",
              terminal_width()) +
-         "\nExample:\n  " + std::string(verb.example) + "\n" + more_examples(verb) +
-         "\nUsage: " + usage_of(verb) + "\n\n" +
-         (verb.run == &run_fleet ? questions_help() : options_help(std::string(verb.name))) +
-         (verb.run == &run_live ? keys_help() : "");
+         "\nExample:\n  " + std::string(command.example) + "\n" + more_examples(command) +
+         "\nUsage: " + usage_of(command) + "\n\n" +
+         (command.run == &run_fleet ? fleet_help() : options_help(std::string(command.name))) +
+         (command.run == &run_live ? keys_help() : "");
 }
 
 Error unexpected_argument(const std::string& argument, const std::string& usage) {
   return {"unexpected argument '" + argument + "'; usage: " + usage};
 }
 
-int help_on_metric(const Options& options) {
+int print_metric_help(const Options& options) {
   const std::string& name = options.arguments.front();
   if (options.arguments.size() > 2)
     return fail(unexpected_argument(options.arguments[2], "ctprof help METRIC [FILE]"));
-  if (name == kHelpOnFindings && options.format != Format::Json)
-    return page(options, findings_help(text_layout(options)));
+  if (name == kFindingsTopic && options.format != Format::Json)
+    return print_paged(options, describe_finding_rules(text_layout(options)));
   const auto source = CatalogSource::open(options, std::span(options.arguments).subspan(1));
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();
   const bool json = options.format == Format::Json;
-  const std::string text =
-      json ? metric_help_json(catalog, name) : metric_help(catalog, name, text_layout(options));
-  if (!text.empty()) return json ? print(text) : page(options, text);
-  return fail("unknown command or metric '" + name + "'" + verb_hint(name, catalog.names()) +
+  const std::string text = json ? format_metric_help_json(catalog, name)
+                                : format_metric_help(catalog, name, text_layout(options));
+  if (!text.empty()) return json ? print(text) : print_paged(options, text);
+  return fail("unknown command or metric '" + name + "'" +
+              command_hint(name, catalog.get_all_names()) +
               "; see `ctprof --help` and `ctprof metric-list`");
 }
 
@@ -150,14 +154,14 @@ int run_metric_list(const Options& options) {
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();
   return options.format == Format::Json
-             ? print(metric_list_json(catalog))
-             : page(options, metric_list_text(catalog, text_layout(options)));
+             ? print(format_metric_list_json(catalog))
+             : print_paged(options, format_metric_list(catalog, text_layout(options)));
 }
 
-int print_schema(std::string_view verb) {
+int print_schema(std::string_view command) {
   const auto schema = std::find_if(std::begin(kSchemas), std::end(kSchemas),
-                                   [&](const Schema& s) { return s.command == verb; });
-  return schema == std::end(kSchemas) ? fail("no schema exists for '" + std::string(verb) + "'")
+                                   [&](const Schema& s) { return s.command == command; });
+  return schema == std::end(kSchemas) ? fail("no schema exists for '" + std::string(command) + "'")
                                       : print(schema->text);
 }
 

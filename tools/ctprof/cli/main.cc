@@ -16,7 +16,7 @@
 #include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_call.hpp"
-#include "core/registry/process_state.hpp"
+#include "core/registry/process_state_guard.hpp"
 #include "tools/ctprof/cli/command_table.hpp"
 #include "tools/ctprof/cli/completion.hpp"
 #include "tools/ctprof/cli/help.hpp"
@@ -26,33 +26,34 @@
 #include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/options/settings.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
-#include "tools/ctprof/runtime/conduct.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
+#include "tools/ctprof/runtime/plugin_watchdog.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
 namespace ctprof::cli {
 namespace {
 
-constexpr std::string_view kTextAlone =
+constexpr std::string_view kTextOnlyError =
     "help on a command is text only; for JSON name a metric: ctprof help METRIC --format json";
 
-int unknown_verb(const std::string& given) {
-  return fail("unknown command '" + given + "'" + verb_hint(given) + "; see `ctprof --help`");
+int report_unknown_command(const std::string& word) {
+  return fail("unknown command '" + word + "'" + command_hint(word) + "; see `ctprof --help`");
 }
 
-Result<void> check_arguments(const Verb& verb, const Options& options, std::size_t most) {
-  if (options.arguments.size() <= most) return {};
-  if (verb.name == "record")
-    return Error{"unexpected argument '" + options.arguments[most] +
+Result<void> check_arguments(const CommandInfo& command, const Options& options,
+                             std::size_t max_arguments) {
+  if (options.arguments.size() <= max_arguments) return {};
+  if (command.name == "record")
+    return Error{"unexpected argument '" + options.arguments[max_arguments] +
                  "'; put -- before the command, as in `ctprof record -- " +
-                 joined(options.arguments, " ") + "`"};
-  return unexpected_argument(options.arguments[most], usage_of(verb));
+                 join_texts(options.arguments, " ") + "`"};
+  return unexpected_argument(options.arguments[max_arguments], usage_of(command));
 }
 
 // Runs `ctprof --help` or `ctprof --version`, or reports a usage error.
-int run_without_verb(const Options& options) {
-  if (options.help) return page(options, overview());
+int run_without_command(const Options& options) {
+  if (options.help) return print_paged(options, overview_text());
   if (options.version) return run_version(options);
   return fail("missing command; see `ctprof --help`");
 }
@@ -61,56 +62,58 @@ int run_without_verb(const Options& options) {
 int run_help(const Options& options) {
   const bool json = options.format == Format::Json;
   if (options.json_schema) return print_schema("help");
-  if (options.arguments.empty()) return json ? fail(kTextAlone) : page(options, overview());
-  const Verb* verb = find_verb(options.arguments.front());
-  if (!verb) return help_on_metric(options);
-  if (auto fits = check_arguments(*verb, options, 1); !fits) return fail(fits.error());
-  return json ? fail(kTextAlone) : page(options, help_of(*verb));
+  if (options.arguments.empty())
+    return json ? fail(kTextOnlyError) : print_paged(options, overview_text());
+  const CommandInfo* command = find_command(options.arguments.front());
+  if (!command) return print_metric_help(options);
+  if (auto checked = check_arguments(*command, options, 1); !checked) return fail(checked.error());
+  return json ? fail(kTextOnlyError) : print_paged(options, help_of(*command));
 }
 
-int run_verb(const Options& options) {
-  const Verb* verb = find_verb(options.verb);
-  if (!verb) return unknown_verb(options.verb);
-  if (auto fits = check_arguments(*verb, options, verb->most_arguments); !fits)
-    return fail(fits.error());
-  if (options.help) return page(options, help_of(*verb));
-  return options.json_schema ? print_schema(verb->name) : verb->run(options);
+int run_command(const Options& options) {
+  const CommandInfo* command = find_command(options.command_name);
+  if (!command) return report_unknown_command(options.command_name);
+  if (auto checked = check_arguments(*command, options, command->most_arguments); !checked)
+    return fail(checked.error());
+  if (options.help) return print_paged(options, help_of(*command));
+  return options.json_schema ? print_schema(command->name) : command->run(options);
 }
 
 // Drops the capabilities of ctprof's file, unless the command reads the kernel.
-Result<void> settle_privileges(const Options& options) {
-  const Verb* verb = find_verb(options.verb);
-  return verb && verb->reads_kernel && !options.help ? Result<void>() : drop_privileges();
+Result<void> drop_unneeded_privileges(const Options& options) {
+  const CommandInfo* command = find_command(options.command_name);
+  return command && command->reads_kernel && !options.help ? Result<void>() : drop_privileges();
 }
 
 int run(const Options& options) {
-  if (auto settled = settle_privileges(options); !settled) return fail(settled.error());
-  if (options.verb.empty()) return run_without_verb(options);
-  return options.verb == "help" ? run_help(options) : run_verb(options);
+  if (auto dropped = drop_unneeded_privileges(options); !dropped) return fail(dropped.error());
+  if (options.command_name.empty()) return run_without_command(options);
+  return options.command_name == "help" ? run_help(options) : run_command(options);
 }
 
 // Reports a refused file even with --quiet, because an attacker may have created it.
-void note_refused(const Options& options, const std::vector<SettingsSource>& settings) {
-  if (options.verb == "config") return;  // config prints this itself
+void report_refused_settings(const Options& options, const std::vector<SettingsSource>& settings) {
+  if (options.command_name == "config") return;  // config prints this itself
   for (const SettingsSource& source : settings) {
-    if (source.refused) fail("refused: " + source.name + ": " + source.state);
-    for (const std::string& sentence : source.ignored) note(options, sentence);
+    if (source.is_refused) fail("refused: " + source.name + ": " + source.state);
+    for (const std::string& sentence : source.ignored) print_note(options, sentence);
   }
 }
 
 // Whether the command works without settings: users with invalid settings need it to repair them.
-bool does_without_settings(const Options& options) {
-  return options.help || options.version || options.verb == "help" || options.verb == "version";
+bool works_without_settings(const Options& options) {
+  return options.help || options.version || options.command_name == "help" ||
+         options.command_name == "version";
 }
 
-Result<Options> parse(int argc, char** argv) {
+Result<Options> parse_command_line(int argc, char** argv) {
   const auto settings = read_settings(&why_unknown_command);
   auto options = parse_options(argc, argv, settings ? *settings : std::vector<SettingsSource>());
   if (!settings) {
-    if (!options || !does_without_settings(*options)) return settings.error();
-    note(*options, "settings are ignored: " + settings.error().text);
+    if (!options || !works_without_settings(*options)) return settings.error();
+    print_note(*options, "settings are ignored: " + settings.error().text);
   } else if (options) {
-    note_refused(*options, *settings);
+    report_refused_settings(*options, *settings);
   }
   return options;
 }
@@ -118,14 +121,14 @@ Result<Options> parse(int argc, char** argv) {
 // A ctprof with file capabilities is controlled only by its options. Environment variables could
 // also control libraries (for example, libdw can query servers), so only those for colors and the
 // terminal's name are kept, unless they contain a path.
-void forget_environment() {
+void clear_environment() {
   if (!runs_privileged()) return;
-  std::vector<std::pair<const char*, std::string>> kept;
+  std::vector<std::pair<const char*, std::string>> kept_variables;
   for (const char* name : {"NO_COLOR", "CLICOLOR_FORCE", "TERM"})
     if (const char* value = std::getenv(name))
-      if (!std::strpbrk(value, "/:%")) kept.emplace_back(name, value);
+      if (!std::strpbrk(value, "/:%")) kept_variables.emplace_back(name, value);
   ::clearenv();
-  for (const auto& [name, value] : kept) ::setenv(name, value.c_str(), 1);
+  for (const auto& [name, value] : kept_variables) ::setenv(name, value.c_str(), 1);
 }
 
 // `words` follow `fleet`.
@@ -133,7 +136,7 @@ int run_fleet_command(std::span<const char* const> words) {
   const std::string_view first = words.empty() ? "" : words.front();
   if (runs_privileged() || !(first.empty() || first == "--help" || first == "-h"))
     return run_fleet_words(words);
-  return page(Options(), help_of(*find_verb("fleet")));
+  return print_paged(Options(), help_of(*find_command("fleet")));
 }
 
 }  // namespace
@@ -141,23 +144,23 @@ int run_fleet_command(std::span<const char* const> words) {
 
 namespace {
 
-int status_of(int argc, char** argv) {
+int run_main(int argc, char** argv) {
   using namespace ctprof::cli;
   try {
-    forget_environment();
+    clear_environment();
     const std::string_view first = argc > 1 ? argv[1] : "";
     if (first == "complete" || first == "manual") {
       const std::span<const char* const> words(argv + 2, static_cast<std::size_t>(argc - 2));
       return first == "complete" ? run_complete(words) : run_manual(words);
     }
     if (first == "fleet") return run_fleet_command({argv + 2, static_cast<std::size_t>(argc - 2)});
-    auto options = parse(argc, argv);
+    auto options = parse_command_line(argc, argv);
     if (!options) return fail(options.error());
-    options->command_line = in_shell(argc, argv);
+    options->command_line = quote_command_line(argc, argv);
     return run(*options);
-  } catch (const ctprof::PluginThrew& exception) {
+  } catch (const ctprof::PluginException& exception) {
     return fail(exception.what());
-  } catch (const Trouble& trouble) {
+  } catch (const NamedFailure& trouble) {
     return fail(trouble.what());
   } catch (const std::bad_alloc&) {
     return fail("not enough memory");
@@ -170,9 +173,9 @@ int status_of(int argc, char** argv) {
 // memory.
 bool has_memory_to_fail() {
   constexpr std::size_t kLeast = 1 << 20;
-  void* const some =
+  void* const memory =
       ::mmap(nullptr, kLeast, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return some != MAP_FAILED && ::munmap(some, kLeast) == 0;
+  return memory != MAP_FAILED && ::munmap(memory, kLeast) == 0;
 }
 
 int fail_without_memory() {
@@ -187,8 +190,8 @@ int fail_without_memory() {
 int main(int argc, char** argv) {
   using namespace ctprof::cli;
   if (!has_memory_to_fail()) return fail_without_memory();
-  keep_output();
-  watch_conduct(argv);
+  move_standard_output();
+  install_plugin_watchdog(argv);
   const ctprof::CLocale locale;
-  return end_with(status_of(argc, argv));
+  return finish_with_status(run_main(argc, argv));
 }

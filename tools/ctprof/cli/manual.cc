@@ -30,46 +30,48 @@ namespace {
 // The date of all pages. It is constant, because a build date would make two builds differ.
 constexpr std::string_view kDate = "2026-11-23";
 
-constexpr std::string_view kWhat = "a host-wide per-thread profiler";
+constexpr std::string_view kSummary = "a host-wide per-thread profiler";
 
-struct Fact {
+struct ManEntry {
   std::string_view term, text;
 };
 
 constexpr std::array kStatuses{
-    Fact{"0", "Success."},
-    Fact{"1", "Rows for which an expression of --fail-on is true."},
-    Fact{"2", "Wrong usage, or a file that could not be read or written."},
-    Fact{"3", "With --strict: some requested data is missing."},
-    Fact{"other",
-         "After record -- COMMAND: the exit status of the command, or 128 plus the number of the "
-         "signal that killed it."},
+    ManEntry{"0", "Success."},
+    ManEntry{"1", "Rows for which an expression of --fail-on is true."},
+    ManEntry{"2", "Wrong usage, or a file that could not be read or written."},
+    ManEntry{"3", "With --strict: some requested data is missing."},
+    ManEntry{
+        "other",
+        "After record -- COMMAND: the exit status of the command, or 128 plus the number of the "
+        "signal that killed it."},
 };
 
 constexpr std::array kEnvironment{
-    Fact{"CTPROF_OPTION",
-         "Sets the option of that name, in capitals and with _ for -, for every "
-         "command that takes it."},
-    Fact{"CTPROF_PLUGIN_PATH", "Directories with more plugins, separated by colons."},
-    Fact{"CTPROF_PAGER, PAGER", "Pager for long text on a terminal; empty or cat: none."},
-    Fact{"NO_COLOR, CLICOLOR_FORCE", "Switch colours off and on."},
+    ManEntry{"CTPROF_OPTION",
+             "Sets the option of that name, in capitals and with _ for -, for every "
+             "command that takes it."},
+    ManEntry{"CTPROF_PLUGIN_PATH", "Directories with more plugins, separated by colons."},
+    ManEntry{"CTPROF_PAGER, PAGER", "Pager for long text on a terminal; empty or cat: none."},
+    ManEntry{"NO_COLOR, CLICOLOR_FORCE", "Switch colours off and on."},
 };
 
 constexpr std::array kConfigFiles{
-    Fact{"/etc/ctprof/ctprof.conf", "Settings for all users of this host."},
-    Fact{"$XDG_CONFIG_HOME/ctprof/ctprof.conf", "Settings of the user; by default in ~/.config."},
-    Fact{"$XDG_STATE_HOME/ctprof/compared",
-         "Hashes of runs that were compared, for --about; by default in ~/.local/state."},
+    ManEntry{"/etc/ctprof/ctprof.conf", "Settings for all users of this host."},
+    ManEntry{"$XDG_CONFIG_HOME/ctprof/ctprof.conf",
+             "Settings of the user; by default in ~/.config."},
+    ManEntry{"$XDG_STATE_HOME/ctprof/compared",
+             "Hashes of runs that were compared, for --about; by default in ~/.local/state."},
 };
 
-std::string upper(std::string_view text) {
+std::string to_upper(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return out;
 }
 
 // Escapes text for roff, so that it contains no request and no escape.
-std::string plain(std::string_view text) {
+std::string escape_roff(std::string_view text) {
   constexpr std::array<std::pair<char, std::string_view>, 6> kSpecial{{{'\\', "\\e"},
                                                                        {'-', "\\-"},
                                                                        {'\'', "\\(aq"},
@@ -84,74 +86,77 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-class Page {
+class ManPage {
  public:
-  Page(std::string_view name, std::string_view part, std::string_view what) {
-    text_ = ".TH " + plain(upper(name)) + " " + std::string(part) + " " + std::string(kDate) +
-            " \"ctprof " + std::string(kVersion) + "\"\n";
+  ManPage(std::string_view name, std::string_view part, std::string_view summary) {
+    text_ = ".TH " + escape_roff(to_upper(name)) + " " + std::string(part) + " " +
+            std::string(kDate) + " \"ctprof " + std::string(kVersion) + "\"\n";
     heading("NAME");
-    line(plain(name) + " \\- " + plain(what));
+    line(escape_roff(name) + " \\- " + escape_roff(summary));
   }
 
   void heading(std::string_view title) {
     line(".SH " + std::string(title));
-    is_begun_ = false;
+    has_text_ = false;
   }
-  void paragraph(std::string_view text) { line(apart() + plain(text)); }
+  void paragraph(std::string_view text) { line(paragraph_break() + escape_roff(text)); }
   void entry(std::string_view term, std::string_view text) {
-    line(".TP\n\\fB" + plain(term) + "\\fR\n" + plain(text));
+    line(".TP\n\\fB" + escape_roff(term) + "\\fR\n" + escape_roff(text));
   }
-  void example(std::string_view command) { line(apart() + ".EX\n    " + plain(command) + "\n.EE"); }
+  void example(std::string_view command) {
+    line(paragraph_break() + ".EX\n    " + escape_roff(command) + "\n.EE");
+  }
 
   template <class Facts>
-  void facts(std::string_view title, const Facts& facts) {
+  void entries(std::string_view title, const Facts& entries) {
     heading(title);
-    for (const Fact& fact : facts) entry(fact.term, fact.text);
+    for (const ManEntry& fact : entries) entry(fact.term, fact.text);
   }
   void option(const OptionInfo& option);
   void see_also(const std::vector<std::string>& pages) {
     heading("SEE ALSO");
     std::string list;
     for (const std::string& page : pages)
-      list += (list.empty() ? "" : ",\n") + (".BR " + plain(page.substr(0, page.size() - 3)) + " " +
-                                             page.substr(page.size() - 3));
+      list += (list.empty() ? "" : ",\n") + (".BR " + escape_roff(page.substr(0, page.size() - 3)) +
+                                             " " + page.substr(page.size() - 3));
     line(list);
   }
 
-  std::string take() { return std::move(text_); }
+  std::string take_text() { return std::move(text_); }
 
  private:
   void line(const std::string& text) {
     text_ += text + "\n";
-    is_begun_ = true;
+    has_text_ = true;
   }
   // Separates paragraphs. Returns an empty string directly below a heading.
-  std::string apart() const { return is_begun_ ? ".PP\n" : ""; }
+  std::string paragraph_break() const { return has_text_ ? ".PP\n" : ""; }
 
   std::string text_;
-  bool is_begun_ = false;  // whether there is text below the heading
+  bool has_text_ = false;  // whether there is text below the heading
 };
 
 // "-o, --output FILE"
-void Page::option(const OptionInfo& option) {
+void ManPage::option(const OptionInfo& option) {
   const std::string_view name = option.name;
   const auto comma = name.find(',');
   std::string term =
       "\\fB" +
-      (comma == name.npos ? "" : plain("-" + std::string(name.substr(comma + 1))) + "\\fR, \\fB") +
-      plain("--" + std::string(long_name(option))) + "\\fR";
-  if (option.value) term += " \\fI" + plain(option.value) + "\\fR";
-  line(".TP\n" + term + "\n" + plain(option.help));
+      (comma == name.npos ? ""
+                          : escape_roff("-" + std::string(name.substr(comma + 1))) + "\\fR, \\fB") +
+      escape_roff("--" + std::string(long_name(option))) + "\\fR";
+  if (option.value) term += " \\fI" + escape_roff(option.value) + "\\fR";
+  line(".TP\n" + term + "\n" + escape_roff(option.help));
 }
 
-bool is_common(const OptionInfo& option) { return option.verbs == kEvery; }
+bool is_common(const OptionInfo& option) { return option.commands == kAllCommands; }
 
 std::string overview_page() {
-  Page page("ctprof", "1", kWhat);
+  ManPage page("ctprof", "1", kSummary);
   page.heading("SYNOPSIS");
   page.paragraph("ctprof COMMAND [OPTION...] [FILE...]");
   page.heading("EXAMPLES");
-  for (const Verb& verb : verbs()) page.example(verb.example);
+  for (const CommandInfo& verb : command_table()) page.example(verb.example);
   page.heading("DESCRIPTION");
   page.paragraph(
       "ctprof reports what every thread of a Linux host did between two moments, including threads "
@@ -162,52 +167,54 @@ std::string overview_page() {
       "Metrics come from plugins. A cell that could not be read is a gap with a reason, never a "
       "zero. A recording is one file with everything that is needed to read it elsewhere.");
   page.heading("COMMANDS");
-  for (const Verb& verb : verbs()) page.entry(verb.name, verb.summary);
+  for (const CommandInfo& verb : command_table()) page.entry(verb.name, verb.summary);
   page.heading("OPTIONS");
   page.paragraph("Every command takes these options; they may precede or follow the command.");
   for (const OptionInfo& option : kOptions)
     if (is_common(option) || long_name(option) == "version") page.option(option);
-  page.facts("EXIT STATUS", kStatuses);
-  page.facts("ENVIRONMENT", kEnvironment);
-  page.facts("FILES", kConfigFiles);
+  page.entries("EXIT STATUS", kStatuses);
+  page.entries("ENVIRONMENT", kEnvironment);
+  page.entries("FILES", kConfigFiles);
   std::vector<std::string> others;
-  for (const Verb& verb : verbs()) others.push_back("ctprof-" + std::string(verb.name) + "(1)");
+  for (const CommandInfo& verb : command_table())
+    others.push_back("ctprof-" + std::string(verb.name) + "(1)");
   for (const char* other : {"ctprof-metrics(7)", "ctprof-file(5)", "ctprof-sdk(3)"})
     others.emplace_back(other);
   page.see_also(others);
-  return page.take();
+  return page.take_text();
 }
 
-std::string page_of(const Verb& verb) {
+std::string command_page(const CommandInfo& verb) {
   const std::string name = "ctprof-" + std::string(verb.name);
-  Page page(name, "1", verb.summary);
+  ManPage page(name, "1", verb.summary);
   page.heading("SYNOPSIS");
   page.paragraph(usage_of(verb));
   page.heading("EXAMPLES");
   page.example(verb.example);
-  const bool asks = verb.run == &run_fleet;
-  page.heading(asks ? "SUBCOMMANDS" : "OPTIONS");
+  const bool is_fleet = verb.run == &run_fleet;
+  page.heading(is_fleet ? "SUBCOMMANDS" : "OPTIONS");
   for (const OptionInfo& option : kOptions)
-    if (is_listed(option.verbs, verb.name)) page.option(option);
-  for (const FleetQuestion& question : asks ? fleet_questions() : std::span<const FleetQuestion>())
+    if (is_listed(option.commands, verb.name)) page.option(option);
+  for (const FleetSubcommand& question :
+       is_fleet ? fleet_subcommands() : std::span<const FleetSubcommand>())
     page.entry(std::string(question.name) + " " + std::string(question.arguments), question.what);
   if (verb.run == &run_live) page.heading("KEYS");
   for (const live::KeyInfo& key :
-       verb.run == &run_live ? live::keys() : std::span<const live::KeyInfo>())
-    page.entry(std::string(key.shown), std::string(key.help));
-  page.facts("EXIT STATUS", kStatuses);
+       verb.run == &run_live ? live::key_table() : std::span<const live::KeyInfo>())
+    page.entry(std::string(key.label), std::string(key.help));
+  page.entries("EXIT STATUS", kStatuses);
   page.see_also({"ctprof(1)", "ctprof-metrics(7)", "ctprof-file(5)"});
-  return page.take();
+  return page.take_text();
 }
 
 // --- ctprof-metrics(7)
 
-struct Told {
+struct MetricEntry {
   std::string name, text;
 };
 
 template <class Def>
-std::string sentence_of(const Def& def) {
+std::string describe_metric(const Def& def) {
   std::string text = def.description;
   if (!def.caveat.empty()) text += " " + def.caveat;
   text += " (" + std::string(name(def.entity)) + (def.unit == "none" ? "" : ", " + def.unit) +
@@ -217,7 +224,7 @@ std::string sentence_of(const Def& def) {
 }
 
 // A std::string could also construct an Error, so the value is constructed explicitly.
-Result<std::string> whole(std::string text) {
+Result<std::string> make_page_result(std::string text) {
   return {boost::system::in_place_value, std::move(text)};
 }
 
@@ -226,32 +233,34 @@ Result<std::string> metrics_page() {
   options.quiet = true;
   const auto registry = load_registry(options);
   if (!registry) return registry.error();
-  std::map<std::string, std::vector<Told>> sections;
+  std::map<std::string, std::vector<MetricEntry>> sections;
   for (const MetricDef& metric : registry->vocabulary().metrics)
-    if (!metric.hidden) sections[metric.section].push_back({metric.name, sentence_of(metric)});
-  for (const DerivedDef& derived : registry->derived())
+    if (!metric.is_hidden)
+      sections[metric.section].push_back({metric.name, describe_metric(metric)});
+  for (const DerivedDef& derived : registry->derived_metrics())
     sections[derived.section].push_back(
-        {derived.name, sentence_of(derived) + " = " + derived.expression});
-  Page page("ctprof-metrics", "7", "metrics of threads, processes, cgroups and hosts");
+        {derived.name, describe_metric(derived) + " = " + derived.expression});
+  ManPage page("ctprof-metrics", "7", "metrics of threads, processes, cgroups and hosts");
   page.heading("DESCRIPTION");
   page.paragraph(
       "The metrics of the plugins that ctprof contains, by section. The kernel decides which are "
       "available: ctprof plugins lists them, and ctprof doctor explains how to enable others. "
       "ctprof help METRIC describes one metric.");
   for (auto& [section, metrics] : sections) {
-    page.heading(plain(upper(section)));
-    std::ranges::sort(metrics, {}, &Told::name);
-    for (const Told& metric : metrics) page.entry(metric.name, metric.text);
+    page.heading(escape_roff(to_upper(section)));
+    std::ranges::sort(metrics, {}, &MetricEntry::name);
+    for (const MetricEntry& metric : metrics) page.entry(metric.name, metric.text);
   }
   page.see_also({"ctprof(1)", "ctprof-metric-list(1)", "ctprof-plugins(1)", "ctprof-doctor(1)"});
-  return whole(page.take());
+  return make_page_result(page.take_text());
 }
 
-Result<std::string> page_named(std::string_view name) {
-  if (name == "ctprof.1") return whole(overview_page());
+Result<std::string> make_page(std::string_view name) {
+  if (name == "ctprof.1") return make_page_result(overview_page());
   if (name == "ctprof-metrics.7") return metrics_page();
-  for (const Verb& verb : verbs())
-    if (name == "ctprof-" + std::string(verb.name) + ".1") return whole(page_of(verb));
+  for (const CommandInfo& verb : command_table())
+    if (name == "ctprof-" + std::string(verb.name) + ".1")
+      return make_page_result(command_page(verb));
   return Error{"no manual page '" + std::string(name) + "'"};
 }
 
@@ -260,7 +269,7 @@ Result<std::string> page_named(std::string_view name) {
 int run_manual(std::span<const char* const> words) {
   if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
   if (words.size() != 1) return fail("manual takes the name of one page, such as ctprof.1");
-  const auto page = page_named(words.front());
+  const auto page = make_page(words.front());
   return page ? print(*page) : fail(page.error());
 }
 

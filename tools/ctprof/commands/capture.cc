@@ -16,7 +16,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/capture/descriptors.hpp"
-#include "core/compare/figures/left_out.hpp"
+#include "core/compare/figures/uncaptured_metrics.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/call_watch.hpp"
 #include "core/render/report_sentences.hpp"
@@ -31,7 +31,7 @@
 #include "tools/ctprof/runtime/signals.hpp"
 #include "tools/ctprof/runtime/strict.hpp"
 #include "tools/ctprof/runtime/text.hpp"
-#include "tools/ctprof/runtime/unread.hpp"
+#include "tools/ctprof/runtime/unreadable_processes.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -40,7 +40,7 @@ namespace {
 struct Outcome {
   const Snapshot& snapshot;
   CellTally cells;
-  Written written;
+  WriteResult written;
   std::string file;
   std::uint64_t collect_ns;
   std::uint64_t write_ns;  // including syncing
@@ -48,60 +48,61 @@ struct Outcome {
 
 struct MetricCount {
   std::size_t filled = 0;
-  std::size_t all = 0;  // number of requested metrics
+  std::size_t requested = 0;  // number of requested metrics
 };
 
-MetricCount metrics_in(const Snapshot& snapshot) {
+MetricCount count_metrics(const Snapshot& snapshot) {
   MetricCount count;
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns) {
       if (column.def().family == "identity") continue;
-      ++count.all;
+      ++count.requested;
       count.filled += !column.provenance.plugin.empty();
     }
   return count;
 }
 
-std::string metrics_in_words(const MetricCount& metrics) {
-  if (metrics.filled == metrics.all) return count(metrics.all, "metric");
-  return std::to_string(metrics.all - metrics.filled) + " of " + count(metrics.all, "metric") +
-         " are not available here (ctprof doctor)";
+std::string describe_metrics(const MetricCount& metrics) {
+  if (metrics.filled == metrics.requested) return format_count(metrics.requested, "metric");
+  return std::to_string(metrics.requested - metrics.filled) + " of " +
+         format_count(metrics.requested, "metric") + " are not available here (ctprof doctor)";
 }
 
 // Some sources take longer, for example those of heaps, so the skew of the threads is printed
 // separately.
-std::string skew_in_words(const Meta& meta) {
+std::string describe_skew(const Meta& meta) {
   if (!meta.skew_ns) return "";
-  const std::string all = milliseconds(*meta.skew_ns), threads = milliseconds(*meta.thread_skew_ns);
-  return ", skew " + all + (threads == all ? "" : " (threads " + threads + ")");
+  const std::string total_skew = format_milliseconds(*meta.skew_ns),
+                    threads = format_milliseconds(*meta.thread_skew_ns);
+  return ", skew " + total_skew + (threads == total_skew ? "" : " (threads " + threads + ")");
 }
 
-std::string times_in_words(const Outcome& outcome) {
+std::string describe_times(const Outcome& outcome) {
   const std::uint64_t sync_ns = outcome.written.sync_ns;
-  return milliseconds(outcome.collect_ns + outcome.write_ns) + " (" +
-         milliseconds(outcome.collect_ns) + " reading, " +
-         milliseconds(outcome.write_ns - sync_ns) + " writing" +
-         (sync_ns > 0 ? ", " + milliseconds(sync_ns) + " syncing" : "") + ")" +
-         skew_in_words(outcome.snapshot.meta);
+  return format_milliseconds(outcome.collect_ns + outcome.write_ns) + " (" +
+         format_milliseconds(outcome.collect_ns) + " reading, " +
+         format_milliseconds(outcome.write_ns - sync_ns) + " writing" +
+         (sync_ns > 0 ? ", " + format_milliseconds(sync_ns) + " syncing" : "") + ")" +
+         describe_skew(outcome.snapshot.meta);
 }
 
-std::string line(const Outcome& outcome) {
+std::string summary_line(const Outcome& outcome) {
   const Snapshot& snapshot = outcome.snapshot;
-  return count(snapshot.threads().rows, "thread") + " of " +
-         count(snapshot.table(Entity::Process).rows, "process", "processes") + ", " +
-         metrics_in_words(metrics_in(snapshot)) + without_costly(snapshot.meta) + "; " +
-         times_in_words(outcome) + "; " + printable(outcome.file) + ", " +
-         size_in_words(outcome.written.file_bytes) + "\n";
+  return format_count(snapshot.threads().rows, "thread") + " of " +
+         format_count(snapshot.table(Entity::Process).rows, "process", "processes") + ", " +
+         describe_metrics(count_metrics(snapshot)) + describe_omitted_metrics(snapshot.meta) +
+         "; " + describe_times(outcome) + "; " + make_printable(outcome.file) + ", " +
+         format_size(outcome.written.file_bytes) + "\n";
 }
 
 std::string json_of(const Outcome& outcome) {
-  JsonWriter out(Escape::Unshowable);
+  JsonWriter out(Escape::Unprintable);
   out.put('{');
   out.member("schema", 2);
   out.member("threads", outcome.snapshot.threads().rows);
   out.member("threads_absent", outcome.snapshot.meta.rows_absent);
   out.member("processes", outcome.snapshot.table(Entity::Process).rows);
-  out.member("metrics", metrics_in(outcome.snapshot).filled);
+  out.member("metrics", count_metrics(outcome.snapshot).filled);
   out.member("values", outcome.cells.values);
   out.key("gaps");
   out.put('{');
@@ -135,35 +136,35 @@ std::string json_of(const Outcome& outcome) {
 // --- the capture ---
 
 // Returns the path of the plugin's library, or the plugin's name.
-std::string file_of(const std::string& plugin, const Registry& registry) {
+std::string plugin_file(const std::string& plugin, const Registry& registry) {
   const auto& plugins = registry.plugins();
   const auto it = std::find_if(plugins.begin(), plugins.end(),
                                [&](const Plugin& other) { return other.name == plugin; });
   return it == plugins.end() ? plugin : it->path;
 }
 
-void note_slow(const Options& options, const SlowCall& slow) {
+void note_slow_call(const Options& options, const SlowCall& slow) {
   const std::string where = slow.owner.source.empty() ? "" : slow.owner.source + " ";
-  note(options, slow.owner.file + ": " + where + "has been in " + slow.function + " for " +
-                    std::to_string(slow.lasted.count()) + " s");
+  print_note(options, slow.owner.file + ": " + where + "has been in " + slow.function + " for " +
+                          std::to_string(slow.duration.count()) + " s");
 }
 
 // Captures, and reports plugins that do not return for a long time.
-Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahead ahead,
-                                 std::vector<Refusal>& refused) {
+Result<Snapshot> capture_with_watchdog(Registry& registry, const Options& options,
+                                       EarlyOpener ahead, std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
-  const Busy busy(options, "reading this host");
-  if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
-  CaptureOptions wanted{options.rootfs, options.pids, options.metrics, options.jobs,
-                        options.hostname};
-  wanted.cgroup = options.cgroup;
-  wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference layout has fewer
-                                                               // cgroups
-  wanted.record = options.record;
-  wanted.record.names.stop = interrupted_flag();
-  wanted.level = options.level.value_or(Level::Full);
-  auto snapshot = capture(registry, wanted, &refused, std::move(ahead));
-  if (watch) watch->end();
+  const ActivityProgress busy(options, "reading this host");
+  if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow_call(options, slow); });
+  CaptureOptions capture_options{options.rootfs, options.pids, options.metrics, options.jobs,
+                                 options.hostname};
+  capture_options.cgroup = options.cgroup;
+  capture_options.all_cgroups = options.layout == FileLayout::Columns;  // the reference layout has
+                                                                        // fewer cgroups
+  capture_options.record = options.record;
+  capture_options.record.names.stop = interrupted_flag();
+  capture_options.level = options.level.value_or(Level::Full);
+  auto snapshot = capture(registry, capture_options, &refused, std::move(ahead));
+  if (watch) watch->finish();
   return snapshot;
 }
 
@@ -171,24 +172,28 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahe
 void note_sources(const Snapshot& snapshot, const Registry& registry, const Options& options) {
   for (const SourceCost& cost : snapshot.meta.sources)
     if (!cost.failed.empty())
-      note(options, file_of(cost.plugin, registry) + ": source '" + cost.source +
-                        "' failed: " + cost.failed);
+      print_note(options, plugin_file(cost.plugin, registry) + ": source '" + cost.source +
+                              "' failed: " + cost.failed);
   for (const Takeover& takeover : snapshot.meta.takeovers)
-    note(options, file_of(takeover.plugin, registry) + ": " + takeover_in_words(takeover));
-  for (const std::string& sentence : notes_for_user(snapshot, options)) note(options, sentence);
+    print_note(options,
+               plugin_file(takeover.plugin, registry) + ": " + describe_takeover(takeover));
+  for (const std::string& sentence : notes_for_user(snapshot, options))
+    print_note(options, sentence);
   if (!options.verbose) return;
-  for (const std::string& sentence : unread_processes(snapshot)) note(options, sentence);
-  if (!snapshot.meta.left_out.empty()) note(options, left_out_in_words(snapshot.meta.left_out));
+  for (const std::string& sentence : describe_unreadable_processes(snapshot))
+    print_note(options, sentence);
+  if (!snapshot.meta.left_out.empty())
+    print_note(options, describe_uncaptured_metrics(snapshot.meta.left_out));
 }
 
 // Writes the file with the user's own privileges. Drops the capabilities first, since nothing more
 // is read from the kernel.
-Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const Target& target,
-                      const Options& options) {
+Result<Outcome> write_snapshot_file(const Snapshot& snapshot, const Registry& registry,
+                                    const Target& target, const Options& options) {
   if (auto dropped = drop_privileges(); !dropped) return dropped.error();
   const std::uint64_t start = monotonic_ns();
-  const Busy busy(options, "writing " + target.name);
-  set_interrupt_loss(half_written(target));
+  const ActivityProgress busy(options, "writing " + target.name);
+  set_interrupt_loss(describe_partial_write(target));
   const auto written = write_file(snapshot, registry.vocabulary(), target.destination,
                                   {.layout = options.layout,
                                    .workers = options.jobs,
@@ -207,8 +212,9 @@ Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const 
 
 // Prints the line or the JSON about a capture. Uses standard error if the snapshot itself went to
 // standard output.
-int report(const Outcome& outcome, bool to_stderr, const Options& options) {
-  const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);
+int print_outcome(const Outcome& outcome, bool to_stderr, const Options& options) {
+  const std::string text =
+      options.format == Format::Json ? json_of(outcome) : summary_line(outcome);
   if (!to_stderr) return print(text);
   say(text);
   return kFine;
@@ -216,9 +222,9 @@ int report(const Outcome& outcome, bool to_stderr, const Options& options) {
 
 // Never frees the object: at process exit the kernel reclaims all memory at once, which is faster.
 template <class T>
-T& never_freed(T object) {
-  static T* const kept = new T(std::move(object));
-  return *kept;
+T& keep_until_exit(T object) {
+  static T* const stored = new T(std::move(object));
+  return *stored;
 }
 
 }  // namespace
@@ -226,18 +232,19 @@ T& never_freed(T object) {
 int run_capture(const Options& options) {
   const auto target = open_target(options);
   if (!target) return fail(target.error());
-  if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
-  if (options.record.once)
-    if (auto taken = take_interrupts(); !taken) return fail(taken.error());
-  Ahead ahead(options.rootfs);
-  auto& registry = never_freed(load_metrics(options, Load::Capture, &ahead));
+  if (auto checked = check_descriptors(kDescriptors); !checked) return fail(checked.error());
+  if (options.record.sample_once)
+    if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
+  EarlyOpener ahead(options.rootfs);
+  auto& registry = keep_until_exit(load_metrics(options, LoadScope::Capture, &ahead));
   // Runs while plugins are still being opened ahead.
-  if (auto may = check_replaced(*target, options); !may) return fail(may.error());
+  if (auto replaceable = check_target_replaceable(*target, options); !replaceable)
+    return fail(replaceable.error());
   if (!registry) return fail(registry.error());
   std::vector<Refusal> refused;
-  set_interrupt_loss(unwritten(*target));
+  set_interrupt_loss(describe_unwritten(*target));
   const auto& snapshot =
-      never_freed(watched_capture(*registry, options, std::move(ahead), refused));
+      keep_until_exit(capture_with_watchdog(*registry, options, std::move(ahead), refused));
   if (!snapshot) return fail(snapshot.error());
   note_unused(options, refused);
   note_sources(*snapshot, *registry, options);
@@ -245,9 +252,10 @@ int run_capture(const Options& options) {
   shortfall.add_refused(*registry);
   shortfall.add(refused);
   shortfall.add(*snapshot);
-  const auto outcome = write(*snapshot, *registry, *target, options);
+  const auto outcome = write_snapshot_file(*snapshot, *registry, *target, options);
   if (!outcome) return fail(outcome.error());
-  return shortfall.tell(options.quiet ? kFine : report(*outcome, target->is_stdout, options));
+  return shortfall.report(options.quiet ? kFine
+                                        : print_outcome(*outcome, target->is_stdout, options));
 }
 
 }  // namespace ctprof::cli

@@ -12,12 +12,12 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::size_t kTop = 10;
+constexpr std::size_t kTopThreads = 10;
 
-struct Waited {
+struct WaitTotals {
   std::uint64_t total_ns = 0, count = 0, longest_ns = 0, shortest_ns = 0;
 
-  void add(const Waited& other) {
+  void add(const WaitTotals& other) {
     if (other.count == 0) return;
     shortest_ns = count == 0 ? other.shortest_ns : std::min(shortest_ns, other.shortest_ns);
     longest_ns = std::max(longest_ns, other.longest_ns);
@@ -27,12 +27,12 @@ struct Waited {
   std::uint64_t average_ns() const { return count == 0 ? 0 : total_ns / count; }
 };
 using ThreadId = std::pair<std::uint64_t, std::uint64_t>;  // process id, thread id
-using Threads = std::map<ThreadId, Waited>;
+using WaitsByThread = std::map<ThreadId, WaitTotals>;
 
 class Column64 {
  public:
   Column64(const Table& threads, std::string_view name) : column_(threads.find(name)) {}
-  bool is_there() const { return column_ != nullptr; }
+  bool exists() const { return column_ != nullptr; }
   std::uint64_t at(std::size_t row) const {
     return column_ && column_->has_value(row) ? column_->u64()[row] : 0;
   }
@@ -41,13 +41,13 @@ class Column64 {
   const Column* column_;
 };
 
-Result<Threads> threads_of(const Table& table) {
+Result<WaitsByThread> collect_waits(const Table& table) {
   const Column64 total(table, "offcpu_ns"), count(table, "offcpu_count");
   const Column64 longest(table, "offcpu_max_ns"), shortest(table, "offcpu_min_ns");
   const Column64 tgid(table, kTgid), tid(table, kTid);
-  if (!total.is_there() || !count.is_there() || !longest.is_there() || !shortest.is_there())
+  if (!total.exists() || !count.exists() || !longest.exists() || !shortest.exists())
     return Error{"the file has no times off CPUs: record with --recorders off-cpu"};
-  Threads threads;
+  WaitsByThread threads;
   for (std::size_t row = 0; row < table.rows; ++row)
     if (count.at(row) > 0)
       threads[{tgid.at(row), tid.at(row)}].add(
@@ -55,11 +55,11 @@ Result<Threads> threads_of(const Table& table) {
   return threads;
 }
 
-void put_top(JsonWriter& out, const Threads& threads, const Waited& all) {
-  std::vector<std::pair<ThreadId, Waited>> order(threads.begin(), threads.end());
+void put_top(JsonWriter& out, const WaitsByThread& threads, const WaitTotals& all) {
+  std::vector<std::pair<ThreadId, WaitTotals>> order(threads.begin(), threads.end());
   std::ranges::stable_sort(order, std::greater(),
                            [](const auto& thread) { return thread.second.total_ns; });
-  order.resize(std::min(order.size(), kTop));
+  order.resize(std::min(order.size(), kTopThreads));
   out.key("top_blocking_threads");
   out.put('[');
   for (const auto& [id, waited] : order) {
@@ -78,7 +78,7 @@ void put_top(JsonWriter& out, const Threads& threads, const Waited& all) {
   out.put(',');
 }
 
-void put_threads(JsonWriter& out, const Threads& threads) {
+void put_threads(JsonWriter& out, const WaitsByThread& threads) {
   out.key("thread_stats");
   out.put('{');
   for (const auto& [id, waited] : threads) {
@@ -99,13 +99,13 @@ void put_threads(JsonWriter& out, const Threads& threads) {
 }  // namespace
 
 Result<void> write_denet(const Snapshot& snapshot, Sink& sink) {
-  const auto threads = threads_of(snapshot.threads());
+  const auto threads = collect_waits(snapshot.threads());
   if (!threads) return threads.error();
-  Waited all;
+  WaitTotals all;
   for (const auto& thread : *threads) all.add(thread.second);
   JsonWriter out(Escape::Json);
   out.put('{');
-  out.member("ts_ms", (snapshot.window ? snapshot.window->opened.wall_unix_ns : 0) / 1'000'000);
+  out.member("ts_ms", (snapshot.window ? snapshot.window->opened_at.wall_unix_ns : 0) / 1'000'000);
   out.raw("\"ebpf\":{\"offcpu\":{");
   out.member("total_time_ns", all.total_ns);
   out.member("total_events", all.count);

@@ -41,7 +41,7 @@ struct Advice {
 
 // Omits a command that cannot be printed exactly: the pasted text would be another command.
 void add_command(Advice& advice, AdvisedCommand command) {
-  if (const std::string shown = printable(command.text); shown == command.text)
+  if (const std::string shown = make_printable(command.text); shown == command.text)
     advice.commands.push_back(std::move(command));
   else
     advice.notes.push_back(
@@ -51,19 +51,19 @@ void add_command(Advice& advice, AdvisedCommand command) {
 
 void add_setcap(Advice& advice) {
   AdvisedCommand command;
-  std::set<std::string> wanted;
+  std::set<std::string> capabilities;
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && !gain.for_root_alone)
-      wanted.insert(gain.remedy.what), command.gains.push_back(gain);
-  Setcap setcap = setcap_for(wanted);
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && !gain.only_for_root)
+      capabilities.insert(gain.remedy.what), command.gains.push_back(gain);
+  Setcap setcap = setcap_for(capabilities);
   advice.notes = std::move(setcap.notes);
   command.text = std::move(setcap.command);
   if (!command.text.empty()) add_command(advice, std::move(command));
 }
 
 // Indexed by ctprof_remedy.
-constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot",
-                                                 "kernel"};
+constexpr std::array<std::string_view, 5> kRemedyKinds{"none", "command", "capabilities", "boot",
+                                                       "kernel"};
 
 template <class Names>
 void put_names(JsonWriter& out, std::string_view key, const Names& names) {
@@ -96,7 +96,7 @@ void put_remedy(JsonWriter& out, const Remedy& remedy) {
   out.key("remedy");
   if (remedy.kind == CTPROF_REMEDY_NONE) return out.raw("null,");
   out.put('{');
-  out.member("kind", kKinds[remedy.kind]);
+  out.member("kind", kRemedyKinds[remedy.kind]);
   out.member("what", remedy.what);
   out.close('}');
   out.put(',');
@@ -113,7 +113,7 @@ void put_finding(JsonWriter& out, const Finding& finding) {
 void put_diagnosis(JsonWriter& out, const Diagnosis& diagnosis) {
   out.member("name", diagnosis.plugin->name);
   out.member("fills", diagnosis.fills);
-  out.member("second", diagnosis.second);
+  out.member("second", diagnosis.filled_by_others);
   out.member("refused", diagnosis.refused);
   put_objects(out, "findings", diagnosis.findings,
               [&](const Finding& finding) { put_finding(out, finding); });
@@ -122,9 +122,9 @@ void put_diagnosis(JsonWriter& out, const Diagnosis& diagnosis) {
 void put_gain(JsonWriter& out, const Gain& gain) {
   put_remedy(out, gain.remedy);
   put_names(out, "plugins", gain.plugins);
-  put_names(out, "filled", gain.filled);
-  put_names(out, "fuller", gain.fuller);
-  put_names(out, "better", gain.better);
+  put_names(out, "filled", gain.newly_filled);
+  put_names(out, "fuller", gain.more_complete);
+  put_names(out, "better", gain.better_filled);
 }
 
 void put_command(JsonWriter& out, const AdvisedCommand& command) {
@@ -132,10 +132,10 @@ void put_command(JsonWriter& out, const AdvisedCommand& command) {
   put_objects(out, "gains", command.gains, [&](const Gain& gain) { put_gain(out, gain); });
 }
 
-Advice advice_on(const Probed& probed, bool live) {
+Advice make_advice(const ProbedHost& probed, bool live) {
   Advice advice{.live = live,
                 .diagnoses = diagnose(probed),
-                .gains = gains(probed),
+                .gains = find_gains(probed),
                 .commands = {},
                 .notes = {}};
   if (!live) return advice;
@@ -146,13 +146,13 @@ Advice advice_on(const Probed& probed, bool live) {
 }
 
 std::string json_of(const Advice& advice, const Registry& registry) {
-  JsonWriter out(Escape::Unshowable);
+  JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,\"live\":");
   out.boolean(advice.live);
   out.put(',');
   put_objects(out, "plugins", advice.diagnoses,
               [&](const Diagnosis& diagnosis) { put_diagnosis(out, diagnosis); });
-  put_refused(out, registry);
+  put_refused_plugins(out, registry);
   put_objects(out, "commands", advice.commands,
               [&](const AdvisedCommand& command) { put_command(out, command); });
   put_names(out, "notes", advice.notes);
@@ -162,63 +162,65 @@ std::string json_of(const Advice& advice, const Registry& registry) {
 }
 
 // Largest number of names that are listed; `ctprof plugins` lists all.
-constexpr std::size_t kFewNames = 8;
+constexpr std::size_t kMaxListedNames = 8;
 
 // Extra indentation of the second and later lines of a sentence.
 constexpr std::size_t kHanging = 4;
 
 // Indexed by ctprof_remedy: the words before the remedy.
-constexpr std::array<std::string_view, 5> kPhrases{
+constexpr std::array<std::string_view, 5> kRemedyPhrases{
     "", "as root: ", "with the capabilities ",
     "on the kernel's command line: ", "another kernel: "};
 
-std::string state_of(const Diagnosis& diagnosis) {
-  std::string text = diagnosis.plugin->name + ": fills " + count(diagnosis.fills, "metric");
-  if (const std::size_t others = diagnosis.second - diagnosis.on_request; others > 0)
+std::string summarize_diagnosis(const Diagnosis& diagnosis) {
+  std::string text = diagnosis.plugin->name + ": fills " + format_count(diagnosis.fills, "metric");
+  if (const std::size_t others = diagnosis.filled_by_others - diagnosis.on_request; others > 0)
     text += "; another source fills " + std::to_string(others) + " better";
   if (diagnosis.on_request > 0)
     text += "; records " + std::to_string(diagnosis.on_request) + " on request";
   if (diagnosis.refused > 0) text += "; " + std::to_string(diagnosis.refused) + " unavailable";
-  return printable(text) + "\n";
+  return make_printable(text) + "\n";
 }
 
 // Commands are not wrapped.
 std::string text_of(const Remedy& remedy, std::size_t width) {
   if (remedy.kind == CTPROF_REMEDY_NONE) return {};
-  const std::string text = std::string(kPhrases[remedy.kind]) + remedy.what;
-  return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + printable(text) + "\n"
-                                              : wrapped("-> " + text, 4, width, kHanging);
+  const std::string text = std::string(kRemedyPhrases[remedy.kind]) + remedy.what;
+  return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + make_printable(text) + "\n"
+                                              : wrap_words("-> " + text, 4, width, kHanging);
 }
 
 std::string text_of(const Finding& finding, std::size_t width) {
   const std::size_t all = finding.metrics.size(), others = all - finding.unfilled;
-  std::string head = finding.state + ", " + count(all, "metric");
-  if (finding.state != kInPart && others > 0)
+  std::string head = finding.state + ", " + format_count(all, "metric");
+  if (finding.state != kPartlyFilled && others > 0)
     head += others == all ? " that another source fills"
                           : " (" + std::to_string(others) + " of them another source fills)";
-  std::string text = wrapped(head + ": " + finding.reason, 2, width, kHanging);
-  if (all <= kFewNames) text += wrapped(finding.metrics, 4, width);
+  std::string text = wrap_words(head + ": " + finding.reason, 2, width, kHanging);
+  if (all <= kMaxListedNames) text += wrap_words(finding.metrics, 4, width);
   return text + text_of(finding.remedy, width);
 }
 
 // Describes the improvement that a remedy brings.
 std::string text_of(const Gain& gain) {
   std::string text;
-  const auto add = [&](std::size_t number, const char* which) {
-    if (number > 0) text += (text.empty() ? "" : ", ") + count(number, "metric") + " " + which;
+  const auto add = [&](std::size_t number, const char* suffix) {
+    if (number > 0)
+      text += (text.empty() ? "" : ", ") + format_count(number, "metric") + " " + suffix;
   };
-  add(gain.filled.size(), "that no plugin provides here");
-  add(gain.fuller.size(), "with fewer gaps");
-  add(gain.better.size(), "from a better source");
-  return text + " (" + joined(gain.plugins) + ")";
+  add(gain.newly_filled.size(), "that no plugin provides here");
+  add(gain.more_complete.size(), "with fewer gaps");
+  add(gain.better_filled.size(), "from a better source");
+  return text + " (" + join_texts(gain.plugins) + ")";
 }
 
 // Prints everything except the command as shell comments, so that the whole text can be pasted.
 std::string text_of(const AdvisedCommand& command) {
-  std::string text = printable(command.text) + "\n";
+  std::string text = make_printable(command.text) + "\n";
   for (const Gain& gain : command.gains) {
     const bool is_part = gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES;
-    text += "  # " + printable((is_part ? gain.remedy.what + ": " : "") + text_of(gain)) + "\n";
+    text +=
+        "  # " + make_printable((is_part ? gain.remedy.what + ": " : "") + text_of(gain)) + "\n";
   }
   return text;
 }
@@ -228,11 +230,11 @@ std::string text_of_commands(const Advice& advice) {
   for (const AdvisedCommand& command : advice.commands) text += text_of(command);
   if (!text.empty()) text = "Commands for root, and the metrics that they enable:\n\n" + text;
   for (const std::string& note : advice.notes)
-    text += (text.empty() ? "" : "  ") + ("# " + printable(note)) + "\n";
+    text += (text.empty() ? "" : "  ") + ("# " + make_printable(note)) + "\n";
   return text;
 }
 
-std::string last_words(const Advice& advice) {
+std::string closing_text(const Advice& advice) {
   if (advice.gains.empty()) return "Nothing is lacking that could be changed.\n";
   if (!advice.live) return "The tree is a recording: the remedies above are for its host.\n";
   const std::string commands = text_of_commands(advice);
@@ -242,42 +244,42 @@ std::string last_words(const Advice& advice) {
 
 // Returns the number of metrics that capabilities would enable for a user who is not root, if sudo
 // can grant them.
-std::size_t filled_as_root(const Advice& advice) {
+std::size_t count_metrics_enabled_by_sudo(const Advice& advice) {
   std::set<std::string> filled;
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && sudo_would_give(gain.remedy.what))
-      filled.insert(gain.filled.begin(), gain.filled.end());
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && sudo_would_grant(gain.remedy.what))
+      filled.insert(gain.newly_filled.begin(), gain.newly_filled.end());
   return ::geteuid() == 0 ? 0 : filled.size();
 }
 
 // Returns the command that enables most metrics, or states that there is none.
-std::string first_line(const Advice& advice) {
+std::string best_command_text(const Advice& advice) {
   const auto filled_by = [](const AdvisedCommand& command) {
     std::size_t filled = 0;
-    for (const Gain& gain : command.gains) filled += gain.filled.size();
+    for (const Gain& gain : command.gains) filled += gain.newly_filled.size();
     return filled;
   };
   if (!advice.live || advice.diagnoses.empty()) return {};
   const auto best = std::ranges::max_element(advice.commands, {}, filled_by);
   if (best == advice.commands.end()) {
-    const std::size_t as_root = filled_as_root(advice);
-    return as_root == 0
-               ? "nothing to do: no command would enable more metrics\n\n"
-               : "run as root: sudo ctprof  # enables " + count(as_root, "metric") + "\n\n";
+    const std::size_t enabled_by_sudo = count_metrics_enabled_by_sudo(advice);
+    return enabled_by_sudo == 0 ? "nothing to do: no command would enable more metrics\n\n"
+                                : "run as root: sudo ctprof  # enables " +
+                                      format_count(enabled_by_sudo, "metric") + "\n\n";
   }
-  return "as root: " + printable(best->text) +
-         "  # enables most: " + count(filled_by(*best), "metric") + "\n\n";
+  return "as root: " + make_printable(best->text) +
+         "  # enables most: " + format_count(filled_by(*best), "metric") + "\n\n";
 }
 
 std::string text_of(const Advice& advice, const Registry& registry) {
-  std::string text = first_line(advice);
+  std::string text = best_command_text(advice);
   for (const Diagnosis& diagnosis : advice.diagnoses) {
-    text += state_of(diagnosis);
+    text += summarize_diagnosis(diagnosis);
     for (const Finding& finding : diagnosis.findings) text += text_of(finding, text_width());
     text += "\n";
   }
-  text += text_of_refused(registry);
-  return advice.diagnoses.empty() ? text + "no plugin is loaded\n" : text + last_words(advice);
+  text += format_refused_plugins(registry);
+  return advice.diagnoses.empty() ? text + "no plugin is loaded\n" : text + closing_text(advice);
 }
 
 }  // namespace
@@ -287,11 +289,11 @@ int run_doctor(const Options& options) {
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const Probed probed(*registry, roots->host(), Recorders::All);
-  note_unused(options, probed.thrown());
-  const Advice advice = advice_on(probed, roots->live);
+  const ProbedHost probed(*registry, roots->host(), RecorderSelection::All);
+  note_unused(options, probed.failures());
+  const Advice advice = make_advice(probed, roots->is_live);
   return options.format == Format::Json ? print(json_of(advice, *registry))
-                                        : page(options, text_of(advice, *registry));
+                                        : print_paged(options, text_of(advice, *registry));
 }
 
 }  // namespace ctprof::cli

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kScript = "ctprof_fleet/parquet.py";
 
 // Returns the type name in DuckDB.
-std::string_view type_of(Storage storage) {
+std::string_view duckdb_type(Storage storage) {
   switch (storage) {
     case Storage::U64:
     case Storage::Stacks: return "UBIGINT";
@@ -33,7 +33,7 @@ std::string_view type_of(Storage storage) {
 }
 
 // Returns the type of a field that is not a metric.
-std::string_view type_of(std::string_view field, bool is_long) {
+std::string_view duckdb_type(std::string_view field, bool is_long) {
   if (field == "captured_at") return "TIMESTAMPTZ_NS";
   if (field == "window_ns" || field == "exact") return "UBIGINT";
   if (field == "born" || field == "ended") return "BOOLEAN";
@@ -42,20 +42,20 @@ std::string_view type_of(std::string_view field, bool is_long) {
 }
 
 // Returns the line that describes the columns to Python.
-std::string columns_line(const TableShape& shape, const TableColumns& columns) {
+std::string columns_line(const TableRowsOptions& shape, const TableColumns& columns) {
   const Entity entity = shape.entities.front();
-  const auto names = shape.is_long ? long_field_names() : field_names(columns, entity);
+  const auto names = shape.is_long ? make_long_field_names() : make_field_names(columns, entity);
   JsonWriter line;
   line.raw("{\"columns\":[");
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::size_t metric = i - kMarks.size();
+    const std::size_t metric = i - kCommonFields.size();
     const bool is_metric =
-        !shape.is_long && i >= kMarks.size() && metric < columns.of(entity).size();
+        !shape.is_long && i >= kCommonFields.size() && metric < columns.get_columns(entity).size();
     line.put('[');
     line.text(names[i]);
     line.put(',');
-    line.text(is_metric ? type_of(columns.of(entity)[metric].storage)
-                        : type_of(names[i], shape.is_long));
+    line.text(is_metric ? duckdb_type(columns.get_columns(entity)[metric].storage)
+                        : duckdb_type(names[i], shape.is_long));
     line.raw("],");
   }
   line.close(']');
@@ -65,29 +65,29 @@ std::string columns_line(const TableShape& shape, const TableColumns& columns) {
 
 }  // namespace
 
-int export_parquet(const Options& options, const TableShape& shape, const Target& target) {
-  if (auto there = find_python(kScript); !there) return fail(there.error());
+int export_parquet(const Options& options, const TableRowsOptions& shape, const Target& target) {
+  if (auto checked = find_python(kScript); !checked) return fail(checked.error());
   auto file = OutFile::create(target.destination, output_fd());
   if (!file) return fail(file.error());
   int status = kFine;
   const auto done =
       write_table(options, [&](const TableColumns& columns, const FillTable& fill) -> Result<void> {
-        PythonEnds ends{.script = kScript, .output = file->descriptor()};
-        ends.feed = [&](Sink& sink) -> Result<void> {
-          if (auto told = sink.write(columns_line(shape, columns)); !told) return told;
+        PythonStreams streams{.script = kScript, .output = file->descriptor()};
+        streams.feed = [&](Sink& sink) -> Result<void> {
+          if (auto written = sink.write(columns_line(shape, columns)); !written) return written;
           TableRows rows(shape, columns, sink);
           return fill(rows);
         };
-        const auto ended = run_python({}, ends);
-        if (!ended) return ended.error();
-        status = *ended;
+        const auto status_result = run_python({}, streams);
+        if (!status_result) return status_result.error();
+        status = *status_result;
         return {};
       });
   if (!done) return fail(done.error());
   if (status != kFine) return status;
-  file->count_bytes();
+  file->read_size();
   if (auto committed = file->commit(options.sync); !committed) return fail(committed.error());
-  return tell_written(options, target, file->bytes());
+  return report_written_file(options, target, file->bytes());
 }
 
 }  // namespace ctprof::cli

@@ -22,6 +22,6 @@ Result<void> write_table(const Options& options, const MakeTable& make);
 
 // Writes the table as Parquet and prints its name and size. Returns the exit status; if Python
 // failed, that of Python, which has printed the error.
-int export_parquet(const Options& options, const TableShape& shape, const Target& target);
+int export_parquet(const Options& options, const TableRowsOptions& shape, const Target& target);
 
 }  // namespace ctprof::cli

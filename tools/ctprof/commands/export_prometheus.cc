@@ -21,69 +21,71 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::string_view kAll = "all";
-constexpr std::string_view kPage = "/metrics";
+constexpr std::string_view kAllKeyword = "all";
+constexpr std::string_view kMetricsPath = "/metrics";
 // The kernel's buffer of exited threads holds a third of a second at the highest measured rate.
 constexpr int kServeDrainMs = 200;
 
 // Returns whether --metrics contains "all", which is not a metric, and then removes the selection.
-bool take_all(Options& options) {
-  if (!options.metrics || std::ranges::count(*options.metrics, kAll) == 0) return false;
+bool take_all_keyword(Options& options) {
+  if (!options.metrics || std::ranges::count(*options.metrics, kAllKeyword) == 0) return false;
   options.metrics.reset();
   return true;
 }
 
-void note_cut(const Options& options, const SeriesCut& cut) {
+void note_omitted_series(const Options& options, const OmittedSeries& cut) {
   if (cut.groups > 0)
-    note(options, "left out the " + count(cut.groups, "lightest group") + ", " +
-                      count(cut.series, "series", "series") + ": more than " +
-                      std::to_string(options.tables.most_series) +
-                      " (--max-series N, or fewer --metrics)");
+    print_note(options, "left out the " + format_count(cut.groups, "lightest group") + ", " +
+                            format_count(cut.series, "series", "series") + ": more than " +
+                            std::to_string(options.tables.max_series) +
+                            " (--max-series N, or fewer --metrics)");
 }
 
 // Selects OpenMetrics if the client accepts a version that ctprof writes, with a quality above 0.
-Exposition form_for(const std::string& accept) {
+ExpositionFormat choose_exposition(const std::string& accept) {
   const std::size_t at = accept.find("application/openmetrics-text");
-  if (at == std::string::npos) return Exposition::Text;
-  std::string entry = accept.substr(at, accept.find(',', at) - at);
-  std::erase(entry, ' ');
-  const bool refused = entry.ends_with(";q=0") || entry.find(";q=0;") != std::string::npos ||
-                       entry.ends_with(";q=0.0");
-  const std::size_t version = entry.find("version=");
+  if (at == std::string::npos) return ExpositionFormat::Text;
+  std::string media_type = accept.substr(at, accept.find(',', at) - at);
+  std::erase(media_type, ' ');
+  const bool refused = media_type.ends_with(";q=0") ||
+                       media_type.find(";q=0;") != std::string::npos ||
+                       media_type.ends_with(";q=0.0");
+  const std::size_t version = media_type.find("version=");
   const bool known = version == std::string::npos ||
-                     entry.substr(version + 8).starts_with("1.0.0") ||
-                     entry.substr(version + 8).starts_with("0.0.1");
-  return known && !refused ? Exposition::OpenMetrics : Exposition::Text;
+                     media_type.substr(version + 8).starts_with("1.0.0") ||
+                     media_type.substr(version + 8).starts_with("0.0.1");
+  return known && !refused ? ExpositionFormat::OpenMetrics : ExpositionFormat::Text;
 }
 
-HttpAnswer answer(const HttpRequest& request, Scraper& scraper, const Options& options,
-                  const std::string& token) {
+HttpResponse handle_request(const HttpRequest& request, Scraper& scraper, const Options& options,
+                            const std::string& token) {
   if (!is_authorized(request.authorization, token))
     return {401, "text/plain; charset=utf-8", "the token of --token-file is missing or wrong\n"};
-  if (request.path != kPage) return {404, "text/plain; charset=utf-8", "the page is /metrics\n"};
-  const Exposition form = form_for(request.accept);
-  const bool had_cut = scraper.cut().groups > 0;
-  auto text = scraper.text(form);
+  if (request.path != kMetricsPath)
+    return {404, "text/plain; charset=utf-8", "the page is /metrics\n"};
+  const ExpositionFormat form = choose_exposition(request.accept);
+  const bool had_omitted_series = scraper.omitted_series().groups > 0;
+  auto text = scraper.collect_text(form);
   if (!text) {
     fail(text.error());
     return {503, "text/plain; charset=utf-8", text.error().text + "\n"};
   }
-  if (!had_cut) note_cut(options, scraper.cut());
-  return {200, std::string(content_type(form)), std::move(*text)};
+  if (!had_omitted_series) note_omitted_series(options, scraper.omitted_series());
+  return {200, std::string(get_content_type(form)), std::move(*text)};
 }
 
 Result<ScrapeOptions> scrape_options(Options options) {
   ScrapeOptions scrape;
-  scrape.all_metrics = take_all(options);
-  auto spec = spec_of(options, ReportKind::Show);
+  scrape.all_metrics = take_all_keyword(options);
+  auto spec = make_spec(options, ReportKind::Show);
   if (!spec) return spec.error();
   scrape.spec = std::move(*spec);
   scrape.jobs = options.jobs;
-  scrape.most_series = options.tables.most_series;
+  scrape.max_series = options.tables.max_series;
   return scrape;
 }
 
-Result<void> check_listen(const Options& options) {
+Result<void> check_listen_options(const Options& options) {
   if (!options.arguments.empty() || !options.output.empty())
     return Error{"--listen shows the live host: it takes no FILE and no -o"};
   if (!options.spans.empty() || options.redact)
@@ -103,21 +105,22 @@ int export_prometheus(const Options& given, const Target& target) {
     return fail(
         "--redact is for files and tables; redact the file first: ctprof export FILE --redact -o "
         "PUBLIC, then ctprof export PUBLIC --to prometheus");
-  const bool all = take_all(options);
-  return report_on(options, [&](const Report& report, std::span<const std::string>,
-                                const ColumnChoice&) {
-    const Counted counted = report.sides().front().window ? Counted::PerSecond : Counted::Lifetime;
-    auto families = series_of(report, {all, counted});
-    note_cut(options, cut_series(families, options.tables.most_series));
-    const auto written = write_to(target, options, [&](Sink& sink) {
-      return write_exposition(families, Exposition::Text, sink);
-    });
-    return written ? tell_written(options, target, *written) : fail(written.error());
-  });
+  const bool all = take_all_keyword(options);
+  return make_and_print_report(
+      options, [&](const Report& report, std::span<const std::string>, const ColumnChoice&) {
+        const CounterForm counted =
+            report.sides().front().window ? CounterForm::PerSecond : CounterForm::Lifetime;
+        auto families = make_series(report, {all, counted});
+        note_omitted_series(options, limit_series(families, options.tables.max_series));
+        const auto written = write_to(target, options, [&](Sink& sink) {
+          return write_exposition(families, ExpositionFormat::Text, sink);
+        });
+        return written ? report_written_file(options, target, *written) : fail(written.error());
+      });
 }
 
-int listen_prometheus(const Options& options) {
-  if (auto sound = check_listen(options); !sound) return fail(sound.error());
+int serve_prometheus(const Options& options) {
+  if (auto valid = check_listen_options(options); !valid) return fail(valid.error());
   const auto address = parse_loopback(options.tables.listen);
   if (!address) return fail(address.error());
   if (auto access = check_access(options); !access) return fail(access.error());
@@ -125,19 +128,20 @@ int listen_prometheus(const Options& options) {
   if (!token) return fail(token.error());
   auto scrape = scrape_options(options);
   if (!scrape) return fail(scrape.error());
-  const auto registry = load_metrics(options, Load::Capture);
+  const auto registry = load_metrics(options, LoadScope::Capture);
   if (!registry) return fail(registry.error());
-  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
+  if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   auto scraper = Scraper::begin(*registry, std::move(*scrape));
   if (!scraper) return fail(scraper.error());
   note_unused(options, scraper->refused());
   auto server = HttpServer::open(*address, [&](const HttpRequest& request) {
-    return answer(request, *scraper, options, *token);
+    return handle_request(request, *scraper, options, *token);
   });
   if (!server) return fail(server.error());
-  note(options, address->socket.empty()
-                    ? "listening at http://" + server->name() + std::string(kPage)
-                    : "listening at " + server->name() + ", page " + std::string(kPage));
+  print_note(options,
+             address->socket.empty()
+                 ? "listening at http://" + server->name() + std::string(kMetricsPath)
+                 : "listening at " + server->name() + ", page " + std::string(kMetricsPath));
   while (!is_interrupted()) {
     if (auto served = server->serve(interrupted_fd(), kServeDrainMs); !served)
       return fail(served.error());

@@ -15,6 +15,6 @@ inline constexpr std::string_view kPrometheus = "prometheus";
 int export_prometheus(const Options& options, const Target& target);
 
 // Serves requests on a loopback address until Ctrl-C or SIGTERM. Returns the exit status.
-int listen_prometheus(const Options& options);
+int serve_prometheus(const Options& options);
 
 }  // namespace ctprof::cli

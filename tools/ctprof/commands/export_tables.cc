@@ -10,7 +10,7 @@
 #include "core/tables/table_rows.hpp"
 #include "tools/ctprof/commands/export_parquet.hpp"
 #include "tools/ctprof/commands/export_prometheus.hpp"
-#include "tools/ctprof/inputs/captures.hpp"
+#include "tools/ctprof/inputs/capture_reader.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/output_file.hpp"
@@ -22,9 +22,10 @@ constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgrou
 
 // Returns the contents of the table. A file with one table contains threads by default; a note then
 // mentions that the captures contain more.
-Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_one_table) {
-  const TableOptions& asked = options.tables;
-  TableShape shape{form, asked.entities, asked.is_long, options.csv_safe};
+Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat form,
+                                            bool holds_one_table) {
+  const TableOptions& table_options = options.tables;
+  TableRowsOptions shape{form, table_options.entities, table_options.is_long, options.csv_safe};
   if (shape.is_long) {
     if (shape.entities.empty()) shape.entities.assign(kAllEntities.begin(), kAllEntities.end());
     return shape;
@@ -34,12 +35,13 @@ Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_o
     return shape;
   }
   if (shape.entities.size() > 1)
-    return Error{"a file in " + options.to +
+    return Error{"a file in " + options.export_form +
                  " holds one table: --rows threads, cgroups, processes, host or long"};
   if (shape.entities.empty()) {
     shape.entities = {Entity::Thread};
-    note(options,
-         "writing rows of threads; select other rows with --rows cgroups, processes, host or long");
+    print_note(
+        options,
+        "writing rows of threads; select other rows with --rows cgroups, processes, host or long");
   }
   return shape;
 }
@@ -47,28 +49,29 @@ Result<TableShape> shape_of(const Options& options, TableForm form, bool holds_o
 }  // namespace
 
 Result<void> write_table(const Options& options, const MakeTable& make) {
-  const auto layouts = load_registry(options, Load::Layouts);
+  const auto layouts = load_registry(options, LoadScope::Layouts);
   if (!layouts) return layouts.error();
-  auto captures = Captures::find(options, layouts->vocabulary());
+  auto captures = CaptureReader::find(options, layouts->vocabulary());
   if (!captures) return captures.error();
   TableColumns columns(options.metrics.value_or(std::vector<std::string>()));
-  if (auto done = captures->outlines([&](const Snapshot& capture) { columns.add(capture); }); !done)
+  if (auto done = captures->visit_outlines([&](const Snapshot& capture) { columns.add(capture); });
+      !done)
     return done;
-  if (auto there = columns.check_wanted(); !there) return there;
-  for (const std::string& sentence : columns.notes()) note(options, sentence);
+  if (auto known = columns.check_selected(); !known) return known;
+  for (const std::string& sentence : columns.notes()) print_note(options, sentence);
   return make(columns, [&](TableRows& rows) -> Result<void> {
-    auto taken = captures->take([&](Snapshot capture) {
+    auto read_result = captures->read_all([&](Snapshot capture) {
       rows.add(capture);
-      return rows.state();
+      return rows.get_write_result();
     });
-    return taken ? rows.finish() : taken;
+    return read_result ? rows.finish() : read_result;
   });
 }
 
 namespace {
 
-int write_text(const Options& options, const Target& target, TableForm form) {
-  const auto shape = shape_of(options, form, form == TableForm::Csv);
+int write_text_table(const Options& options, const Target& target, TableFormat form) {
+  const auto shape = choose_table_shape(options, form, form == TableFormat::Csv);
   if (!shape) return fail(shape.error());
   const auto written = write_to(target, options, [&](Sink& sink) {
     return write_table(options, [&](const TableColumns& columns, const FillTable& fill) {
@@ -76,19 +79,19 @@ int write_text(const Options& options, const Target& target, TableForm form) {
       return fill(rows);
     });
   });
-  return written ? tell_written(options, target, *written) : fail(written.error());
+  return written ? report_written_file(options, target, *written) : fail(written.error());
 }
 
 int write_ndjson(const Options& options, const Target& target) {
-  return write_text(options, target, TableForm::Ndjson);
+  return write_text_table(options, target, TableFormat::Ndjson);
 }
 
 int write_csv(const Options& options, const Target& target) {
-  return write_text(options, target, TableForm::Csv);
+  return write_text_table(options, target, TableFormat::Csv);
 }
 
 int write_parquet(const Options& options, const Target& target) {
-  const auto shape = shape_of(options, TableForm::Ndjson, true);
+  const auto shape = choose_table_shape(options, TableFormat::Ndjson, true);
   return shape ? export_parquet(options, *shape, target) : fail(shape.error());
 }
 

@@ -16,7 +16,7 @@ namespace ctprof::cli {
 // A form of output. To add one, add a line in export_tables.cc.
 struct TableExport {
   std::string_view name;
-  std::string_view mark;  // the first bytes of such a file
+  std::string_view signature;  // the first bytes of such a file
   // Writes the file and prints its name and size, or the error. Returns the exit status.
   int (*run)(const Options& options, const Target& target);
 };

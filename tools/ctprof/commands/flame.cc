@@ -10,20 +10,20 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare/asked/expressions.hpp"
 #include "core/compare/evidence/designs.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/where.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/out_file.hpp"
 #include "core/flame/flame_page.hpp"
 #include "core/flame/window_profile.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
-#include "tools/ctprof/inputs/chosen_names.hpp"
-#include "tools/ctprof/inputs/loaded.hpp"
+#include "tools/ctprof/inputs/default_names.hpp"
+#include "tools/ctprof/inputs/loaded_arguments.hpp"
 #include "tools/ctprof/inputs/sides.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
@@ -44,57 +44,58 @@ struct LoadedRun {
 
   double seconds() const {
     if (!window.window) return 0;
-    return static_cast<double>(window.meta.start.boottime_ns - window.window->opened.boottime_ns) /
+    return static_cast<double>(window.meta.start.boottime_ns -
+                               window.window->opened_at.boottime_ns) /
            1e9;
   }
 };
 
 // Returns the threads that --where keeps.
-Result<WantedThreads> wanted_threads(const Snapshot& window, const Options& options) {
+Result<SelectedThreads> select_threads(const Snapshot& window, const Options& options) {
   Where where;
   for (const std::string& text : options.where)
     if (auto added = add_condition(where, text); !added) return added.error();
-  if (where.conditions.empty()) return WantedThreads();
+  if (where.conditions.empty()) return SelectedThreads();
   const RuleBook rules;
   const Snapshot* const sides[] = {&window};
   const auto plan = plan_metrics(sides, Spec{}, {&rules, {}});
   if (!plan) return plan.error();
-  const auto sorted = sort_out(where, sides, *plan);
+  const auto sorted = classify_conditions(where, sides, *plan);
   if (!sorted) return sorted.error();
   if (!sorted->groups.empty())
     return Error{
         "flame: --where accepts only metrics of threads, such as pcomm, comm or run_time_ns"};
-  return kept_threads(window, sorted->threads);
+  return select_threads(window, sorted->threads);
 }
 
-Result<LoadedRun> with_profile(std::string name, Snapshot window, const Options& options) {
-  const auto by = owners_by(options.group_by);
-  if (!by) return by.error();
-  for (const std::string& sentence : window.told) note(options, sentence);
+Result<LoadedRun> make_loaded_run(std::string name, Snapshot window, const Options& options) {
+  const auto owners = parse_owner_key(options.group_by);
+  if (!owners) return owners.error();
+  for (const std::string& sentence : window.load_messages) print_note(options, sentence);
   std::vector<std::string> metrics;
   if (!options.metric.empty()) metrics.push_back(options.metric);
-  if (window.window) to_differences(window);
-  const auto wanted = wanted_threads(window, options);
-  if (!wanted) return wanted.error();
-  auto profile = window_profile(window, metrics, *by, *wanted);
+  if (window.window) convert_to_differences(window);
+  const auto selected_threads = select_threads(window, options);
+  if (!selected_threads) return selected_threads.error();
+  auto profile = make_window_profile(window, metrics, *owners, *selected_threads);
   if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
   return LoadedRun{std::move(name), std::move(window), std::move(*profile)};
 }
 
-Result<LoadedRun> load(const std::string& file, const Options& options) {
-  const auto layouts = load_registry(options, Load::Layouts);
+Result<LoadedRun> load_run_file(const std::string& file, const Options& options) {
+  const auto layouts = load_registry(options, LoadScope::Layouts);
   if (!layouts) return layouts.error();
-  auto window = load_one(file, layouts->vocabulary(), options);
+  auto window = load_single_capture(file, layouts->vocabulary(), options);
   if (!window) return window.error();
   note_read(options, file, {&*window, 1});
-  if (auto done = redact_as_asked(*window, layouts->vocabulary(), options); !done)
+  if (auto done = redact_if_requested(*window, layouts->vocabulary(), options); !done)
     return done.error();
-  return with_profile(file, std::move(*window), options);
+  return make_loaded_run(file, std::move(*window), options);
 }
 
-Result<FlameStyle::Form> form_of(std::string_view output) {
-  if (names_output(output) || output.ends_with(".svg")) return FlameStyle::Form::Svg;
-  if (output.ends_with(".html")) return FlameStyle::Form::Html;
+Result<FlameStyle::Format> choose_output_form(std::string_view output) {
+  if (is_standard_output(output) || output.ends_with(".svg")) return FlameStyle::Format::Svg;
+  if (output.ends_with(".html")) return FlameStyle::Format::Html;
   return Error{"invalid -o '" + std::string(output) + "': the name must end in .svg or .html"};
 }
 
@@ -103,13 +104,15 @@ Result<FlameStyle::Form> form_of(std::string_view output) {
 using LoadedRuns = std::vector<LoadedRun>;
 
 // Flame graphs never need a snapshot of this host.
-Result<Snapshot> no_capture_for_flames() { return Error{"flame requires a recorded window"}; }
+Result<Snapshot> reject_host_snapshot_for_flames() {
+  return Error{"flame requires a recorded window"};
+}
 
 // Loads one side, or two: the baseline and the candidate.
 Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
-  const auto layouts = load_registry(options, Load::Layouts);
+  const auto layouts = load_registry(options, LoadScope::Layouts);
   if (!layouts) return layouts.error();
-  auto read = read_sides(options, layouts->vocabulary(), &no_capture_for_flames);
+  auto read = read_sides(options, layouts->vocabulary(), &reject_host_snapshot_for_flames);
   if (!read) return read.error();
   if (read->sizes.size() > 2)
     return Error{
@@ -120,7 +123,7 @@ Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
   for (std::size_t side = 0; side < read->sizes.size(); ++side) {
     LoadedRuns& runs = sides.emplace_back();
     for (std::size_t run = 0; run < read->sizes[side]; ++run) {
-      auto loaded = with_profile(read->names[side], std::move(*next++), options);
+      auto loaded = make_loaded_run(read->names[side], std::move(*next++), options);
       if (!loaded) return loaded.error();
       runs.push_back(std::move(*loaded));
     }
@@ -129,7 +132,8 @@ Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
 }
 
 // Returns the runs' stacks of that metric.
-Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric, bool shows_idle) {
+Result<FlameSide> make_flame_side(const LoadedRuns& runs, const std::string& metric,
+                                  bool shows_idle) {
   FlameSide side;
   for (const LoadedRun& run : runs) {
     const auto& values = run.profile.values;
@@ -146,22 +150,22 @@ Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric, boo
 }
 
 // Returns none unless both sides have several runs.
-std::optional<SideDesign> design_of(const LoadedRuns& baseline, const LoadedRuns& candidate) {
+std::optional<SideDesign> make_design(const LoadedRuns& baseline, const LoadedRuns& candidate) {
   std::vector<RunFacts> runs;
   for (const LoadedRuns* side : {&baseline, &candidate})
     for (const LoadedRun& run : *side) runs.emplace_back().meta = run.window.meta;
   const std::array sides{SideRuns{0, baseline.size()}, SideRuns{baseline.size(), candidate.size()}};
-  return designs_of(runs, sides).front();
+  return find_designs(runs, sides).front();
 }
 
-Result<FlameTree> tree_of(std::span<const LoadedRuns> sides, const std::string& metric,
-                          const Options& options) {
-  const auto candidate = side_of(sides.back(), metric, options.idle);
+Result<FlameTree> make_tree(std::span<const LoadedRuns> sides, const std::string& metric,
+                            const Options& options) {
+  const auto candidate = make_flame_side(sides.back(), metric, options.shows_idle);
   if (!candidate) return candidate.error();
   if (sides.size() == 1) return make_flame_tree(*candidate);
-  const auto baseline = side_of(sides.front(), metric, options.idle);
+  const auto baseline = make_flame_side(sides.front(), metric, options.shows_idle);
   if (!baseline) return baseline.error();
-  const auto design = design_of(sides.front(), sides.back());
+  const auto design = make_design(sides.front(), sides.back());
   if (!design) return make_flame_tree(*candidate, *baseline);
   return make_flame_tree(*candidate, *baseline, {*design, {options.alpha, options.min_shift}});
 }
@@ -177,48 +181,48 @@ std::string title_of(std::span<const LoadedRuns> sides, const std::string& metri
 }
 
 // Draws the requested metric, or the first one of the candidate.
-Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
+Result<void> draw(const Options& options, FlameStyle::Format form, Sink& out) {
   const auto sides = load_sides(options);
   if (!sides) return sides.error();
   const StackValue& value = sides->back().front().profile.values.front();
-  const auto tree = tree_of(*sides, value.name, options);
+  const auto tree = make_tree(*sides, value.name, options);
   if (!tree) return tree.error();
-  const FlameStyle style{.form = form,
+  const FlameStyle style{.format = form,
                          .title = title_of(*sides, value.name),
                          .unit = value.unit,
-                         .icicle = !options.root_below,
-                         .waiting = value.waiting};
-  return out.write(flame_page(*tree, style));
+                         .is_icicle = !options.root_below,
+                         .is_waiting = value.is_waiting};
+  return out.write(make_flame_page(*tree, style));
 }
 
 }  // namespace
 
-Result<std::uint64_t> export_stacks(const std::string& file, const StackForm& form,
+Result<std::uint64_t> export_stacks(const std::string& file, const StackFormat& form,
                                     const Target& target, const Options& options) {
-  const auto loaded = load(file, options);
+  const auto loaded = load_run_file(file, options);
   if (!loaded) return loaded.error();
   return write_to(target, options, [&](Sink& sink) { return form.write(loaded->profile, sink); });
 }
 
-const StackForm* find_stack_form(std::string_view name) {
-  for (const StackForm& form : stack_forms())
+const StackFormat* find_stack_form(std::string_view name) {
+  for (const StackFormat& form : get_stack_formats())
     if (form.name == name) return &form;
   return nullptr;
 }
 
 int run_flame(const Options& asked) {
-  if (asked.arguments.empty() && !asked.vs.empty()) return fail(needs_both_sides());
+  if (asked.arguments.empty() && !asked.vs.empty()) return fail(missing_side_error());
   if (asked.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
-  const Options options = with_output(asked, ".svg");
-  const auto target = target_of(options, kPageFile);
+  const Options options = with_default_output(asked, ".svg");
+  const auto target = open_checked_target(options, kPageFile);
   if (!target) return fail(target.error());
-  const auto form = form_of(options.output);
+  const auto form = choose_output_form(options.output);
   if (!form) return fail(form.error());
-  return naming(options.arguments, "drawing", [&] {
-    const Busy busy(options, "drawing " + target->name);
+  return with_error_context(options.arguments, "drawing", [&] {
+    const ActivityProgress busy(options, "drawing " + target->name);
     const auto written =
         write_to(*target, options, [&](Sink& out) { return draw(options, *form, out); });
-    return written ? tell_written(options, *target, *written) : fail(written.error());
+    return written ? report_written_file(options, *target, *written) : fail(written.error());
   });
 }
 

@@ -19,9 +19,9 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::size_t kMostClients = 32;
-constexpr std::size_t kMostHead = 16 << 10;
-constexpr std::uint64_t kPatienceNs = 5'000'000'000;
+constexpr std::size_t kMaxClients = 32;
+constexpr std::size_t kMaxHeadBytes = 16 << 10;
+constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
 constexpr int kBacklog = 64;
 
 union Address {
@@ -30,7 +30,7 @@ union Address {
   sockaddr_in6 v6;
 };
 
-socklen_t fill(const LoopbackAddress& from, Address& to) {
+socklen_t fill_address(const LoopbackAddress& from, Address& to) {
   std::memset(&to, 0, sizeof to);
   if (from.is_v6) {
     to.v6.sin6_family = AF_INET6;
@@ -52,7 +52,7 @@ bool is_loopback(const std::string& host, bool& is_v6) {
   return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
 }
 
-std::string_view reason_of(int status) {
+std::string_view reason_phrase(int status) {
   switch (status) {
     case 200: return "OK";
     case 400: return "Bad Request";
@@ -66,7 +66,7 @@ std::string_view reason_of(int status) {
   }
 }
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
   std::string out(text);
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -83,16 +83,16 @@ std::string_view take_line(std::string_view& rest) {
 // Whether a Host header names the loopback interface: "localhost:9101", "127.0.0.1", "[::1]:9101".
 // In a DNS rebinding attack, a web page's own host name resolves to this host, and its requests
 // carry that name.
-bool names_this_host(std::string_view host) {
+bool is_loopback_host_name(std::string_view host) {
   const bool is_v6 = host.starts_with('[');
   const std::size_t end = is_v6 ? host.find(']') : host.find(':');
-  const std::string name = lower(host.substr(is_v6 ? 1 : 0, is_v6 ? end - 1 : end));
+  const std::string name = to_lower(host.substr(is_v6 ? 1 : 0, is_v6 ? end - 1 : end));
   bool is_other_v6 = false;
   return name == "localhost" || is_loopback(name, is_other_v6);
 }
 
 // Parses "GET /metrics?x HTTP/1.1" and its headers. Returns 200, or the status of the error.
-int parse(std::string_view head, HttpRequest& request) {
+int parse_request(std::string_view head, HttpRequest& request) {
   std::string_view line = take_line(head);
   request.method = sdk::take(line, ' ');
   const std::string_view target = sdk::take(line, ' ');
@@ -101,9 +101,9 @@ int parse(std::string_view head, HttpRequest& request) {
   if (line != "HTTP/1.1" && line != "HTTP/1.0") return 505;
   while (!head.empty()) {
     std::string_view header = take_line(head);
-    const std::string name = lower(sdk::take(header, ':'));
+    const std::string name = to_lower(sdk::take(header, ':'));
     const std::string_view value = sdk::trimmed(header);
-    if (name == "host" && !names_this_host(value)) return 403;
+    if (name == "host" && !is_loopback_host_name(value)) return 403;
     if (name == "authorization") request.authorization = std::string(value);
     if (name == "accept")
       request.accept += (request.accept.empty() ? "" : ",") + std::string(value);
@@ -111,22 +111,24 @@ int parse(std::string_view head, HttpRequest& request) {
   return 200;
 }
 
-std::size_t end_of_head(std::string_view text) {
-  const std::size_t usual = text.find("\r\n\r\n"), plain = text.find("\n\n");
-  return std::min(usual == text.npos ? usual : usual + 4, plain == text.npos ? plain : plain + 2);
+std::size_t find_head_end(std::string_view text) {
+  const std::size_t crlf_end = text.find("\r\n\r\n"), lf_end = text.find("\n\n");
+  return std::min(crlf_end == text.npos ? crlf_end : crlf_end + 4,
+                  lf_end == text.npos ? lf_end : lf_end + 2);
 }
 
-std::string response(const HttpAnswer& answer, bool with_body) {
-  std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " +
-                     std::string(reason_of(answer.status)) + "\r\nContent-Type: " + answer.type +
-                     "\r\nContent-Length: " + std::to_string(answer.body.size()) +
+std::string format_response(const HttpResponse& response, bool with_body) {
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " " +
+                     std::string(reason_phrase(response.status)) +
+                     "\r\nContent-Type: " + response.type +
+                     "\r\nContent-Length: " + std::to_string(response.body.size()) +
                      "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n";
-  if (answer.status == 401) text += "WWW-Authenticate: Bearer\r\n";
-  if (answer.status == 405) text += "Allow: GET, HEAD\r\n";
-  return text + "\r\n" + (with_body ? answer.body : "");
+  if (response.status == 401) text += "WWW-Authenticate: Bearer\r\n";
+  if (response.status == 405) text += "Allow: GET, HEAD\r\n";
+  return text + "\r\n" + (with_body ? response.body : "");
 }
 
-bool fill(const std::string& path, sockaddr_un& to) {
+bool fill_address(const std::string& path, sockaddr_un& to) {
   std::memset(&to, 0, sizeof to);
   to.sun_family = AF_UNIX;
   if (path.size() >= sizeof to.sun_path) return false;
@@ -134,32 +136,32 @@ bool fill(const std::string& path, sockaddr_un& to) {
   return true;
 }
 
-sdk::Fd new_socket(int family) {
+sdk::Fd create_socket(int family) {
   return sdk::Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 // Removes a socket of this user on which no process listens: a killed server leaves one.
-void remove_stale(const std::string& path, const sockaddr_un& at) {
+void remove_stale_socket(const std::string& path, const sockaddr_un& at) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) ||
       status.st_uid != ::geteuid())
     return;
-  const sdk::Fd probe = new_socket(AF_UNIX);
+  const sdk::Fd probe = create_socket(AF_UNIX);
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 &&
       errno == ECONNREFUSED)
     ::unlink(path.c_str());
 }
 
-constexpr std::string_view kUnix = "unix:";
+constexpr std::string_view kUnixPrefix = "unix:";
 
 }  // namespace
 
-bool names_socket(const std::string& text) { return text.starts_with(kUnix); }
+bool is_unix_socket(const std::string& text) { return text.starts_with(kUnixPrefix); }
 
 Result<LoopbackAddress> parse_loopback(const std::string& text) {
   LoopbackAddress address{"127.0.0.1", 0, false};
-  if (names_socket(text)) {
-    address.socket = text.substr(kUnix.size());
+  if (is_unix_socket(text)) {
+    address.socket = text.substr(kUnixPrefix.size());
     if (address.socket.empty()) return Error{"--listen: 'unix:' lacks a path, as in unix:/run/x"};
     return address;
   }
@@ -182,18 +184,18 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
 }
 
 // The socket is created with its final permissions, so no other user can ever connect.
-Result<HttpServer> HttpServer::open_socket(const std::string& path, Answer answer) {
+Result<HttpServer> HttpServer::open_socket(const std::string& path, Handler handler) {
   sockaddr_un at;
-  if (!fill(path, at)) return errno_error("listening at", path, ENAMETOOLONG);
-  remove_stale(path, at);
-  sdk::Fd fd = new_socket(AF_UNIX);
+  if (!fill_address(path, at)) return errno_error("listening at", path, ENAMETOOLONG);
+  remove_stale_socket(path, at);
+  sdk::Fd fd = create_socket(AF_UNIX);
   if (!fd) return errno_error("listening at", path, errno);
-  const mode_t before = ::umask(S_IXUSR | S_IRWXG | S_IRWXO);
+  const mode_t old_umask = ::umask(S_IXUSR | S_IRWXG | S_IRWXO);
   const bool is_bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
   const int number = errno;
-  ::umask(before);
+  ::umask(old_umask);
   if (!is_bound) return errno_error("listening at", path, number);
-  HttpServer server(std::move(fd), std::string(kUnix) + path, std::move(answer));
+  HttpServer server(std::move(fd), std::string(kUnixPrefix) + path, std::move(handler));
   server.socket_ = path;
   if (::listen(server.fd_.get(), kBacklog) != 0) return errno_error("listening at", path, errno);
   return server;
@@ -203,21 +205,21 @@ HttpServer::~HttpServer() {
   if (fd_ && !socket_.empty()) ::unlink(socket_.c_str());
 }
 
-Result<HttpServer> HttpServer::open(const LoopbackAddress& address, Answer answer) {
-  if (!address.socket.empty()) return open_socket(address.socket, std::move(answer));
+Result<HttpServer> HttpServer::open(const LoopbackAddress& address, Handler handler) {
+  if (!address.socket.empty()) return open_socket(address.socket, std::move(handler));
   const std::string host = address.is_v6 ? "[" + address.host + "]" : address.host;
-  const std::string wanted = host + ":" + std::to_string(address.port);
+  const std::string requested_address = host + ":" + std::to_string(address.port);
   Address at;
-  socklen_t size = fill(address, at);
+  socklen_t size = fill_address(address, at);
   sdk::Fd fd(::socket(at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
-  if (!fd) return errno_error("listening at", wanted, errno);
+  if (!fd) return errno_error("listening at", requested_address, errno);
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(fd.get(), &at.any, size) != 0 || ::listen(fd.get(), kBacklog) != 0)
-    return errno_error("listening at", wanted, errno);
+    return errno_error("listening at", requested_address, errno);
   ::getsockname(fd.get(), &at.any, &size);
   const auto port = ntohs(address.is_v6 ? at.v6.sin6_port : at.v4.sin_port);
-  return HttpServer(std::move(fd), host + ":" + std::to_string(port), std::move(answer));
+  return HttpServer(std::move(fd), host + ":" + std::to_string(port), std::move(handler));
 }
 
 // If there are too many clients, drops the oldest: it has had the most time for its request.
@@ -225,10 +227,10 @@ void HttpServer::accept_clients() {
   for (int i = 0; i < kBacklog; ++i) {
     sdk::Fd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    if (clients_.size() >= kMostClients) clients_.pop_front();
+    if (clients_.size() >= kMaxClients) clients_.pop_front();
     Client& client = clients_.emplace_back();
     client.fd = std::move(fd);
-    client.due_ns = monotonic_ns() + kPatienceNs;
+    client.deadline_ns = monotonic_ns() + kTimeoutNs;
   }
 }
 
@@ -238,26 +240,27 @@ void HttpServer::read_head(Client& client) {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return client.fd.reset();
   client.head.append(bytes.data(), static_cast<std::size_t>(size));
-  if (end_of_head(client.head) != std::string::npos || client.head.size() > kMostHead)
-    answer(client);
+  if (find_head_end(client.head) != std::string::npos || client.head.size() > kMaxHeadBytes)
+    respond(client);
 }
 
-void HttpServer::answer(Client& client) {
+void HttpServer::respond(Client& client) {
   HttpRequest request;
-  const std::size_t end = end_of_head(client.head);
-  HttpAnswer said;
-  said.status =
-      end > kMostHead ? 431 : parse(std::string_view(client.head).substr(0, end), request);
+  const std::size_t end = find_head_end(client.head);
+  HttpResponse result;
+  result.status = end > kMaxHeadBytes
+                      ? 431
+                      : parse_request(std::string_view(client.head).substr(0, end), request);
   const bool is_head = request.method == "HEAD";
-  if (said.status == 200 && request.method != "GET" && !is_head) said.status = 405;
-  if (said.status == 200)
-    said = answer_(request);
+  if (result.status == 200 && request.method != "GET" && !is_head) result.status = 405;
+  if (result.status == 200)
+    result = handler_(request);
   else
-    said.body = std::string(reason_of(said.status)) + "\n";
-  client.out = response(said, !is_head);
+    result.body = std::string(reason_phrase(result.status)) + "\n";
+  client.out = format_response(result, !is_head);
   client.head.clear();
-  client.is_answered = true;
-  client.due_ns = monotonic_ns() + kPatienceNs;
+  client.has_response = true;
+  client.deadline_ns = monotonic_ns() + kTimeoutNs;
   send(client);
 }
 
@@ -273,29 +276,29 @@ void HttpServer::send(Client& client) {
   // Reads what the client may still send: otherwise the kernel could reset the connection before
   // the client has read the response.
   ::shutdown(client.fd.get(), SHUT_WR);
-  std::array<char, 4096> unread;
-  for (std::size_t left = kMostHead; left > 0;) {
-    const ssize_t size = ::recv(client.fd.get(), unread.data(), unread.size(), 0);
+  std::array<char, 4096> ignored_bytes;
+  for (std::size_t left = kMaxHeadBytes; left > 0;) {
+    const ssize_t size = ::recv(client.fd.get(), ignored_bytes.data(), ignored_bytes.size(), 0);
     if (size <= 0) break;
     left -= std::min(left, static_cast<std::size_t>(size));
   }
   client.fd.reset();
 }
 
-void HttpServer::attend(Client& client, short events) {
-  if (events != 0) client.is_answered ? send(client) : read_head(client);
-  if (client.fd && monotonic_ns() >= client.due_ns) client.fd.reset();
+void HttpServer::serve_client(Client& client, short events) {
+  if (events != 0) client.has_response ? send(client) : read_head(client);
+  if (client.fd && monotonic_ns() >= client.deadline_ns) client.fd.reset();
 }
 
-Result<void> HttpServer::serve(int interrupt, int timeout_ms) {
-  std::vector<pollfd> polled{{interrupt, POLLIN, 0}, {fd_.get(), POLLIN, 0}};
+Result<void> HttpServer::serve(int interrupt_fd, int timeout_ms) {
+  std::vector<pollfd> polled{{interrupt_fd, POLLIN, 0}, {fd_.get(), POLLIN, 0}};
   for (const Client& client : clients_)
     polled.push_back(
-        {client.fd.get(), static_cast<short>(client.is_answered ? POLLOUT : POLLIN), 0});
+        {client.fd.get(), static_cast<short>(client.has_response ? POLLOUT : POLLIN), 0});
   if (::poll(polled.data(), polled.size(), timeout_ms) < 0 && errno != EINTR)
     return errno_error("waiting at", name_, errno);
   std::size_t at = 2;
-  for (Client& client : clients_) attend(client, polled[at++].revents);
+  for (Client& client : clients_) serve_client(client, polled[at++].revents);
   std::erase_if(clients_, [](const Client& client) { return !client.fd; });
   if (polled[1].revents != 0) accept_clients();
   return {};

@@ -28,6 +28,6 @@ using RecordRun = std::function<Result<void>(const Options& options)>;
 // Records options.repeat pairs into DIR/a and DIR/b. Stops at the first command that cannot be run
 // or fails, and when interrupted; finished runs are kept. REQUIRES: two commands;
 // install_interrupt_handlers() was called.
-Result<void> interleave(const Options& options, const RecordRun& record);
+Result<void> record_interleaved(const Options& options, const RecordRun& record);
 
 }  // namespace ctprof::cli

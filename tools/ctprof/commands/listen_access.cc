@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "core/base/lowered_rights.hpp"
+#include "core/base/dropped_capabilities.hpp"
 #include "ctprof/files.hpp"
 #include "tools/ctprof/commands/http_server.hpp"
 
@@ -35,11 +35,11 @@ bool is_visible(char c) { return c > ' ' && c <= '~'; }
 bool has_privileges() { return ::geteuid() == 0 || has_effective_capabilities(); }
 
 Result<void> check_access(const Options& options) {
-  const TableOptions& asked = options.tables;
-  const bool is_restricted = !asked.token_file.empty() || names_socket(asked.listen);
-  if (asked.is_public && is_restricted)
+  const TableOptions& tables = options.tables;
+  const bool is_restricted = !tables.token_file.empty() || is_unix_socket(tables.listen);
+  if (tables.is_public && is_restricted)
     return Error{"--public lets every user of this host ask: leave out --token-file and unix:PATH"};
-  if (asked.is_public || is_restricted || !has_privileges()) return {};
+  if (tables.is_public || is_restricted || !has_privileges()) return {};
   return Error{
       "--listen: ctprof has privileges, and every user of this host could see what it sees; use "
       "--token-file FILE or --listen unix:PATH, or allow that by --public"};
@@ -47,7 +47,7 @@ Result<void> check_access(const Options& options) {
 
 Result<std::string> read_token(const std::string& path) {
   if (path.empty()) return {boost::system::in_place_value, std::string()};
-  const LoweredRights lowered(::geteuid() != 0);
+  const DroppedCapabilities lowered(::geteuid() != 0);
   const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0)
@@ -71,10 +71,11 @@ Result<std::string> read_token(const std::string& path) {
 bool is_authorized(const std::string& authorization, const std::string& token) {
   if (token.empty()) return true;
   if (!authorization.starts_with(kBearer)) return false;
-  const std::string_view offered = std::string_view(authorization).substr(kBearer.size());
-  unsigned differing = offered.size() == token.size() ? 0 : 1;
-  for (std::size_t i = 0; i < std::min(offered.size(), token.size()); ++i)
-    differing |= static_cast<unsigned char>(offered[i]) ^ static_cast<unsigned char>(token[i]);
+  const std::string_view offered_token = std::string_view(authorization).substr(kBearer.size());
+  unsigned differing = offered_token.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(offered_token.size(), token.size()); ++i)
+    differing |=
+        static_cast<unsigned char>(offered_token[i]) ^ static_cast<unsigned char>(token[i]);
   return differing == 0;
 }
 

@@ -16,7 +16,7 @@
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/destination.hpp"
-#include "core/window/laps.hpp"
+#include "core/window/join_windows.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/commands/terminal.hpp"
@@ -36,11 +36,11 @@ namespace {
 constexpr std::uint64_t kDrainEveryNs = 200'000'000;
 // Longest time to process keys before the next drawing, so that fast typing remains visible and
 // windows end on time.
-constexpr std::uint64_t kKeysNs = 50'000'000;
-constexpr int kMostNames = 100;
+constexpr std::uint64_t kMaxKeyTimeNs = 50'000'000;
+constexpr int kMaxFileNames = 100;
 
 // "ctprof-20261122-101500.ctprof.zst". Later attempts insert "-2" and so on before the first dot.
-std::string name_of(const live::Sample& sample, int attempt) {
+std::string make_file_name(const live::Sample& sample, int attempt) {
   const auto seconds = static_cast<std::time_t>(sample.closed_ns / 1'000'000'000);
   std::tm local{};
   ::localtime_r(&seconds, &local);
@@ -50,12 +50,13 @@ std::string name_of(const live::Sample& sample, int attempt) {
          std::string(kFileSuffix);
 }
 
-Result<Snapshot> joined_windows(const live::Teller& teller, std::span<const live::Sample> samples) {
-  auto first = teller.load(samples.front());
+Result<Snapshot> join_samples(const live::WindowReporter& reporter,
+                              std::span<const live::Sample> samples) {
+  auto first = reporter.load(samples.front());
   if (!first || samples.size() == 1) return first;
-  Laps laps(std::move(*first));
+  WindowJoiner laps(std::move(*first));
   for (const live::Sample& sample : samples.subspan(1)) {
-    auto next = teller.load(sample);
+    auto next = reporter.load(sample);
     if (!next) return next.error();
     laps.add(std::move(*next));
   }
@@ -64,15 +65,15 @@ Result<Snapshot> joined_windows(const live::Teller& teller, std::span<const live
 
 // Joins the windows and writes them to a new file, with the user's own privileges. Returns the
 // message to show.
-std::string write_windows(const live::Teller& teller, const Registry& registry,
+std::string write_windows(const live::WindowReporter& reporter, const Registry& registry,
                           std::span<const live::Sample> samples) {
-  const auto window = joined_windows(teller, samples);
+  const auto window = join_samples(reporter, samples);
   if (!window) return window.error().text;
   std::string name;
-  std::optional<Written> written;
+  std::optional<WriteResult> written;
   auto done = without_privileges([&]() -> Result<void> {
-    for (int attempt = 1; name.empty() && attempt <= kMostNames; ++attempt)
-      if (const std::string one = name_of(samples.back(), attempt);
+    for (int attempt = 1; name.empty() && attempt <= kMaxFileNames; ++attempt)
+      if (const std::string one = make_file_name(samples.back(), attempt);
           ::access(one.c_str(), F_OK) != 0)
         name = one;
     if (name.empty()) return Error{"all names for a window of this second are taken"};
@@ -82,19 +83,19 @@ std::string write_windows(const live::Teller& teller, const Registry& registry,
     return {};
   });
   if (!done) return done.error().text;
-  return "written: " + name + ", " + count(samples.size(), "window") + ", " +
-         size_in_words(written->file_bytes);
+  return "written: " + name + ", " + format_count(samples.size(), "window") + ", " +
+         format_size(written->file_bytes);
 }
 
-class Live {
+class LiveCommand {
  public:
-  Live(const Registry& registry, const Options& options, live::Sampler& sampler)
+  LiveCommand(const Registry& registry, const Options& options, live::Sampler& sampler)
       : registry_(registry),
         sampler_(sampler),
         process_(registry),
         history_(options.history_bytes),
-        teller_(registry, options.record.recorders, spec_of(options)),
-        view_(teller_, history_) {}
+        reporter_(registry, options.record.recorders, spec_of(options)),
+        view_(reporter_, history_) {}
 
   // Runs until the user quits or the terminal is closed.
   Result<void> run(live::Terminal& terminal) {
@@ -103,11 +104,11 @@ class Live {
     drain_ns_ = opened_ns_ + kDrainEveryNs;
     terminal.use_mouse(view_.uses_mouse());
     draw(terminal);
-    while (!view_.quits() && !is_interrupted() && !terminal.is_gone()) {
+    while (!view_.should_quit() && !is_interrupted() && !terminal.is_closed()) {
       wait();
-      bool is_new = take_keys(terminal);
-      if (auto taken = take_time(is_new); !taken) return taken;
-      if (is_new) draw(terminal);
+      bool needs_redraw = process_input(terminal);
+      if (auto taken = process_timers(needs_redraw); !taken) return taken;
+      if (needs_redraw) draw(terminal);
     }
     return {};
   }
@@ -116,7 +117,7 @@ class Live {
   static Spec spec_of(const Options& options) {
     Spec spec;
     spec.literal_names = options.literal_names;
-    spec.cgroups.literal = options.literal_cgroups;
+    spec.cgroups.only_globs = options.literal_cgroups;
     return spec;
   }
 
@@ -131,51 +132,51 @@ class Live {
 
   // Returns whether there was input. Reads input regardless of the result of wait(), because resize
   // and continue signals can also arrive while other work is done.
-  bool take_keys(live::Terminal& terminal) {
-    bool is_new = false;
-    const std::uint64_t until = monotonic_ns() + kKeysNs;
+  bool process_input(live::Terminal& terminal) {
+    bool needs_redraw = false;
+    const std::uint64_t until = monotonic_ns() + kMaxKeyTimeNs;
     has_more_ = false;
     while (!has_more_) {
       const auto input = terminal.input();
       if (!input) break;
       const auto* const key = std::get_if<live::Key>(&*input);
-      if (key && live::deed_of(*key) == live::Deed::Redraw) terminal.forget();
+      if (key && live::find_action(*key) == live::Action::Redraw) terminal.invalidate();
       std::visit([&](const auto& one) { view_.take(one); }, *input);
-      write_wanted();
-      is_new = true;
-      if (view_.quits()) break;
+      write_selected();
+      needs_redraw = true;
+      if (view_.should_quit()) break;
       has_more_ = monotonic_ns() >= until;
     }
-    if (is_new) process_.watch(view_.watched());
+    if (needs_redraw) process_.watch(view_.watched_thread());
     terminal.use_mouse(view_.uses_mouse());
-    take_interval();
-    return is_new;
+    apply_interval();
+    return needs_redraw;
   }
 
   // A changed interval also applies to the current window.
-  void take_interval() {
+  void apply_interval() {
     if (view_.interval_ns() == interval_ns_) return;
     interval_ns_ = view_.interval_ns();
     next_ns_ = opened_ns_ + interval_ns_;
   }
 
-  void write_wanted() {
-    const auto samples = view_.take_wanted();
+  void write_selected() {
+    const auto samples = view_.take_windows_to_write();
     if (!samples) return;
-    view_.say(write_windows(teller_, registry_, *samples));
+    view_.show_message(write_windows(reporter_, registry_, *samples));
   }
 
-  Result<void> take_time(bool& is_new) {
+  Result<void> process_timers(bool& needs_redraw) {
     const std::uint64_t now = monotonic_ns();
     if (now >= next_ns_) {
-      auto sample = sampler_.next();
+      auto sample = sampler_.close_window();
       if (!sample) return sample.error();
       history_.add(std::move(*sample));
-      view_.take_window(view_.follows() ? sampler_.latest() : std::nullopt);
-      if (const auto window = process_.next()) view_.take_process(*window);
+      view_.on_new_window(view_.shows_newest() ? sampler_.latest_differences() : std::nullopt);
+      if (const auto window = process_.close_window()) view_.on_process_window(*window);
       opened_ns_ = now;
       next_ns_ = std::max(next_ns_ + interval_ns_, now + interval_ns_ / 2);
-      is_new = true;
+      needs_redraw = true;
     } else if (now >= drain_ns_) {
       sampler_.drain();
       process_.drain();
@@ -184,13 +185,13 @@ class Live {
     return {};
   }
 
-  void draw(live::Terminal& terminal) { terminal.draw(view_.picture(terminal.size())); }
+  void draw(live::Terminal& terminal) { terminal.draw(view_.render(terminal.size())); }
 
   const Registry& registry_;
   live::Sampler& sampler_;
   live::ProcessSampler process_;
   live::History history_;
-  live::Teller teller_;
+  live::WindowReporter reporter_;
   live::View view_;
   std::uint64_t interval_ns_ = live::kIntervalsMs[live::kDefaultInterval] * 1'000'000;
   std::uint64_t opened_ns_ = 0;  // start of the current window
@@ -203,16 +204,17 @@ class Live {
 int run_live(const Options& options) {
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(output_fd()) != 1)
     return fail("live requires a terminal; use `ctprof record -d 10s` to write a file");
-  if (auto there = check_names(options); !there) return fail(there.error());
-  if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
-  const auto registry = load_metrics(options, Load::Capture);
+  if (auto checked = check_names(options); !checked) return fail(checked.error());
+  if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
+    return fail(checked_descriptors.error());
+  const auto registry = load_metrics(options, LoadScope::Capture);
   if (!registry) return fail(registry.error());
-  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
+  if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   CaptureOptions capture;
   capture.pids = options.pids;
   capture.cgroup = options.cgroup;
   capture.jobs = options.jobs;
-  capture.hostname = options.hostname;
+  capture.records_hostname = options.hostname;
   capture.record = options.record;
   auto sampler = live::Sampler::begin(*registry, std::move(capture));
   if (!sampler) return fail(sampler.error());
@@ -220,7 +222,7 @@ int run_live(const Options& options) {
   const auto done = [&]() -> Result<void> {
     auto terminal = live::Terminal::open(STDIN_FILENO, output_fd());
     if (!terminal) return terminal.error();
-    return Live(*registry, options, *sampler).run(*terminal);
+    return LiveCommand(*registry, options, *sampler).run(*terminal);
   }();
   return done ? kFine : fail(done.error());
 }

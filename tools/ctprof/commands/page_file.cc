@@ -6,7 +6,7 @@
 #include "core/page/report_page.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/report.hpp"
-#include "tools/ctprof/inputs/chosen_names.hpp"
+#include "tools/ctprof/inputs/default_names.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/output_file.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
@@ -16,7 +16,7 @@ namespace ctprof::cli {
 namespace {
 
 Result<void> check_page_output(const Options& options) {
-  if (names_output(options.output) || options.output.ends_with(".html")) return {};
+  if (is_standard_output(options.output) || options.output.ends_with(".html")) return {};
   return Error{"invalid -o '" + options.output + "': the name must end in .html"};
 }
 
@@ -26,25 +26,26 @@ int write_page(const Report& report, std::span<const std::string> files, const O
     return fail("a page compares two sides: ctprof report BEFORE... --vs AFTER... -o report.html");
   const bool all = options.details || !options.derive.empty();
   const PageStyle style{options.command_line, all};
-  const Busy busy(options, "writing " + target.name);
-  const auto written = write_to(
-      target, options, [&](Sink& sink) { return sink.write(report_page(report, files, style)); });
-  return written ? tell_written(options, target, *written) : fail(written.error());
+  const ActivityProgress busy(options, "writing " + target.name);
+  const auto written = write_to(target, options, [&](Sink& sink) {
+    return sink.write(make_report_page(report, files, style));
+  });
+  return written ? report_written_file(options, target, *written) : fail(written.error());
 }
 
 }  // namespace
 
 int run_report(const Options& asked) {
-  if (asked.arguments.empty() && !asked.vs.empty()) return fail(needs_both_sides());
+  if (asked.arguments.empty() && !asked.vs.empty()) return fail(missing_side_error());
   if (asked.arguments.empty())
     return fail(
         "report takes files: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
         "report --help`");
-  const Options options = with_output(asked, ".html");
-  const auto target = target_of(options, kPageFile);
+  const Options options = with_default_output(asked, ".html");
+  const auto target = open_checked_target(options, kPageFile);
   if (!target) return fail(target.error());
-  if (auto sound = check_page_output(options); !sound) return fail(sound.error());
-  return report_on(
+  if (auto valid = check_page_output(options); !valid) return fail(valid.error());
+  return make_and_print_report(
       options, [&](const Report& report, std::span<const std::string> files, const ColumnChoice&) {
         return write_page(report, files, options, *target);
       });

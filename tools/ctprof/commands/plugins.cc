@@ -22,26 +22,27 @@ namespace ctprof::cli {
 namespace {
 
 std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, std::size_t width) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> not_filled;
-  std::vector<std::string> filled;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> unfilled_metrics;
+  std::vector<std::string> filled_metrics;
   for (const Verdict& verdict : verdicts)
-    (verdict.fills() ? filled : not_filled[{verdict.state, verdict.reason}])
+    (verdict.fills() ? filled_metrics : unfilled_metrics[{verdict.state, verdict.reason}])
         .push_back(verdict.field->def->name);
-  std::string text = printable(plugin.name + " " + plugin.version + " (ABI " +
-                               std::to_string(plugin.abi) + ")  " + plugin.path) +
+  std::string text = make_printable(plugin.name + " " + plugin.version + " (ABI " +
+                                    std::to_string(plugin.abi) + ")  " + plugin.path) +
                      "\n";
-  if (!plugin.description.empty()) text += "  " + printable(plugin.description) + "\n";
+  if (!plugin.description.empty()) text += "  " + make_printable(plugin.description) + "\n";
   for (const PluginOption& option : plugin.options)
     text += "  " +
-            printable("--set " + plugin.name + "." + option.key + "=" + option.value + "  " +
-                      option.description) +
+            make_printable("--set " + plugin.name + "." + option.key + "=" + option.value + "  " +
+                           option.description) +
             "\n";
-  text +=
-      "  fills " + std::to_string(filled.size()) + " of " + count(verdicts.size(), "metric") + "\n";
-  if (!filled.empty()) text += wrapped(filled, 4, width);
-  for (const auto& [why, metrics] : not_filled)
-    text += "  " + printable(why.first + (why.second.empty() ? "" : ": " + why.second)) + "\n" +
-            wrapped(metrics, 4, width);
+  text += "  fills " + std::to_string(filled_metrics.size()) + " of " +
+          format_count(verdicts.size(), "metric") + "\n";
+  if (!filled_metrics.empty()) text += wrap_words(filled_metrics, 4, width);
+  for (const auto& [reason, metrics] : unfilled_metrics)
+    text += "  " +
+            make_printable(reason.first + (reason.second.empty() ? "" : ": " + reason.second)) +
+            "\n" + wrap_words(metrics, 4, width);
   return text + "\n";
 }
 
@@ -88,47 +89,48 @@ void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<Verdict
   out.put(',');
 }
 
-std::string json_of(const Probed& probed) {
-  JsonWriter out(Escape::Unshowable);
+std::string json_of(const ProbedHost& probed) {
+  JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,\"plugins\":[");
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.layout) put_plugin(out, plugin, verdicts_on(plugin, probed));
+    if (!plugin.is_layout) put_plugin(out, plugin, collect_verdicts(plugin, probed));
   out.close(']');
   out.put(',');
-  put_refused(out, probed.registry());
+  put_refused_plugins(out, probed.registry());
   out.close('}');
   out.put('\n');
   return std::string(out.view());
 }
 
 // Formats one line for all plugins and one line for each.
-std::string overview_of(const Probed& probed) {
+std::string overview_of(const ProbedHost& probed) {
   std::string lines;
   std::size_t longest = 0, plugins = 0, available = 0;
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.layout) longest = std::max(longest, plugin.name.size());
+    if (!plugin.is_layout) longest = std::max(longest, plugin.name.size());
   for (const Plugin& plugin : probed.registry().plugins()) {
-    if (plugin.layout) continue;
-    const std::vector<Verdict> verdicts = verdicts_on(plugin, probed);
-    const auto filled = static_cast<std::size_t>(std::ranges::count_if(verdicts, &Verdict::fills));
-    lines += printable("  " + plugin.name + std::string(longest - plugin.name.size(), ' ') + "  " +
-                       plugin.version + "  fills " + std::to_string(filled) + " of " +
-                       count(verdicts.size(), "metric")) +
+    if (plugin.is_layout) continue;
+    const std::vector<Verdict> verdicts = collect_verdicts(plugin, probed);
+    const auto filled_count =
+        static_cast<std::size_t>(std::ranges::count_if(verdicts, &Verdict::fills));
+    lines += make_printable("  " + plugin.name + std::string(longest - plugin.name.size(), ' ') +
+                            "  " + plugin.version + "  fills " + std::to_string(filled_count) +
+                            " of " + format_count(verdicts.size(), "metric")) +
              "\n";
     ++plugins;
-    available += filled;
+    available += filled_count;
   }
   if (plugins == 0) return lines;
-  return count(plugins, "plugin") + " loaded, " +
-         std::to_string(probed.registry().refused().size()) + " refused; " +
-         count(available, "metric") + " available here\n" + lines + "\n";
+  return format_count(plugins, "plugin") + " loaded, " +
+         std::to_string(probed.registry().refusals().size()) + " refused; " +
+         format_count(available, "metric") + " available here\n" + lines + "\n";
 }
 
-std::string text_of(const Probed& probed) {
+std::string text_of(const ProbedHost& probed) {
   std::string text = overview_of(probed);
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, probed), text_width());
-  text += text_of_refused(probed.registry());
+    if (!plugin.is_layout) text += text_of(plugin, collect_verdicts(plugin, probed), text_width());
+  text += format_refused_plugins(probed.registry());
   return text.empty() ? "no plugin is loaded\n" : text;
 }
 
@@ -139,13 +141,13 @@ int run_plugins(const Options& options) {
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const Probed probed(*registry, roots->host(), Recorders::All);
-  note_unused(options, probed.thrown());
+  const ProbedHost probed(*registry, roots->host(), RecorderSelection::All);
+  note_unused(options, probed.failures());
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);
-  shortfall.add(probed.thrown());
-  return shortfall.tell(options.format == Format::Json ? print(json_of(probed))
-                                                       : page(options, text_of(probed)));
+  shortfall.add(probed.failures());
+  return shortfall.report(options.format == Format::Json ? print(json_of(probed))
+                                                         : print_paged(options, text_of(probed)));
 }
 
 }  // namespace ctprof::cli

@@ -18,12 +18,12 @@
 #include "core/base/clock.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/descriptors.hpp"
-#include "core/compare/figures/left_out.hpp"
+#include "core/compare/figures/uncaptured_metrics.hpp"
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
-#include "tools/ctprof/commands/always.hpp"
-#include "tools/ctprof/commands/command.hpp"
+#include "tools/ctprof/commands/child_command.hpp"
 #include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/commands/continuous_recording.hpp"
 #include "tools/ctprof/commands/interleave.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
@@ -34,7 +34,7 @@
 #include "tools/ctprof/runtime/signals.hpp"
 #include "tools/ctprof/runtime/strict.hpp"
 #include "tools/ctprof/runtime/text.hpp"
-#include "tools/ctprof/runtime/unread.hpp"
+#include "tools/ctprof/runtime/unreadable_processes.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -44,34 +44,35 @@ constexpr int kRecordDrainMs = 20;
 constexpr std::uint64_t kProgressEveryNs = 500'000'000;
 // A command that was interrupted together with ctprof gets this time to exit, so that its status is
 // available.
-constexpr int kCommandEndsMs = 300;
+constexpr int kCommandExitMs = 300;
 
 // Shows the progress of the recording on a terminal.
-class Progress {
+class RecordingProgress {
  public:
   // `activity` describes the operation: "recording".
-  Progress(const Options& options, std::string what)
-      : shows_(shows_progress(options)), what_(std::move(what)) {}
-  ~Progress() { clear_progress(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  RecordingProgress(const Options& options, std::string activity)
+      : is_visible_(is_progress_visible(options)), activity_(std::move(activity)) {}
+  ~RecordingProgress() { clear_progress(); }
+  RecordingProgress(const RecordingProgress&) = delete;
+  RecordingProgress& operator=(const RecordingProgress&) = delete;
 
   void show(std::uint64_t elapsed_ns, const Session& session) {
-    if (!shows_ || elapsed_ns < next_ns_) return;
+    if (!is_visible_ || elapsed_ns < next_ns_) return;
     next_ns_ = elapsed_ns + kProgressEveryNs;
-    show_progress(what_ + " " + in_seconds(elapsed_ns) + ", " + count(session.threads(), "thread") +
-                  ", " + count(session.ends_seen(), "exited", "exited") + ", " +
-                  count(session.ends_lost(), "lost", "lost"));
+    show_progress(activity_ + " " + format_seconds(elapsed_ns) + ", " +
+                  format_count(session.threads(), "thread") + ", " +
+                  format_count(session.count_exited_threads(), "exited", "exited") + ", " +
+                  format_count(session.count_lost_exits(), "lost", "lost"));
   }
 
  private:
-  bool shows_;
-  std::string what_;
+  bool is_visible_;
+  std::string activity_;
   std::uint64_t next_ns_ = 0;
 };
 
 // "web1-20261122-101500"
-std::string own_name() {
+std::string default_recording_name() {
   char host[256] = "host", time[32];
   ::gethostname(host, sizeof host - 1);
   for (char& c : host)
@@ -83,21 +84,27 @@ std::string own_name() {
   return std::string(host) + "-" + time;
 }
 
-std::string line(const Snapshot& window, const std::string& file, const Written& written) {
-  const Window& what = *window.window;
-  const std::size_t ended = window.threads().rows - what.living + what.ended_merged;
-  return in_seconds(window.meta.end.boottime_ns - what.opened.boottime_ns) + ", " +
-         count(what.living, "thread") + " at the end, " +
-         (what.sees_ends ? count(ended, "exited", "exited") : "exited threads not recorded") +
-         (what.ended_merged > 0 ? " (" + count(what.ended_merged, "merged", "merged") + ")" : "") +
-         (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") +
-         without_costly(window.meta) + "; " + printable(file) + ", " +
-         size_in_words(written.file_bytes) + "\n";
+std::string summary_line(const Snapshot& window, const std::string& file,
+                         const WriteResult& written) {
+  const Window& window_data = *window.window;
+  const std::size_t exited =
+      window.threads().rows - window_data.living_threads + window_data.exited_merged;
+  return format_seconds(window.meta.end.boottime_ns - window_data.opened_at.boottime_ns) + ", " +
+         format_count(window_data.living_threads, "thread") + " at the end, " +
+         (window_data.reports_exits ? format_count(exited, "exited", "exited")
+                                    : "exited threads not recorded") +
+         (window_data.exited_merged > 0
+              ? " (" + format_count(window_data.exited_merged, "merged", "merged") + ")"
+              : "") +
+         (window_data.exited_lost > 0 ? ", " + format_count(window_data.exited_lost, "lost", "lost")
+                                      : "") +
+         describe_omitted_metrics(window.meta) + "; " + make_printable(file) + ", " +
+         format_size(written.file_bytes) + "\n";
 }
 
 // Creates the directory of --repeat with the user's own privileges. Accepts an existing empty one.
 Result<void> make_empty_directory(const std::string& path) {
-  if (names_output(path)) return Error{"--repeat requires -o DIR: it writes several files"};
+  if (is_standard_output(path)) return Error{"--repeat requires -o DIR: it writes several files"};
   return without_privileges([&]() -> Result<void> {
     if (::mkdir(path.c_str(), 0777) == 0) return {};
     if (errno != EEXIST) return errno_error("making the directory", path, errno);
@@ -111,21 +118,22 @@ Result<void> make_empty_directory(const std::string& path) {
 }
 
 // Opens the target of window `number`: the first of 8 windows is DIR/01.ctprof.zst.
-Result<Target> target_of_window(const Options& options, std::uint64_t number) {
-  if (options.repeat == 0) return target_of(options);
+Result<Target> open_window_target(const Options& options, std::uint64_t number) {
+  if (options.repeat == 0) return open_checked_target(options);
   const std::size_t width = std::max<std::size_t>(2, std::to_string(options.repeat).size());
   const std::string digits = std::to_string(number);
-  Options one = options;
-  while (one.output.ends_with('/')) one.output.pop_back();
-  one.output += "/" + std::string(width - digits.size(), '0') + digits + std::string(kFileSuffix);
-  return target_of(one);
+  Options window_options = options;
+  while (window_options.output.ends_with('/')) window_options.output.pop_back();
+  window_options.output +=
+      "/" + std::string(width - digits.size(), '0') + digits + std::string(kFileSuffix);
+  return open_checked_target(window_options);
 }
 
 // Records consecutive windows, each into its own file.
-class WindowRecording {
+class WindowRecorder {
  public:
-  WindowRecording(const Options& options, const Registry& registry, Session& session,
-                  std::optional<Command>& command, Shortfall& shortfall)
+  WindowRecorder(const Options& options, const Registry& registry, Session& session,
+                 std::optional<ChildCommand>& command, Shortfall& shortfall)
       : options_(options),
         registry_(registry),
         session_(session),
@@ -137,11 +145,11 @@ class WindowRecording {
   Result<void> run(Target target) {
     opened_ = monotonic_ns();
     for (std::uint64_t number = 1;; ++number) {
-      set_interrupt_loss(unwritten(target));
-      const bool goes_on = lasts_its_time(number) && number < options_.repeat;
-      if (!goes_on) return end(target);
-      if (auto written = lap(target); !written) return written;
-      auto next = target_of_window(options_, number + 1);
+      set_interrupt_loss(describe_unwritten(target));
+      const bool continues = wait_for_window_end(number) && number < options_.repeat;
+      if (!continues) return finish(target);
+      if (auto written = close_window(target); !written) return written;
+      auto next = open_window_target(options_, number + 1);
       if (!next) return next.error();
       target = std::move(*next);
     }
@@ -150,40 +158,40 @@ class WindowRecording {
  private:
   // Waits until the window's time is over. Returns false if something else ends the recording
   // first.
-  bool lasts_its_time(std::uint64_t number) {
-    Progress progress(options_, what(number));
+  bool wait_for_window_end(std::uint64_t number) {
+    RecordingProgress progress(options_, describe_activity(number));
     for (;;) {
       const std::uint64_t elapsed = monotonic_ns() - opened_;
       const bool is_over = options_.duration_ns > 0 && elapsed >= options_.duration_ns;
       progress.show(elapsed, session_);
-      if (is_ended_within(is_over ? 0 : next_ms(elapsed))) return false;
+      if (ends_within(is_over ? 0 : poll_timeout_ms(elapsed))) return false;
       if (is_over) return true;
       session_.drain();
     }
   }
 
-  std::string what(std::uint64_t number) const {
+  std::string describe_activity(std::uint64_t number) const {
     if (options_.pair) return "recording pair " + std::to_string(options_.pair->number) + ":";
     if (options_.repeat == 0) return "recording";
     return "recording " + std::to_string(number) + " of " + std::to_string(options_.repeat) + ":";
   }
 
-  int next_ms(std::uint64_t elapsed) const {
+  int poll_timeout_ms(std::uint64_t elapsed) const {
     if (options_.duration_ns == 0) return kRecordDrainMs;
     const std::uint64_t left_ms = (options_.duration_ns - elapsed) / 1'000'000 + 1;
     return static_cast<int>(std::min<std::uint64_t>(kRecordDrainMs, left_ms));
   }
 
-  bool is_ended_within(int timeout_ms) {
-    pollfd ends[2]{{interrupted_fd(), POLLIN, 0}, {-1, POLLIN, 0}};
-    if (command_) ends[1].fd = command_->ended_fd();
-    if (::poll(ends, 2, timeout_ms) <= 0) return false;
-    if (ends[0].revents != 0 && command_) ::poll(&ends[1], 1, kCommandEndsMs);
+  bool ends_within(int timeout_ms) {
+    pollfd poll_fds[2]{{interrupted_fd(), POLLIN, 0}, {-1, POLLIN, 0}};
+    if (command_) poll_fds[1].fd = command_->exit_fd();
+    if (::poll(poll_fds, 2, timeout_ms) <= 0) return false;
+    if (poll_fds[0].revents != 0 && command_) ::poll(&poll_fds[1], 1, kCommandExitMs);
     return true;
   }
 
-  Result<void> lap(const Target& target) {
-    const auto window = session_.lap();
+  Result<void> close_window(const Target& target) {
+    const auto window = session_.next_window();
     if (!window) return window.error();
     add_missing(**window);
     // The next window opened when this one closed, possibly some time after its scheduled end.
@@ -195,14 +203,14 @@ class WindowRecording {
   }
 
   // Ends the session, which unwinds and symbolizes the stacks.
-  Result<Snapshot> ended() {
+  Result<Snapshot> end_session() {
     if (options_.record.recorders.empty()) return session_.end();
-    const Busy busy(options_, "naming functions");
+    const ActivityProgress busy(options_, "naming functions");
     return session_.end();
   }
 
-  Result<void> end(const Target& target) {
-    auto window = ended();
+  Result<void> finish(const Target& target) {
+    auto window = end_session();
     if (!window) return window.error();
     add_missing(*window);
     window->meta.pair = options_.pair;
@@ -213,14 +221,14 @@ class WindowRecording {
   }
 
   void add_missing(const Snapshot& window) {
-    if (!shortfall_.is_wanted()) return;
+    if (!shortfall_.is_enabled()) return;
     shortfall_.add(window);
     shortfall_.add(session_.take_recorded());
   }
 
   Result<void> write(const Snapshot& window, const Target& target) {
-    tell(window);
-    set_interrupt_loss(half_written(target));
+    print_notes(window);
+    set_interrupt_loss(describe_partial_write(target));
     const auto written = write_file(window, registry_.vocabulary(), target.destination,
                                     {.layout = FileLayout::Columns,
                                      .workers = options_.jobs,
@@ -228,121 +236,126 @@ class WindowRecording {
                                      .standard_output = output_fd()});
     set_interrupt_loss({});
     if (!written) return written.error();
-    if (!options_.quiet) say(line(window, target.name, *written));
+    if (!options_.quiet) say(summary_line(window, target.name, *written));
     return {};
   }
 
   // Prints the notes of sources, each text once, and notes about events of the host.
-  void tell(const Snapshot& window) {
+  void print_notes(const Snapshot& window) {
     for (const std::string& sentence : notes_for_user(window, options_))
-      if (told_.insert(sentence).second) note(options_, sentence);
-    for (const std::string& sentence : window.window->notes) note(options_, sentence);
+      if (printed_notes_.insert(sentence).second) print_note(options_, sentence);
+    for (const std::string& sentence : window.window->notes) print_note(options_, sentence);
     if (!options_.verbose) return;
-    for (const std::string& sentence : unread_processes(window)) note(options_, sentence);
-    const std::string left_out = left_out_in_words(window.meta.left_out);
-    if (!left_out.empty() && told_.insert(left_out).second) note(options_, left_out);
+    for (const std::string& sentence : describe_unreadable_processes(window))
+      print_note(options_, sentence);
+    const std::string left_out = describe_uncaptured_metrics(window.meta.left_out);
+    if (!left_out.empty() && printed_notes_.insert(left_out).second) print_note(options_, left_out);
   }
 
   const Options& options_;
   const Registry& registry_;
   Session& session_;
-  std::optional<Command>& command_;
+  std::optional<ChildCommand>& command_;
   Shortfall& shortfall_;
   std::uint64_t opened_ = 0;  // start of the current window, by the monotonic clock
-  std::set<std::string> told_;
+  std::set<std::string> printed_notes_;
 };
 
-Result<void> record(const Options& options, const Registry& registry, Ahead ahead, Target target,
-                    std::optional<Command>& command, Shortfall& shortfall) {
+Result<void> record_windows(const Options& options, const Registry& registry, EarlyOpener ahead,
+                            Target target, std::optional<ChildCommand>& command,
+                            Shortfall& shortfall) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   capture.record = options.record;
   capture.record.names.stop = interrupted_flag();
   capture.level = options.level.value_or(Level::Fast);
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
-  set_interrupt_loss(unwritten(target));
+  set_interrupt_loss(describe_unwritten(target));
   auto session = Session::open(registry, std::move(capture), std::move(ahead));
   if (!session) return session.error();
-  if (auto begun = session->begin(); !begun) return begun;
-  note_unused(options, session->refused());
-  shortfall.add(session->refused());
+  if (auto begin_result = session->begin(); !begin_result) return begin_result;
+  note_unused(options, session->refusals());
+  shortfall.add(session->refusals());
   if (command) {
     if (is_interrupted()) return Error{"interrupted before the command was started"};
-    if (!session->sees_births()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (auto runs = command->run(); !runs) return runs;
+    if (!session->sees_forks()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (auto started = command->run(); !started) return started;
   }
-  return WindowRecording(options, registry, *session, command, shortfall).run(std::move(target));
+  return WindowRecorder(options, registry, *session, command, shortfall).run(std::move(target));
 }
 
 // Creates the directory of the runs and a subdirectory for each side.
-Result<void> make_directories(const Options& options) {
+Result<void> make_side_directories(const Options& options) {
   if (auto made = make_empty_directory(options.output); !made) return made;
   for (const char* side : {"/a", "/b"})
     if (auto made = make_empty_directory(options.output + side); !made) return made;
   return {};
 }
 
-int run_in_turns(const Options& options) {
-  if (auto made = make_directories(options); !made) return fail(made.error());
-  if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
-  const auto registry = load_metrics(options, Load::Capture);
+int run_interleaved(const Options& options) {
+  if (auto made = make_side_directories(options); !made) return fail(made.error());
+  if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
+    return fail(checked_descriptors.error());
+  const auto registry = load_metrics(options, LoadScope::Capture);
   if (!registry) return fail(registry.error());
-  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
+  if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);
-  const auto record_one = [&](const Options& turn) -> Result<void> {
-    auto target = target_of_window(turn, turn.pair->number);
+  const auto record_one = [&](const Options& side_options) -> Result<void> {
+    auto target = open_window_target(side_options, side_options.pair->number);
     if (!target) return target.error();
-    Options one = turn;
-    one.repeat = 0;
-    std::optional<Command> none;
-    return record(one, *registry, Ahead(options.rootfs), std::move(*target), none, shortfall);
+    Options run_options = side_options;
+    run_options.repeat = 0;
+    std::optional<ChildCommand> none;
+    return record_windows(run_options, *registry, EarlyOpener(options.rootfs), std::move(*target),
+                          none, shortfall);
   };
-  if (auto done = interleave(options, record_one); !done) return fail(done.error());
-  return shortfall.tell(kFine);
+  if (auto done = record_interleaved(options, record_one); !done) return fail(done.error());
+  return shortfall.report(kFine);
 }
 
 int run_windows(const Options& options) {
-  if (!options.interleave.empty()) return run_in_turns(options);
+  if (!options.interleave.empty()) return run_interleaved(options);
   if (options.repeat > 0)
     if (auto made = make_empty_directory(options.output); !made) return fail(made.error());
-  auto target = target_of_window(options, 1);
+  auto target = open_window_target(options, 1);
   if (!target) return fail(target.error());
-  if (auto there = check_names(options); !there) return fail(there.error());
-  if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
-  std::optional<Command> command;
-  if (!options.command.empty()) {
-    auto held = Command::hold(options.command);
-    if (!held) return fail(held.error());
-    command.emplace(std::move(*held));
+  if (auto checked = check_names(options); !checked) return fail(checked.error());
+  if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
+    return fail(checked_descriptors.error());
+  std::optional<ChildCommand> command;
+  if (!options.child_command.empty()) {
+    auto forked = ChildCommand::fork_waiting(options.child_command);
+    if (!forked) return fail(forked.error());
+    command.emplace(std::move(*forked));
   }
-  Ahead ahead(options.rootfs);
-  auto registry = load_metrics(options, Load::Capture, &ahead);
+  EarlyOpener ahead(options.rootfs);
+  auto registry = load_metrics(options, LoadScope::Capture, &ahead);
   if (!registry) return fail(registry.error());
-  set_interrupt_loss(unwritten(*target));
-  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
+  set_interrupt_loss(describe_unwritten(*target));
+  if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);
-  if (auto done =
-          record(options, *registry, std::move(ahead), std::move(*target), command, shortfall);
+  if (auto done = record_windows(options, *registry, std::move(ahead), std::move(*target), command,
+                                 shortfall);
       !done)
     return fail(done.error());
-  if (!command) return shortfall.tell(kFine);
-  if (const auto status = command->status()) return shortfall.tell(*status);
-  note(options, "the command continues as process " + std::to_string(command->pid()));
-  return shortfall.tell(kFine);
+  if (!command) return shortfall.report(kFine);
+  if (const auto status = command->status()) return shortfall.report(*status);
+  print_note(options, "the command continues as process " + std::to_string(command->pid()));
+  return shortfall.report(kFine);
 }
 
 }  // namespace
 
 int run_record(const Options& given) {
   Options options = given;
-  if (options.always.every_ns > 0) {
-    if (auto there = check_names(options); !there) return fail(there.error());
-    return run_always(options);
+  if (options.continuous.every_ns > 0) {
+    if (auto checked = check_names(options); !checked) return fail(checked.error());
+    return run_continuous_recording(options);
   }
   if (options.output.empty())
-    options.output = own_name() + std::string(options.repeat > 0 ? "" : kFileSuffix);
+    options.output = default_recording_name() + std::string(options.repeat > 0 ? "" : kFileSuffix);
   return run_windows(options);
 }
 

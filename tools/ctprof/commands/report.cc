@@ -8,14 +8,13 @@
 
 #include "core/base/text.hpp"
 #include "core/capture/capture.hpp"
-#include "core/compare/asked/expressions.hpp"
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/report/noise.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/compare/report/screen_order.hpp"
+#include "core/compare/request/expressions.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/file/file.hpp"
-#include "core/render/asleep_text.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/noise_text.hpp"
 #include "core/render/report_csv.hpp"
@@ -23,12 +22,13 @@
 #include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
 #include "core/render/screen_text.hpp"
+#include "core/render/sleeping_stacks_text.hpp"
 #include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 #include "tools/ctprof/commands/commands.hpp"
-#include "tools/ctprof/inputs/chosen_names.hpp"
-#include "tools/ctprof/inputs/late_runs.hpp"
+#include "tools/ctprof/inputs/default_names.hpp"
+#include "tools/ctprof/inputs/deferred_runs.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
 #include "tools/ctprof/inputs/sides.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
@@ -51,13 +51,13 @@ bool needs_rule_of_plugin(const Snapshot& snapshot) {
 }
 
 bool needs_plugins(const Snapshot& snapshot) {
-  return snapshot.foreign || needs_rule_of_plugin(snapshot);
+  return snapshot.is_foreign || needs_rule_of_plugin(snapshot);
 }
 
 std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
   std::vector<DerivedDef> derived;
   for (const Plugin& plugin : layouts.plugins())
-    derived.insert(derived.end(), plugin.derived.begin(), plugin.derived.end());
+    derived.insert(derived.end(), plugin.derived_metrics.begin(), plugin.derived_metrics.end());
   return derived;
 }
 
@@ -69,29 +69,30 @@ PluginsOnDemand::PluginsOnDemand(Options options, Registry layouts)
       derived_of_layouts_(derived_of_layouts(layouts_)) {}
 
 Result<PluginsOnDemand> PluginsOnDemand::open(const Options& options) {
-  auto layouts = load_registry(options, Load::Layouts);
+  auto layouts = load_registry(options, LoadScope::Layouts);
   if (!layouts) return layouts.error();
   return PluginsOnDemand(options, std::move(*layouts));
 }
 
-Result<bool> PluginsOnDemand::need_all(std::span<const Snapshot> captures) {
+Result<bool> PluginsOnDemand::load_all_if_needed(std::span<const Snapshot> captures) {
   if (std::ranges::none_of(captures, needs_plugins)) return false;
   if (all_) return true;
   auto all = load_registry(options_);
   if (!all) return all.error();
   all_.emplace(std::move(*all));
-  derived_of_all_ = all_->derived_with({});  // metrics of recorders define themselves
+  derived_of_all_ = all_->derived_metrics_for({});  // metrics of recorders define themselves
   return true;
 }
 
-Knowledge PluginsOnDemand::knowledge(bool of_all) const {
-  if (of_all) return {&all_->rules(), derived_of_all_};
+PluginDefinitions PluginsOnDemand::knowledge(bool of_all_plugins) const {
+  if (of_all_plugins) return {&all_->rules(), derived_of_all_};
   return {&layouts_.rules(), derived_of_layouts_};
 }
 
 Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& options) {
   const auto read = [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
-    auto snapshot = naming({&file, 1}, "reading", [&] { return load_file(file, vocabulary); });
+    auto snapshot =
+        with_error_context({&file, 1}, "reading", [&] { return load_file(file, vocabulary); });
     if (!snapshot) return snapshot.error();
     note_read(options, file, {&*snapshot, 1});
     std::vector<Snapshot> snapshots;
@@ -109,10 +110,10 @@ Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) 
   if (!snapshots) return snapshots.error();
   loaded.snapshots_ = std::move(*snapshots);
   for (const Snapshot& snapshot : loaded.snapshots_)
-    for (const std::string& sentence : snapshot.told) note(options, sentence);
+    for (const std::string& sentence : snapshot.load_messages) print_note(options, sentence);
   for (Snapshot& snapshot : loaded.snapshots_)
-    if (snapshot.window) to_differences(snapshot);
-  const auto needs_all = loaded.plugins_.need_all(loaded.snapshots_);
+    if (snapshot.window) convert_to_differences(snapshot);
+  const auto needs_all = loaded.plugins_.load_all_if_needed(loaded.snapshots_);
   if (!needs_all) return needs_all.error();
   loaded.needs_all_ = *needs_all;
   return loaded;
@@ -120,82 +121,86 @@ Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) 
 
 namespace {
 
-Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
+Result<ColumnChoice> choose_columns(const Options& options, ReportKind kind) {
   if (options.columns) return parse_columns(*options.columns, kind);
-  return options.display_format.empty() ? default_columns(kind)
+  return options.display_format.empty() ? get_default_columns(kind)
                                         : parse_display_format(options.display_format);
 }
 
 // The requested report, and its columns.
-struct Asked {
+struct ReportRequest {
   ReportKind kind;
   Spec spec;
   ColumnChoice columns;
 };
 
-Result<Asked> read_asked(const Options& options, ReportKind kind) {
+Result<ReportRequest> read_request(const Options& options, ReportKind kind) {
   if (kind == ReportKind::Show && options.rate) return Error{"--rate needs two sides"};
   if (kind == ReportKind::Show && !options.display_format.empty())
     return Error{"--display-format needs two sides"};
-  auto spec = spec_of(options, kind);
+  auto spec = make_spec(options, kind);
   if (!spec) return spec.error();
-  auto columns = columns_of(options, kind);
+  auto columns = choose_columns(options, kind);
   if (!columns) return columns.error();
-  return Asked{kind, std::move(*spec), std::move(*columns)};
+  return ReportRequest{kind, std::move(*spec), std::move(*columns)};
 }
 
 // Reports all errors in the options before any file is opened. Only the files determine whether
 // `compare` has sides to compare or one window to show, so options that fit either case are
 // accepted until then.
-Result<void> check_asked(const Options& options) {
-  const bool shows = options.verb != "compare";
-  const auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
-  if (asked) {
-    for (const std::string& sentence : misplaced_sections(asked->spec)) note(options, sentence);
+Result<void> check_request(const Options& options) {
+  const bool shows = options.command_name != "compare";
+  const auto request = read_request(options, shows ? ReportKind::Show : ReportKind::Compare);
+  if (request) {
+    for (const std::string& sentence : describe_misplaced_sections(request->spec))
+      print_note(options, sentence);
     return {};
   }
   const bool may_show = !shows && !options.lifetime && options.vs.empty();
-  if (may_show && read_asked(options, ReportKind::Show)) return {};
-  return asked.error();
+  if (may_show && read_request(options, ReportKind::Show)) return {};
+  return request.error();
 }
 
 // Returns the request for this number of sides.
-Result<Asked> asked_of(const Options& options, const Sides& sides) {
+Result<ReportRequest> make_request(const Options& options, const Sides& sides) {
   const bool shows = sides.sizes.size() == 1;
-  auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
-  if (!asked && shows && options.verb == "compare")
-    return Error{asked.error().text + "; '" + sides.names.front() +
+  auto request = read_request(options, shows ? ReportKind::Show : ReportKind::Compare);
+  if (!request && shows && options.command_name == "compare")
+    return Error{request.error().text + "; '" + sides.names.front() +
                  "' is one window and is shown; --lifetime compares its two ends"};
-  if (asked) asked->spec.side_sizes = sides.sizes;
-  return asked;
+  if (request) request->spec.side_sizes = sides.sizes;
+  return request;
 }
 
 // Prints notes about data that CSV cannot represent.
-void note_leftovers(const Report& report, std::size_t left_out, const Options& options) {
-  if (left_out > 0) note(options, left_out_in_words(left_out));
-  for (const std::string& sentence : report.notes()) note(options, printable(sentence));
+void note_csv_omissions(const Report& report, std::size_t left_out, const Options& options) {
+  if (left_out > 0) print_note(options, describe_omitted_rows(left_out));
+  for (const std::string& sentence : report.notes()) print_note(options, make_printable(sentence));
   if (report.screen() && !report.screen()->about_rows.empty())
-    note(options, "CSV does not contain the rows of --about; use --format json");
+    print_note(options, "CSV does not contain the rows of --about; use --format json");
   for (const RunFacts& side : report.sides())
-    for (const Takeover& takeover : side.meta.takeovers) note(options, takeover_in_words(takeover));
+    for (const Takeover& takeover : side.meta.takeovers)
+      print_note(options, describe_takeover(takeover));
   for (const CgroupRename& rename : report.grouping().renames)
-    note(options, rename_in_words(rename));
+    print_note(options, describe_rename(rename));
   for (const Section& section : report.sections())
-    if (section.cut)
-      note(options, "section '" + printable(section.name) +
-                        "': " + counted(section.cut, "more row") + " beyond --limit");
+    if (section.over_limit)
+      print_note(options, "section '" + make_printable(section.name) +
+                              "': " + ctprof::format_count(section.over_limit, "more row") +
+                              " beyond --limit");
   for (const Section& section : report.sections())
-    if (section.cut_keys)
-      note(options, "section '" + printable(section.name) +
-                        "': " + counted(section.cut_keys, "more key") + " of a map beyond --limit");
+    if (section.keys_over_limit)
+      print_note(options, "section '" + make_printable(section.name) +
+                              "': " + ctprof::format_count(section.keys_over_limit, "more key") +
+                              " of a map beyond --limit");
   for (std::size_t side = 0; side < report.sides().size(); ++side)
-    if (const std::size_t cut = report.only(side).cut)
-      note(options, "only in the " + side_name(side) + ": " + counted(cut, "more group") +
-                        " beyond --limit");
+    if (const std::size_t cut = report.one_sided_groups(side).over_limit)
+      print_note(options, "only in the " + side_name(side) + ": " +
+                              ctprof::format_count(cut, "more group") + " beyond --limit");
 }
 
 // Writes to standard output. When write() fails, the error has been printed.
-class Printed final : public Sink {
+class StdoutSink final : public Sink {
  public:
   Result<void> write(std::string_view text) override {
     status = print(text);
@@ -208,59 +213,62 @@ class Printed final : public Sink {
 // Sorting by metrics applies only to tables; sorting by columns of the screen does not.
 bool shows_screen(const Report& report, const Options& options) {
   if (!report.screen() || wants_details(options)) return false;
-  return options.sort_by.empty() || name_columns(report.spec(), *report.screen());
+  return options.sort_by.empty() || sort_keys_are_columns(report.spec(), *report.screen());
 }
 
 std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const Options& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
   if (shows_screen(report, options))
-    return screen_text(report, files,
-                       {layout, terminal_lines(), options.limit, std::string(kRecordWaits)}) +
-           stacks_text(report, layout, options.limit, options.idle);
-  const bool are_named = !report.spec().sections.empty() || !report.spec().metrics.empty();
-  return report_text(report, files, columns, layout, asleep_text(report, layout, options.limit)) +
-         (are_named && !options.details ? stacks_text(report, layout, options.limit, options.idle)
-                                        : "");
+    return format_screen(
+               report, files,
+               {layout, terminal_lines(), options.limit, std::string(kRecordWaitsCommand)}) +
+           format_stacks(report, layout, options.limit, options.shows_idle);
+  const bool has_selection = !report.spec().sections.empty() || !report.spec().metrics.empty();
+  return format_report_text(report, files, columns, layout,
+                            format_sleeping_stacks(report, layout, options.limit)) +
+         (has_selection && !options.details
+              ? format_stacks(report, layout, options.limit, options.shows_idle)
+              : "");
 }
 
 int print_report(const Report& report, std::span<const std::string> files,
                  const ColumnChoice& columns, const Options& options) {
   if (options.format == Format::Text)
-    return page(options, text_of(report, files, columns, options));
-  Printed sink;
+    return print_paged(options, text_of(report, files, columns, options));
+  StdoutSink sink;
   if (options.format == Format::Json) {
     if (!write_report_json(report, files, sink)) return sink.status;
   } else if (const auto left_out = write_report_csv(report, sink, options.csv_safe)) {
-    note_leftovers(report, *left_out, options);
+    note_csv_omissions(report, *left_out, options);
   }
   return sink.status;
 }
 
 int print_noise(const Report& report, const std::string& files, const Options& options) {
   const auto noise = [&] {
-    const Busy busy(options, "splitting runs in halves");
-    return noise_of(report, options.shift);
+    const ActivityProgress busy(options, "splitting runs in halves");
+    return compute_noise(report, options.shift);
   }();
   if (!noise) return fail(noise.error());
   const std::size_t limit = report.spec().limit;
-  if (options.format == Format::Json) return print(noise_json(report, *noise, files, limit));
+  if (options.format == Format::Json) return print(format_noise_json(report, *noise, files, limit));
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
-  return page(options, noise_text(report, *noise, files, layout, limit));
+  return print_paged(options, format_noise_text(report, *noise, files, layout, limit));
 }
 
 // Approximate size of a thread in a file, in bytes.
-constexpr std::size_t kTextOfThread = 2700;
+constexpr std::size_t kTextBytesPerThread = 2700;
 
 // Takes a snapshot of this host. Its memory limit is computed as if it had come from a file, so
 // that the snapshot that it is compared with gets the usual limit.
-Result<Snapshot> take_now(const Options& options) {
-  auto registry = load_metrics(options, Load::Capture);
+Result<Snapshot> capture_host(const Options& options) {
+  auto registry = load_metrics(options, LoadScope::Capture);
   if (!registry) return registry.error();
   std::vector<Refusal> refused;
   auto now = capture(*registry, {}, &refused);
   note_unused(options, refused);
-  if (now) now->text_bytes = kTextOfThread * now->threads().rows;
+  if (now) now->text_bytes = kTextBytesPerThread * now->threads().rows;
   return now;
 }
 
@@ -268,100 +276,105 @@ Result<Snapshot> take_now(const Options& options) {
 bool needs_all_rows(const Options& options) {
   return std::ranges::any_of(std::array{ReportKind::Show, ReportKind::Compare},
                              [&](ReportKind kind) {
-                               const auto asked = read_asked(options, kind);
-                               return asked && names_keys(asked->spec);
+                               const auto request = read_request(options, kind);
+                               return request && may_name_map_keys(request->spec);
                              });
 }
 
-Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, LateRuns& late,
+Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, DeferredRuns& deferred_runs,
                            const Options& options) {
   std::vector<const Snapshot*> runs;
   for (const Snapshot& snapshot : loaded.snapshots()) runs.push_back(&snapshot);
-  const Busy busy(options, "analyzing " + count(runs.size(), "window"));
+  const ActivityProgress busy(options, "analyzing " + format_count(runs.size(), "window"));
   if (!runs.front()->rows_in_file) return Report::make(runs, spec, loaded.knowledge());
   return Report::make(
-      runs, [&](std::size_t run) { return late.take(run); }, spec, loaded.knowledge());
+      runs, [&](std::size_t run) { return deferred_runs.load_run(run); }, spec, loaded.knowledge());
 }
 
 // Returns none if the rows of a file, which are read later, no longer fit its outline.
-std::optional<int> report_on(const Options& options, const Teller& tell, Rows rows) {
+std::optional<int> make_and_print_report(const Options& options, const ReportPrinter& printer,
+                                         RowLoading row_loading) {
   // --plugins selects metrics by the plugins that filled them in the files. The installed plugins
   // only provide rules, so all are loaded.
-  Options every_plugin = options;
-  every_plugin.plugins.reset();
+  Options options_with_all_plugins = options;
+  options_with_all_plugins.plugins.reset();
   Sides sides;
   auto loaded = ReportFiles::load(
       [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
-        const Busy busy(options, "reading");
+        const ActivityProgress busy(options, "reading");
         auto found = read_sides(
-            every_plugin, vocabulary, [&] { return take_now(every_plugin); }, rows);
+            options_with_all_plugins, vocabulary,
+            [&] { return capture_host(options_with_all_plugins); }, row_loading);
         if (!found) return found.error();
         if (auto dropped = drop_privileges(); !dropped) return dropped.error();
         sides = std::move(*found);
         return std::move(sides.runs);
       },
-      every_plugin);
+      options_with_all_plugins);
   if (!loaded) return fail(loaded.error());
-  const auto asked = asked_of(options, sides);
-  if (!asked) return fail(asked.error());
-  return naming(sides.names, asked->kind == ReportKind::Show ? "showing" : "comparing",
-                [&]() -> std::optional<int> {
-                  LateRuns late(loaded->snapshots(), sides.files, loaded->vocabulary());
-                  const auto report = make_report(*loaded, asked->spec, late, options);
-                  if (!report && late.any_unlike()) return std::nullopt;
-                  if (!report) return fail(report.error());
-                  loaded->let_snapshots_go();
-                  return tell(*report, sides.names, asked->columns);
-                });
+  const auto request = make_request(options, sides);
+  if (!request) return fail(request.error());
+  return with_error_context(
+      sides.names, request->kind == ReportKind::Show ? "showing" : "comparing",
+      [&]() -> std::optional<int> {
+        DeferredRuns deferred_runs(loaded->snapshots(), sides.files, loaded->vocabulary());
+        const auto report = make_report(*loaded, request->spec, deferred_runs, options);
+        if (!report && deferred_runs.any_changed()) return std::nullopt;
+        if (!report) return fail(report.error());
+        loaded->release_snapshots();
+        return printer(*report, sides.names, request->columns);
+      });
 }
 
 }  // namespace
 
-int report_on(const Options& options, const Teller& tell) {
-  if (auto sound = check_asked(options); !sound) return fail(sound.error());
+int make_and_print_report(const Options& options, const ReportPrinter& printer) {
+  if (auto valid = check_request(options); !valid) return fail(valid.error());
   if (!needs_all_rows(options))
-    if (const auto status = report_on(options, tell, Rows::MayBeLater)) return *status;
-  return *report_on(options, tell, Rows::Now);
+    if (const auto status = make_and_print_report(options, printer, RowLoading::MayBeDeferred))
+      return *status;
+  return *make_and_print_report(options, printer, RowLoading::Immediate);
 }
 
 namespace {
 
-int print_report_on(const Options& options) {
-  return report_on(options, [&](const Report& report, std::span<const std::string> files,
-                                const ColumnChoice& columns) {
-    if (options.verb == "noise") return print_noise(report, files.front(), options);
-    const int status = print_report(report, files, columns, options);
-    return status == kFine && !report.failed().rows.empty() ? kFindings : status;
-  });
+int print_requested_report(const Options& options) {
+  return make_and_print_report(
+      options,
+      [&](const Report& report, std::span<const std::string> files, const ColumnChoice& columns) {
+        if (options.command_name == "noise") return print_noise(report, files.front(), options);
+        const int status = print_report(report, files, columns, options);
+        return status == kFine && !report.failed_section().rows.empty() ? kFindings : status;
+      });
 }
 
 }  // namespace
 
 int run_show(const Options& options) {
-  if (!options.arguments.empty()) return print_report_on(options);
-  const auto newest = newest_recording();
+  if (!options.arguments.empty()) return print_requested_report(options);
+  const auto newest = find_newest_recording();
   if (!newest)
     return fail(
         "show takes a file, and this directory has no recording: ctprof record -d 5s, then ctprof "
         "show");
-  note(options, "showing '" + *newest + "', the newest recording here");
-  Options chosen = options;
-  chosen.arguments = {*newest};
-  return print_report_on(chosen);
+  print_note(options, "showing '" + *newest + "', the newest recording here");
+  Options options_with_file = options;
+  options_with_file.arguments = {*newest};
+  return print_requested_report(options_with_file);
 }
 
 int run_noise(const Options& options) {
   if (options.arguments.empty()) return fail("noise takes a directory of runs: ctprof noise DIR");
-  return print_report_on(options);
+  return print_requested_report(options);
 }
 
 int run_compare(const Options& options) {
-  if (options.arguments.empty() && !options.vs.empty()) return fail(needs_both_sides());
+  if (options.arguments.empty() && !options.vs.empty()) return fail(missing_side_error());
   if (options.arguments.empty())
     return fail("compare takes files: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
-  if (!may_need_now(options))
+  if (!may_need_host_snapshot(options))
     if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
-  return print_report_on(options);
+  return print_requested_report(options);
 }
 
 }  // namespace ctprof::cli

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/report/report.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/registry/registry.hpp"
 #include "core/render/columns.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -35,9 +35,9 @@ class PluginsOnDemand {
   const Vocabulary& vocabulary() const { return layouts_.vocabulary(); }
   // Returns whether the captures need all plugins. If so, loads them and prints notes about refused
   // ones. Threads: one at a time.
-  Result<bool> need_all(std::span<const Snapshot> captures);
+  Result<bool> load_all_if_needed(std::span<const Snapshot> captures);
   // The result refers to this object. REQUIRES: all plugins are loaded if `of_all_plugins` is true.
-  Knowledge knowledge(bool of_all) const;
+  PluginDefinitions knowledge(bool of_all_plugins) const;
 
  private:
   PluginsOnDemand(Options options, Registry layouts);
@@ -60,9 +60,9 @@ class ReportFiles {
 
   const std::vector<Snapshot>& snapshots() const { return snapshots_; }
   // Frees the snapshots. A report owns everything that it shows.
-  void let_snapshots_go() { snapshots_.clear(); }
+  void release_snapshots() { snapshots_.clear(); }
   // The result refers to this object.
-  Knowledge knowledge() const { return plugins_.knowledge(needs_all_); }
+  PluginDefinitions knowledge() const { return plugins_.knowledge(needs_all_); }
   const Vocabulary& vocabulary() const { return plugins_.vocabulary(); }
 
  private:
@@ -74,19 +74,19 @@ class ReportFiles {
 };
 
 // Returns the report that the options request (report_spec.cc).
-Result<Spec> spec_of(const Options& options, ReportKind kind);
+Result<Spec> make_spec(const Options& options, ReportKind kind);
 // wants_details(): whether the options request the tables of --details, by that option or by one
 // that only affects them. prints_tables(): whether these tables may be printed, not only the first
 // screen.
 bool wants_details(const Options& options);
-bool tells_tables(const Options& options);
+bool prints_tables(const Options& options);
 
 // Prints a report and returns the exit status. `files` has one name per side.
-using Teller = std::function<int(const Report& report, std::span<const std::string> files,
-                                 const ColumnChoice& columns)>;
+using ReportPrinter = std::function<int(const Report& report, std::span<const std::string> files,
+                                        const ColumnChoice& columns)>;
 
 // Reads the files that the options name, builds a report and passes it to `printer`. Returns the
 // exit status.
-int report_on(const Options& options, const Teller& tell);
+int make_and_print_report(const Options& options, const ReportPrinter& printer);
 
 }  // namespace ctprof::cli

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/compare/asked/expressions.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/inputs/compared_runs.hpp"
 
@@ -21,7 +21,7 @@ bool wants_details(const Options& options) {
          !options.derive.empty() || !options.fail_on.empty();
 }
 
-bool tells_tables(const Options& options) {
+bool prints_tables(const Options& options) {
   return wants_details(options) || !options.sort_by.empty() || options.metrics ||
          !options.sections.empty() || options.plugins.has_value();
 }
@@ -47,18 +47,18 @@ Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind
 
 }  // namespace
 
-Result<Spec> spec_of(const Options& options, ReportKind kind) {
+Result<Spec> make_spec(const Options& options, ReportKind kind) {
   Spec spec;
   const auto group_by = parse_group_by(options.group_by);
   if (!group_by) return group_by.error();
   spec.group_by = *group_by;
   if (*group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
   spec.literal_names = options.literal_names;
-  spec.cgroups.literal = options.literal_cgroups;
+  spec.cgroups.only_globs = options.literal_cgroups;
   for (const std::string& text : options.cgroup_flatten) {
     auto glob = PathGlob::parse(text);
     if (!glob) return glob.error();
-    spec.cgroups.flatten.push_back(std::move(*glob));
+    spec.cgroups.flatten_globs.push_back(std::move(*glob));
   }
   if (!options.sort_by.empty()) {
     auto sort = parse_sort(options.sort_by, kind);
@@ -66,7 +66,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
     spec.sort = std::move(*sort);
   }
   if (options.metrics) {
-    auto metrics = parse_names(joined(*options.metrics, ","), "metrics");
+    auto metrics = parse_names(join_texts(*options.metrics, ","), "metrics");
     if (!metrics) return metrics.error();
     spec.metrics = std::move(*metrics);
   }
@@ -80,9 +80,9 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   if (auto added = add_expressions(spec, options, kind); !added) return added.error();
   const bool text = options.format == Format::Text;
   spec.busiest = options.format == Format::Json;
-  const bool page = options.verb == "report";  // it has its own limits
+  const bool page = options.command_name == "report";  // it has its own limits
   spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
-  spec.moved_only = text;
+  spec.only_changed = text;
   spec.folds_waits = text && !page;
   if (!options.about.empty()) {
     if (options.metrics || !options.sections.empty() || options.plugins)
@@ -91,11 +91,11 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
     if (!about) return about.error();
     spec.about = std::move(*about);
   }
-  if (options.verb != "noise")
+  if (options.command_name != "noise")
     spec.record_comparison = [about = spec.about ? spec.about->text() : std::string()](
                                  std::string_view runs) { return record_comparison(runs, about); };
-  spec.bar = {options.alpha, options.min_shift};
-  spec.judge_rows = !text || tells_tables(options);
+  spec.significance = {options.alpha, options.min_shift};
+  spec.tests_rows = !text || prints_tables(options);
   return spec;
 }
 

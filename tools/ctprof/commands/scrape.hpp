@@ -18,7 +18,7 @@
 
 #include "core/base/result.hpp"
 #include "core/capture/capture.hpp"
-#include "core/compare/asked/spec.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/registry/registry.hpp"
 #include "core/tables/group_series.hpp"
 
@@ -28,7 +28,7 @@ struct ScrapeOptions {
   Spec spec{};
   bool all_metrics = false;
   unsigned jobs = 0;
-  std::size_t most_series = 0;
+  std::size_t max_series = 0;
 };
 
 class Scraper {
@@ -39,25 +39,25 @@ class Scraper {
   // Drains the records of exited threads. Must be called a few times per second.
   Result<void> drain();
   // Returns the totals so far in that form. Fails if the host could not be read.
-  Result<std::string> text(Exposition form);
+  Result<std::string> collect_text(ExpositionFormat form);
 
-  const std::vector<Refusal>& refused() const { return session_.refused(); }
+  const std::vector<Refusal>& refused() const { return session_.refusals(); }
   // The groups that the last response omitted, and their number of series.
-  const SeriesCut& cut() const { return cut_; }
+  const OmittedSeries& omitted_series() const { return omitted_series_; }
 
  private:
   Scraper(const Registry& registry, ScrapeOptions options, Session session);
-  Result<void> take_window();
+  Result<void> close_window();
 
   const Registry* registry_;
   ScrapeOptions options_;
   Session session_;
   std::vector<DerivedDef> derived_;
   SeriesTotals totals_;
-  SeriesCut cut_;
-  std::optional<Error> failed_;                   // error of the last reading
-  std::uint64_t may_read_ns_ = 0, must_read_ns_;  // earliest and latest time of the next reading,
-                                                  // by the monotonic clock
+  OmittedSeries omitted_series_;
+  std::optional<Error> read_error_;                      // error of the last reading
+  std::uint64_t earliest_read_ns_ = 0, latest_read_ns_;  // earliest and latest time of the next
+                                                         // reading, by the monotonic clock
 };
 
 }  // namespace ctprof::cli

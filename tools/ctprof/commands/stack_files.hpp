@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "core/flame/stack_forms.hpp"
+#include "core/flame/stack_formats.hpp"
 #include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
@@ -15,11 +15,11 @@ namespace ctprof::cli {
 
 // Writes the stacks of the file's window in the specified form: those of --metric, or all. Returns
 // the number of bytes written.
-Result<std::uint64_t> export_stacks(const std::string& file, const StackForm& form,
+Result<std::uint64_t> export_stacks(const std::string& file, const StackFormat& form,
                                     const Target& target, const Options& options);
 
 // Returns the form with that name, or null.
-const StackForm* find_stack_form(std::string_view name);
+const StackFormat* find_stack_form(std::string_view name);
 
 // Checks with the user's own privileges that all arguments of --debug-dir are directories.
 Result<void> check_debug_directories(const Options& options);

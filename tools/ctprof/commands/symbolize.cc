@@ -21,7 +21,7 @@
 #include "core/stacks/debug_files.hpp"
 #include "core/stacks/debuginfod.hpp"
 #include "core/stacks/jit_maps.hpp"
-#include "core/stacks/patient_files.hpp"
+#include "core/stacks/time_limited_files.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
@@ -38,7 +38,7 @@ namespace {
 constexpr std::size_t kShownModules = 5;
 // After this time a file system counts as unresponsive. A file of 500 MiB takes five seconds over a
 // network.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kFileTimeout{10};
 
 bool has_stacks(const Snapshot& window) {
   return std::ranges::any_of(window.threads().columns, [](const Column& column) {
@@ -47,7 +47,7 @@ bool has_stacks(const Snapshot& window) {
 }
 
 // Refuses a file of several windows, because replacing it by one of them would lose the others.
-Result<Snapshot> load(const std::string& file, const Vocabulary& vocabulary) {
+Result<Snapshot> load_single_window(const std::string& file, const Vocabulary& vocabulary) {
   auto runs = load_runs(file, vocabulary);
   if (!runs) return runs.error();
   if (runs->size() > 1)
@@ -59,56 +59,60 @@ Result<Snapshot> load(const std::string& file, const Vocabulary& vocabulary) {
   return std::move(runs->front());
 }
 
-std::string in_words(const std::string& file, const StackNames& names, bool inlines) {
-  const std::size_t before = names.named + names.unnamed;
+std::string summarize_names(const std::string& file, const NamingResult& names, bool inlines) {
+  const std::size_t before = names.newly_named + names.still_unnamed;
   std::string line = file + ": ";
-  if (before == 0) line += "all of " + count(names.frames, "frame") + " already had names";
+  if (before == 0) line += "all of " + format_count(names.frames, "frame") + " already had names";
   if (before > 0)
-    line += count(names.named, "frame") + " of " + with_separators(before) + " without a name " +
-            (names.named == 1 ? "has" : "have") + " one now";
-  if (inlines) line += "; " + count(names.inlined, "frame") + " of inlined functions added";
-  return printable(line) + "\n";
+    line += format_count(names.newly_named, "frame") + " of " + group_digits(before) +
+            " without a name " + (names.newly_named == 1 ? "has" : "have") + " one now";
+  if (inlines)
+    line += "; " + format_count(names.added_inlined, "frame") + " of inlined functions added";
+  return make_printable(line) + "\n";
 }
 
 // "  12 frames of /usr/lib/libx.so, build id 3f2a"
-std::string in_words(const Nameless& nameless, const StackTable& table) {
+std::string describe_nameless(const UnnamedModule& nameless, const StackTable& table) {
   const Module& module = table.modules()[nameless.module];
-  std::string name(name_of(module));
+  std::string name(get_module_name(module));
   if (module.process != 0) name += " of process " + std::to_string(module.process);
-  std::string line = "  " + count(nameless.frames, "frame") + " of " +
+  std::string line = "  " + format_count(nameless.frames, "frame") + " of " +
                      (name.empty() ? std::string("an unknown module") : name);
-  if (!module.build_id.empty()) line += ", build id " + hex(module.build_id);
-  return printable(line) + "\n";
+  if (!module.build_id.empty()) line += ", build id " + to_hex(module.build_id);
+  return make_printable(line) + "\n";
 }
 
 // Lists the frames that still have no name, by module, so that the user can find the modules'
 // files.
-std::string unnamed_in_words(const StackTable& table, const StackNames& names) {
-  if (names.unnamed == 0) return {};
+std::string list_unnamed_frames(const StackTable& table, const NamingResult& names) {
+  if (names.still_unnamed == 0) return {};
   std::string text = "still without a name:\n";
-  const auto modules = nameless_modules(table);
+  const auto modules = find_unnamed_modules(table);
   for (std::size_t i = 0; i < std::min(modules.size(), kShownModules); ++i)
-    text += in_words(modules[i], table);
+    text += describe_nameless(modules[i], table);
   if (modules.size() > kShownModules)
-    text += "  and frames of " + count(modules.size() - kShownModules, "other module") + "\n";
+    text +=
+        "  and frames of " + format_count(modules.size() - kShownModules, "other module") + "\n";
   return text;
 }
 
-std::string silent_in_words(const std::vector<std::string>& paths) {
+std::string describe_unresponsive_files(const std::vector<std::string>& paths) {
   std::vector<Module> files;
   for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});
-  return "cannot open files: " + ctprof::in_words(files) +
+  return "cannot open files: " + ctprof::describe_modules(files) +
          ": the file system does not answer; their functions have no names";
 }
 
-void note_missing(const Options& options, const StackNames& names, const PatientFiles& files) {
-  if (!files.silent().empty()) note(options, silent_in_words(files.silent()));
+void note_unresolved(const Options& options, const NamingResult& names,
+                     const TimeLimitedFiles& files) {
+  if (!files.unresponsive_paths().empty())
+    print_note(options, describe_unresponsive_files(files.unresponsive_paths()));
   if (is_interrupted()) {
-    note(options, "interrupted while functions were named: the others have no names yet");
+    print_note(options, "interrupted while functions were named: the others have no names yet");
     return;
   }
-  for (const std::string& message : inlines_missing_in_words(names)) note(options, message);
-  if (!names.beyond_limits.empty()) note(options, unnamed_for_limits(names.beyond_limits));
+  for (const std::string& message : missing_inlines_messages(names)) print_note(options, message);
+  if (!names.beyond_limits.empty()) print_note(options, naming_limit_message(names.beyond_limits));
 }
 
 // Whether the window was recorded during this boot. After another boot, process ids belong to other
@@ -122,12 +126,12 @@ bool is_of_this_boot(const Snapshot& window) {
 
 // Returns sources of names: the directories that the user named, then the maps that exited
 // processes left in /tmp.
-NameSources sources_of(const Snapshot& window, DebugFiles& files) {
-  NameSources sources = sources_here(files, window.pools->stacks.table);
+NameSources make_name_sources(const Snapshot& window, DebugFiles& files) {
+  NameSources sources = make_local_sources(files, window.pools->stacks.table);
   const bool is_own_boot = is_of_this_boot(window) && !runs_privileged();
   const std::uint64_t closed = window.meta.end.wall_unix_ns;
   sources.perf_map = [&files, is_own_boot, closed](std::uint64_t process) {
-    std::string text = files.jit_map(process).text;
+    std::string text = files.read_jit_map(process).text;
     const sdk::Fd fd =
         text.empty() && is_own_boot ? open_perf_map_of_exited(process, closed) : sdk::Fd();
     return fd ? read_perf_map(fd.get()).text : text;
@@ -136,14 +140,14 @@ NameSources sources_of(const Snapshot& window, DebugFiles& files) {
 }
 
 // Opens the servers in $DEBUGINFOD_URLS if the user requested them.
-Result<std::unique_ptr<Debuginfod>> open_servers(const Options& options) {
-  if (!options.record.names.debuginfod) return std::unique_ptr<Debuginfod>();
-  return Debuginfod::open({.stop = interrupted_flag()});
+Result<std::unique_ptr<DebuginfodClient>> open_servers(const Options& options) {
+  if (!options.record.names.debuginfod) return std::unique_ptr<DebuginfodClient>();
+  return DebuginfodClient::open({.stop = interrupted_flag()});
 }
 
-Result<std::uint64_t> write(const Snapshot& window, const Vocabulary& vocabulary,
-                            const Target& target, const Options& options) {
-  set_interrupt_loss(half_written(target));
+Result<std::uint64_t> write_window_file(const Snapshot& window, const Vocabulary& vocabulary,
+                                        const Target& target, const Options& options) {
+  set_interrupt_loss(describe_partial_write(target));
   const auto written = write_file(window, vocabulary, target.destination,
                                   {.layout = FileLayout::Columns,
                                    .workers = options.jobs,
@@ -155,38 +159,42 @@ Result<std::uint64_t> write(const Snapshot& window, const Vocabulary& vocabulary
 }
 
 int symbolize(const std::string& file, const Target& target, const Options& options) {
-  const auto layouts = load_registry(options, Load::Layouts);
+  const auto layouts = load_registry(options, LoadScope::Layouts);
   if (!layouts) return fail(layouts.error());
-  auto window = load(file, layouts->vocabulary());
+  auto window = load_single_window(file, layouts->vocabulary());
   if (!window) return fail(window.error());
   note_read(options, file, {&*window, 1});
-  for (const std::string& sentence : window->told) note(options, sentence);
-  const NameOptions& wanted = options.record.names;
+  for (const std::string& sentence : window->load_messages) print_note(options, sentence);
+  const NameOptions& name_options = options.record.names;
   const StackTable& table = window->pools->stacks.table;
   const auto servers = open_servers(options);
   if (!servers) return fail(servers.error());
-  PatientFiles patient(kPatience, interrupted_fd());
-  std::vector<std::string> directories = wanted.debug_directories;
-  for (std::string& cache : debuginfod_caches()) directories.push_back(std::move(cache));
-  DebugFiles files(directories, has_lent_rights(), DebugFiles::Beside::Too,
+  TimeLimitedFiles patient(kFileTimeout, interrupted_fd());
+  std::vector<std::string> directories = name_options.debug_directories;
+  for (std::string& cache : find_debuginfod_caches()) directories.push_back(std::move(cache));
+  DebugFiles files(directories, has_elevated_rights(), DebugFiles::SearchModuleDirectory::Allowed,
                    [&](const std::string& path) { return patient.open(path); });
   if (*servers)
-    files.fetch_from([&](const std::string& build_id, bool is_stripped) {
-      using Wanted = Debuginfod::Wanted;
-      return (*servers)->find(build_id, is_stripped ? Wanted::DebugInformation : Wanted::Program);
+    files.set_fetch([&](const std::string& build_id, bool is_stripped) {
+      using Wanted = DebuginfodClient::FileKind;
+      return (*servers)->fetch(build_id,
+                               is_stripped ? Wanted::DebugInformation : Wanted::Executable);
     });
   NamingLimits limits;
   limits.names.stop = interrupted_flag();
-  const StackNames names = name_stacks(*window, sources_of(*window, files), wanted.inlines, limits);
-  note_missing(options, names, patient);
-  if (*servers && (*servers)->given_up() > 0)
-    note(options, "debuginfod servers: " + count((*servers)->given_up(), "file") +
-                      " took too long or too much memory");
-  const auto written = write(*window, layouts->vocabulary(), target, options);
+  const NamingResult names =
+      name_stacks(*window, make_name_sources(*window, files), name_options.find_inlined, limits);
+  note_unresolved(options, names, patient);
+  if (*servers && (*servers)->count_abandoned_files() > 0)
+    print_note(options,
+               "debuginfod servers: " + format_count((*servers)->count_abandoned_files(), "file") +
+                   " took too long or too much memory");
+  const auto written = write_window_file(*window, layouts->vocabulary(), target, options);
   if (!written) return fail(written.error());
-  const std::string text = in_words(file, names, wanted.inlines) + unnamed_in_words(table, names);
+  const std::string text =
+      summarize_names(file, names, name_options.find_inlined) + list_unnamed_frames(table, names);
   if (!options.quiet) target.is_stdout ? say(text) : void(print(text));
-  return tell_written(options, target, *written);
+  return report_written_file(options, target, *written);
 }
 
 }  // namespace
@@ -194,18 +202,19 @@ int symbolize(const std::string& file, const Target& target, const Options& opti
 Result<void> check_debug_directories(const Options& options) {
   for (const std::string& directory : options.record.names.debug_directories) {
     struct stat status {};
-    const bool is_there = ::stat(directory.c_str(), &status) == 0;
-    if (!is_there || !S_ISDIR(status.st_mode))
-      return errno_error("looking for names in", directory, is_there ? ENOTDIR : errno);
+    const bool exists = ::stat(directory.c_str(), &status) == 0;
+    if (!exists || !S_ISDIR(status.st_mode))
+      return errno_error("looking for names in", directory, exists ? ENOTDIR : errno);
   }
   return {};
 }
 
 Result<void> check_names(const Options& options) {
   if (runs_privileged() && !options.record.names.debug_directories.empty())
-    note(options,
-         "--debug-dir is ignored: this ctprof has file capabilities; use `ctprof symbolize` on "
-         "the recorded file");
+    print_note(
+        options,
+        "--debug-dir is ignored: this ctprof has file capabilities; use `ctprof symbolize` on "
+        "the recorded file");
   return without_privileges([&] { return check_debug_directories(options); });
 }
 
@@ -213,16 +222,16 @@ int run_symbolize(const Options& given) {
   if (given.arguments.empty()) return fail("missing FILE; see `ctprof symbolize --help`");
   const std::string& file = given.arguments.front();
   Options options = given;
-  if (auto there = check_debug_directories(options); !there) return fail(there.error());
-  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
-  if (options.output.empty() && (names_output(file) || name_of_capture(file).is_chosen))
+  if (auto checked = check_debug_directories(options); !checked) return fail(checked.error());
+  if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
+  if (options.output.empty() && (is_standard_output(file) || parse_capture_name(file).has_number))
     return fail("missing -o FILE: '" + file + "' is not a file that can be replaced");
   if (options.output.empty()) options.output = file;
-  const auto target = target_of(options);
+  const auto target = open_checked_target(options);
   if (!target) return fail(target.error());
-  set_interrupt_loss(unwritten(*target));
-  return naming(options.arguments, "naming functions in", [&] {
-    const Busy busy(options, "naming functions");
+  set_interrupt_loss(describe_unwritten(*target));
+  return with_error_context(options.arguments, "naming functions in", [&] {
+    const ActivityProgress busy(options, "naming functions");
     return symbolize(file, *target, options);
   });
 }

@@ -31,11 +31,11 @@ class Terminal {
   std::optional<Input> input();
   // Selects whether the terminal reports clicks and the wheel; otherwise the mouse selects text.
   // Initially off. Terminals without a mouse ignore this.
-  void use_mouse(bool is_used);
+  void use_mouse(bool is_enabled);
   // Makes the next draw() redraw the whole screen.
-  void forget();
+  void invalidate();
   // Whether the terminal was closed.
-  bool is_gone() const;
+  bool is_closed() const;
 
  private:
   struct Screen;

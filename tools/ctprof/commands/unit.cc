@@ -1,8 +1,8 @@
 // All sources of tools/ctprof/commands, which are compiled as one.
 
-#include "tools/ctprof/commands/always.cc"
 #include "tools/ctprof/commands/capture.cc"
-#include "tools/ctprof/commands/command.cc"
+#include "tools/ctprof/commands/child_command.cc"
+#include "tools/ctprof/commands/continuous_recording.cc"
 #include "tools/ctprof/commands/denet.cc"
 #include "tools/ctprof/commands/doctor.cc"
 #include "tools/ctprof/commands/export.cc"

@@ -8,18 +8,18 @@
 namespace ctprof::cli {
 namespace {
 
-Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
-  if (offer.verdict != Gap::None)
-    return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
-  const ProbedOffer* chosen = field.chosen();
+Verdict evaluate_offer(const ProbedMetric& field, const ProbedOffer& offer) {
+  if (offer.refusal != Gap::None)
+    return {&field, &offer, std::string(name(offer.refusal)), offer.reason};
+  const ProbedOffer* chosen = field.find_selected_offer();
   if (chosen == &offer) return {&field, &offer, "fills", {}};
   return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
 }
 
 // Judges an offer for a metric of a recorder. Neither capture nor record starts a recorder by
 // itself.
-Verdict judge_recorder(const ProbedField& field, const ProbedOffer& offer) {
-  Verdict verdict = judge(field, offer);
+Verdict evaluate_recorder_offer(const ProbedMetric& field, const ProbedOffer& offer) {
+  Verdict verdict = evaluate_offer(field, offer);
   verdict.on_request = true;
   if (!verdict.works()) return verdict;
   verdict.state = "also available";
@@ -29,25 +29,25 @@ Verdict judge_recorder(const ProbedField& field, const ProbedOffer& offer) {
 
 }  // namespace
 
-std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
+std::vector<Verdict> collect_verdicts(const Plugin& plugin, const ProbedHost& probed) {
   std::vector<Verdict> verdicts;
-  const auto add = [&](const std::vector<ProbedField>& fields, auto judge_offer) {
-    for (const ProbedField& field : fields)
+  const auto add = [&](const std::vector<ProbedMetric>& fields, auto evaluate) {
+    for (const ProbedMetric& field : fields)
       for (const ProbedOffer& offer : field.offers)
-        if (offer.plugin == &plugin && !field.def->hidden)
-          verdicts.push_back(judge_offer(field, offer));
+        if (offer.plugin == &plugin && !field.def->is_hidden)
+          verdicts.push_back(evaluate(field, offer));
   };
-  add(probed.fields(), judge);
-  add(probed.stacks(), judge_recorder);
+  add(probed.metrics(), evaluate_offer);
+  add(probed.stack_metrics(), evaluate_recorder_offer);
   return verdicts;
 }
 
-void put_refused(JsonWriter& out, const Registry& registry) {
+void put_refused_plugins(JsonWriter& out, const Registry& registry) {
   out.key("refused");
   out.put('[');
-  for (const Refusal& refusal : registry.refused()) {
+  for (const Refusal& refusal : registry.refusals()) {
     out.put('{');
-    out.member("path", refusal.what);
+    out.member("path", refusal.subject);
     out.member("state", "refused");
     out.member("reason", refusal.reason);
     out.close('}');
@@ -57,10 +57,10 @@ void put_refused(JsonWriter& out, const Registry& registry) {
   out.put(',');
 }
 
-std::string text_of_refused(const Registry& registry) {
+std::string format_refused_plugins(const Registry& registry) {
   std::string text;
-  for (const Refusal& refusal : registry.refused())
-    text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
+  for (const Refusal& refusal : registry.refusals())
+    text += "refused: " + make_printable(refusal.subject + ": " + refusal.reason) + "\n";
   return text;
 }
 
@@ -69,14 +69,14 @@ namespace {
 // Returns the first item for which `matches` is true; if there is none, appends the result of
 // `make_item`.
 template <class Item, class IsIt, class Make>
-Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
-  const auto it = std::find_if(items.begin(), items.end(), is_it);
-  return it != items.end() ? *it : items.emplace_back(make());
+Item& find_or_add(std::vector<Item>& items, IsIt matches, Make make_item) {
+  const auto it = std::find_if(items.begin(), items.end(), matches);
+  return it != items.end() ? *it : items.emplace_back(make_item());
 }
 
-void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
-         const std::string& reason, const Remedy& remedy) {
-  Finding& finding = found_or_made(
+void add_to_finding(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
+                    const std::string& reason, const Remedy& remedy) {
+  Finding& finding = find_or_add(
       diagnosis.findings,
       [&](const Finding& known) {
         return known.state == state && known.reason == reason && known.remedy == remedy;
@@ -85,34 +85,34 @@ void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
         return Finding{state, reason, remedy, {}, 0};
       });
   finding.metrics.push_back(verdict.field->def->name);
-  if (!verdict.field->chosen()) ++finding.unfilled;
+  if (!verdict.field->find_selected_offer()) ++finding.unfilled;
 }
 
-Diagnosis diagnose(const Plugin& plugin, const Probed& probed) {
+Diagnosis diagnose(const Plugin& plugin, const ProbedHost& probed) {
   Diagnosis diagnosis{&plugin};
-  for (const Verdict& verdict : verdicts_on(plugin, probed)) {
+  for (const Verdict& verdict : collect_verdicts(plugin, probed)) {
     ++(verdict.is_refused() ? diagnosis.refused
        : verdict.fills()    ? diagnosis.fills
-                            : diagnosis.second);
+                            : diagnosis.filled_by_others);
     diagnosis.on_request += verdict.works() && verdict.on_request;
     if (verdict.is_refused())
-      add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
+      add_to_finding(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
     if (verdict.works())
-      for (const Lack& lack : verdict.offer->lacks)
-        add(diagnosis, verdict, kInPart, lack.sentence, lack.remedy);
+      for (const RemainingGap& lack : verdict.offer->remaining_gaps)
+        add_to_finding(diagnosis, verdict, kPartlyFilled, lack.description, lack.remedy);
   }
   return diagnosis;
 }
 
-Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plugin) {
-  const bool for_root_alone = remedy.kind == CTPROF_REMEDY_CAPABILITIES && !plugin.shipped;
-  Gain& gain = found_or_made(
+Gain& find_gain(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plugin) {
+  const bool only_for_root = remedy.kind == CTPROF_REMEDY_CAPABILITIES && !plugin.is_shipped;
+  Gain& gain = find_or_add(
       gains,
       [&](const Gain& known) {
-        return known.remedy == remedy && known.for_root_alone == for_root_alone;
+        return known.remedy == remedy && known.only_for_root == only_for_root;
       },
       [&] {
-        return Gain{remedy, for_root_alone};
+        return Gain{remedy, only_for_root};
       });
   gain.plugins.insert(plugin.name);
   return gain;
@@ -120,42 +120,43 @@ Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plug
 
 // Whether this remedy is not sufficient: another source of the metric lacks something that no
 // capability provides, so this source will lack it too.
-bool needs_more_than(const Remedy& remedy, const ProbedField& field) {
+bool needs_other_remedy(const Remedy& remedy, const ProbedMetric& field) {
   return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
          std::any_of(field.offers.begin(), field.offers.end(), [](const ProbedOffer& offer) {
-           return offer.verdict == Gap::SwitchedOff || offer.remedy.kind == CTPROF_REMEDY_KERNEL;
+           return offer.refusal == Gap::SwitchedOff || offer.remedy.kind == CTPROF_REMEDY_KERNEL;
          });
 }
 
 void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
   const ProbedOffer& offer = *verdict.offer;
-  const ProbedOffer* chosen = verdict.field->chosen();
+  const ProbedOffer* chosen = verdict.field->find_selected_offer();
   if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
-  if (!chosen && needs_more_than(offer.remedy, *verdict.field)) return;
-  Gain& gain = gain_by(gains, offer.remedy, *offer.plugin);
-  (chosen ? gain.better : gain.filled).insert(verdict.field->def->name);
+  if (!chosen && needs_other_remedy(offer.remedy, *verdict.field)) return;
+  Gain& gain = find_gain(gains, offer.remedy, *offer.plugin);
+  (chosen ? gain.better_filled : gain.newly_filled).insert(verdict.field->def->name);
 }
 
 void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
-  for (const Lack& lack : verdict.offer->lacks) {
+  for (const RemainingGap& lack : verdict.offer->remaining_gaps) {
     if (lack.remedy.kind == CTPROF_REMEDY_NONE) continue;
-    gain_by(gains, lack.remedy, *verdict.offer->plugin).fuller.insert(verdict.field->def->name);
+    find_gain(gains, lack.remedy, *verdict.offer->plugin)
+        .more_complete.insert(verdict.field->def->name);
   }
 }
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose(const Probed& probed) {
+std::vector<Diagnosis> diagnose(const ProbedHost& probed) {
   std::vector<Diagnosis> diagnoses;
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.layout) diagnoses.push_back(diagnose(plugin, probed));
+    if (!plugin.is_layout) diagnoses.push_back(diagnose(plugin, probed));
   return diagnoses;
 }
 
-std::vector<Gain> gains(const Probed& probed) {
+std::vector<Gain> find_gains(const ProbedHost& probed) {
   std::vector<Gain> gains;
   for (const Plugin& plugin : probed.registry().plugins())
-    for (const Verdict& verdict : verdicts_on(plugin, probed)) {
+    for (const Verdict& verdict : collect_verdicts(plugin, probed)) {
       if (verdict.is_refused()) add_refusal(gains, verdict);
       if (verdict.works()) add_lacks(gains, verdict);
     }

@@ -12,32 +12,32 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "core/registry/probed.hpp"
+#include "core/registry/probed_host.hpp"
 
 namespace ctprof::cli {
 
 // Refers to the Probed from which it was made.
 struct Verdict {
-  const ProbedField* field;
+  const ProbedMetric* field;
   const ProbedOffer* offer;
   std::string state;  // "fills", "also available", or a gap's name
   std::string reason;
   bool on_request = false;  // an offer of a recorder: it works only if the user names the recorder
 
-  bool works() const { return field->chosen() == offer; }
+  bool works() const { return field->find_selected_offer() == offer; }
   bool fills() const { return works() && !on_request; }
-  bool is_refused() const { return offer->verdict != Gap::None; }
+  bool is_refused() const { return offer->refusal != Gap::None; }
 };
 
 // Returns the verdicts on all offers of a plugin, except for hidden metrics.
-std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed);
+std::vector<Verdict> collect_verdicts(const Plugin& plugin, const ProbedHost& probed);
 
 // Writes "refused":[...], the refused plugins of a registry.
-void put_refused(JsonWriter& out, const Registry& registry);
-std::string text_of_refused(const Registry& registry);
+void put_refused_plugins(JsonWriter& out, const Registry& registry);
+std::string format_refused_plugins(const Registry& registry);
 
 // The state of a metric that a plugin fills, but not in every row.
-inline constexpr const char* kInPart = "in part";
+inline constexpr const char* kPartlyFilled = "in part";
 
 // Metrics of one plugin that are empty or have gaps for the same reason.
 struct Finding {
@@ -51,28 +51,29 @@ struct Finding {
 struct Diagnosis {
   const Plugin* plugin;
   std::size_t fills = 0;
-  std::size_t second = 0;      // metrics that it could fill, but a better source or a recorder does
+  std::size_t filled_by_others =
+      0;                       // metrics that it could fill, but a better source or a recorder does
   std::size_t on_request = 0;  // of these, metrics that a recorder records on request
   std::size_t refused = 0;     // metrics that it cannot fill here
   std::vector<Finding> findings{};
 };
 
 // Diagnoses all plugins that are shown.
-std::vector<Diagnosis> diagnose(const Probed& probed);
+std::vector<Diagnosis> diagnose(const ProbedHost& probed);
 
 // What one remedy would improve: metrics, and the plugins that would fill them.
 struct Gain {
   Remedy remedy;
   // The remedy is capabilities, for plugins that a ctprof with file capabilities would not load.
-  bool for_root_alone = false;
+  bool only_for_root = false;
   std::set<std::string> plugins{};
-  std::set<std::string> filled{};  // nothing fills them now
-  std::set<std::string> better{};  // a source of lower rank fills them now
-  std::set<std::string> fuller{};  // filled now, but in fewer rows
+  std::set<std::string> newly_filled{};   // nothing fills them now
+  std::set<std::string> better_filled{};  // a source of lower rank fills them now
+  std::set<std::string> more_complete{};  // filled now, but in fewer rows
 };
 
 // Returns all effective remedies, each once, in the order of plugins. A capability can occur twice:
 // for ctprof's own plugins and for others.
-std::vector<Gain> gains(const Probed& probed);
+std::vector<Gain> find_gains(const ProbedHost& probed);
 
 }  // namespace ctprof::cli

@@ -48,7 +48,7 @@ std::array<BuildFact, 7> build_facts() {
 }
 
 std::string json_of(bool with_build) {
-  JsonWriter out(Escape::Unshowable);
+  JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,");
   out.member("version", kVersion);
   out.member("abi", std::uint64_t{CTPROF_ABI});

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/archive/archive.hpp"
-#include "core/archive/when.hpp"
-#include "core/file/columns/allowance.hpp"
+#include "core/archive/time_text.hpp"
+#include "core/file/columns/memory_limit.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/write/destination.hpp"
@@ -37,15 +37,15 @@ Result<void> make_archive_directory(const std::string& path) {
 
 Result<Archive> open_archive(const Options& options) {
   std::optional<Archive> archive;
-  ArchiveOptions how;
-  how.rules = options.always.rules;
-  how.ahead_ns = options.always.every_ns;
-  how.sync = options.sync;
-  how.workers = options.jobs;
+  ArchiveOptions archive_options;
+  archive_options.rules = options.continuous.rules;
+  archive_options.time_to_next_window_ns = options.continuous.every_ns;
+  archive_options.sync = options.sync;
+  archive_options.workers = options.jobs;
   const auto opened = without_privileges([&]() -> Result<void> {
-    auto made = Archive::open(options.output, how);
-    if (!made) return made.error();
-    archive.emplace(std::move(*made));
+    auto result = Archive::open(options.output, archive_options);
+    if (!result) return result.error();
+    archive.emplace(std::move(*result));
     return {};
   });
   if (!opened) return opened.error();
@@ -53,8 +53,8 @@ Result<Archive> open_archive(const Options& options) {
 }
 
 // "7 d, at most 2.0 GiB"
-std::string in_words(const KeepRules& rules) {
-  return how_long(rules.keep_ns) + ", at most " + size_in_words(rules.most_bytes);
+std::string describe_rules(const RetentionRules& rules) {
+  return format_duration(rules.max_age_ns) + ", at most " + format_size(rules.max_bytes);
 }
 
 class ArchiveStore final : public WindowStore {
@@ -62,8 +62,8 @@ class ArchiveStore final : public WindowStore {
   ArchiveStore(const Options& options, Archive archive)
       : options_(options), archive_(std::move(archive)) {}
 
-  Result<void> keep(const Snapshot& window) override {
-    note_all(archive_.keep(window));
+  Result<void> add(const Snapshot& window) override {
+    note_all(archive_.add(window));
     if (!archive_.is_removed()) return {};
     return error("recording into the directory", options_.output,
                  "it was removed; make it again, and start the recording again");
@@ -73,15 +73,17 @@ class ArchiveStore final : public WindowStore {
     return {};
   }
   // Each window is already stored.
-  Result<void> rescue() override { return {}; }
+  Result<void> commit_after_error() override { return {}; }
   std::uint64_t last_bytes() const override { return archive_.last_bytes(); }
-  std::string limits() const override { return "; kept are " + in_words(options_.always.rules); }
+  std::string limits() const override {
+    return "; kept are " + describe_rules(options_.continuous.rules);
+  }
   std::string interrupt_loss() const override {
-    return "the last window may be missing from '" + told_name(options_.output) + "'";
+    return "the last window may be missing from '" + make_printable_short(options_.output) + "'";
   }
 
   void note_all(const std::vector<std::string>& sentences) const {
-    for (const std::string& sentence : sentences) note(options_, sentence);
+    for (const std::string& sentence : sentences) print_note(options_, sentence);
   }
 
  private:
@@ -96,17 +98,17 @@ class FileStore final : public WindowStore {
       : options_(options), target_(std::move(target)), file_(std::move(file)) {}
 
   // Adds neither a block that a reader would refuse nor a partly written block.
-  Result<void> keep(const Snapshot& window) override {
-    const auto block = block_of(window, options_.jobs);
+  Result<void> add(const Snapshot& window) override {
+    const auto block = serialize_block(window, options_.jobs);
     if (!block) return block.error();
-    memory_ += columns::memory_of(window);
+    memory_ += columns::estimate_memory(window);
     if (file_.bytes() + block->size() > limits::kFileBytes || memory_ > limits::kMemory)
       return error("recording into", target_->name,
                    "the next window does not fit in a file that ctprof reads; record into a "
                    "directory");
-    const std::uint64_t whole = file_.bytes();
+    const std::uint64_t complete_bytes = file_.bytes();
     if (auto done = file_.write(*block); !done) {
-      cut_back(whole);
+      truncate_file(complete_bytes);
       return done;
     }
     last_bytes_ = block->size();
@@ -114,28 +116,28 @@ class FileStore final : public WindowStore {
     return {};
   }
   Result<void> finish() override {
-    set_interrupt_loss(half_written(*target_));
+    set_interrupt_loss(describe_partial_write(*target_));
     if (auto done = file_.commit(options_.sync); !done) return done;
     set_interrupt_loss({});
     if (!options_.quiet)
-      say(count(windows_, "window") + "; " + printable(target_->name) + ", " +
-          size_in_words(file_.bytes()) + "\n");
+      say(format_count(windows_, "window") + "; " + make_printable(target_->name) + ", " +
+          format_size(file_.bytes()) + "\n");
     return {};
   }
-  Result<void> rescue() override { return windows_ > 0 ? finish() : Result<void>(); }
+  Result<void> commit_after_error() override { return windows_ > 0 ? finish() : Result<void>(); }
   std::uint64_t last_bytes() const override { return last_bytes_; }
   std::string limits() const override { return {}; }
   std::string interrupt_loss() const override {
-    if (target_->destination.kind() == Destination::Kind::File) return unwritten(*target_);
-    return "'" + told_name(target_->name) + "' is incomplete";
+    if (target_->destination.kind() == Destination::Kind::File) return describe_unwritten(*target_);
+    return "'" + make_printable_short(target_->name) + "' is incomplete";
   }
 
  private:
   // Has no effect on a stream, which keeps the bytes.
-  void cut_back(std::uint64_t bytes) {
+  void truncate_file(std::uint64_t bytes) {
     if (::ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return;
     ::lseek(file_.descriptor(), static_cast<off_t>(bytes), SEEK_SET);
-    file_.count_bytes();
+    file_.read_size();
   }
 
   const Options& options_;
@@ -146,29 +148,29 @@ class FileStore final : public WindowStore {
 };
 
 Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
-  auto target = target_of(options);
+  auto target = open_checked_target(options);
   if (!target) return target.error();
   // The file refers to its destination, so the target is moved to its final place first.
-  auto kept = std::make_unique<Target>(std::move(*target));
+  auto stored_target = std::make_unique<Target>(std::move(*target));
   std::optional<OutFile> file;
-  const auto made = without_privileges([&]() -> Result<void> {
-    auto created = OutFile::create(kept->destination);
+  const auto result = without_privileges([&]() -> Result<void> {
+    auto created = OutFile::create(stored_target->destination);
     if (!created) return created.error();
     file.emplace(std::move(*created));
     return {};
   });
-  if (!made) return made.error();
+  if (!result) return result.error();
   return std::unique_ptr<WindowStore>(
-      std::make_unique<FileStore>(options, std::move(kept), std::move(*file)));
+      std::make_unique<FileStore>(options, std::move(stored_target), std::move(*file)));
 }
 
 Result<std::unique_ptr<WindowStore>> open_archive_store(const Options& options) {
-  if (auto made = make_archive_directory(options.output); !made) return made.error();
+  if (auto result = make_archive_directory(options.output); !result) return result.error();
   auto archive = open_archive(options);
   if (!archive) return archive.error();
-  const std::vector<std::string> found = archive->found();
+  const std::vector<std::string> notes = archive->open_messages();
   auto store = std::make_unique<ArchiveStore>(options, std::move(*archive));
-  store->note_all(found);
+  store->note_all(notes);
   return std::unique_ptr<WindowStore>(std::move(store));
 }
 
@@ -181,7 +183,7 @@ bool records_one_file(const Options& options) {
 Result<void> check_store(const Options& options) {
   if (options.output.ends_with(kFileSuffix) && options.duration_ns == 0)
     return Error{"--every into a file requires --duration; without it, name a directory by -o"};
-  if (records_one_file(options) && options.always.dry_run)
+  if (records_one_file(options) && options.continuous.dry_run)
     return Error{"--dry-run requires -o DIR"};
   return {};
 }

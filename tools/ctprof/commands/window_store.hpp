@@ -17,11 +17,11 @@ class WindowStore {
  public:
   virtual ~WindowStore() = default;
   // Adds a window, and notes windows that were deleted or are missing. An error ends the recording.
-  virtual Result<void> keep(const Snapshot& window) = 0;
+  virtual Result<void> add(const Snapshot& window) = 0;
   // Called after the last window. Without it, a file does not get its final name.
   virtual Result<void> finish() = 0;
   // Called instead of finish() after an error: keeps the windows that were added, if any.
-  virtual Result<void> rescue() = 0;
+  virtual Result<void> commit_after_error() = 0;
   // Size in bytes of the last added window.
   virtual std::uint64_t last_bytes() const = 0;
   // What a second interrupt loses (signals.hpp).

@@ -14,14 +14,14 @@
 namespace ctprof::cli {
 namespace {
 
-struct Plumbing {
+struct InternalSubcommand {
   std::string_view name;
   int (*run)(std::span<const char* const> words);
 };
-constexpr Plumbing kPlumbing[] = {{"read", &run_fleet_read},
-                                  {"judge", &run_fleet_judge},
-                                  {"match", &run_fleet_match},
-                                  {"parse", &run_fleet_parse}};
+constexpr InternalSubcommand kInternalSubcommands[] = {{"read", &run_fleet_read},
+                                                       {"judge", &run_fleet_judge},
+                                                       {"match", &run_fleet_match},
+                                                       {"parse", &run_fleet_parse}};
 
 // Sets CTPROF, by which the package finds the ctprof that started it.
 int run_package(std::span<const char* const> words) {
@@ -39,8 +39,8 @@ int run_fleet_words(std::span<const char* const> words) {
   if (runs_privileged())
     return fail("a ctprof with file capabilities does not run fleet; use a ctprof without them");
   const std::string_view first = words.empty() ? "" : words.front();
-  for (const Plumbing& one : kPlumbing)
-    if (one.name == first) return one.run(words.subspan(1));
+  for (const InternalSubcommand& subcommand : kInternalSubcommands)
+    if (subcommand.name == first) return subcommand.run(words.subspan(1));
   return run_package(words);
 }
 

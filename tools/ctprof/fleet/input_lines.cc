@@ -9,48 +9,49 @@
 #include <string_view>
 #include <utility>
 
-#include "core/compare/asked/expressions.hpp"
+#include "core/compare/request/expressions.hpp"
 
 namespace ctprof::cli {
 
-Result<std::optional<std::string>> InputLines::line(std::size_t most) {
+Result<std::optional<std::string>> InputLines::read_line(std::size_t max_bytes) {
   for (;;) {
-    const auto end = text_.find('\n', searched_);
+    const auto end = text_.find('\n', searched_bytes_);
     if (end != text_.npos || (at_end_ && !text_.empty())) {
       std::string line = text_.substr(0, end);
       text_.erase(0, std::min(end, text_.size() - 1) + 1);
-      searched_ = 0;
+      searched_bytes_ = 0;
       ++number_;
       return std::optional(std::move(line));
     }
     if (at_end_) return std::optional<std::string>();
-    searched_ = text_.size();
-    if (text_.size() > most) return Error{"line " + std::to_string(number_ + 1) + " is too long"};
+    searched_bytes_ = text_.size();
+    if (text_.size() > max_bytes)
+      return Error{"line " + std::to_string(number_ + 1) + " is too long"};
     if (auto more = read_more(); !more) return more.error();
   }
 }
 
 Result<void> InputLines::read_more() {
-  constexpr std::size_t kPiece = 1 << 20;
+  constexpr std::size_t kChunkBytes = 1 << 20;
   const std::size_t size = text_.size();
-  text_.resize(size + kPiece);
-  ssize_t got = 0;
-  do got = ::read(STDIN_FILENO, text_.data() + size, kPiece);
-  while (got < 0 && errno == EINTR);
-  text_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  if (got < 0) return errno_error("reading", "standard input", errno);
-  at_end_ = got == 0;
+  text_.resize(size + kChunkBytes);
+  ssize_t bytes_read = 0;
+  do bytes_read = ::read(STDIN_FILENO, text_.data() + size, kChunkBytes);
+  while (bytes_read < 0 && errno == EINTR);
+  text_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(bytes_read, 0)));
+  if (bytes_read < 0) return errno_error("reading", "standard input", errno);
+  at_end_ = bytes_read == 0;
   return {};
 }
 
-Result<boost::json::object> object_in(const std::string& line) {
+Result<boost::json::object> parse_object(const std::string& read_line) {
   boost::system::error_code failed;
-  boost::json::value value = boost::json::parse(line, failed);
+  boost::json::value value = boost::json::parse(read_line, failed);
   if (failed || !value.is_object()) return Error{"is no JSON object"};
   return std::move(value.get_object());
 }
 
-Result<std::optional<Condition>> about_in(const boost::json::object& object) {
+Result<std::optional<Condition>> parse_about_condition(const boost::json::object& object) {
   const boost::json::value *about = object.if_contains("about"), *axis = object.if_contains("axis");
   if (!about || about->is_null()) return std::optional<Condition>();
   const auto text_of = [](const boost::json::value* value, std::string_view otherwise) {

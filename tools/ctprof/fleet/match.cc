@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/json_writer.hpp"
-#include "core/compare/asked/expressions.hpp"
+#include "core/compare/request/expressions.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/fleet/input_lines.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -14,16 +14,16 @@ namespace ctprof::cli {
 namespace {
 
 // Group names are paths, or names of processes and threads, so longer lines are invalid.
-constexpr std::size_t kMostLineOfMatch = 1 << 20;
+constexpr std::size_t kMaxMatchLineBytes = 1 << 20;
 
 // Adds the line's group to the output if the condition selects it.
-Result<void> take_group(const std::string& line, const Condition& about, JsonWriter& out) {
-  const auto object = object_in(line);
+Result<void> write_if_selected(const std::string& line, const Condition& about, JsonWriter& out) {
+  const auto object = parse_object(line);
   if (!object) return object.error();
   const boost::json::value* group = object->if_contains("group");
   if (!group || !group->is_string()) return Error{"needs a text as group"};
   const std::string_view name(group->get_string());
-  if (!is_about(about, name)) return {};
+  if (!matches_about(about, name)) return {};
   out.put('{');
   out.member("group", name);
   out.close('}');
@@ -34,20 +34,20 @@ Result<void> take_group(const std::string& line, const Condition& about, JsonWri
 Result<void> match_groups(InputLines& input, JsonWriter& out) {
   std::optional<Condition> about;
   for (;;) {
-    auto line = input.line(kMostLineOfMatch);
+    auto line = input.read_line(kMaxMatchLineBytes);
     if (!line) return line.error();
     if (!*line && !about) return Error{"standard input is empty"};
     if (!*line) return {};
     if (about) {
-      if (auto taken = take_group(**line, *about, out); !taken)
-        return Error{input.place() + " " + taken.error().text};
+      if (auto written = write_if_selected(**line, *about, out); !written)
+        return Error{input.describe_position() + " " + written.error().text};
       continue;
     }
-    const auto question = object_in(**line);
-    if (!question) return Error{input.place() + " " + question.error().text};
-    auto condition = about_in(*question);
+    const auto request = parse_object(**line);
+    if (!request) return Error{input.describe_position() + " " + request.error().text};
+    auto condition = parse_about_condition(*request);
     if (!condition) return condition.error();
-    if (!*condition) return Error{input.place() + " needs a condition as about"};
+    if (!*condition) return Error{input.describe_position() + " needs a condition as about"};
     about = std::move(*condition);
   }
 }
@@ -57,7 +57,7 @@ Result<void> match_groups(InputLines& input, JsonWriter& out) {
 int run_fleet_match(std::span<const char* const> words) {
   if (!words.empty()) return fail("fleet match reads only standard input");
   InputLines input;
-  JsonWriter out(Escape::Unshowable);
+  JsonWriter out(Escape::Unprintable);
   if (auto matched = match_groups(input, out); !matched)
     return fail("fleet match: " + matched.error().text);
   return print(out.view());

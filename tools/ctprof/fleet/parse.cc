@@ -12,7 +12,7 @@
 namespace ctprof::cli {
 namespace {
 
-std::string_view word_of(Op op) {
+std::string_view operator_word(Op op) {
   switch (op) {
     case Op::Add: return "+";
     case Op::Subtract:
@@ -41,10 +41,10 @@ class TreeWriter {
       out_->key("optional");
       out_->boolean(tree_->inputs[node.input].optional);
     } else {
-      out_->member("op", word_of(node.op));
+      out_->member("op", operator_word(node.op));
       out_->key("of");
       out_->put('[');
-      for (const std::size_t operand : node.of) {
+      for (const std::size_t operand : node.operands) {
         write(operand);
         out_->put(',');
       }
@@ -63,7 +63,7 @@ int run_fleet_parse(std::span<const char* const> words) {
   if (words.size() != 1) return fail("fleet parse takes one expression");
   const auto tree = parse_tree(words.front());
   if (!tree) return fail(tree.error());
-  JsonWriter out(Escape::Unshowable);
+  JsonWriter out(Escape::Unprintable);
   out.put('{');
   out.key("expression");
   TreeWriter(*tree, out).write();

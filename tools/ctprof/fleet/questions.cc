@@ -4,7 +4,7 @@ namespace ctprof::cli {
 namespace {
 
 // The commands of the package, in the order of its help.
-constexpr FleetQuestion kQuestions[] = {
+constexpr FleetSubcommand kQuestions[] = {
     {"index", "DIR|GLOB|FILE...", "read new files into an index beside them"},
     {"rank", "[METRIC|EXPR]", "rank hosts by a metric, the most unusual first"},
     {"compare", "--by FACT", "compare hosts by a fact such as the kernel, with p values"},
@@ -15,6 +15,6 @@ constexpr FleetQuestion kQuestions[] = {
 
 }  // namespace
 
-std::span<const FleetQuestion> fleet_questions() { return kQuestions; }
+std::span<const FleetSubcommand> fleet_subcommands() { return kQuestions; }
 
 }  // namespace ctprof::cli

@@ -8,9 +8,9 @@
 namespace ctprof::cli {
 
 // A query of the package.
-struct FleetQuestion {
+struct FleetSubcommand {
   std::string_view name, arguments, what;
 };
-std::span<const FleetQuestion> fleet_questions();
+std::span<const FleetSubcommand> fleet_subcommands();
 
 }  // namespace ctprof::cli

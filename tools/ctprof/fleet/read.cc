@@ -21,8 +21,8 @@
 
 #include "core/base/workers.hpp"
 #include "core/compare/report/capture_figures.hpp"
-#include "core/file/each.hpp"
-#include "core/window/happened.hpp"
+#include "core/file/captures.hpp"
+#include "core/window/differences.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/fleet/capture_line.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
@@ -32,61 +32,61 @@ namespace ctprof::cli {
 namespace {
 
 // Each job has a file in memory.
-constexpr unsigned kMostJobs = 64;
+constexpr unsigned kMaxJobs = 64;
 // Older plans are dropped, and their numbers are not reused.
-constexpr std::size_t kMostPlans = 64;
+constexpr std::size_t kMaxPlans = 64;
 // Output limit in bytes for one file. A small file can contain any number of captures, because it
 // is compressed.
-constexpr std::size_t kMostBytes = 128 << 20;
+constexpr std::size_t kMaxOutputBytes = 128 << 20;
 
-struct Asked {
+struct ReadRequest {
   Spec spec;
   unsigned jobs = 0;
 };
 
-Result<unsigned> jobs_of(std::string_view text) {
+Result<unsigned> parse_jobs(std::string_view text) {
   unsigned jobs = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), jobs);
-  if (failed == std::errc{} && end == text.data() + text.size() && jobs >= 1 && jobs <= kMostJobs)
+  if (failed == std::errc{} && end == text.data() + text.size() && jobs >= 1 && jobs <= kMaxJobs)
     return jobs;
   return Error{"--jobs: '" + std::string(text) + "' is not between 1 and " +
-               std::to_string(kMostJobs)};
+               std::to_string(kMaxJobs)};
 }
 
-Result<Asked> parse(std::span<const char* const> words) {
-  Asked asked{{}, std::clamp(std::thread::hardware_concurrency(), 1u, kMostJobs)};
-  asked.spec.busiest = false;
+Result<ReadRequest> parse_arguments(std::span<const char* const> words) {
+  ReadRequest request{{}, std::clamp(std::thread::hardware_concurrency(), 1u, kMaxJobs)};
+  request.spec.busiest = false;
   for (std::size_t at = 0; at < words.size(); at += 2) {
     const std::string_view option = words[at];
     if (option != "--group-by" && option != "--jobs")
       return Error{"fleet read takes --group-by and --jobs, not '" + std::string(option) + "'"};
     if (at + 1 == words.size()) return Error{"missing the value of " + std::string(option)};
     if (option == "--jobs") {
-      const auto jobs = jobs_of(words[at + 1]);
+      const auto jobs = parse_jobs(words[at + 1]);
       if (!jobs) return jobs.error();
-      asked.jobs = *jobs;
+      request.jobs = *jobs;
       continue;
     }
     const auto axis = parse_group_by(words[at + 1]);
     if (!axis) return axis.error();
-    asked.spec.group_by = *axis;
-    if (*axis == GroupBy::ProcessText) asked.spec.group_metric = words[at + 1];
+    request.spec.group_by = *axis;
+    if (*axis == GroupBy::ProcessText) request.spec.group_metric = words[at + 1];
   }
-  return asked;
+  return request;
 }
 
-Result<std::string> read_all(int fd) {
+Result<std::string> read_whole_input(int fd) {
   std::string text;
-  for (char piece[1 << 16];;) {
-    const ssize_t got = ::read(fd, piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno_error("reading", "standard input", errno);
-    if (got == 0) return {boost::system::in_place_value, std::move(text)};
-    text.append(piece, static_cast<std::size_t>(got));
+  for (char chunk[1 << 16];;) {
+    const ssize_t bytes_read = ::read(fd, chunk, sizeof chunk);
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read < 0) return errno_error("reading", "standard input", errno);
+    if (bytes_read == 0) return {boost::system::in_place_value, std::move(text)};
+    text.append(chunk, static_cast<std::size_t>(bytes_read));
   }
 }
 
-std::vector<std::string_view> paths_in(std::string_view text) {
+std::vector<std::string_view> split_paths(std::string_view text) {
   std::vector<std::string_view> paths;
   while (!text.empty()) {
     const auto end = std::min(text.find('\0'), text.size());
@@ -97,24 +97,24 @@ std::vector<std::string_view> paths_in(std::string_view text) {
 }
 
 // Writes whole lines to standard output. Threads: any.
-class Lines {
+class LineWriter {
  public:
   void write(std::string_view lines) {
     const std::lock_guard lock(mutex_);
-    if (!failed_) failed_ = write_all(output_fd(), lines);
+    if (!write_error_) write_error_ = write_all(output_fd(), lines);
   }
   // Whether standard output still accepts data.
-  bool may_go_on() const { return !failed_; }
+  bool is_writable() const { return !write_error_; }
   int status() const {
-    const int failed = failed_;
-    return failed == 0 || failed == EPIPE
+    const int write_error = write_error_;
+    return write_error == 0 || write_error == EPIPE
                ? kFine
-               : fail(errno_error("writing to", "standard output", failed));
+               : fail(errno_error("writing to", "standard output", write_error));
   }
 
  private:
   std::mutex mutex_;
-  std::atomic<int> failed_{0};  // errno
+  std::atomic<int> write_error_{0};  // errno
 };
 
 struct NumberedPlan {
@@ -123,42 +123,42 @@ struct NumberedPlan {
 };
 
 // The plans of the captures so far. Threads: any.
-class Plans {
+class PlanCache {
  public:
-  Plans(const Spec& spec, PluginsOnDemand& plugins, Lines& lines)
+  PlanCache(const Spec& spec, PluginsOnDemand& plugins, LineWriter& lines)
       : spec_(&spec), plugins_(&plugins), lines_(&lines) {}
 
   // Returns the plan of the capture. Writes its definitions when it creates one.
-  Result<std::shared_ptr<const NumberedPlan>> of(const Snapshot& capture) {
+  Result<std::shared_ptr<const NumberedPlan>> find_or_make(const Snapshot& capture) {
     const std::lock_guard lock(mutex_);
-    for (const auto& known : known_)
-      if (known->plan.fits(capture)) return known;
-    const auto needs_all = plugins_->need_all({&capture, 1});
+    for (const auto& recent_plan : recent_plans_)
+      if (recent_plan->plan.is_valid_for(capture)) return recent_plan;
+    const auto needs_all = plugins_->load_all_if_needed({&capture, 1});
     if (!needs_all) return needs_all.error();
     auto plan = CapturePlan::make(capture, *spec_, plugins_->knowledge(*needs_all));
     if (!plan) return plan.error();
-    known_.push_front(
-        std::make_shared<const NumberedPlan>(NumberedPlan{std::move(*plan), next_++}));
-    if (known_.size() > kMostPlans) known_.pop_back();
-    JsonWriter out(Escape::Unshowable);
-    write_definitions(known_.front()->plan, known_.front()->number, out);
+    recent_plans_.push_front(
+        std::make_shared<const NumberedPlan>(NumberedPlan{std::move(*plan), next_number_++}));
+    if (recent_plans_.size() > kMaxPlans) recent_plans_.pop_back();
+    JsonWriter out(Escape::Unprintable);
+    write_definitions(recent_plans_.front()->plan, recent_plans_.front()->number, out);
     lines_->write(out.view());
-    return known_.front();
+    return recent_plans_.front();
   }
 
  private:
   const Spec* spec_;
   PluginsOnDemand* plugins_;
-  Lines* lines_;
+  LineWriter* lines_;
   std::mutex mutex_;
-  std::deque<std::shared_ptr<const NumberedPlan>> known_;
-  std::size_t next_ = 0;
+  std::deque<std::shared_ptr<const NumberedPlan>> recent_plans_;
+  std::size_t next_number_ = 0;
 };
 
 // Processes one file on one thread.
-class OneFile {
+class FileReader {
  public:
-  OneFile(std::size_t index, std::string path, const Vocabulary& vocabulary, Plans& plans)
+  FileReader(std::size_t index, std::string path, const Vocabulary& vocabulary, PlanCache& plans)
       : index_(index), path_(std::move(path)), vocabulary_(&vocabulary), plans_(&plans) {}
 
   // Returns the lines of the file.
@@ -166,64 +166,64 @@ class OneFile {
     try {
       read_captures();
     } catch (const std::bad_alloc&) {
-      tell("error", "reading '" + path_ + "': not enough memory");
+      write_message("error", "reading '" + path_ + "': not enough memory");
     } catch (const std::exception& exception) {
-      tell("error", "reading '" + path_ + "': " + exception.what());
+      write_message("error", "reading '" + path_ + "': " + exception.what());
     }
-    begin();
+    begin_line();
     out_.raw("\"done\":true}\n");
     return std::string(out_.view());
   }
 
  private:
-  void begin() {
+  void begin_line() {
     out_.put('{');
     out_.member("index", std::uint64_t{index_});
     out_.member("file", path_);
   }
-  void tell(std::string_view what, std::string_view sentence) {
-    begin();
-    out_.member(what, sentence);
+  void write_message(std::string_view key, std::string_view sentence) {
+    begin_line();
+    out_.member(key, sentence);
     out_.close('}');
     out_.put('\n');
   }
 
   void read_captures() {
-    const auto told = load_each(path_, *vocabulary_, [&](Snapshot capture) {
-      take(std::move(capture));
+    const auto notes = load_captures_of_file(path_, *vocabulary_, [&](Snapshot capture) {
+      add_capture(std::move(capture));
       return Result<void>();
     });
-    if (left_out_ > 0 && captures_.empty())
-      return tell("error", "reading '" + path_ + "': its contents exceed 128 MiB");
+    if (omitted_ > 0 && captures_.empty())
+      return write_message("error", "reading '" + path_ + "': its contents exceed 128 MiB");
     for (std::size_t at = 0; at < captures_.size(); ++at) write_capture_line(at);
-    if (left_out_ > 0)
-      tell("told", "'" + path_ + "' contains " + std::to_string(left_out_) +
-                       " more captures, which are left out: together they exceed 128 MiB");
-    if (!told) return tell("error", told.error().text);
-    for (const std::string& sentence : *told) tell("told", sentence);
-    for (const std::string& sentence : told_) tell("told", sentence);
+    if (omitted_ > 0)
+      write_message("told", "'" + path_ + "' contains " + std::to_string(omitted_) +
+                                " more captures, which are left out: together they exceed 128 MiB");
+    if (!notes) return write_message("error", notes.error().text);
+    for (const std::string& sentence : *notes) write_message("told", sentence);
+    for (const std::string& sentence : messages_) write_message("told", sentence);
   }
 
-  void take(Snapshot capture) {
-    if (bytes_ > kMostBytes) return void(++left_out_);
-    if (capture.window) to_differences(capture);
+  void add_capture(Snapshot capture) {
+    if (bytes_ > kMaxOutputBytes) return void(++omitted_);
+    if (capture.window) convert_to_differences(capture);
     // The values of gauges at the opening are not needed.
     if (capture.window) {
       for (Opening& opening : capture.window->openings) opening.columns.clear();
       capture.window->opening_only.reset();
     }
-    const auto plan = plans_->of(capture);
-    if (!plan) return told_.push_back(plan.error().text);
+    const auto plan = plans_->find_or_make(capture);
+    if (!plan) return messages_.push_back(plan.error().text);
     const CaptureFigures figures(capture, (*plan)->plan);
-    JsonWriter out(Escape::Unshowable);
+    JsonWriter out(Escape::Unprintable);
     write_capture(capture, (*plan)->plan, figures, (*plan)->number, out);
     bytes_ += out.size();
-    if (bytes_ > kMostBytes) return void(++left_out_);
+    if (bytes_ > kMaxOutputBytes) return void(++omitted_);
     captures_.emplace_back(out.view());
   }
 
   void write_capture_line(std::size_t at) {
-    begin();
+    begin_line();
     out_.member("capture", std::uint64_t{at + 1});
     out_.member("captures", std::uint64_t{captures_.size()});
     out_.raw(captures_[at]);
@@ -234,41 +234,41 @@ class OneFile {
   std::size_t index_;
   std::string path_;
   const Vocabulary* vocabulary_;
-  Plans* plans_;
-  std::vector<std::string> captures_, told_;
-  std::size_t bytes_ = 0, left_out_ = 0;
-  JsonWriter out_{Escape::Unshowable};
+  PlanCache* plans_;
+  std::vector<std::string> captures_, messages_;
+  std::size_t bytes_ = 0, omitted_ = 0;
+  JsonWriter out_{Escape::Unprintable};
 };
 
 // Keeps freed memory: otherwise the kernel would reclaim it page by page and provide it again page
 // by page for the next file.
-void keep_memory() {
-  constexpr int kMostMapped = 32 << 20;  // the largest accepted value
-  constexpr int kKept = 256 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, kMostMapped);
-  ::mallopt(M_TRIM_THRESHOLD, kKept);
+void keep_freed_memory() {
+  constexpr int kMaxMmapThreshold = 32 << 20;  // the largest accepted value
+  constexpr int kTrimThreshold = 256 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kMaxMmapThreshold);
+  ::mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
 }
 
 }  // namespace
 
 int run_fleet_read(std::span<const char* const> words) {
-  const auto asked = parse(words);
-  if (!asked) return fail(asked.error());
-  const auto given = read_all(STDIN_FILENO);
-  if (!given) return fail(given.error());
+  const auto request = parse_arguments(words);
+  if (!request) return fail(request.error());
+  const auto input = read_whole_input(STDIN_FILENO);
+  if (!input) return fail(input.error());
   Options options;
   options.quiet = true;
   auto plugins = PluginsOnDemand::open(options);
   if (!plugins) return fail(plugins.error());
-  keep_memory();
-  Lines lines;
-  Plans plans(asked->spec, *plugins, lines);
-  const auto paths = paths_in(*given);
-  share(asked->jobs, paths.size(), [&](unsigned, std::size_t at) {
-    if (!lines.may_go_on()) return;
-    lines.write(OneFile(at, std::string(paths[at]), plugins->vocabulary(), plans).read());
+  keep_freed_memory();
+  LineWriter writer;
+  PlanCache plans(request->spec, *plugins, writer);
+  const auto paths = split_paths(*input);
+  share_work(request->jobs, paths.size(), [&](unsigned, std::size_t at) {
+    if (!writer.is_writable()) return;
+    writer.write(FileReader(at, std::string(paths[at]), plugins->vocabulary(), plans).read());
   });
-  return lines.status();
+  return writer.status();
 }
 
 }  // namespace ctprof::cli

@@ -23,10 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // "HASH HASH\n": hashes of the runs and of --about.
-constexpr std::size_t kHash = 16, kLine = 2 * kHash + 2;
+constexpr std::size_t kHashDigits = 16, kLineBytes = 2 * kHashDigits + 2;
 // If a file has more lines, the older half is removed.
-constexpr std::size_t kMostLines = 4096;
-constexpr const char* kName = "compared";
+constexpr std::size_t kMaxLines = 4096;
+constexpr const char* kStateFileName = "compared";
 
 // FNV-1a: the same on every host and in every version.
 std::uint64_t hash_of(std::string_view text) {
@@ -39,7 +39,7 @@ std::uint64_t hash_of(std::string_view text) {
 }
 
 std::string hash_text(std::uint64_t number) {
-  std::array<char, kHash + 1> text{};
+  std::array<char, kHashDigits + 1> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
   return text.data();
 }
@@ -47,7 +47,7 @@ std::string hash_text(std::uint64_t number) {
 // Whether only this user and root can change the contents of the directory.
 bool is_own_directory(const fs::path& path) {
   const sdk::Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  return directory && why_not_own_directory(path, directory.get()).empty();
+  return directory && directory_ownership_problem(path, directory.get()).empty();
 }
 
 // Returns an empty path if there is none, or if HOME belongs to another user, for example under
@@ -80,24 +80,24 @@ sdk::Fd open_state_file() {
   const sdk::Fd directory = open_state_directory();
   if (!directory) return sdk::Fd();
   constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  sdk::Fd file(::openat(directory.get(), kName, kFlags, S_IRUSR | S_IWUSR));
+  sdk::Fd file(::openat(directory.get(), kStateFileName, kFlags, S_IRUSR | S_IWUSR));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !is_own_file(status)) return sdk::Fd();
   return ::flock(file.get(), LOCK_EX) == 0 ? std::move(file) : sdk::Fd();
 }
 
 // Returns whole lines; for an oversized file, the first ones.
-std::string text_of(int file) {
-  std::string text(2 * kMostLines * kLine, '\0');
+std::string read_lines(int file) {
+  std::string text(2 * kMaxLines * kLineBytes, '\0');
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
-  text.resize(size > 0 ? static_cast<std::size_t>(size) / kLine * kLine : 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) / kLineBytes * kLineBytes : 0);
   return text;
 }
 
 // Writes the lines and the new one. Omits the older half if there are too many.
 void write_lines(int file, std::string_view lines, const std::string& added) {
-  const std::size_t count = lines.size() / kLine;
-  const std::size_t left_out = count < kMostLines ? 0 : count / 2 * kLine;
+  const std::size_t count = lines.size() / kLineBytes;
+  const std::size_t left_out = count < kMaxLines ? 0 : count / 2 * kLineBytes;
   const std::string text = std::string(lines.substr(left_out)) + added;
   const ssize_t written = ::pwrite(file, text.data(), text.size(), 0);
   if (written > 0) ::ftruncate(file, static_cast<off_t>(written));
@@ -108,17 +108,18 @@ void write_lines(int file, std::string_view lines, const std::string& added) {
 bool record_comparison(std::string_view runs, std::string_view about) {
   const sdk::Fd file = open_state_file();
   if (!file) return false;
-  const std::string of_runs = hash_text(hash_of(runs)) + " ",
-                    line = of_runs + hash_text(hash_of(about)) + "\n";
-  const std::string lines = text_of(file.get());
-  bool is_known = false, was_other = false;
-  for (std::string_view rest = lines; !rest.empty(); rest.remove_prefix(kLine)) {
-    const std::string_view one = rest.substr(0, kLine);
-    is_known = is_known || one == line;
-    was_other = was_other || (one.starts_with(of_runs) && one != line);
+  const std::string runs_prefix = hash_text(hash_of(runs)) + " ",
+                    line = runs_prefix + hash_text(hash_of(about)) + "\n";
+  const std::string lines = read_lines(file.get());
+  bool is_known = false, has_other_about = false;
+  for (std::string_view rest = lines; !rest.empty(); rest.remove_prefix(kLineBytes)) {
+    const std::string_view known_line = rest.substr(0, kLineBytes);
+    is_known = is_known || known_line == line;
+    has_other_about =
+        has_other_about || (known_line.starts_with(runs_prefix) && known_line != line);
   }
   if (!is_known) write_lines(file.get(), lines, line);
-  return was_other;
+  return has_other_about;
 }
 
 }  // namespace ctprof::cli

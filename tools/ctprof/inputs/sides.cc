@@ -9,10 +9,10 @@
 #include "core/archive/blocks.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/file/file.hpp"
-#include "core/window/laps.hpp"
+#include "core/window/join_windows.hpp"
 #include "core/window/make_window.hpp"
-#include "tools/ctprof/inputs/given.hpp"
-#include "tools/ctprof/inputs/loaded.hpp"
+#include "tools/ctprof/inputs/capture_arguments.hpp"
+#include "tools/ctprof/inputs/loaded_arguments.hpp"
 #include "tools/ctprof/inputs/span_blocks.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
@@ -20,7 +20,7 @@ namespace ctprof::cli {
 namespace {
 
 // Returns the only run of a file, or an error if the file holds several.
-Result<Snapshot> only_run(Runs runs, const std::string& file) {
+Result<Snapshot> take_only_run(Runs runs, const std::string& file) {
   if (runs.size() == 1) return std::move(runs.front());
   return error(
       "reading", file,
@@ -28,29 +28,30 @@ Result<Snapshot> only_run(Runs runs, const std::string& file) {
 }
 
 // The two snapshots of A..B.
-Result<std::pair<Snapshot, Snapshot>> ends_of_pair(Loaded& pair) {
+Result<std::pair<Snapshot, Snapshot>> take_pair_snapshots(LoadedArgument& pair) {
   std::vector<Snapshot> ends;
   for (std::size_t i = 0; i < 2; ++i) {
-    auto run = only_run(std::move(pair.files[i]), pair.given.files[i]);
+    auto run = take_only_run(std::move(pair.files[i]), pair.argument.files[i]);
     if (!run) return run.error();
     if (run->window)
-      return error("making a window of", pair.given.text,
-                   "'" + pair.given.files[i] + "' is a window already; A..B takes two snapshots");
+      return error(
+          "making a window of", pair.argument.text,
+          "'" + pair.argument.files[i] + "' is a window already; A..B takes two snapshots");
     ends.push_back(std::move(*run));
   }
   return std::pair(std::move(ends[0]), std::move(ends[1]));
 }
 
-Result<Snapshot> window_of_pair(Loaded& pair) {
-  auto ends = ends_of_pair(pair);
+Result<Snapshot> make_pair_window(LoadedArgument& pair) {
+  auto ends = take_pair_snapshots(pair);
   if (!ends) return ends.error();
-  return window_between(ends->first, std::move(ends->second), pair.given.files[0],
-                        pair.given.files[1]);
+  return window_between(ends->first, std::move(ends->second), pair.argument.files[0],
+                        pair.argument.files[1]);
 }
 
 // For --lifetime, a window is represented by the state at its end.
-Result<Snapshot> end_of_pair(Loaded& pair) {
-  auto ends = ends_of_pair(pair);
+Result<Snapshot> take_pair_end(LoadedArgument& pair) {
+  auto ends = take_pair_snapshots(pair);
   if (!ends) return ends.error();
   return std::move(ends->second);
 }
@@ -66,61 +67,61 @@ struct Side {
 
 bool is_snapshot(const Side& side) { return side.runs.size() == 1 && !side.runs.front().window; }
 
-Side side_of(const std::string& name, Snapshot run) {
+Side make_side(const std::string& name, Snapshot run) {
   Side side{name, {}, {name}};
   side.runs.push_back(std::move(run));
   return side;
 }
 
-std::vector<Side> only(Side side) {
+std::vector<Side> single_side(Side side) {
   std::vector<Side> sides;
   sides.push_back(std::move(side));
   return sides;
 }
 
 // Adds the runs of an argument.
-Result<void> add_runs(Side& side, Loaded& loaded, bool lifetime) {
+Result<void> add_runs(Side& side, LoadedArgument& loaded, bool lifetime) {
   const auto add = [&](Snapshot run, const std::string& file) {
     side.runs.push_back(std::move(run));
     side.files.push_back(file);
   };
-  if (loaded.given.form == Form::Pair) {
-    auto run = lifetime ? end_of_pair(loaded) : window_of_pair(loaded);
+  if (loaded.argument.form == ArgumentForm::Pair) {
+    auto run = lifetime ? take_pair_end(loaded) : make_pair_window(loaded);
     if (!run) return run.error();
-    add(std::move(*run), loaded.given.text);
+    add(std::move(*run), loaded.argument.text);
     return {};
   }
   for (std::size_t i = 0; i < loaded.files.size(); ++i)
     for (Snapshot& run : loaded.files[i])
-      add(lifetime ? end_of(std::move(run)) : std::move(run), loaded.given.files[i]);
+      add(lifetime ? closing_snapshot(std::move(run)) : std::move(run), loaded.argument.files[i]);
   return {};
 }
 
 // If a side has more arguments, its name mentions only the first.
-constexpr std::size_t kMostNamedArguments = 3;
+constexpr std::size_t kMaxNamedArguments = 3;
 
 // "a, b, c", "a and 7 others"
-std::string name_of(const LoadedSide& loaded) {
-  std::string name = loaded.front().given.text;
-  if (loaded.size() > kMostNamedArguments)
+std::string make_side_name(const LoadedSide& loaded) {
+  std::string name = loaded.front().argument.text;
+  if (loaded.size() > kMaxNamedArguments)
     return name + " and " + std::to_string(loaded.size() - 1) + " others";
-  for (std::size_t at = 1; at < loaded.size(); ++at) name += ", " + loaded[at].given.text;
+  for (std::size_t at = 1; at < loaded.size(); ++at) name += ", " + loaded[at].argument.text;
   return name;
 }
 
-Result<std::vector<Side>> sides_of(std::vector<LoadedSide> all, bool lifetime) {
+Result<std::vector<Side>> make_sides(std::vector<LoadedSide> all, bool lifetime) {
   std::vector<Side> sides;
   for (LoadedSide& loaded : all) {
     Side& side = sides.emplace_back();
-    side.name = name_of(loaded);
-    for (Loaded& one : loaded) {
-      if (auto added = add_runs(side, one, lifetime); !added) return added.error();
+    side.name = make_side_name(loaded);
+    for (LoadedArgument& argument : loaded) {
+      if (auto added = add_runs(side, argument, lifetime); !added) return added.error();
     }
   }
   return sides;
 }
 
-Sides handed_over(std::vector<Side> all) {
+Sides merge_sides(std::vector<Side> all) {
   Sides sides;
   for (Side& side : all) {
     if (side.runs.front().rows_in_file)
@@ -134,37 +135,37 @@ Sides handed_over(std::vector<Side> all) {
 
 bool are_of_one_boot(std::span<const Side> sides) {
   return sides.size() == 2 && is_snapshot(sides[0]) && is_snapshot(sides[1]) &&
-         of_one_boot(sides[0].runs.front().meta, sides[1].runs.front().meta);
+         have_same_boot(sides[0].runs.front().meta, sides[1].runs.front().meta);
 }
 
 // Converts two snapshots of one boot to a window.
-Result<std::vector<Side>> as_window(std::vector<Side> sides) {
+Result<std::vector<Side>> join_snapshots(std::vector<Side> sides) {
   const std::string before = sides[0].name, after = sides[1].name;
   auto window =
       window_between(sides[0].runs.front(), std::move(sides[1].runs.front()), before, after);
   if (!window) return window.error();
-  return only(side_of(before + std::string(kPairMark) + after, std::move(*window)));
+  return single_side(make_side(before + std::string(kPairSeparator) + after, std::move(*window)));
 }
 
 bool is_window(const Snapshot& run) { return run.window.has_value(); }
 
 // "is a window", "are 3 snapshots"
-std::string what_is(const Side& side) {
+std::string describe_contents(const Side& side) {
   const std::string kind = is_window(side.runs.front()) ? "window" : "snapshot";
   const std::size_t count = side.runs.size();
   return count == 1 ? "is a " + kind : "are " + std::to_string(count) + " " + kind + "s";
 }
 
-Error unlike(const Side& first, const Side& second) {
+Error mismatch_error(const Side& first, const Side& second) {
   return error(
       "comparing", first.name + "' and '" + second.name,
-      "the first " + what_is(first) + " and the second " + what_is(second) +
+      "the first " + describe_contents(first) + " and the second " + describe_contents(second) +
           "; compare windows with windows, such as A..B of two snapshots; with --lifetime, "
           "compare a snapshot with the end of a window");
 }
 
 // Checks that all runs of a side are windows, or all are snapshots.
-Result<void> check_alike(const Side& side) {
+Result<void> check_same_kind(const Side& side) {
   const auto first = side.runs.begin();
   const auto other = std::ranges::find_if(
       side.runs, [&](const Snapshot& run) { return is_window(run) != is_window(*first); });
@@ -178,129 +179,133 @@ Result<void> check_alike(const Side& side) {
 }
 
 // Checks that windows are compared with windows, and snapshots with snapshots.
-Result<void> check_alike(std::span<const Side> sides) {
+Result<void> check_same_kind(std::span<const Side> sides) {
   for (const Side& side : sides) {
-    if (auto alike = check_alike(side); !alike) return alike;
+    if (auto checked = check_same_kind(side); !checked) return checked;
     if (is_window(side.runs.front()) != is_window(sides.front().runs.front()))
-      return unlike(sides.front(), side);
+      return mismatch_error(sides.front(), side);
   }
   return {};
 }
 
-Result<std::vector<Side>> as_whole(Side side) {
-  auto window = joined({0, side.runs.size()}, [&](std::size_t run) -> Result<Snapshot> {
+Result<std::vector<Side>> join_windows(Side side) {
+  auto window = join_block({0, side.runs.size()}, [&](std::size_t run) -> Result<Snapshot> {
     return std::move(side.runs[run]);
   });
   if (!window) return window.error();
-  return only(side_of(std::move(side.name), std::move(*window)));
+  return single_side(make_side(std::move(side.name), std::move(*window)));
 }
 
 // Adds a snapshot of this host as another side.
-Result<void> add_now(std::vector<Side>& sides, const TakeNow& take_now) {
-  auto now = take_now();
-  if (!now) return now.error();
-  sides.push_back(side_of("now", std::move(*now)));
+Result<void> add_host_snapshot(std::vector<Side>& sides, const TakeSnapshot& take_snapshot) {
+  auto snapshot = take_snapshot();
+  if (!snapshot) return snapshot.error();
+  sides.push_back(make_side("now", std::move(*snapshot)));
   return {};
 }
 
-bool compares_one(const Options& options) {
-  return options.verb == "compare" && options.arguments.size() == 1 && options.vs.empty();
+bool compares_single_argument(const Options& options) {
+  return options.command_name == "compare" && options.arguments.size() == 1 && options.vs.empty();
 }
 
 // Returns the state at the begin and at the end of one window or A..B. `read` holds the same
 // argument twice.
-Result<std::vector<Side>> both_ends(std::vector<LoadedSide> read) {
-  Loaded &first = read[0].front(), &again = read[1].front();
+Result<std::vector<Side>> split_window_ends(std::vector<LoadedSide> read) {
+  LoadedArgument &first = read[0].front(), &second = read[1].front();
   std::vector<Side> sides;
-  if (first.given.form == Form::Pair) {
-    auto ends = ends_of_pair(first);
+  if (first.argument.form == ArgumentForm::Pair) {
+    auto ends = take_pair_snapshots(first);
     if (!ends) return ends.error();
-    sides.push_back(side_of(first.given.files[0], std::move(ends->first)));
-    sides.push_back(side_of(first.given.files[1], std::move(ends->second)));
+    sides.push_back(make_side(first.argument.files[0], std::move(ends->first)));
+    sides.push_back(make_side(first.argument.files[1], std::move(ends->second)));
     return sides;
   }
-  Runs &begin = first.files.front(), &end = again.files.front();
+  Runs &begin = first.files.front(), &end = second.files.front();
   if (first.files.size() > 1 || begin.size() > 1)
-    return error("comparing", first.given.text,
+    return error("comparing", first.argument.text,
                  "it contains several windows, and --lifetime compares the two ends of one: select "
                  "it, such as FILE#1");
-  const std::string& name = first.given.text;
-  if (!begin.front().window) return only(side_of(name, std::move(begin.front())));
-  sides.push_back(side_of(name + " (begin)", begin_of(std::move(begin.front()))));
-  sides.push_back(side_of(name + " (end)", end_of(std::move(end.front()))));
+  const std::string& name = first.argument.text;
+  if (!begin.front().window) return single_side(make_side(name, std::move(begin.front())));
+  sides.push_back(make_side(name + " (begin)", opening_snapshot(std::move(begin.front()))));
+  sides.push_back(make_side(name + " (end)", closing_snapshot(std::move(end.front()))));
   return sides;
 }
 
 Result<std::vector<Side>> read_lifetimes(const Options& options,
-                                         std::vector<std::vector<Given>> asked,
-                                         const Vocabulary& vocabulary, const TakeNow& take_now) {
-  const bool is_one = compares_one(options);
-  if (is_one) asked.push_back(asked.front());
-  auto read = load_all(std::move(asked), vocabulary, options);
+                                         std::vector<std::vector<CaptureArgument>> arguments,
+                                         const Vocabulary& vocabulary,
+                                         const TakeSnapshot& take_snapshot) {
+  const bool is_one = compares_single_argument(options);
+  if (is_one) arguments.push_back(arguments.front());
+  auto read = load_arguments(std::move(arguments), vocabulary, options);
   if (!read) return read.error();
-  auto sides = is_one ? both_ends(std::move(*read)) : sides_of(std::move(*read), true);
+  auto sides = is_one ? split_window_ends(std::move(*read)) : make_sides(std::move(*read), true);
   if (!sides) return sides;
   if (is_one && sides->size() == 1)
-    if (auto added = add_now(*sides, take_now); !added) return added.error();
+    if (auto added = add_host_snapshot(*sides, take_snapshot); !added) return added.error();
   return sides;
 }
 
-Result<std::vector<Side>> alike_sides_of(std::vector<LoadedSide> read) {
-  auto sides = sides_of(std::move(read), false);
+Result<std::vector<Side>> make_matching_sides(std::vector<LoadedSide> read) {
+  auto sides = make_sides(std::move(read), false);
   if (!sides) return sides;
-  if (auto alike = check_alike(*sides); !alike) return alike.error();
+  if (auto checked = check_same_kind(*sides); !checked) return checked.error();
   return sides;
 }
 
 Result<std::vector<Side>> read_windows(const Options& options,
-                                       std::vector<std::vector<Given>> asked,
-                                       const Vocabulary& vocabulary, const TakeNow& take_now,
-                                       Rows rows) {
-  if (rows == Rows::MayBeLater)
-    if (auto outlines = load_outlines(asked, options)) return alike_sides_of(std::move(*outlines));
-  const bool has_spans = compares_spans(asked);
+                                       std::vector<std::vector<CaptureArgument>> arguments,
+                                       const Vocabulary& vocabulary,
+                                       const TakeSnapshot& take_snapshot, RowLoading row_loading) {
+  if (row_loading == RowLoading::MayBeDeferred)
+    if (auto outlines = load_outlines(arguments, options))
+      return make_matching_sides(std::move(*outlines));
+  const bool has_spans = compares_spans(arguments);
   if (has_spans) {
-    auto blocks = load_blocks(asked, vocabulary, options);
+    auto blocks = load_blocks(arguments, vocabulary, options);
     if (!blocks) return blocks.error();
-    if (*blocks) return alike_sides_of(std::move(**blocks));
+    if (*blocks) return make_matching_sides(std::move(**blocks));
   }
-  auto read = load_all(std::move(asked), vocabulary, options);
+  auto read = load_arguments(std::move(arguments), vocabulary, options);
   if (!read) return read.error();
   if (has_spans) mark_untested(*read);
   if (auto split = split_into_blocks(*read, options); !split) return split.error();
-  const bool is_span = options.verb != "noise" && read->size() == 1 && is_one_span(read->front());
-  auto sides = sides_of(std::move(*read), false);
+  const bool is_span =
+      options.command_name != "noise" && read->size() == 1 && is_one_span(read->front());
+  auto sides = make_sides(std::move(*read), false);
   if (!sides) return sides;
-  if (is_span) return as_whole(std::move(sides->front()));
-  if (compares_one(options) && is_snapshot(sides->front()))
-    if (auto added = add_now(*sides, take_now); !added) return added.error();
-  if (auto alike = check_alike(*sides); !alike) return alike.error();
-  return are_of_one_boot(*sides) ? as_window(std::move(*sides)) : std::move(sides);
+  if (is_span) return join_windows(std::move(sides->front()));
+  if (compares_single_argument(options) && is_snapshot(sides->front()))
+    if (auto added = add_host_snapshot(*sides, take_snapshot); !added) return added.error();
+  if (auto checked = check_same_kind(*sides); !checked) return checked.error();
+  return are_of_one_boot(*sides) ? join_snapshots(std::move(*sides)) : std::move(sides);
 }
 
 }  // namespace
 
 Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
-                         const TakeNow& take_now, Rows rows) {
-  std::vector<std::vector<Given>> asked;
+                         const TakeSnapshot& take_snapshot, RowLoading row_loading) {
+  std::vector<std::vector<CaptureArgument>> arguments;
   const auto found = without_privileges([&]() -> Result<void> {
-    auto looked_up = look_up(options);
-    if (!looked_up) return looked_up.error();
-    asked = std::move(*looked_up);
+    auto resolved = resolve_arguments(options);
+    if (!resolved) return resolved.error();
+    arguments = std::move(*resolved);
     return {};
   });
   if (!found) return found.error();
-  auto sides = options.lifetime
-                   ? read_lifetimes(options, std::move(asked), vocabulary, take_now)
-                   : read_windows(options, std::move(asked), vocabulary, take_now, rows);
+  auto sides =
+      options.lifetime
+          ? read_lifetimes(options, std::move(arguments), vocabulary, take_snapshot)
+          : read_windows(options, std::move(arguments), vocabulary, take_snapshot, row_loading);
   if (!sides) return sides.error();
-  if (options.verb == "show" && sides->size() > 1)
+  if (options.command_name == "show" && sides->size() > 1)
     return Error{
         "show takes one recording, or two snapshots of one boot; to compare use "
         "`ctprof compare`"};
-  return handed_over(std::move(*sides));
+  return merge_sides(std::move(*sides));
 }
 
-bool may_need_now(const Options& options) { return compares_one(options); }
+bool may_need_host_snapshot(const Options& options) { return compares_single_argument(options); }
 
 }  // namespace ctprof::cli

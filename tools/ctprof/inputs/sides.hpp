@@ -35,17 +35,18 @@ struct Sides {
 };
 
 // Whether runs may be outlines (core/file/file.hpp), whose rows are read one after another later.
-enum class Rows { Now, MayBeLater };
+enum class RowLoading { Immediate, MayBeDeferred };
 
 // Takes a snapshot of this host, for `compare FILE`.
-using TakeNow = std::function<Result<Snapshot>()>;
+using TakeSnapshot = std::function<Result<Snapshot>()>;
 
 // Reads the files of the arguments in a few threads. One side is shown; several sides are compared
 // with the first. The error names what was attempted and what would be valid.
 Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
-                         const TakeNow& take_now, Rows rows = Rows::Now);
+                         const TakeSnapshot& take_snapshot,
+                         RowLoading row_loading = RowLoading::Immediate);
 
 // Whether the arguments may require a snapshot of this host: `compare FILE`.
-bool may_need_now(const Options& options);
+bool may_need_host_snapshot(const Options& options);
 
 }  // namespace ctprof::cli

@@ -8,10 +8,10 @@
 
 #include "core/archive/blocks.hpp"
 #include "core/archive/span.hpp"
-#include "core/archive/when.hpp"
+#include "core/archive/time_text.hpp"
 #include "core/base/workers.hpp"
 #include "core/file/layout/limits.hpp"
-#include "core/window/laps.hpp"
+#include "core/window/join_windows.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 #include "tools/ctprof/runtime/text.hpp"
@@ -21,12 +21,12 @@ namespace {
 
 // Worker threads that read windows for their figures. Each holds one window in memory.
 constexpr unsigned kSeriesReaders = 4;
-constexpr std::size_t kFiguresAtOnce = 256;
+constexpr std::size_t kFiguresPerBatch = 256;
 
-constexpr const char* kWhatPMeans = "p tests whether these spans differ, not why";
+constexpr const char* kPValueNote = "p tests whether these spans differ, not why";
 
-bool is_span_side(const std::vector<Given>& side) {
-  return side.size() == 1 && side.front().form == Form::Span;
+bool is_span_side(const std::vector<CaptureArgument>& side) {
+  return side.size() == 1 && side.front().form == ArgumentForm::Span;
 }
 
 struct SpanRead {
@@ -35,29 +35,30 @@ struct SpanRead {
 };
 
 // Returns the figures of each window in order. A window that cannot be read leaves a gap.
-Result<WindowSeries> series_of(SpanRead& span, const Vocabulary& vocabulary) {
+Result<WindowSeries> read_series(SpanRead& span, const Vocabulary& vocabulary) {
   WindowSeries series;
-  std::size_t unread = 0;
-  const unsigned workers = std::min(kSeriesReaders, spare_workers());
-  for (std::size_t first = 0; first < span.windows.size(); first += kFiguresAtOnce) {
-    std::vector<std::optional<WindowFigures>> figures(
-        std::min(kFiguresAtOnce, span.windows.size() - first));
-    share(workers, figures.size(), [&](unsigned, std::size_t at) {
-      if (auto window = span.windows.read(first + at, vocabulary))
-        figures[at] = figures_of(*window);
+  std::size_t unreadable_windows = 0;
+  const unsigned workers = std::min(kSeriesReaders, count_spare_workers());
+  for (std::size_t first = 0; first < span.windows.size(); first += kFiguresPerBatch) {
+    std::vector<std::optional<WindowRates>> figures(
+        std::min(kFiguresPerBatch, span.windows.size() - first));
+    share_work(workers, figures.size(), [&](unsigned, std::size_t at) {
+      if (auto window = span.windows.read(first + at, vocabulary)) figures[at] = rates_of(*window);
     });
     for (std::size_t at = 0; at < figures.size(); ++at)
-      figures[at] ? series.add(first + at, *figures[at]) : static_cast<void>(++unread);
+      figures[at] ? series.add(first + at, *figures[at]) : static_cast<void>(++unreadable_windows);
   }
-  if (unread > 0) span.remarks.push_back(count(unread, "window") + " cannot be read and left out");
+  if (unreadable_windows > 0)
+    span.remarks.push_back(format_count(unreadable_windows, "window") +
+                           " cannot be read and left out");
   return series;
 }
 
 using ReadWindow = std::function<Result<Snapshot>(std::size_t)>;
 
 // Builds one run per block. Fails if the exited threads need too much memory.
-Result<Runs> runs_of(std::span<const WindowRange> blocks, const ReadWindow& read,
-                     const std::string& name, SpanPart part) {
+Result<Runs> make_runs(std::span<const WindowRange> blocks, const ReadWindow& read,
+                       const std::string& name, SpanPart part) {
   std::size_t memory = 0;
   const auto read_within = [&](std::size_t number) -> Result<Snapshot> {
     auto window = read(number);
@@ -69,7 +70,7 @@ Result<Runs> runs_of(std::span<const WindowRange> blocks, const ReadWindow& read
   };
   Runs runs;
   for (const WindowRange& block : blocks) {
-    auto run = joined(block, read_within);
+    auto run = join_block(block, read_within);
     if (!run) return run.error();
     run->meta.span_part = part;
     runs.push_back(std::move(*run));
@@ -77,31 +78,31 @@ Result<Runs> runs_of(std::span<const WindowRange> blocks, const ReadWindow& read
   return runs;
 }
 
-std::string name_of(const Given& given, const Runs& runs) {
-  return given.text + ", " + local_time(runs.front().window->opened.wall_unix_ns) + " to " +
-         local_time(runs.back().meta.start.wall_unix_ns);
+std::string describe_span_side(const CaptureArgument& argument, const Runs& runs) {
+  return argument.text + ", " + format_local_time(runs.front().window->opened_at.wall_unix_ns) +
+         " to " + format_local_time(runs.back().meta.start.wall_unix_ns);
 }
 
-Result<LoadedSide> side_in_blocks(const Given& given, const SpanRead& span,
-                                  std::span<const WindowRange> blocks, const std::string& remark,
-                                  const Vocabulary& vocabulary) {
-  auto runs = runs_of(
-      blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); }, given.text,
-      SpanPart::Block);
+Result<LoadedSide> make_side_of_blocks(const CaptureArgument& argument, const SpanRead& span,
+                                       std::span<const WindowRange> blocks,
+                                       const std::string& remark, const Vocabulary& vocabulary) {
+  auto runs = make_runs(
+      blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); },
+      argument.text, SpanPart::Block);
   if (!runs) return runs.error();
-  std::vector<std::string>& told = runs->front().told;
-  std::ranges::copy(span.windows.told(), std::back_inserter(told));
-  std::ranges::copy(span.remarks, std::back_inserter(told));
-  told.push_back(given.text + ": " + remark);
+  std::vector<std::string>& notes = runs->front().load_messages;
+  std::ranges::copy(span.windows.messages(), std::back_inserter(notes));
+  std::ranges::copy(span.remarks, std::back_inserter(notes));
+  notes.push_back(argument.text + ": " + remark);
   LoadedSide side;
-  Loaded& one = side.emplace_back(Loaded{given, {}});
-  one.given.text = name_of(given, *runs);
-  one.files.push_back(std::move(*runs));
+  LoadedArgument& loaded_argument = side.emplace_back(LoadedArgument{argument, {}});
+  loaded_argument.argument.text = describe_span_side(argument, *runs);
+  loaded_argument.files.push_back(std::move(*runs));
   return side;
 }
 
-Result<std::optional<std::vector<LoadedSide>>> spans_in_blocks(
-    const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
+Result<std::optional<std::vector<LoadedSide>>> load_spans_in_blocks(
+    const std::vector<std::vector<CaptureArgument>>& sides, const Vocabulary& vocabulary,
     const Options& options) {
   std::vector<SpanRead> spans;
   std::vector<WindowSeries> series;
@@ -109,18 +110,18 @@ Result<std::optional<std::vector<LoadedSide>>> spans_in_blocks(
     auto windows = SpanWindows::find(side.front().text, side.front().span);
     if (!windows) return windows.error();
     spans.push_back({std::move(*windows), {}});
-    auto read = series_of(spans.back(), vocabulary);
+    auto read = read_series(spans.back(), vocabulary);
     if (!read) return read.error();
     series.push_back(std::move(*read));
   }
   const BlockPlan plan = plan_blocks(series);
-  note(options, plan.sides.empty() ? plan.why_none : kWhatPMeans);
+  print_note(options, plan.sides.empty() ? plan.reason_for_none : kPValueNote);
   std::optional<std::vector<LoadedSide>> loaded;
   if (plan.sides.empty()) return loaded;
   loaded.emplace();
   for (std::size_t at = 0; at < sides.size(); ++at) {
-    auto side =
-        side_in_blocks(sides[at].front(), spans[at], plan.sides[at], plan.remarks[at], vocabulary);
+    auto side = make_side_of_blocks(sides[at].front(), spans[at], plan.sides[at], plan.messages[at],
+                                    vocabulary);
     if (!side) return side.error();
     loaded->push_back(std::move(*side));
   }
@@ -130,10 +131,10 @@ Result<std::optional<std::vector<LoadedSide>>> spans_in_blocks(
 // Moves all windows out of the side, in the order of its arguments.
 Runs take_windows(LoadedSide& side) {
   Runs windows;
-  for (Loaded& one : side)
-    for (Runs& runs : one.files) std::ranges::move(runs, std::back_inserter(windows));
-  for (Loaded& one : side)
-    for (Runs& runs : one.files) runs.clear();
+  for (LoadedArgument& argument : side)
+    for (Runs& runs : argument.files) std::ranges::move(runs, std::back_inserter(windows));
+  for (LoadedArgument& argument : side)
+    for (Runs& runs : argument.files) runs.clear();
   return windows;
 }
 
@@ -141,9 +142,9 @@ Runs take_windows(LoadedSide& side) {
 
 bool has_consecutive_windows(const LoadedSide& side) {
   bool any_follow = false;
-  for (const Loaded& one : side) {
-    if (one.given.form != Form::File) return false;
-    const Runs& runs = one.files.front();
+  for (const LoadedArgument& argument : side) {
+    if (argument.argument.form != ArgumentForm::File) return false;
+    const Runs& runs = argument.files.front();
     for (std::size_t run = 0; run < runs.size(); ++run) {
       if (!runs[run].window) return false;
       any_follow = any_follow || (run > 0 && follows(runs[run], runs[run - 1]));
@@ -153,30 +154,31 @@ bool has_consecutive_windows(const LoadedSide& side) {
 }
 
 bool is_one_span(const LoadedSide& side) {
-  if (side.size() != 1 || side.front().given.form != Form::File) return false;
+  if (side.size() != 1 || side.front().argument.form != ArgumentForm::File) return false;
   const Runs& runs = side.front().files.front();
   for (std::size_t run = 1; run < runs.size(); ++run)
     if (!follows(runs[run], runs[run - 1])) return false;
   return runs.size() > 1;
 }
 
-bool compares_spans(const std::vector<std::vector<Given>>& sides) {
-  const auto has_span = [](const std::vector<Given>& side) {
-    return std::ranges::any_of(side, [](const Given& one) { return one.form == Form::Span; });
+bool compares_spans(const std::vector<std::vector<CaptureArgument>>& sides) {
+  const auto has_span = [](const std::vector<CaptureArgument>& side) {
+    return std::ranges::any_of(
+        side, [](const CaptureArgument& argument) { return argument.form == ArgumentForm::Span; });
   };
   return sides.size() > 1 && std::ranges::any_of(sides, has_span);
 }
 
 Result<std::optional<std::vector<LoadedSide>>> load_blocks(
-    const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
+    const std::vector<std::vector<CaptureArgument>>& sides, const Vocabulary& vocabulary,
     const Options& options) {
   std::optional<std::vector<LoadedSide>> loaded;
   if (!std::ranges::all_of(sides, &is_span_side)) {
-    note(options, "not tested: a span of a directory is compared with something else");
+    print_note(options, "not tested: a span of a directory is compared with something else");
     return loaded;
   }
   const auto read = without_privileges([&]() -> Result<void> {
-    auto found = spans_in_blocks(sides, vocabulary, options);
+    auto found = load_spans_in_blocks(sides, vocabulary, options);
     if (!found) return found.error();
     loaded = std::move(*found);
     return {};
@@ -190,20 +192,21 @@ Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& op
   std::vector<WindowSeries> series(sides.size());
   for (std::size_t at = 0; at < sides.size(); ++at) {
     std::size_t number = 0;
-    for (const Loaded& one : sides[at])
-      for (const Snapshot& window : one.files.front()) series[at].add(number++, figures_of(window));
+    for (const LoadedArgument& argument : sides[at])
+      for (const Snapshot& window : argument.files.front())
+        series[at].add(number++, rates_of(window));
   }
   const BlockPlan plan = plan_blocks(series);
-  note(options, plan.sides.empty() ? plan.why_none : kWhatPMeans);
+  print_note(options, plan.sides.empty() ? plan.reason_for_none : kPValueNote);
   const SpanPart part = plan.sides.empty() ? SpanPart::Untested : SpanPart::Block;
   for (std::size_t at = 0; at < sides.size(); ++at) {
     Runs windows = take_windows(sides[at]);
-    const auto& blocks = plan.sides.empty() ? series[at].pieces() : plan.sides[at];
-    const std::string& name = sides[at].front().given.text;
+    const auto& blocks = plan.sides.empty() ? series[at].contiguous_ranges() : plan.sides[at];
+    const std::string& name = sides[at].front().argument.text;
     const auto take = [&](std::size_t run) -> Result<Snapshot> { return std::move(windows[run]); };
-    auto runs = runs_of(blocks, take, name, part);
+    auto runs = make_runs(blocks, take, name, part);
     if (!runs) return runs.error();
-    if (!plan.sides.empty()) runs->front().told.push_back(name + ": " + plan.remarks[at]);
+    if (!plan.sides.empty()) runs->front().load_messages.push_back(name + ": " + plan.messages[at]);
     sides[at].front().files.front() = std::move(*runs);
   }
   return {};
@@ -211,8 +214,8 @@ Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& op
 
 void mark_untested(std::vector<LoadedSide>& sides) {
   for (LoadedSide& side : sides)
-    for (Loaded& one : side)
-      for (Runs& runs : one.files)
+    for (LoadedArgument& argument : side)
+      for (Runs& runs : argument.files)
         for (Snapshot& run : runs) run.meta.span_part = SpanPart::Untested;
 }
 

@@ -11,7 +11,7 @@
 
 #include "core/base/result.hpp"
 #include "core/registry/metric_def.hpp"
-#include "tools/ctprof/inputs/loaded.hpp"
+#include "tools/ctprof/inputs/loaded_arguments.hpp"
 
 namespace ctprof::cli {
 
@@ -23,12 +23,12 @@ bool is_one_span(const LoadedSide& side);
 
 // Whether two or more sides are compared and at least one of them is a span of a `record --every`
 // directory.
-bool compares_spans(const std::vector<std::vector<Given>>& sides);
+bool compares_spans(const std::vector<std::vector<CaptureArgument>>& sides);
 
 // Reads such sides in blocks. Returns none if they cannot be tested: a note reports why, or one of
 // the sides is not a span. REQUIRES: compares_spans().
 Result<std::optional<std::vector<LoadedSide>>> load_blocks(
-    const std::vector<std::vector<Given>>& sides, const Vocabulary& vocabulary,
+    const std::vector<std::vector<CaptureArgument>>& sides, const Vocabulary& vocabulary,
     const Options& options);
 
 // Splits two or more loaded sides that have consecutive windows. If they cannot be tested, a note

@@ -25,13 +25,13 @@ namespace ctprof::live {
 
 // A part of a bar, as a fraction of the whole.
 struct BarPart {
-  char sign;
+  char symbol;
   double share;
 };
 
 // Returns "####++....", `width` characters. The parts add up to at most the whole bar. Their ends
 // are rounded to characters.
-std::string bar(std::span<const BarPart> parts, std::size_t width);
+std::string format_bar(std::span<const BarPart> parts, std::size_t width);
 
 // Returns the heading of a window that closed at that time of day; each line has at most `width`
 // columns. Unknown values are omitted. REQUIRES: run.window.

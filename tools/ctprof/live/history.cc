@@ -8,8 +8,9 @@ void History::add(Sample sample) {
   bytes_ += sample.bytes->size();
   length_ns_ += sample.length_ns;
   samples_.push_back(std::move(sample));
-  while (samples_.size() > 1 && length_ns_ > kLongestNs) drop_oldest(), lacks_room_ = false;
-  while (samples_.size() > 1 && bytes_ > most_bytes_) drop_oldest(), lacks_room_ = true;
+  while (samples_.size() > 1 && length_ns_ > kMaxLengthNs)
+    drop_oldest(), is_limited_by_size_ = false;
+  while (samples_.size() > 1 && bytes_ > max_bytes_) drop_oldest(), is_limited_by_size_ = true;
 }
 
 void History::drop_oldest() {

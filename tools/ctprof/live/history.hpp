@@ -22,9 +22,9 @@ struct Sample {
 
 class History {
  public:
-  static constexpr std::uint64_t kLongestNs = 600'000'000'000;
+  static constexpr std::uint64_t kMaxLengthNs = 600'000'000'000;
 
-  explicit History(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit History(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   // Removes the oldest windows that exceed the limits, but never the newest. REQUIRES: the sample's
   // number is the next one.
@@ -41,16 +41,16 @@ class History {
   std::uint64_t length_ns() const { return length_ns_; }
   std::size_t bytes() const { return bytes_; }
   // Whether the size, rather than the time, limits the history.
-  bool lacks_room() const { return lacks_room_; }
+  bool is_limited_by_size() const { return is_limited_by_size_; }
 
  private:
   void drop_oldest();
 
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::deque<Sample> samples_;
   std::size_t bytes_ = 0;
   std::uint64_t length_ns_ = 0;
-  bool lacks_room_ = false;
+  bool is_limited_by_size_ = false;
 };
 
 }  // namespace ctprof::live

@@ -15,7 +15,7 @@
 namespace ctprof::live {
 
 // Keys and events that are not characters. The values are outside the range of Unicode.
-enum class Special : char32_t {
+enum class SpecialKey : char32_t {
   Up = 0x110000,
   Down,
   PageUp,
@@ -30,7 +30,7 @@ enum class Special : char32_t {
   Resized,  // also after continuing from a stop; the screen must be redrawn
 };
 using Key = char32_t;
-constexpr Key key(Special special) { return static_cast<Key>(special); }
+constexpr Key to_key(SpecialKey special) { return static_cast<Key>(special); }
 
 // A mouse event at a position of the screen, counted from 0.
 struct MouseEvent {
@@ -40,7 +40,7 @@ struct MouseEvent {
 };
 using Input = std::variant<Key, MouseEvent>;
 
-enum class Deed : std::uint8_t {
+enum class Action : std::uint8_t {
   None,
   Up,
   Down,
@@ -74,15 +74,15 @@ enum class Deed : std::uint8_t {
 };
 
 struct KeyInfo {
-  Deed deed;
-  Key key, other;          // 0: no second key
-  std::string_view shown;  // name in the help
-  std::string_view brief;  // word at the bottom of the screen; empty: omitted
+  Action action;
+  Key key, second_key;           // 0: no second key
+  std::string_view label;        // name in the help
+  std::string_view short_label;  // word at the bottom of the screen; empty: omitted
   std::string_view help;
 };
-std::span<const KeyInfo> keys();
+std::span<const KeyInfo> key_table();
 
-Deed deed_of(Key key);
+Action find_action(Key key);
 
 // Returns "? help  q quit  g group ...", as much as fits.
 std::string key_line(std::size_t width);

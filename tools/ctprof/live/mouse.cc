@@ -22,13 +22,14 @@ struct Label {
 Label label_at(std::string_view heading, std::size_t column) {
   const std::string gap(kColumnGap, ' ');
   Label nearest;
-  std::size_t least = SIZE_MAX, number = 0;
+  std::size_t least_distance = SIZE_MAX, number = 0;
   for (std::size_t from = heading.find_first_not_of(' '); from < heading.size(); ++number) {
     const std::size_t to = std::min(heading.find(gap, from), heading.size());
-    const std::size_t first = display_width(heading.substr(0, from)),
-                      last = display_width(heading.substr(0, to)) - 1;
+    const std::size_t first = get_display_width(heading.substr(0, from)),
+                      last = get_display_width(heading.substr(0, to)) - 1;
     const std::size_t distance = column < first ? first - column : column - std::min(column, last);
-    if (distance < least) nearest = {heading.substr(from, to - from), number}, least = distance;
+    if (distance < least_distance)
+      nearest = {heading.substr(from, to - from), number}, least_distance = distance;
     from = heading.find_first_not_of(' ', to);
   }
   return nearest;
@@ -41,7 +42,7 @@ void View::take(const MouseEvent& event) {
   switch (event.kind) {
     case MouseEvent::Kind::WheelUp: scroll(-kWheelLines); break;
     case MouseEvent::Kind::WheelDown: scroll(kWheelLines); break;
-    case MouseEvent::Kind::Press: press(event); break;
+    case MouseEvent::Kind::Press: click(event); break;
   }
   refresh();
 }
@@ -53,31 +54,32 @@ void View::toggle_mouse() {
 
 // Keeps the selected row on the screen.
 void View::scroll(std::ptrdiff_t by) {
-  if (over_ != Over::Nothing || level_ == Level::Thread) return move(by);
+  if (overlay_ != Overlay::None || level_ == Level::Thread) return move_selection(by);
   if (rows_.empty()) return;
-  Place& now = place();
-  const std::size_t last_top = rows_.size() - std::min(rows_.size(), room_);
-  const auto top = static_cast<std::ptrdiff_t>(now.top) + by;
-  now.top = static_cast<std::size_t>(
+  Position& current_position = position();
+  const std::size_t last_top = rows_.size() - std::min(rows_.size(), visible_rows_);
+  const auto top = static_cast<std::ptrdiff_t>(current_position.top) + by;
+  current_position.top = static_cast<std::size_t>(
       std::clamp<std::ptrdiff_t>(top, 0, static_cast<std::ptrdiff_t>(last_top)));
-  choose(std::clamp(now.chosen, now.top, std::min(now.top + room_, rows_.size()) - 1));
+  select_row(std::clamp(current_position.selected, current_position.top,
+                        std::min(current_position.top + visible_rows_, rows_.size()) - 1));
 }
 
-void View::press(const MouseEvent& event) {
-  if (drawn_.count == 0 || event.line < drawn_.line) return;
-  const std::size_t below = event.line - drawn_.line;
+void View::click(const MouseEvent& event) {
+  if (drawn_table_.count == 0 || event.line < drawn_table_.line) return;
+  const std::size_t below = event.line - drawn_table_.line;
   if (below == 0) return sort_at(event.column);
-  if (below <= drawn_.count && drawn_.first + below <= rows_.size())
-    choose(drawn_.first + below - 1);
+  if (below <= drawn_table_.count && drawn_table_.first + below <= rows_.size())
+    select_row(drawn_table_.first + below - 1);
 }
 
 // Sorts by the clicked column. If the rows are already sorted by it, reverses the order.
 void View::sort_at(std::size_t column) {
-  const auto [text, number] = label_at(drawn_.heading, column);
+  const auto [text, number] = label_at(drawn_table_.heading, column);
   const std::string label = number == 0 ? std::string(kByName) : std::string(text);
   for (const std::string& word : sort_words()) {
-    if (word.empty() || printable(word) != label) continue;
-    order() = {word, word == order().by && !order().is_reversed};
+    if (word.empty() || make_printable(word) != label) continue;
+    order() = {word, word == order().key && !order().is_reversed};
     return;
   }
   message_ = "rows cannot be sorted by '" + label + "'";

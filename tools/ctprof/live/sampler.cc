@@ -10,103 +10,104 @@
 
 #include "core/base/clock.hpp"
 #include "core/file/file.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
-#include "tools/ctprof/live/copy.hpp"
+#include "tools/ctprof/live/window_copy.hpp"
 
 namespace ctprof::live {
 namespace {
 
 // Compression level. Windows are many and small, so a higher level gains little.
-constexpr int kLevel = 1;
+constexpr int kCompressionLevel = 1;
 
 using Bytes = std::shared_ptr<const std::string>;
 
-Result<Bytes> read_all(int fd, std::size_t size) {
+Result<Bytes> read_memory_file(int fd, std::size_t size) {
   std::string bytes(size, '\0');
   for (std::size_t at = 0; at < size;) {
-    const ssize_t got = ::pread(fd, bytes.data() + at, size - at, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return errno_error("reading", "a window in memory", got < 0 ? errno : EIO);
-    at += static_cast<std::size_t>(got);
+    const ssize_t bytes_read = ::pread(fd, bytes.data() + at, size - at, static_cast<off_t>(at));
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read <= 0)
+      return errno_error("reading", "a window in memory", bytes_read < 0 ? errno : EIO);
+    at += static_cast<std::size_t>(bytes_read);
   }
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
-Result<sdk::Fd> make_memory() {
+Result<sdk::Fd> create_memory_file() {
   sdk::Fd memory(::memfd_create("ctprof-live", MFD_CLOEXEC));
   if (!memory) return errno_error("making", "a file in memory", errno);
   return memory;
 }
 
 // The window in the format of a file.
-struct Written {
+struct EncodedWindow {
   Bytes bytes;
   std::size_t text_bytes = 0;
 };
 
 // `memory` is a temporary file.
-Result<Written> in_memory(const Snapshot& window, const Registry& registry, int memory) {
+Result<EncodedWindow> encode_window(const Snapshot& window, const Registry& registry, int memory) {
   if (::ftruncate(memory, 0) != 0 || ::lseek(memory, 0, SEEK_SET) != 0)
     return errno_error("emptying", "a file in memory", errno);
   const auto written = write_file(window, registry.vocabulary(), "-",
                                   {.layout = FileLayout::Columns,
                                    .workers = 1,
                                    .sync = false,
-                                   .level = kLevel,
+                                   .level = kCompressionLevel,
                                    .standard_output = memory});
   if (!written) return written.error();
-  auto bytes = read_all(memory, written->file_bytes);
+  auto bytes = read_memory_file(memory, written->file_bytes);
   if (!bytes) return bytes.error();
-  return Written{std::move(*bytes), written->json_bytes};
+  return EncodedWindow{std::move(*bytes), written->json_bytes};
 }
 
 }  // namespace
 
 Result<Sampler> Sampler::begin(const Registry& registry, CaptureOptions options) {
-  auto memory = make_memory();
+  auto memory = create_memory_file();
   if (!memory) return memory.error();
-  options.window = true;
+  options.is_window = true;
   if (options.jobs == 0) options.jobs = 1;  // a window takes too little work to be shared
-  options.metrics = cli::metrics_of_screen(registry);
+  options.metrics = cli::list_screen_metrics(registry);
   options.level = ctprof::Level::Fast;
   options.all_cgroups = false;
   auto session = Session::open(registry, std::move(options));
   if (!session) return session.error();
-  if (auto begun = session->begin(); !begun) return begun.error();
+  if (auto begin_result = session->begin(); !begin_result) return begin_result.error();
   return Sampler(registry, std::move(*session), std::move(*memory));
 }
 
-Result<Sample> Sampler::next() {
-  const auto window = session_.lap();
+Result<Sample> Sampler::close_window() {
+  const auto window = session_.next_window();
   if (!window) return window.error();
   latest_ = *window;
-  auto written = in_memory(*latest_, *registry_, memory_.get());
+  auto written = encode_window(*latest_, *registry_, memory_file_.get());
   if (!written) return written.error();
   text_bytes_ = written->text_bytes;
-  const std::uint64_t opened = (*window)->window->opened.boottime_ns;
+  const std::uint64_t opened = (*window)->window->opened_at.boottime_ns;
   return Sample{.number = ++number_,
                 .closed_ns = realtime_ns(),
                 .length_ns = (*window)->meta.start.boottime_ns - opened,
                 .bytes = std::move(written->bytes)};
 }
 
-std::optional<Snapshot> Sampler::latest() const {
-  auto window = copy_of(*latest_);
+std::optional<Snapshot> Sampler::latest_differences() const {
+  auto window = copy_window(*latest_);
   if (!window) return std::nullopt;
   window->text_bytes = text_bytes_;
-  to_differences(*window);
+  convert_to_differences(*window);
   return window;
 }
 
 void ProcessSampler::watch(const std::optional<ThreadId>& thread) {
-  const std::uint64_t wanted = thread ? thread->tgid : 0;
-  if (wanted == tgid_) return;
-  tgid_ = wanted;
+  const std::uint64_t wanted_tgid = thread ? thread->tgid : 0;
+  if (wanted_tgid == tgid_) return;
+  tgid_ = wanted_tgid;
   session_.reset();
   if (tgid_ == 0) return;
   CaptureOptions options;
-  options.window = true;
+  options.is_window = true;
   options.jobs = 1;
   options.pids = {tgid_};
   options.record.inherits = false;
@@ -115,16 +116,16 @@ void ProcessSampler::watch(const std::optional<ThreadId>& thread) {
   session_.emplace(std::move(*session));
 }
 
-std::optional<Snapshot> ProcessSampler::next() {
+std::optional<Snapshot> ProcessSampler::close_window() {
   if (!session_) return std::nullopt;
   session_->drain();
-  const auto window = session_->lap();
-  auto copy = window ? copy_of(**window) : std::nullopt;
+  const auto window = session_->next_window();
+  auto copy = window ? copy_window(**window) : std::nullopt;
   if (!copy) {
     session_.reset();
     return std::nullopt;
   }
-  to_differences(*copy);
+  convert_to_differences(*copy);
   return copy;
 }
 

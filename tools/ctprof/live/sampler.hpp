@@ -17,7 +17,7 @@
 #include "core/registry/registry.hpp"
 #include "ctprof/files.hpp"
 #include "tools/ctprof/live/history.hpp"
-#include "tools/ctprof/live/told.hpp"
+#include "tools/ctprof/live/window_reports.hpp"
 
 namespace ctprof::live {
 
@@ -30,21 +30,21 @@ class Sampler {
   // Drains the records of exited threads and of the recorders.
   void drain() { session_.drain(); }
   // Closes the current window and opens the next one.
-  Result<Sample> next();
+  Result<Sample> close_window();
   // Returns the window of the last close_window() with computed differences, as reading its sample
   // would give it. Returns none if the sample must be read instead. REQUIRES: called at most once
   // after each successful close_window().
-  std::optional<Snapshot> latest() const;
+  std::optional<Snapshot> latest_differences() const;
 
-  const std::vector<Refusal>& refused() const { return session_.refused(); }
+  const std::vector<Refusal>& refused() const { return session_.refusals(); }
 
  private:
   Sampler(const Registry& registry, Session session, sdk::Fd memory)
-      : registry_(&registry), session_(std::move(session)), memory_(std::move(memory)) {}
+      : registry_(&registry), session_(std::move(session)), memory_file_(std::move(memory)) {}
 
   const Registry* registry_;
   Session session_;
-  sdk::Fd memory_;  // an anonymous file in memory
+  sdk::Fd memory_file_;  // an anonymous file in memory
   std::uint64_t number_ = 0;
   const Snapshot* latest_ = nullptr;  // owned by the session
   std::size_t text_bytes_ = 0;        // of the window's file
@@ -63,7 +63,7 @@ class ProcessSampler {
   }
   // Closes the current window of the process, computes its differences, and opens the next one.
   // Returns none if no process is observed.
-  std::optional<Snapshot> next();
+  std::optional<Snapshot> close_window();
 
  private:
   const Registry* registry_;

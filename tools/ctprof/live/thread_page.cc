@@ -12,43 +12,43 @@
 #include "core/registry/identity.hpp"
 #include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof::live {
 namespace {
 
-constexpr std::size_t kMostValue = 200;  // bytes of a text, map or array
-constexpr std::size_t kMostStacks = 12;  // per metric and window
-constexpr std::size_t kMostStackText = 400;
+constexpr std::size_t kMaxValueBytes = 200;  // bytes of a text, map or array
+constexpr std::size_t kMaxStacks = 12;       // per metric and window
+constexpr std::size_t kMaxStackTextBytes = 400;
 
 template <class Number>
-ThreadFigure of_number(Number value, const MetricDef& def) {
+ThreadFigure number_figure(Number value, const MetricDef& def) {
   ThreadFigure figure;
   figure.number = static_cast<double>(value);
-  figure.value = scaled(number_of(value), def.unit);
+  figure.value = format_scaled(make_number(value), def.unit);
   return figure;
 }
 
-std::string entries_text(const Pools& pools, std::span<const ctprof_entry> entries) {
+std::string format_entries(const Pools& pools, std::span<const ctprof_entry> entries) {
   std::string text;
   for (const ctprof_entry& entry : entries) {
-    if (text.size() > kMostValue) return text + " …";
-    text += (text.empty() ? "" : " ") + told_name({entry.key.data, entry.key.size}, 64) + "=" +
-            std::to_string(entry.value);
+    if (text.size() > kMaxValueBytes) return text + " …";
+    text += (text.empty() ? "" : " ") + make_printable_short({entry.key.data, entry.key.size}, 64) +
+            "=" + std::to_string(entry.value);
   }
   return pools.bytes() && text.empty() ? "-" : text;
 }
 
-std::string words_text(std::span<const std::uint64_t> words) {
+std::string format_words(std::span<const std::uint64_t> words) {
   std::string text;
   for (const std::uint64_t word : words) {
-    if (text.size() > kMostValue) return text + " …";
+    if (text.size() > kMaxValueBytes) return text + " …";
     text += (text.empty() ? "" : " ") + std::to_string(word);
   }
   return text;
 }
 
-ThreadFigure of_text(std::string text) {
+ThreadFigure text_figure(std::string text) {
   ThreadFigure figure;
   figure.number = kNaN;
   figure.value = std::move(text);
@@ -56,55 +56,56 @@ ThreadFigure of_text(std::string text) {
 }
 
 // REQUIRES: the cell has a value.
-ThreadFigure figure_of(const Snapshot& window, const Column& column, std::uint32_t row) {
+ThreadFigure make_figure(const Snapshot& window, const Column& column, std::uint32_t row) {
   const Pools& pools = *window.pools;
   switch (column.def().storage) {
-    case Storage::U64: return of_number(column.u64()[row], column.def());
-    case Storage::I64: return of_number(column.i64()[row], column.def());
-    case Storage::F64: return of_number(column.f64()[row], column.def());
-    case Storage::Bool: return of_text(column.bools()[row] ? "yes" : "no");
-    case Storage::String: return of_text(told_name(pools.texts[column.ids()[row]], kMostValue));
-    case Storage::Bitset: return of_text(cpu_ranges(pools.words[column.ids()[row]]));
-    case Storage::Array: return of_text(words_text(pools.words[column.ids()[row]]));
-    case Storage::Map: return of_text(entries_text(pools, pools.maps[column.ids()[row]]));
+    case Storage::U64: return number_figure(column.u64()[row], column.def());
+    case Storage::I64: return number_figure(column.i64()[row], column.def());
+    case Storage::F64: return number_figure(column.f64()[row], column.def());
+    case Storage::Bool: return text_figure(column.bools()[row] ? "yes" : "no");
+    case Storage::String:
+      return text_figure(make_printable_short(pools.texts[column.ids()[row]], kMaxValueBytes));
+    case Storage::Bitset: return text_figure(format_cpu_ranges(pools.words[column.ids()[row]]));
+    case Storage::Array: return text_figure(format_words(pools.words[column.ids()[row]]));
+    case Storage::Map: return text_figure(format_entries(pools, pools.maps[column.ids()[row]]));
     case Storage::Stacks: {
-      const double total = static_cast<double>(total_of(pools.stacks[column.ids()[row]]));
-      return of_number(total, column.def());
+      const double total = static_cast<double>(total_weight(pools.stacks[column.ids()[row]]));
+      return number_figure(total, column.def());
     }
   }
-  return of_text("-");
+  return text_figure("-");
 }
 
 }  // namespace
 
-void ThreadPage::take_stacks(Point& point, const Snapshot& window, const Column& column,
-                             std::uint32_t row) {
+void ThreadPage::add_stacks(Point& point, const Snapshot& window, const Column& column,
+                            std::uint32_t row) {
   StackBook book;
   const std::vector<std::uint32_t> numbers = book.add(window.pools->stacks.table);
   std::vector<Stack>& stacks = point.stacks[column.def().name];
   stacks.clear();
   const auto cells = window.pools->stacks[column.ids()[row]];
   std::vector<ctprof_stack> heaviest(cells.begin(), cells.end());
-  const std::size_t kept = std::min(heaviest.size(), kMostStacks);
+  const std::size_t kept_stacks = std::min(heaviest.size(), kMaxStacks);
   std::ranges::partial_sort(
-      heaviest, heaviest.begin() + static_cast<std::ptrdiff_t>(kept),
+      heaviest, heaviest.begin() + static_cast<std::ptrdiff_t>(kept_stacks),
       [](const ctprof_stack& a, const ctprof_stack& b) { return a.weight > b.weight; });
-  heaviest.resize(kept);
+  heaviest.resize(kept_stacks);
   for (const ctprof_stack& stack : heaviest)
-    stacks.push_back({scaled(number_of(stack.weight), column.def().unit) + "  " +
-                          stack_text(book, numbers[stack.stack], kMostStackText),
+    stacks.push_back({format_scaled(make_number(stack.weight), column.def().unit) + "  " +
+                          format_stack(book, numbers[stack.stack], kMaxStackTextBytes),
                       static_cast<double>(stack.weight)});
 }
 
-void ThreadPage::take_row(Point& point, const Snapshot& window, Entity entity, std::uint32_t row) {
+void ThreadPage::add_row(Point& point, const Snapshot& window, Entity entity, std::uint32_t row) {
   for (const Column& column : window.table(entity).columns) {
     const MetricDef& def = column.def();
-    if (def.hidden) continue;
+    if (def.is_hidden) continue;
     ThreadFigure figure;
     if (column.has_value(row)) {
-      figure = figure_of(window, column, row);
+      figure = make_figure(window, column, row);
     } else {
-      figure = of_text("- (" + std::string(name(column.gap(row))) + ")");
+      figure = text_figure("- (" + std::string(name(column.gap(row))) + ")");
       if (const auto known = point.figures.find(def.name); known != point.figures.end()) continue;
     }
     figure.is_known = column.has_value(row);
@@ -113,26 +114,26 @@ void ThreadPage::take_row(Point& point, const Snapshot& window, Entity entity, s
     figure.description = def.description;
     figure.is_of_process = entity == Entity::Process;
     if (def.storage == Storage::Stacks && column.has_value(row))
-      take_stacks(point, window, column, row);
+      add_stacks(point, window, column, row);
     point.figures[def.name] = std::move(figure);
   }
 }
 
-void ThreadPage::take(std::uint64_t number, const Snapshot& window) {
+void ThreadPage::add_window(std::uint64_t number, const Snapshot& window) {
   points_.try_emplace(number);
-  while (points_.size() > kMostPoints) {
+  while (points_.size() > kMaxPoints) {
     const bool is_old = number != points_.begin()->first;
     points_.erase(is_old ? points_.begin() : std::prev(points_.end()));
   }
   Point& point = points_[number];
-  const auto row = row_of(window, thread_);
+  const auto row = find_row(window, thread_);
   if (!row) return;
-  take_row(point, window, Entity::Thread, *row);
+  add_row(point, window, Entity::Thread, *row);
   const Table& processes = window.table(Entity::Process);
   const Column* tgids = processes.find(kProcessTgid);
   for (std::uint32_t process = 0; tgids && process < processes.rows; ++process)
     if (tgids->has_value(process) && tgids->u64()[process] == thread_.tgid)
-      take_row(point, window, Entity::Process, process);
+      add_row(point, window, Entity::Process, process);
 }
 
 std::vector<ThreadFigure> ThreadPage::figures(std::uint64_t number) const {
@@ -140,8 +141,8 @@ std::vector<ThreadFigure> ThreadPage::figures(std::uint64_t number) const {
   const auto point = points_.find(number);
   if (point == points_.end()) return found;
   for (const auto& [metric, figure] : point->second.figures) found.push_back(figure);
-  std::ranges::stable_sort(found, {}, [](const ThreadFigure& one) {
-    return std::tuple(!one.is_known, !one.is_headline, one.is_of_process);
+  std::ranges::stable_sort(found, {}, [](const ThreadFigure& figure) {
+    return std::tuple(!figure.is_known, !figure.is_headline, figure.is_of_process);
   });
   return found;
 }
@@ -151,8 +152,8 @@ std::vector<std::string> ThreadPage::stacks(std::uint64_t number, std::size_t wi
   const auto point = points_.find(number);
   if (point == points_.end()) return lines;
   for (const auto& [metric, stacks] : point->second.stacks) {
-    lines.push_back("stacks of " + told_name(metric) + ":");
-    for (const Stack& stack : stacks) lines.push_back("  " + shortened(stack.text, width - 2));
+    lines.push_back("stacks of " + make_printable_short(metric) + ":");
+    for (const Stack& stack : stacks) lines.push_back("  " + shorten(stack.text, width - 2));
   }
   return lines;
 }

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/live/told.hpp"
+#include "tools/ctprof/live/window_reports.hpp"
 
 namespace ctprof::live {
 
@@ -33,7 +33,7 @@ struct ThreadFigure {
 class ThreadPage {
  public:
   // Number of windows that are stored.
-  static constexpr std::size_t kMostPoints = 120;
+  static constexpr std::size_t kMaxPoints = 120;
 
   explicit ThreadPage(ThreadId thread) : thread_(thread) {}
   const ThreadId& thread() const { return thread_; }
@@ -41,9 +41,9 @@ class ThreadPage {
   // Adds the window's data of the thread. New values replace older ones of the same window.
   // REQUIRES: a window with computed differences.
   // REQUIRES: a window made of differences.
-  void take(std::uint64_t number, const Snapshot& window);
+  void add_window(std::uint64_t number, const Snapshot& window);
   // Whether that window was added, with or without the thread.
-  bool has(std::uint64_t number) const { return points_.count(number) > 0; }
+  bool has_window(std::uint64_t number) const { return points_.count(number) > 0; }
 
   // Returns the figures of that window: first screen columns, then other known figures of the
   // thread, then those of its process, and then unknown ones. Empty if the thread did not exist.
@@ -64,8 +64,8 @@ class ThreadPage {
     std::map<std::string, ThreadFigure> figures;
     std::map<std::string, std::vector<Stack>> stacks;  // by metric, heaviest first
   };
-  void take_row(Point& point, const Snapshot& window, Entity entity, std::uint32_t row);
-  void take_stacks(Point& point, const Snapshot& window, const Column& column, std::uint32_t row);
+  void add_row(Point& point, const Snapshot& window, Entity entity, std::uint32_t row);
+  void add_stacks(Point& point, const Snapshot& window, const Column& column, std::uint32_t row);
 
   ThreadId thread_;
   std::map<std::uint64_t, Point> points_;

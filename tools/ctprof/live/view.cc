@@ -11,9 +11,9 @@ namespace ctprof::live {
 namespace {
 
 constexpr std::array kAxes{GroupBy::Pcomm, GroupBy::Cgroup, GroupBy::Comm, GroupBy::Pid};
-constexpr std::size_t kMostFilter = 100;    // bytes
-constexpr std::int64_t kMuch = 20;          // windows
-constexpr std::uint64_t kPageWindows = 40;  // length of a thread's history on its page
+constexpr std::size_t kMaxFilterBytes = 100;  // bytes
+constexpr std::int64_t kLargeStep = 20;       // windows
+constexpr std::uint64_t kPageWindows = 40;    // length of a thread's history on its page
 
 void append_utf8(std::string& text, Key key) {
   const auto put = [&](Key byte) { text += static_cast<char>(byte); };
@@ -34,148 +34,149 @@ void drop_letter(std::string& text) {
 
 GroupBy View::axis() const { return kAxes[axis_]; }
 
-std::uint64_t View::number() const {
+std::uint64_t View::shown_number() const {
   if (history_->empty()) return 0;
-  return held_ ? *held_ : history_->newest().number;
+  return paused_at_ ? *paused_at_ : history_->newest().number;
 }
 
 std::uint64_t View::interval_ns() const { return kIntervalsMs[interval_] * 1'000'000; }
 
-std::optional<ThreadId> View::watched() const {
-  if (level_ != Level::Thread || !page_) return std::nullopt;
-  return page_->thread();
+std::optional<ThreadId> View::watched_thread() const {
+  if (level_ != Level::Thread || !thread_page_) return std::nullopt;
+  return thread_page_->thread();
 }
 
 void View::take(Key key) {
   message_.clear();
-  is_typing_ ? type(key) : act(deed_of(key));
+  is_typing_ ? edit_filter(key) : perform(find_action(key));
   refresh();
 }
 
-void View::take_window(std::optional<Snapshot> latest) {
-  if (latest && follows()) show(history_->newest().number, std::move(*latest));
+void View::on_new_window(std::optional<Snapshot> latest) {
+  if (latest && shows_newest()) show_window(history_->newest().number, std::move(*latest));
   refresh();
 }
 
-void View::take_process(const Snapshot& window) {
-  if (page_ && !history_->empty()) page_->take(history_->newest().number, window);
+void View::on_process_window(const Snapshot& window) {
+  if (thread_page_ && !history_->empty())
+    thread_page_->add_window(history_->newest().number, window);
 }
 
 // --- keys
 
-void View::type(Key key) {
-  if (key == live::key(Special::Enter)) {
+void View::edit_filter(Key key) {
+  if (key == live::to_key(SpecialKey::Enter)) {
     is_typing_ = false;
-  } else if (key == live::key(Special::Escape)) {
+  } else if (key == live::to_key(SpecialKey::Escape)) {
     is_typing_ = false;
     filter_.clear();
-  } else if (key == live::key(Special::Backspace)) {
+  } else if (key == live::to_key(SpecialKey::Backspace)) {
     drop_letter(filter_);
-  } else if (key >= live::key(Special::Up)) {
-    act(deed_of(key));
-  } else if (key >= U' ' && filter_.size() < kMostFilter) {
+  } else if (key >= live::to_key(SpecialKey::Up)) {
+    perform(find_action(key));
+  } else if (key >= U' ' && filter_.size() < kMaxFilterBytes) {
     append_utf8(filter_, key);
   }
 }
 
-void View::act(Deed deed) {
-  switch (deed) {
-    case Deed::None:
-    case Deed::Redraw: return;
-    case Deed::Up: return move(-1);
-    case Deed::Down: return move(1);
-    case Deed::PageUp: return move(-static_cast<std::ptrdiff_t>(room_));
-    case Deed::PageDown: return move(static_cast<std::ptrdiff_t>(room_));
-    case Deed::First: return move(-1'000'000'000);
-    case Deed::Last: return move(1'000'000'000);
-    case Deed::Descend: return descend();
-    case Deed::Back: return back();
-    case Deed::Group:
+void View::perform(Action action) {
+  switch (action) {
+    case Action::None:
+    case Action::Redraw: return;
+    case Action::Up: return move_selection(-1);
+    case Action::Down: return move_selection(1);
+    case Action::PageUp: return move_selection(-static_cast<std::ptrdiff_t>(visible_rows_));
+    case Action::PageDown: return move_selection(static_cast<std::ptrdiff_t>(visible_rows_));
+    case Action::First: return move_selection(-1'000'000'000);
+    case Action::Last: return move_selection(1'000'000'000);
+    case Action::Descend: return descend();
+    case Action::Back: return go_back();
+    case Action::Group:
       axis_ = (axis_ + 1) % kAxes.size();
       level_ = Level::Groups;
-      place() = {};
+      position() = {};
       return;
-    case Deed::Sort: return next_sort();
-    case Deed::Reverse: return reverse();
-    case Deed::KernelThreads: return toggle_kernel_threads();
-    case Deed::Longer: return change_interval(1);
-    case Deed::Shorter: return change_interval(-1);
-    case Deed::Mouse: return toggle_mouse();
-    case Deed::Filter: is_typing_ = true; return;
-    case Deed::Pause: return pause();
-    case Deed::Earlier: return step(-1);
-    case Deed::Later: return step(1);
-    case Deed::MuchEarlier: return step(-kMuch);
-    case Deed::MuchLater: return step(kMuch);
-    case Deed::MarkA: return mark(a_, "A");
-    case Deed::MarkB: return mark(b_, "B");
-    case Deed::Compare: return compare();
-    case Deed::Write: return want();
-    case Deed::Findings: return toggle(Over::Findings);
-    case Deed::Help: return toggle(Over::Help);
-    case Deed::Quit: quits_ = true; return;
+    case Action::Sort: return next_sort();
+    case Action::Reverse: return reverse();
+    case Action::KernelThreads: return toggle_kernel_threads();
+    case Action::Longer: return change_interval(1);
+    case Action::Shorter: return change_interval(-1);
+    case Action::Mouse: return toggle_mouse();
+    case Action::Filter: is_typing_ = true; return;
+    case Action::Pause: return pause();
+    case Action::Earlier: return step_windows(-1);
+    case Action::Later: return step_windows(1);
+    case Action::MuchEarlier: return step_windows(-kLargeStep);
+    case Action::MuchLater: return step_windows(kLargeStep);
+    case Action::MarkA: return mark(mark_a_, "A");
+    case Action::MarkB: return mark(mark_b_, "B");
+    case Action::Compare: return compare();
+    case Action::Write: return select_windows_to_write();
+    case Action::Findings: return toggle(Overlay::Findings);
+    case Action::Help: return toggle(Overlay::Help);
+    case Action::Quit: should_quit_ = true; return;
   }
 }
 
 void View::descend() {
-  if (over_ != Over::Nothing || place().chosen >= rows_.size()) return;
-  const Row row = rows_[place().chosen];
-  place().id = row.id;
-  place().is_moved = true;  // so that the user finds it again when going back
+  if (overlay_ != Overlay::None || position().selected >= rows_.size()) return;
+  const Row row = rows_[position().selected];
+  position().id = row.id;
+  position().is_selected_by_user = true;  // so that the user finds it again when going back
   if (level_ == Level::Groups) {
     group_ = row.id;
     level_ = Level::Threads;
   } else if (level_ == Level::Threads) {
-    page_.emplace(row.thread);
+    thread_page_.emplace(row.thread);
     level_ = Level::Thread;
-    scroll_ = 0;
+    scroll_offset_ = 0;
   }
-  if (level_ != Level::Thread) place() = {};
+  if (level_ != Level::Thread) position() = {};
   filter_.clear();
 }
 
-void View::back() {
-  if (over_ != Over::Nothing) {
-    over_ = Over::Nothing;
+void View::go_back() {
+  if (overlay_ != Overlay::None) {
+    overlay_ = Overlay::None;
   } else if (level_ == Level::Groups) {
     filter_.clear();
   } else {
     level_ = level_ == Level::Thread ? Level::Threads : Level::Groups;
-    page_.reset();
+    thread_page_.reset();
     filter_.clear();
   }
-  scroll_ = 0;
+  scroll_offset_ = 0;
 }
 
-void View::toggle(Over over) {
-  over_ = over_ == over ? Over::Nothing : over;
-  scroll_ = 0;
+void View::toggle(Overlay overlay) {
+  overlay_ = overlay_ == overlay ? Overlay::None : overlay;
+  scroll_offset_ = 0;
 }
 
-void View::move(std::ptrdiff_t by) {
-  const auto moved = [by](std::size_t from, std::size_t most) {
+void View::move_selection(std::ptrdiff_t by) {
+  const auto clamp_position = [by](std::size_t from, std::size_t most) {
     const auto to = static_cast<std::ptrdiff_t>(from) + by;
     return static_cast<std::size_t>(
         std::clamp<std::ptrdiff_t>(to, 0, static_cast<std::ptrdiff_t>(most)));
   };
-  if (over_ != Over::Nothing || level_ == Level::Thread) {
-    scroll_ = moved(scroll_, most_scroll_);
+  if (overlay_ != Overlay::None || level_ == Level::Thread) {
+    scroll_offset_ = clamp_position(scroll_offset_, max_scroll_offset_);
     return;
   }
   if (rows_.empty()) return;
-  choose(moved(place().chosen, rows_.size() - 1));
+  select_row(clamp_position(position().selected, rows_.size() - 1));
 }
 
 // The row stays selected when it moves.
-void View::choose(std::size_t row) {
-  place().chosen = row;
-  place().id = rows_[row].id;
-  place().is_moved = true;
+void View::select_row(std::size_t row) {
+  position().selected = row;
+  position().id = rows_[row].id;
+  position().is_selected_by_user = true;
 }
 
 void View::pause() {
   if (history_->empty()) return;
-  held_ = held_ ? std::nullopt : std::optional(number());
+  paused_at_ = paused_at_ ? std::nullopt : std::optional(shown_number());
 }
 
 void View::toggle_kernel_threads() {
@@ -187,46 +188,46 @@ void View::change_interval(int steps) {
   const auto next = static_cast<std::ptrdiff_t>(interval_) + steps;
   if (next < 0 || next >= static_cast<std::ptrdiff_t>(kIntervalsMs.size())) {
     message_ = "windows are at " + std::string(next < 0 ? "least " : "most ") +
-               interval_in_words(interval_ns());
+               format_interval(interval_ns());
     return;
   }
   interval_ = static_cast<std::size_t>(next);
-  message_ = "windows take " + interval_in_words(interval_ns()) + " from now on";
+  message_ = "windows take " + format_interval(interval_ns()) + " from now on";
 }
 
-void View::step(std::int64_t by) {
+void View::step_windows(std::int64_t by) {
   if (history_->empty()) return;
   const auto oldest = static_cast<std::int64_t>(history_->oldest().number);
   const auto newest = static_cast<std::int64_t>(history_->newest().number);
-  const std::int64_t to = static_cast<std::int64_t>(number()) + by;
+  const std::int64_t to = static_cast<std::int64_t>(shown_number()) + by;
   if (to < oldest) message_ = "the history begins here";
   if (to > newest) message_ = "this is the newest window; Space continues";
-  held_ = static_cast<std::uint64_t>(std::clamp(to, oldest, newest));
+  paused_at_ = static_cast<std::uint64_t>(std::clamp(to, oldest, newest));
 }
 
 void View::mark(std::optional<Sample>& mark, const char* name) {
-  const Sample* sample = history_->find(number());
+  const Sample* sample = history_->find(shown_number());
   if (!sample) return;
   mark = *sample;
   message_ = std::string("this window is ") + name;
 }
 
 void View::compare() {
-  scroll_ = 0;
-  if (over_ == Over::Comparison) {
-    over_ = Over::Nothing;
-  } else if (a_ && b_) {
-    over_ = Over::Comparison;
+  scroll_offset_ = 0;
+  if (overlay_ == Overlay::Comparison) {
+    overlay_ = Overlay::None;
+  } else if (mark_a_ && mark_b_) {
+    overlay_ = Overlay::Comparison;
   } else {
     message_ = "mark two windows first: one with a, another with b";
   }
 }
 
 // Selects all windows between the marks, or the shown window.
-void View::want() {
+void View::select_windows_to_write() {
   if (history_->empty()) return;
-  std::uint64_t first = number(), last = first;
-  if (a_ && b_) std::tie(first, last) = std::minmax(a_->number, b_->number);
+  std::uint64_t first = shown_number(), last = first;
+  if (mark_a_ && mark_b_) std::tie(first, last) = std::minmax(mark_a_->number, mark_b_->number);
   std::vector<Sample> samples;
   for (std::uint64_t at = first; at <= last; ++at) {
     const Sample* sample = history_->find(at);
@@ -236,63 +237,64 @@ void View::want() {
     }
     samples.push_back(*sample);
   }
-  wanted_ = std::move(samples);
+  windows_to_write_ = std::move(samples);
 }
 
 // --- the shown window
 
 void View::refresh() {
-  if (held_ && !history_->empty() && *held_ < history_->oldest().number) {
-    held_ = history_->oldest().number;
+  if (paused_at_ && !history_->empty() && *paused_at_ < history_->oldest().number) {
+    paused_at_ = history_->oldest().number;
     message_ = "the history does not reach back further than this any more";
   }
-  show();
-  find_rows();
-  if (level_ == Level::Thread) fill_page();
+  show_window();
+  list_rows();
+  if (level_ == Level::Thread) fill_thread_page();
 }
 
-void View::show() {
-  const std::uint64_t wanted = number();
-  if (wanted == 0 || (shown_.number == wanted && shown_.axis == axis())) return;
-  const Sample* sample = history_->find(wanted);
+void View::show_window() {
+  const std::uint64_t wanted_number = shown_number();
+  if (wanted_number == 0 || (shown_window_.number == wanted_number && shown_window_.axis == axis()))
+    return;
+  const Sample* sample = history_->find(wanted_number);
   if (!sample) return;
-  if (shown_.number != wanted || !shown_.window) {
-    auto window = teller_->differences(*sample);
-    if (window) return show(wanted, std::move(*window));
-    shown_ = {wanted, axis(), {}, {}, window.error().text, {}};
+  if (shown_window_.number != wanted_number || !shown_window_.window) {
+    auto window = reporter_->differences(*sample);
+    if (window) return show_window(wanted_number, std::move(*window));
+    shown_window_ = {wanted_number, axis(), {}, {}, window.error().text, {}};
   }
-  tell();
+  make_report();
 }
 
-void View::show(std::uint64_t number, Snapshot window) {
-  shown_ = {number, axis(), std::move(window), {}, {}, {}};
-  tell();
+void View::show_window(std::uint64_t number, Snapshot window) {
+  shown_window_ = {number, axis(), std::move(window), {}, {}, {}};
+  make_report();
 }
 
-void View::tell() {
-  shown_.axis = axis();
-  shown_.report.reset();
-  shown_.findings.clear();
-  if (!shown_.window) return;
-  const Snapshot* windows[] = {&*shown_.window};
-  auto report = teller_->report(windows, axis());
-  if (!report) return void(shown_.trouble = report.error().text);
-  shown_.report.emplace(std::move(*report));
-  for (const Finding& finding : find_causes(*shown_.report))
-    shown_.findings.push_back(finding_sentence(finding));
+void View::make_report() {
+  shown_window_.axis = axis();
+  shown_window_.report.reset();
+  shown_window_.findings.clear();
+  if (!shown_window_.window) return;
+  const Snapshot* windows[] = {&*shown_window_.window};
+  auto report = reporter_->report(windows, axis());
+  if (!report) return void(shown_window_.error_text = report.error().text);
+  shown_window_.report.emplace(std::move(*report));
+  for (const Finding& finding : find_causes(*shown_window_.report))
+    shown_window_.findings.push_back(format_finding(finding));
 }
 
 // Adds the windows of the page that the history still contains.
-void View::fill_page() {
-  if (!page_) return;
-  const std::uint64_t last = number();
+void View::fill_thread_page() {
+  if (!thread_page_) return;
+  const std::uint64_t last = shown_number();
   for (std::uint64_t at = last - std::min(last, kPageWindows - 1); at <= last; ++at) {
-    const Sample* sample = page_->has(at) ? nullptr : history_->find(at);
+    const Sample* sample = thread_page_->has_window(at) ? nullptr : history_->find(at);
     if (!sample) continue;
-    if (at == shown_.number && shown_.window) {
-      page_->take(at, *shown_.window);
-    } else if (auto window = teller_->differences(*sample)) {
-      page_->take(at, *window);
+    if (at == shown_window_.number && shown_window_.window) {
+      thread_page_->add_window(at, *shown_window_.window);
+    } else if (auto window = reporter_->differences(*sample)) {
+      thread_page_->add_window(at, *window);
     }
   }
 }

@@ -12,8 +12,8 @@
 namespace ctprof::cli {
 
 struct Range {
-  std::uint64_t least, most;  // inclusive
-  const char* words;          // describes the range to users: "a time from 1s to 1h"
+  std::uint64_t min, max;   // inclusive
+  const char* description;  // describes the range to users: "a time from 1s to 1h"
 };
 
 // Parses an amount. Returns 0 if the text is invalid.
@@ -21,13 +21,13 @@ using ReadAmount = std::uint64_t (*)(std::string_view text);
 
 // Stores the last specified amount, if there is one. The error describes the valid range.
 template <class Number>
-Result<void> read_amount(const OptionValues& given, const char* name, const Range& range,
+Result<void> read_amount(const OptionValues& values, const char* name, const Range& range,
                          ReadAmount read, Number& out) {
-  if (!has_option(given, name)) return {};
-  const std::string& text = last_value(given, name);
+  if (!has_option(values, name)) return {};
+  const std::string& text = last_value(values, name);
   const std::uint64_t amount = read(text);
-  if (amount < range.least || amount > range.most)
-    return Error{"--" + std::string(name) + ": '" + text + "' is not " + range.words};
+  if (amount < range.min || amount > range.max)
+    return Error{"--" + std::string(name) + ": '" + text + "' is not " + range.description};
   out = static_cast<Number>(amount);
   return {};
 }

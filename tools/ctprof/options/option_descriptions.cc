@@ -33,10 +33,10 @@ std::string_view caption_of(const OptionInfo& option) {
 
 }  // namespace
 
-po::options_description describe(std::string_view verb, std::string_view caption) {
+po::options_description describe_options(std::string_view command, std::string_view caption) {
   po::options_description description(caption.empty() ? "Options" : std::string(caption));
   for (const OptionInfo& option : kOptions) {
-    if (!verb.empty() && !is_listed(option.verbs, verb)) continue;
+    if (!command.empty() && !is_listed(option.commands, command)) continue;
     if (!caption.empty() && caption_of(option) != caption) continue;
     if (option.value)
       description.add_options()(option.name,
@@ -48,14 +48,14 @@ po::options_description describe(std::string_view verb, std::string_view caption
   return description;
 }
 
-std::string options_help(const std::string& verb) {
+std::string options_help(const std::string& command) {
   std::ostringstream text;
-  if (verb != "record") {
-    text << describe(verb);
+  if (command != "record") {
+    text << describe_options(command);
     return text.str();
   }
   for (const OptionGroup& group : kRecordGroups)
-    text << (text.tellp() > 0 ? "\n" : "") << describe(verb, group.caption);
+    text << (text.tellp() > 0 ? "\n" : "") << describe_options(command, group.caption);
   return text.str();
 }
 

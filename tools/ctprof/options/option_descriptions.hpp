@@ -9,10 +9,10 @@ namespace ctprof::cli {
 
 // Describes the options of a command, or all options if `command` is empty. `caption` selects one
 // help group of record; empty selects all groups.
-boost::program_options::options_description describe(std::string_view verb,
-                                                     std::string_view caption = {});
+boost::program_options::options_description describe_options(std::string_view command,
+                                                             std::string_view caption = {});
 
 // Returns the options of a command for its help text, or all options if `command` is empty.
-std::string options_help(const std::string& verb);
+std::string options_help(const std::string& command);
 
 }  // namespace ctprof::cli

@@ -10,7 +10,7 @@
 namespace ctprof::cli {
 
 // Commands of options that every command takes.
-inline constexpr std::string_view kEvery =
+inline constexpr std::string_view kAllCommands =
     "capture,record,live,show,compare,noise,report,flame,symbolize,export,metric-list,plugins,"
     "plugin,doctor,config,completion,version,"
     "help";
@@ -20,7 +20,7 @@ inline constexpr std::string_view kEvery =
 struct OptionInfo {
   const char* name;  // "long,s"
   const char* value;
-  std::string_view verbs;
+  std::string_view commands;
   const char* help;
 };
 
@@ -163,7 +163,7 @@ inline constexpr std::array kOptions{
                "Exit with status 3 and one message if some requested data is missing: a plugin, a "
                "metric that was named or that needs more privileges, threads, records. The file is "
                "written anyway."},
-    OptionInfo{"verbose,v", nullptr, kEvery,
+    OptionInfo{"verbose,v", nullptr, kAllCommands,
                "Also name the plugins and files that are read; capture and record also name "
                "processes and metrics that could not be read."},
     OptionInfo{"metrics", "NAME,...", "capture,record,show,compare,report,export",
@@ -240,14 +240,14 @@ inline constexpr std::array kOptions{
                "Show every metric of every group instead of one screen."},
     OptionInfo{"wrap", nullptr, "show,compare",
                "Break long cells into lines on a terminal instead of truncating them."},
-    OptionInfo{"format", "text|json|csv", kEvery,
+    OptionInfo{"format", "text|json|csv", kAllCommands,
                "Select the output for people or for programs. csv: only show and compare."},
     OptionInfo{"json-schema", nullptr,
                "capture,show,compare,noise,metric-list,plugins,doctor,config,help",
                "Print the JSON schema of the output of --format json, and exit."},
-    OptionInfo{"color", "auto|always|never", kEvery,
+    OptionInfo{"color", "auto|always|never", kAllCommands,
                "Use colors. auto: on a terminal. NO_COLOR is respected."},
-    OptionInfo{"no-pager", nullptr, kEvery,
+    OptionInfo{"no-pager", nullptr, kAllCommands,
                "Do not start a pager on a terminal. Default: CTPROF_PAGER, PAGER, or less."},
     OptionInfo{"plugins", "NAME,...",
                "capture,record,live,show,compare,report,metric-list,plugins,doctor,help",
@@ -265,12 +265,12 @@ inline constexpr std::array kOptions{
                "check: Run the plugin as root, if you are root. Default: as nobody."},
     OptionInfo{"rootfs", "DIR", "capture,plugins,plugin,doctor",
                "Read /proc, /sys and cgroup below DIR."},
-    OptionInfo{"quiet,q", nullptr, kEvery, "Print only errors."},
+    OptionInfo{"quiet,q", nullptr, kAllCommands, "Print only errors."},
     OptionInfo{"build", nullptr, "version",
                "Also print how it was built: compiler, options, kernel headers, libbpf, libraries, "
                "plugins."},
     OptionInfo{"version,V", nullptr, "", "Print the version."},
-    OptionInfo{"help,h", nullptr, kEvery, "Print this text."},
+    OptionInfo{"help,h", nullptr, kAllCommands, "Print this text."},
 };
 
 }  // namespace ctprof::cli

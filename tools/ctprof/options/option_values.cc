@@ -15,15 +15,15 @@ const std::string& last_value(const OptionValues& values, const char* option) {
   return all_values(values, option).back();
 }
 
-Error no_choice(std::string_view option, std::string_view given,
-                std::span<const std::string> words) {
+Error invalid_choice_error(std::string_view option, std::string_view given,
+                           std::span<const std::string> words) {
   return {"invalid --" + std::string(option) + " '" + std::string(given) + "' (choose " +
-          joined(words) + ")" + nearest_hint(given, words)};
+          join_texts(words) + ")" + suggest_nearest(given, words)};
 }
 
-Error no_choice(std::string_view option, std::string_view given,
-                std::span<const std::string_view> words) {
-  return no_choice(option, given, std::vector<std::string>(words.begin(), words.end()));
+Error invalid_choice_error(std::string_view option, std::string_view given,
+                           std::span<const std::string_view> words) {
+  return invalid_choice_error(option, given, std::vector<std::string>(words.begin(), words.end()));
 }
 
 }  // namespace ctprof::cli

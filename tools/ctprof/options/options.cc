@@ -8,13 +8,13 @@
 #include <string_view>
 #include <utility>
 
-#include "core/archive/when.hpp"
+#include "core/archive/time_text.hpp"
 #include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
-#include "tools/ctprof/options/always_options.hpp"
 #include "tools/ctprof/options/amounts.hpp"
+#include "tools/ctprof/options/continuous_options.hpp"
 #include "tools/ctprof/options/option_descriptions.hpp"
 #include "tools/ctprof/options/option_table.hpp"
 #include "tools/ctprof/options/option_values.hpp"
@@ -28,11 +28,11 @@ namespace {
 namespace po = boost::program_options;
 
 // Limit of --repeat, because each window is a file in one directory.
-constexpr std::uint64_t kMostWindows = 99'999;
+constexpr std::uint64_t kMaxWindows = 99'999;
 
 // Splits the lists "a,b,c" of all occurrences of an option. An empty entry is an error.
-Result<std::vector<std::string>> list_of(std::string_view option,
-                                         const std::vector<std::string>& values) {
+Result<std::vector<std::string>> split_list(std::string_view option,
+                                            const std::vector<std::string>& values) {
   std::vector<std::string> items;
   for (const std::string& value : values)
     for (const std::string_view entry : split_names(value)) {
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> list_of(std::string_view option,
   return items;
 }
 
-Result<std::uint64_t> number_of(std::string_view option, std::string_view text) {
+Result<std::uint64_t> parse_whole_number(std::string_view option, std::string_view text) {
   const auto number = sdk::number<std::uint64_t>(text);
   if (number) return number.value;
   return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
@@ -57,7 +57,7 @@ constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
 // Fills Options from the values that program_options parsed.
 class OptionsReader {
  public:
-  explicit OptionsReader(const OptionValues& given) : given_(given) {}
+  explicit OptionsReader(const OptionValues& values) : values_(values) {}
 
   Result<Options> read() {
     read_words();
@@ -65,18 +65,18 @@ class OptionsReader {
     read_lists();
     read_numbers();
     read_choices();
-    take(read_record_options(given_), options_.record);
-    read_always();
-    read_names();
+    store_value(read_record_options(values_), options_.record);
+    read_option_groups();
+    read_symbolization();
     if (has("stacks")) read_stacks();
     if (error_) return *error_;
     return options_;
   }
 
  private:
-  bool has(const char* name) const { return has_option(given_, name); }
-  const std::vector<std::string>& all(const char* name) const { return all_values(given_, name); }
-  const std::string& last(const char* name) const { return last_value(given_, name); }
+  bool has(const char* name) const { return has_option(values_, name); }
+  const std::vector<std::string>& all(const char* name) const { return all_values(values_, name); }
+  const std::string& last(const char* name) const { return last_value(values_, name); }
 
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
@@ -85,7 +85,7 @@ class OptionsReader {
   void read_words() {
     if (!has("words")) return;
     options_.arguments = all("words");
-    options_.verb = options_.arguments.front();
+    options_.command_name = options_.arguments.front();
     options_.arguments.erase(options_.arguments.begin());
   }
 
@@ -105,11 +105,11 @@ class OptionsReader {
     options_.force = has("force");
     options_.build = has("build");
     if (has("output")) options_.output = last("output");
-    if (has("to")) options_.to = last("to");
+    if (has("to")) options_.export_form = last("to");
     options_.redact = has("redact");
     if (has("redact-key")) options_.redact_key = last("redact-key");
     if (has("metric")) options_.metric = last("metric");
-    options_.idle = has("idle");
+    options_.shows_idle = has("idle");
     options_.root_below = has("root-below");
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("interleave")) options_.interleave = all("interleave");
@@ -127,7 +127,7 @@ class OptionsReader {
     if (has("about")) options_.about = last("about");
     if (has("fail-on")) options_.fail_on = all("fail-on");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
-    if (has("set")) options_.set = all("set");
+    if (has("set")) options_.plugin_settings = all("set");
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
       for (std::string_view rest = path; !rest.empty();)
         if (const auto directory = sdk::take(rest, ':'); !directory.empty())  // not the current one
@@ -135,7 +135,7 @@ class OptionsReader {
   }
 
   void read_list(const char* name, std::optional<std::vector<std::string>>& out) {
-    if (has(name)) take(list_of(name, all(name)), out);
+    if (has(name)) store_value(split_list(name, all(name)), out);
   }
 
   void read_lists() {
@@ -145,7 +145,7 @@ class OptionsReader {
     std::optional<std::vector<std::string>> pids;
     read_list("pid", pids);
     for (const std::string& pid : pids.value_or(std::vector<std::string>{})) {
-      const auto number = number_of("pid", pid);
+      const auto number = parse_whole_number("pid", pid);
       number ? options_.pids.push_back(*number) : fail(number.error());
     }
   }
@@ -153,9 +153,9 @@ class OptionsReader {
   // Requires --duration: a window without a length would never end.
   void read_repeat(std::uint64_t repeat) {
     options_.repeat = repeat;
-    if (repeat < 1 || repeat > kMostWindows)
+    if (repeat < 1 || repeat > kMaxWindows)
       fail({"--repeat: " + std::to_string(repeat) + " is not between 1 and " +
-            std::to_string(kMostWindows)});
+            std::to_string(kMaxWindows)});
     else if (!has("duration"))
       fail({"--repeat needs the length of each window, as in --repeat 8 -d 5s"});
   }
@@ -185,22 +185,22 @@ class OptionsReader {
 
   template <class Number>
   void read_amount(const char* name, const Range& range, ReadAmount read, Number& out) {
-    if (auto done = cli::read_amount(given_, name, range, read, out); !done) fail(done.error());
+    if (auto done = cli::read_amount(values_, name, range, read, out); !done) fail(done.error());
   }
 
   void read_numbers() {
-    read_amount("duration", kDurations, &parse_length, options_.duration_ns);
+    read_amount("duration", kDurations, &parse_duration, options_.duration_ns);
     read_amount("history", kHistories, &parse_size, options_.history_bytes);
     if (has("repeat")) {
-      const auto repeat = number_of("repeat", last("repeat"));
+      const auto repeat = parse_whole_number("repeat", last("repeat"));
       repeat ? read_repeat(*repeat) : fail(repeat.error());
     }
-    if (has("limit")) take(number_of("limit", last("limit")), options_.limit);
+    if (has("limit")) store_value(parse_whole_number("limit", last("limit")), options_.limit);
     read_fraction("alpha", 0.5, options_.alpha);
     read_fraction("min-shift", 100, options_.min_shift);
     read_fraction("shift", 100, options_.shift);
     if (!has("jobs")) return;
-    const auto jobs = number_of("jobs", last("jobs"));
+    const auto jobs = parse_whole_number("jobs", last("jobs"));
     if (!jobs) return fail(jobs.error());
     if (*jobs < 1 || *jobs > 1024)
       return fail({"--jobs: " + last("jobs") + " is not between 1 and 1024"});
@@ -208,23 +208,23 @@ class OptionsReader {
   }
 
   template <class T, class Out>
-  void take(Result<T> read, Out& out) {
+  void store_value(Result<T> read, Out& out) {
     read ? void(out = std::move(*read)) : fail(read.error());
   }
 
-  void read_always() {
-    take(read_always_options(given_), options_.always);
-    take(read_table_options(given_), options_.tables);
-    take(read_spans(given_), options_.spans);
-    take(read_plugin_options(given_), options_.plugin);
+  void read_option_groups() {
+    store_value(read_continuous_options(values_), options_.continuous);
+    store_value(read_table_options(values_), options_.tables);
+    store_value(read_spans(values_), options_.spans);
+    store_value(read_plugin_options(values_), options_.plugin);
   }
 
   // Reads the options that control symbolization.
-  void read_names() {
+  void read_symbolization() {
     if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
-    options_.record.names.inlines = has("inlines");
+    options_.record.names.find_inlined = has("inlines");
     options_.record.names.debuginfod = has("debuginfod");
-    const bool records = options_.verb == "record" || options_.verb == "live";
+    const bool records = options_.command_name == "record" || options_.command_name == "live";
     for (const char* option : {"debug-dir", "inlines"})
       if (records && has(option) && !has("recorders"))
         fail({"--" + std::string(option) + " requires recorders, such as --recorders on-cpu"});
@@ -238,7 +238,7 @@ class OptionsReader {
     if (it != words.end())
       out = static_cast<Enum>(it - words.begin());
     else
-      fail(no_choice(name, last(name), words));
+      fail(invalid_choice_error(name, last(name), words));
   }
 
   // Records the stacks of sleeping threads once, beside a snapshot. The rows layout cannot store
@@ -248,7 +248,7 @@ class OptionsReader {
       fail({"--stacks needs --layout columns: rows have no place for call stacks"});
     options_.layout = FileLayout::Columns;
     options_.record.recorders = {"sleepers"};
-    options_.record.once = true;
+    options_.record.sample_once = true;
   }
 
   void read_choices() {
@@ -260,42 +260,44 @@ class OptionsReader {
     if (has("group-by")) options_.group_by = last("group-by");
   }
 
-  const OptionValues& given_;
+  const OptionValues& values_;
   Options options_;
   std::optional<Error> error_;
 };
 
-Error unknown_option(const std::string& given) {
+Error unknown_option_error(const std::string& word) {
   std::vector<std::string> names;
   for (const OptionInfo& option : kOptions) names.push_back("--" + std::string(long_name(option)));
-  return {"unknown option '" + given + "'" + nearest_hint(given, names)};
+  return {"unknown option '" + word + "'" + suggest_nearest(word, names)};
 }
 
 // Rejects options that the command does not take.
-Result<void> check_verb_takes(const Options& options, const po::variables_map& given) {
+Result<void> check_command_takes_options(const Options& options, const po::variables_map& values) {
   for (const OptionInfo& option : kOptions) {
     const std::string name(long_name(option));
-    if (!options.verb.empty() && given.count(name) > 0 && is_listed(kEvery, options.verb) &&
-        !is_listed(option.verbs, options.verb))
-      return Error{"'" + options.verb + "' does not take --" + name};
+    if (!options.command_name.empty() && values.count(name) > 0 &&
+        is_listed(kAllCommands, options.command_name) &&
+        !is_listed(option.commands, options.command_name))
+      return Error{"'" + options.command_name + "' does not take --" + name};
   }
-  if (options.format == Format::Csv && is_listed(kEvery, options.verb) &&
-      !is_listed("show,compare", options.verb))
-    return Error{"'" + options.verb + "' has no csv; use --format json"};
-  if (options.csv_safe && options.format != Format::Csv && is_listed("show,compare", options.verb))
+  if (options.format == Format::Csv && is_listed(kAllCommands, options.command_name) &&
+      !is_listed("show,compare", options.command_name))
+    return Error{"'" + options.command_name + "' has no csv; use --format json"};
+  if (options.csv_safe && options.format != Format::Csv &&
+      is_listed("show,compare", options.command_name))
     return Error{"--csv-safe requires --format csv"};
   return {};
 }
 
 // Assigns each argument to a side: before the first --vs, or after one of them. The first word is
 // the command.
-void sort_by_side(const po::parsed_options& parsed, Options& options) {
+void assign_arguments_to_sides(const po::parsed_options& parsed, Options& options) {
   options.arguments.clear();
-  bool is_verb = true;
+  bool is_command = true;
   for (const auto& option : parsed.options) {
     const bool begins_side = option.string_key == "vs";
     if (begins_side) options.vs.emplace_back();
-    if (!begins_side && (option.position_key < 0 || std::exchange(is_verb, false))) continue;
+    if (!begins_side && (option.position_key < 0 || std::exchange(is_command, false))) continue;
     auto& side = options.vs.empty() ? options.arguments : options.vs.back();
     side.insert(side.end(), option.value.begin(), option.value.end());
   }
@@ -307,13 +309,13 @@ Result<void> check_vs(std::span<const char* const> words) {
     if (std::string_view(words[i]) != "--vs") continue;
     const std::string_view next = i + 1 < words.size() ? words[i + 1] : "--";
     if (next == "--vs") return Error{"no file between --vs and --vs"};
-    if (next.starts_with("--")) return needs_both_sides();
+    if (next.starts_with("--")) return missing_side_error();
   }
   return {};
 }
 
 // For the parser, the second word of --interleave 'A' 'B' is an argument.
-Result<void> take_commands(Options& options) {
+Result<void> take_interleave_commands(Options& options) {
   if (options.interleave.empty()) return {};
   if (options.interleave.size() != 1 || options.arguments.size() != 1)
     return Error{"--interleave takes two commands, one of each side: --interleave 'CMD_A' 'CMD_B'"};
@@ -324,51 +326,53 @@ Result<void> take_commands(Options& options) {
   return {};
 }
 
-Result<Options> parse_words(int argc, const char* const* argv,
-                            const std::vector<SettingsSource>& settings) {
-  if (auto sound = check_vs({argv, static_cast<std::size_t>(argc)}); !sound) return sound.error();
-  po::options_description all = describe("");
+Result<Options> parse_option_words(int argc, const char* const* argv,
+                                   const std::vector<SettingsSource>& settings) {
+  if (auto valid = check_vs({argv, static_cast<std::size_t>(argc)}); !valid) return valid.error();
+  po::options_description all = describe_options("");
   all.add_options()("words", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("words", -1);
-  po::variables_map given;
+  po::variables_map values;
   po::parsed_options parsed(&all);
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     parsed =
         po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run();
-    po::store(parsed, given);
-    if (given.count("words") > 0)
-      add_settings(given["words"].as<std::vector<std::string>>().front(), settings, all, given);
+    po::store(parsed, values);
+    if (values.count("words") > 0)
+      add_settings(values["words"].as<std::vector<std::string>>().front(), settings, all, values);
   } catch (const po::unknown_option& exception) {
-    return unknown_option(exception.get_option_name());
+    return unknown_option_error(exception.get_option_name());
   } catch (const po::error& exception) {
     return Error{exception.what()};
   }
-  auto options = OptionsReader(given).read();
-  if (options) sort_by_side(parsed, *options);
+  auto options = OptionsReader(values).read();
+  if (options) assign_arguments_to_sides(parsed, *options);
   if (options)
-    if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();
+    if (auto checked = check_command_takes_options(*options, values); !checked)
+      return checked.error();
   if (options)
-    if (auto taken = take_commands(*options); !taken) return taken.error();
+    if (auto separated = take_interleave_commands(*options); !separated) return separated.error();
   return options;
 }
 
 }  // namespace
 
-Error needs_both_sides() { return {"--vs needs files on both sides, as in A1 A2 --vs B1 B2"}; }
+Error missing_side_error() { return {"--vs needs files on both sides, as in A1 A2 --vs B1 B2"}; }
 
 Result<Options> parse_options(int argc, const char* const* argv,
                               const std::vector<SettingsSource>& settings) {
   const auto end = std::find_if(argv, argv + argc,
                                 [](const char* word) { return std::string_view(word) == "--"; });
-  auto options = parse_words(static_cast<int>(end - argv), argv, settings);
+  auto options = parse_option_words(static_cast<int>(end - argv), argv, settings);
   if (end == argv + argc) return options;
   // For record, `--` precedes a command with options of its own; for other commands, words that are
   // not options.
-  if (!options || options->verb != "record") return parse_words(argc, argv, settings);
+  if (!options || options->command_name != "record")
+    return parse_option_words(argc, argv, settings);
   if (end + 1 == argv + argc) return Error{"missing a command after --"};
-  options->command.assign(end + 1, argv + argc);
+  options->child_command.assign(end + 1, argv + argc);
   if (!options->interleave.empty())
     return Error{"--interleave has its own commands and accepts none after --"};
   return options;

@@ -17,7 +17,7 @@
 #include "core/capture/options.hpp"
 #include "core/file/file.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/always_options.hpp"
+#include "tools/ctprof/options/continuous_options.hpp"
 #include "tools/ctprof/options/plugin_options.hpp"
 #include "tools/ctprof/options/table_options.hpp"
 
@@ -29,7 +29,7 @@ enum class Format { Text, Json, Csv };
 enum class Color { Auto, Always, Never };
 
 struct Options {
-  std::string verb;                    // empty: none
+  std::string command_name;            // empty: none
   std::vector<std::string> arguments;  // files, mostly
   // The arguments after each --vs, up to the next; `arguments` are those before the first.
   std::vector<std::vector<std::string>> vs;
@@ -42,7 +42,7 @@ struct Options {
   std::optional<std::vector<std::string>> plugins;  // --plugins: exactly these
   std::vector<std::string> plugin_path;
   std::vector<std::string> plugin_path_of_environment;  // CTPROF_PLUGIN_PATH
-  std::vector<std::string> set;                         // PLUGIN.KEY=VALUE, for plugins
+  std::vector<std::string> plugin_settings;             // PLUGIN.KEY=VALUE, for plugins
   std::string rootfs;
   Format format = Format::Text;
   Color color = Color::Auto;
@@ -52,12 +52,12 @@ struct Options {
   std::string output;
   FileLayout layout = FileLayout::Rows;
   std::optional<Level> level;  // none: fast for record, full for capture
-  std::string to;              // for export
+  std::string export_form;     // for export
   TableOptions tables;
   bool redact = false;
   std::string redact_key;  // path of the key file
   std::string metric;      // a metric of call stacks
-  bool idle = false;
+  bool shows_idle = false;
   bool root_below = false;
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
@@ -66,13 +66,13 @@ struct Options {
   std::uint64_t duration_ns = 0;  // of record; 0: until an interrupt or the command's exit
   std::uint64_t repeat = 0;       // consecutive windows into a directory; 0: one into a file
   std::size_t history_bytes = 128u << 20;  // of live
-  std::vector<std::string> command;        // the words after --
+  std::vector<std::string> child_command;  // the words after --
   // One command for each side, which runs before each run of its side; empty: one side.
   std::vector<std::string> interleave;
   std::optional<PairMark> pair;  // of one interleaved run
   RecordOptions record;          // call stacks, for record
   PluginOptions plugin;          // of the plugin command
-  AlwaysOptions always;          // of record --every
+  ContinuousOptions continuous;  // of record --every
   std::vector<Span> spans;       // one for each side; the last one also applies to later sides
   bool sync = true;
   bool hostname = true;
@@ -103,7 +103,7 @@ struct Options {
 };
 
 // The error for a --vs without arguments before or after it.
-Error needs_both_sides();
+Error missing_side_error();
 
 // Options on the command line override settings. The error is one sentence that names the valid
 // form.
@@ -111,6 +111,6 @@ Result<Options> parse_options(int argc, const char* const* argv,
                               const std::vector<SettingsSource>& settings);
 
 // Quotes the words for a shell: "ctprof show 'my file'".
-std::string in_shell(int argc, const char* const* argv);
+std::string quote_command_line(int argc, const char* const* argv);
 
 }  // namespace ctprof::cli

@@ -20,9 +20,9 @@ Result<PluginOptions> read_plugin_options(const OptionValues& given) {
   if (has_option(given, "source")) options.source = last_value(given, "source");
   options.as_root = has_option(given, "as-root");
   if (!is_one_of(kPluginLanguages, options.language))
-    return no_choice("lang", options.language, kPluginLanguages);
+    return invalid_choice_error("lang", options.language, kPluginLanguages);
   if (!is_one_of(kPluginSources, options.source))
-    return no_choice("source", options.source, kPluginSources);
+    return invalid_choice_error("source", options.source, kPluginSources);
   return options;
 }
 

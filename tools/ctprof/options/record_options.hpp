@@ -12,6 +12,6 @@
 namespace ctprof::cli {
 
 // Returns an error of one sentence that names the valid form if an option is invalid.
-Result<RecordOptions> read_record_options(const OptionValues& given);
+Result<RecordOptions> read_record_options(const OptionValues& values);
 
 }  // namespace ctprof::cli

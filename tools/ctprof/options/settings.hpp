@@ -29,11 +29,11 @@ namespace ctprof::cli {
 
 // Environment variables with the prefix CTPROF_ that are not options. pager.cc and options.cc read
 // them.
-inline constexpr const char* kOtherVariables[] = {"CTPROF_PAGER", "CTPROF_PLUGIN_PATH"};
+inline constexpr const char* kNonOptionVariables[] = {"CTPROF_PAGER", "CTPROF_PLUGIN_PATH"};
 
 struct Setting {
-  std::string option;  // long name
-  std::string verb;    // the command that it is for; empty: all commands that take the option
+  std::string option;   // long name
+  std::string command;  // the command that it is for; empty: all commands that take the option
   std::vector<std::string> values;
   std::string origin;  // "/etc/ctprof/ctprof.conf, line 3", "CTPROF_FREQ"
 };
@@ -42,7 +42,7 @@ struct Setting {
 struct SettingsSource {
   std::string name;                  // a path, or "environment"
   std::string state;                 // "read", "not there", or why it was refused
-  bool refused = false;              // because the wrong user owns or can write it
+  bool is_refused = false;           // because the wrong user owns or can write it
   std::vector<Setting> settings;     // those for one command first
   std::vector<std::string> ignored;  // one sentence for each name that looks like a setting but is
                                      // none
@@ -59,24 +59,25 @@ Result<std::vector<SettingsSource>> read_settings(WhyUnknownCommand why_unknown_
 
 // Returns the settings that apply to a command, each option once. REQUIRES: `sources` as
 // read_settings() returns them.
-std::vector<Setting> settings_of(std::string_view verb, const std::vector<SettingsSource>& sources);
+std::vector<Setting> settings_for_command(std::string_view command,
+                                          const std::vector<SettingsSource>& sources);
 
 // Adds to `values`, the options of a command line, the settings for its command. Skips settings
 // that need an option that is not set (--freq without --recorders), and those that another option
 // on the command line overrides. `described` are all options. Stores the added settings for
 // describe_origins().
-void add_settings(std::string_view verb, const std::vector<SettingsSource>& sources,
-                  const OptionDescriptions& described, OptionValues& given);
+void add_settings(std::string_view command, const std::vector<SettingsSource>& sources,
+                  const OptionDescriptions& descriptions, OptionValues& values);
 
 // Whether an option can have a setting. Options that concern a single command line, such as its
 // output, cannot.
 bool can_be_set(const OptionInfo& option);
 
 // Returns "CTPROF_GROUP_BY" for "group-by".
-std::string variable_of(std::string_view option);
+std::string variable_name(std::string_view option);
 
 // Returns " (--freq is set in /etc/ctprof/ctprof.conf, line 3)" for each option that add_settings()
 // added and the sentence names, so that the user learns where the option comes from.
-std::string origins_in(std::string_view sentence);
+std::string describe_origins(std::string_view sentence);
 
 }  // namespace ctprof::cli

@@ -5,7 +5,7 @@
 
 namespace ctprof::cli {
 
-std::string in_shell(int argc, const char* const* argv) {
+std::string quote_command_line(int argc, const char* const* argv) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,.:/@%#";
   std::string line = "ctprof";

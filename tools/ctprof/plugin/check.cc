@@ -37,12 +37,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr ::uid_t kNobody = 65534;
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kTimeout{120};
 constexpr ::rlim_t kCpuSeconds = 60, kDescriptors = 4096;
 // Limit in bytes for the output of the child; the rest is dropped.
-constexpr std::size_t kMostText = 1 << 20;
+constexpr std::size_t kMaxOutputBytes = 1 << 20;
 
-struct Report {
+struct CheckReport {
   std::vector<std::string> faults, notes, costs;
   bool has_end = false;
 };
@@ -75,17 +75,17 @@ class PluginCopy {
   std::string directory_;
 };
 
-void set_limit(int resource, ::rlim_t most) {
+void set_limit(int resource, ::rlim_t limit_value) {
   ::rlimit limit{};
   ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
-  limit.rlim_cur = limit.rlim_max = std::min(most, limit.rlim_max);
+  limit.rlim_cur = limit.rlim_max = std::min(limit_value, limit.rlim_max);
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
 // In the child: drops privileges and starts the checks. Returns only on failure. Changing the user
 // clears the parent death signal, so it is set afterwards.
-void become_child(const std::vector<std::string>& words, int out, int err, bool as_root,
-                  ::pid_t parent) {
+void run_child_process(const std::vector<std::string>& words, int out, int err, bool as_root,
+                       ::pid_t parent) {
   ::setpgid(0, 0);
   if (::getuid() == 0 && !as_root &&
       (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
@@ -116,29 +116,29 @@ struct Pipe {
 };
 
 // Reads both pipes until they are closed. Returns false if that takes longer than kPatience.
-bool drain(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
+bool read_pipes(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + kPatience;
+  const Clock::time_point end = Clock::now() + kTimeout;
   std::array<bool, 2> open{true, true};
   while (open[0] || open[1]) {
-    std::array<::pollfd, 2> waited{};
-    for (std::size_t i = 0; i < 2; ++i) waited[i] = {open[i] ? from[i]->get() : -1, POLLIN, 0};
+    std::array<::pollfd, 2> poll_fds{};
+    for (std::size_t i = 0; i < 2; ++i) poll_fds[i] = {open[i] ? from[i]->get() : -1, POLLIN, 0};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
     if (left.count() <= 0) return false;
-    if (::poll(waited.data(), waited.size(), static_cast<int>(left.count())) < 0) continue;
+    if (::poll(poll_fds.data(), poll_fds.size(), static_cast<int>(left.count())) < 0) continue;
     for (std::size_t i = 0; i < 2; ++i) {
-      if (waited[i].revents == 0) continue;
+      if (poll_fds[i].revents == 0) continue;
       std::array<char, 4096> bytes{};
-      const ssize_t got = ::read(from[i]->get(), bytes.data(), bytes.size());
-      open[i] = got > 0 || (got < 0 && errno == EINTR);
-      if (got > 0 && texts[i].size() < kMostText)
-        texts[i].append(bytes.data(), static_cast<std::size_t>(got));
+      const ssize_t bytes_read = ::read(from[i]->get(), bytes.data(), bytes.size());
+      open[i] = bytes_read > 0 || (bytes_read < 0 && errno == EINTR);
+      if (bytes_read > 0 && texts[i].size() < kMaxOutputBytes)
+        texts[i].append(bytes.data(), static_cast<std::size_t>(bytes_read));
     }
   }
   return true;
 }
 
-std::vector<std::string> lines_in(std::string_view text) {
+std::vector<std::string> split_lines(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty())
     if (const std::string_view line = sdk::take(text, '\n'); !line.empty())
@@ -146,14 +146,14 @@ std::vector<std::string> lines_in(std::string_view text) {
   return lines;
 }
 
-void add_line(std::string_view line, Report& report) {
-  const auto take = [&](std::string_view kind, std::vector<std::string>& into) {
+void add_line(std::string_view line, CheckReport& report) {
+  const auto take_line = [&](std::string_view kind, std::vector<std::string>& into) {
     if (!line.starts_with(kind)) return false;
     into.emplace_back(line.substr(kind.size()));
     return true;
   };
-  if (take(kFaultLine, report.faults) || take(kNoteLine, report.notes) ||
-      take(kCostLine, report.costs))
+  if (take_line(kFaultLine, report.faults) || take_line(kNoteLine, report.notes) ||
+      take_line(kCostLine, report.costs))
     return;
   if (line == kEndLine)
     report.has_end = true;
@@ -163,15 +163,15 @@ void add_line(std::string_view line, Report& report) {
 
 // Each line on standard error is a fault: a message of ctprof about the plugin, or the output of
 // the plugin.
-void add_error_line(std::string_view line, Report& report) {
-  constexpr std::string_view kOurs = "ctprof: ";
-  if (line.starts_with(kOurs))
-    report.faults.emplace_back(line.substr(kOurs.size()));
+void add_error_line(std::string_view line, CheckReport& report) {
+  constexpr std::string_view kOwnPrefix = "ctprof: ";
+  if (line.starts_with(kOwnPrefix))
+    report.faults.emplace_back(line.substr(kOwnPrefix.size()));
   else
     report.faults.push_back("it prints: " + std::string(line));
 }
 
-void add_end(int status, Report& report) {
+void add_exit_status(int status, CheckReport& report) {
   if (report.has_end && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (WIFSIGNALED(status))
     report.faults.push_back("it terminates ctprof by signal " + std::to_string(WTERMSIG(status)));
@@ -179,39 +179,39 @@ void add_end(int status, Report& report) {
     report.faults.push_back("it ends ctprof with status " + std::to_string(WEXITSTATUS(status)));
 }
 
-Result<Report> run_child(const std::vector<std::string>& words, bool as_root) {
+Result<CheckReport> run_child(const std::vector<std::string>& words, bool as_root) {
   auto out = Pipe::make();
   auto err = Pipe::make();
   if (!out || !err) return (out ? err : out).error();
   const ::pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) return errno_error("starting", "a child process", errno);
   if (child == 0) {
-    become_child(words, out->write.get(), err->write.get(), as_root, parent);
+    run_child_process(words, out->write.get(), err->write.get(), as_root, parent);
     ::_exit(kFailed);
   }
   out->write = sdk::Fd();
   err->write = sdk::Fd();
   std::array<std::string, 2> texts;
-  const bool is_done = drain({&out->read, &err->read}, texts);
+  const bool is_done = read_pipes({&out->read, &err->read}, texts);
   ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  Report report;
-  for (const std::string& line : lines_in(texts[0])) add_line(line, report);
-  for (const std::string& line : lines_in(texts[1])) add_error_line(line, report);
+  CheckReport report;
+  for (const std::string& line : split_lines(texts[0])) add_line(line, report);
+  for (const std::string& line : split_lines(texts[1])) add_error_line(line, report);
   if (!is_done)
-    report.faults.push_back("it does not return within " + std::to_string(kPatience.count()) +
-                            " s");
+    report.faults.push_back("it does not return within " + std::to_string(kTimeout.count()) + " s");
   else
-    add_end(status, report);
+    add_exit_status(status, report);
   return report;
 }
 
-std::string text_of(const std::string& file, const Report& report) {
-  std::string text = printable(file) + ": " + count(report.faults.size(), "fault") + "\n";
+std::string text_of(const std::string& file, const CheckReport& report) {
+  std::string text =
+      make_printable(file) + ": " + format_count(report.faults.size(), "fault") + "\n";
   const auto add = [&](std::string_view kind, const std::vector<std::string>& sentences) {
     for (const std::string& sentence : sentences)
-      text += "  " + std::string(kind) + printable(sentence) + "\n";
+      text += "  " + std::string(kind) + make_printable(sentence) + "\n";
   };
   add(kFaultLine, report.faults);
   add(kNoteLine, report.notes);
@@ -219,8 +219,8 @@ std::string text_of(const std::string& file, const Report& report) {
   return text;
 }
 
-std::string json_of(const std::string& file, const Report& report) {
-  JsonWriter out(Escape::Unshowable);
+std::string json_of(const std::string& file, const CheckReport& report) {
+  JsonWriter out(Escape::Unprintable);
   out.put('{');
   out.member("schema", 1);
   out.member("file", file);
@@ -241,7 +241,8 @@ std::string json_of(const std::string& file, const Report& report) {
 
 // Replaces the path of the copy by the plugin's own name, and removes advice that only helps users
 // of ctprof.
-void tidy(std::vector<std::string>& sentences, const std::string& path, const std::string& file) {
+void clean_up_sentences(std::vector<std::string>& sentences, const std::string& path,
+                        const std::string& file) {
   constexpr std::string_view kAdvice = "; take that file away";
   for (std::string& sentence : sentences) {
     if (const std::size_t at = sentence.find(path); at != sentence.npos)
@@ -250,23 +251,24 @@ void tidy(std::vector<std::string>& sentences, const std::string& path, const st
   }
 }
 
-Result<Report> check_file(const fs::path& file, const Options& options) {
+Result<CheckReport> check_file(const fs::path& file, const Options& options) {
   std::error_code failed;
-  const fs::path whole = fs::canonical(file, failed);
+  const fs::path canonical_path = fs::canonical(file, failed);
   if (failed) return error("checking", file.string(), failed.message());
-  const bool is_own = whole.parent_path() == fs::weakly_canonical(own_plugin_directory(), failed);
+  const bool is_own =
+      canonical_path.parent_path() == fs::weakly_canonical(own_plugin_directory(), failed);
   std::vector<std::string> words{"ctprof", "plugin", "check-child"};
   const auto run = [&](const std::string& directory, const std::string& path) {
     words.insert(words.end(), {directory, path});
     if (!options.rootfs.empty()) words.insert(words.end(), {"--rootfs", options.rootfs});
     auto report = run_child(words, options.plugin.as_root);
-    if (report) tidy(report->faults, path, whole.filename().string());
+    if (report) clean_up_sentences(report->faults, path, canonical_path.filename().string());
     return report;
   };
-  if (is_own) return run("", own_plugin_directory() + "/" + whole.filename().string());
-  const auto copy = PluginCopy::make(whole);
+  if (is_own) return run("", own_plugin_directory() + "/" + canonical_path.filename().string());
+  const auto copy = PluginCopy::make(canonical_path);
   if (!copy) return copy.error();
-  return run(copy->directory(), copy->directory() + "/" + whole.filename().string());
+  return run(copy->directory(), copy->directory() + "/" + canonical_path.filename().string());
 }
 
 }  // namespace

@@ -25,7 +25,7 @@
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
-#include "core/registry/probed.hpp"
+#include "core/registry/probed_host.hpp"
 #include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/plugin/check.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -37,23 +37,23 @@ namespace {
 namespace fs = std::filesystem;
 
 // Number of captures. After the first two, a correct plugin allocates no additional resources.
-constexpr int kRounds = 6, kSettled = 2;
+constexpr int kRounds = 6, kWarmupRounds = 2;
 // Growth of allocations per capture, in bytes, below which it is noise of ctprof itself.
-constexpr std::size_t kNoise = 16 * 1024;
+constexpr std::size_t kNoiseBytes = 16 * 1024;
 
 // 100 percent in hundredths, the unit of a GaugeRatio100.
-constexpr std::uint64_t kWhole = 10'000;
+constexpr std::uint64_t kHundredPercent = 10'000;
 
 class Findings {
  public:
   void add(std::string_view kind, const std::string& sentence) {
-    if (told_.insert(std::string(kind) + sentence).second)
+    if (printed_.insert(std::string(kind) + sentence).second)
       print(std::string(kind) + sentence + "\n");
   }
   void fault(const std::string& sentence) { add(kFaultLine, sentence); }
 
  private:
-  std::set<std::string> told_;
+  std::set<std::string> printed_;
 };
 
 std::size_t count_descriptors() {
@@ -70,24 +70,24 @@ bool has_children() {
 }
 
 // Resources that the process holds after a capture.
-struct Kept {
+struct ResourceUse {
   std::size_t descriptors = count_descriptors();
   std::size_t bytes = ::mallinfo2().uordblks;
 };
 
-void report_kept(const std::vector<Kept>& kept, Findings& findings) {
-  const auto grows = [&](auto Kept::*what, std::size_t least) {
-    for (std::size_t i = kSettled; i < kept.size(); ++i)
-      if (kept[i].*what < kept[i - 1].*what + least) return false;
+void report_leaks(const std::vector<ResourceUse>& resource_uses, Findings& findings) {
+  const auto grows = [&](auto ResourceUse::*member, std::size_t min_growth) {
+    for (std::size_t i = kWarmupRounds; i < resource_uses.size(); ++i)
+      if (resource_uses[i].*member < resource_uses[i - 1].*member + min_growth) return false;
     return true;
   };
-  const std::size_t rounds = kept.size() - kSettled;
-  const Kept &first = kept[kSettled - 1], &last = kept.back();
-  if (grows(&Kept::descriptors, 1))
+  const std::size_t rounds = resource_uses.size() - kWarmupRounds;
+  const ResourceUse &first = resource_uses[kWarmupRounds - 1], &last = resource_uses.back();
+  if (grows(&ResourceUse::descriptors, 1))
     findings.fault("it leaks " +
-                   count((last.descriptors - first.descriptors) / rounds, "descriptor") +
+                   format_count((last.descriptors - first.descriptors) / rounds, "descriptor") +
                    " per capture");
-  if (grows(&Kept::bytes, kNoise))
+  if (grows(&ResourceUse::bytes, kNoiseBytes))
     findings.fault("it keeps " + std::to_string((last.bytes - first.bytes) / rounds) +
                    " more bytes of memory after each capture");
   if (has_children()) findings.fault("it leaves child processes behind");
@@ -98,12 +98,13 @@ bool is_filled_by(const Column& column, const Plugin& plugin) {
 }
 
 // Returns why a value is invalid for its newtype, or "".
-std::string objection(const Column& column, std::uint32_t row) {
+std::string explain_invalid_value(const Column& column, std::uint32_t row) {
   const MetricDef& def = column.def();
   if (def.storage == Storage::F64 && !std::isfinite(column.f64()[row])) return "is not a number";
   if (def.storage == Storage::F64 && column.f64()[row] < 0 && def.newtype != "GaugeF64")
     return "is below zero";
-  if (def.newtype == "GaugeRatio100" && def.storage == Storage::U64 && column.u64()[row] > kWhole)
+  if (def.newtype == "GaugeRatio100" && def.storage == Storage::U64 &&
+      column.u64()[row] > kHundredPercent)
     return "is above 100 percent";
   const bool is_amount = def.storage == Storage::U64 && def.family != "limit" &&
                          def.family != "identity" && !def.newtype.starts_with("Ordinal");
@@ -113,13 +114,14 @@ std::string objection(const Column& column, std::uint32_t row) {
 
 void check_values(const Column& column, Findings& findings) {
   for (std::uint32_t row = 0; row < column.rows(); ++row)
-    if (const std::string why = column.has_value(row) ? objection(column, row) : ""; !why.empty())
+    if (const std::string why = column.has_value(row) ? explain_invalid_value(column, row) : "";
+        !why.empty())
       return findings.fault("a value of '" + column.def().name + "' " + why);
 }
 
 // Returns a key for each row that is the same in each capture: the id of the thread or process,
 // otherwise the row number.
-std::vector<std::uint64_t> keys_of(const Snapshot& snapshot, Entity entity) {
+std::vector<std::uint64_t> row_keys(const Snapshot& snapshot, Entity entity) {
   const Table& table = snapshot.table(entity);
   const Column* id = table.find_u64(entity == Entity::Thread ? kTid : kProcessTgid);
   std::vector<std::uint64_t> keys(table.rows);
@@ -137,13 +139,13 @@ void check_counter(const Snapshot& before, const Snapshot& after, const Column& 
   const Column* earlier = before.table(def.entity).find(def.name);
   if (!earlier) return;
   std::unordered_map<std::uint64_t, std::uint32_t> row_of;
-  for (const std::uint64_t key : keys_of(before, def.entity))
+  for (const std::uint64_t key : row_keys(before, def.entity))
     row_of.emplace(key, static_cast<std::uint32_t>(row_of.size()));
-  const auto keys = keys_of(after, def.entity);
+  const auto keys = row_keys(after, def.entity);
   for (std::uint32_t now = 0; now < keys.size(); ++now) {
-    const auto known = row_of.find(keys[now]);
-    if (known == row_of.end()) continue;
-    const std::uint32_t row = known->second;
+    const auto known_row = row_of.find(keys[now]);
+    if (known_row == row_of.end()) continue;
+    const std::uint32_t row = known_row->second;
     if (later.has_value(now) && earlier->has_value(row) && later.u64()[now] < earlier->u64()[row])
       return findings.fault("counter '" + def.name + "' went backwards");
   }
@@ -189,16 +191,18 @@ void report_costs(const Snapshot& snapshot, const Plugin& plugin, Findings& find
     const std::uint64_t tenths = source.busy_ns * 10 / rows / file_ns;
     findings.add(kCostLine, "source '" + source.source + "' takes as long per row as reading " +
                                 std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
-                                " small files of /proc (" + count(rows, "row", "rows") + ")");
+                                " small files of /proc (" + format_count(rows, "row", "rows") +
+                                ")");
   }
 }
 
 // Notes metrics for which the plugin replaces another one, and sources that a capture does not run.
-void report_roles(const Probed& probed, const Plugin& plugin, Findings& findings) {
-  for (const ProbedField& field : probed.fields())
-    if (const ProbedOffer* chosen = field.chosen(); chosen && chosen->plugin == &plugin)
+void note_roles(const ProbedHost& probed, const Plugin& plugin, Findings& findings) {
+  for (const ProbedMetric& field : probed.metrics())
+    if (const ProbedOffer* chosen = field.find_selected_offer();
+        chosen && chosen->plugin == &plugin)
       for (const ProbedOffer& offer : field.offers)
-        if (offer.plugin != &plugin && offer.verdict == Gap::None)
+        if (offer.plugin != &plugin && offer.refusal == Gap::None)
           findings.add(kNoteLine, "it takes '" + field.def->name + "' from '" + offer.plugin->name +
                                       "', because its rank is higher");
   for (const ProbedRecorder& recorder : probed.recorders())
@@ -207,29 +211,30 @@ void report_roles(const Probed& probed, const Plugin& plugin, Findings& findings
                                   "' works only while a window is open: it is probed, not run");
 }
 
-bool is_about(const Refusal& refusal, const std::string& path, const Plugin* plugin) {
-  return refusal.what == path ||
-         (plugin && (refusal.what.starts_with(plugin->name + ":") ||
-                     refusal.what.starts_with(plugin->path) || refusal.what == plugin->name));
+bool concerns_plugin(const Refusal& refusal, const std::string& path, const Plugin* plugin) {
+  return refusal.subject == path ||
+         (plugin && (refusal.subject.starts_with(plugin->name + ":") ||
+                     refusal.subject.starts_with(plugin->path) || refusal.subject == plugin->name));
 }
 
 // Returns the metrics that a capture reads from the plugin, and notes why it does not use others.
-std::vector<std::string> metrics_to_capture(const Probed& probed, const Plugin& plugin,
+std::vector<std::string> metrics_to_capture(const ProbedHost& probed, const Plugin& plugin,
                                             Findings& findings) {
   std::vector<std::string> metrics;
-  for (const ProbedField& field : probed.fields())
+  for (const ProbedMetric& field : probed.metrics())
     for (const ProbedOffer& offer : field.offers) {
       if (offer.plugin != &plugin) continue;
-      if (field.chosen() == &offer)
+      if (field.find_selected_offer() == &offer)
         metrics.push_back(field.def->name);
-      else if (offer.verdict == Gap::SourceFailed)
+      else if (offer.refusal == Gap::SourceFailed)
         findings.fault("probe fails: " + offer.reason);
-      else if (offer.verdict != Gap::None)
-        findings.add(kNoteLine, "'" + field.def->name + "' is " + std::string(name(offer.verdict)) +
+      else if (offer.refusal != Gap::None)
+        findings.add(kNoteLine, "'" + field.def->name + "' is " + std::string(name(offer.refusal)) +
                                     " on this host: " + offer.reason);
       else
         findings.add(kNoteLine, "the offer of '" + field.def->name + "' is not used: '" +
-                                    field.chosen()->plugin->name + "' has a higher rank");
+                                    field.find_selected_offer()->plugin->name +
+                                    "' has a higher rank");
     }
   return metrics;
 }
@@ -237,23 +242,23 @@ std::vector<std::string> metrics_to_capture(const Probed& probed, const Plugin& 
 void check_captures(const Registry& registry, const Plugin& plugin,
                     const CaptureOptions& capture_options, const std::string& path,
                     Findings& findings) {
-  std::vector<Kept> kept;
+  std::vector<ResourceUse> resource_uses;
   std::optional<Snapshot> first;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<Refusal> refused;
     auto snapshot = capture(registry, capture_options, &refused);
     if (!snapshot) return findings.fault("a capture fails: " + snapshot.error().text);
     for (const Refusal& refusal : refused)
-      if (is_about(refusal, path, &plugin)) findings.fault(refusal.reason);
+      if (concerns_plugin(refusal, path, &plugin)) findings.fault(refusal.reason);
     report_sources(*snapshot, plugin, findings);
     for (const std::string& sentence : snapshot->meta.notes) findings.add(kNoteLine, sentence);
     if (first) check_tables(*first, *snapshot, plugin, findings);
     if (round == kRounds - 1) report_costs(*snapshot, plugin, findings);
     if (!first) first = std::move(*snapshot);
     snapshot = Error{""};
-    kept.emplace_back();
+    resource_uses.emplace_back();
   }
-  report_kept(kept, findings);
+  report_leaks(resource_uses, findings);
 }
 
 const Plugin* find_plugin(const Registry& registry, const std::string& path) {
@@ -262,25 +267,25 @@ const Plugin* find_plugin(const Registry& registry, const std::string& path) {
   return found == plugins.end() ? nullptr : &*found;
 }
 
-void check(const Registry& registry, const Plugin& plugin, const Options& options,
-           Findings& findings) {
-  for (const std::string& sentence : plugin.unserved) findings.add(kNoteLine, sentence);
+void run_checks(const Registry& registry, const Plugin& plugin, const Options& options,
+                Findings& findings) {
+  for (const std::string& sentence : plugin.unsupported_parts) findings.add(kNoteLine, sentence);
   const auto roots = open_roots(options.rootfs);
   if (!roots) return findings.fault(roots.error().text);
-  CaptureOptions wanted;
-  wanted.rootfs = options.rootfs;
-  wanted.jobs = 2;
-  wanted.hostname = false;
+  CaptureOptions capture_options;
+  capture_options.rootfs = options.rootfs;
+  capture_options.jobs = 2;
+  capture_options.records_hostname = false;
   {
-    const Probed probed(registry, roots->host(), Recorders::All);
-    report_roles(probed, plugin, findings);
-    for (const Refusal& refusal : probed.thrown())
-      if (is_about(refusal, plugin.path, &plugin)) findings.fault(refusal.reason);
-    wanted.metrics = metrics_to_capture(probed, plugin, findings);
+    const ProbedHost probed(registry, roots->host(), RecorderSelection::All);
+    note_roles(probed, plugin, findings);
+    for (const Refusal& refusal : probed.failures())
+      if (concerns_plugin(refusal, plugin.path, &plugin)) findings.fault(refusal.reason);
+    capture_options.metrics = metrics_to_capture(probed, plugin, findings);
   }
-  if (wanted.metrics->empty())
+  if (capture_options.metrics->empty())
     return findings.add(kNoteLine, "a capture of this host reads no metric of this plugin");
-  check_captures(registry, plugin, wanted, plugin.path, findings);
+  check_captures(registry, plugin, capture_options, plugin.path, findings);
 }
 
 }  // namespace
@@ -289,15 +294,15 @@ int run_plugin_check_child(const Options& options) {
   const std::string &directory = options.arguments[1], &path = options.arguments[2];
   Findings findings;
   LoadOptions load;
-  load.own_directory = own_plugin_directory();
+  load.shipped_directory = own_plugin_directory();
   if (!directory.empty()) load.directories.push_back(directory);
   auto loaded = load_plugins(load);
   if (!loaded) return fail(loaded.error());
   const Registry registry(std::move(*loaded));
   const Plugin* plugin = find_plugin(registry, path);
-  for (const Refusal& refusal : registry.refused())
-    if (is_about(refusal, path, plugin)) findings.fault(refusal.reason);
-  if (plugin) check(registry, *plugin, options, findings);
+  for (const Refusal& refusal : registry.refusals())
+    if (concerns_plugin(refusal, path, plugin)) findings.fault(refusal.reason);
+  if (plugin) run_checks(registry, *plugin, options, findings);
   findings.add(kEndLine, "");
   return kFine;
 }

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> write_file_of(const fs::path& path, const std::string& text) {
+Result<void> write_new_file(const fs::path& path, const std::string& text) {
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
   if (failed) return error("creating", path.parent_path().string(), failed.message());
@@ -29,7 +29,7 @@ Result<void> write_file_of(const fs::path& path, const std::string& text) {
 }
 
 // Fails if the directory exists, so that no existing file is changed.
-Result<void> create_directory_of(const std::string& name) {
+Result<void> create_new_directory(const std::string& name) {
   std::error_code failed;
   const bool is_new = fs::create_directory(name, failed);
   if (failed) return error("creating", name, failed.message());
@@ -53,12 +53,12 @@ int run_plugin_new(const Options& options) {
     return fail("invalid NAME '" + name +
                 "': a plugin's name has lower case letters, digits and _, begins with a letter, "
                 "and has at most 32 characters");
-  if (auto made = create_directory_of(name); !made) return fail(made.error());
-  const auto files = scaffold(name, options.plugin.language, options.plugin.source);
+  if (auto created = create_new_directory(name); !created) return fail(created.error());
+  const auto files = make_scaffold_files(name, options.plugin.language, options.plugin.source);
   for (const ScaffoldFile& file : files)
-    if (auto done = write_file_of(fs::path(name) / file.path, file.text); !done)
+    if (auto done = write_new_file(fs::path(name) / file.path, file.text); !done)
       return fail(done.error());
-  note(options, "created '" + name + "' with " + count(files.size(), "file", "files"));
+  print_note(options, "created '" + name + "' with " + format_count(files.size(), "file", "files"));
   return print(next_steps(name));
 }
 

@@ -24,7 +24,7 @@ static_assert(std::ranges::equal(kLanguages, kPluginLanguages, {}, &Language::na
 // A kind of source, with a metric that every kernel has. The `cc` and `c` parts fill the templates.
 struct Source {
   std::string_view name, base, stage, cc_entity, c_entity;
-  std::string_view suffix, what, newtype, rule;
+  std::string_view suffix, description, newtype, rule;
   std::string_view headline;                  // label, order and kind of value; empty: no headline
   std::string_view file, key, separator;      // location of the number
   std::string_view directory;                 // a member of ctprof_host
@@ -85,7 +85,7 @@ constexpr std::array kSources{
            .cc_entity = "",
            .c_entity = "CTPROF_THREAD",
            .suffix = "switches",
-           .what = "How often the thread blocked, or yielded its CPU",
+           .description = "How often the thread blocked, or yielded its CPU",
            .newtype = "MonotonicCount",
            .rule = "SumCount",
            .headline = R"("blocks/s", .shown = CTPROF_SHOWN_RATE)",
@@ -108,7 +108,7 @@ constexpr std::array kSources{
            .cc_entity = ", sdk::Entity::Process",
            .c_entity = "CTPROF_PROCESS",
            .suffix = "threads",
-           .what = "Threads of the process",
+           .description = "Threads of the process",
            .newtype = "GaugeCount",
            .rule = "SumGaugeCount",
            .headline = R"("threads", .shown = CTPROF_SHOWN_LEVEL)",
@@ -130,7 +130,7 @@ constexpr std::array kSources{
            .cc_entity = ", sdk::Entity::Cgroup",
            .c_entity = "CTPROF_CGROUP",
            .suffix = "descendants",
-           .what = "Cgroups below the cgroup",
+           .description = "Cgroups below the cgroup",
            .newtype = "GaugeCount",
            .rule = "MaxGaugeCount",
            .headline = "",
@@ -152,7 +152,7 @@ constexpr std::array kSources{
            .cc_entity = ", sdk::Entity::Host",
            .c_entity = "CTPROF_HOST",
            .suffix = "running",
-           .what = "Threads of the host that run or wait for a CPU",
+           .description = "Threads of the host that run or wait for a CPU",
            .newtype = "GaugeCount",
            .rule = "MaxGaugeCount",
            .headline = "",
@@ -171,19 +171,19 @@ constexpr std::array kSources{
 };
 static_assert(std::ranges::equal(kSources, kPluginSources, {}, &Source::name));
 
-using Words = std::map<std::string, std::string, std::less<>>;
+using ModuleWords = std::map<std::string, std::string, std::less<>>;
 
 // Replaces each @word@ of the template by its value. Unknown words remain unchanged.
-std::string filled_in(std::string_view form, const Words& words) {
+std::string fill_template(std::string_view template_text, const ModuleWords& words) {
   std::string text;
-  while (!form.empty()) {
-    const std::size_t begin = std::min(form.find('@'), form.size());
-    const std::size_t end = form.find('@', begin + 1);
-    text += form.substr(0, begin);
-    if (end == form.npos) return text += form.substr(begin);
-    const auto word = words.find(form.substr(begin + 1, end - begin - 1));
+  while (!template_text.empty()) {
+    const std::size_t begin = std::min(template_text.find('@'), template_text.size());
+    const std::size_t end = template_text.find('@', begin + 1);
+    text += template_text.substr(0, begin);
+    if (end == template_text.npos) return text += template_text.substr(begin);
+    const auto word = words.find(template_text.substr(begin + 1, end - begin - 1));
     text += word == words.end() ? "@" : word->second;
-    form.remove_prefix(word == words.end() ? begin + 1 : end + 1);
+    template_text.remove_prefix(word == words.end() ? begin + 1 : end + 1);
   }
   return text;
 }
@@ -195,9 +195,9 @@ std::string headline_of(const Source& source, bool is_c) {
          "ctprof_headline), .label = " + std::string(source.headline) + "};\n";
 }
 
-Words words_of(std::string_view name, const Language& language, const Source& source) {
+ModuleWords template_words(std::string_view name, const Language& language, const Source& source) {
   const bool is_c = language.name == "c";
-  Words words{
+  ModuleWords words{
       {"name", std::string(name)},
       {"metric", std::string(name) + "_" + std::string(source.suffix)},
       {"headline", headline_of(source, is_c)},
@@ -207,7 +207,7 @@ Words words_of(std::string_view name, const Language& language, const Source& so
                                               std::string(source.c_inputs) + "};\n"},
       {"use_reads", source.c_inputs.empty() ? "" : "    .reads = CTPROF_ARRAY_OF(kReads),\n"}};
   const auto add = [&](const char* word, std::string_view value) { words[word] = value; };
-  add("what", source.what), add("newtype", source.newtype), add("rule", source.rule);
+  add("what", source.description), add("newtype", source.newtype), add("rule", source.rule);
   add("file", source.file), add("key", source.key), add("separator", source.separator);
   add("entity", is_c ? source.c_entity : source.cc_entity);
   add("base", source.base), add("stage", source.stage), add("directory", source.directory);
@@ -237,10 +237,10 @@ bool is_plugin_name(std::string_view name) {
          std::ranges::all_of(name, is_fine);
 }
 
-std::vector<ScaffoldFile> scaffold(std::string_view name, std::string_view language_name,
-                                   std::string_view source_name) {
+std::vector<ScaffoldFile> make_scaffold_files(std::string_view name, std::string_view language_name,
+                                              std::string_view source_name) {
   const Language& language = *find_named(kLanguages, language_name);
-  const Words words = words_of(name, language, *find_named(kSources, source_name));
+  const ModuleWords words = template_words(name, language, *find_named(kSources, source_name));
   const std::string base(name);
   const std::array<std::pair<std::string, std::string_view>, 6> files{{
       {base + "." + std::string(language.extension), language.source},
@@ -250,9 +250,10 @@ std::vector<ScaffoldFile> scaffold(std::string_view name, std::string_view langu
       {"README.md", kReadmeMdIn},
       {".github/workflows/build.yml", kBuildYmlIn},
   }};
-  std::vector<ScaffoldFile> made;
-  for (const auto& [path, form] : files) made.push_back({path, filled_in(form, words)});
-  return made;
+  std::vector<ScaffoldFile> written_files;
+  for (const auto& [path, form] : files)
+    written_files.push_back({path, fill_template(form, words)});
+  return written_files;
 }
 
 }  // namespace ctprof::cli

@@ -20,7 +20,7 @@ struct ScaffoldFile {
 bool is_plugin_name(std::string_view name);
 
 // Returns the files of the plugin. REQUIRES: all three arguments are valid.
-std::vector<ScaffoldFile> scaffold(std::string_view name, std::string_view language,
-                                   std::string_view source);
+std::vector<ScaffoldFile> make_scaffold_files(std::string_view name, std::string_view language,
+                                              std::string_view source);
 
 }  // namespace ctprof::cli

@@ -13,26 +13,27 @@
 namespace ctprof::cli {
 
 // An exception for main() to report: something was thrown while the named files were processed.
-class Trouble : public std::runtime_error {
+class NamedFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 // Runs `work` and returns its result. Converts exceptions (faults, lack of memory) to a
-// NamedFailure whose message begins with `operation` and the files. Does not catch PluginThrew.
+// NamedFailure whose message begins with `operation` and the files. Does not catch PluginException.
 template <class Work>
-auto naming(std::span<const std::string> files, const std::string& activity, Work work) {
+auto with_error_context(std::span<const std::string> files, const std::string& activity,
+                        Work work) {
   std::string about = activity;
   for (const std::string& file : files)
     about += (&file == files.data() ? " '" : " and '") + file + "'";
   try {
     return work();
-  } catch (const PluginThrew&) {
+  } catch (const PluginException&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw Trouble(about + ": not enough memory");
+    throw NamedFailure(about + ": not enough memory");
   } catch (const std::exception& exception) {
-    throw Trouble(about + ": a fault of ctprof itself: " + exception.what());
+    throw NamedFailure(about + ": a fault of ctprof itself: " + exception.what());
   }
 }
 

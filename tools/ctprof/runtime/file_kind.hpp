@@ -13,10 +13,10 @@ namespace ctprof::cli {
 
 // A kind of output file, and the bytes near its start that identify it.
 struct FileKind {
-  std::string_view noun;                    // "snapshot"
-  std::array<std::string_view, 2> marks{};  // a file contains one of them; both empty: the kind has
-                                            // no signature
-  bool is_packed = false;                   // by zstd: the signatures are in the decompressed data
+  std::string_view noun;                         // "snapshot"
+  std::array<std::string_view, 2> signatures{};  // a file contains one of them; both empty: the
+                                                 // kind has no signature
+  bool is_compressed = false;  // by zstd: the signatures are in the decompressed data
 };
 
 inline constexpr FileKind kSnapshotFile{"snapshot", {"{\""}, true};
@@ -25,6 +25,6 @@ inline constexpr FileKind kPageFile{"page or picture of ctprof's",
 
 // Fails with an error that suggests --force if the existing file is of another kind. Succeeds if
 // the file is missing, empty or not a regular file.
-Result<void> check_replaced(const Destination& place, const FileKind& kind);
+Result<void> check_replaceable(const Destination& place, const FileKind& kind);
 
 }  // namespace ctprof::cli

@@ -17,76 +17,76 @@ namespace {
 std::vector<std::string> plugin_directories(const Options& options) {
   std::vector<std::string> directories = options.plugin_path;
   for (const std::string& directory : options.plugin_path_of_environment)
-    if (PluginDirectory::open(directory, Trust::Anybody)) directories.push_back(directory);
+    if (PluginDirectory::open(directory, Trust::AnyUser)) directories.push_back(directory);
   return directories;
 }
 
 // Prints notes about requested plugin directories that are ignored.
 void note_ignored(const Options& options) {
   if (runs_privileged() && !options.plugin_path.empty())
-    note(options,
-         "--plugin-path is ignored: this ctprof has file capabilities and loads only its own "
-         "plugins");
+    print_note(options,
+               "--plugin-path is ignored: this ctprof has file capabilities and loads only its own "
+               "plugins");
   for (const std::string& directory : options.plugin_path_of_environment)
-    if (const auto open = PluginDirectory::open(directory, Trust::Anybody); !open)
-      note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
+    if (const auto open = PluginDirectory::open(directory, Trust::AnyUser); !open)
+      print_note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
 }
 
 // Whether a capture or window may need a plugin that contains only recorders: to record, to report
 // that a metric belongs to a recorder, or to accept a plugin option.
 bool may_record(const Options& options) {
-  return !options.record.recorders.empty() || options.metrics || !options.set.empty();
+  return !options.record.recorders.empty() || options.metrics || !options.plugin_settings.empty();
 }
 
 }  // namespace
 
-Result<Registry> load_registry(const Options& options, Load which, Ahead* ahead) {
+Result<Registry> load_registry(const Options& options, LoadScope which, EarlyOpener* ahead) {
   LoadOptions load{own_plugin_directory(), plugin_directories(options), options.plugins,
-                   which == Load::Layouts, which == Load::Capture};
-  load.recorders = which != Load::Capture || may_record(options);
-  if (ahead) load.ahead = [&](const Plugin& plugin) { ahead->open(plugin); };
+                   which == LoadScope::Layouts, which == LoadScope::Capture};
+  load.load_recorders = which != LoadScope::Capture || may_record(options);
+  if (ahead) load.on_early_plugin = [&](const Plugin& plugin) { ahead->open(plugin); };
   auto loaded = load_plugins(load);
   if (!loaded) return loaded.error();
-  if (auto set = apply_settings(loaded->plugins, options.set); !set) return set.error();
+  if (auto set = apply_settings(loaded->plugins, options.plugin_settings); !set) return set.error();
   Registry registry(std::move(*loaded));
-  if (which == Load::Layouts) return registry;
+  if (which == LoadScope::Layouts) return registry;
   note_loaded(options, registry);
   note_ignored(options);
-  for (const Refusal& refusal : registry.refused())
-    note(options, "refused: " + refusal.what + ": " + refusal.reason);
+  for (const Refusal& refusal : registry.refusals())
+    print_note(options, "refused: " + refusal.subject + ": " + refusal.reason);
   return registry;
 }
 
-Result<Registry> load_metrics(const Options& options, Load which, Ahead* ahead) {
+Result<Registry> load_metrics(const Options& options, LoadScope which, EarlyOpener* ahead) {
   auto registry = load_registry(options, which, ahead);
   if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(),
-                               [](const Plugin& p) { return !p.layout; }))
+                               [](const Plugin& p) { return !p.is_layout; }))
     return registry;
-  const auto& refused = registry->refused();
+  const auto& refused = registry->refusals();
   const std::string why =
-      refused.empty() ? "" : "; " + refused.front().what + ": " + refused.front().reason;
+      refused.empty() ? "" : "; " + refused.front().subject + ": " + refused.front().reason;
   return Error{"no plugin could be loaded, and metrics come from plugins" + why};
 }
 
 void note_unused(const Options& options, const std::vector<Refusal>& unused) {
   for (const Refusal& refusal : unused)
-    note(options, "not used: " + refusal.what + ": " + refusal.reason);
+    print_note(options, "not used: " + refusal.subject + ": " + refusal.reason);
 }
 
 void note_loaded(const Options& options, const Registry& registry) {
   if (!options.verbose) return;
   for (const Plugin& plugin : registry.plugins())
-    if (!plugin.layout)
-      note(options, "plugin " + plugin.name + " " + plugin.version + ": " + plugin.path);
+    if (!plugin.is_layout)
+      print_note(options, "plugin " + plugin.name + " " + plugin.version + ": " + plugin.path);
 }
 
 void note_read(const Options& options, const std::string& file,
                std::span<const Snapshot> captures) {
   if (!options.verbose) return;
   for (const Snapshot& capture : captures)
-    note(options, file + ": a " + (capture.window ? "window" : "snapshot") + " of " +
-                      count(capture.rows_of(Entity::Thread), "thread") + ", by " +
-                      (capture.foreign ? "another tool" : "ctprof " + capture.meta.tool));
+    print_note(options, file + ": a " + (capture.window ? "window" : "snapshot") + " of " +
+                            format_count(capture.rows_of(Entity::Thread), "thread") + ", by " +
+                            (capture.is_foreign ? "another tool" : "ctprof " + capture.meta.tool));
 }
 
 }  // namespace ctprof::cli

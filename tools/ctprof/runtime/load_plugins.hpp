@@ -12,21 +12,21 @@
 #include "tools/ctprof/options/options.hpp"
 
 namespace ctprof {
-class Ahead;
+class EarlyOpener;
 }
 
 namespace ctprof::cli {
 
 // Capture: also loads those of ctprof's own plugins that take part in every capture, even if
 // `--plugins` does not name them.
-enum class Load { All, Capture, Layouts };
+enum class LoadScope { All, Capture, Layouts };
 // Loads the plugins that the options name. Prints a note about each refused one, except with
 // Load::Layouts. Opens slow plugins ahead of their use, unless `ahead` is null.
-Result<Registry> load_registry(const Options& options, Load which = Load::All,
-                               Ahead* ahead = nullptr);
+Result<Registry> load_registry(const Options& options, LoadScope which = LoadScope::All,
+                               EarlyOpener* ahead = nullptr);
 // Does the same, but fails if no plugin could be loaded.
-Result<Registry> load_metrics(const Options& options, Load which = Load::All,
-                              Ahead* ahead = nullptr);
+Result<Registry> load_metrics(const Options& options, LoadScope which = LoadScope::All,
+                              EarlyOpener* ahead = nullptr);
 
 // With -v, print which plugins were loaded, and how many captures a file contained.
 void note_loaded(const Options& options, const Registry& registry);

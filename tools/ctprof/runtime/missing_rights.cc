@@ -19,20 +19,20 @@ constexpr std::size_t kLongestCommand = 300;
 
 // Returns the command line of this process, quoted for a shell. Returns an empty string if it
 // cannot be printed.
-std::string own_command() {
+std::string own_command_line() {
   sdk::TextFile file;
   const auto words = file.read(AT_FDCWD, "/proc/self/cmdline");
   if (!words) return {};
   std::string command;
   for (std::string_view rest = words.value; !rest.empty();)
-    command += " " + quoted(std::string(sdk::take(rest, '\0')));
-  return command.size() > kLongestCommand || printable(command) != command ? "" : command;
+    command += " " + quote_for_shell(std::string(sdk::take(rest, '\0')));
+  return command.size() > kLongestCommand || make_printable(command) != command ? "" : command;
 }
 
 // Never suggests a command that would run the user's COMMAND as root, or that cannot work.
 std::string remedy_for(const Options& options) {
-  if (!options.command.empty() || !sudo_would_work()) return "; see `ctprof doctor`";
-  const std::string command = own_command();
+  if (!options.child_command.empty() || !sudo_would_work()) return "; see `ctprof doctor`";
+  const std::string command = own_command_line();
   return "; run as root" + (command.empty() ? "" : ": sudo" + command) +
          " (ctprof doctor lists more)";
 }
@@ -41,9 +41,9 @@ std::string remedy_for(const Options& options) {
 
 std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options) {
   if (::geteuid() == 0 || options.verbose || runs_privileged()) return snapshot.meta.notes;
-  NotesByRights notes = divide_notes(snapshot);
-  if (!notes.denied.empty())
-    notes.others.insert(notes.others.begin(), notes.denied + remedy_for(options));
+  DividedNotes notes = divide_notes(snapshot);
+  if (!notes.summary.empty())
+    notes.others.insert(notes.others.begin(), notes.summary + remedy_for(options));
   return notes.others;
 }
 

@@ -32,7 +32,7 @@ int g_output = -1;
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
 // Opens /dev/null on each free descriptor up to standard error.
-void fill_gaps() {
+void open_closed_standard_fds() {
   for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;
     ::close(fd);
@@ -57,7 +57,7 @@ winsize terminal_size() {
 }
 
 // Returns COLUMNS if it is a number in a sensible range, otherwise 0.
-unsigned width_of_environment() {
+unsigned read_columns_variable() {
   constexpr unsigned kNarrowest = 20, kWidest = 10'000;
   const char* const text = std::getenv("COLUMNS");
   if (!text) return 0;
@@ -71,17 +71,17 @@ unsigned width_of_environment() {
 
 }  // namespace
 
-void keep_output() {
+void move_standard_output() {
   g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kOutput);
   if (g_output < 0 && is_open(STDOUT_FILENO))
     g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  fill_gaps();
+  open_closed_standard_fds();
   if (is_open(STDERR_FILENO)) ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 int output_fd() { return g_output; }
 
-bool names_output(std::string_view path) {
+bool is_standard_output(std::string_view path) {
   return std::find(kNamesOfOutput.begin(), kNamesOfOutput.end(), path) != kNamesOfOutput.end();
 }
 
@@ -98,7 +98,7 @@ int write_all(int fd, std::string_view text) {
 int fail(const Error& error) { return fail(error.text); }
 
 int fail(std::string_view sentence) {
-  say("ctprof: " + printable(sentence) + printable(origins_in(sentence)) + "\n");
+  say("ctprof: " + make_printable(sentence) + make_printable(describe_origins(sentence)) + "\n");
   return kFailed;
 }
 
@@ -107,7 +107,7 @@ void say(std::string_view text) {
   write_all(STDERR_FILENO, text);
 }
 
-void note(const Options& options, std::string_view sentence) {
+void print_note(const Options& options, std::string_view sentence) {
   if (!options.quiet) fail(sentence);
 }
 
@@ -122,7 +122,7 @@ int print(std::string_view text) {
 void show_progress(std::string_view line) {
   const std::lock_guard lock(g_progress_lock);
   g_shows_progress = true;
-  write_all(STDERR_FILENO, std::string(kClearLine) + printable(line));
+  write_all(STDERR_FILENO, std::string(kClearLine) + make_printable(line));
 }
 
 void clear_progress() {
@@ -143,7 +143,7 @@ bool use_color(const Options& options) {
 }
 
 unsigned terminal_width() {
-  if (::isatty(output_fd()) != 1) return width_of_environment();
+  if (::isatty(output_fd()) != 1) return read_columns_variable();
   const unsigned width = terminal_size().ws_col;
   return width > 0 ? width : 80;
 }

@@ -19,13 +19,13 @@ namespace ctprof::cli {
 
 // Moves standard output. Opens /dev/null on closed descriptors among 0 to 2, so that no file of
 // ctprof gets these numbers. REQUIRES: called once, before anything else.
-void keep_output();
+void move_standard_output();
 
 // The descriptor of standard output, or -1 if it was closed.
 int output_fd();
 
 // Whether `path` is a name of standard output, such as "-" or /dev/stdout.
-bool names_output(std::string_view path);
+bool is_standard_output(std::string_view path);
 
 // Writes all of `text`. Returns 0 or errno.
 int write_all(int fd, std::string_view text);
@@ -41,7 +41,7 @@ int fail(std::string_view sentence);
 // Writes `text` to standard error without changes.
 void say(std::string_view text);
 // Prints a line on standard error, unless --quiet.
-void note(const Options& options, std::string_view sentence);
+void print_note(const Options& options, std::string_view sentence);
 
 // Writes to standard output. Returns kSuccess, also if the reader has closed the pipe, or kFailed.
 int print(std::string_view text);

@@ -7,9 +7,9 @@
 
 namespace ctprof::cli {
 
-int tell_written(const Options& options, const Target& target, std::uint64_t bytes) {
+int report_written_file(const Options& options, const Target& target, std::uint64_t bytes) {
   if (options.quiet) return kFine;
-  const std::string line = printable(target.name) + ", " + size_in_words(bytes) + "\n";
+  const std::string line = make_printable(target.name) + ", " + format_size(bytes) + "\n";
   if (!target.is_stdout) return print(line);
   say(line);
   return kFine;

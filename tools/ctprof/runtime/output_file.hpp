@@ -36,6 +36,6 @@ Result<std::uint64_t> write_to(const Target& target, const Options& options, con
 
 // Prints the name and size of the written file unless --quiet is set. Uses the stream that the file
 // itself does not use.
-int tell_written(const Options& options, const Target& target, std::uint64_t bytes);
+int report_written_file(const Options& options, const Target& target, std::uint64_t bytes);
 
 }  // namespace ctprof::cli

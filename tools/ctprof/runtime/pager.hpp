@@ -19,6 +19,6 @@ namespace ctprof::cli {
 // the pager exits. If the pager cannot be run or fails, prints the text directly. Quitting the
 // pager early is not an error. Meanwhile Ctrl-C affects only the pager. Returns kSuccess, or fails
 // like print().
-int page(const Options& options, std::string_view text);
+int print_paged(const Options& options, std::string_view text);
 
 }  // namespace ctprof::cli

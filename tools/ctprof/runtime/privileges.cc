@@ -17,18 +17,20 @@ namespace ctprof::cli {
 namespace {
 
 // A longer name is shortened in the middle.
-constexpr std::size_t kMostNameInLoss = 700;
+constexpr std::size_t kMaxNameBytesInMessage = 700;
 
-using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+using CapabilitySets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
-Result<void> call(long number, const char* activity, Sets& sets) {
+Result<void> call_capability_syscall(long number, const char* activity, CapabilitySets& sets) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   if (::syscall(number, &header, sets.data()) != 0)
     return errno_error(activity, "capabilities", errno);
   return {};
 }
 
-Result<void> set_capabilities(Sets sets) { return call(SYS_capset, "dropping", sets); }
+Result<void> set_capabilities(CapabilitySets sets) {
+  return call_capability_syscall(SYS_capset, "dropping", sets);
+}
 
 }  // namespace
 
@@ -40,19 +42,20 @@ Result<void> drop_privileges() {
 
 Result<void> without_privileges(const std::function<Result<void>()>& activity) {
   if (!runs_privileged()) return activity();
-  Sets held{};
-  if (auto known = call(SYS_capget, "reading", held); !known) return known;
-  Sets lowered = held;
-  for (auto& words : lowered) words.effective = 0;
-  if (auto done = set_capabilities(lowered); !done) return done;
+  CapabilitySets saved_sets{};
+  if (auto read_result = call_capability_syscall(SYS_capget, "reading", saved_sets); !read_result)
+    return read_result;
+  CapabilitySets lowered_sets = saved_sets;
+  for (auto& words : lowered_sets) words.effective = 0;
+  if (auto done = set_capabilities(lowered_sets); !done) return done;
   const Result<void> result = activity();
-  if (auto raised = set_capabilities(held); !raised) return raised;
+  if (auto raised = set_capabilities(saved_sets); !raised) return raised;
   return result;
 }
 
 namespace {
 
-Error cannot_write_here(const Options& options) {
+Error missing_output_error(const Options& options) {
   if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
   return {"a snapshot is binary; use -o FILE, or redirect standard output"};
 }
@@ -73,34 +76,36 @@ Result<Destination> open_destination(const std::string& path) {
 }  // namespace
 
 Result<Target> open_target(const Options& options) {
-  const bool to_stdout = names_output(options.output);
+  const bool to_stdout = is_standard_output(options.output);
   if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
-    return cannot_write_here(options);
+    return missing_output_error(options);
   auto destination = open_destination(to_stdout ? "-" : options.output);
   if (!destination) return destination.error();
   return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
 }
 
-Result<void> check_replaced(const Target& target, const Options& options, const FileKind& kind) {
+Result<void> check_target_replaceable(const Target& target, const Options& options,
+                                      const FileKind& kind) {
   if (options.force) return {};
-  return without_privileges([&] { return check_replaced(target.destination, kind); });
+  return without_privileges([&] { return check_replaceable(target.destination, kind); });
 }
 
-std::string unwritten(const Target& target) {
-  const std::string name = told_name(target.name, kMostNameInLoss);
+std::string describe_unwritten(const Target& target) {
+  const std::string name = make_printable_short(target.name, kMaxNameBytesInMessage);
   return "nothing was written to " + (target.is_stdout ? name : "'" + name + "'");
 }
 
-std::string half_written(const Target& target) {
+std::string describe_partial_write(const Target& target) {
   return target.is_stdout ? "the output is incomplete"
-                          : "'" + told_name(target.name, kMostNameInLoss) +
+                          : "'" + make_printable_short(target.name, kMaxNameBytesInMessage) +
                                 "' was being written: it is complete, or was not written";
 }
 
-Result<Target> target_of(const Options& options, const FileKind& kind) {
+Result<Target> open_checked_target(const Options& options, const FileKind& kind) {
   auto target = open_target(options);
   if (!target) return target;
-  if (auto may = check_replaced(*target, options, kind); !may) return may.error();
+  if (auto replaceable = check_target_replaceable(*target, options, kind); !replaceable)
+    return replaceable.error();
   return target;
 }
 

@@ -39,19 +39,19 @@ struct Target {
 // time before the file is written: "nothing was written to 'run.ctprof.zst'".
 // describe_partial_write() is for the time while it is written, when the file may already have its
 // final name.
-std::string unwritten(const Target& target);
-std::string half_written(const Target& target);
+std::string describe_unwritten(const Target& target);
+std::string describe_partial_write(const Target& target);
 
 // Opens the target before the work that would otherwise be lost, with the user's own privileges: a
 // ctprof with capabilities writes only where its user may. Fails if -o is missing, names the
 // terminal, cannot be written, or names another kind of file without --force.
-Result<Target> target_of(const Options& options, const FileKind& kind = kSnapshotFile);
+Result<Target> open_checked_target(const Options& options, const FileKind& kind = kSnapshotFile);
 
 // Do the same in two steps, for callers with work to do in between: the first finds a writable
 // place, the second checks whether an existing file may be replaced, for which it decompresses the
 // file.
 Result<Target> open_target(const Options& options);
-Result<void> check_replaced(const Target& target, const Options& options,
-                            const FileKind& kind = kSnapshotFile);
+Result<void> check_target_replaceable(const Target& target, const Options& options,
+                                      const FileKind& kind = kSnapshotFile);
 
 }  // namespace ctprof::cli

@@ -14,45 +14,47 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kFirst{1000}, kNext{500};
+constexpr std::chrono::milliseconds kFirstDelay{1000}, kUpdateInterval{500};
 
 }  // namespace
 
-bool shows_progress(const Options& options) {
+bool is_progress_visible(const Options& options) {
   return !options.quiet && ::isatty(STDERR_FILENO) == 1;
 }
 
-std::string in_seconds(std::uint64_t ns) {
+std::string format_seconds(std::uint64_t ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
   return text;
 }
 
-Busy::Busy(const Options& options, std::string what) : what_(std::move(what)) {
-  if (!shows_progress(options) || runs_privileged()) return;
+ActivityProgress::ActivityProgress(const Options& options, std::string activity)
+    : activity_(std::move(activity)) {
+  if (!is_progress_visible(options) || runs_privileged()) return;
   try {
-    thread_ = std::thread(&Busy::run, this);
+    thread_ = std::thread(&ActivityProgress::run, this);
   } catch (const std::system_error&) {
     return;  // no progress is shown then
   }
 }
 
-Busy::~Busy() {
+ActivityProgress::~ActivityProgress() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(ending_);
-    ends_ = true;
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
   }
-  ended_.notify_one();
+  end_condition_.notify_one();
   thread_.join();
   clear_progress();
 }
 
-void Busy::run() {
+void ActivityProgress::run() {
   const std::uint64_t start = monotonic_ns();
-  std::unique_lock lock(ending_);
-  for (auto pause = kFirst; !ended_.wait_for(lock, pause, [&] { return ends_; }); pause = kNext)
-    show_progress(what_ + ", " + in_seconds(monotonic_ns() - start));
+  std::unique_lock lock(mutex_);
+  for (auto pause = kFirstDelay; !end_condition_.wait_for(lock, pause, [&] { return is_ending_; });
+       pause = kUpdateInterval)
+    show_progress(activity_ + ", " + format_seconds(monotonic_ns() - start));
 }
 
 }  // namespace ctprof::cli

@@ -23,25 +23,25 @@
 namespace ctprof::cli {
 
 // Whether progress is visible.
-bool shows_progress(const Options& options);
+bool is_progress_visible(const Options& options);
 // "2.0 s"
-std::string in_seconds(std::uint64_t ns);
+std::string format_seconds(std::uint64_t ns);
 
 // Shows, after the first second, an operation and its duration so far.
-class Busy {
+class ActivityProgress {
  public:
-  Busy(const Options& options, std::string what);
-  ~Busy();
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
+  ActivityProgress(const Options& options, std::string activity);
+  ~ActivityProgress();
+  ActivityProgress(const ActivityProgress&) = delete;
+  ActivityProgress& operator=(const ActivityProgress&) = delete;
 
  private:
   void run();
 
-  std::string what_;
-  std::mutex ending_;
-  std::condition_variable ended_;
-  bool ends_ = false;
+  std::string activity_;
+  std::mutex mutex_;
+  std::condition_variable end_condition_;
+  bool is_ending_ = false;
   std::thread thread_;
 };
 

@@ -23,7 +23,7 @@ namespace ctprof::cli {
 // Returns the directory of the package, or "" if ctprof cannot determine its own location.
 std::string python_package();
 
-struct PythonEnds {
+struct PythonStreams {
   // a file of the package to run instead of the package itself
   std::string script = {};
   // Writes the standard input of Python, in the calling thread. None: Python inherits ctprof's. If
@@ -49,6 +49,6 @@ Result<void> find_python(const std::string& script = {});
 // Signals: Python receives Ctrl-C from the terminal, and each SIGINT, SIGQUIT, SIGTERM or SIGHUP
 // that is sent to ctprof. ctprof runs until Python has exited.
 // REQUIRES: no other thread of this process runs.
-Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& ends = {});
+Result<int> run_python(std::vector<std::string> arguments, const PythonStreams& streams = {});
 
 }  // namespace ctprof::cli

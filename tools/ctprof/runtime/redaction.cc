@@ -16,33 +16,33 @@ namespace ctprof::cli {
 namespace {
 
 // Shortest key in bytes. A key of this length cannot be guessed in practice.
-constexpr std::size_t kLeastKey = 16;
-constexpr std::size_t kMostKey = 4096;
+constexpr std::size_t kMinKeyBytes = 16;
+constexpr std::size_t kMaxKeyBytes = 4096;
 
-Result<KeyedHash::Key> fresh_key() {
+Result<KeyedHash::Key> generate_key() {
   KeyedHash::Key key{};
   if (::getrandom(key.data(), sizeof key, 0) == static_cast<ssize_t>(sizeof key)) return key;
   return errno_error("drawing", "a random key", errno);
 }
 
-Result<KeyedHash::Key> key_in(const std::string& path) {
+Result<KeyedHash::Key> read_key(const std::string& path) {
   const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) return errno_error("reading the key", path, errno);
-  std::string bytes(kMostKey, '\0');
+  std::string bytes(kMaxKeyBytes, '\0');
   const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
   if (size < 0) return errno_error("reading the key", path, errno);
   bytes.resize(static_cast<std::size_t>(size));
-  if (bytes.size() < kLeastKey)
+  if (bytes.size() < kMinKeyBytes)
     return error("reading the key", path,
                  "it has less than 16 bytes; make one: head -c 32 /dev/urandom >" + path);
-  return KeyedHash::key_of(bytes);
+  return KeyedHash::derive_key(bytes);
 }
 
 }  // namespace
 
-Result<std::optional<KeyedHash::Key>> key_of_redaction(const Options& options) {
+Result<std::optional<KeyedHash::Key>> load_redaction_key(const Options& options) {
   if (!options.redact) return std::optional<KeyedHash::Key>();
-  const auto key = options.redact_key.empty() ? fresh_key() : key_in(options.redact_key);
+  const auto key = options.redact_key.empty() ? generate_key() : read_key(options.redact_key);
   if (!key) return key.error();
   return std::optional(*key);
 }
@@ -50,16 +50,17 @@ Result<std::optional<KeyedHash::Key>> key_of_redaction(const Options& options) {
 void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary& known,
                  const Options& options) {
   Pseudonyms pseudonyms(key);
-  const Redacted done = redact(snapshot, known, pseudonyms);
-  std::string sentence = "redacted: pseudonyms for " + count(done.names, "name");
+  const RedactionCounts done = redact(snapshot, known, pseudonyms);
+  std::string sentence = "redacted: pseudonyms for " + format_count(done.names, "name");
   if (done.left_out > 0)
     sentence +=
-        "; left out: " + count(done.left_out, "sentence or object", "sentences and objects");
-  note(options, sentence);
+        "; left out: " + format_count(done.left_out, "sentence or object", "sentences and objects");
+  print_note(options, sentence);
 }
 
-Result<void> redact_as_asked(Snapshot& snapshot, const Vocabulary& known, const Options& options) {
-  const auto key = key_of_redaction(options);
+Result<void> redact_if_requested(Snapshot& snapshot, const Vocabulary& known,
+                                 const Options& options) {
+  const auto key = load_redaction_key(options);
   if (!key) return key.error();
   if (*key) redact_with(**key, snapshot, known, options);
   return {};

@@ -23,90 +23,90 @@ namespace {
 
 // Indexed by capability number. Names as in setcap and include/uapi/linux/capability.h, without
 // "cap_".
-constexpr std::array<std::string_view, 41> kCapabilities{"chown",
-                                                         "dac_override",
-                                                         "dac_read_search",
-                                                         "fowner",
-                                                         "fsetid",
-                                                         "kill",
-                                                         "setgid",
-                                                         "setuid",
-                                                         "setpcap",
-                                                         "linux_immutable",
-                                                         "net_bind_service",
-                                                         "net_broadcast",
-                                                         "net_admin",
-                                                         "net_raw",
-                                                         "ipc_lock",
-                                                         "ipc_owner",
-                                                         "sys_module",
-                                                         "sys_rawio",
-                                                         "sys_chroot",
-                                                         "sys_ptrace",
-                                                         "sys_pacct",
-                                                         "sys_admin",
-                                                         "sys_boot",
-                                                         "sys_nice",
-                                                         "sys_resource",
-                                                         "sys_time",
-                                                         "sys_tty_config",
-                                                         "mknod",
-                                                         "lease",
-                                                         "audit_write",
-                                                         "audit_control",
-                                                         "setfcap",
-                                                         "mac_override",
-                                                         "mac_admin",
-                                                         "syslog",
-                                                         "wake_alarm",
-                                                         "block_suspend",
-                                                         "audit_read",
-                                                         "perfmon",
-                                                         "bpf",
-                                                         "checkpoint_restore"};
-static_assert(kCapabilities[CAP_NET_ADMIN] == "net_admin" &&
-              kCapabilities[CAP_SYS_PTRACE] == "sys_ptrace" &&
-              kCapabilities[CAP_SYSLOG] == "syslog" && kCapabilities[CAP_BPF] == "bpf");
+constexpr std::array<std::string_view, 41> kCapabilityNames{"chown",
+                                                            "dac_override",
+                                                            "dac_read_search",
+                                                            "fowner",
+                                                            "fsetid",
+                                                            "kill",
+                                                            "setgid",
+                                                            "setuid",
+                                                            "setpcap",
+                                                            "linux_immutable",
+                                                            "net_bind_service",
+                                                            "net_broadcast",
+                                                            "net_admin",
+                                                            "net_raw",
+                                                            "ipc_lock",
+                                                            "ipc_owner",
+                                                            "sys_module",
+                                                            "sys_rawio",
+                                                            "sys_chroot",
+                                                            "sys_ptrace",
+                                                            "sys_pacct",
+                                                            "sys_admin",
+                                                            "sys_boot",
+                                                            "sys_nice",
+                                                            "sys_resource",
+                                                            "sys_time",
+                                                            "sys_tty_config",
+                                                            "mknod",
+                                                            "lease",
+                                                            "audit_write",
+                                                            "audit_control",
+                                                            "setfcap",
+                                                            "mac_override",
+                                                            "mac_admin",
+                                                            "syslog",
+                                                            "wake_alarm",
+                                                            "block_suspend",
+                                                            "audit_read",
+                                                            "perfmon",
+                                                            "bpf",
+                                                            "checkpoint_restore"};
+static_assert(kCapabilityNames[CAP_NET_ADMIN] == "net_admin" &&
+              kCapabilityNames[CAP_SYS_PTRACE] == "sys_ptrace" &&
+              kCapabilityNames[CAP_SYSLOG] == "syslog" && kCapabilityNames[CAP_BPF] == "bpf");
 
-using Mask = std::uint64_t;
+using CapabilityMask = std::uint64_t;
 
 constexpr std::uint64_t kFirstUserNamespace = 0xEFFFFFFD;  // the kernel's include/linux/proc_ns.h
 
-Mask mask_of(std::string_view names) {
-  Mask mask = 0;
+CapabilityMask capability_mask(std::string_view names) {
+  CapabilityMask mask = 0;
   for (std::string_view name : split(names)) {
     if (!name.starts_with("cap_")) continue;
     name.remove_prefix(4);
-    const auto at = std::find(kCapabilities.begin(), kCapabilities.end(), name);
-    if (at != kCapabilities.end()) mask |= Mask{1} << (at - kCapabilities.begin());
+    const auto at = std::find(kCapabilityNames.begin(), kCapabilityNames.end(), name);
+    if (at != kCapabilityNames.end()) mask |= CapabilityMask{1} << (at - kCapabilityNames.begin());
   }
   return mask;
 }
 
 // "cap_bpf,cap_perfmon", in alphabetical order.
-std::string names_of(Mask mask) {
+std::string capability_names(CapabilityMask mask) {
   std::set<std::string> names;
-  for (std::size_t i = 0; i < kCapabilities.size(); ++i)
-    if ((mask >> i & 1) != 0) names.insert("cap_" + std::string(kCapabilities[i]));
-  return joined(names, ",");
+  for (std::size_t i = 0; i < kCapabilityNames.size(); ++i)
+    if ((mask >> i & 1) != 0) names.insert("cap_" + std::string(kCapabilityNames[i]));
+  return join_texts(names, ",");
 }
 
-Mask bounding_set() {
-  Mask mask = 0;
-  for (std::size_t i = 0; i < kCapabilities.size(); ++i)
-    if (::prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1) mask |= Mask{1} << i;
+CapabilityMask read_bounding_set() {
+  CapabilityMask mask = 0;
+  for (std::size_t i = 0; i < kCapabilityNames.size(); ++i)
+    if (::prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1) mask |= CapabilityMask{1} << i;
   return mask;
 }
 
 // The capabilities that the file already grants. Numbers on disk are little-endian.
-Mask permitted_by_file(const std::string& path) {
+CapabilityMask permitted_by_file(const std::string& path) {
   std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
   if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) <
       ssize_t{XATTR_CAPS_SZ_2})
     return 0;
   const auto word = [&](std::size_t at) {
-    return Mask{data[at]} | Mask{data[at + 1]} << 8 | Mask{data[at + 2]} << 16 |
-           Mask{data[at + 3]} << 24;
+    return CapabilityMask{data[at]} | CapabilityMask{data[at + 1]} << 8 |
+           CapabilityMask{data[at + 2]} << 16 | CapabilityMask{data[at + 3]} << 24;
   };
   constexpr std::size_t kPermittedLow = 4, kPermittedHigh = 12;  // vfs_cap_data::data[0], [1]
   return word(kPermittedLow) | word(kPermittedHigh) << 32;
@@ -114,7 +114,7 @@ Mask permitted_by_file(const std::string& path) {
 
 // Returns the path of the running executable, or an empty string if that file was deleted or
 // replaced.
-std::string executable() {
+std::string executable_path() {
   std::array<char, PATH_MAX> path;
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
   std::string name(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
@@ -137,7 +137,7 @@ bool is_in_first_user_namespace() {
 bool has_no_new_privs() { return ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1; }
 
 // Returns why file capabilities would have no effect, or an empty string if they would have one.
-std::string obstacle(const std::string& path) {
+std::string explain_useless_capabilities(const std::string& path) {
   if (!is_in_first_user_namespace())
     return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "
            "start it outside";
@@ -145,13 +145,13 @@ std::string obstacle(const std::string& path) {
     return "this process may get no new privileges (no_new_privs), so file capabilities "
            "would have no effect";
   if (path.empty()) return "the executable of ctprof was deleted and cannot get capabilities";
-  if (printable(path) != path)
+  if (make_printable(path) != path)
     return "the path of this executable has characters that cannot be printed as they are, so no "
            "command for it can be given: " +
            path;
   if (is_nosuid(path))
     return "capabilities of " + path + " would have no effect: its filesystem is mounted nosuid";
-  if (const std::string why = closed_to_privileged(own_plugin_directory()); !why.empty())
+  if (const std::string why = find_privileged_refusal(own_plugin_directory()); !why.empty())
     return "a ctprof with file capabilities loads only plugins that only root can change, but " +
            why + ": install it as root, in directories that only root can change, and run that one";
   return {};
@@ -159,7 +159,7 @@ std::string obstacle(const std::string& path) {
 
 }  // namespace
 
-std::string quoted(const std::string& word) {
+std::string quote_for_shell(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,=:@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
@@ -170,25 +170,26 @@ std::string quoted(const std::string& word) {
 
 bool sudo_would_work() { return is_in_first_user_namespace() && !has_no_new_privs(); }
 
-bool sudo_would_give(const std::string& capabilities) {
-  return sudo_would_work() && (mask_of(capabilities) & ~bounding_set()) == 0;
+bool sudo_would_grant(const std::string& capabilities) {
+  return sudo_would_work() && (capability_mask(capabilities) & ~read_bounding_set()) == 0;
 }
 
 Setcap setcap_for(const std::set<std::string>& wanted) {
-  Mask all = 0;
-  for (const std::string& names : wanted) all |= mask_of(names);
+  CapabilityMask all = 0;
+  for (const std::string& names : wanted) all |= capability_mask(names);
   if (all == 0) return {};
-  const std::string path = executable();
-  if (const std::string why = obstacle(path); !why.empty()) return {{}, {why}};
+  const std::string path = executable_path();
+  if (const std::string why = explain_useless_capabilities(path); !why.empty()) return {{}, {why}};
   Setcap setcap;
-  const Mask reachable = bounding_set();
-  if (const Mask beyond = all & ~reachable; beyond != 0)
-    setcap.notes.push_back(names_of(beyond) +
+  const CapabilityMask reachable = read_bounding_set();
+  if (const CapabilityMask beyond = all & ~reachable; beyond != 0)
+    setcap.notes.push_back(capability_names(beyond) +
                            ": not available here (not in the bounding set, as in a container): " +
                            "start the container with them");
   if ((all & reachable) == 0) return setcap;
-  setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) +
-                   "+ep " + quoted(path);
+  setcap.command = "setcap " +
+                   capability_names((all & reachable) | (permitted_by_file(path) & reachable)) +
+                   "+ep " + quote_for_shell(path);
   setcap.notes.emplace_back(
       "every user who may execute that file can then see the processes of other users, their I/O, "
       "delays, memory and heap sizes, but no contents of memory or files: restrict its permissions "

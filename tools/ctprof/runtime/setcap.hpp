@@ -27,9 +27,9 @@ bool sudo_would_work();
 
 // Whether sudo would also give all of these capabilities: "cap_bpf,cap_perfmon". The bounding set
 // limits root too.
-bool sudo_would_give(const std::string& capabilities);
+bool sudo_would_grant(const std::string& capabilities);
 
 // `word`, quoted for a shell if necessary.
-std::string quoted(const std::string& word);
+std::string quote_for_shell(const std::string& word);
 
 }  // namespace ctprof::cli

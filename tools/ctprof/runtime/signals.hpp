@@ -27,7 +27,7 @@ sigset_t signal_set(std::initializer_list<int> signals);
 // Installs handlers: the first SIGINT or SIGTERM only makes interrupted_fd() readable. A second one
 // removes files under construction and ends the program as if the signal were not handled. Fails if
 // no descriptor is available. REQUIRES: called once.
-Result<void> take_interrupts();
+Result<void> install_interrupt_handlers();
 // Sets what a second interrupt loses, such as "nothing was written to 'run.zst'". The sentence is
 // printed before the program ends. Empty: nothing is printed. The text must be printable; a long
 // one is truncated.
@@ -40,8 +40,8 @@ const std::atomic<bool>* interrupted_flag();
 
 // Sets the action that a signal handler runs before it reports why the program ends, such as
 // restoring the terminal. Null: none. It runs once.
-void set_last_act(void (*act)());
-void do_last_act();
+void set_exit_action(void (*action)());
+void run_exit_action();
 
 // Remembers this process and the start of the main thread's stack. REQUIRES: called from main().
 void remember_own_process(const void* stack_begin);
@@ -69,20 +69,20 @@ class SignalLine {
     return *this;
   }
   // "FILE: collect of source 'x'"
-  SignalLine& call(const CallOwner& owner, const char* function) {
-    name(owner.file) << ": " << function;
-    if (!owner.source.empty()) *this << " of ", name(owner.source);
+  SignalLine& put_call(const CallOwner& owner, const char* function) {
+    put_name(owner.file) << ": " << function;
+    if (!owner.source.empty()) *this << " of ", put_name(owner.source);
     return *this;
   }
   // Appends a name from outside. Bytes that are not printable ASCII are shown as "\xff".
-  SignalLine& name(std::string_view text) {
+  SignalLine& put_name(std::string_view text) {
     for (const char letter : text)
       is_plain(letter) ? put(letter) : escape(static_cast<unsigned char>(letter));
     return *this;
   }
 
   // Writes the line to standard error and clears the progress line first. REQUIRES: called last.
-  void say();
+  void print();
 
  private:
   static bool is_plain(char letter) { return letter >= ' ' && letter <= '~'; }
@@ -101,7 +101,7 @@ class SignalLine {
 };
 
 // Tells the user what to do about a plugin that prevents ctprof from working.
-inline constexpr std::string_view kDoWithout =
+inline constexpr std::string_view kRemovalAdvice =
     "; take that file away, or name the plugins to use with --plugins";
 
 }  // namespace ctprof::cli

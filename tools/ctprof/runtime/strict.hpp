@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/capture/records.hpp"
+#include "core/capture/active_recorders.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options/options.hpp"
@@ -29,22 +29,22 @@ class Shortfall {
  public:
   explicit Shortfall(const Options& options) : options_(&options) {}
 
-  void add_refused(const Registry& registry) { add(registry.refused()); }
+  void add_refused(const Registry& registry) { add(registry.refusals()); }
   // Adds sources that take no part, and plugins that were refused.
   void add(const std::vector<Refusal>& refusals);
   void add(const Snapshot& snapshot);
   void add(const RecordedWindow& recorded);
 
-  bool is_wanted() const { return options_->strict; }
+  bool is_enabled() const { return options_->strict; }
   // Prints one message about all missing data, also with --quiet. Returns kDataMissing if data is
   // missing and `status` is kSuccess, and `status` otherwise.
-  int tell(int status) const;
+  int report(int status) const;
 
  private:
-  void add(std::string what);
+  void add(std::string sentence);
   void add_metrics(const Snapshot& snapshot);
   void add_denied(const Table& table);
-  void add_ends(const Window& window);
+  void add_lost_threads(const Window& window);
 
   const Options* options_;
   std::vector<std::string> missing_;  // without duplicates

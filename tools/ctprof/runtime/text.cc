@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kWidthWithoutTerminal = 100;
 
-std::string one_decimal(double value, const char* unit) {
+std::string format_one_decimal(double value, const char* unit) {
   char text[48];
   std::snprintf(text, sizeof text, "%.1f %s", value, unit);
   return text;
@@ -20,50 +20,50 @@ std::string one_decimal(double value, const char* unit) {
 
 }  // namespace
 
-std::string with_separators(std::uint64_t number) {
+std::string group_digits(std::uint64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }
 
-std::string count(std::uint64_t number, std::string_view noun, std::string_view plural) {
-  const std::string many = plural.empty() ? std::string(noun) + "s" : std::string(plural);
-  return with_separators(number) + " " + (number == 1 ? std::string(noun) : many);
+std::string format_count(std::uint64_t number, std::string_view noun, std::string_view plural) {
+  const std::string plural_noun = plural.empty() ? std::string(noun) + "s" : std::string(plural);
+  return group_digits(number) + " " + (number == 1 ? std::string(noun) : plural_noun);
 }
 
-std::string milliseconds(std::uint64_t nanoseconds) {
-  return one_decimal(static_cast<double>(nanoseconds) / 1e6, "ms");
+std::string format_milliseconds(std::uint64_t nanoseconds) {
+  return format_one_decimal(static_cast<double>(nanoseconds) / 1e6, "ms");
 }
 
-std::string size_in_words(std::uint64_t bytes) {
+std::string format_size(std::uint64_t bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   if (bytes < 1024) return std::to_string(bytes) + " B";
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
   // Selects the unit after rounding, so that "1024.0 KiB" never appears.
   while (value >= 1023.95 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
-  return one_decimal(value, kUnits[unit]);
+  return format_one_decimal(value, kUnits[unit]);
 }
 
-std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
-                    std::size_t hanging) {
+std::string wrap_words(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
+                       std::size_t hanging) {
   std::string text, line(indent, ' ');
-  bool begun = false;
+  bool has_words = false;
   for (const std::string& word : words) {
-    const std::string shown = printable(word);
-    if (begun && line.size() + 1 + shown.size() > width)
-      text += line + "\n", line.assign(indent + hanging, ' '), begun = false;
-    line += (begun ? " " : "") + shown;
-    begun = true;
+    const std::string shown = make_printable(word);
+    if (has_words && line.size() + 1 + shown.size() > width)
+      text += line + "\n", line.assign(indent + hanging, ' '), has_words = false;
+    line += (has_words ? " " : "") + shown;
+    has_words = true;
   }
   return text + line + "\n";
 }
 
-std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
-                    std::size_t hanging) {
+std::string wrap_words(std::string_view sentence, std::size_t indent, std::size_t width,
+                       std::size_t hanging) {
   std::vector<std::string> words;
   while (!sentence.empty()) words.emplace_back(sdk::take(sentence, ' '));
-  return wrapped(words, indent, width, hanging);
+  return wrap_words(words, indent, width, hanging);
 }
 
 std::size_t text_width() { return terminal_width() > 0 ? terminal_width() : kWidthWithoutTerminal; }

@@ -10,21 +10,21 @@
 namespace ctprof::cli {
 
 // "12,345"
-std::string with_separators(std::uint64_t number);
+std::string group_digits(std::uint64_t number);
 // "1 thread", "12,345 threads". `plural` is the plural if adding an s is not enough.
-std::string count(std::uint64_t number, std::string_view noun, std::string_view plural = {});
+std::string format_count(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 // "12.3 ms"
-std::string milliseconds(std::uint64_t nanoseconds);
+std::string format_milliseconds(std::uint64_t nanoseconds);
 // "512 B", "12.3 KiB", "4.5 MiB"
-std::string size_in_words(std::uint64_t bytes);
+std::string format_size(std::uint64_t bytes);
 
 // Joins words and wraps them. Lines are indented by `indent`, those after the first by `hanging`
 // more.
-std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
-                    std::size_t hanging = 0);
+std::string wrap_words(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
+                       std::size_t hanging = 0);
 // Does the same for the words of a sentence.
-std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
-                    std::size_t hanging);
+std::string wrap_words(std::string_view sentence, std::size_t indent, std::size_t width,
+                       std::size_t hanging);
 // Returns the width of the terminal in columns, or a default without a terminal.
 std::size_t text_width();
 

@@ -1,13 +1,13 @@
 // All sources of tools/ctprof/runtime, which are compiled as one.
 
-#include "tools/ctprof/runtime/conduct.cc"
 #include "tools/ctprof/runtime/file_kind.cc"
-#include "tools/ctprof/runtime/held_up.cc"
 #include "tools/ctprof/runtime/load_plugins.cc"
+#include "tools/ctprof/runtime/machine_delay.cc"
 #include "tools/ctprof/runtime/missing_rights.cc"
 #include "tools/ctprof/runtime/output.cc"
 #include "tools/ctprof/runtime/output_file.cc"
 #include "tools/ctprof/runtime/pager.cc"
+#include "tools/ctprof/runtime/plugin_watchdog.cc"
 #include "tools/ctprof/runtime/privileges.cc"
 #include "tools/ctprof/runtime/progress.cc"
 #include "tools/ctprof/runtime/python.cc"
@@ -16,4 +16,4 @@
 #include "tools/ctprof/runtime/signals.cc"
 #include "tools/ctprof/runtime/strict.cc"
 #include "tools/ctprof/runtime/text.cc"
-#include "tools/ctprof/runtime/unread.cc"
+#include "tools/ctprof/runtime/unreadable_processes.cc"

@@ -1,0 +1,54 @@
+// Decides which files may still be opened after earlier opens timed out.
+//
+// A file server may never answer. A process can block lookups of its own mappings, because it holds
+// the lock of its memory map while it waits for such a server. So a device that is not a disk of
+// this host is not used again after one timeout. A local disk always answers: if an open on it
+// timed out, only the process through which it was opened is skipped. Other processes that mapped
+// files on that disk are not affected.
+//
+// The total wait is bounded: after five timeouts, each further open may take one twentieth of the
+// time limit; after sixty of those, nothing is opened any more.
+//
+// Threads: used by one thread at a time.
+
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+#include "core/stacks/address_space.hpp"
+
+namespace ctprof {
+
+class OpenTimeouts {
+ public:
+  static constexpr std::size_t kMaxFullWaits = 5, kMaxShortWaits = 60;
+
+  // `timeout`: the initial time limit of an open.
+  explicit OpenTimeouts(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+
+  std::chrono::milliseconds full_timeout() const { return timeout_; }
+  // Returns the time limit of the next open.
+  std::chrono::milliseconds patience() const {
+    return count_ < kMaxFullWaits ? timeout_ : timeout_ / 20;
+  }
+  // Returns whether a file that the process has mapped may be opened.
+  bool may_open(std::uint64_t process, const FileId& file) const;
+  // Same for a file that is opened by path below the root of the process, or (process 0) below the
+  // root of ctprof.
+  bool may_open(std::uint64_t process) const;
+
+  // Records that opening this file timed out.
+  void add(std::uint64_t process, const FileId& file);
+  void add(std::uint64_t process);
+  std::size_t count() const { return count_; }
+
+ private:
+  std::chrono::milliseconds timeout_;
+  std::size_t count_ = 0;
+  std::set<std::uint64_t> devices_, processes_;  // those with a timeout
+};
+
+}  // namespace ctprof

@@ -1,0 +1,90 @@
+// Tracks the processes of a window for its recorders: which are requested, whose code is known, and
+// which files they map.
+//
+// Threads: used by one thread at a time.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/seeded_hash.hpp"
+#include "core/capture/active_recorders.hpp"
+#include "core/capture/mapped_code.hpp"
+#include "core/capture/pinned_files.hpp"
+#include "core/capture/wanted_processes.hpp"
+
+namespace ctprof {
+
+class ActiveRecorders::Processes {
+ public:
+  Processes(WantedProcesses wanted, int proc, std::chrono::milliseconds timeout)
+      : wanted_(std::move(wanted)),
+        files_(proc, timeout),
+        code_(proc, timeout, make_pin_callback()) {}
+
+  const WantedProcesses& wanted_processes() const { return wanted_; }
+  bool is_wanted(std::uint64_t tgid) { return wanted_.contains(tgid); }
+  // Requests the code of a process on its first record.
+  void request_code(std::uint64_t tgid) {
+    if (requested_.insert(tgid).second) code_.request(tgid);
+  }
+  // Requests the code again, because the known mappings are outdated.
+  void request_code_again(std::uint64_t tgid) {
+    requested_.insert(tgid);
+    const std::uint64_t now = boottime_ns();
+    std::uint64_t& last_request_ns = last_requests_[tgid];
+    if (now - last_request_ns >= kRequestIntervalNs) code_.request(tgid), last_request_ns = now;
+  }
+  // Returns whether the change is to be recorded. A new process has the mappings of its parent; a
+  // process that runs another program reports all its new mappings.
+  bool handle_change(const ctprof_change& change) {
+    if (change.kind == CTPROF_CHANGE_FORKED) wanted_.add_forked(change.tgid, change.parent);
+    const bool is_wanted_process = wanted_.contains(change.tgid);
+    if (is_wanted_process && change.kind == CTPROF_CHANGE_FORKED) request_code(change.parent);
+    if (is_wanted_process && change.kind == CTPROF_CHANGE_MAPPED)
+      files_.request(change.tgid, to_mapping(change));
+    if (is_wanted_process && change.kind == CTPROF_CHANGE_REMAPPED) request_code_again(change.tgid);
+    if (change.kind == CTPROF_CHANGE_FORKED || change.kind == CTPROF_CHANGE_EXECED)
+      requested_.insert(change.tgid);
+    if (change.kind == CTPROF_CHANGE_ENDED) {
+      requested_.erase(change.tgid);
+      last_requests_.erase(change.tgid);
+      wanted_.forget_exited(change.tgid);
+    }
+    return is_wanted_process;
+  }
+  // Takes mappings before the files that they refer to.
+  void take(RecordedWindow& window) {
+    requested_.clear();
+    last_requests_.clear();
+    MappedCode::Batch code = code_.take();
+    window.code = std::move(code.processes);
+    window.unreadable_processes = code.unreadable;
+    window.files = files_.take();
+  }
+
+ private:
+  // Minimum time between two readings of one process's mappings, in ns: each one costs CPU time,
+  // and a process may change its mappings continuously.
+  static constexpr std::uint64_t kRequestIntervalNs = 100'000'000;
+
+  // Pins the files as soon as the mappings have been read, before the files can change.
+  MappedCode::OnRead make_pin_callback() const {
+    return [want = files_.request_function()](const ProcessCode& code) {
+      for (const Mapping& mapping : code.mappings) want(code.tgid, mapping);
+    };
+  }
+
+  WantedProcesses wanted_;
+  PinnedFiles files_;
+  MappedCode code_;
+  std::unordered_set<std::uint64_t, SeededHash> requested_;  // whose code is known or requested
+  std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> last_requests_;  // last request
+};
+
+}  // namespace ctprof

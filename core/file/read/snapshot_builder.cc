@@ -1,0 +1,328 @@
+#include "core/file/read/snapshot_builder.hpp"
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <numeric>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/file/layout/sections.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+// Returns whether a column is not in the file itself, but derived from other keys.
+bool is_derived_column(const MetricDef& def) {
+  return def.name == kProcessTgid || def.name == kProcessPcomm || def.name == kCgroupPath;
+}
+
+constexpr std::array<std::size_t, kRoots> kMostRows{limits::kThreads, limits::kCgroups, 1};
+
+}  // namespace
+
+void SnapshotBuilder::prepare(RegistryPart registry) {
+  has_own_registry = true;
+  for (const auto& [def, provenance] : registry.metrics) make_column(def, provenance);
+  snapshot.derived = std::move(registry.derived);
+  snapshot.unknown_definitions = std::move(registry.unknown);
+  for (const std::string& place : registry.placeholders) layout.add(parse_key_path(place));
+  make_fillers();
+}
+
+void SnapshotBuilder::prepare(const Vocabulary& vocabulary) {
+  for (const MetricDef& def : vocabulary.metrics) {
+    if (def.is_mark) add_leaf(def, marks.emplace_back(def, 0, Gap::NotInFile));
+    if (!def.is_mark && (is_derived_column(def) || key_path_of(def).root != TreeRoot::None))
+      make_column(def, {});
+  }
+  make_fillers();
+}
+
+void SnapshotBuilder::make_column(const MetricDef& def, const Provenance& provenance) {
+  Column& column = snapshot.table(def.entity).add(def, Gap::NotInFile);
+  column.provenance = provenance;
+  if (def.entity == Entity::Process)
+    add_leaf(def, process_columns.emplace_back(def, 0, Gap::NotInFile));
+  else
+    add_leaf(def, column);
+}
+
+void SnapshotBuilder::add_leaf(const MetricDef& def, Column& column) {
+  const KeyPath found = key_path_of(def);
+  const std::size_t leaf = layout.add(found);
+  if (leaf != KeyNode::kNone) column_leaves_.push_back({&column, found.root, leaf});
+}
+
+// Adds the identity columns that other tables refer to, if the definitions lack them.
+void SnapshotBuilder::make_identity_columns() {
+  for (const std::string_view name : {kProcessTgid, kCgroupPath}) {
+    const MetricDef& def = identity_metric(name);
+    if (!snapshot.table(def.entity).find(name)) make_column(def, {});
+  }
+}
+
+// Creates a slot for every leaf, after all leaves are known. Adds alternative spellings first; they
+// replace no key path of another metric.
+void SnapshotBuilder::make_fillers() {
+  make_identity_columns();
+  for (const ColumnLeaf& placed : column_leaves_)
+    for (const KeyPath& alias : aliases_of(placed.column->def()))
+      layout.add_alias(alias, placed.leaf);
+  for (const TreeRoot root : {TreeRoot::Thread, TreeRoot::Cgroup, TreeRoot::Host})
+    filler(root) = RowFiller(layout.leaf_count(root) + 1, kMostRows[static_cast<std::size_t>(root)],
+                             *snapshot.pools, texts_, budget);
+  filler(TreeRoot::Thread).set_expected_rows(snapshot.meta.rows_listed);
+  for (const ColumnLeaf& placed : column_leaves_)
+    filler(placed.root).add_column(placed.leaf, *placed.column);
+  if (Column* paths = snapshot.table(Entity::Cgroup).find(kCgroupPath))
+    filler(TreeRoot::Cgroup).add_column(layout.leaf_count(TreeRoot::Cgroup), *paths);
+  prepared_ = true;
+}
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr auto kGapNotInFile = static_cast<ctprof_gap>(Gap::NotInFile);
+
+// Returns the value of valid JSON, and null for any other text.
+json::value parse_or_null(const std::string& text) {
+  boost::system::error_code failed;
+  return json::parse(text, failed);
+}
+
+// --- gaps of files without our own keys ---
+
+// Returns whether a cell has the layout's representation of a missing value, if that cannot be a
+// reading: an empty text, set or map, but not a number.
+class AbsenceCheck {
+ public:
+  AbsenceCheck(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
+    const json::value absent = parse_or_null(column.def().file_absent);
+    if (absent.is_string()) text_ = std::string_view(absent.get_string());
+  }
+  bool operator()(std::size_t row) const {
+    const Id id = column_->ids()[row];
+    switch (column_->def().storage) {
+      case Storage::String: return pools_->texts[id] == text_;
+      case Storage::Map: return pools_->maps[id].empty();
+      default: return pools_->words[id].empty();
+    }
+  }
+
+ private:
+  const Column* column_;
+  const Pools* pools_;
+  std::string text_;
+};
+
+void mark_absent_cells(Column& column, const Pools& pools) {
+  if (!is_pooled(column.def().storage)) return;
+  const AbsenceCheck is_absent(column, pools);
+  for (std::size_t row = 0; row < column.rows(); ++row)
+    if (column.has_value(row) && is_absent(row)) column.gaps()[row] = kGapNotInFile;
+}
+
+// Sets gaps in the metrics of a mark that is false, or whose parent mark is false. A missing mark
+// has no effect.
+void apply_marks(const std::deque<Column>& marks, Table& threads) {
+  std::unordered_map<std::string_view, const Column*, SeededHash> by_name;
+  for (const Column& mark : marks) by_name.emplace(mark.def().name, &mark);
+  for (Column& column : threads.columns) {
+    std::string_view name = column.def().mark;
+    for (std::size_t step = 0; by_name.contains(name) && step < marks.size(); ++step) {
+      const Column& mark = *by_name.at(name);
+      for (std::size_t row = 0; row < threads.rows; ++row)
+        if (mark.has_value(row) && !mark.bools()[row]) column.gaps()[row] = kGapNotInFile;
+      name = mark.def().mark;
+    }
+  }
+}
+
+void infer_gaps(SnapshotBuilder& builder) {
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
+    for (Column& column : builder.snapshot.table(entity).columns)
+      mark_absent_cells(column, *builder.snapshot.pools);
+  for (Column& column : builder.process_columns) mark_absent_cells(column, *builder.snapshot.pools);
+  apply_marks(builder.marks, builder.snapshot.threads());
+}
+
+// --- order ---
+
+// Returns the row numbers in the order of `before`; empty if the rows are already sorted.
+template <class Before>
+std::vector<std::uint32_t> sorted_order(std::size_t rows, Before before) {
+  std::vector<std::uint32_t> order(rows);
+  std::iota(order.begin(), order.end(), 0u);
+  if (std::is_sorted(order.begin(), order.end(), before)) return {};
+  std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
+void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order) {
+  std::vector<std::byte> scratch;
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns)
+    column.reorder_rows(runs, scratch);
+  std::vector<std::uint32_t> new_row(order.size());
+  for (std::uint32_t row = 0; row < order.size(); ++row) new_row[order[row]] = row;
+  for (auto& [path, pieces] : kept) {
+    for (auto& piece : pieces) piece.first = new_row[piece.first];
+    std::sort(pieces.begin(), pieces.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+}
+
+// Returns the values of an identity column. A table without that column has no rows
+// (check_identity).
+std::span<const std::uint64_t> ids_of(const Table& threads, std::string_view name) {
+  const Column* column = threads.find(name);
+  return column ? column->u64() : std::span<const std::uint64_t>();
+}
+
+void sort_threads(SnapshotBuilder& builder) {
+  Snapshot& snapshot = builder.snapshot;
+  const auto tgid = ids_of(snapshot.threads(), kTgid), tid = ids_of(snapshot.threads(), kTid);
+  const auto order = sorted_order(snapshot.threads().rows, [&](std::uint32_t a, std::uint32_t b) {
+    return tgid[a] != tgid[b] ? tgid[a] < tgid[b] : tid[a] < tid[b];
+  });
+  if (order.empty()) return;
+  reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)],
+          order);
+  std::vector<std::byte> scratch;
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : builder.process_columns)
+    column.reorder_rows(runs, scratch);
+  if (snapshot.read_at.empty()) return;
+  std::vector<std::uint64_t> read_at;
+  for (const std::uint32_t row : order) read_at.push_back(snapshot.read_at[row]);
+  snapshot.read_at = std::move(read_at);
+}
+
+void sort_cgroups(Snapshot& snapshot) {
+  Table& cgroups = snapshot.table(Entity::Cgroup);
+  const Column* paths = cgroups.find(kCgroupPath);
+  if (!paths) return;
+  const TextPool& texts = snapshot.pools->texts;
+  const auto ids = paths->ids();
+  const auto order = sorted_order(cgroups.rows, [&](std::uint32_t a, std::uint32_t b) {
+    return texts[ids[a]] < texts[ids[b]];
+  });
+  if (!order.empty())
+    reorder(cgroups, snapshot.unknown_keys[static_cast<std::size_t>(Entity::Cgroup)], order);
+}
+
+// --- processes ---
+
+// Returns for each process the row that has its metrics: the leader's, or its first row if the
+// leader was not listed.
+std::vector<std::uint32_t> leader_rows(const Table& threads) {
+  const auto tgid = ids_of(threads, kTgid), tid = ids_of(threads, kTid);
+  std::vector<std::uint32_t> rows;
+  bool has_leader = false;
+  for (std::uint32_t row = 0; row < threads.rows; ++row) {
+    const bool is_new = row == 0 || tgid[row] != tgid[row - 1];
+    const bool is_leader = tid[row] == tgid[row];
+    if (is_new) rows.push_back(row);
+    if (is_leader && (is_new || !has_leader)) rows.back() = row;
+    has_leader = is_leader || (has_leader && !is_new);
+  }
+  return rows;
+}
+
+void rebuild_processes(SnapshotBuilder& builder) {
+  const Table& threads = builder.snapshot.threads();
+  Table& processes = builder.snapshot.table(Entity::Process);
+  const std::vector<std::uint32_t> rows = leader_rows(threads);
+  const std::vector<RowRun> runs = runs_of(rows);
+  processes.rows = rows.size();
+  auto gathered = builder.process_columns.begin();
+  for (Column& column : processes.columns) {
+    const Column& process_column = *gathered++;
+    const Column* from = column.def().name == kProcessTgid    ? threads.find(kTgid)
+                         : column.def().name == kProcessPcomm ? threads.find(kPcomm)
+                                                              : &process_column;
+    column.resize(rows.size(), Gap::NotInFile);
+    if (from && from->rows() > 0) column.assign_rows(*from, runs);
+  }
+}
+
+// --- finishing the snapshot ---
+
+// Gives all columns their final length: those whose capacity exceeds the number of rows, and those
+// that are not in the file and have no rows yet.
+void resize_columns_to_rows(SnapshotBuilder& builder) {
+  constexpr std::array kTables{std::pair{TreeRoot::Thread, Entity::Thread},
+                               std::pair{TreeRoot::Cgroup, Entity::Cgroup},
+                               std::pair{TreeRoot::Host, Entity::Host}};
+  for (const auto& [root, entity] : kTables) {
+    builder.filler(root).finish();
+    Table& table = builder.snapshot.table(entity);
+    table.rows = builder.filler(root).rows();
+    for (Column& column : table.columns) column.resize(table.rows, Gap::NotInFile);
+  }
+  for (Column& column : builder.process_columns)
+    column.resize(builder.snapshot.threads().rows, Gap::NotInFile);
+}
+
+Result<void> check_identity(const Table& threads) {
+  if (threads.rows == 0) return {};
+  for (const std::string_view name : {kTgid, kTid}) {
+    const Column* column = threads.find(name);
+    if (!column)
+      return Error{"has no definition of '" + std::string(name) +
+                   "', without which threads cannot be distinguished"};
+    const auto missing = std::find_if(column->gaps().begin(), column->gaps().end(),
+                                      [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
+    if (missing == column->gaps().end()) continue;
+    return Error{"threads[" + std::to_string(missing - column->gaps().begin()) + "] has no " +
+                 std::string(name)};
+  }
+  return {};
+}
+
+// Returns the sections that are read after the rows, and their values.
+std::vector<std::pair<const FileSection*, json::value>> sections_after_rows(
+    const SnapshotBuilder& builder) {
+  std::vector<std::pair<const FileSection*, json::value>> pending;
+  for (const FileSection& section : file_sections()) {
+    const auto found = builder.sections.find(section.key);
+    if (found == builder.sections.end()) continue;
+    if (json::value value = parse_or_null(found->second); !value.is_null())
+      pending.emplace_back(&section, std::move(value));
+  }
+  return pending;
+}
+
+}  // namespace
+
+Result<Snapshot> finish_snapshot(SnapshotBuilder& builder) {
+  Snapshot& snapshot = builder.snapshot;
+  snapshot.is_foreign = !builder.has_meta;
+  resize_columns_to_rows(builder);
+  if (auto fine = check_identity(snapshot.threads()); !fine) return fine.error();
+  const auto pending = sections_after_rows(builder);
+  for (const auto& [section, value] : pending)
+    if (section->read_after_rows)
+      if (auto done = section->read_after_rows(value, builder); !done) return done.error();
+
+  WorkBudget work(builder.budget.text_bytes);
+  const auto explain = [&](Entity entity) -> Result<void> {
+    for (const auto& [section, value] : pending)
+      if (section->read_for_table)
+        if (auto done = section->read_for_table(value, entity, builder, work); !done) return done;
+    return {};
+  };
+  if (snapshot.is_foreign) infer_gaps(builder);
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
+    if (auto done = explain(entity); !done) return done.error();
+  sort_threads(builder);
+  sort_cgroups(snapshot);
+  rebuild_processes(builder);
+  if (auto done = explain(Entity::Process); !done) return done.error();
+  return std::move(snapshot);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,169 @@
+#include "tools/ctprof/inputs/capture_reader.hpp"
+
+#include <utility>
+
+#include "core/tables/capture_fields.hpp"
+#include "core/window/differences.hpp"
+#include "tools/ctprof/inputs/capture_arguments.hpp"
+#include "tools/ctprof/inputs/sides.hpp"
+#include "tools/ctprof/runtime/activity_error.hpp"
+#include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/redaction.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// Tables never need a snapshot of this host.
+Result<Snapshot> reject_host_snapshot_for_tables() {
+  return Error{"tables require existing captures"};
+}
+
+Result<Snapshot> make_pair_window_for_tables(const Options& options, const Vocabulary& vocabulary) {
+  auto sides = read_sides(options, vocabulary, &reject_host_snapshot_for_tables);
+  if (!sides) return sides.error();
+  return std::move(sides->runs.front());
+}
+
+}  // namespace
+
+Result<CaptureReader> CaptureReader::find(const Options& options, const Vocabulary& vocabulary) {
+  auto sides = resolve_arguments(options);
+  if (!sides) return sides.error();
+  CaptureArgument& argument = sides->front().front();
+  CaptureReader captures(options, vocabulary);
+  auto key = load_redaction_key(options);
+  if (!key) return key.error();
+  captures.key_ = *key;
+  if (argument.form == ArgumentForm::Span) {
+    auto span = SpanWindows::find(argument.text, argument.span);
+    if (!span) return span.error();
+    captures.span_ = std::move(*span);
+  } else if (argument.form == ArgumentForm::Pair) {
+    auto window = make_pair_window_for_tables(options, vocabulary);
+    if (!window) return window.error();
+    if (window->window) convert_to_differences(*window);
+    captures.stored_.push_back(std::move(*window));
+    captures.is_stored_ = true;
+  }
+  for (CaptureArgument& argument : sides->front())
+    captures.files_.insert(captures.files_.end(), argument.files.begin(), argument.files.end());
+  return captures;
+}
+
+Result<CaptureReader::Notes> CaptureReader::load(std::size_t source,
+                                                 const CaptureConsumer& take) const {
+  const auto take_differences = [&](Snapshot capture) {
+    if (capture.window) convert_to_differences(capture);
+    return take(std::move(capture));
+  };
+  if (!span_) {
+    const std::string& file = files_[source];
+    return with_error_context({&file, 1}, "reading", [&] {
+      return load_captures_of_argument(file, *vocabulary_, take_differences);
+    });
+  }
+  auto window = span_->read(source, *vocabulary_);
+  if (!window) return window.error();
+  if (auto taken = take_differences(std::move(*window)); !taken) return taken.error();
+  return Notes{};
+}
+
+// Returns whether the outline was sufficient. A file with one window stores its columns before its
+// rows.
+bool CaptureReader::visit_outline(std::size_t source,
+                                  const std::function<void(const Snapshot&)>& visit) const {
+  if (span_ || files_[source] == "-") return false;
+  auto outline = load_outline(files_[source]);
+  if (!outline || !*outline) return false;
+  convert_to_differences(**outline);
+  visit(**outline);
+  return true;
+}
+
+// For one file, returns its error. For several, skips unreadable ones, and returns the last error
+// if none could be read.
+Result<void> CaptureReader::visit_sources(const std::function<Result<void>(std::size_t)>& visit,
+                                          bool reports_failures) {
+  std::size_t visited = 0;
+  Result<void> last;
+  for (std::size_t source = 0; source < count_sources(); ++source) {
+    last = visit(source);
+    if (last) {
+      ++visited;
+      continue;
+    }
+    if (is_one_file() || is_stopped_) return last;
+    if (reports_failures) fail(last.error().text + "; it is left out");
+  }
+  return visited > 0 ? Result<void>() : last;
+}
+
+// Keeps standard input, which cannot be read again, and a single capture, which need not be.
+Result<void> CaptureReader::visit_outlines(const std::function<void(const Snapshot&)>& visit) {
+  for (const Snapshot& capture : stored_) visit(capture);
+  if (is_stored_) return {};
+  const bool stores_all = is_one_file() && files_.front() == "-";
+  std::size_t found = 0;
+  const auto read = visit_sources(
+      [&](std::size_t source) -> Result<void> {
+        if (visit_outline(source, visit)) return ++found, Result<void>();
+        auto notes = load(source, [&](Snapshot capture) -> Result<void> {
+          visit(capture);
+          if (++found > 1 && !stores_all)
+            stored_.clear();
+          else
+            stored_.push_back(std::move(capture));
+          return {};
+        });
+        if (!notes) return notes.error();
+        end_notes_ = std::move(*notes);
+        return {};
+      },
+      false);
+  if (!read) return read;
+  is_stored_ = stores_all || (found == 1 && stored_.size() == 1);
+  if (!is_stored_) stored_.clear();
+  return {};
+}
+
+bool CaptureReader::is_first_occurrence(const Snapshot& capture) {
+  return capture.meta.boot_id.empty() ||
+         seen_ids_.insert(make_capture_fields(capture).capture).second;
+}
+
+void CaptureReader::print_notes(const Notes& sentences) const {
+  for (const std::string& sentence : sentences) print_note(*options_, sentence);
+}
+
+Result<void> CaptureReader::deliver(Snapshot capture, const CaptureConsumer& take) {
+  print_notes(capture.load_messages);
+  if (!is_first_occurrence(capture)) {
+    fail("capture " + make_capture_fields(capture).capture + " is a duplicate; it is skipped");
+    return {};
+  }
+  if (key_) redact_with(*key_, capture, *vocabulary_, *options_);
+  auto taken = take(std::move(capture));
+  is_stopped_ = taken.has_error();
+  return taken;
+}
+
+Result<void> CaptureReader::read_all(const CaptureConsumer& read_all) {
+  if (span_) print_notes(span_->messages());
+  if (is_stored_) {
+    for (Snapshot& capture : std::exchange(stored_, {}))
+      if (auto taken = deliver(std::move(capture), read_all); !taken) return taken;
+    print_notes(end_notes_);
+    return {};
+  }
+  return visit_sources(
+      [&](std::size_t source) -> Result<void> {
+        const auto notes =
+            load(source, [&](Snapshot capture) { return deliver(std::move(capture), read_all); });
+        if (!notes) return notes.error();
+        print_notes(*notes);
+        return {};
+      },
+      true);
+}
+
+}  // namespace ctprof::cli
