@@ -67,7 +67,7 @@ void clear_unused_fields(ctprof_record& record) {
 class ActiveRecorders::Recorder {
  public:
   Recorder(const PlannedSource& planned, const ctprof_host& host, std::size_t memory_bytes,
-           Processes& processes, int proc)
+           RecorderProcesses& processes, int proc)
       : planned_(planned),
         table_(planned_.source->table),
         owner_(call_owner(planned.plugin->path, "source '" + planned.source->name + "'")),
@@ -269,7 +269,7 @@ class ActiveRecorders::Recorder {
   const CallOwner* owner_;
   ctprof_host host_;
   std::size_t memory_bytes_;
-  Processes& processes_;
+  RecorderProcesses& processes_;
   UnwindTables tables_;
   void* worker_ = nullptr;
   bool has_worker_ = false;
@@ -285,7 +285,8 @@ ActiveRecorders::ActiveRecorders(const std::vector<PlannedSource>& recorders,
                                  const ProbedHost& probed, const RecordOptions& options,
                                  WantedProcesses wanted, int proc)
     : options_(options),
-      processes_(std::make_unique<Processes>(std::move(wanted), proc, options.code_timeout)) {
+      processes_(
+          std::make_unique<RecorderProcesses>(std::move(wanted), proc, options.code_timeout)) {
   for (const PlannedSource& planned : recorders)
     recorders_.push_back(std::make_unique<Recorder>(planned, probed.host_for(*planned.plugin),
                                                     record_memory_limit(options) / recorders.size(),

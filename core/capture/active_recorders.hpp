@@ -33,6 +33,8 @@
 
 namespace ctprof {
 
+class RecorderProcesses;
+
 // The result of one recorder in one window.
 struct RecorderResult {
   explicit RecorderResult(std::size_t memory_bytes) : records(memory_bytes) {}
@@ -99,11 +101,10 @@ class ActiveRecorders {
   std::vector<std::uint64_t> followed_processes() const;
 
  private:
-  class Processes;
   class Recorder;
 
   RecordOptions options_;
-  std::unique_ptr<Processes> processes_;
+  std::unique_ptr<RecorderProcesses> processes_;
   std::vector<std::unique_ptr<Recorder>> recorders_;
 };
 

@@ -14,7 +14,7 @@
 
 #include "core/base/result.hpp"
 #include "core/capture/blocking_processes.hpp"
-#include "core/capture/capture.hpp"
+#include "core/capture/options.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/registry/plan.hpp"

@@ -13,16 +13,15 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/seeded_hash.hpp"
-#include "core/capture/active_recorders.hpp"
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/wanted_processes.hpp"
 
 namespace ctprof {
 
-class ActiveRecorders::Processes {
+class RecorderProcesses {
  public:
-  Processes(WantedProcesses wanted, int proc, std::chrono::milliseconds timeout)
+  RecorderProcesses(WantedProcesses wanted, int proc, std::chrono::milliseconds timeout)
       : wanted_(std::move(wanted)),
         files_(proc, timeout),
         code_(proc, timeout, make_pin_callback()) {}

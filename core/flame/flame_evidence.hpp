@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/compare/evidence/designs.hpp"
-#include "core/flame/flame_tree.hpp"
+#include "core/flame/flame_nodes.hpp"
 
 namespace ctprof {
 

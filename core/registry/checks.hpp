@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "core/registry/plugin.hpp"
+#include "core/registry/plugin_tables.hpp"
 #include "ctprof/abi.h"
 
 namespace ctprof {

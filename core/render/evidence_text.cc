@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/compare/request/spec.hpp"
-#include "core/render/report_sentences.hpp"
+#include "core/render/phrases.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/statistics/labellings.hpp"
 

@@ -59,31 +59,6 @@ std::string describe_relation(const Meta& a, const Meta& b) {
 
 }  // namespace
 
-std::string format_count(std::uint64_t count, const std::string& noun) {
-  const bool ends_with_ss = noun.ends_with("ss");
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : ends_with_ss ? "es" : "s");
-}
-
-std::string format_utc(std::uint64_t unix_ns) {
-  const auto seconds = static_cast<time_t>(unix_ns / kNsPerSecond);
-  tm parts{};
-  std::array<char, 64> text{};
-  if (!::gmtime_r(&seconds, &parts)) return "-";
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%SZ", &parts);
-  return text.data();
-}
-
-std::string describe_takeover(const Takeover& takeover) {
-  const auto& metrics = takeover.metrics;
-  std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " +
-                     format_count(metrics.size(), "metric") + " in place of ctprof's sources: ";
-  for (std::size_t i = 0; i < std::min(metrics.size(), kMaxListedNames); ++i)
-    text += (i > 0 ? ", " : "") + metrics[i];
-  if (metrics.size() > kMaxListedNames)
-    text += " and " + format_count(metrics.size() - kMaxListedNames, "other");
-  return text;
-}
-
 namespace {
 
 // Returns for example "baseline 2", or "run 2" for the only side.

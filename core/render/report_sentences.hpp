@@ -10,20 +10,13 @@
 #include <vector>
 
 #include "core/compare/report/report.hpp"
+#include "core/render/phrases.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 
 std::string format_heading(const Report& report, std::span<const std::string> files,
                            const TextLayout& layout);
-
-// Describes which plugin filled metrics in place of ctprof's own sources, as a sentence without a
-// full stop. The text may contain arbitrary bytes from the file.
-std::string describe_takeover(const Takeover& takeover);
-// "2026-07-31 12:00:00Z"
-std::string format_utc(std::uint64_t unix_ns);
-// "1 thread", "12 threads"
-std::string format_count(std::uint64_t count, const std::string& noun);
 
 // One difference between two hosts, printable. For command lines, each side has only the words that
 // the other one lacks. Lines are ordered: kernel, command line, tunables, CPU and memory first.

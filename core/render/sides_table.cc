@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "core/render/report_sentences.hpp"
+#include "core/render/phrases.hpp"
 #include "core/render/window_text.hpp"
 
 namespace ctprof {

@@ -23,14 +23,6 @@ constexpr std::size_t kMinNameWidth = 24;
 // Default limits if the user specifies none.
 constexpr std::size_t kDefaultGroups = 4, kDefaultFunctions = 8, kDefaultStacks = 4;
 
-std::string format_hexadecimal(std::uint64_t number) {
-  std::array<char, 16> digits;
-  const auto end = std::to_chars(digits.begin(), digits.end(), number, 16).ptr;
-  return "0x" + std::string(digits.begin(), end);
-}
-
-std::string format_more(std::size_t more) { return "… (" + std::to_string(more) + " more)"; }
-
 // Returns "70.1%", or "10.0→15.0%" for several sides; "-" for a side without a value.
 std::string format_percent(std::span<const double> parts, std::span<const double> wholes) {
   std::vector<std::string> steps;
@@ -290,41 +282,6 @@ void sort_by_rank(std::vector<GroupText>& groups) {
 }
 
 }  // namespace
-
-std::string format_function(const StackFunction& function) {
-  std::string text = make_printable_short(function.name);
-  if (text.empty())
-    text = make_printable_short(function.module) + "+" + format_hexadecimal(function.offset);
-  return function.is_guessed ? text + " (guessed)" : text;
-}
-
-std::string format_function_with_module(const StackFunction& function) {
-  const bool shows_module = function.name.empty() || function.module.empty();
-  return format_function(function) +
-         (shows_module ? "" : " (" + make_printable_short(function.module) + ")");
-}
-
-std::string format_stack(const StackBook& book, std::uint32_t stack, std::size_t width) {
-  const std::size_t depth = book.depth(stack);
-  if (depth == 0) return "[unknown]";
-  std::string text, fitting_text;
-  std::size_t shown = 0;
-  for (; stack != StackBook::kEmptyStack && shown < kMaxStackFunctions;
-       stack = book.caller(stack)) {
-    if (shown++) text += kCallerSeparator;
-    StackFunction function = book.functions()[book.function(stack)];
-    function.is_guessed = book.is_guessed(stack);
-    text += format_function(function);
-    if (width == 0 && shown < std::min(depth, kMaxStackFunctions)) continue;
-    std::string with_rest = text;
-    if (shown < depth) with_rest.append(kCallerSeparator).append(format_more(depth - shown));
-    if (shown == 1 || width == 0 || get_display_width(with_rest) <= width)
-      fitting_text = std::move(with_rest);
-    else if (get_display_width(text) > width)
-      break;
-  }
-  return fitting_text;
-}
 
 std::string format_stacks(const Report& report, const TextLayout& layout,
                           const std::optional<std::size_t>& rows, bool shows_idle) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/render/stacks_text.hpp"
+#include "core/render/stack_line.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/render/host_text.hpp"
-#include "core/render/report_sentences.hpp"
+#include "core/render/phrases.hpp"
 
 namespace ctprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "core/base/seeded_hash.hpp"
-#include "core/stacks/symbols.hpp"
+#include "core/stacks/name_work.hpp"
 
 namespace ctprof {
 namespace {

@@ -313,13 +313,6 @@ std::vector<std::string> get_names(std::string_view text, const SymbolSearch& se
 
 }  // namespace
 
-bool NameWork::spend(std::uint64_t steps) {
-  if (steps > remaining_steps_) is_exceeded_ = true;
-  if (is_exceeded_) return false;
-  remaining_steps_ -= remaining_steps_ == UINT64_MAX ? 0 : steps;
-  return true;
-}
-
 std::vector<std::string> find_names_in_file(const ElfFile& file,
                                             std::span<const FileAddress> addresses,
                                             const ElfFile* debug_file, NameWork& work) {

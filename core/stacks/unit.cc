@@ -17,6 +17,7 @@
 #include "core/stacks/jit_maps.cc"
 #include "core/stacks/kernel_waits.cc"
 #include "core/stacks/modules.cc"
+#include "core/stacks/name_work.cc"
 #include "core/stacks/naming.cc"
 #include "core/stacks/plt.cc"
 #include "core/stacks/rule_cache.cc"

@@ -26,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "core/statistics/interval.hpp"
 #include "core/statistics/labellings.hpp"
 
 namespace ctprof::statistics {
@@ -48,11 +49,6 @@ struct FamilyRows {
     const std::size_t runs = values.size() / count();
     return std::span(values).subspan(at * runs, runs);
   }
-};
-
-struct Interval {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
 };
 
 class Family {

@@ -7,13 +7,18 @@
 
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
-#include "core/statistics/family.hpp"
 #include "core/statistics/labellings.hpp"
 
 namespace ctprof::statistics {
+
+struct Interval {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
 
 // Returns the interval of each row. Rows are independent, but each labelling is visited once for
 // all of them. REQUIRES: no gaps; for an unpaired design the figures of all runs, those of the

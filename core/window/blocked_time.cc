@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/window/differences.hpp"
+#include "core/window/roles.hpp"
 
 namespace ctprof {
 

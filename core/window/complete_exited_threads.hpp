@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "core/window/make_window.hpp"
+#include "core/window/exited_threads.hpp"
 
 namespace ctprof {
 

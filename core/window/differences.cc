@@ -253,13 +253,6 @@ Column copy_of(const Column& column) {
 
 }  // namespace
 
-const Column* find_role(const std::deque<Column>& columns, std::string_view role, Storage storage) {
-  const auto it = std::ranges::find_if(columns, [&](const Column& column) {
-    return column.def().role == role && column.def().storage == storage;
-  });
-  return it == columns.end() ? nullptr : &*it;
-}
-
 bool has_gauges(const MetricDef& def) {
   return def.family == "gauge" || def.map_keys.find("gauge") != std::string::npos;
 }

@@ -23,6 +23,7 @@
 #include <string_view>
 
 #include "core/snapshot/snapshot.hpp"
+#include "core/window/roles.hpp"
 
 namespace ctprof {
 
@@ -35,11 +36,6 @@ bool is_recorded(const MetricDef& def);
 // Returns whether the metric, or some key of a map, is shown with its value at the end and its
 // change. A map can have both gauges and counters.
 bool has_gauges(const MetricDef& def);
-
-// Returns the first column with that role and storage, or null. A file may give a role to any
-// metric, so columns with another storage are ignored.
-const Column* find_role(const std::deque<Column>& columns, std::string_view role,
-                        Storage storage = Storage::U64);
 
 // Adds a base of zero for a recorded column of threads that counts up. REQUIRES: snapshot.window.
 void add_zero_base(Snapshot& snapshot, const Column& column);

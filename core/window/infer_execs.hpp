@@ -15,7 +15,7 @@
 
 #pragma once
 
-#include "core/window/make_window.hpp"
+#include "core/window/exited_threads.hpp"
 
 namespace ctprof {
 

@@ -9,7 +9,6 @@
 
 #include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
-#include "core/window/make_window.hpp"
 
 namespace ctprof {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/window/make_window.hpp"
+#include "core/window/exited_threads.hpp"
 
 namespace ctprof {
 

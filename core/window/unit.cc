@@ -12,3 +12,4 @@
 #include "core/window/match_rows.cc"
 #include "core/window/merge_exited_threads.cc"
 #include "core/window/opening_only_rows.cc"
+#include "core/window/roles.cc"

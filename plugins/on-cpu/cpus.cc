@@ -7,7 +7,6 @@
 #include <string>
 
 #include "ctprof/files.hpp"
-#include "plugins/on-cpu/event.hpp"
 
 namespace ctprof::on_cpu {
 namespace {
@@ -63,10 +62,6 @@ std::uint64_t read_idle_ns(const sdk::Host& host, int cpu) {
   const auto text = file.read(host.proc(), "stat");
   return text ? parse_idle_ticks(text.value, cpu) * (1'000'000'000 / host.user_hz()) : 0;
 }
-
-std::vector<int> PerfEvents::online_cpus() { return on_cpu::read_online_cpus(host_); }
-
-std::uint64_t PerfEvents::idle_ns(int cpu) { return on_cpu::read_idle_ns(host_, cpu); }
 
 std::vector<int> read_online_cpus(const sdk::Host& host) {
   sdk::TextFile file;

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "plugins/on-cpu/cpus.hpp"
+#include "plugins/on-cpu/kernel_walk.hpp"
 #include "plugins/on-cpu/records.hpp"
 
 namespace ctprof::on_cpu {
@@ -203,5 +205,9 @@ std::optional<Counts> Event::counts() const {
   if (counts && output_counts) counts->lost += output_counts->lost;
   return counts;
 }
+
+std::vector<int> PerfEvents::online_cpus() { return read_online_cpus(host_); }
+
+std::uint64_t PerfEvents::idle_ns(int cpu) { return read_idle_ns(host_, cpu); }
 
 }  // namespace ctprof::on_cpu

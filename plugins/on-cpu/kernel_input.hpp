@@ -16,12 +16,13 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/on-cpu/kernel_walk.hpp"
 #include "plugins/on-cpu/own_filter.hpp"
 #include "plugins/on-cpu/ring.hpp"
 #include "plugins/shared/clock.hpp"
 
 namespace ctprof::on_cpu {
+
+class KernelWalk;
 
 // Parameters of sampling. settle() sets uses_cycles, defers and counts_lost to the features of this
 // kernel.

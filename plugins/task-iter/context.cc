@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "ctprof/files.hpp"
+#include "plugins/shared/bpf_refusal.hpp"
 #include "plugins/task-iter/ext_class.h"
-#include "plugins/task-iter/probe.hpp"
 #include "plugins/task-iter/read_ahead.hpp"
 
 namespace ctprof::task_iter {
@@ -18,7 +18,7 @@ constexpr const char* kSchedExtState = "kernel/sched_ext/state";
 }  // namespace
 
 Context::Context(const sdk::Host& host) : host_(host) {
-  if (!can_have_pass(host)) return;
+  if (check_host_for_bpf(host).gap != Gap::None) return;
   loader_ = start_background_thread([this] {
     int error = 0;  // program() repeats the attempt, and reports the error
     program_ = Program::load(error);

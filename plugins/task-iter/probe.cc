@@ -208,8 +208,6 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
 
 }  // namespace
 
-bool can_have_pass(const sdk::Host& host) { return check_host_for_bpf(host).gap == Gap::None; }
-
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   Program* program = find_program(host, probe);
   if (!program) return;

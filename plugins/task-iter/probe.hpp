@@ -12,8 +12,6 @@
 
 namespace ctprof::task_iter {
 
-// Returns whether the host has the requirements of a pass, as far as files show.
-bool can_have_pass(const sdk::Host& host);
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 // Does the same for a source that only needs the pass and thread pointers. Returns whether they are
 // available.

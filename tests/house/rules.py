@@ -3,8 +3,8 @@
 
     rules.py      prints each violation as path: problem, and exits with 1 if there is one
 
-Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and directories do not
-include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent.
+Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and neither
+directories nor modules include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent.
 """
 
 import os
@@ -82,16 +82,22 @@ def find_cycle(edges):
     return None
 
 
-def check_directory_cycles(paths):
+def collect_includes(paths, node_of):
+    """Returns the graph of includes below core, plugins, sdk and tools, with node_of(path) as nodes."""
     edges = {}
     for path in paths:
         if path.startswith(tuple(MAY_INCLUDE)) and path.endswith((".cc", ".hpp", ".c", ".h")) and not path.endswith("/unit.cc"):
-            directory = os.path.dirname(path)
-            included = {os.path.dirname(name) for name in TREE_INCLUDE.findall(read(path))}
-            edges.setdefault(directory, set()).update(included - {directory})
-    cycle = find_cycle(edges)
-    if cycle:
-        yield cycle[0], f"directories include each other in a circle: {' -> '.join(cycle + cycle[:1])}"
+            node = node_of(path)
+            edges.setdefault(node, set()).update({node_of(name) for name in TREE_INCLUDE.findall(read(path))} - {node})
+    return edges
+
+
+def check_cycles(paths):
+    """Directories must not include each other in a circle, nor modules: a header and the source of the same name."""
+    for kind, node_of in (("directories", os.path.dirname), ("modules", lambda path: os.path.splitext(path)[0])):
+        cycle = find_cycle(collect_includes(paths, node_of))
+        if cycle:
+            yield cycle[0], f"{kind} include each other in a circle: {' -> '.join(cycle + cycle[:1])}"
 
 
 def check_plugin_names(path, text, plugins):
@@ -120,7 +126,7 @@ def find_violations():
                 yield from ((path, problem) for problem in check)
             if path.endswith((".cc", ".hpp")):
                 yield from ((path, problem) for problem in check_plugin_names(path, text, plugins))
-    yield from check_directory_cycles(paths)
+    yield from check_cycles(paths)
     yield from check_readmes(paths)
 
 

@@ -87,8 +87,4 @@ struct PluginDefinitions {
   std::span<const DerivedDef> derived;
 };
 
-// The error names a metric of `spec` that no file has, with the nearest name.
-Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
-                                const PluginDefinitions& knowledge);
-
 }  // namespace ctprof

@@ -1,4 +1,5 @@
 #include "core/compare/report/capture_figures.hpp"
+#include "core/compare/figures/plan_metrics.hpp"
 
 #include <algorithm>
 #include <string_view>

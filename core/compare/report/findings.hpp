@@ -22,29 +22,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compare/report/finding.hpp"
 #include "core/compare/report/report.hpp"
 
 namespace ctprof {
-
-// The next step of the investigation.
-enum class NextStep : std::uint8_t {
-  Threads,   // the threads of the group in this window
-  Cgroups,   // the window by cgroups
-  Waits,     // a new recording of stacks of waiting threads
-  Settings,  // all values of the group
-  States,    // the states of the group's processes
-  HostTime,  // the CPU time of the host by kind
-  Nothing,   // no ctprof command shows more
-};
-
-struct Finding {
-  std::string_view rule;               // a name in finding_rules()
-  std::optional<std::uint32_t> group;  // no value: a cgroup identified by its path, or the host
-  std::string subject;                 // the subject: the name as in the file, not escaped
-  std::string statement;               // the rest of the sentence, not escaped
-  double weight = 0;
-  NextStep next = NextStep::Threads;
-};
 
 struct FindingRule {
   std::string_view name;

@@ -1,4 +1,5 @@
 #include "core/compare/report/report.hpp"
+#include "core/compare/figures/plan_metrics.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +13,6 @@
 #include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/failed_rows.hpp"
-#include "core/compare/report/rows.hpp"
 #include "core/compare/report/screen_order.hpp"
 #include "core/compare/report/screen_tree.hpp"
 #include "core/compare/request/spec.hpp"

@@ -94,7 +94,8 @@ class ScreenBuilder {
       add_totals(column);
       ScreenColumn& screen_column = screen_.columns[column];
       screen_column.weight =
-          column_weight(screen_column, plan_->metrics[screen_column.metric], screen_.machine);
+          column_weight(screen_column.headline, screen_column.floor, screen_column.totals,
+                        plan_->metrics[screen_column.metric], screen_.machine);
     }
     copy_about_rows();
     order_rows(screen_.rows);

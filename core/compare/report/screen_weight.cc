@@ -3,28 +3,27 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/compare/report/screen.hpp"
-
 namespace ctprof {
 namespace {
 
 constexpr double kOneCpu = 100;  // percent
 
-double largest_total(const ScreenColumn& column) {
-  return column.totals.empty() ? 0 : std::ranges::max(column.totals);
+double largest_total(std::span<const double> totals) {
+  return totals.empty() ? 0 : std::ranges::max(totals);
 }
 
-ColumnWeight weight_of_time(const ScreenColumn& column, const PlannedMetric& metric,
+ColumnWeight weight_of_time(std::span<const double> totals, const PlannedMetric& metric,
                             const MachineCapacity& machine) {
   const double capacity =
-      machine.cpus > 0 ? kOneCpu * machine.cpus : std::max(kOneCpu, largest_total(column));
+      machine.cpus > 0 ? kOneCpu * machine.cpus : std::max(kOneCpu, largest_total(totals));
   const bool is_of_cpus = metric.role == "run-time" || metric.role == "wait-time";
   return {capacity, is_of_cpus ? capacity : std::min(kOneCpu, capacity)};
 }
 
-ColumnWeight weight_of_memory(const ScreenColumn& column, const MachineCapacity& machine) {
-  const double capacity = machine.memory_bytes > 0 ? machine.memory_bytes
-                                                   : std::max(column.floor, largest_total(column));
+ColumnWeight weight_of_memory(double floor, std::span<const double> totals,
+                              const MachineCapacity& machine) {
+  const double capacity =
+      machine.memory_bytes > 0 ? machine.memory_bytes : std::max(floor, largest_total(totals));
   return {capacity, capacity};
 }
 
@@ -54,13 +53,14 @@ double ColumnWeight::share_of(double figure) const {
   return std::min(std::abs(figure), max_value) / capacity;
 }
 
-ColumnWeight column_weight(const ScreenColumn& column, const PlannedMetric& metric,
-                           const MachineCapacity& machine) {
-  if (column.headline.orders_by_change) return {};
+ColumnWeight column_weight(const Headline& headline, double floor, std::span<const double> totals,
+                           const PlannedMetric& metric, const MachineCapacity& machine) {
+  if (headline.orders_by_change) return {};
   const bool is_bytes = metric.unit == "bytes";
-  switch (column.headline.shown) {
-    case CTPROF_SHOWN_PERCENT: return weight_of_time(column, metric, machine);
-    case CTPROF_SHOWN_LEVEL: return is_bytes ? weight_of_memory(column, machine) : ColumnWeight{};
+  switch (headline.shown) {
+    case CTPROF_SHOWN_PERCENT: return weight_of_time(totals, metric, machine);
+    case CTPROF_SHOWN_LEVEL:
+      return is_bytes ? weight_of_memory(floor, totals, machine) : ColumnWeight{};
     default: return is_bytes ? weight_of_io(machine) : ColumnWeight{};
   }
 }

@@ -22,8 +22,6 @@
 
 namespace ctprof {
 
-struct ScreenColumn;
-
 // The capacity and load of the hosts of some runs: the largest value of all runs; 0 if unknown.
 struct MachineCapacity {
   double cpus = 0;
@@ -43,7 +41,7 @@ struct ColumnWeight {
 };
 
 // REQUIRES: the totals of the column are known.
-ColumnWeight column_weight(const ScreenColumn& column, const PlannedMetric& metric,
-                           const MachineCapacity& machine);
+ColumnWeight column_weight(const Headline& headline, double floor, std::span<const double> totals,
+                           const PlannedMetric& metric, const MachineCapacity& machine);
 
 }  // namespace ctprof

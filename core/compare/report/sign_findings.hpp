@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/report/findings.hpp"
+#include "core/compare/report/finding.hpp"
+#include "core/compare/report/report.hpp"
 
 namespace ctprof {
 

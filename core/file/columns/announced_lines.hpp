@@ -9,10 +9,19 @@
 #include <span>
 #include <string_view>
 
-#include "core/file/columns/header.hpp"
+#include "core/base/json_writer.hpp"
+#include "core/base/result.hpp"
+#include "core/file/columns/table_line.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {
+
+// The rows of lines that a `header` or `window` line announces.
+struct AnnouncedLines {
+  std::vector<TableSlice> pieces;
+  std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves
+};
 
 inline constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits::kThreads,
                                                               limits::kCgroups, 1};

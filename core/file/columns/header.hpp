@@ -33,6 +33,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
+#include "core/file/columns/announced_lines.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -57,11 +58,6 @@ Result<KeptMembers> parse_line(std::string_view text);
 
 // Fails if the line is not a header or has a newer format.
 Result<void> check_header(const KeptMembers& line);
-// The rows of lines that a `header` or `window` line announces.
-struct AnnouncedLines {
-  std::vector<TableSlice> pieces;
-  std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves
-};
 // Returns the announced tables, line by line; stops after `most_lines` + 1 lines.
 Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size_t most_lines);
 // Adds the header's columns, without rows, and its other contents to the snapshot.

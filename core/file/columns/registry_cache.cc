@@ -3,7 +3,6 @@
 #include <mutex>
 #include <optional>
 
-#include "core/file/columns/header.hpp"
 #include "core/file/layout/registry_part.hpp"
 #include "core/registry/identity.hpp"
 

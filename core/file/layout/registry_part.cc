@@ -7,7 +7,6 @@
 
 #include "core/base/seeded_hash.hpp"
 #include "core/file/layout/field_reader.hpp"
-#include "core/file/layout/layout.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/scanner.hpp"

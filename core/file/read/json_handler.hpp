@@ -26,7 +26,7 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/sections.hpp"
-#include "core/file/read/read_pass.hpp"
+#include "core/file/read/pass_options.hpp"
 #include "core/file/read/row_reader.hpp"
 #include "core/file/read/snapshot_builder.hpp"
 

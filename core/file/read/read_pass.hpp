@@ -27,6 +27,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/layout/registry_part.hpp"
+#include "core/file/read/pass_options.hpp"
 #include "core/file/read/snapshot_builder.hpp"
 #include "core/registry/metric_def.hpp"
 
@@ -108,13 +109,6 @@ class DecompressedText final : public TextSource {
   Error error_;                   // valid when finished
   std::exception_ptr exception_;  // valid when finished
   std::thread thread_;            // not joinable: next() decompresses in its caller's thread
-};
-
-// Options of a pass.
-struct PassOptions {
-  std::optional<RegistryPart>
-      registry;  // known from an earlier pass; the file's own registry is then skipped
-  bool only_find_registry = false;  // only search for the registry
 };
 
 // The result of a pass, in addition to the filled columns.

@@ -21,7 +21,7 @@
 #include <optional>
 
 #include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
-#include "plugins/jemalloc-ptrace/finder/finder.hpp"
+#include "plugins/jemalloc-ptrace/finder/find_result.hpp"
 #include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 
 namespace ctprof::jemalloc {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/compare/figures/plan_metrics.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/compare/request/expressions.hpp"
 #include "core/render/report_csv.hpp"

@@ -12,6 +12,7 @@
 
 #include "core/compare/evidence/designs.hpp"
 #include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/figures/plan_metrics.hpp"
 #include "core/compare/figures/where.hpp"
 #include "core/compare/request/expressions.hpp"
 #include "core/file/file.hpp"
