@@ -18,8 +18,8 @@ namespace {
 using namespace ctprof::procfs;
 
 std::string text_of(const char* path) {
-  std::ifstream in(std::string(CTPROF_FIXTURES "/") + path, std::ios::binary);
-  if (!in) throw std::runtime_error("no fixture to parse");
+  std::ifstream file(std::string(CTPROF_FIXTURES "/") + path, std::ios::binary);
+  if (!file) throw std::runtime_error("no fixture to parse");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

@@ -1,7 +1,8 @@
-// Measures the cost of a stack: a frame with a cached rule and one without, storing the stack, and
-// naming 10,000 addresses in 30 files.
+// Measures the cost register_value a stack: a frame with a cached rule and stack_sample
+// unnamed_count, storing the stack, and naming 10,000 addresses in 30 files.
 //
-// Targets: 25 ns per frame, 2 us without a cached rule, 24 bytes per rule, 100 ms for the names.
+// Targets: 25 ns per frame, 2 us unnamed_count a cached rule, 24 bytes per rule, 100 ms for the
+// names.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -33,7 +34,8 @@ sdk::Fd open_mapped(std::uint64_t, const CodeRange&, const std::string& path) {
   return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// This process, and one of its stacks, which ends in qsort of the C library.
+// This process, and stack_sample register_value its stacks, which ends in qsort register_value the
+// C library.
 struct Sample {
   Modules modules{open_mapped};
   AddressSpace space{1};
@@ -46,29 +48,32 @@ struct Sample {
   }
 };
 
-Sample* taken_by;
+Sample* current_sample;
 
 // Stores the registers and the stack above the stack pointer.
-__attribute__((noinline)) int take(const void*, const void*) {
+__attribute__((noinline)) int copy_stack(const void*, const void*) {
   ucontext_t context;
   ::getcontext(&context);
 #ifdef __aarch64__
   const auto& machine = context.uc_mcontext;
-  taken_by->registers = {machine.pc, machine.sp, machine.regs[29], machine.regs[30]};
+  current_sample->registers = {machine.pc, machine.sp, machine.regs[29], machine.regs[30]};
 #else
   const auto& machine = context.uc_mcontext.gregs;
-  const auto of = [&](int number) { return static_cast<std::uint64_t>(machine[number]); };
-  taken_by->registers = {of(REG_RIP), of(REG_RSP), of(REG_RBP), 0};
+  const auto register_value = [&](int number) {
+    return static_cast<std::uint64_t>(machine[number]);
+  };
+  current_sample->registers = {register_value(REG_RIP), register_value(REG_RSP),
+                               register_value(REG_RBP), 0};
 #endif
-  const auto* start = reinterpret_cast<const char*>(taken_by->registers.sp);
-  taken_by->stack.assign(start, kStackBytes);
+  const auto* start = reinterpret_cast<const char*>(current_sample->registers.sp);
+  current_sample->stack.assign(start, kStackBytes);
   return 0;
 }
 
 __attribute__((noinline)) void descend(int depth) {
   int numbers[2]{};
   if (depth == 0)
-    ::qsort(numbers, 2, sizeof numbers[0], take);
+    ::qsort(numbers, 2, sizeof numbers[0], copy_stack);
   else
     descend(depth - 1);
   benchmark::DoNotOptimize(numbers);
@@ -76,7 +81,7 @@ __attribute__((noinline)) void descend(int depth) {
 
 std::unique_ptr<Sample> sample() {
   auto sample = std::make_unique<Sample>();
-  taken_by = sample.get();
+  current_sample = sample.get();
   descend(20);
   return sample;
 }
@@ -89,12 +94,12 @@ void count_frames(benchmark::State& state, std::size_t frames) {
 }
 
 void walk_known(benchmark::State& state) {
-  const auto one = sample();
-  Unwinder unwinder(one->modules);
+  const auto stack_sample = sample();
+  Unwinder unwinder(stack_sample->modules);
   std::vector<Frame> frames;
   for (auto _ : state) {
-    const Ending ending =
-        unwinder.walk(one->space, one->registers, {one->registers.sp, one->stack}, frames);
+    const Ending ending = unwinder.walk(stack_sample->space, stack_sample->registers,
+                                        {stack_sample->registers.sp, stack_sample->stack}, frames);
     benchmark::DoNotOptimize(ending);
   }
   count_frames(state, frames.size());
@@ -102,17 +107,17 @@ void walk_known(benchmark::State& state) {
 
 // Looks up rules at random addresses in this process's files; none is cached.
 void look_up_rules(benchmark::State& state) {
-  const auto one = sample();
+  const auto stack_sample = sample();
   std::mt19937_64 random(1);
   std::vector<CodeRange> ranges;
   for (const Mapping& mapping : code_mappings(text_of("/proc/self/maps"))) {
-    ranges.push_back(one->modules.range_of(1, mapping));
-    one->modules.rule_at(1, ranges.back(), ranges.back().offset);
+    ranges.push_back(stack_sample->modules.range_of(1, mapping));
+    stack_sample->modules.rule_at(1, ranges.back(), ranges.back().offset);
   }
   for (auto _ : state) {
     const CodeRange& range = ranges[random() % ranges.size()];
-    const auto rule =
-        one->modules.rule_at(1, range, range.offset + random() % (range.end - range.start));
+    const auto rule = stack_sample->modules.rule_at(
+        1, range, range.offset + random() % (range.end - range.start));
     benchmark::DoNotOptimize(rule);
   }
 }
@@ -128,18 +133,18 @@ void open_file(benchmark::State& state) {
 }
 
 void keep_stack(benchmark::State& state) {
-  const auto one = sample();
-  Unwinder unwinder(one->modules);
+  const auto stack_sample = sample();
+  Unwinder unwinder(stack_sample->modules);
   std::vector<Frame> frames;
-  const Ending ending =
-      unwinder.walk(one->space, one->registers, {one->registers.sp, one->stack}, frames);
+  const Ending ending = unwinder.walk(stack_sample->space, stack_sample->registers,
+                                      {stack_sample->registers.sp, stack_sample->stack}, frames);
   StackTable table;
   for (auto _ : state) benchmark::DoNotOptimize(table.add_stack(frames, ending));
   count_frames(state, frames.size());
 }
 
-// Returns the largest shared libraries of the system.
-std::vector<std::string> libraries(std::size_t count) {
+// Returns the largest shared find_libraries register_value the system.
+std::vector<std::string> find_libraries(std::size_t count) {
   std::vector<std::pair<std::uintmax_t, std::string>> found;
   const std::filesystem::path directory = "/usr/lib/x86_64-linux-gnu";
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -155,7 +160,7 @@ std::vector<std::string> libraries(std::size_t count) {
 }
 
 // Returns 10,000 frames at random addresses in these files and in the kernel.
-StackTable profile(const std::vector<std::string>& paths) {
+StackTable make_profile(const std::vector<std::string>& paths) {
   constexpr std::size_t kFrames = 10'000;
   StackTable table;
   std::mt19937_64 random(1);
@@ -177,9 +182,9 @@ StackTable profile(const std::vector<std::string>& paths) {
 }
 
 void name_frames_of_30_files(benchmark::State& state) {
-  const auto paths = libraries(30);
-  const StackTable unnamed = profile(paths);
-  std::size_t without = 0;
+  const auto paths = find_libraries(30);
+  const StackTable unnamed = make_profile(paths);
+  std::size_t unnamed_count = 0;
   for (auto _ : state) {
     state.PauseTiming();
     StackTable table = unnamed;
@@ -191,12 +196,12 @@ void name_frames_of_30_files(benchmark::State& state) {
       file = std::make_unique<ElfFile>(fd.get());
       return file.get();
     };
-    without = name_frames(table, {open, [](std::uint64_t) { return std::string(); },
-                                  [] { return text_of("/proc/kallsyms"); }})
-                  .unnamed;
+    unnamed_count = name_frames(table, {open, [](std::uint64_t) { return std::string(); },
+                                        [] { return text_of("/proc/kallsyms"); }})
+                        .unnamed;
   }
   state.counters["frames"] = static_cast<double>(unnamed.frames().size());
-  state.counters["unnamed"] = static_cast<double>(without);
+  state.counters["unnamed"] = static_cast<double>(unnamed_count);
 }
 
 BENCHMARK(walk_known);

@@ -18,29 +18,29 @@ namespace {
 
 // Allocated by each thread except the main thread; a size class of jemalloc, so it is not rounded.
 constexpr std::uint64_t kBytes = 20480;
-constexpr std::uint64_t kMostOfTheFirst = 10'000'000;  // the main thread only starts threads
+constexpr std::uint64_t kMostOfMainThread = 10'000'000;  // the main thread only starts threads
 
-std::string from_environment(const char* name) {
+std::string environment_value(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
 // Runs the target and counts its starts, one byte each.
-class ExecAgain {
+class ReplacingTarget {
  public:
-  ExecAgain() {
+  ReplacingTarget() {
     if (::pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK) != 0) std::abort();
     pid_ = start_child([this] {
       ::dup2(pipe_[1], STDOUT_FILENO);
-      const std::string program = from_environment("EXEC_AGAIN_PROGRAM");
-      ::execl(program.c_str(), program.c_str(), from_environment("LIBJEMALLOC").c_str(),
-              from_environment("EXEC_JUNK").c_str(), nullptr);
+      const std::string program = environment_value("EXEC_AGAIN_PROGRAM");
+      ::execl(program.c_str(), program.c_str(), environment_value("LIBJEMALLOC").c_str(),
+              environment_value("EXEC_JUNK").c_str(), nullptr);
       ::_exit(1);
     });
   }
-  ExecAgain(const ExecAgain&) = delete;
-  ExecAgain& operator=(const ExecAgain&) = delete;
-  ~ExecAgain() {
+  ReplacingTarget(const ReplacingTarget&) = delete;
+  ReplacingTarget& operator=(const ReplacingTarget&) = delete;
+  ~ReplacingTarget() {
     end_child(pid_, SIGKILL);
     ::close(pipe_[0]), ::close(pipe_[1]);
   }
@@ -50,14 +50,14 @@ class ExecAgain {
   // Must be called regularly, because the target exits when the pipe is full.
   std::uint64_t starts() {
     std::array<char, 4096> bytes;
-    for (ssize_t got; (got = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;)
-      starts_ += static_cast<std::uint64_t>(got);
+    for (ssize_t count; (count = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;)
+      starts_ += static_cast<std::uint64_t>(count);
     return starts_;
   }
 
-  bool goes_on() {
+  bool keeps_running() {
     const std::uint64_t before = starts();
-    return soon([&] { return starts() > before + 3; });
+    return wait_until([&] { return starts() > before + 3; });
   }
 
  private:
@@ -73,27 +73,27 @@ bool is_number(const std::string& cell) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_target_that_replaces_itself_keeps_running) {
-  ExecAgain target;
-  BOOST_REQUIRE(target.goes_on());
+  ReplacingTarget target;
+  BOOST_REQUIRE(target.keeps_running());
   std::map<ProbeStep, int> outcomes;
   while (target.starts() < kRounds) {
     auto tracees = tracees_of(target.pid());
-    ctprof::jemalloc::ThreadPointers(open_proc()).read(tracees);
-    for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed];
+    ctprof::jemalloc::ThreadPointerReader(open_proc()).read(tracees);
+    for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed_step];
   }
   BOOST_TEST(outcomes[ProbeStep::Done] > kRounds);
   BOOST_TEST(outcomes.size() > 1u);  // some threads exited: it was replaced in between
-  BOOST_TEST(target.goes_on());
-  BOOST_TEST(soon([&] { return nobody_traces(target.pid()); }));
+  BOOST_TEST(target.keeps_running());
+  BOOST_TEST(wait_until([&] { return is_untraced(target.pid()); }));
 }
 
 BOOST_AUTO_TEST_CASE(no_value_comes_from_another_programs_memory,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(
-                           !from_environment("LIBJEMALLOC").empty());
+                           !environment_value("LIBJEMALLOC").empty());
                      })) {
-  ExecAgain target;
-  BOOST_REQUIRE(target.goes_on());
+  ReplacingTarget target;
+  BOOST_REQUIRE(target.keeps_running());
   const auto pid = static_cast<std::uint64_t>(target.pid());
   const TestHost host("", {pid, pid}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
   const LoadedPlugin plugin("jemalloc-ptrace");
@@ -105,23 +105,25 @@ BOOST_AUTO_TEST_CASE(no_value_comes_from_another_programs_memory,
       ids.push_back({pid, static_cast<std::uint64_t>(tid)});
     source.collect(ids);
     for (std::size_t row = 0; row < ids.size(); ++row) {
-      const bool first = ids[row].tid == pid;
+      const bool is_main_thread = ids[row].tid == pid;
       const std::string allocated = source.cell("allocated_bytes", row),
                         freed = source.cell("deallocated_bytes", row);
       BOOST_TEST(is_number(allocated) == is_number(freed));
-      if (first && is_number(allocated)) BOOST_TEST(std::stoull(freed) <= std::stoull(allocated));
-      if (first && is_number(allocated)) BOOST_TEST(std::stoull(allocated) < kMostOfTheFirst);
-      if (!first && is_number(freed)) BOOST_TEST(freed == "0");
-      if (!first) ++cells[allocated];
+      if (is_main_thread && is_number(allocated))
+        BOOST_TEST(std::stoull(freed) <= std::stoull(allocated));
+      if (is_main_thread && is_number(allocated))
+        BOOST_TEST(std::stoull(allocated) < kMostOfMainThread);
+      if (!is_main_thread && is_number(freed)) BOOST_TEST(freed == "0");
+      if (!is_main_thread) ++cells[allocated];
     }
   }
   BOOST_TEST(cells[std::to_string(kBytes)] > kRounds / 10);
   BOOST_TEST(cells["NotApplicable"] > kRounds / 10);
   for (const auto& [cell, count] : cells) {
     BOOST_TEST_MESSAGE(cell << ": " << count);
-    const bool known = cell == "0" || cell == std::to_string(kBytes) || cell == "NotApplicable" ||
-                       cell == "ThreadGone" || cell == "Busy";
-    BOOST_TEST(known, cell);
+    const bool is_expected = cell == "0" || cell == std::to_string(kBytes) ||
+                             cell == "NotApplicable" || cell == "ThreadGone" || cell == "Busy";
+    BOOST_TEST(is_expected, cell);
   }
-  BOOST_TEST(target.goes_on());
+  BOOST_TEST(target.keeps_running());
 }

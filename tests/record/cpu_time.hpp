@@ -13,7 +13,7 @@ namespace ctprof {
 
 // CPU time of all CPUs, from /proc/stat: total, idle, and stolen by a hypervisor.
 struct CpuTime {
-  double all_ns = 0, idle_ns = 0, stolen_ns = 0;
+  double total_ns = 0, idle_ns = 0, stolen_ns = 0;
 };
 
 inline CpuTime cpu_time() {

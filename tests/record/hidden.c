@@ -27,17 +27,17 @@ __attribute__((noinline, used)) void secret_function_that_waits(void) {
   for (;;) usleep(2000);
 }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   if (count < 2) return 2;
   alarm(120);
   puts("ready");
   fflush(stdout);
   if (count > 3) {
     secret_function_that_computes(0.2);
-    execl(words[2], words[2], words[3], (char*)0);
+    execl(arguments[2], arguments[2], arguments[3], (char*)0);
     return 1;
   }
-  if (strcmp(words[1], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
-  if (strcmp(words[1], "wait") == 0) secret_function_that_waits();
+  if (strcmp(arguments[1], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
+  if (strcmp(arguments[1], "wait") == 0) secret_function_that_waits();
   secret_function_that_computes(120);
 }

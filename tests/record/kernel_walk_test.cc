@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const on_cpu::Sampling kHow{.frequency_hz = 997, .depth = 127, .stack_bytes = 32 * 1024};
+const on_cpu::Sampling kSampling{.frequency_hz = 997, .depth = 127, .stack_bytes = 32 * 1024};
 
 // A child process that executes `work` or a command until this object is destroyed.
 class Child {
@@ -57,35 +57,36 @@ class Child {
   pid_t pid_;
 };
 
-int refusal() {
-  static const int error = Samples(kHow, false).error();
+int walk_error() {
+  static const int error = Samples(kSampling, false).error();
   return error;
 }
 
 boost::test_tools::assertion_result can_walk(boost::unit_test::test_unit_id) {
-  boost::test_tools::assertion_result may(refusal() == 0);
-  may.message() << "no walk in the kernel: " << std::strerror(refusal());
-  return may;
+  boost::test_tools::assertion_result result(walk_error() == 0);
+  result.message() << "no walk in the kernel: " << std::strerror(walk_error());
+  return result;
 }
 
-std::string listed(const Samples& samples, const std::vector<Place>& places) {
+std::string describe_places(const Samples& samples, const std::vector<FrameLocation>& places) {
   std::ostringstream text;
-  for (const Place& place : places)
+  for (const FrameLocation& place : places)
     text << "  " << samples.path_of(place) << " " << place.file.inode << "+0x" << std::hex
          << place.offset << std::dec << (place.is_guessed ? " guessed" : "") << '\n';
   return text.str();
 }
 
-struct Tally {
+struct Comparison {
   std::size_t walked = 0, equal = 0, frames = 0, not_compared = 0, unmapped = 0;
 };
 
 // Compares both walks. If the copy ended before the root, only the frames that both have are
 // compared.
-bool is_same(const Walked& walked) {
-  const bool is_whole = walked.ending == Ending::Root || walked.ending == Ending::Deep;
+bool is_same(const WalkedStack& walked) {
+  const bool is_whole = walked.ending == WalkEnd::Root || walked.ending == WalkEnd::TooDeep;
   if (is_whole)
-    return walked.by_kernel == walked.by_copy && walked.is_deep == (walked.ending == Ending::Deep);
+    return walked.by_kernel == walked.by_copy &&
+           walked.is_deep == (walked.ending == WalkEnd::TooDeep);
   const std::size_t common = std::min(walked.by_kernel.size(), walked.by_copy.size());
   return std::equal(walked.by_copy.begin(),
                     walked.by_copy.begin() + static_cast<std::ptrdiff_t>(common),
@@ -93,11 +94,11 @@ bool is_same(const Walked& walked) {
 }
 
 // Samples for `length`, and compares the stacks of `pids`, or of all processes if `pids` is empty.
-Tally compare(std::chrono::milliseconds length, const std::vector<std::uint32_t>& pids) {
-  Samples samples(kHow, true);
+Comparison compare(std::chrono::milliseconds length, const std::vector<std::uint32_t>& pids) {
+  Samples samples(kSampling, true);
   samples.start();
-  Tally tally;
-  const auto take = [&](const Walked& walked) {
+  Comparison tally;
+  const auto compare_stack = [&](const WalkedStack& walked) {
     if (!pids.empty() && std::ranges::find(pids, walked.tgid) == pids.end()) return;
     if (!walked.is_mapped)
       return void(++tally.unmapped);  // it was about to execute another
@@ -105,22 +106,22 @@ Tally compare(std::chrono::milliseconds length, const std::vector<std::uint32_t>
     ++tally.walked;
     tally.frames += walked.by_kernel.size();
     if (is_same(walked)) return void(++tally.equal);
-    if (walked.ending == Ending::Lost) ++tally.not_compared;
+    if (walked.ending == WalkEnd::Failed) ++tally.not_compared;
     if (tally.walked - tally.equal < 4)
       BOOST_TEST_MESSAGE(walked.tgid << " by the kernel:\n"
-                                     << listed(samples, walked.by_kernel) << " by the copy, "
-                                     << static_cast<int>(walked.ending) << ":\n"
-                                     << listed(samples, walked.by_copy));
+                                     << describe_places(samples, walked.by_kernel)
+                                     << " by the copy, " << static_cast<int>(walked.ending) << ":\n"
+                                     << describe_places(samples, walked.by_copy));
   };
   for (const auto end = std::chrono::steady_clock::now() + length;
        std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
-    samples.drain(take);
+    samples.drain(compare_stack);
   samples.stop();
-  samples.drain(take);
+  samples.drain(compare_stack);
   const auto counts = samples.counts();
   BOOST_TEST_MESSAGE(tally.walked << " walked, " << tally.frames << " frames, " << tally.equal
                                   << " equal, " << tally.not_compared << " not compared; of all "
-                                  << counts.walked << " walked, " << counts.gave_up << " given up, "
+                                  << counts.walked << " walked, " << counts.copied << " given up, "
                                   << samples.lost() << " lost");
   return tally;
 }
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(walked_stacks_equal_the_walks_of_copies) {
   const Child own([] {
     for (;;) compute(20);
   });
-  const Tally tally = compare(6s, {python.pid(), bash.pid(), own.pid()});
+  const Comparison tally = compare(6s, {python.pid(), bash.pid(), own.pid()});
   BOOST_TEST(tally.walked > 100u);
   BOOST_TEST(tally.walked - tally.not_compared == tally.equal);
   BOOST_TEST(tally.not_compared == 0u);
@@ -155,20 +156,20 @@ BOOST_AUTO_TEST_CASE(deep_stacks_are_marked) {
   const Child deep([] {
     for (;;) compute(500);
   });
-  Samples samples(kHow, false);
+  Samples samples(kSampling, false);
   samples.start();
-  std::size_t walked = 0, deep_ones = 0, wrong = 0;
+  std::size_t walked = 0, deep_stacks = 0, wrong = 0;
   for (const auto end = std::chrono::steady_clock::now() + 3s;
        std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
-    samples.drain([&](const Walked& stack) {
+    samples.drain([&](const WalkedStack& stack) {
       if (stack.tgid != deep.pid()) return;
       ++walked;
-      deep_ones += stack.is_deep;
-      wrong += stack.is_deep ? stack.by_kernel.size() != kHow.depth
-                             : stack.by_kernel.size() > kHow.depth;
+      deep_stacks += stack.is_deep;
+      wrong += stack.is_deep ? stack.by_kernel.size() != kSampling.depth
+                             : stack.by_kernel.size() > kSampling.depth;
     });
   BOOST_TEST(walked > 100u);
-  BOOST_TEST(deep_ones > walked / 2);  // the recursion is deep most of the time
+  BOOST_TEST(deep_stacks > walked / 2);  // the recursion is deep most of the time
   BOOST_TEST(wrong == 0u);
 }
 
@@ -178,13 +179,13 @@ BOOST_AUTO_TEST_CASE(a_process_whose_walks_cost_too_much_is_copied) {
   const Child deep([] {
     for (;;) compute(480);
   });
-  on_cpu::Sampling how = kHow;
-  how.frequency_hz = 9000;
-  how.stack_bytes = 256;
-  Samples samples(how, false, WALK_MOST_FRAMES);
+  on_cpu::Sampling sampling = kSampling;
+  sampling.frequency_hz = 9000;
+  sampling.stack_bytes = 256;
+  Samples samples(sampling, false, WALK_MAX_FRAMES);
   samples.start();
   std::size_t walked = 0;
-  const auto take = [&](const Walked& stack) { walked += stack.tgid == deep.pid(); };
+  const auto take = [&](const WalkedStack& stack) { walked += stack.tgid == deep.pid(); };
   for (const auto end = std::chrono::steady_clock::now() + 5s;
        std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
     samples.drain(take);
@@ -226,16 +227,16 @@ RaceTally race(const std::vector<std::string>& libraries, std::chrono::milliseco
     inodes.push_back(status.st_ino);
   }
   const Child child(command);
-  on_cpu::Sampling how = kHow;
-  how.frequency_hz = 9000;
-  how.stack_bytes = 256;
-  Samples samples(how, true);
+  on_cpu::Sampling sampling = kSampling;
+  sampling.frequency_hz = 9000;
+  sampling.stack_bytes = 256;
+  Samples samples(sampling, true);
   samples.start();
   RaceTally tally;
-  const auto take = [&](const Walked& walked) {
+  const auto compare_stack = [&](const WalkedStack& walked) {
     if (walked.tgid != child.pid()) return;
     ++tally.walked;
-    const Place& leaf = walked.by_kernel.front();
+    const FrameLocation& leaf = walked.by_kernel.front();
     const bool is_in_library = std::ranges::find(inodes, leaf.file.inode) != inodes.end();
     const std::uint64_t number = walked.bp - kFirstNumber;
     if (!is_in_library || number >= inodes.size()) return;
@@ -244,11 +245,11 @@ RaceTally race(const std::vector<std::string>& libraries, std::chrono::milliseco
   };
   for (const auto end = std::chrono::steady_clock::now() + length;
        std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms))
-    samples.drain(take);
+    samples.drain(compare_stack);
   samples.stop();
-  samples.drain(take);
+  samples.drain(compare_stack);
   BOOST_TEST_MESSAGE(tally.walked << " walked, " << tally.in_libraries << " in the libraries, "
-                                  << tally.wrong << " wrong; given up " << samples.counts().gave_up
+                                  << tally.wrong << " wrong; given up " << samples.counts().copied
                                   << ", lost " << samples.lost());
   return tally;
 }

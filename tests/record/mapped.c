@@ -39,10 +39,10 @@ __attribute__((noinline)) static void* spin(void* unused) {
 // Copies the code to anonymous memory, as programs do that use huge pages for it.
 static int copy_code(void) {
   uintptr_t from = 0, to = 0, start, stop;
-  char line[512], rights[8];
+  char line[512], permissions[8];
   FILE* maps = fopen("/proc/self/maps", "r");
   while (maps && fgets(line, sizeof line, maps))
-    if (sscanf(line, "%lx-%lx %7s", &start, &stop, rights) == 3 && rights[2] == 'x' &&
+    if (sscanf(line, "%lx-%lx %7s", &start, &stop, permissions) == 3 && permissions[2] == 'x' &&
         start <= (uintptr_t)&WORK && (uintptr_t)&WORK < stop)
       from = start, to = stop;
   if (!maps || fclose(maps) != 0 || from == 0) return 1;
@@ -55,10 +55,10 @@ static int copy_code(void) {
 }
 
 int main(int argc, char** argv) {
-  const char* how = argc > 2 ? argv[2] : "";
+  const char* mode = argc > 2 ? argv[2] : "";
   end = now() + (argc > 1 ? atof(argv[1]) : 1);
-  if (strcmp(how, "copied") == 0 && copy_code() != 0) return 1;
-  if (strcmp(how, "leader") != 0) spin(0);
+  if (strcmp(mode, "copied") == 0 && copy_code() != 0) return 1;
+  if (strcmp(mode, "leader") != 0) spin(0);
   pthread_t thread;
   if (pthread_create(&thread, 0, spin, 0) != 0) return 1;
   pthread_exit(0);

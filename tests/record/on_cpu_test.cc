@@ -31,21 +31,21 @@ using namespace std::chrono_literals;
 namespace {
 
 // Returns the address of an offset in this program's file. It is the same in forked children.
-std::uint64_t own_address(std::uint64_t place) {
+std::uint64_t own_address(std::uint64_t offset) {
   static const std::vector<Mapping> mappings = [] {
     std::ifstream maps("/proc/self/maps");
-    return code_mappings(std::string{std::istreambuf_iterator<char>(maps), {}});
+    return parse_code_mappings(std::string{std::istreambuf_iterator<char>(maps), {}});
   }();
   for (const Mapping& mapping : mappings)
-    if (mapping.path.find("on_cpu_test") != std::string::npos && place >= mapping.offset &&
-        place - mapping.offset < mapping.end - mapping.start)
-      return mapping.start + (place - mapping.offset);
+    if (mapping.path.find("on_cpu_test") != std::string::npos && offset >= mapping.offset &&
+        offset - mapping.offset < mapping.end - mapping.start)
+      return mapping.start + (offset - mapping.offset);
   return 0;
 }
 
 // Returns the samples of a process. Their stack pointers are dangling. For a sample that was walked
 // in the kernel there are no registers: `ip` is set to the address of the leaf.
-std::vector<ctprof_record> records_of(const Recorded& recorded, std::uint64_t tgid) {
+std::vector<ctprof_record> records_of(const RecorderResult& recorded, std::uint64_t tgid) {
   std::vector<ctprof_record> records;
   recorded.records.for_each(
       [&](const ctprof_record& record) {
@@ -66,18 +66,18 @@ double total_weight(const std::vector<ctprof_record>& records) {
 
 // Periods differ by 4 per cent from the nominal period, and the first tick after a change may
 // represent two periods.
-bool can_weigh(std::uint64_t samples, std::uint64_t weight, std::uint64_t period_ns) {
+bool is_plausible_weight(std::uint64_t samples, std::uint64_t weight, std::uint64_t period_ns) {
   const std::uint64_t nominal = samples * period_ns;
   return weight >= nominal * 96 / 100 && weight <= 2 * nominal * 104 / 100;
 }
 
 // Returns the number of ticks that are missing without throttling. If a hypervisor takes the CPU
 // during a tick, the kernel considers the tick too slow and throttles.
-double unseen_unthrottled(const Recorded& recorded) {
+double count_unthrottled_unseen(const RecorderResult& recorded) {
   std::uint64_t throttled = 0;
   for (const ctprof_loss& loss : recorded.losses)
     if (loss.kind == CTPROF_LOSS_THROTTLED) throttled += loss.count;
-  return static_cast<double>(recorded.unseen) - static_cast<double>(throttled);
+  return static_cast<double>(recorded.missed) - static_cast<double>(throttled);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(weights_of_samples_add_up_to_the_run_time) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
   const double stolen_before_ns = cpu_time().stolen_ns;
-  const Taken taken = window({.frequency_hz = 999}, 10s, {spinner.pid()});
+  const SampledWindow taken = record_window({.frequency_hz = 999}, 10s, {spinner.pid()});
   const double stolen_ns = cpu_time().stolen_ns - stolen_before_ns;
   const auto records = records_of(taken.recorded, spinner.pid());
   const auto ran = static_cast<double>(taken.run_time_ns(spinner.pid()));
@@ -103,37 +103,38 @@ BOOST_AUTO_TEST_CASE(weights_of_samples_add_up_to_the_run_time) {
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(sample_counts_agree_with_the_weights_of_stacks) {
   const Spinner one, two;
-  const Taken taken = window({.frequency_hz = 500}, 1s);
+  const SampledWindow taken = record_window({.frequency_hz = 500}, 1s);
   const Table& threads = taken.snapshot.threads();
   const Column *stacks = threads.find("oncpu_stacks"), *samples = threads.find("oncpu_samples");
   BOOST_REQUIRE((stacks && samples));
   std::uint64_t all = 0;
   for (std::size_t row = 0; row < threads.rows; ++row) {
     BOOST_REQUIRE((stacks->has_value(row) && samples->has_value(row)));
-    const std::uint64_t weight = total_of(taken.snapshot.pools->stacks[stacks->ids()[row]]);
-    BOOST_TEST(can_weigh(samples->u64()[row], weight, 2'000'000));
+    const std::uint64_t weight = total_weight(taken.snapshot.pools->stacks[stacks->ids()[row]]);
+    BOOST_TEST(is_plausible_weight(samples->u64()[row], weight, 2'000'000));
     all += samples->u64()[row];
   }
   BOOST_TEST(all > 200);
-  BOOST_TEST(taken.recorded.numbers == taken.recorded.taken);
+  BOOST_TEST(taken.recorded.number_records == taken.recorded.stack_records);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(registers_are_in_the_spinning_function) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
-  const Taken taken = window({.frequency_hz = 999, .stack_bytes = 4096}, 1s, {spinner.pid()});
+  const SampledWindow taken =
+      record_window({.frequency_hz = 999, .stack_bytes = 4096}, 1s, {spinner.pid()});
   const auto begin = reinterpret_cast<std::uint64_t>(&spin);
-  std::size_t there = 0, all = 0, whole = 0;
+  std::size_t in_spin = 0, all = 0, whole = 0;
   for (const ctprof_record& record : records_of(taken.recorded, spinner.pid())) {
     const bool is_walked = record.user_kind == CTPROF_USER_FRAMES;
     BOOST_TEST((is_walked || record.user_kind == CTPROF_USER_COPY));
-    there += record.ip >= begin && record.ip < begin + kLongestSpin;
+    in_spin += record.ip >= begin && record.ip < begin + kMaxSpinCodeSize;
     whole += is_walked || (record.stack_size > 0 && record.stack_size <= 4096);
     ++all;
   }
   BOOST_TEST(all > 100);
-  BOOST_TEST(there >= all * 99 / 100);
+  BOOST_TEST(in_spin >= all * 99 / 100);
   BOOST_TEST(whole == all);
 }
 
@@ -145,8 +146,8 @@ BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   for (long i = 0; i < cpus; ++i) spinners.push_back(std::make_unique<Spinner>());
   std::this_thread::sleep_for(100ms);
-  const Taken taken = window({.frequency_hz = 999}, 5s);
-  const Recorded& recorded = taken.recorded;
+  const SampledWindow taken = record_window({.frequency_hz = 999}, 5s);
+  const RecorderResult& recorded = taken.recorded;
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0, sampled_ns = 0;
   const auto note = [&](std::uint64_t from_ns, std::uint64_t until_ns) {
     first_ns = std::min(first_ns, from_ns);
@@ -162,21 +163,21 @@ BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
   const double busy_ns = static_cast<double>(last_ns - first_ns) * static_cast<double>(cpus);
   constexpr double kPeriodNs = 1e9 / 999;
   const double known_ns = static_cast<double>(sampled_ns) +
-                          static_cast<double>(recorded.lost + recorded.unseen) * kPeriodNs;
+                          static_cast<double>(recorded.lost + recorded.missed) * kPeriodNs;
   BOOST_TEST_MESSAGE(known_ns << " of " << busy_ns << " ns are accounted for");
   BOOST_TEST(std::abs(known_ns / busy_ns - 1) < 0.01);
 }
 
 // Returns a window in which the CPUs were idle for more than 90 % of the time; on a busy host, the
 // tenth window.
-Taken idle_window() {
+SampledWindow idle_window() {
   for (int tries = 1;; ++tries) {
     const CpuTime before = cpu_time();
-    Taken taken = window({.frequency_hz = 999}, 2s);
+    SampledWindow taken = record_window({.frequency_hz = 999}, 2s);
     const CpuTime after = cpu_time();
-    const double idle = (after.idle_ns - before.idle_ns) / (after.all_ns - before.all_ns);
-    BOOST_TEST_MESSAGE("idle for " << idle << " of the time, " << taken.recorded.unseen
-                                   << " ticks unseen, " << unseen_unthrottled(taken.recorded)
+    const double idle = (after.idle_ns - before.idle_ns) / (after.total_ns - before.total_ns);
+    BOOST_TEST_MESSAGE("idle for " << idle << " of the time, " << taken.recorded.missed
+                                   << " ticks unseen, " << count_unthrottled_unseen(taken.recorded)
                                    << " of them without throttling");
     if (idle > 0.9 || tries == 10) return taken;
   }
@@ -184,19 +185,19 @@ Taken idle_window() {
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_no_ticks) {
-  const Taken taken = idle_window();
+  const SampledWindow taken = idle_window();
   const auto ticks = static_cast<double>(taken.length_ns) * 999e-9 *
                      static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
   // Other programs may still run and miss some ticks. Before the fix of idle CPUs half of all were
   // missing.
-  BOOST_TEST(unseen_unthrottled(taken.recorded) < 0.2 * ticks);
+  BOOST_TEST(count_unthrottled_unseen(taken.recorded) < 0.2 * ticks);
   BOOST_TEST(records_of(taken.recorded, 0).empty());
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(mappings_of_a_process_from_before_the_window) {
   const Spinner spinner;
-  const Taken taken = window({.frequency_hz = 999}, 300ms, {spinner.pid()});
+  const SampledWindow taken = record_window({.frequency_hz = 999}, 300ms, {spinner.pid()});
   BOOST_REQUIRE(taken.code.size() == 1);
   BOOST_TEST(taken.code[0].tgid == spinner.pid());
   const auto at = reinterpret_cast<std::uint64_t>(&spin);
@@ -210,9 +211,9 @@ BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(a_delayed_reader_loses_samples_and_the_others_are_intact) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
-  const Taken taken =
-      window({.frequency_hz = 999, .stack_bytes = 1024, .ring_bytes = 65536}, 3s, {}, 600ms);
-  const Recorded& recorded = taken.recorded;
+  const SampledWindow taken =
+      record_window({.frequency_hz = 999, .stack_bytes = 1024, .ring_bytes = 65536}, 3s, {}, 600ms);
+  const RecorderResult& recorded = taken.recorded;
   BOOST_TEST(recorded.lost > 500);
   BOOST_REQUIRE(!recorded.losses.empty());
   std::uint64_t longest_ns = 0;
@@ -222,22 +223,22 @@ BOOST_AUTO_TEST_CASE(a_delayed_reader_loses_samples_and_the_others_are_intact) {
   BOOST_TEST(longest_ns < 1'500'000'000);
   const auto begin = reinterpret_cast<std::uint64_t>(&spin);
   std::uint64_t last_ns = 0;
-  std::size_t there = 0, all = 0;
+  std::size_t in_spin = 0, all = 0;
   for (const ctprof_record& record : records_of(recorded, spinner.pid())) {
     BOOST_TEST(record.at_ns > last_ns);
     last_ns = record.at_ns;
-    there += record.ip >= begin && record.ip < begin + kLongestSpin;
+    in_spin += record.ip >= begin && record.ip < begin + kMaxSpinCodeSize;
     ++all;
   }
   BOOST_TEST(all > 50);
-  BOOST_TEST(there >= all * 99 / 100);
+  BOOST_TEST(in_spin >= all * 99 / 100);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(frame_pointers_instead_of_copies) {
   const Spinner spinner;
-  const Taken taken =
-      window({.frequency_hz = 999, .user_kind = CTPROF_USER_ADDRESSES}, 1s, {spinner.pid()});
+  const SampledWindow taken =
+      record_window({.frequency_hz = 999, .user_kind = CTPROF_USER_ADDRESSES}, 1s, {spinner.pid()});
   const auto records = records_of(taken.recorded, spinner.pid());
   BOOST_TEST(records.size() > 100);
   for (const ctprof_record& record : records) {
@@ -251,14 +252,15 @@ constexpr double kMostOverCopying = 10;
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
   const Spinner one(0), two(0);  // the reader must get its share of the CPUs
-  const Taken taken = window({.frequency_hz = 4000}, 10s);
-  const Recorded& recorded = taken.recorded;
+  const SampledWindow taken = record_window({.frequency_hz = 4000}, 10s);
+  const RecorderResult& recorded = taken.recorded;
   BOOST_TEST(recorded.lost == 0);
-  BOOST_TEST(recorded.no_room == 0);
-  BOOST_TEST(recorded.taken > 40'000);
+  BOOST_TEST(recorded.dropped_for_memory == 0);
+  BOOST_TEST(recorded.stack_records > 40'000);
   // 1 % on a dedicated machine; ticks are missing while a hypervisor has the CPU.
-  BOOST_TEST(unseen_unthrottled(recorded) < 0.05 * static_cast<double>(recorded.taken));
-  const double floor_ns = cost_of_copying(recorded.taken);
+  BOOST_TEST(count_unthrottled_unseen(recorded) <
+             0.05 * static_cast<double>(recorded.stack_records));
+  const double floor_ns = cost_of_copying(recorded.stack_records);
   BOOST_TEST_MESSAGE("reading took " << static_cast<double>(recorded.cpu_ns) / floor_ns
                                      << " times a copy");
   BOOST_TEST(static_cast<double>(recorded.cpu_ns) < kMostOverCopying * floor_ns);
@@ -267,28 +269,30 @@ BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_samples_and_reports_when) {
   const Spinner one, two;
-  const Taken taken = window({.frequency_hz = 4000, .stack_bytes = 1024, .ring_bytes = 4096}, 1s);
-  const Recorded& recorded = taken.recorded;
-  BOOST_TEST(recorded.taken > 50);
-  BOOST_TEST(recorded.lost > recorded.taken);
+  const SampledWindow taken =
+      record_window({.frequency_hz = 4000, .stack_bytes = 1024, .ring_bytes = 4096}, 1s);
+  const RecorderResult& recorded = taken.recorded;
+  BOOST_TEST(recorded.stack_records > 50);
+  BOOST_TEST(recorded.lost > recorded.stack_records);
   BOOST_TEST(recorded.losses.size() > 10);
-  std::uint64_t told = 0;
+  std::uint64_t reported_losses = 0;
   for (const ctprof_loss& loss : recorded.losses) {
-    told += loss.count;
+    reported_losses += loss.count;
     BOOST_TEST(loss.from_ns <= loss.until_ns);
-    BOOST_TEST(loss.from_ns >= taken.snapshot.window->opened.boottime_ns);
+    BOOST_TEST(loss.from_ns >= taken.snapshot.window->opened_at.boottime_ns);
   }
-  BOOST_TEST(told == recorded.lost);
+  BOOST_TEST(reported_losses == recorded.lost);
   // Records of mappings may be among the lost records.
-  std::uint64_t read_anew = 0;
+  std::uint64_t remapped_events = 0;
   recorded.records.for_each([](const ctprof_record&) {},
                             [&](const ctprof_change& change) {
-                              read_anew += change.kind == CTPROF_CHANGE_REMAPPED &&
-                                           (change.tgid == one.pid() || change.tgid == two.pid());
+                              remapped_events +=
+                                  change.kind == CTPROF_CHANGE_REMAPPED &&
+                                  (change.tgid == one.pid() || change.tgid == two.pid());
                             });
-  BOOST_TEST(read_anew > 0);
+  BOOST_TEST(remapped_events > 0);
   for (const ctprof_record& record : records_of(recorded, one.pid()))
-    BOOST_TEST(can_weigh(1, record.weight, 250'000));
+    BOOST_TEST(is_plausible_weight(1, record.weight, 250'000));
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
@@ -301,23 +305,23 @@ BOOST_AUTO_TEST_CASE(mappings_are_reported_before_samples) {
       ::execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
               static_cast<char*>(nullptr));
   });
-  const Taken taken = window({.frequency_hz = 999}, 4s);
+  const SampledWindow taken = record_window({.frequency_hz = 999}, 4s);
   starter.join();
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   std::string order;
   std::uint64_t last_ns = 0;
-  const auto note = [&](std::uint64_t tgid, std::uint64_t at_ns, const char* what) {
+  const auto check_order = [&](std::uint64_t tgid, std::uint64_t at_ns, const char* what) {
     BOOST_TEST(at_ns >= last_ns);
     last_ns = at_ns;
     if (tgid == static_cast<std::uint64_t>(pid) && !order.ends_with(what)) order += what;
   };
   bool found = false;
   taken.recorded.records.for_each(
-      [&](const ctprof_record& record) { note(record.tgid, record.at_ns, "sample "); },
+      [&](const ctprof_record& record) { check_order(record.tgid, record.at_ns, "sample "); },
       [&](const ctprof_change& change) {
         constexpr const char* kWords[] = {"mapped ", "execed ", "forked ", "ended ", ""};
-        note(change.tgid, change.at_ns, kWords[change.kind]);
+        check_order(change.tgid, change.at_ns, kWords[change.kind]);
         const std::string path(change.path.data, change.path.size);
         found = found || (change.tgid == static_cast<std::uint64_t>(pid) &&
                           path.find("libc.so") != path.npos && change.inode != 0);

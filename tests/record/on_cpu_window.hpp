@@ -23,17 +23,17 @@ inline const Registry& registry() {
   static const Registry made = [] {
     const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
     LoadOptions options;
-    options.own_directory = directory ? directory : ".";
-    options.only = std::vector<std::string>{"on-cpu", "procfs-sched"};
+    options.shipped_directory = directory ? directory : ".";
+    options.selected_plugins = std::vector<std::string>{"on-cpu", "procfs-sched"};
     return Registry(*load_plugins(options));
   }();
   return made;
 }
 
 // The results of a window.
-struct Taken {
+struct SampledWindow {
   Snapshot snapshot;
-  Recorded recorded;
+  RecorderResult recorded;
   std::vector<ProcessCode> code;
   std::uint64_t length_ns = 0;
 
@@ -47,12 +47,13 @@ struct Taken {
 };
 
 // Samples for `length`; only `pids`, unless it is empty.
-inline Taken window(RecordOptions options, std::chrono::milliseconds length,
-                    const std::vector<std::uint64_t>& pids = {},
-                    std::chrono::milliseconds drained_every = std::chrono::milliseconds(20)) {
+inline SampledWindow record_window(
+    RecordOptions options, std::chrono::milliseconds length,
+    const std::vector<std::uint64_t>& pids = {},
+    std::chrono::milliseconds drain_interval = std::chrono::milliseconds(20)) {
   options.recorders = {"on-cpu"};
   CaptureOptions capture;
-  capture.window = true;
+  capture.is_window = true;
   capture.metrics = std::vector<std::string>{"run_time_ns"};
   capture.pids = pids;
   capture.record = options;
@@ -62,24 +63,24 @@ inline Taken window(RecordOptions options, std::chrono::milliseconds length,
   BOOST_REQUIRE_MESSAGE(begun, begun.error().text);
   const auto opened = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() < opened + length) {
-    std::this_thread::sleep_for(drained_every);
+    std::this_thread::sleep_for(drain_interval);
     session->drain();
   }
   auto snapshot = session->end();
   const auto length_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - opened);
   BOOST_REQUIRE_MESSAGE(snapshot, snapshot.error().text);
-  to_differences(*snapshot);
+  convert_to_differences(*snapshot);
   auto all = session->take_recorded();
   BOOST_REQUIRE(all.recorders.size() == 1);
-  BOOST_TEST_MESSAGE(in_words(all.recorders.front(), {}));
-  BOOST_TEST(all.recorders.front().failed == "");
+  BOOST_TEST_MESSAGE(describe_recorder(all.recorders.front(), {}));
+  BOOST_TEST(all.recorders.front().failure == "");
   return {std::move(*snapshot), std::move(all.recorders.front()), std::move(all.code),
           static_cast<std::uint64_t>(length_ns.count())};
 }
 
-inline std::string refusal() {
+inline std::string sampling_refusal() {
   CaptureOptions capture;
-  capture.window = true;
+  capture.is_window = true;
   capture.record.recorders = {"on-cpu"};
   auto session = Session::open(registry(), capture);
   if (!session) return session.error().text;
@@ -89,9 +90,9 @@ inline std::string refusal() {
 
 // Skips a test where the recorder cannot run, and reports why.
 inline boost::test_tools::assertion_result may_sample(boost::unit_test::test_unit_id) {
-  static const std::string why = refusal();
-  boost::test_tools::assertion_result may(why.empty());
-  may.message() << why;
+  static const std::string reason = sampling_refusal();
+  boost::test_tools::assertion_result may(reason.empty());
+  may.message() << reason;
   return may;
 }
 

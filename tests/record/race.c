@@ -43,12 +43,12 @@ static void find_code(const char* path) {
   }
 }
 
-static void* run(void* place) {
-  for (unsigned round = (uintptr_t)place >> 20;; ++round) {
+static void* run(void* address) {
+  for (unsigned round = (uintptr_t)address >> 20;; ++round) {
     const int number = (int)(round % (unsigned)count);
-    void* at = mmap(place, code_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+    void* at = mmap(address, code_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
                     libraries[number], (off_t)code_offset);
-    if (at != place) exit(3);
+    if (at != address) exit(3);
     ((spin_t)((uintptr_t)at + spin_in_code))(kFirstNumber + (uint64_t)number, kRounds);
     if (round % 3 != 0) munmap(at, code_size);
   }

@@ -35,8 +35,8 @@ static __attribute__((noinline)) void around(uint64_t ns) {
   __asm__ volatile("");
 }
 
-static void fail(const char* what) {
-  fprintf(stderr, "shares: %s\n", what);
+static void fail(const char* reason) {
+  fprintf(stderr, "shares: %s\n", reason);
   exit(1);
 }
 
@@ -55,7 +55,7 @@ static void in_thread(uint64_t ns) {
   pthread_join(thread, NULL);
 }
 
-static void cycle(const struct plan* plan) {
+static void run_cycle(const struct plan* plan) {
   seventy(plan->seventy);
   in_library(plan->twenty);
   in_thread(plan->ten);
@@ -64,13 +64,14 @@ static void cycle(const struct plan* plan) {
 
 static uint64_t ms(const char* text) { return strtoull(text, NULL, 10) * kMs; }
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   if (count < 5) fail("say SECONDS SEVENTY TWENTY TEN [INLINED]");
-  const struct plan plan = {ms(words[2]), ms(words[3]), ms(words[4]), count > 5 ? ms(words[5]) : 0};
+  const struct plan plan = {ms(arguments[2]), ms(arguments[3]), ms(arguments[4]),
+                            count > 5 ? ms(arguments[5]) : 0};
   struct timespec next;
   clock_gettime(CLOCK_MONOTONIC, &next);
-  for (int cycles = atoi(words[1]) * 10; cycles > 0; --cycles) {
-    cycle(&plan);
+  for (int cycles = atoi(arguments[1]) * 10; cycles > 0; --cycles) {
+    run_cycle(&plan);
     next.tv_nsec += (long)(100 * kMs);
     next.tv_sec += next.tv_nsec / 1000000000;
     next.tv_nsec %= 1000000000;

@@ -16,7 +16,7 @@ namespace ctprof {
 [[gnu::noinline, noreturn]] inline void spin() {
   for (std::uint64_t i = 0;; ++i) asm volatile("" : : "r"(i));
 }
-inline constexpr std::uint64_t kLongestSpin = 128;
+inline constexpr std::uint64_t kMaxSpinCodeSize = 128;
 
 // A child process that spins until this object is destroyed. Its priority is high, because the host
 // may be busy.

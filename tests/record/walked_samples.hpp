@@ -32,30 +32,30 @@
 namespace ctprof::walked {
 
 // A frame, identified by the file of its code, so that frames of both walks can be compared.
-struct Place {
+struct FrameLocation {
   FileId file;  // none: an address
   std::uint64_t offset = 0;
   bool is_guessed = false;
-  bool operator==(const Place&) const = default;
+  bool operator==(const FrameLocation&) const = default;
 };
 
-struct Walked {
+struct WalkedStack {
   std::uint32_t tgid = 0;
   bool is_deep = false;
   std::uint64_t bp = 0;  // at the leaf
-  std::vector<Place> by_kernel, by_copy;
-  Ending ending = Ending::Lost;  // of the walk of the copy
-  bool is_mapped = false;        // the test knows the mapping of the leaf's address
+  std::vector<FrameLocation> by_kernel, by_copy;
+  WalkEnd ending = WalkEnd::Failed;  // of the walk of the copy
+  bool is_mapped = false;            // the test knows the mapping of the leaf's address
 };
 
 // Samples all CPUs, and calls take(walked) for each walked stack.
 class Samples {
  public:
-  // `also_copies`: whether each walked stack is also copied and walked in user space. `depth`: the
+  // `and_copy`: whether each walked stack is also copied and walked in user space. `depth`: the
   // maximum depth of walks in the kernel; 0: that of the samples.
-  Samples(const on_cpu::Sampling& how, bool and_copy, std::uint32_t depth = 0)
-      : how_(how),
-        and_copy_(and_copy),
+  Samples(const on_cpu::Sampling& sampling, bool with_copies, std::uint32_t depth = 0)
+      : sampling_(sampling),
+        with_copies_(with_copies),
         proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
         files_(proc_.get()),
         tables_(proc_.get()),
@@ -64,40 +64,40 @@ class Samples {
           return files_.open(process, range, path, ids_[range.module]);
         }),
         unwinder_(modules_) {
-    how_.walk = on_cpu::KernelWalk::load(
-        {.depth = depth > 0 ? depth : how.depth, .and_copy = and_copy}, error_);
+    sampling_.walk = on_cpu::KernelWalk::load(
+        {.depth = depth > 0 ? depth : sampling.depth, .also_copies = with_copies}, error_);
     fill_sink();
   }
 
   // Returns the errno with which the kernel refused to walk, or 0.
-  int error() const { return how_.walk ? 0 : error_; }
+  int error() const { return sampling_.walk ? 0 : error_; }
 
   // Opens an event for each CPU, or only for these.
   void start(std::vector<int> cpus = {}) {
-    if (cpus.empty()) cpus = on_cpu::online_cpus(host_.host());
+    if (cpus.empty()) cpus = on_cpu::read_online_cpus(host_.host());
     for (const int cpu : cpus) {
       std::unique_ptr<on_cpu::CpuEvent> event;
-      BOOST_REQUIRE_EQUAL(on_cpu::Event::open(how_, cpu, kRing, event), 0);
+      BOOST_REQUIRE_EQUAL(on_cpu::Event::open(sampling_, cpu, kRing, event), 0);
       BOOST_REQUIRE_EQUAL(event->start(), 0);
       events_.push_back(std::move(event));
     }
   }
   template <class Take>
-  void drain(Take take) {
-    for (const auto& event : events_) drain_one(*event, take);
-    how_.walk->exchange(sdk::Records(sink_));
+  void drain(Take callback) {
+    for (const auto& event : events_) drain_one(*event, callback);
+    sampling_.walk->exchange(sdk::Records(sink_));
   }
   void stop() {
     for (const auto& event : events_) event->stop();
   }
 
-  on_cpu::KernelWalk::Counts counts() const { return how_.walk->counts(); }
-  std::string take_remark() { return how_.walk->take_remark(); }
+  on_cpu::KernelWalk::Counts counts() const { return sampling_.walk->counts(); }
+  std::string take_remark() { return sampling_.walk->take_remark(); }
   std::uint64_t samples() const { return samples_; }
   std::uint64_t lost() const { return lost_; }
   // Makes the next sample of the process read its mappings again.
-  void forget(std::uint32_t tgid) { spaces_.erase(tgid); }
-  std::string path_of(const Place& place) const {
+  void forget_address_space(std::uint32_t tgid) { spaces_.erase(tgid); }
+  std::string path_of(const FrameLocation& place) const {
     for (const TableFile& file : tables_.files())
       if (file.mapping.file == place.file) return file.mapping.path;
     return {};
@@ -110,7 +110,7 @@ class Samples {
     sink_.size = sizeof sink_;
     sink_.core = this;
     sink_.want_table = [](void* core, const ctprof_table_request* request) {
-      static_cast<Samples*>(core)->tables_.want(request);
+      static_cast<Samples*>(core)->tables_.request(request);
     };
     sink_.next_table = [](void* core, ctprof_unwind_table* table) {
       return static_cast<Samples*>(core)->tables_.next(table);
@@ -118,38 +118,38 @@ class Samples {
   }
 
   template <class Take>
-  void drain_one(on_cpu::CpuEvent& event, Take& take) {
+  void drain_one(on_cpu::CpuEvent& event, Take& callback) {
     on_cpu::Ring& ring = event.ring();
-    std::optional<Walked> waiting;  // for its copy, which follows it
-    for (event.look(); !ring.record().empty(); ring.skip(), ring.give_back()) {
+    std::optional<WalkedStack> waiting;  // for its copy, which follows it
+    for (event.look_for_records(); !ring.record().empty(); ring.skip(), ring.release()) {
       const on_cpu::Bytes record = ring.record();
-      const auto type = on_cpu::header_of(record).type;
-      if (type == PERF_RECORD_LOST) lost_ += on_cpu::lost_of(record);
+      const auto type = on_cpu::read_header(record).type;
+      if (type == PERF_RECORD_LOST) lost_ += on_cpu::parse_lost_count(record);
       if (type == PERF_RECORD_MMAP2)
-        if (const auto mapped = on_cpu::mapped_of(record)) note(*mapped);
-      if (type == PERF_RECORD_COMM) spaces_.erase(on_cpu::execed_of(record));
+        if (const auto mapped = on_cpu::parse_mapped(record)) note(*mapped);
+      if (type == PERF_RECORD_COMM) spaces_.erase(on_cpu::parse_exec(record));
       if (type != PERF_RECORD_SAMPLE) continue;
-      if (const auto missed = on_cpu::missed_of(record)) {
-        how_.walk->note(*missed);
+      if (const auto missed = on_cpu::parse_missed(record)) {
+        sampling_.walk->add_miss(*missed);
         continue;
       }
-      const auto sample = on_cpu::sample_of(record, true);
+      const auto sample = on_cpu::parse_sample(record, true);
       BOOST_REQUIRE(sample);
       if (sample->tgid == 0) continue;
-      if (sample->walked) {
+      if (sample->walked_frames) {
         waiting = walked_of(*sample);
-        if (!and_copy_) take(*std::exchange(waiting, std::nullopt));
+        if (!with_copies_) callback(*std::exchange(waiting, std::nullopt));
       } else if (waiting) {
         BOOST_REQUIRE_EQUAL(waiting->tgid, sample->tgid);
         add_copy(*waiting, *sample);
-        take(*std::exchange(waiting, std::nullopt));
+        callback(*std::exchange(waiting, std::nullopt));
       }
       samples_ += !waiting;
     }
   }
 
-  void note(const on_cpu::Mapped& mapped) {
-    how_.walk->note(mapped);
+  void note(const on_cpu::FileMapping& mapped) {
+    sampling_.walk->add_path(mapped);
     const auto space = spaces_.find(mapped.tgid);
     if (space == spaces_.end()) return;
     const FileId file{makedev(mapped.device_major, mapped.device_minor), mapped.inode};
@@ -157,29 +157,29 @@ class Samples {
                         std::string(mapped.path)});
   }
   void map(AddressSpace& space, const Mapping& mapping) {
-    const CodeRange range = modules_.range_of(space.process(), mapping);
+    const CodeRange range = modules_.make_code_range(space.process(), mapping);
     if (ids_.size() <= range.module) ids_.resize(range.module + 1);
     ids_[range.module] = mapping.file;
-    space.map(range);
+    space.add_mapping(range);
   }
-  const AddressSpace& space_of(std::uint32_t tgid) {
+  const AddressSpace& address_space_of(std::uint32_t tgid) {
     const auto known = spaces_.find(tgid);
     if (known != spaces_.end()) return known->second;
     AddressSpace& space = spaces_.emplace(tgid, AddressSpace(tgid)).first->second;
     sdk::TextFile maps;  // empty once the process has exited
     const auto text = maps.read_records(proc_.get(), (std::to_string(tgid) + "/maps").c_str());
-    for (const Mapping& mapping : code_mappings(text ? text.value : std::string_view()))
+    for (const Mapping& mapping : parse_code_mappings(text ? text.value : std::string_view()))
       map(space, mapping);
     return space;
   }
 
-  Walked walked_of(const on_cpu::Sample& sample) const {
+  WalkedStack walked_of(const on_cpu::Sample& sample) const {
     constexpr std::uint64_t kFlags = CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED;
     constexpr std::uint64_t kOffsets = (std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT) - 1;
-    Walked walked;
+    WalkedStack walked;
     walked.tgid = sample.tgid;
     walked.is_deep = sample.is_deep;
-    for (const std::uint64_t word : *sample.walked) {
+    for (const std::uint64_t word : *sample.walked_frames) {
       const bool is_guessed = (word & CTPROF_FRAME_GUESSED) != 0;
       if ((word & CTPROF_FRAME_ADDRESS) != 0) {
         walked.by_kernel.push_back({{}, word & ~kFlags, is_guessed});
@@ -192,7 +192,7 @@ class Samples {
     }
     return walked;
   }
-  void add_copy(Walked& walked, const on_cpu::Sample& sample) {
+  void add_copy(WalkedStack& walked, const on_cpu::Sample& sample) {
     BOOST_REQUIRE(sample.registers);
     const std::string_view copy(reinterpret_cast<const char*>(sample.stack.data()),
                                 sample.stack.size());
@@ -200,13 +200,13 @@ class Samples {
     walked.bp = at.bp;
     std::vector<Frame> frames;
     const auto walk = [&] {
-      walked.ending = unwinder_.walk(space_of(sample.tgid), {at.ip, at.sp, at.bp, at.lr},
-                                     {at.sp, copy}, frames, how_.depth);
+      walked.ending = unwinder_.walk(address_space_of(sample.tgid), {at.ip, at.sp, at.bp, at.lr},
+                                     {at.sp, copy}, frames, sampling_.depth);
     };
     walk();
     // The mappings may have been read while the process ran another program.
-    if (walked.ending == Ending::Lost) forget(sample.tgid), walk();
-    walked.is_mapped = space_of(sample.tgid).find(at.ip) != nullptr;
+    if (walked.ending == WalkEnd::Failed) forget_address_space(sample.tgid), walk();
+    walked.is_mapped = address_space_of(sample.tgid).find(at.ip) != nullptr;
     for (const Frame& frame : frames) {
       const bool is_of_file = frame.module < ids_.size();
       walked.by_copy.push_back(
@@ -214,8 +214,8 @@ class Samples {
     }
   }
 
-  on_cpu::Sampling how_;
-  bool and_copy_;
+  on_cpu::Sampling sampling_;
+  bool with_copies_;
   int error_ = 0;
   sdk::Fd proc_;
   TargetFiles files_;
