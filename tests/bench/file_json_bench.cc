@@ -30,7 +30,7 @@ void write_json(benchmark::State& state) {
   const Snapshot snapshot = host_of(state.range(0) != 0);
   CountingSink sink;
   for (auto _ : state) {
-    auto done = Document(snapshot, whole_vocabulary()).write(sink);
+    auto done = Document(snapshot, shipped_vocabulary()).write(sink);
     benchmark::DoNotOptimize(done);
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(sink.bytes));
@@ -38,10 +38,10 @@ void write_json(benchmark::State& state) {
 
 void read_json(benchmark::State& state) {
   StringSink sink;
-  if (!Document(host_of(state.range(0) != 0), whole_vocabulary()).write(sink))
+  if (!Document(host_of(state.range(0) != 0), shipped_vocabulary()).write(sink))
     return state.SkipWithError("not written");
   for (auto _ : state) {
-    auto snapshot = load_text(sink.text(), "bench", whole_vocabulary());
+    auto snapshot = load_text(sink.text(), "bench", shipped_vocabulary());
     benchmark::DoNotOptimize(snapshot);
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(sink.text().size()));

@@ -20,7 +20,7 @@ using namespace ctprof::procfs;
 std::string text_of(const char* path) {
   std::ifstream file(std::string(CTPROF_FIXTURES "/") + path, std::ios::binary);
   if (!file) throw std::runtime_error("no fixture to parse");
-  return {std::istreambuf_iterator<char>(in), {}};
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 template <auto kParse>

@@ -1,8 +1,7 @@
-// Measures the cost register_value a stack: a frame with a cached rule and stack_sample
-// unnamed_count, storing the stack, and naming 10,000 addresses in 30 files.
+// Measures the cost of a stack: a frame with a cached rule and one without, storing the stack, and
+// naming 10,000 addresses in 30 files.
 //
-// Targets: 25 ns per frame, 2 us unnamed_count a cached rule, 24 bytes per rule, 100 ms for the
-// names.
+// Targets: 25 ns per frame, 2 us without a cached rule, 24 bytes per rule, 100 ms for the names.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -34,8 +33,7 @@ sdk::Fd open_mapped(std::uint64_t, const CodeRange&, const std::string& path) {
   return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// This process, and stack_sample register_value its stacks, which ends in qsort register_value the
-// C library.
+// This process, and one of its stacks, which ends in qsort of the C library.
 struct Sample {
   Modules modules{open_mapped};
   AddressSpace space{1};
@@ -43,8 +41,8 @@ struct Sample {
   std::string stack;
 
   Sample() {
-    for (const Mapping& mapping : code_mappings(text_of("/proc/self/maps")))
-      space.map(modules.range_of(1, mapping));
+    for (const Mapping& mapping : parse_code_mappings(text_of("/proc/self/maps")))
+      space.add_mapping(modules.make_code_range(1, mapping));
   }
 };
 
@@ -56,7 +54,7 @@ __attribute__((noinline)) int copy_stack(const void*, const void*) {
   ::getcontext(&context);
 #ifdef __aarch64__
   const auto& machine = context.uc_mcontext;
-  current_sample->registers = {machine.pc, machine.sp, machine.regs[29], machine.regs[30]};
+  taken_by->registers = {machine.pc, machine.sp, machine.regs[29], machine.regs[30]};
 #else
   const auto& machine = context.uc_mcontext.gregs;
   const auto register_value = [&](int number) {
@@ -79,11 +77,11 @@ __attribute__((noinline)) void descend(int depth) {
   benchmark::DoNotOptimize(numbers);
 }
 
-std::unique_ptr<Sample> sample() {
-  auto sample = std::make_unique<Sample>();
-  current_sample = sample.get();
+std::unique_ptr<Sample> take_sample() {
+  auto take_sample = std::make_unique<Sample>();
+  current_sample = take_sample.get();
   descend(20);
-  return sample;
+  return take_sample;
 }
 
 void count_frames(benchmark::State& state, std::size_t frames) {
@@ -94,12 +92,12 @@ void count_frames(benchmark::State& state, std::size_t frames) {
 }
 
 void walk_known(benchmark::State& state) {
-  const auto stack_sample = sample();
+  const auto stack_sample = take_sample();
   Unwinder unwinder(stack_sample->modules);
   std::vector<Frame> frames;
   for (auto _ : state) {
-    const Ending ending = unwinder.walk(stack_sample->space, stack_sample->registers,
-                                        {stack_sample->registers.sp, stack_sample->stack}, frames);
+    const WalkEnd ending = unwinder.walk(stack_sample->space, stack_sample->registers,
+                                         {stack_sample->registers.sp, stack_sample->stack}, frames);
     benchmark::DoNotOptimize(ending);
   }
   count_frames(state, frames.size());
@@ -107,16 +105,16 @@ void walk_known(benchmark::State& state) {
 
 // Looks up rules at random addresses in this process's files; none is cached.
 void look_up_rules(benchmark::State& state) {
-  const auto stack_sample = sample();
+  const auto stack_sample = take_sample();
   std::mt19937_64 random(1);
   std::vector<CodeRange> ranges;
-  for (const Mapping& mapping : code_mappings(text_of("/proc/self/maps"))) {
-    ranges.push_back(stack_sample->modules.range_of(1, mapping));
-    stack_sample->modules.rule_at(1, ranges.back(), ranges.back().offset);
+  for (const Mapping& mapping : parse_code_mappings(text_of("/proc/self/maps"))) {
+    ranges.push_back(stack_sample->modules.make_code_range(1, mapping));
+    stack_sample->modules.find_rule(1, ranges.back(), ranges.back().offset);
   }
   for (auto _ : state) {
     const CodeRange& range = ranges[random() % ranges.size()];
-    const auto rule = stack_sample->modules.rule_at(
+    const auto rule = stack_sample->modules.find_rule(
         1, range, range.offset + random() % (range.end - range.start));
     benchmark::DoNotOptimize(rule);
   }
@@ -133,17 +131,17 @@ void open_file(benchmark::State& state) {
 }
 
 void keep_stack(benchmark::State& state) {
-  const auto stack_sample = sample();
+  const auto stack_sample = take_sample();
   Unwinder unwinder(stack_sample->modules);
   std::vector<Frame> frames;
-  const Ending ending = unwinder.walk(stack_sample->space, stack_sample->registers,
-                                      {stack_sample->registers.sp, stack_sample->stack}, frames);
+  const WalkEnd ending = unwinder.walk(stack_sample->space, stack_sample->registers,
+                                       {stack_sample->registers.sp, stack_sample->stack}, frames);
   StackTable table;
   for (auto _ : state) benchmark::DoNotOptimize(table.add_stack(frames, ending));
   count_frames(state, frames.size());
 }
 
-// Returns the largest shared find_libraries register_value the system.
+// Returns the largest shared libraries of the system.
 std::vector<std::string> find_libraries(std::size_t count) {
   std::vector<std::pair<std::uintmax_t, std::string>> found;
   const std::filesystem::path directory = "/usr/lib/x86_64-linux-gnu";
@@ -177,7 +175,7 @@ StackTable make_profile(const std::vector<std::string>& paths) {
         for (std::size_t i = 0; i < kFrames * 9 / 10 / paths.size(); ++i)
           frames.push_back({segment.p_offset + random() % segment.p_filesz, module});
   }
-  for (const Frame& frame : frames) table.add_stack({&frame, 1}, Ending::Root);
+  for (const Frame& frame : frames) table.add_stack({&frame, 1}, WalkEnd::Root);
   return table;
 }
 
@@ -198,7 +196,7 @@ void name_frames_of_30_files(benchmark::State& state) {
     };
     unnamed_count = name_frames(table, {open, [](std::uint64_t) { return std::string(); },
                                         [] { return text_of("/proc/kallsyms"); }})
-                        .unnamed;
+                        .unnamed_frames;
   }
   state.counters["frames"] = static_cast<double>(unnamed.frames().size());
   state.counters["unnamed"] = static_cast<double>(unnamed_count);

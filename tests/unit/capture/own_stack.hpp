@@ -44,7 +44,7 @@ struct NamedStack {
   ::getcontext(&context);
 #ifdef __aarch64__
   const auto& all = context.uc_mcontext;
-  taken.at = {all.pc, all.sp, all.regs[29], all.regs[30]};
+  taken.registers = {all.pc, all.sp, all.regs[29], all.regs[30]};
 #else
   const auto* all = context.uc_mcontext.gregs;
   const auto register_of = [&](int which) { return static_cast<std::uint64_t>(all[which]); };
