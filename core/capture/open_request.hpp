@@ -22,7 +22,7 @@ namespace ctprof {
 // Identifies the contents that a file had when it was mapped.
 struct MappedContent {
   std::shared_ptr<const sdk::Fd> descriptor = {};  // pinned file: its O_PATH descriptor
-  std::optional<FileStamp> stamp = {};             // pinned file: its contents
+  std::optional<FileStamp> stamp = {};  // pinned file: its size and times when it was pinned
   // Unpinned file: when it was mapped; it is not opened if it changed later. 0: unknown.
   std::uint64_t mapped_unix_ns = 0;
 };

@@ -269,7 +269,7 @@ void RecordedStacks::fill_column(const ColumnSums& sums) {
       are_stacks ? total_weight(sums.stacks_without_row) : sums.number_without_row;
   if (weight == 0 || !noted_sources_.insert(sums.source).second) return;
   window_.meta.notes.push_back(std::to_string(weight) + " " + sums.unit + " of " + sums.metric +
-                               " are of threads that are in no row");
+                               " belong to threads without a row");
 }
 
 void RecordedStacks::interrupt() {

@@ -84,7 +84,7 @@ std::string describe_missing_records(const RecorderResult& recorded, const Stack
          format_nonzero_count(recorded.dropped_for_memory, "dropped for lack of memory") +
          format_nonzero_count(recorded.lost_changes, "mapping changes dropped for lack of memory") +
          format_nonzero_count(tally.no_room, "dropped because the stack table was full") +
-         format_nonzero_count(tally.in_no_row, "of threads in no row");
+         format_nonzero_count(tally.in_no_row, "of threads without a row");
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ std::string describe_unopened_files(const std::vector<std::string>& paths, std::
   return "cannot open files of programs: " + describe_modules(files) + ": " +
          (timeouts > 0 ? "a file system did not answer"
                        : "copies of files that are not on a local disk exceed the memory limit") +
-         "; their stacks are not unwound by them, and have no names";
+         "; stacks are not unwound with these files, and their functions have no names";
 }
 
 std::vector<std::string> describe_name_limits(const NamingResult& names) {

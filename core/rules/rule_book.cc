@@ -22,7 +22,7 @@ constexpr ctprof_rule inert_rule(const char* name, const char* newtypes, const c
 constexpr ctprof_rule kInert[] = {
     inert_rule("Formula", "Derived", "computed from a group's aggregates"),
     inert_rule("Key", "IdU32,IdU64,IdText", "identifies or groups rows"),
-    inert_rule("Dead", "DeadCounter", "listed, never reduced"),
+    inert_rule("Dead", "DeadCounter", "no value: the kernel no longer updates the field"),
 };
 
 }  // namespace

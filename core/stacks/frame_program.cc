@@ -26,7 +26,7 @@ constexpr std::size_t kCheckpointDistance = 2 << 10;
 // Limit in bytes on a function whose rules depend on the address, such as a table of jumps (PLT),
 // which has 16 bytes for each function.
 constexpr FileAddress kMaxAddressDependentSize = 1 << 20;
-// Limit on programs with checkpoints per file; at the limit, all are discarded.
+// How many long programs of a file keep checkpoints; the next one discards those of all others.
 constexpr std::size_t kMaxLongPrograms = 16;
 
 // The first three have an operand in the lower six bits.

@@ -254,7 +254,7 @@ void WindowJoiner::add_recorded(Snapshot& window) {
             : add_numbers(*column, more, rows);
     if (without_row > 0)
       notes_.push_back(std::to_string(without_row) + " " + more.def().unit + " of " +
-                       more.def().name + " are of threads that are in no row");
+                       more.def().name + " belong to threads without a row");
   }
 }
 

@@ -21,14 +21,14 @@ std::string describe_timeout() {
 std::string describe_mount(const NameItem& mount, bool is_timeout) {
   return "the file system mounted at " + std::string(mount.mount_point) + ' ' +
          (is_timeout ? describe_timeout() : "is too slow") +
-         ": heaps of programs on it are Busy; check its server, or unmount it (umount -f)";
+         ": no heap sizes of programs on it (Busy); check its server, or unmount it (umount -f)";
 }
 
 std::string describe_process(std::uint64_t tid, bool is_timeout) {
   return "reading files or memory of process " + std::to_string(tid) + ' ' +
          (is_timeout ? describe_timeout() : "is too slow") +
-         ": its heap is Busy; see what its threads wait for (/proc/" + std::to_string(tid) +
-         "/stack)";
+         ": no heap sizes of it (Busy); see what its threads wait for (/proc/" +
+         std::to_string(tid) + "/stack)";
 }
 
 // Replaces values out of range, because a hostile file may have taken over the helper.

@@ -54,7 +54,7 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::s
   const char* remedy =
       has_capabilities({CAP_SYS_PTRACE})
           ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
-          : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
+          : "; ctprof needs CAP_SYS_PTRACE for processes of other users, and for your own where "
             "kernel.yama.ptrace_scope is not 0";
   summary.note(plugin + ": looking for jemalloc was denied " + std::to_string(denied) +
                (denied == 1 ? " time" : " times") + remedy);

@@ -53,7 +53,8 @@ inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kTotal{
      .section = kSection,
      .source = kSwitches,
      .description = "Time off a CPU, from leaving it to being back on one.",
-     .caveat = "Every switch is counted; the four kinds add up to it.",
+     .caveat = "Counts every switch: the sum of the interruptible, uninterruptible, queued and "
+               "preempted times.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::PeakNs, sdk::MaxPeak> kLongest{
     {.name = "offcpu_max_ns",

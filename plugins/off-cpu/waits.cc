@@ -275,7 +275,7 @@ std::size_t Waits::count_tracing_frames(const off_stack_place& place) {
 // The thread may have exited in the open window while the previous window is not handed over yet.
 void Waits::put_exit(const sdk::Records& records, const off_exit& end) {
   Thread thread{end.who, end.thread, {}, {}};
-  // A leader whose place another thread takes may already have that thread's id.
+  // When another thread calls exec, the old leader may already have that thread's id as it exits.
   if (end.thread.origin.tid == end.who.tgid) thread.who.tid = end.who.tgid;
   if (has_finished_window_ && end.thread.window > finished_window_.number) {
     if (!origins_at_end_.contains(key_of(end.thread.origin)))

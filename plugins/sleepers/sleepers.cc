@@ -216,7 +216,7 @@ void Sleepers::report_remarks(const PassThread::PassCounts& account,
         (has_budget_ ? " were left out, so that the budget lasts" : " missed their time"));
   if (!watch_->avoided_processes().empty())
     add("memory of " + list_processes(watch_->avoided_processes()) +
-        " did not answer: its stacks have no user part from then on");
+        " did not answer: its later stacks have no user part");
   if (hidden_thread_count_ > 0)
     add("this kernel hides " + std::to_string(hidden_thread_count_) +
         " threads from BPF programs: whether they sleep is unknown");

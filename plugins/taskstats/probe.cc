@@ -94,10 +94,11 @@ void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
 // delays, and cannot be distinguished from threads that never waited.
 void report_older_threads(const sdk::Probe& probe) {
   for (std::size_t i = kFirstSwitchedField; i < kDelayFieldsEnd; ++i)
-    probe.lacks(static_cast<std::uint32_t>(i),
-                "kernel.task_delayacct was switched on at run time: threads that ran already have "
-                "zeros, whatever they waited for",
-                sdk::by_boot("delayacct"));
+    probe.lacks(
+        static_cast<std::uint32_t>(i),
+        "kernel.task_delayacct was switched on at run time: threads that existed already show "
+        "delays of zero, whatever they waited for",
+        sdk::by_boot("delayacct"));
 }
 
 void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool has_cpu_counts) {

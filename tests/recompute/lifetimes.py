@@ -20,7 +20,7 @@ def members(run, group):
 
 
 def turnover(before, after, group, metric):
-    """Returns the threads on both sides, only on the last and only on the first, and the part of each in a sum's delta."""
+    """Returns how many threads are on both sides, only on the last and only on the first, and how much each contributes to a difference."""
     nothing = dict.fromkeys(PARTS + COUNTS)
     old, new = members(before, group), members(after, group)
     if old is None or new is None:

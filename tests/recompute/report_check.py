@@ -23,7 +23,7 @@ def counts(pair):
 
 
 class Checker:
-    """`command` identifies the command in differences; `form` is a prefix of the kinds."""
+    """`command` is printed with each difference."""
 
     def __init__(self, tally, command):
         self.tally, self.command = tally, command

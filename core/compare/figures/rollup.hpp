@@ -55,7 +55,8 @@ struct RunStacks {
 
 class Rollup {
  public:
-  // REQUIRES: `runs` are the runs of the grouping and not finished; `sides` refers to them;
+  // REQUIRES: `runs` has one element for each run of the grouping, and none is finished; `sides`
+  // refers to them;
   // grouping and plan outlive this object. `seconds`: the length of each run's window; empty: show
   // totals.
   Rollup(std::vector<RunFigures> runs, std::vector<SideRuns> sides, std::vector<double> seconds,

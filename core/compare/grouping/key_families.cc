@@ -296,9 +296,9 @@ Result<void> check_axis(std::span<const Snapshot* const> sides, const Spec& spec
     for (const Column& column : side->table(Entity::Process).columns)
       if (is_text(column)) known_words.push_back(column.def().name);
   }
-  return error(
-      "reading --group-by", spec.group_metric,
-      "no process in the input has such a text" + suggest_nearest(spec.group_metric, known_words));
+  return error("reading --group-by", spec.group_metric,
+               "no process in the input has a text metric of that name" +
+                   suggest_nearest(spec.group_metric, known_words));
 }
 
 }  // namespace ctprof

@@ -131,7 +131,7 @@ Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
 namespace {
 
 Error run_error(std::size_t number, const std::string& cause) {
-  return {"capture " + std::to_string(number) + " " + cause + "; FILE#N reads one of them"};
+  return {"capture " + std::to_string(number) + " " + cause + "; name a single capture as FILE#N"};
 }
 
 // Reads complete blocks until one is invalid.

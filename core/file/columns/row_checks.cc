@@ -51,10 +51,11 @@ Result<void> check_processes(const Snapshot& snapshot) {
   for (std::size_t row = 0; row < thread_tgids.size(); ++row) {
     if (row > 0 && thread_tgids[row] == thread_tgids[row - 1]) continue;
     if (next == process_tgids.size() || process_tgids[next++] != thread_tgids[row])
-      return Error{"the processes are not those of the threads"};
+      return Error{"the process rows do not match the tgids of the thread rows"};
   }
-  return next == process_tgids.size() ? Result<void>()
-                                      : Error{"the processes are not those of the threads"};
+  return next == process_tgids.size()
+             ? Result<void>()
+             : Error{"the process rows do not match the tgids of the thread rows"};
 }
 
 Result<void> check_cgroups(const Snapshot& snapshot) {

@@ -20,7 +20,7 @@ Error repeated_item_error(std::string_view part, std::size_t number) {
 
 Error unknown_reference_error(std::string_view part, std::uint64_t number) {
   return line_error("it names " + std::string(part) + " " + std::to_string(number) +
-                    ", which has not come");
+                    ", which no earlier line defines");
 }
 
 void read_numbers(Scanner& in, Numbers& numbers) {

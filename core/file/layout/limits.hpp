@@ -72,7 +72,7 @@ constexpr std::size_t max_text_bytes(std::size_t bytes) { return kBaseText + kTe
 
 namespace ctprof {
 
-// The memory that a file may use.
+// The memory that reading a file has used, and whether that is too much for its size.
 struct MemoryBudget {
   const Pools* pools = nullptr;
   std::size_t text_bytes = 0;    // bytes of JSON read so far

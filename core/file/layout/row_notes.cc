@@ -258,8 +258,8 @@ Result<void> apply_column(const json::value& list, const std::string& where, Col
   for (const json::value& item : list.get_array())
     if (!apply_text(item, column, texts, work))
       return Error{where +
-                   " has an item that is not hexadecimal bytes and their rows, or requires more "
-                   "work than allowed for a file of its size"};
+                   " has an invalid item (each has hexadecimal bytes, and pairs of a row and a "
+                   "count), or requires more work than allowed for a file of its size"};
   return {};
 }
 

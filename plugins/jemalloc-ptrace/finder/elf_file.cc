@@ -13,7 +13,7 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-// Times spent on files in a capture; at each, the budget of further files becomes smaller.
+// Once a capture has spent this much time on files, each further file gets a smaller budget.
 constexpr std::chrono::nanoseconds kOrdinaryBudgetAfter = std::chrono::seconds(3);
 constexpr std::chrono::nanoseconds kHeadersOnlyAfter = std::chrono::seconds(6);
 

@@ -39,7 +39,7 @@ FindResult make_failure(Attach attach, int error = 0) { return {attach, {}, erro
 struct VerdictEntry {
   std::once_flag once;
   FileVerdict verdict;
-  std::atomic<bool> is_dismissed{false};  // the verdict exists: the file is not jemalloc
+  std::atomic<bool> is_dismissed{false};  // `verdict` is final: the file has no jemalloc
 };
 
 class VerdictCache {
@@ -73,8 +73,9 @@ FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
     const sdk::Fd own_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto facts = find_debug_facts(suspect, path, {process_root.get(), own_root.get()}, watch);
     if (watch)
-      watch->allows({.operation = Operation::File,
-                     .device = opened.id.device});  // the next reads are of the file itself again
+      watch->allows(
+          {.operation = Operation::File,
+           .device = opened.id.device});  // the debug facts were read with other accesses announced
     return facts;
   });
   capture.spend(*file.budget());

@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_threads_by_start_time_or_record_time) {
   BOOST_TEST(recording.row_text(2) == " 10");
   BOOST_TEST(recording.window().meta.stacks.at(0).in_no_row == 3u);
   BOOST_TEST(recording.window().meta.notes.at(0) ==
-             "224 ns of oncpu_stacks are of threads that are in no row");
+             "224 ns of oncpu_stacks belong to threads without a row");
 }
 
 // Returns the weights of three threads, which have one record in each of `seconds`, and the number
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_reduced_to_sum_maximum_or_minimum) {
   BOOST_TEST(numbers_text(window, "x_max_ns") == "9 Denied NotApplicable");
   BOOST_TEST(numbers_text(window, "x_min_ns") == "3 Denied NotApplicable");
   BOOST_TEST(window.meta.stacks.at(0).records == 0u);
-  BOOST_TEST(window.meta.notes.at(0) == "6 ns of x_ns are of threads that are in no row");
+  BOOST_TEST(window.meta.notes.at(0) == "6 ns of x_ns belong to threads without a row");
   convert_to_differences(window);
   BOOST_TEST(numbers_text(window, "x_ns") == "17 Denied 0");
 }

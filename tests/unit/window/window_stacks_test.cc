@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(reports_stacks_of_threads_without_a_row) {
   BOOST_REQUIRE(whole);
   BOOST_TEST(stack_texts(*whole) == "1: main 7");
   BOOST_TEST(whole->window->notes ==
-                 std::vector<std::string>{"2 ns of oncpu_stacks are of threads that are in no row"},
+                 std::vector<std::string>{"2 ns of oncpu_stacks belong to threads without a row"},
              boost::test_tools::per_element());
 }
 

@@ -235,7 +235,7 @@ std::string text_of_commands(const Advice& advice) {
 }
 
 std::string closing_text(const Advice& advice) {
-  if (advice.gains.empty()) return "Nothing is lacking that could be changed.\n";
+  if (advice.gains.empty()) return "No missing metric can be enabled.\n";
   if (!advice.live) return "The tree is a recording: the remedies above are for its host.\n";
   const std::string commands = text_of_commands(advice);
   return commands.empty() ? "No command makes more data available; see the remedies above.\n"

@@ -96,7 +96,7 @@ std::vector<Line> View::findings_page(Size size) const {
   } else {
     add_text(lines, text);
     add_text(lines,
-             wrap_words("w writes this window to a file; its name replaces FILE.", size.columns),
+             wrap_words("w writes this window to a file; put its name for FILE.", size.columns),
              LineStyle::Dim);
   }
   add_text(lines, wrap_words("`ctprof help findings` lists the thresholds.", size.columns),

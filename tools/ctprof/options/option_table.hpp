@@ -136,7 +136,7 @@ inline constexpr std::array kOptions{
                "Derive the pseudonyms from FILE, 16 bytes or more, so that files with the same key "
                "can be compared. Default: a random key that is not stored."},
     OptionInfo{"metric", "NAME", "flame,export",
-               "Select one metric of call stacks. Default: all; of flame the first."},
+               "Select one metric of call stacks. Default: all; flame draws the first."},
     OptionInfo{"icicle", nullptr, "flame",
                "Draw callers above their callees. This is the default."},
     OptionInfo{"root-below", nullptr, "flame", "Draw callers below their callees."},
