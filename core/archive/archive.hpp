@@ -56,9 +56,9 @@ class Archive {
   // neither counted nor appended to.
   static Result<Archive> open(const std::string& path, ArchiveOptions options);
 
-  // Adds a window. Returns messages for the user: files that were dropped before their time, and
-  // missing windows. REQUIRES: the window's counters were not converted to differences. Throws
-  // bad_alloc.
+  // Adds a window. Returns messages for the user: files that were dropped before they reached the
+  // maximum age, and missing windows. REQUIRES: the window's counters were not converted to
+  // differences. Throws bad_alloc.
   std::vector<std::string> add(const Snapshot& window);
   // Returns a message about missing windows at the end, if there are any.
   std::vector<std::string> finish();

@@ -44,7 +44,7 @@ struct WindowRange {
 };
 
 // The rates of a window, per second: for each headline that is a counter, the sum of all threads
-// and that of each program with at least 1 % of it.
+// and that of each program with at least 1 % of that sum.
 struct WindowRates {
   Timestamp opened_at, ended_at;
   std::string boot_id;

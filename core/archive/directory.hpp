@@ -41,7 +41,7 @@ class Directory {
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
 
-  // Whose files and index are used.
+  // Selects by owner the files and the index that are used.
   enum class Owner : std::uint8_t { AnyUser, EffectiveUser };
   // Returns the files, sorted by name, with their windows. Reads those that the index lacks. Fails
   // if the directory cannot be read; a file that cannot be read has no windows, and contains the

@@ -73,7 +73,7 @@ class FileAges {
 // Return the bytes of files including their lines in the index.
 std::uint64_t bytes_of(const ArchiveFile& file);
 std::uint64_t bytes_of(std::span<const ArchiveFile> files);
-// Returns the bytes of the files after adding a window of `more` bytes.
+// Returns the bytes of the files after adding a window of `window_bytes`.
 std::uint64_t bytes_with_window(std::span<const ArchiveFile> files, std::uint64_t window_bytes);
 
 // Returns the indexes of files that are too old at that time, the oldest first.

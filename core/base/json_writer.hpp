@@ -27,7 +27,7 @@
 
 namespace ctprof {
 
-// Which characters of a string are escaped.
+// Selects the characters of a string that are escaped.
 enum class Escape {
   Json,         // as JSON requires: for files
   Unprintable,  // also characters that control a terminal or are invisible: for output on terminals

@@ -65,7 +65,7 @@ struct RecorderResult {
   std::string failure;                      // why it stopped; empty: it did not
 };
 
-// All that was recorded in one window. It is usable without the records of earlier windows.
+// All records of one window. It is usable without the records of earlier windows.
 struct RecordedWindow {
   std::vector<RecorderResult> recorders;
   std::vector<ProcessCode> code;

@@ -20,7 +20,7 @@
 
 namespace ctprof {
 
-// How long a worker may make no progress before it is checked.
+// The time after which a worker without progress is checked.
 inline constexpr int kTimeoutSeconds = 2;
 
 // Returns the process whose file below the open directory `proc` the thread `tid` of ctprof is

@@ -71,7 +71,8 @@ std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& opt
   return names;
 }
 
-// Returns the expensive metrics that work here and that this capture skips. Marks are omitted.
+// Returns the expensive metrics that work here and that this capture skips, except marks
+// (MetricDef::is_mark).
 std::vector<std::string> skipped_metrics(const CaptureOptions& options, const ProbedHost& probed) {
   std::vector<std::string> names;
   if (!skips_expensive_metrics(options)) return names;

@@ -1,7 +1,7 @@
 // Takes a snapshot: lists the threads, lets every planned source fill its columns, and records what
 // each of them cost.
 //
-//   const Registry registry(*load_plugins({.own_directory = own_plugin_directory()}));
+//   const Registry registry(*load_plugins({.shipped_directory = own_plugin_directory()}));
 //   Result<Snapshot> snapshot = capture(registry, {});
 //
 // A thread that exits, or a file that may not be read, does not fail a capture: the cell becomes a
@@ -12,7 +12,7 @@
 //
 //   auto session = Session::open(registry, options);   // probe this host
 //   session->begin();                                  // read everything that is planned
-//   while (...) session->drain();                      // collect what recorders have gathered
+//   while (...) session->drain();                      // collect exits and records
 //   Result<Snapshot> snapshot = session->end();
 //
 // With CaptureOptions::is_window, begin() reads the host when the window opens. drain() collects
@@ -24,7 +24,7 @@
 // for each thread they cover about the length of its window.
 //
 // Threads: one thread uses a session. Any number of sessions may share a registry, consecutively or
-// concurrently; each of them probes the host anew.
+// concurrently; each of them probes the host itself.
 
 #pragma once
 
@@ -55,7 +55,7 @@ namespace ctprof {
 //
 //   EarlyOpener opener({});
 //   auto plugins = load_plugins(
-//       {..., .ahead = [&](const Plugin& plugin) { opener.open(plugin); }});
+//       {..., .on_early_plugin = [&](const Plugin& plugin) { opener.open(plugin); }});
 //   const Registry registry(std::move(*plugins));
 //   auto session = Session::open(registry, options, std::move(opener));
 //

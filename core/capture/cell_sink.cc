@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-// Marks a pooled cell whose value has not been put.
+// Marks a cell of a pooled column to which the source has not put a value yet.
 constexpr Id kNoValue = UINT32_MAX;
 
 void mark_missing_values(std::span<Id> ids, std::span<ctprof_gap> gaps) {

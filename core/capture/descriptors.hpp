@@ -21,7 +21,8 @@ inline constexpr std::size_t kDescriptorsAfterProbing = 8;
 // Fails unless `minimum` files can be opened now. The error states the limit that is needed.
 Result<void> check_descriptors(std::size_t minimum);
 
-// How many workers a pass over the threads may use, and how many directories each may keep open.
+// The number of workers that a pass over the threads may use, and the number of directories that
+// each may keep open.
 struct DescriptorShare {
   unsigned workers;
   std::uint32_t directories;  // kept open by each worker

@@ -24,7 +24,7 @@ Timestamp now();
 struct HostState {
   Timestamp now;
   std::uint64_t monotonic_ns = 0;
-  // Online CPUs, each with the inode of a directory that the kernel creates anew whenever it brings
+  // Online CPUs, each with the inode of a directory that the kernel recreates whenever it brings
   // that CPU up.
   std::map<unsigned, std::uint64_t> cpus;
 };

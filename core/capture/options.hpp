@@ -39,8 +39,8 @@ struct RecordOptions {
   NameOptions names = {};
 };
 
-// Which metrics are read if the user names none. Fast omits expensive metrics such as smaps and
-// heaps, and Meta::left_out lists them; Full includes them at both ends of a window.
+// Selects the metrics that are read if the user names none. Fast omits expensive metrics such as
+// smaps and heaps, and Meta::left_out lists them; Full includes them at both ends of a window.
 enum class Level { Fast, Full };
 
 struct CaptureOptions {
@@ -56,7 +56,7 @@ struct CaptureOptions {
   bool all_cgroups = true;  // also those without threads; ignored if processes are selected
   // Call stacks: in a window; with `sample_once`, also beside a snapshot, one per thread.
   RecordOptions record = {};
-  Level level = Level::Full;  // which metrics to read if `metrics` is nullopt
+  Level level = Level::Full;  // the metrics to read if `metrics` is nullopt
 };
 
 }  // namespace ctprof

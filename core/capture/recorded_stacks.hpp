@@ -43,8 +43,8 @@
 
 namespace ctprof {
 
-// Which ends of a window are not shared with a neighbouring window. At a shared end, the records
-// that are taken while rows are read belong to the window in which they are delivered.
+// The ends of a window that no neighbouring window shares. At a shared end, the records that are
+// taken while rows are read belong to the window in which they are delivered.
 struct ExclusiveEnds {
   bool has_own_begin = true;
   bool has_own_end = true;
@@ -65,7 +65,7 @@ class RecordedStacks {
   // REQUIRES: they outlive this object, and no mappings have been added.
   void set_pinned_files(std::span<const PinnedFile> files);
   // Sets the maximum number of frames per stack, kernel and user part together, counted from the
-  // leaf. A stack with more frames gets Ending::Deep. Default: Unwinder::kMaxFrames.
+  // leaf. A stack with more frames gets WalkEnd::TooDeep. Default: Unwinder::kMaxFrames.
   void limit_depth(std::size_t max_frames) { max_frames_ = max_frames; }
   // Sets the code that a process had mapped at `read_ns`, which includes all earlier changes.
   // Further calls for one process take effect when a CTPROF_CHANGE_REMAPPED requires new mappings.
@@ -96,7 +96,7 @@ class RecordedStacks {
     std::optional<TargetOwner> owner = {};
   };
   using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
-  // How the numbers of a thread are combined into one.
+  // The rule that combines the numbers of a thread into one.
   enum class Combination { Sum, Max, Min };
   // Weights of one column, by row.
   struct ColumnSums {

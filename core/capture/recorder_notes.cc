@@ -49,8 +49,8 @@ std::string describe_longest_losses(const RecorderResult& recorded) {
   return text + (loss_count > kMaxShownLosses ? ", ...)" : ")");
 }
 
-// Returns the share of complete stacks, and why the others are incomplete. Rounded down, so that
-// 100% never stands for an incomplete set.
+// Returns the share of complete stacks, and why the others are incomplete. Rounded down, so that an
+// incomplete set is never shown as 100%.
 std::string describe_complete_stacks(const StackTally& tally) {
   if (tally.records == 0) return {};
   if (tally.to_root == tally.records) return ", all to the root";

@@ -18,7 +18,8 @@ namespace ctprof {
 
 // Returns the number of stacks, losses with their places, and the cost. `tally`: results of
 // unwinding, for stacks inside the window; and the number of all records without a row.
-// `coverage_text`: a description of the run time that the samples represent; empty: all of it.
+// `coverage_text`: a description of the run time that the samples represent; empty: they represent
+// all run time.
 std::string describe_recorder(const RecorderResult& recorded, const StackTally& tally,
                               const std::string& coverage_text = {});
 

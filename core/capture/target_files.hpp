@@ -9,7 +9,8 @@
 //   the descriptor of a pinned file, else
 //   /proc/PID/map_files, /proc/PID/exe   the mapping itself, with the rights of ctprof
 //   the path under the process's root    as the user of the process, without capabilities
-//   the path under the root of ctprof    likewise; for an exited process as its last known user,
+//   the path under the root of ctprof    in the same way; for an exited process as its last known
+//   user,
 //                                        else as the user of ctprof, without capabilities
 //
 // If the executable has capabilities that its user lacks, every file is opened as that user,

@@ -61,8 +61,8 @@ sdk::Fd copy_file(int fd, off_t size, Attempt& attempt) {
   return sdk::Fd();
 }
 
-// How a file was reached: through a descriptor or a kernel link to the mapping, which cannot refer
-// to another file; or along a path.
+// The route by which a file was reached: through a descriptor or a kernel link to the mapping,
+// which cannot refer to another file; or along a path.
 enum class Route : std::uint8_t { ByMapping, ByPath };
 
 // Returns whether an open file has the requested contents. An inode that was created, or a path

@@ -46,7 +46,7 @@ struct ThreadPass {
   Result<SourceRun*> run();
   // Set by `run`:
   std::uint32_t directories = 0;  // kept open by each worker
-  // When the lister and the sources read threads; nullopt: there are none.
+  // The times at which the lister and the sources read threads; nullopt: there are none.
   std::optional<Span> read_span = std::nullopt;
 
  private:

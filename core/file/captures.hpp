@@ -17,7 +17,7 @@ namespace ctprof {
 using CaptureConsumer = std::function<Result<void>(Snapshot)>;
 
 // Reads all captures of a regular file, in either layout, in the calling thread. Passes each to
-// `take` before it reads the next. Returns messages about skipped data at the end, such as a
+// `consume` before it reads the next. Returns messages about skipped data at the end, such as a
 // truncated capture. Fails if nothing can be read, or if `path` is not a regular file, even if
 // another file replaces it during the call. The error names the file, the place and the reason.
 // `path` is never interpreted as `FILE#N`. Threads: any.

@@ -3,7 +3,6 @@
 // The SVG contains all data: attributes give the position and width of a frame, its title gives its
 // name, module and figures. Frames are in depth-first order from the root, each before its callees.
 // Names are only set as text.
-// those that it called. Names are only ever set as text.
 (function () {
   'use strict';
 

@@ -216,7 +216,7 @@ FlameTree mark_as_comparison(FlameTree tree, const FlameSide& candidate,
   return tree;
 }
 
-// Returns the largest total of a small node, so that at most `most` nodes have a larger total.
+// Returns the largest total of a small node, so that at most `max_nodes` nodes have a larger total.
 std::uint64_t find_small_limit(const FlameTree& tree, std::size_t max_nodes, double min_share) {
   const double share = static_cast<double>(tree.root().candidate.total) * min_share;
   const auto by_share = static_cast<std::uint64_t>(std::max(std::ceil(share) - 1, 0.0));

@@ -51,9 +51,9 @@ struct FlameTestDesign {
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
                           const FlameTestDesign& test);
 
-// Returns the tree with at most `most` nodes, each with at least `min_share` of the root's total.
-// Smaller nodes are merged by parent into nodes of kind Small; each remaining node has at most one
-// of them.
+// Returns the tree with at most `max_nodes` nodes, each with at least `min_share` of the root's
+// total. Smaller nodes are merged by parent into nodes of kind Small; each remaining node has at
+// most one of them.
 FlameTree merge_small_nodes(const FlameTree& tree, std::size_t max_nodes, double min_share);
 
 // Returns the topmost nodes that only the baseline has, largest first.

@@ -241,7 +241,7 @@ Result<void> gzip(const std::string& text, std::string& packed) {
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);  // the buffer is large enough for all of it
+  deflate(&stream, Z_FINISH);  // the buffer is large enough for the complete output
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return {};

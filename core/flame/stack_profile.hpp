@@ -44,7 +44,7 @@ struct OwnedStacks {
   StackOwner owner;
   // One item for each value of the profile; may be empty. REQUIRES: nodes of the profile's table.
   std::vector<std::span<const ctprof_stack>> weights;
-  bool is_rarely_waiting = false;  // LongWaits::waits_rarely()
+  bool is_rarely_waiting = false;  // LongWaits::has_few_waits()
 };
 
 // The window in which the stacks were recorded. 0: unknown.

@@ -26,7 +26,7 @@ inline void append_line(std::string& out, std::string_view name, std::string_vie
   out += '\n';
 }
 
-// Appends a list of at most `most` sentences; nothing if there are none.
+// Appends a list of at most `max_items` sentences; nothing if there are none.
 template <class Texts>
 void append_list(std::string& out, const Texts& texts, std::size_t max_items) {
   if (texts.empty()) return;

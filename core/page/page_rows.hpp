@@ -50,7 +50,7 @@ struct PageRows {
   std::size_t groups = 0;         // groups that have a row
   std::size_t quiet_figures = 0;  // figures below the floors
   bool are_tested = false;
-  bool have_test_figures = false;  // tested rows have the figures of Proof::before and after
+  bool have_test_figures = false;  // tested rows have the means of RowTestResult as figures
   std::vector<PageRow> about{};    // the rows of the groups of --about
 };
 

@@ -1,7 +1,7 @@
 // Appends a section of HTML about call stacks: for each group and metric of stacks a flame graph (a
 // differential one for two sides), and the functions with the largest weights.
 //
-// It contains as many groups as fit into `room` bytes, at most kMaxGroups, in the order of their
+// It contains as many groups as fit into `max_bytes`, at most kMaxGroups, in the order of their
 // rows; the others are counted.
 
 #pragma once

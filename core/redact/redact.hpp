@@ -1,5 +1,5 @@
-// Redacts a snapshot or window, so that it can be given to others: values stay unchanged, and names
-// are replaced by pseudonyms.
+// Redacts a snapshot or window, so that it can be passed on: values stay unchanged, and names are
+// replaced by pseudonyms.
 //
 // Pseudonyms replace names of processes, threads and cgroups; texts and keys that the vocabulary
 // does not know; paths and build ids of modules; functions of user code; the host name, boot id and
@@ -31,7 +31,7 @@ struct RedactionCounts {
   std::size_t left_out = 0;  // removed messages, objects and members
 };
 
-// Redacts the snapshot. `known` defines the metrics whose texts and keys are safe to keep.
+// Redacts the snapshot. `vocabulary` defines the metrics whose texts and keys are safe to keep.
 RedactionCounts redact(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudonyms& pseudonyms);
 
 // Returns the JSON with pseudonyms for all texts, except keys, numbers in quotes, and descriptions

@@ -18,7 +18,7 @@ using Function = std::pair<const CallOwner*, const char*>;
 // The calls that were observed so far, and how long each function has been slow.
 class SlowCallTracker {
  public:
-  // Calls `say` for each function that is due for a report.
+  // Calls `report` for each function that is due for a report.
   void report_slow_calls(const std::function<void(const SlowCall&)>& report) {
     for (const Function& function : find_functions_in_same_call()) {
       FunctionTime& time = times_[function];

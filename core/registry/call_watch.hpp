@@ -4,8 +4,8 @@
 //   capture(...);
 //
 // A separate thread checks four times per second which thread is in which function. A call that is
-// seen twice is slow. Once the slow calls of one function add up to 2 s, `say` is called, and again
-// each time that sum doubles. A capture of less than 250 ms never wakes the thread.
+// seen twice is slow. Once the slow calls of one function add up to 2 s, `report` is called, and
+// again each time that sum doubles. A capture of less than 250 ms never wakes the thread.
 //
 // If the thread cannot be created, no calls are watched.
 
@@ -30,12 +30,12 @@ struct SlowCall {
 
 class CallWatch {
  public:
-  // `say` is called on the watching thread; if it throws, watching ends.
+  // `report` is called on the watching thread; if it throws, watching stops.
   explicit CallWatch(std::function<void(const SlowCall&)> report);
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
-  // Stops watching, and rethrows an exception of `say`.
+  // Stops watching, and rethrows an exception of `report`.
   void finish();
 
  private:

@@ -24,8 +24,8 @@ std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"
 
 bool is_empty(const char* text) { return !text || !*text; }
 
-// Whether `text` consists of lower case letters, digits and characters of `also`, and begins with a
-// letter.
+// Returns whether `text` consists of lower case letters, digits and characters of `extra_chars`,
+// and begins with a letter.
 bool is_name(std::string_view text, std::string_view extra_chars) {
   const auto is_allowed = [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -35,7 +35,8 @@ bool is_name(std::string_view text, std::string_view extra_chars) {
          std::all_of(text.begin(), text.end(), is_allowed);
 }
 
-// Whether `text` may represent a missing value in a file; NULL, "" and "omit" leave the key out.
+// Returns whether `text` may represent a missing value in a file; NULL, "" and "omit" leave the key
+// out.
 bool represents_missing_value(const char* text) {
   boost::system::error_code error;
   if (!is_empty(text) && std::string_view(text) != "omit") boost::json::parse(text, error);

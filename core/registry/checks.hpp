@@ -38,7 +38,7 @@ inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 
 #undef CTPROF_V1_ENDS_WITH
 
-// Returns the message for a struct whose `size` field is too small; `who` is the subject of the
+// Returns the message for a struct whose `size` field is too small; `subject` is the subject of the
 // sentence.
 template <class Struct>
 std::string size_error_message(const std::string& subject, std::size_t size) {

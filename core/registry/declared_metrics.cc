@@ -16,7 +16,7 @@ bool is_same_headline(const ctprof_headline* a, const ctprof_headline* b) {
          a->floor == b->floor;
 }
 
-// Whether `define` would make equal definitions of both. REQUIRES: `a` was checked.
+// Returns whether define() would make equal definitions of both. REQUIRES: `a` was checked.
 bool is_same_declaration(const ctprof_metric& a, const ctprof_metric& b) {
   return a.entity == b.entity && a.storage == b.storage && a.flags == b.flags &&
          text_or_empty(a.newtype) == text_or_empty(b.newtype) &&

@@ -17,7 +17,7 @@ namespace ctprof {
 class DeclaredMetrics {
  public:
   // Adds a declaration and its definition. The first declaration of a name counts. REQUIRES:
-  // `given` was checked, and its texts stay valid, as those of a plugin do, which is never
+  // `declaration` was checked, and its texts stay valid, as those of a plugin do, which is never
   // unloaded.
   void add(const ctprof_metric& declaration, const SharedMetric& definition);
   // Adds all declarations of another object.

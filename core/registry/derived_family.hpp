@@ -25,7 +25,7 @@ enum class DerivedFamily : std::uint8_t {
   LevelFromTotals,  // computed at both ends of the window, from totals of counters
 };
 
-// Whether a metric of this family is a counter in a formula.
+// Returns the kind that a metric of this family has in a formula.
 FigureKind kind_of_family(std::string_view family);
 
 // `declared`: "cumulative", "gauge", or empty if the definition does not specify it. An error only

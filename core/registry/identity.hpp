@@ -43,8 +43,7 @@ inline constexpr std::string_view kTookOverLeader = "took_over";
 // Hidden: whether the row is not an exit but a new process that descends from the window's command.
 inline constexpr std::string_view kIsNewDescendant = "was_born";
 
-// Returns the definitions of all columns above except the hidden ones, including
-// make_thread_count_metric.
+// Returns the definitions of all columns above except the hidden ones, including thread_count.
 const std::vector<MetricDef>& identity_metrics();
 // REQUIRES: `name` is one of the constants above, and not hidden.
 const MetricDef& identity_metric(std::string_view name);

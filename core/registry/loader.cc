@@ -28,9 +28,9 @@ struct OpenLibrary {
   sdk::Fd fd;
 };
 
-// Keeps a library open permanently, because its objects may outlive any scope of the core. A
-// library is kept once, but each of its descriptors is kept: the dynamic loader remembers every
-// path of a library, and would mistake the next file with the same descriptor number for it.
+// Keeps a library open until the process exits, because its objects may outlive any scope of the
+// core. A library is kept once, but each of its descriptors is kept: the dynamic loader remembers
+// every path of a library, and would mistake the next file with the same descriptor number for it.
 void keep_library_open(OpenLibrary library) {
   static auto* libraries = new std::vector<OpenLibrary>;
   static std::mutex mutex;

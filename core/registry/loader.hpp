@@ -3,14 +3,15 @@
 // Directories are searched in this order: the directory of ctprof's own plugins (installed, or that
 // of the build tree), --plugin-path, CTPROF_PLUGIN_PATH. Within a directory, plugins load in the
 // order of their names, except that plugins of ctprof that take long to open come first
-// (LoadOptions::ahead). If two plugins have the same name, the first is kept; among ctprof's own, a
-// layout precedes other plugins. An opened library stays loaded until the process exits.
+// (LoadOptions::on_early_plugin). If two plugins have the same name, the first is kept; among
+// ctprof's own, a layout precedes other plugins. An opened library stays loaded until the process
+// exits.
 //
 // A file is inspected before it is loaded: a file that is truncated, not regular, or not a plugin
 // is refused, and none of its code runs.
 //
 // If the executable gave the process privileges (AT_SECURE), only ctprof's own directory is
-// searched, and only files that nobody except root can change are loaded (plugin_directory.hpp).
+// searched, and only files that no user except root can change are loaded (plugin_directory.hpp).
 // Such a file is loaded through the descriptor that was checked, as /proc/self/fd/N. The descriptor
 // stays open, so that no two plugins have the same path.
 //
@@ -38,14 +39,14 @@ struct LoadOptions {
       selected_plugins;            // --plugins: exactly these; layouts are always loaded
   bool load_only_layouts = false;  // other plugins are inspected, but not loaded
   bool is_for_capture = false;  // also load ctprof's own plugins that take part in every capture,
-                                // even if `only` omits them
+                                // even if `selected_plugins` omits them
   // False: nothing is recorded, and plugins that contain only recorders (CTPROF_PLUGIN_RECORDER)
-  // are inspected, but not loaded unless `only` is set.
+  // are inspected, but not loaded unless `selected_plugins` is set.
   bool load_recorders = true;
-  // Called for each of ctprof's own plugins that requests it (CTPROF_PLUGIN_AHEAD), unless `only`
-  // omits the plugin. These plugins are loaded before the others and passed immediately, without
-  // their metrics and sources. The result of load_plugins() is the same as if they had been loaded
-  // in the usual order.
+  // Called for each of ctprof's own plugins that requests it (CTPROF_PLUGIN_AHEAD), unless
+  // `selected_plugins` omits the plugin. These plugins are loaded before the others and passed
+  // immediately, without their metrics and sources. The result of load_plugins() is the same as if
+  // they had been loaded in the usual order.
   std::function<void(const Plugin&)> on_early_plugin = {};
 };
 
@@ -60,14 +61,14 @@ struct LoadedPlugins {
   std::vector<Refusal> refusals;
 };
 
-// Fails if `only` names a plugin that is missing or refused, if one of `directories` cannot be
-// opened, or if no plugin file was found anywhere (unless only layouts are requested); the error
-// then lists the directories. Throws PluginException if a plugin's constructor throws. Not
-// thread-safe.
+// Fails if `selected_plugins` names a plugin that is missing or refused, if one of `directories`
+// cannot be opened, or if no plugin file was found anywhere (unless only layouts are requested);
+// the error then lists the directories. Throws PluginException if a plugin's constructor throws.
+// Not thread-safe.
 Result<LoadedPlugins> load_plugins(const LoadOptions& options);
 
-// Whether the executable gave this process privileges, so that neither options nor the environment
-// may choose what is loaded.
+// Returns whether the executable gave this process privileges, so that neither options nor the
+// environment may choose what is loaded.
 bool runs_privileged();
 
 // Returns the first reason why a ctprof with such privileges would refuse a file in `directory`, or

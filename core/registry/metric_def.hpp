@@ -110,7 +110,7 @@ class SharedMetric {
   operator const MetricDef&() const { return *def_; }
   const MetricDef& operator*() const { return *def_; }
   const MetricDef* operator->() const { return def_.get(); }
-  // Whether the definitions are equal; fast if they are shared.
+  // Returns whether the definitions are equal; fast if they are shared.
   bool operator==(const SharedMetric& other) const {
     return def_ == other.def_ || *def_ == *other.def_;
   }
@@ -156,7 +156,7 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin);
 // Returns the path in the file of a metric that does not specify one.
 std::string default_file_path(Entity entity, std::string_view name);
 
-// Whether two definitions agree on newtype, rule, unit, entity and storage.
+// Returns whether two definitions agree on newtype, rule, unit, entity and storage.
 bool has_same_meaning(const MetricDef& a, const MetricDef& b);
 
 // The definition of a derived metric; it owns its texts.

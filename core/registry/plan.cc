@@ -19,7 +19,7 @@ bool is_identity(std::string_view column) {
                      [&](const MetricDef& def) { return def.name == column; });
 }
 
-// Whether a column is only read from sources that run anyway.
+// Returns whether a column is only read from sources that run anyway.
 bool is_timestamp_column(std::string_view column) {
   return column == kReadAt || column == kStartedAt;
 }
@@ -199,7 +199,7 @@ class Planner {
     return sources;
   }
 
-  // Whether all sources whose columns `planned` reads have been placed.
+  // Returns whether all sources whose columns `planned` reads have been placed.
   bool has_placed_inputs(const PlannedSource& planned,
                          const std::vector<PlannedSource>& unplaced) const {
     return std::none_of(

@@ -45,8 +45,8 @@ struct Plan {
 // Sources that failed earlier, with their error messages.
 using FailedSources = std::map<const SourceTable*, std::string>;
 
-// `wanted`: names of metrics or derived metrics; nullopt: all that are not hidden. Fails if a name
-// is unknown; the error contains the name. The plan refers to `probed`, which must outlive it.
+// `requested`: names of metrics or derived metrics; nullopt: all that are not hidden. Fails if a
+// name is unknown; the error contains the name. The plan refers to `probed`, which must outlive it.
 Result<Plan> make_plan(const ProbedHost& probed,
                        const std::optional<std::vector<std::string>>& requested,
                        const FailedSources& failed_sources = {});

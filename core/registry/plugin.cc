@@ -79,7 +79,7 @@ Result<SharedMetric> read_metric(const ctprof_metric& metric_in_table, ReadState
   return definition;
 }
 
-// Whether this ctprof does not support it; the reason is recorded once.
+// Returns whether this ctprof does not support the part, and records the reason once.
 template <class Table>
 bool record_if_unsupported(const Table& table, Plugin& plugin) {
   std::string reason = find_unsupported_reason(table);

@@ -18,10 +18,10 @@
 
 namespace ctprof {
 
-// Reads and checks a plugin's exported table. `room` is the number of its bytes that are known to
-// exist. Definitions in `known` with identical declarations are shared, not created again. A
-// layout's own definitions are added to `declares` unless that is null, even if the layout is then
-// refused. The error contains only the reason.
+// Reads and checks a plugin's exported table. `available_bytes` is the number of its bytes that are
+// known to exist. Definitions in `shared_definitions` with identical declarations are shared, not
+// created again. A layout's own definitions are added to `new_declarations` unless that is null,
+// even if the layout is then refused. The error contains only the reason.
 Result<Plugin> read_plugin(const ctprof_plugin& table, std::size_t available_bytes,
                            const DeclaredMetrics& shared_definitions = {},
                            DeclaredMetrics* new_declarations = nullptr);

@@ -4,7 +4,7 @@
 // into a plugin is therefore marked by a PluginCall, which costs three plain stores. A signal
 // handler reads the mark of its own thread; CallWatch reads those of all threads.
 //
-//   const std::string thrown = contained(*owner, "probe", [&] { table.probe(&host, &probe); });
+//   const std::string thrown = run_contained(owner, "probe", [&] { table.probe(&host, &probe); });
 //
 // Constructors and `probe` must return within a time limit. A LimitedCall notifies the program,
 // which enforces the limit (set_call_hooks). Signal handlers, limits and messages are in tools/;
@@ -125,7 +125,7 @@ std::string run_contained(const CallOwner* owner, const char* function, Call&& c
 }
 
 // The same for a function that returns a status. Returns a message if it threw or returned a value
-// other than 0, or "". `room` is the buffer for the plugin's message.
+// other than 0, or "". `message_buffer` is the buffer for the plugin's message.
 template <class Call>
 std::string run_contained_with_status(const CallOwner* owner, const char* function,
                                       std::span<char> message_buffer, Call&& call) {

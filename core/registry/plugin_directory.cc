@@ -20,8 +20,8 @@ std::string format_octal(mode_t mode) {
   return text.data();
 }
 
-// Returns why a user other than root could change the open file, as a sentence about `who`, or "".
-// Writers from an access control list appear in the group bits.
+// Returns why a user other than root could change the open file, as a sentence about `subject`, or
+// "". Writers from an access control list appear in the group bits.
 std::string find_trust_violation(int fd, const std::string& subject) {
   struct stat status {};
   struct statvfs mount {};

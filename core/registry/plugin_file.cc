@@ -70,7 +70,7 @@ class ElfImage {
   std::vector<ElfW(Phdr)> segments_;
 };
 
-// Whether [from, from + size) is within [0, all), without overflow.
+// Returns whether [start, start + size) is within [0, all), without overflow.
 inline bool is_within(std::uint64_t start, std::uint64_t size, std::uint64_t limit) {
   return start <= limit && size <= limit - start;
 }
@@ -93,9 +93,9 @@ Error truncated_error(std::string_view part) {
 }
 Error damaged_error(std::string_view fault) { return {"it is damaged: " + std::string(fault)}; }
 
-// Whether the dynamic loader maps bytes of the file for a segment. A segment without bytes in the
-// file may have any offset, unless it starts within a page: the loader maps whole pages, and zeroes
-// the rest of that page.
+// Returns whether the dynamic loader maps bytes of the file for a segment. A segment without bytes
+// in the file may have any offset, unless it starts within a page: the loader maps whole pages, and
+// zeroes the rest of that page.
 bool is_mapped_from_file(const ElfW(Phdr) & segment) {
   return segment.p_filesz > 0 ||
          (segment.p_type == PT_LOAD &&

@@ -2,12 +2,12 @@
 // results.
 //
 //   const Registry registry(*load_plugins(...));      // once
-//   const Probed probed(registry, roots.host());      // whenever the host may have changed
+//   const ProbedHost probed(registry, roots.host());      // whenever the host may have changed
 //   const Plan plan = *make_plan(probed, wanted);
 //
 // The registry does not change, but a host does (a setting changes, a scheduler is loaded), so old
 // results may be wrong. Each plugin's context (open_plugin and close_plugin in abi.h) lives as long
-// as the Probed; the sources of a plugin share it.
+// as the ProbedHost; the sources of a plugin share it.
 //
 // If a plugin cannot be opened, all its offers are refused as SourceFailed, with the plugin's
 // message.
@@ -45,7 +45,7 @@ struct RemainingGap {
 struct ProbedOffer : Offer {
   Gap refusal = Gap::None;  // why the source cannot fill the metric; None: it can
   std::string reason{};
-  Remedy remedy{};  // a change that would remove the verdict
+  Remedy remedy{};  // a change that would remove the refusal
   std::vector<RemainingGap> remaining_gaps{};
 };
 
@@ -64,8 +64,8 @@ struct ProbedRecorder {
   std::vector<ProbedOffer> offers;  // in the source's order
 };
 
-// Which sources that work while a window is open are probed: none, only those that report exited
-// threads, or also those that record call stacks.
+// Selects the sources to probe among those that work while a window is open: none, only those that
+// report exited threads, or also those that record call stacks.
 enum class RecorderSelection { None, ExitedThreads, All };
 
 // A plugin's context on a host, from open_plugin to close_plugin.
@@ -94,7 +94,7 @@ using EarlyContexts = std::map<std::string, PluginContext>;
 
 class ProbedHost {
  public:
-  // `ahead`: the contexts of plugins that are already open on this host.
+  // `early_contexts`: the contexts of plugins that are already open on this host.
   ProbedHost(const Registry& registry, const ctprof_host& host,
              RecorderSelection recorders = RecorderSelection::None,
              EarlyContexts early_contexts = {});

@@ -29,8 +29,8 @@ std::string missing_prefix_message(const Plugin& plugin, std::string_view name) 
          "'; names without a prefix are ctprof's own";
 }
 
-// Whether a derived metric may use an input of another entity. Threads and processes are grouped
-// together; cgroups and the host have groups of their own.
+// Returns whether a derived metric may use an input of another entity. Threads and processes are
+// grouped together; cgroups and the host have groups of their own.
 bool may_be_computed_from(Entity derived, Entity input) {
   const auto grouping_entity = [](Entity entity) {
     return entity == Entity::Process ? Entity::Thread : entity;

@@ -2,7 +2,8 @@
 //
 //   sides of several runs   if the row is tested, and one side is compared with another: the
 //   figures
-//                           whose difference is the shift (Proof::before, after)
+//                           whose difference is the shift (RowTestResult::baseline_mean,
+//                           candidate_mean)
 //   otherwise               medians of several runs
 //
 // Blocked time is shown per thread, because its sum over sleeping threads is too large to be

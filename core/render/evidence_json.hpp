@@ -11,7 +11,7 @@
 
 namespace ctprof {
 
-// Calls `may_go_on` before each row of a family and omits the row if it returns false.
+// Calls `may_write_row` before each row of a family and omits the row if it returns false.
 void write_evidence(JsonBuilder& json, const Report& report,
                     const std::function<bool()>& may_write_row);
 

@@ -1,7 +1,7 @@
 // Describes the significance of differences in words: of a row, and of a comparison.
 //
-// See also: compare/evidence (the tests), format_screen_table and report_lines (the tables),
-// evidence_json.
+// See also: compare/evidence (the tests), screen_table.hpp and report_lines.hpp (the tables),
+// evidence_json.hpp.
 
 #pragma once
 

@@ -22,7 +22,7 @@ namespace ctprof {
 
 // Returns the line with its line end; empty if no figure is known. REQUIRES: the sides are windows.
 std::string format_host_load(std::span<const RunFacts> sides, std::size_t width);
-// Writes the member `compute_host_load`; unknown values are null.
+// Writes the member `host_load`; unknown values are null.
 void write_host_load(JsonBuilder& json, const RunFacts& run);
 
 }  // namespace ctprof

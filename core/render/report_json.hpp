@@ -11,7 +11,7 @@
 // only_baseline, only_candidate, below}], host_diff (between the sides, and within a side of
 // several runs; null if a file has no context), cut {section: rows beyond the limit}, cut_keys
 // {section: keys of its last map beyond it}, notes; with --fail-on also failed, the rows that it
-// selects. Each side is {file, hostname, boot_id, read_start_unix_ns, threads, processes, takeovers
+// selects. Each side is {file, hostname, boot_id, start_unix_ns, threads, processes, takeovers
 // [{plugin, metrics}]}; a side of several runs has these members of its first run, and `runs` with
 // the members of each run. show: schema, snapshot, group_by, rows [{section, group, metric, unit,
 // per_second, value, runs, threads, coverage, parts, busiest, extras}], cut, cut_keys, notes; with
@@ -19,17 +19,17 @@
 //
 // With `per_second`, counters are per second of the window's length, as when several windows are
 // reported together; in a map, the keys that are counters. For a side of several runs, a value is
-// the median of the runs that have one, and `runs` is their number. `per_second_of_age` is the
-// total divided by the age of the group's oldest thread, for snapshots of different boots.
+// the median of the runs that have one, and `runs` is their number. `per_life` is the total divided
+// by the age of the group's oldest thread, for snapshots of different boots.
 //
 // The values of a window are differences. Its `snapshot` has an additional member, window
-// {length_ns, count_threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends,
-// partial (only some processes were selected), describe_missing_differences {unmet, in_progress,
-// metrics}, accounting (window/accounting.hpp; null if a figure is missing) {cpus, wall_ns,
-// busy_ns, living_ns, ended_ns, unexplained_ns, error_ns, steal_ns, interrupts_ns, steal_apart,
-// are_interrupts_separate}, settings [{metric, entity, name, before, after, rows}],
-// settings_omitted, notes}. Its rows have `change`: the increase of a gauge since the opening of
-// the window, by key for the gauges in a map; null for other metrics.
+// {length_ns, threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends, partial
+// (only some processes were selected), no_base {unmet, in_progress, metrics}, accounting
+// (window/accounting.hpp; null if a figure is missing) {cpus, wall_ns, busy_ns, living_ns,
+// ended_ns, unexplained_ns, error_ns, steal_ns, interrupts_ns, steal_apart, interrupts_apart},
+// settings [{metric, entity, name, before, after, rows}], settings_cut, notes}. Its rows have
+// `change`: the increase of a gauge since the opening of the window, by key for the gauges in a
+// map; null for other metrics.
 //
 // A report of windows, unless only some metrics are selected, has a member `screen`: the contents
 // of the first screen (compare/report/screen.hpp), with all digits and all rows up to the limit. A

@@ -15,7 +15,7 @@
 
 namespace ctprof {
 
-// `files` are the names of the sides as typed by the user; `first` precedes all sections.
+// `files` are the names of the sides as typed by the user; `preface` precedes all sections.
 std::string format_report_text(const Report& report, std::span<const std::string> files,
                                const ColumnChoice& columns, const TextLayout& layout,
                                std::string_view preface = {});

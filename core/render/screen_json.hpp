@@ -10,7 +10,7 @@
 
 namespace ctprof {
 
-// Calls `has_room` before each row and writes the row if it returns true. REQUIRES:
+// Calls `may_write_row` before each row and writes the row if it returns true. REQUIRES:
 // report.screen().
 void write_screen(JsonBuilder& json, const Report& report,
                   const std::function<bool()>& may_write_row);

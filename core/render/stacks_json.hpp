@@ -13,7 +13,7 @@
 
 namespace ctprof {
 
-// Calls `has_room` before each row and writes the row if it returns true. REQUIRES:
+// Calls `may_write_row` before each row and writes the row if it returns true. REQUIRES:
 // report.stacks().
 void write_stacks(JsonBuilder& json, const Report& report,
                   const std::function<bool()>& may_write_row);

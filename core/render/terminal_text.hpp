@@ -21,7 +21,7 @@ inline constexpr std::size_t kColumnGap = 2;
 // Returns the name with escapes for all characters that are not safe to print.
 std::string make_printable(std::string_view name);
 
-// The same for text of unknown length: a text of more than `most` bytes is shortened in the middle.
+// The same for text of unknown length: a text of more than `max_bytes` is shortened in the middle.
 inline constexpr std::size_t kMaxNameBytes = 1024, kMaxNoteBytes = 8 * 1024,
                              kMaxValueBytes = 16 * 1024;
 std::string make_printable_short(std::string_view name, std::size_t max_bytes = kMaxNameBytes);

@@ -19,8 +19,8 @@ namespace ctprof {
 // All functions REQUIRE run.window. `file` is the name as typed by the user.
 std::string format_window_heading(const RunFacts& run, std::string_view file,
                                   const TextLayout& layout);
-// The same for the first screen: the file, the CPU time, and events of the host. `who` precedes it
-// if several windows are shown: "baseline", or empty.
+// The same for the first screen: the file, the CPU time, and events of the host. `side_label`
+// precedes it if several windows are shown: "baseline", or empty.
 std::string format_window_opening(const RunFacts& run, std::string_view side_label,
                                   std::string_view file, const TextLayout& layout);
 // Return the parts of that opening: the first line, and the sentences after the figures of the
@@ -31,7 +31,7 @@ std::vector<std::string> list_window_remarks(const RunFacts& run);
 // did.
 std::string format_setting_changes(const WindowFacts& window, std::size_t width);
 // The opening in few lines, for one of several windows: the CPU time, missing data, and events of
-// the host. Each line begins with `who`.
+// the host. Each line begins with `side_label`.
 std::string format_window_summary(const RunFacts& run, const std::string& side_label,
                                   std::size_t width, bool shows_cpu = true);
 // Returns whether threads account for all CPU time of the window, within the error.

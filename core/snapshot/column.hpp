@@ -25,7 +25,7 @@
 
 namespace ctprof {
 
-// Which source filled a column, or why none could.
+// The source that filled a column, or the reason why no source could.
 struct Provenance {
   std::string plugin;  // "": no source
   std::string source;

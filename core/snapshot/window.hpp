@@ -1,7 +1,7 @@
 // A window: the data that a snapshot at the end of a window needs to show the differences since its
 // opening.
 //
-// capture/ and window/ create it, file/ stores and loads it, window/happened.hpp computes the
+// capture/ and window/ create it, file/ stores and loads it, window/differences.hpp computes the
 // differences. It is plain data.
 
 #pragma once

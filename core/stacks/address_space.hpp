@@ -70,7 +70,8 @@ class AddressSpace {
   // Adds a range and replaces what it overlaps. Does nothing if 16,384 ranges exist. REQUIRES:
   // start < end.
   void add_mapping(const CodeRange& range);
-  // Returns the range that contains an address, or null. The pointer is valid until the next map().
+  // Returns the range that contains an address, or null. The pointer is valid until the next
+  // add_mapping().
   const CodeRange* find(std::uint64_t address) const;
   std::size_t size() const { return ranges_.size(); }
 

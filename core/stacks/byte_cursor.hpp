@@ -39,7 +39,7 @@ class ByteCursor {
   }
   void skip(std::uint64_t size) { take(size); }
 
-  // Reads up to and including the next NUL; fails if the text has more than `longest` bytes.
+  // Reads up to and including the next NUL; fails if the text has more than `max_size` bytes.
   std::string_view text(std::size_t max_size) {
     const auto end = bytes_.substr(position_, max_size + 1).find('\0');
     if (end == bytes_.npos) ok_ = false;

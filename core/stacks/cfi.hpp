@@ -1,8 +1,8 @@
 // Stores the call frame information of a file in memory and finds the rule for an address of code.
 //
 // It is read completely when the file is first used, so that no later step of an unwinder waits for
-// a file system; LLVM's library has 6 MiB of it, libc 180 KiB. `.eh_frame` is searched first, then
-// the function table of a Go program (go_table.hpp), then `.debug_frame`.
+// a file system; LLVM's library has 6 MiB of call frame information, libc 180 KiB. `.eh_frame` is
+// searched first, then the function table of a Go program (go_table.hpp), then `.debug_frame`.
 //
 // The file may be hostile, so work is counted in steps of some nanoseconds each: reading the file
 // takes at most kMaxReadSteps, one rule at most kMaxStepsPerRule. The caller limits the total
@@ -47,7 +47,7 @@ class Cfi {
   UnwindRule find_rule(FileAddress address) const;
   // Visits the rules of all addresses, which equal those of find_rule(). They are Cfa::Unknown also
   // if a rule is missing because there are too many functions. Returns false if `visit` does, if
-  // the visit takes more than `most_steps`, or if the functions of the file are unsorted.
+  // the visit takes more than `max_steps`, or if the functions of the file are unsorted.
   bool visit_all_rules(std::uint64_t max_steps, const RuleVisitor& visit) const;
   // Returns whether some functions are missing because there are too many. An address without a
   // rule may belong to one of them.

@@ -44,14 +44,14 @@ using FetchFile = std::function<sdk::Fd(const std::string& build_id, bool is_deb
 
 class DebugFiles {
  public:
-  // Whether a link may lead to files in the directory of the module's file. That directory may be
-  // on an unresponsive file system, which a recording must not wait for.
+  // States whether a link may lead to files in the directory of the module's file. That directory
+  // may be on an unresponsive file system, which a recording must not wait for.
   enum class SearchModuleDirectory : std::uint8_t { Never, Allowed };
 
-  // Searches `wanted`, then /usr/lib/debug. With elevated rights, it searches only the latter and
-  // no directories of modules, because those rights must not open files that a user names. It then
-  // also opens files there without capabilities, because a file can name the debug information of
-  // another one. `open` opens each file: it returns a regular file or nothing.
+  // Searches `directories`, then /usr/lib/debug. With elevated rights, it searches only the latter
+  // and no directories of modules, because those rights must not open files that a user names. It
+  // then also opens files there without capabilities, because a file can name the debug information
+  // of another one. `open` opens each file: it returns a regular file or nothing.
   explicit DebugFiles(std::vector<std::string> directories,
                       bool is_privileged = has_elevated_rights(),
                       SearchModuleDirectory module_directory = SearchModuleDirectory::Allowed,

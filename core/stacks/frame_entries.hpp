@@ -53,7 +53,7 @@ class FrameEntries {
   // Steps for one entry: for its CIE, if it was not read yet, and for the entry itself.
   static constexpr std::uint64_t kStepsPerCommonEntry = 64, kStepsPerFunctionEntry = 32;
   static constexpr std::uint64_t kMaxStepsPerEntry = kStepsPerCommonEntry + kStepsPerFunctionEntry;
-  // Limits on entries that make_table() walks and CIEs that it reads: LLVM's library has 98,256
+  // Limits on entries that build_table() walks and CIEs that it reads: LLVM's library has 98,256
   // entries, and .debug_frame has a CIE for each source file.
   static constexpr std::size_t kMaxWalkedEntries = 256 << 10;
   static constexpr std::size_t kMaxWalkedCommonEntries = 32 << 10;
@@ -65,7 +65,7 @@ class FrameEntries {
   // Reads the table of .eh_frame_hdr, which is loaded at `address`. Returns false if it has a
   // format that no linker writes.
   bool read_table(std::string_view header, FileAddress address);
-  // Builds a table from the entries. It stops at the limit of walked entries (is_cut()).
+  // Builds a table from the entries. It stops at the limit of walked entries (is_truncated()).
   void build_table();
 
   std::optional<FunctionEntry> find(FileAddress address) const;
@@ -74,7 +74,7 @@ class FrameEntries {
   using Visitor =
       std::function<bool(const FunctionEntry& function, FileAddress begin, FileAddress end)>;
   // Visits all functions in address order. Returns false if `visit` does, if it takes more than
-  // `most_steps`, or if the table is unsorted or has impossibly large functions.
+  // `max_steps`, or if the table is unsorted or has impossibly large functions.
   bool for_each(std::uint64_t max_steps, const Visitor& visit) const;
   // Returns the size in memory.
   std::size_t get_memory_size() const { return bytes_.size() + table_.size() * sizeof(TableRow); }

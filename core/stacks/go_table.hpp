@@ -10,7 +10,7 @@
 //
 // Example:
 //   const GoTable table = find_go_table(file);
-//   if (table.has_functions()) name = table.name_at(address);
+//   if (table.has_functions()) name = table.find_name(address);
 //
 // See also: go_program.cc finds the table in a file.
 // Threads: not thread-safe.

@@ -3,7 +3,7 @@
 // that host, and show that two files are from one boot.
 //
 //   HiddenOffsets hidden;
-//   other.add_frame(hidden.of(table.modules()[frame.module], frame));
+//   other.add_frame(hidden.hide_offset(table.modules()[frame.module], frame));
 //
 // See also: core/redact, which replaces names too.
 //

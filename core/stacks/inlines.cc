@@ -255,7 +255,8 @@ class EntryWalk {
     return !is_limit_exceeded_;
   }
 
-  // Returns the addresses of `among` that are in the entry's ranges, which may be very many.
+  // Returns the addresses of `candidates` that are in the entry's ranges. An entry may have very
+  // many ranges.
   AddressIndexes find_inside(Dwarf_Die& die, const AddressIndexes& candidates) {
     AddressIndexes inside;
     Dwarf_Addr base = 0, start = 0, end = 0;

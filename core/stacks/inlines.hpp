@@ -52,7 +52,7 @@ struct DebugSources {
 };
 
 // Finds the inlined functions at unique addresses in ascending order. The files must have
-// descriptors. Stops at the deadline `until`, or once `stop`, which may be null, is true.
+// descriptors. Stops at `deadline`, or once `stop`, which may be null, is true.
 Inlines find_inlines(const ElfFile& file, const DebugSources& sources,
                      std::span<const FileAddress> addresses,
                      std::chrono::steady_clock::time_point deadline,

@@ -51,7 +51,7 @@ std::string read_chunk(int fd, std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-// Removes the beginning of a text, so that at most `most` bytes of complete lines remain.
+// Removes the beginning of a text, so that at most `max_bytes` of complete lines remain.
 void keep_newest(JitMap& map, std::size_t max_bytes) {
   if (map.text.size() <= max_bytes) return;
   map.is_truncated = true;

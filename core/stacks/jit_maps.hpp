@@ -29,7 +29,7 @@ struct JitMap {
   bool is_truncated = false;  // the oldest entries are missing
 };
 
-// Reads the last `most` bytes of a perf map, from the first complete line on.
+// Reads the last `max_bytes` of a perf map, from the first complete line on.
 JitMap read_perf_map(int fd, std::size_t max_bytes = JitMap::kMaxBytes);
 // Reads a jitdump up to its first incomplete entry; empty if the file is not a jitdump.
 JitMap read_jit_dump(int fd, std::size_t max_bytes = JitMap::kMaxBytes);

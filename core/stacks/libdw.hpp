@@ -115,7 +115,7 @@ class SectionMemory {
   // Removes the sections after the first `count`.
   void shrink(std::size_t count) { all_.resize(count); }
 
-  // Returns the text at an address up to its NUL byte, the end of its section, or `most` bytes.
+  // Returns the text at an address up to its NUL byte, the end of its section, or `max_size` bytes.
   std::string_view get_text(const char* text, std::size_t max_size) const {
     for (const std::string_view section : all_) {
       const auto start = reinterpret_cast<std::uintptr_t>(section.data());

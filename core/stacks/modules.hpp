@@ -8,9 +8,9 @@
 // later even if the file was replaced or deleted.
 //
 // A hostile file can cause work, so FrameLimits limits the work per file, per process and in total.
-// A place in a file whose budget is spent gets a rule that ends its stack (Cfa::Unknown), and is
-// counted. Memory for call frame information is limited, too: the file that uses most of it loses
-// it first, so small files keep theirs.
+// An address in a file whose budget is used up gets a rule that ends its stack (Cfa::Unknown), and
+// is counted. Memory for call frame information is limited, too: the file that uses most of this
+// memory loses its information first, so small files keep theirs.
 //
 // Contents:  the modules, their names, and their unwind rules. The creator of Modules supplies the
 //            function that opens the files of a process.

@@ -19,7 +19,7 @@ class NameWork {
   explicit NameWork(std::uint64_t max_steps) : remaining_steps_(max_steps) {}
 
   // Spends the steps and returns true if enough are left; otherwise spends nothing, returns false,
-  // and is_over() becomes true.
+  // and is_exceeded() becomes true.
   bool spend(std::uint64_t steps);
   // Spends all remaining steps, for an operation that needs more.
   void exceed() {

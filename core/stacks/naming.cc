@@ -103,8 +103,8 @@ class Namer {
       : table_(table), sources_(sources), limits_(limits), remaining_steps_(limits.steps) {}
 
   // Names the frames of these modules. Each has an equal share of the remaining steps, at most
-  // `most`. Returns the modules that exceed it; with `keeps`, the names found so far are set
-  // nevertheless.
+  // `max_steps`. Returns the modules that exceed it; with `keep_partial`, the names found so far
+  // are set nevertheless.
   std::vector<std::uint32_t> name_modules(const std::vector<std::uint32_t>& modules,
                                           const std::vector<std::vector<FrameAddress>>& wanted,
                                           std::uint64_t max_steps, bool keep_partial) {

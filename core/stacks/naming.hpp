@@ -40,8 +40,8 @@ struct NameSources {
 
 // Limits on the search for names: steps as NameWork counts them, and time for work that steps do
 // not cover. Every module has an equal share of the steps. First each module may use at most
-// `first`; the rest is then divided between the modules that need more. So expensive modules do not
-// use the shares of others.
+// `first_steps_per_module`; the rest is then divided between the modules that need more. So
+// expensive modules do not use the shares of others.
 struct FrameNamingLimits {
   std::uint64_t steps = 1 << 30;
   std::uint64_t steps_per_module = 256 << 20;  // 300,000 places in node take 200 million

@@ -22,7 +22,7 @@
 
 namespace ctprof {
 
-// What the skeleton unit in the program states about a unit.
+// The description of a unit in the skeleton unit of the program.
 struct SplitUnit {
   std::string name, directory;         // of its .dwo file
   std::uint64_t id = 0;                // a hash

@@ -39,7 +39,7 @@ bool is_function(const Elf64_Sym& symbol) {
          symbol.st_value != 0;
 }
 
-// Whether the lists have all functions of a file or only some.
+// States whether the lists have all functions of a file or only some.
 enum class ListCoverage : std::uint8_t { Complete, Partial };
 
 // Determines from the call frame information where functions without a size end.
@@ -132,7 +132,7 @@ class FileSymbols {
     }
   }
 
-  // Returns the dynamic linker's versions of `count` symbols from number `from` on; may be empty.
+  // Returns the dynamic linker's versions of `count` symbols from number `first` on; may be empty.
   static std::vector<Elf64_Half> read_versions(const ElfFile& file,
                                                const std::vector<Elf64_Shdr>& sections,
                                                const Elf64_Shdr& list, std::uint64_t first,

@@ -40,7 +40,7 @@ inline constexpr std::size_t kMaxFunctionNameSize = 8192;
 // Searches the function table of a Go program, which states where each function ends, then .symtab,
 // then the functions that entries of .plt call ("read@plt"), then .dynsym and the list that some
 // distributions leave compressed in stripped files (.gnu_debugdata). The first function of a
-// program is "_start". `stripped`: the debug file of the file, or null.
+// program is "_start". `debug_file`: the debug file of the file, or null.
 std::vector<std::string> find_names_in_file(const ElfFile& file,
                                             std::span<const FileAddress> addresses,
                                             const ElfFile* debug_file, NameWork& work);

@@ -23,7 +23,7 @@ struct EndStream {
   void operator()(lzma_stream* stream) const { ::lzma_end(stream); }
 };
 
-// Decodes until the stream ends, is broken, or has produced more than `most` bytes.
+// Decodes until the stream ends, is broken, or has produced more than `max_size` bytes.
 lzma_ret decode_stream(lzma_stream& stream, std::string& bytes, std::size_t max_size) {
   lzma_ret outcome = LZMA_OK;
   while (outcome == LZMA_OK && bytes.size() <= max_size) {

@@ -12,7 +12,7 @@
 namespace ctprof {
 
 // Unpacks a section that zlib or zstd compressed (SHF_COMPRESSED). `section` is the section in the
-// file: a header with the unpacked size, at most `most`, and the compressed data.
+// file: a header with the unpacked size, at most `max_size`, and the compressed data.
 std::string unpack_section(std::string_view section, std::size_t max_size);
 
 struct UnpackedXz {
@@ -21,7 +21,7 @@ struct UnpackedXz {
   bool is_too_large = false;
 };
 
-// Unpacks an .xz file of at most `most` unpacked bytes.
+// Unpacks an .xz file of at most `max_size` unpacked bytes.
 UnpackedXz unpack_xz(std::string_view file, std::size_t max_size);
 
 }  // namespace ctprof

@@ -1,7 +1,7 @@
 // Builds ELF files in memory for readers that cannot read a file as it is: one with compressed
 // sections, or one whose parts are in several files.
 //
-// Section sizes in the file are not trusted: a result of more than kMost bytes in memory is
+// Section sizes in the file are not trusted: a result of more than kMaxSize bytes in memory is
 // refused.
 
 #pragma once

@@ -216,7 +216,8 @@ bool has_no_return(const ElfFile& file, FileAddress address) {
   return code.size() > before && !guess_from_code(code, before, address - before).has_return_path;
 }
 
-// Marks the start function of a program as a root, as the Unwinder does (Modules::is_start).
+// Marks the start function of a program as a root, as the Unwinder does
+// (Modules::is_program_start).
 void mark_start_function(const ElfFile& file, RuleRanges& ranges) {
   const FileAddress start = file.entry();
   if (start == 0 || start > UINT64_MAX - kMaxStartFunctionSize) return;

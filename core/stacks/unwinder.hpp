@@ -62,7 +62,7 @@ class Unwinder {
   // `modules` must outlive this object.
   explicit Unwinder(Modules& modules, std::uint16_t machine = kOwnMachine);
 
-  // Writes the frames, leaf first, at most `most`, and at least one.
+  // Writes the frames, leaf first, at most `max_frames`, and at least one.
   WalkEnd walk(const AddressSpace& space, const Registers& registers, const StackCopy& stack,
                std::vector<Frame>& frames, std::size_t max_frames = kMaxFrames);
 

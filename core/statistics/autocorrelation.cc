@@ -11,7 +11,7 @@ namespace {
 // The sum of correlations ends at this multiple of the autocorrelation time.
 constexpr double kMaxDistanceInTimes = 5;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-// How many standard errors the time of one series must exceed the time of all series.
+// The number of standard errors by which the time of one series must exceed the time of all series.
 constexpr double kStandardErrors = 1;
 
 // Scales a series to mean 0 and sum of squares 1; returns zeros if its figures are equal.

@@ -32,7 +32,7 @@ std::vector<SeriesFamily> make_series(const Report& report, const SeriesChoice& 
 // are those of the last window.
 class SeriesTotals {
  public:
-  // REQUIRES: families with Counted::Total.
+  // REQUIRES: families with CounterForm::Total.
   void add(std::vector<SeriesFamily> families);
   const std::vector<SeriesFamily>& families() const { return families_; }
 
@@ -46,9 +46,9 @@ struct OmittedSeries {
   std::size_t groups = 0;  // omitted groups
   std::size_t series = 0;  // omitted series
 };
-// Removes the groups with the smallest weights until there are at most `most` series; 0: no limit.
-// The weight of a group is its largest share of any family; series without a group stay. An added
-// series contains the number of omitted groups.
+// Removes the groups with the smallest weights until there are at most `max_series` series; 0: no
+// limit. The weight of a group is its largest share of any family; series without a group stay. An
+// added series contains the number of omitted groups.
 OmittedSeries limit_series(std::vector<SeriesFamily>& families, std::size_t max_series);
 
 }  // namespace ctprof

@@ -6,7 +6,7 @@
 namespace ctprof {
 namespace {
 
-// To add a unit, add a line. `marks` are suffixes of metric names that state the unit.
+// To add a unit, add a line. `suffixes` are suffixes of metric names that state the unit.
 struct BaseUnit {
   std::string_view unit;
   std::string_view base;

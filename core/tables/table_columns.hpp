@@ -30,7 +30,7 @@ struct TableColumn {
 
 class TableColumns {
  public:
-  // `wanted`: only these metrics, in addition to identity columns; empty: all.
+  // `selected`: only these metrics, in addition to identity columns; empty: all.
   explicit TableColumns(std::vector<std::string> selected) : selected_(std::move(selected)) {}
 
   void add(const Snapshot& capture);

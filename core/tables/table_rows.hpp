@@ -59,7 +59,7 @@ class TableRows {
   // REQUIRES: columns and sink outlive this object.
   TableRows(TableRowsOptions shape, const TableColumns& columns, Sink& sink);
 
-  // REQUIRES: a window already contains differences (window/happened.hpp).
+  // REQUIRES: a window already contains differences (window/differences.hpp).
   void add(const Snapshot& capture);
   // Returns the error of the sink, if any.
   Result<void> get_write_result() const { return out_.get_write_result(); }

@@ -191,8 +191,8 @@ void add_time_in_progress(Snapshot& snapshot, std::string_view role,
 }
 
 // If user or system time decreased, moves the difference from the other one, so that neither
-// decreases and their sum remains. The kernel divides the CPU time of a thread anew at each
-// reading.
+// decreases and their sum remains. At each reading, the kernel divides the CPU time of a thread
+// again.
 void balance_cpu_modes(Snapshot& snapshot) {
   const ReadingPair user(snapshot, "user-time"), system(snapshot, "system-time");
   if (!user.has_both_columns() || !system.has_both_columns()) return;

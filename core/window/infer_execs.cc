@@ -17,7 +17,8 @@
 namespace ctprof {
 namespace {
 
-// How much later than its row a metric may be read if the snapshot has no read times: a few ticks.
+// The longest time by which a metric may be read later than its row if the snapshot has no read
+// times: a few ticks.
 constexpr std::uint64_t kReadTimeToleranceNs = 40'000'000;
 
 // --- one thread at both ends ---
@@ -99,7 +100,7 @@ class Leader {
   }
 
  private:
-  // The kernel divides CPU time into user and system time anew at each reading, so either may
+  // At each reading, the kernel divides CPU time into user and system time again, so either may
   // decrease.
   const Column* base_of(const Column& end) const {
     const MetricDef& def = end.def();

@@ -62,7 +62,8 @@ Change Changes::change_between(const CellValue& baseline, const CellValue& candi
   change.has_same_parts = has_same_parts;
   change.difference = subtract(planned, baseline, candidate, change.rule_text);
   change.state = change_state(change.difference, change.rule_text);
-  // The difference of a ratio is itself a ratio; a percentage of it would be mistaken for that.
+  // The difference of two ratios is itself a ratio, so a percentage of the baseline would be
+  // ambiguous.
   change.pct = planned.unit == "ratio" || !has_same_parts
                    ? kNaN
                    : fraction_of_baseline(change.difference, baseline.number);

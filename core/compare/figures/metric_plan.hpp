@@ -36,7 +36,7 @@ struct PlannedMetric {
   const CallOwner* rule_owner = nullptr;  // null: the rule is built in
   bool is_sum = false;                    // the rule is a sum, so each thread contributes
   bool is_maximum = false;                // the rule is a maximum, so one thread has the value
-  bool counts_rows = false;               // make_thread_count_metric, which has no column
+  bool counts_rows = false;               // the metric thread_count, which has no column
   std::optional<Expression> expression;   // of a derived metric
   std::optional<std::string> key;         // a key of its only input, a map (added_metrics.hpp)
   std::string map_keys;                   // the definition of the map's keys

@@ -102,8 +102,8 @@ Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
   return plan;
 }
 
-// Which metrics of an expensive file are omitted depends on the size of that file. So only plans of
-// files far below the limit are reused.
+// The size of an expensive file determines which of its metrics are omitted. So only plans of files
+// far below the limit are reused.
 bool CapturePlan::is_cheap_for(const Snapshot& capture) const {
   constexpr std::size_t kWork = std::size_t{1} << 26;
   std::size_t most_rows = 1;

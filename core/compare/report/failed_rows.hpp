@@ -3,7 +3,7 @@
 // A row matches if a condition names its metric, the requested figure exists, and the condition is
 // true. With several conditions, one that is true is sufficient.
 //
-// See also: asked/expressions.hpp parses the conditions, report.hpp orders the rows.
+// See also: request/expressions.hpp parses the conditions, report.hpp orders the rows.
 
 #pragma once
 

@@ -52,7 +52,7 @@ class CauseFinder {
   }
   bool is_comparison() const { return report_->is_comparison(); }
   // Returns the value that the table of the screen shows: for a tested row the value to which the
-  // shift leads, otherwise the median (render/shown_figures.hpp).
+  // shift leads, otherwise the median (render/displayed_figures.hpp).
   double current_value(const ScreenRow& row, std::size_t at) const {
     const auto figures = screen_->figures(row, at);
     if (!is_tested_pair(figures)) return figures.back().value;

@@ -4,7 +4,7 @@
 // All functions of all groups form one family, independent of the metric of their stacks. A
 // function whose weight is less than a thousandth of the metric's total, over the runs of both
 // sides, is excluded. A run whose group lacks the function counts as zero. Functions that occur in
-// too few runs to become significant are excluded (statistics/eligible.hpp).
+// too few runs to become significant are excluded (statistics/eligible_rows.hpp).
 //
 // See also: evidence/evidence.hpp tests a family, stack_section.hpp selects the functions to show.
 

@@ -1,8 +1,8 @@
 // Signs: properties of single threads and processes that the sums on the first screen do not show.
 //
 // A sum cannot distinguish a process that grows from several that start and exit, ten threads that
-// share a load from one that has all of it, or short waits for a lock from a long sleep. Each sign
-// is computed by thread or by process, before the rows of a run are freed.
+// share a load from one thread that carries all of the load, or short waits for a lock from a long
+// sleep. Each sign is computed by thread or by process, before the rows of a run are freed.
 //
 //   a job       a process younger than a minute, with a thread that ran or waited for a CPU for
 //               80 % of the window. A compiler, for example, loads its input; its memory is no

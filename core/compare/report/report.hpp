@@ -52,7 +52,7 @@ struct OneSidedGroups {
   std::size_t over_limit = 0;
 };
 
-// A metric that no row shows, because at least one side has no value of it.
+// A metric that no row shows, because at least one side has no value of the metric.
 struct AbsentMetric {
   std::size_t metric = 0;
   std::vector<bool> is_absent_on;  // by side, whether it is absent there

@@ -34,8 +34,7 @@ inline bool is_group_property(std::string_view input) {
 
 // The conditions of --where, all of which must be true. A condition that names metrics of threads
 // applies to threads. A condition applies to groups if it names `threads`, `group` or a metric that
-// only groups have: metrics of processes and cgroups, derived metrics, and
-// make_thread_count_metric.
+// only groups have: metrics of processes and cgroups, derived metrics, and thread_count.
 struct Where {
   std::vector<Condition> conditions{};
 };

@@ -43,7 +43,7 @@ class BlockReader {
   // Reads the next block into `snapshot`, or skips it if `snapshot` is null. Returns false if the
   // file ends before the block does.
   Result<bool> read_next(Snapshot* snapshot) { return read_next(snapshot, true); }
-  // Like take(), but reads only the column definitions, no rows.
+  // Like read_next(), but reads only the column definitions, no rows.
   Result<bool> read_next_outline(Snapshot& snapshot) { return read_next(&snapshot, false); }
 
  private:

@@ -66,7 +66,7 @@ void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
   }
 }
 
-// `take` reads the consecutive plain values that start at a row, and returns their number.
+// `read_plain` reads the consecutive plain values that start at a row, and returns their number.
 template <typename Take>
 void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column, const Take& read_plain) {
   const auto gaps = column.gaps();

@@ -21,9 +21,9 @@
 
 namespace ctprof::columns {
 
-// Whether a block is the only one in its file. A reader allows every file some text regardless of
-// its size (limits::kBaseText). One of several blocks does not count on that allowance, because
-// together they would use it more than once.
+// States whether a block is the only one in its file. A reader allows every file some text
+// regardless of its size (limits::kBaseText). One of several blocks does not count on that
+// allowance, because together they would use it more than once.
 enum class BlockPlacement { OnlyBlock, OneOfSeveral };
 
 // Writes one block, and returns the bytes of its text. Leaves out hidden columns. Fails if `out`

@@ -34,7 +34,7 @@ constexpr TreeRoot root_of(Entity entity) {
                                   : TreeRoot::Thread;
 }
 
-// Keys from the root to a leaf. A metric that is not in the file has Root::None.
+// Keys from the root to a leaf. A metric that is not in the file has TreeRoot::None.
 struct KeyPath {
   TreeRoot root = TreeRoot::None;
   std::vector<std::string> keys;

@@ -61,16 +61,16 @@ class Scanner {
     return read_short_number(value) ? value : read_any_number();
   }
   // Reads the next consecutive plain numbers of an array, each with the comma after it, so that
-  // another item follows. A plain number is a whole number of at most `most` and fewer than 20
+  // another item follows. A plain number is a whole number of at most `max` and fewer than 20
   // digits, without blanks. Leaves other items, including invalid ones, to next() and number().
   // Returns how many numbers it stored, at most the size of the span.
   std::size_t read_plain_numbers(std::span<std::uint64_t> numbers, std::uint64_t max);
-  // Reads consecutive nulls without blanks, at most `most`, each with the comma after it. Returns
+  // Reads consecutive nulls without blanks, at most `max`, each with the comma after it. Returns
   // their number.
   std::size_t read_plain_nulls(std::size_t max);
   // Reads consecutive plain booleans, like read_plain_numbers().
   std::size_t read_plain_booleans(std::span<std::uint8_t> booleans);
-  // Reads consecutive repetitions of one text, at most `most`. Returns their number. REQUIRES: as
+  // Reads consecutive repetitions of one text, at most `max`. Returns their number. REQUIRES: as
   // consume_text().
   std::size_t consume_repeated_texts(std::string_view text, std::size_t max);
   std::int64_t signed_number();

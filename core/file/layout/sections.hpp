@@ -34,7 +34,7 @@ struct SectionInput {
   const std::array<std::vector<const Column*>, kEntities>& columns;  // without hidden columns
 };
 
-// The parts of a draft (read/draft.hpp) that sections fill.
+// The parts of a SnapshotBuilder (read/snapshot_builder.hpp) that sections fill.
 struct SectionTarget {
   Snapshot snapshot;
   std::optional<RegistryPart> registry;  // read, and not yet used

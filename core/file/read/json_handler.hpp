@@ -265,7 +265,7 @@ class JsonHandler {
     parts_.append(part.data(), part.size());
     return true;
   }
-  // Returns the complete text, given its last part.
+  // Joins the earlier parts of a text with the last one, and returns the complete text.
   std::string_view join_parts(Text last) {
     if (parts_.empty()) return {last.data(), last.size()};
     parts_.append(last.data(), last.size());

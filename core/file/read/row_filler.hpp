@@ -55,7 +55,7 @@ class RowFiller {
             MemoryBudget& budget)
       : slots_(leaves), max_rows_(max_rows), pools_(&pools), texts_(&texts), budget_(&budget) {}
 
-  // Assigns a column to a leaf. REQUIRES: the column is empty, is not moved, and nobody else
+  // Assigns a column to a leaf. REQUIRES: the column is empty, is not moved, and no other code
   // resizes it.
   void add_column(std::size_t leaf, Column& column);
   // Sets the number of rows that the file claims to have. The memory for them is allocated at once

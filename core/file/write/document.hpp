@@ -34,7 +34,7 @@ namespace ctprof {
 // The text of a file in rows.
 class Document {
  public:
-  // REQUIRES: both outlive it, and the snapshot is not a window (end_of() in
+  // REQUIRES: both outlive it, and the snapshot is not a window (closing_snapshot() in
   // window/make_window.hpp).
   Document(const Snapshot& snapshot, const Vocabulary& vocabulary);
   Document(const Document&) = delete;

@@ -55,8 +55,8 @@ class TemporaryFile {
 // A file that is being written.
 class OutFile {
  public:
-  // Creates the file. REQUIRES: `place` outlives it. `standard_output` is used for "-"; it stays
-  // open.
+  // Creates the file. REQUIRES: `destination` outlives it. `standard_output` is used for "-"; it
+  // stays open.
   static Result<OutFile> create(const Destination& destination,
                                 int standard_output = STDOUT_FILENO);
   // Checks whether the file could be created now, and leaves nothing behind.
