@@ -89,7 +89,7 @@ class Joiner {
     return error("reading", windows_->path(),
                  "the threads that ended from " +
                      format_local_times(result_.from_ns, window.meta.start.wall_unix_ns) +
-                     " take too much memory; ask for a shorter span");
+                     " take too much memory; select a shorter span");
   }
 
   Result<void> finish_run() {
@@ -145,7 +145,7 @@ void SpanWindows::sort_by_time(std::vector<Location>& locations) {
 }
 
 Error SpanWindows::no_window_error(const std::string& path, const std::vector<Location>& all) {
-  if (all.empty()) return error("reading", path, "it holds no window that is whole");
+  if (all.empty()) return error("reading", path, "it contains no complete window");
   return error("reading", path,
                "it has no window in that time; its windows are from " +
                    format_local_times(all.front().window.opened_at.wall_unix_ns,

@@ -322,7 +322,7 @@ void Session::collect_records(bool is_last, std::uint64_t opened_ns, Meta& meta)
   }
   if (is_limited_to_cgroup() && options_.record.cgroup == 0)
     meta.notes.push_back(
-        "recorders follow the whole host, for no mounted cgroup v2 hierarchy shows cgroup '" +
+        "recorders follow the whole host, because no mounted cgroup v2 hierarchy shows cgroup '" +
         options_.cgroup + "'; records of other cgroups are dropped");
 }
 

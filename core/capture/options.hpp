@@ -40,7 +40,7 @@ struct RecordOptions {
 };
 
 // Selects the metrics that are read if the user names none. Fast omits expensive metrics such as
-// smaps and heaps, and Meta::left_out lists them; Full includes them at both ends of a window.
+// smaps and heaps, and the metadata lists them; Full includes them at both ends of a window.
 enum class Level { Fast, Full };
 
 struct CaptureOptions {

@@ -26,7 +26,7 @@ std::string find_trust_violation(int fd, const std::string& subject) {
   struct stat status {};
   struct statvfs mount {};
   if (::fstat(fd, &status) != 0 || ::fstatvfs(fd, &mount) != 0)
-    return subject + " cannot be looked at: " + std::strerror(errno);
+    return subject + " cannot be examined: " + std::strerror(errno);
   if (S_ISLNK(status.st_mode)) return subject + " is a symbolic link";
   if (status.st_uid != 0) return subject + " belongs to user " + std::to_string(status.st_uid);
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)

@@ -202,7 +202,7 @@ class DynamicSection {
     PluginFile file;
     for (const auto& [tag, offset] : names_) {
       const auto text = read_name(offset);
-      if (!text) return damaged_error("a name in its dynamic section lies elsewhere");
+      if (!text) return damaged_error("a name in its dynamic section is not in its string table");
       if (tag != DT_RPATH && tag != DT_RUNPATH) {
         file.libraries.push_back(*text);
         continue;

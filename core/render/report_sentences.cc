@@ -327,9 +327,8 @@ std::string format_share(const CgroupRename& rename) {
 
 std::string describe_cgroups_below(const CgroupRename& rename) {
   std::string text = format_count(rename.child_renames.size(), "cgroup") +
-                     " beside or below it match the same renaming, " +
-                     quote_name(rename.baseline_root) + " as " + quote_name(rename.candidate_root) +
-                     ": ";
+                     " beside or below it, renamed from " + quote_name(rename.baseline_root) +
+                     " to " + quote_name(rename.candidate_root) + ": ";
   for (const auto& [before, after] : rename.child_renames)
     text +=
         (&before == &rename.child_renames.front().first ? "" : ", ") + make_printable_short(before);

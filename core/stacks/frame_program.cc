@@ -57,7 +57,7 @@ enum ProgramInstruction : std::uint8_t {
   kValOffset,
   kValOffsetSigned,
   kValExpression,
-  kNegateSignedAddressWithPc = 0x2c,  // AArch64: what the return address is signed with
+  kNegateSignedAddressWithPc = 0x2c,  // AArch64: toggles the signing of return addresses
   kNegateSignedAddress = 0x2d,        // AArch64; SPARC's windows elsewhere
   kArgsSize = 0x2e,
   kNegativeOffsetExtended = 0x2f,

@@ -114,9 +114,9 @@ struct Absence {
 
 class RunFigures {
  public:
-  // `left_out`: metrics that are not computed. REQUIRES: `rows` belongs to this snapshot; the plan
-  // outlives this object; `nodes` refers to the snapshot's stacks if the plan has a metric of
-  // stacks (has_stacks).
+  // Omitted metrics are not computed. REQUIRES: `rows` belongs to this snapshot; the plan outlives
+  // this object; `nodes` refers to the snapshot's stacks if the plan has a metric of stacks
+  // (has_stacks).
   RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
              const std::vector<bool>& left_out, const RunStackNumbers& nodes);
   RunFigures(RunFigures&&) = default;

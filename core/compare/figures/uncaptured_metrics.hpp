@@ -1,4 +1,4 @@
-// Metrics that captures did not read because they are expensive (Meta::left_out), for a note in the
+// Metrics that captures did not read because they are expensive (listed in Meta), for a note in the
 // report. A metric that only some runs left out is an ordinary column that is missing on one side.
 
 #pragma once

@@ -104,9 +104,8 @@ Result<void> classify_condition(ClassifiedConditions& classified, const Conditio
     (found->is_of_group ? group_input : thread_input) = &input.name;
   }
   if (thread_input && group_input)
-    return condition.refusal(
-        "'" + *thread_input + "' is of threads, '" + *group_input +
-        "' of groups; join them by && alone, or give each a --where of its own");
+    return condition.refusal("'" + *thread_input + "' is of threads, '" + *group_input +
+                             "' of groups; join them only by &&, or pass each in its own --where");
   if (auto check_result = condition.check(types); !check_result) return check_result.error();
   (group_input ? classified.groups : classified.threads).push_back(condition);
   return {};

@@ -190,10 +190,10 @@ std::vector<std::string> describe_untestable_metrics(std::span<const Condition> 
     for (std::uint32_t group = 0; group < groups; ++group)
       groups_with_different_parts += has_different_parts(group, metric, changes, rollup);
     if (groups_with_different_parts > 0)
-      sentences.push_back("--fail-on does not judge '" + plan.metrics[metric].name + "' of " +
+      sentences.push_back("--fail-on does not test '" + plan.metrics[metric].name + "' of " +
                           std::to_string(groups_with_different_parts) +
                           (groups_with_different_parts == 1 ? " group" : " groups") +
-                          ": the sides measured different parts of it");
+                          ": the sides measured different parts of this metric");
   }
   return sentences;
 }

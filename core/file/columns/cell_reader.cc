@@ -203,7 +203,7 @@ void CellReader::read_entries(Scanner& in) {
     in.enter('[');
     if (!in.next(']')) return in.fail("a pair of a key and a value was expected");
     add_key(in, false);
-    if (!in.next(']')) return in.fail("a value was expected behind its key");
+    if (!in.next(']')) return in.fail("a value was expected after its key");
     add_value(in);
     if (in.next(']')) return in.fail("a pair of a key and a value was expected");
   }

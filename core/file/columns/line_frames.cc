@@ -26,7 +26,7 @@ Result<std::size_t> size_of_frame(std::string_view zstd, std::size_t at) {
   const std::size_t size = ZSTD_findFrameCompressedSize(zstd.data(), zstd.size());
   if (!ZSTD_isError(size)) return size;
   if (ZSTD_getErrorCode(size) == ZSTD_error_srcSize_wrong) return std::size_t{0};
-  return Error{"not sound zstd data" + near_byte(at) + ": " + ZSTD_getErrorName(size)};
+  return Error{"invalid zstd data" + near_byte(at) + ": " + ZSTD_getErrorName(size)};
 }
 
 Result<std::size_t> text_size_of_frame(std::string_view frame, std::size_t at) {
@@ -113,7 +113,8 @@ Result<void> find_frames(std::string_view zstd, Frames& found) {
       found.complete.push_back({at, *size, *bytes});
     }
     if (text > limits::max_text_bytes(zstd.size()))
-      return Error{"unfolds to more than " + std::to_string(limits::max_text_bytes(zstd.size())) +
+      return Error{"decompresses to more than " +
+                   std::to_string(limits::max_text_bytes(zstd.size())) +
                    " bytes, the limit for a file of its size"};
     at += *size;
     found.end = at;
@@ -140,9 +141,9 @@ Result<std::string_view> FrameDecompressor::decompress(std::string_view zstd, co
                                                zstd.data() + frame.offset, frame.size);
   if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   if (ZSTD_isError(size))
-    return Error{"not sound zstd data" + near_byte(frame.offset) + ": " + ZSTD_getErrorName(size)};
+    return Error{"invalid zstd data" + near_byte(frame.offset) + ": " + ZSTD_getErrorName(size)};
   if (size != frame.text_bytes)
-    return Error{"the line" + near_byte(frame.offset) + " is not as long as it says"};
+    return Error{"the line" + near_byte(frame.offset) + " differs from the length in its frame"};
   return std::string_view(text_.get(), size);
 }
 

@@ -19,8 +19,8 @@ Error repeated_item_error(std::string_view part, std::size_t number) {
 }
 
 Error unknown_reference_error(std::string_view part, std::uint64_t number) {
-  return line_error("it names " + std::string(part) + " " + std::to_string(number) +
-                    ", which no earlier line defines");
+  return line_error("it refers to " + std::string(part) + " " + std::to_string(number) +
+                    ", which is not defined yet");
 }
 
 void read_numbers(Scanner& in, Numbers& numbers) {

@@ -49,7 +49,7 @@ Result<void> StreamDecompressor::decompress_slice(std::string& text, std::size_t
     expected_bytes_ = ZSTD_decompressStream(context_.get(), &out, &in);
     if (ZSTD_getErrorCode(expected_bytes_) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(expected_bytes_))
-      return Error{"not sound zstd data near byte " + std::to_string(before) + ": " +
+      return Error{"invalid zstd data near byte " + std::to_string(before) + ": " +
                    ZSTD_getErrorName(expected_bytes_)};
   } while (in.pos < in.size && out.pos < out.size);
   at_ = in.pos;
@@ -57,7 +57,7 @@ Result<void> StreamDecompressor::decompress_slice(std::string& text, std::size_t
   may_have_more_text_ = size == text.size() && expected_bytes_ != 0;
   total_ += size;
   if (total_ > most)
-    return Error{"unfolds to more than " + std::to_string(most) +
+    return Error{"decompresses to more than " + std::to_string(most) +
                  " bytes, the limit for a file of its size"};
   return {};
 }
@@ -154,7 +154,7 @@ std::string describe_parser_error(json::error_code failed) {
   if (failed == json::error::too_deep)
     return "nested more than " + std::to_string(limits::kDepth) + " deep";
   if (failed == json::error::extra_data) return "more text after the end";
-  return "not sound JSON: " + failed.message();
+  return "invalid JSON: " + failed.message();
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }

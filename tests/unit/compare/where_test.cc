@@ -229,8 +229,8 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_where_expressions) {
       "reading --where 'nise < 0': no metric 'nise' in what was read (did you mean 'nice'?)");
   BOOST_TEST(refusal({.where = {"threads > 1 || nice < 0"}}) ==
              "reading --where 'threads > 1 || nice < 0': 'nice' is of threads, 'threads' of "
-             "groups; join them by && alone, or give "
-             "each a --where of its own");
+             "groups; join them only by &&, or pass each "
+             "in its own --where");
   BOOST_TEST(refusal({.where = {"process.fds > nice"}})
                  .find("'nice' is of threads, 'process.fds' of groups") != std::string::npos);
   BOOST_TEST(refusal({.where = {"tid == 5 && 1 == 1"}}) ==

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(requires_one_line_per_frame) {
 
 BOOST_AUTO_TEST_CASE(refuses_damaged_zstd_data) {
   const std::string bytes = compress_lines(small_file());
-  check_error(bytes + "garbage, and more of it", {"not sound zstd data near byte "});
+  check_error(bytes + "garbage, and more of it", {"invalid zstd data near byte "});
   // The second frame lacks its uncompressed size.
   std::string unsized(ZSTD_compressBound(small_file()[1].size()), '\0');
   ZSTD_CCtx* const context = ZSTD_createCCtx();
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
     lines.insert(lines.end() - 2,
                  "{\"kind\":\"blank\"" + std::string(40 * limits::kMiB, ' ') + "}\n");
   check_error(update_line_counts(lines),
-              {"unfolds to more than ", "the limit for a file of its size"});
+              {"decompresses to more than ", "the limit for a file of its size"});
   check_error(file_with_line(std::string(kBegins) + std::string(limits::kLineBytes, ' ') + "}", 20),
               {"is longer than 67108864 bytes"});
 }

@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(checks_rows_and_nodes_of_weights) {
                               "[2,0],\"node\":[4,1],\"weight\":[40,0]"),
               "row 0 is out of order");
   check_line(kWeights, "[0,0,2]", "[0,0,-1]", "a whole number from 0");
-  check_line(kWeights, "[1,2,4]", "[1,2,5]", "it names node 5, which no earlier line defines");
+  check_line(kWeights, "[1,2,4]", "[1,2,5]", "it refers to node 5, which is not defined yet");
   check_line(kWeights, "[1,2,4]", "[2,1,4]", "node 1 of row 0 is out of order");
   check_line(kWeights, "[1,2,4]", "[1,1,4]", "node 1 of row 0 is out of order");
   check_line(kWeights, "[1,2,4]", "[1,2]", "its lists are not equally long");
@@ -177,16 +177,16 @@ BOOST_AUTO_TEST_CASE(checks_rows_and_nodes_of_weights) {
 }
 
 BOOST_AUTO_TEST_CASE(checks_frames_and_modules) {
-  check_line(kNodes, "[0,1,0,3]", "[0,2,0,3]", "it names node 2, which no earlier line defines");
-  check_line(kNodes, "[2,1,0,3]", "[2,4,0,3]", "it names frame 4, which no earlier line defines");
+  check_line(kNodes, "[0,1,0,3]", "[0,2,0,3]", "it refers to node 2, which is not defined yet");
+  check_line(kNodes, "[2,1,0,3]", "[2,4,0,3]", "it refers to frame 4, which is not defined yet");
   check_line(kNodes, "[0,1,0,3],\"frame\":[2,1,0,3]", "[0,0,0,3],\"frame\":[2,2,0,3]",
              "node 2 is repeated, or one too many");
   check_line(kFrames, "\"module\":[0,", "\"module\":[1,",
-             "it names module 1, which no earlier line defines");
+             "it refers to module 1, which is not defined yet");
   check_line(kFrames, "\"guessed\":[0,", "\"guessed\":[2,", "'guessed' is neither 0 nor 1");
   check_line(kFrames, "\"inlined\":[0,", "\"inlined\":[65536,", "'inlined' is too large");
   check_line(kFrames, "\"name\":[2,", "\"name\":[5,",
-             "it names string 5, which no earlier line defines");
+             "it refers to string 5, which is not defined yet");
   check_line(kFrames, "\"first\":1", "\"first\":0", "its frames begin with 0, not 1");
   check_line(kModules, "\"file\"", "\"pile\"", "a module of type 'pile'");
   check_line(kModules, "\"12ab\"", "\"12ax\"", "a build id that is not hexadecimal");
