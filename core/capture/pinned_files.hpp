@@ -76,8 +76,8 @@ class PinnedFiles {
   void request(std::uint64_t tgid, const Mapping& mapping) const {
     request_function_(tgid, mapping);
   }
-  // `request` for other threads, which may call it at any time, even after this object is
-  // destroyed.
+  // Does the same as request(), for other threads, which may call it at any time, even after this
+  // object is destroyed.
   using RequestFunction = std::function<void(std::uint64_t tgid, const Mapping& mapping)>;
   const RequestFunction& request_function() const { return request_function_; }
   // Waits until all requests are processed, but no longer than `timeout`.

@@ -73,12 +73,12 @@ class TargetFiles {
   // Returns the overlay file that the last open_by_kernel_id() opened, as listed in /proc/PID/maps.
   const FileId& overlay_file() const { return last_file_.overlay_file; }
   const std::string& overlay_path() const { return last_file_.path; }
-  // Returns whether the last `open` failed because the file has other contents.
+  // Returns whether the last open() failed because the file has other contents.
   bool is_changed() const { return last_file_.is_changed; }
-  // Returns the stamp of the file that the last `open` opened; for a copy, that of the original.
+  // Returns the stamp of the file that the last open() opened; for a copy, that of the original.
   // nullopt: the file was not opened, or its stamp is unknown.
   const std::optional<FileStamp>& stamp() const { return last_file_.stamp; }
-  // Closes the descriptor that the last `open` returned. If it is a copy, its bytes no longer count
+  // Closes the descriptor that the last open() returned. If it is a copy, its bytes no longer count
   // towards the limit.
   void close(sdk::Fd fd);
   // Reads /tmp/perf-<pid>.map, which a JIT compiler wrote: below the root of the process, then

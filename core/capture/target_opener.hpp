@@ -25,7 +25,7 @@ class TargetOpener {
   OpenedFile open(const OpenRequest& request) const;
   // Returns the bytes of closed copies to the limit.
   void release_copied(std::uint64_t bytes) const { *remaining_copy_bytes_ += bytes; }
-  // Returns the descriptors that `open` uses; this object owns them.
+  // Returns the descriptors that open() uses; this object owns them.
   std::vector<int> descriptors() const { return {proc_.get(), root_.get()}; }
 
  private:

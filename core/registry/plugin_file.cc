@@ -46,7 +46,7 @@ class ElfImage {
   // of them in the file.
   std::optional<std::uint64_t> offset_of(std::uint64_t address, std::uint64_t size) const;
 
-  // Copies `size` bytes to `to`; returns false if the file does not contain all of them.
+  // Copies `size` bytes to `target`; returns false if the file does not contain all of them.
   bool read_bytes(std::uint64_t offset, void* target, std::size_t size) const;
   template <class T>
   bool read_at_offset(std::uint64_t offset, T& item) const {

@@ -179,7 +179,7 @@ class CsvWriter {
                  make_weight_figures(row, key_prefix + name, figures(*row.function, figure)));
   }
 
-  // `only`: the only side that has the group.
+  // `only_side`: the only side that has the group.
   void write_row(const ReportRow& row, std::optional<std::size_t> only_side) {
     if (allowance_.is_spent()) return void(++omitted_rows_);
     if (has_failed_column() && row.matches_fail_on)

@@ -34,8 +34,8 @@
 namespace ctprof {
 
 // Writes in pieces, like write_report_json. Returns how many rows were omitted because of the size.
-// `is_safe`: a text that a spreadsheet would interpret as a formula gets a ' before it; numbers are
-// unchanged.
+// `escapes_formulas`: a text that a spreadsheet would interpret as a formula gets a ' before it;
+// numbers are unchanged.
 Result<std::size_t> write_report_csv(const Report& report, Sink& sink,
                                      bool escapes_formulas = false);
 

@@ -52,8 +52,8 @@ struct ReadResult {
   std::string invalid_reason;  // why the data after the last block is invalid; empty: no such data
 };
 
-// Reads all blocks with `workers` threads. Passes each to `take` before it reads the next, and
-// stops when `take` returns false. Fails if the first block cannot be read. Throws bad_alloc.
+// Reads all blocks with `workers` threads. Passes each to `consume` before it reads the next, and
+// stops when `consume` returns false. Fails if the first block cannot be read. Throws bad_alloc.
 Result<ReadResult> read_all_blocks(std::string_view zstd, unsigned workers,
                                    const std::function<bool(Snapshot)>& consume);
 

@@ -68,7 +68,7 @@ void write_registry(const RegistryPart& registry, JsonWriter& out);
 void write_registry(const RegistryView& registry, JsonWriter& out);
 
 // Reads a registry. Metrics with an unknown entity, storage or newtype, derived metrics of an
-// unknown entity, and headlines of an unknown kind are only in `unknown`.
+// unknown entity, and headlines of an unknown kind are only in RegistryPart::unknown.
 Result<RegistryPart> read_registry(std::string_view json);
 
 }  // namespace ctprof
