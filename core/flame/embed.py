@@ -7,7 +7,7 @@
 import pathlib
 import sys
 
-HEADER = """// Made by embed.py.
+HEADER = """// Written by embed.py.
 
 #pragma once
 
@@ -20,10 +20,10 @@ namespace ctprof {{
 """
 
 
-def constant(path):
+def make_constant(path):
     name = "k" + "".join(part.capitalize() for part in path.name.split("."))
     return f'inline constexpr std::string_view {name} = R"embedded({path.read_text(encoding="utf-8")})embedded";\n'
 
 
 *files, out = map(pathlib.Path, sys.argv[1:])
-out.write_text(HEADER.format(constants="".join(map(constant, files))), encoding="utf-8")
+out.write_text(HEADER.format(constants="".join(map(make_constant, files))), encoding="utf-8")

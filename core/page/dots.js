@@ -20,7 +20,7 @@ const dots = (function () {
   let isBytes = false;
   let width = 0; // available pixels
 
-  function brief(number) {
+  function formatBrief(number) {
     if (isNaN(number)) return '-';
     const step = isBytes ? 1024 : 1000;
     let scaled = number;
@@ -39,7 +39,7 @@ const dots = (function () {
 
   function describeRuns(runs, sides) {
     const one = (list, at) => sides[at] + ': ' + (list.length === 0 ? 'no run' : list.length + (list.length === 1 ? ' run' : ' runs') +
-      ' from ' + brief(Math.min(...list)) + ' to ' + brief(Math.max(...list)) + ', median ' + brief(median(list)));
+      ' from ' + formatBrief(Math.min(...list)) + ' to ' + formatBrief(Math.max(...list)) + ', median ' + formatBrief(median(list)));
     return runs.map(one).join('; ');
   }
 
@@ -60,15 +60,15 @@ const dots = (function () {
       draw(svg, 'line', {'class': 'axis', x1: LEFT, x2: width, y1: y, y2: y});
       list.forEach((number, run) => {
         const dot = draw(svg, 'path', {'class': sideClass + (at ? ' square' : ''), d: 'M' + place(number).toFixed(1) + ' ' + y + 'h0'});
-        draw(dot, 'title', {}, sides[at] + ', run ' + (run + 1) + ': ' + brief(number));
+        draw(dot, 'title', {}, sides[at] + ', run ' + (run + 1) + ': ' + formatBrief(number));
       });
       if (list.length === 0) return;
       const x = place(median(list));
       draw(svg, 'line', {'class': 'median ' + sideClass, x1: x, x2: x, y1: y - 11, y2: y + 11});
     });
     const y = LANE * runs.length + 16;
-    draw(svg, 'text', {x: place(low), y, 'text-anchor': 'middle'}, brief(low));
-    if (high > low) draw(svg, 'text', {x: place(high) + 10, y, 'text-anchor': 'end'}, brief(high));
+    draw(svg, 'text', {x: place(low), y, 'text-anchor': 'middle'}, formatBrief(low));
+    if (high > low) draw(svg, 'text', {x: place(high) + 10, y, 'text-anchor': 'end'}, formatBrief(high));
   }
 
   // Draws the shift and its interval, as fractions of the baseline.

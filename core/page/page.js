@@ -32,7 +32,7 @@
     };
   }
 
-  // baseline, candidate, change, low, high, p, share; for one side value, share.
+  // Returns baseline, candidate, change, low, high, p and share of a row; for one side, value and share.
   function figures(row) {
     if (!row.figures) row.figures = numbers(row.element.dataset.v);
     return row.figures;
@@ -82,9 +82,9 @@
   const isMissing = (one) => typeof one === 'number' && isNaN(one);
 
   function sort(column) {
-    const was = heads[column].getAttribute('aria-sort');
+    const previous = heads[column].getAttribute('aria-sort');
     const first = heads[column].dataset.first;
-    const direction = was === 'none' ? first : was === 'ascending' ? 'descending' : 'ascending';
+    const direction = previous === 'none' ? first : previous === 'ascending' ? 'descending' : 'ascending';
     const sign = direction === 'ascending' ? 1 : -1;
     for (const head of heads) if (head.hasAttribute('aria-sort')) head.setAttribute('aria-sort', 'none');
     heads[column].setAttribute('aria-sort', direction);
