@@ -73,7 +73,7 @@ class HeapHelper {
 
   void create_helper();
   bool was_lost_while_idle();
-  // Returns the board of a living helper, or null if no further helper is permitted.
+  // Returns the shared area of a living helper, or null if no further helper is permitted.
   SharedArea* shared_area();
   // Returns the number of answered items; fewer than `count` if the helper was lost.
   std::uint32_t send_request(Request request, std::uint32_t count);

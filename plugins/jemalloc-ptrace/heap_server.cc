@@ -16,7 +16,7 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// Writes the next access to the board before it starts.
+// Writes the next access to the shared area before it starts.
 class AreaAccessMonitor final : public AccessMonitor {
  public:
   AreaAccessMonitor(SharedArea& board, std::atomic<std::uint32_t>& steps)
@@ -160,7 +160,8 @@ class HeapServer {
                 std::min(mount_path.size(), sizeof item.mount_point - 1));
   }
 
-  // Without an address, finds the first counters on the board that are in the mapping of a file.
+  // Without an address, finds the first counters in the shared area that are in the mapping of a
+  // file.
   std::uint64_t find_item_device(const NameItem& item) const {
     const auto ranges = read_file_ranges(proc_, item.tid);
     if (item.address != 0) return find_device(ranges, item.address);

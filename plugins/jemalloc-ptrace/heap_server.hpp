@@ -1,12 +1,12 @@
 // The helper's side of reading heaps: the memory that a heap reader and its helper process share,
 // and the function that the helper runs for each request in it.
 //
-// The reader writes a request. The helper answers item by item, counts the items in `done`, and
-// writes its next access before it starts. Neither side trusts sizes or numbers of the other,
-// because the helper reads hostile files, which may have taken it over.
+// The reader writes a request. The helper answers item by item, counts the items in
+// `answered_count`, and writes its next access before it starts. Neither side trusts sizes or
+// numbers of the other, because the helper reads hostile files, which may have taken it over.
 //
-// Contents: the board, and operations that may block: finding jemalloc, reading counters, naming
-// mounts.
+// Contents: the shared area, and operations that may block: finding jemalloc, reading counters,
+// naming mounts.
 // See also: heap_helper.hpp for the requests and for helpers that block.
 
 #pragma once
@@ -31,7 +31,7 @@ struct FindItem {
   std::uint64_t tid = 0;      // of a living thread of the process
   ProgramNumber program = 0;  // stored under this number if jemalloc is found
   ProgramNumber known_program =
-      0;  // if this program still runs, nothing is searched, and `same` is the answer
+      0;  // if this program still runs, nothing is searched, and `is_same_program` is the answer
   std::uint32_t has_few_threads = 0;  // so all of its mappings can be searched quickly
   // Answers.
   std::uint32_t is_same_program = 0;
@@ -40,7 +40,7 @@ struct FindItem {
   Counters counters{};
 };
 
-// A process whose threads are the `count` threads of the board starting at `first`.
+// A process whose threads are the `count` threads of the shared area starting at `first`.
 struct ReadItem {
   ProgramNumber program = 0;
   std::uint32_t first = 0;
@@ -94,7 +94,7 @@ struct SharedArea {
   NameItem name;
 };
 
-// Starts the duty in a HelperProcess whose area is a Board.
+// Starts the server in a HelperProcess whose area is a SharedArea.
 HelperProcess::RequestHandler start_heap_server(const HelperContext& view);
 
 }  // namespace ctprof::jemalloc

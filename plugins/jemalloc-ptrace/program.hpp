@@ -53,7 +53,7 @@ constexpr bool is_stopped(const ThreadImage& image) {
 class Program {
  public:
   // Opens the maps of a living thread; `proc` is the open directory /proc. If the file cannot be
-  // opened, still_runs() returns false.
+  // opened, is_still_running() returns false.
   Program(int proc, std::uint64_t tid);
 
   // Also returns false for an exited process.

@@ -22,7 +22,7 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// When no thread has stopped for this time, threads in uninterruptible sleep are given up. Other
+// When no thread has stopped for this time, threads in uninterruptible sleep are abandoned. Other
 // threads only wait for a CPU or for their share of one, and get more time.
 constexpr std::uint64_t kStopTimeoutNs = 20'000'000;
 constexpr std::uint64_t kMaxStopTimeoutNs = 250'000'000;
@@ -96,7 +96,7 @@ class Tracer {
     return longest_stop_ns_;
   }
 
-  // Returns whether the tracer may still hold a thread: one that was given up, or a dead one, which
+  // Returns whether the tracer may still hold a thread: an abandoned one, or a dead one, which
   // its parent cannot reap before the tracer detaches.
   bool holds_threads() const { return holds_threads_; }
 

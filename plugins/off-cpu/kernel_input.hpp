@@ -65,17 +65,17 @@ class KernelInput : public Clocks {
   // Returns false if a cgroup was selected, and programs cannot read cgroups on this kernel. Then
   // all threads are followed.
   virtual bool can_read_cgroups() const = 0;
-  // Throws Refused, as look() does.
+  // Throws RefusedOperation, as visit_threads() does.
   virtual void attach() = 0;
   virtual void detach() = 0;
 
-  // Visits all threads, and calls take(bytes) for each record that the program writes.
+  // Visits all threads, and calls callback(bytes) for each record that the program writes.
   virtual void visit_threads(off_pass_purpose purpose, const RecordCallback& callback) = 0;
   // Opens the window of this number, slightly in the future, and waits until that time. Returns the
   // time on CLOCK_MONOTONIC. No later event counts for the previous window.
   virtual std::uint64_t open_window(std::uint32_t number) = 0;
-  // Calls take(bytes) for each stack since the previous call. Returns false if there may be more:
-  // the number of records per call is limited, so the call returns however fast they arrive.
+  // Calls callback(bytes) for each stack since the previous call. Returns false if there may be
+  // more: the number of records per call is limited, so the call returns however fast they arrive.
   virtual bool read_stacks(const RecordCallback& callback) = 0;
   // Does the same for all other records. The stacks of a thread precede its exit record if exit
   // records are read first.

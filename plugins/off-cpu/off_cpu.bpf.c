@@ -212,7 +212,7 @@ static __always_inline struct off_thread* due_thread(struct task_struct* task) {
   struct off_thread* thread = find_thread(task);
   if (!thread) return 0;
   cpu->due = 0;
-  /* Its arrival was missed: see make_up_wakeup. */
+  /* Its arrival was missed: see reconstruct_wakeup. */
   if (thread->state < OFF_WAIT_STATES) arrive(task, thread, bpf_ktime_get_ns());
   return thread->due_weight != 0 ? thread : 0;
 }

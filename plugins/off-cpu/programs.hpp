@@ -2,14 +2,14 @@
 //
 //   auto programs = Programs::load({.pids = {}, .period_ns = 1'000'000}, failed);
 //   programs->attach();
-//   programs->look(OFF_FIRST_PASS, {});
+//   programs->visit_threads(OFF_FIRST_PASS, {});
 //   const std::uint64_t opened = programs->open_window(1);
 //
 // The programs exist as long as the object or the process, however that ends: nothing is pinned.
 // Stacks are recorded at the first available hook: sched_exit_tp (Linux 6.17), the end of
-// schedule(), or the kernel function that finishes a switch. If there is none, `way` is None, and
-// everything except stacks is still counted. At the first two hooks, user stacks are walked by
-// unwind tables if the kernel supports that, and copied otherwise.
+// schedule(), or the kernel function that finishes a switch. If there is none, resume_hook()
+// returns None, and everything except stacks is still counted. At the first two hooks, user stacks
+// are walked by unwind tables if the kernel supports that, and copied otherwise.
 //
 // Contents: loading, attaching, passes over all threads, edges of windows, the cost of the
 // programs.

@@ -51,7 +51,7 @@ class RecordWriter {
   RecordWriter(const sdk::Host& host, const Clocks& clocks);
 
   // Writes a stack. `stack`: memory from the place's stack pointer on; empty if it could not be
-  // read. `own`: the number of kernel frames, from the leaf on, that belong to tracing.
+  // read. `own_frame_count`: the number of kernel frames, from the leaf on, that belong to tracing.
   void put_stack(const sdk::Records& records, const ThreadAtTime& whose,
                  const off_stack_place& place, std::span<const std::uint8_t> stack,
                  std::uint64_t weight, std::size_t own_frame_count = 0);

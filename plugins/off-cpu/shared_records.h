@@ -49,11 +49,11 @@ struct off_thread {
   __u32 version; /* odd during a change */
   __u32 events;
   __u64 state_start;         /* start of the state, or of the window if that is later */
-  __u64 departure;           /* likewise, when the thread left the CPU */
+  __u64 departure;           /* when the thread left its CPU, or the window's start if later */
   __u64 arrival;             /* when the thread was given its CPU; 0: unknown */
   __u64 run_time_at_arrival; /* its run time at that point, by the kernel's accounting */
   __u64 uncharged_total;     /* waiting time since the last stack that is charged to no stack */
-  __u64 next_threshold;      /* the value of `carried` at which the next stack is due */
+  __u64 next_threshold;      /* the value of `uncharged_total` at which the next stack is due */
   __u64 due_weight;          /* the time that is charged to the due stack */
   __u64 current_wait;        /* finished parts of the current wait that may be charged to a stack */
   __u64 created;             /* 0: before the first window */
@@ -66,7 +66,7 @@ struct off_thread {
 
 enum off_kind {
   OFF_STACK = 1,        /* a wait ended: struct off_stack */
-  OFF_EXIT = 2,         /* a thread exited: struct off_end */
+  OFF_EXIT = 2,         /* a thread exited: struct off_exit */
   OFF_FORK = 3,         /* a process was created: struct off_process */
   OFF_EXEC = 4,         /* a process runs another program: the same struct, without a parent */
   OFF_WALKED_STACK = 5, /* like OFF_STACK, with user-space frames instead of a copy */

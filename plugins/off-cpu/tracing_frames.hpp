@@ -6,8 +6,8 @@
 // tracepoint the kernel adds a frame. Therefore they are recognised by the names of the functions,
 // not by their number.
 //
-//   TracingFrames own([&](std::uint64_t address) { return programs.symbol_of(address); });
-//   frames = frames.subspan(own.count(frames));
+//   TracingFrames tracing([&](std::uint64_t address) { return programs.find_symbol(address); });
+//   frames = frames.subspan(tracing.count(frames));
 //
 // Threads: one at a time.
 

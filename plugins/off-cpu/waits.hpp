@@ -97,16 +97,16 @@ class Waits {
   TracingFrames own_frames_;
   WindowSpan open_window_;                                   // the current window
   WindowSpan finished_window_;                               // the window that is to be handed over
-  bool has_finished_window_ = false;                         // whether over_ must be handed over
-  std::vector<Thread> threads_at_end_;                       // threads at the end of over_
-  std::unordered_set<Key, Hash> origins_at_end_;             // origins of the threads in at_end_
+  bool has_finished_window_ = false;                         // whether it must be handed over
+  std::vector<Thread> threads_at_end_;                       // threads at the end of that window
+  std::unordered_set<Key, Hash> origins_at_end_;             // origins of these threads
   std::unordered_map<Key, std::uint64_t, Hash> weights_;     // weights of handed-over stacks, by
                                                              // origin
   std::vector<std::vector<std::byte>> pending_exits_;        // exits that were read and not handed
                                                              // over yet
   std::vector<std::vector<std::byte>> next_window_records_;  // records of the next window that were
                                                              // already read
-  std::vector<HiddenThread> hidden_;                         // hidden threads at the end of over_
+  std::vector<HiddenThread> hidden_;                         // hidden threads at that time
   ConsistencyCheck closure_;
   Counters last_counters_{};
   std::uint64_t accounted_switches_ = 0;

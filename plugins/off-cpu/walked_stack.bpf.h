@@ -73,7 +73,7 @@ static __always_inline int send_walked_stack(struct task_struct* task, struct of
   return 1;
 }
 
-/* Like tell_stack, with a walked user part. */
+/* Like write_stack, with a walked user part. */
 static __always_inline void tell_stack_walked(struct task_struct* task, struct off_thread* thread) {
   const __u64 weight = thread->due_weight;
   const __u64 now = bpf_ktime_get_ns();

@@ -24,8 +24,8 @@ namespace ctprof::on_cpu {
 
 class KernelWalk;
 
-// Parameters of sampling. settle() sets uses_cycles, defers and counts_lost to the features of this
-// kernel.
+// Parameters of sampling. detect_features() sets uses_cycles, defers_user_chains and counts_lost to
+// the features of this kernel.
 struct Sampling {
   std::uint32_t frequency_hz = 99;
   std::uint32_t depth = 127;

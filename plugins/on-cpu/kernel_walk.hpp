@@ -1,9 +1,9 @@
 // Walks user stacks in the kernel: loads the BPF program that runs at each sample (walk.bpf.c), and
 // provides its unwind tables.
 //
-//   how.walk = KernelWalk::load({.depth = 127}, error);
-//   how.walk->attach(event, cpu, output);         // for each event
-//   how.walk->exchange(records);                  // at each drain: requests and stores tables
+//   sampling.walk = KernelWalk::load({.depth = 127}, error);
+//   sampling.walk->attach(event, cpu, output);    // for each event
+//   sampling.walk->exchange(records);             // at each drain: requests and stores tables
 //
 // A sample whose stack was walked to the root has frames; any other one has registers and a copy of
 // the stack. When a stack first leads into a file, that sample is a copy, and the file's table is

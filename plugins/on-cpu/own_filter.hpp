@@ -1,7 +1,8 @@
 // Drops samples of processes that the user may not inspect, by a BPF program that the kernel runs
 // at each sample.
 //
-//   if (const auto user = lent_user()) how.filter = OwnProcessFilter::load(*user, error);
+//   if (const auto user = find_elevated_user())
+//     sampling.filter = OwnProcessFilter::load(*user, error);
 //
 // Threads: any, after it is loaded.
 

@@ -26,10 +26,10 @@ class PendingSamples {
     std::uint64_t number = 0;
     std::uint64_t at_ns = 0;
     std::uint64_t weight_ns = 0;
-    std::span<const std::uint64_t> kernel;  // in memory of Pending
+    std::span<const std::uint64_t> kernel;  // in memory of PendingSamples
   };
 
-  // `places` samples with at most `depth` addresses each; further addresses at the root are
+  // `slot_count` samples with at most `depth` addresses each; further addresses at the root are
   // dropped.
   PendingSamples(std::size_t slot_count, std::size_t depth)
       : depth_(depth), slots_(slot_count), addresses_(slot_count * depth) {}

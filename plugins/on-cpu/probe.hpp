@@ -24,13 +24,13 @@ Refusal explain_filter_refusal(int error);
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
 // Returns how many frames the kernel must record so that a stack of the requested depth can be
-// distinguished from a deeper one. `deepest` is the result of max_stack_depth(). Copies of user
+// distinguished from a deeper one. `max_depth` is the result of max_stack_depth(). Copies of user
 // stacks are not limited by it. Throws std::runtime_error if the requested depth by frame pointers
 // exceeds it.
 std::uint32_t choose_chain_depth(const sdk::Window& window, std::uint32_t max_depth);
 
-// Returns how many bytes of a user stack to copy; 0: the kernel follows frame pointers. `walks`:
-// the kernel walks most stacks, and only the few others are copied.
+// Returns how many bytes of a user stack to copy; 0: the kernel follows frame pointers.
+// `is_walked`: the kernel walks most stacks, and only the few others are copied.
 std::uint32_t choose_copied_bytes(const sdk::Window& window, std::uint64_t frequency_hz,
                                   bool is_walked);
 

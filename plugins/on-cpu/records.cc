@@ -139,7 +139,7 @@ std::optional<Sample> parse_sample(Bytes record, bool has_copies) {
   Sample sample;
   sample.tgid = reader.take<std::uint32_t>();
   sample.tid = reader.take<std::uint32_t>();
-  reader.take<std::uint64_t>();  // time_of
+  reader.take<std::uint64_t>();  // see read_time
   take_chain(reader.take_words(reader.take<std::uint64_t>()), sample);
   const WalkOutput walked = has_copies ? take_walk_output(reader) : WalkOutput{};
   if (walked.tag == WALK_STACK || walked.tag == WALK_DEEP_STACK) {
@@ -158,7 +158,7 @@ std::optional<MissingTable> parse_missed(Bytes record) {
   MissingTable missed;
   missed.tgid = reader.take<std::uint32_t>();
   reader.take<std::uint32_t>();  // the thread
-  reader.take<std::uint64_t>();  // time_of
+  reader.take<std::uint64_t>();  // see read_time
   reader.take_words(reader.take<std::uint64_t>());
   const WalkOutput walked = take_walk_output(reader);
   if (reader.failed() || walked.tag != WALK_MISS || walked.words.size_bytes() != sizeof missed.miss)

@@ -83,8 +83,8 @@ struct ForkOrExit {
 // Returns when the record was written, on the event's clock. REQUIRES: a record of a Ring.
 std::uint64_t read_time(Bytes record);
 
-// Decode a record; no value if the bytes are not such a record. `copies`: samples contain registers
-// and stack.
+// Decode a record; no value if the bytes are not such a record. `has_copies`: samples contain
+// registers and stack.
 std::optional<Sample> parse_sample(Bytes record, bool has_copies);
 // For PERF_RECORD_SAMPLE; no value if it is a real sample. REQUIRES: samples contain copies.
 std::optional<MissingTable> parse_missed(Bytes record);

@@ -5,9 +5,9 @@
 // overwrites records that were not released. It drops new records instead, and reports them in a
 // record of type LOST.
 //
-//   ring.look();
+//   ring.look_for_records();
 //   for (; !ring.record().empty(); ring.skip()) take(ring.record());
-//   ring.give_back();
+//   ring.release();
 //
 // Threads: one reads.
 
@@ -35,7 +35,7 @@ class Ring {
 
   // Makes records readable that were written until now.
   void look_for_records();
-  // Returns the record at the front, as of the last look(); empty if there is none.
+  // Returns the record at the front, as of the last look_for_records(); empty if there is none.
   Bytes record() const { return record_; }
   // Goes to the next record.
   void skip();

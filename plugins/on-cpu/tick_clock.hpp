@@ -32,7 +32,7 @@ class TickClock {
   std::uint64_t compute_tick_weight(std::uint64_t time_ns);
   // Returns whether the current period was used long enough.
   bool is_period_due() const { return changes_.empty() && ticks_ >= kTicksPerPeriod; }
-  // Draws another period; it takes effect when changed() is called.
+  // Draws another period; it takes effect when set_period() is called.
   std::uint64_t draw_period();
   // The kernel restarted the clock with that period. Earlier ticks may still arrive.
   void set_period(std::uint64_t at_ns, std::uint64_t period_ns);

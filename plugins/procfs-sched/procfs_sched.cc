@@ -104,7 +104,7 @@ void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_vie
 
 constexpr auto kPtraceRemedy = sdk::by_capabilities("cap_sys_ptrace");
 
-// Returns whether a line of mountinfo describes a procfs mounted at `place` with hidepid. The
+// Returns whether a line of mountinfo describes a procfs mounted at `mount_point` with hidepid. The
 // kernel does not print an option that is off.
 bool is_hidepid_mount(std::string_view line, std::string_view mount_point) {
   for (int field = 0; field < 4; ++field) sdk::take(line, ' ');

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kExtEnabled = "ext.enabled";
 
 // Looks up keys by a hash without collisions, because each thread needs sixty lookups. REQUIRES:
-// the key has at least kShortest letters.
+// the key has at least kMinKeySize letters.
 constexpr std::size_t kSlots = 128;
 constexpr std::size_t kMinKeySize = 3;
 constexpr std::size_t hash_slot(std::string_view key) {

@@ -136,7 +136,7 @@ class Sched {
 Sched parse_sched(std::string_view text);
 
 // Returns `ms.frac` in nanoseconds; a number without a dot is returned unchanged. A negative time
-// becomes zero, and sets `negative`.
+// becomes zero, and sets `is_negative`.
 sdk::Reading<std::uint64_t> parse_dotted_ns(std::string_view text, bool& is_negative);
 
 // Returns total sleep minus uninterruptible sleep; a gap if either is missing.

@@ -49,7 +49,7 @@ class SmapsRollup {
 
 using ResidentField = sdk::Fields<vocabulary::rss_bytes>;
 
-// Returns the resident size in bytes, for pages of `page` bytes; NotApplicable if there is no
+// Returns the resident size in bytes, for pages of `page_size` bytes; NotApplicable if there is no
 // memory.
 sdk::ReadingOf<sdk::GaugeBytes> parse_statm(std::string_view text, std::uint64_t page_size);
 

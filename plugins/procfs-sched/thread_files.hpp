@@ -81,7 +81,7 @@ class ThreadFiles {
  public:
   explicit ThreadFiles(const sdk::Host& host) : host_(host) {}
 
-  // `listed` is the text of the stat file, if the lister has read it.
+  // `listed_stat` is the text of the stat file, if the lister has read it.
   void fill(ThreadColumns& columns, const sdk::Thread& thread,
             const sdk::Reading<std::string_view>& listed_stat, const sdk::Batch& batch);
 

@@ -1,7 +1,7 @@
 // Explains in one sentence why BPF programs are unavailable on this host, with the remedy.
 //
 //   if (const BpfRefusal why = check_host_for_bpf(host); why.gap != Gap::None) ...
-//   if (!load(error)) return why_refused(host, kPrograms, error);
+//   if (!load(error)) return explain_bpf_refusal(host, kPrograms, error);
 //
 // The kernel returns the same errors for missing privileges and for a program that it does not
 // understand, and the same errors if it is too old and if a policy forbids the program. Therefore

@@ -71,9 +71,9 @@ class HelperProcess {
 
   enum class Reply { Answered, TimedOut, Unavailable };
   // Makes the helper serve the request in the area.
-  // Returns Late if the helper made no step for kHelperTimeoutSeconds, or used more than `slices`
-  // time slices in total, and Gone if it exited or was never started. After any result except
-  // Answered the helper is unusable. Subtracts the time slices used from `slices`.
+  // Returns TimedOut if the helper made no step for kHelperTimeoutSeconds, or used more than
+  // `slices` time slices in total, and Unavailable if it exited or was never started. After any
+  // result except Answered the helper is unusable. Subtracts the time slices used from `slices`.
   Reply request(int& slices);
   Reply request();
 

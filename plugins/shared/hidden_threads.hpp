@@ -40,7 +40,7 @@ class HiddenThreads {
   // Returns the threads of process 1. Call it if a pass over all threads begins with another
   // process, because process 1 would come first. A kernel that hides it may hide more.
   std::vector<HiddenThread> find_in_first_process();
-  // `seen`: the visited processes, ascending. `pids`: the selected processes; empty: all.
+  // `visited_tgids`: the visited processes, ascending. `pids`: the selected processes; empty: all.
   std::vector<HiddenThread> find(std::span<const std::uint32_t> visited_tgids,
                                  std::span<const std::uint64_t> pids);
 

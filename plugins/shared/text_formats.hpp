@@ -35,8 +35,8 @@ sdk::Reading<std::uint64_t> find_flat_value(std::string_view text, std::string_v
 
 using PolicyNameBuffer = std::array<char, 40>;
 
-// Returns the name of a policy. For an unknown number, the name is written into `room`, and is
-// valid as long as `room`.
+// Returns the name of a policy. For an unknown number, the name is written into `buffer`, and is
+// valid as long as `buffer`.
 inline std::string_view policy_name(std::uint64_t policy, PolicyNameBuffer& buffer) {
   // The number 4 was never assigned.
   constexpr std::array<std::string_view, 8> kNames{"SCHED_OTHER",    "SCHED_FIFO", "SCHED_RR",

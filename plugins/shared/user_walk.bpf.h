@@ -93,8 +93,8 @@ static __always_inline void walk_store_frame(struct walk* walk, __u32 number, __
 /* --- a whole walk --- */
 
 /* The time limit of one walk, which hostile stacks use up; a copy takes some microseconds. Reading
- * the clock costs as much as two frames. Therefore the clock is not read before WALK_CLOCK_WORK
- * units, which take at most WALK_UNTIMED_NS. */
+ * the clock costs as much as two frames. Therefore the clock is not read before
+ * WALK_WORK_PER_CLOCK_READ units, which take at most WALK_UNTIMED_NS. */
 enum { WALK_MAX_NS = 32 * 1000, WALK_UNTIMED_NS = 4 * 1000 };
 
 /* Walks one frame. Returns an enum walk_status. */
@@ -136,8 +136,8 @@ static __always_inline void walk_prepare(struct walk_scratch* scratch,
 
 /* Walks the stack of the running thread, whose memory is `mm`, from these user-space registers.
  * Returns the tag of the result (enum walk_tag), whose frames are in `words`, or 0 if it gave up.
- * `most` is the largest number of frames; if that is more than WALK_MOST_FRAMES, the walk gives up
- * on deeper stacks. */
+ * `max_frames` may be more than WALK_MAX_FRAMES, the largest number that fits: then the walk gives
+ * up on deeper stacks. */
 static __always_inline __u32 walk_stack(struct walk_scratch* scratch, struct mm_struct___walk* mm,
                                         __u64 ip, __u64 sp, __u64 bp, __u32 max_frames) {
   const __u32 tgid = bpf_get_current_pid_tgid() >> 32;

@@ -231,7 +231,7 @@ static __always_inline int walk_locate_caller_bp(struct walk* walk, struct ctpro
   return 1;
 }
 
-/* Walks one frame. After WALK_GOES_ON, the caller may walk the next one. */
+/* Walks one frame. After WALK_CONTINUES, the caller may walk the next one. */
 static __always_inline enum walk_status walk_step(struct walk* walk) {
   struct ctprof_unwind_rule rule;
   __u64 cfa = 0, ip = 0;

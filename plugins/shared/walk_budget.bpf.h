@@ -47,11 +47,12 @@ static __always_inline int walk_is_over_budget(__u32 tgid) {
   return account && walk_is_refused(account, now);
 }
 
-/* Charges a walk. `begun` is 0 if the walk was too short to read the clock. */
+/* Charges a walk. `start_ns` is 0 if the walk was too short to read the clock. */
 static __always_inline void walk_charge(__u32 tgid, __u64 start_ns) {
   struct walk_account* account = start_ns != 0 ? walk_find_account(tgid) : 0;
   if (!account) return;
-  const __u64 second_end = walk_account_charge(account, tgid, start_ns, bpf_ktime_get_ns() - start_ns);
+  const __u64 second_end =
+      walk_account_charge(account, tgid, start_ns, bpf_ktime_get_ns() - start_ns);
   if (second_end > walk_over_until) walk_over_until = second_end;
 }
 

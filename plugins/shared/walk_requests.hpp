@@ -1,7 +1,7 @@
 // Requests unwind tables from ctprof for files that a BPF program encountered, and stores the
 // answers in the maps of the program.
 //
-//   requests.note(tgid, miss);                // for a record of the program
+//   requests.add_miss(tgid, miss);            // for a record of the program
 //   requests.exchange(records, tables);       // at each drain
 //
 // A process may exit before its file is opened, while another process that maps the file lives on.

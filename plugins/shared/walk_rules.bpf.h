@@ -54,8 +54,8 @@ struct {
   __type(value, __u32);
 } walk_files SEC(".maps");
 
-/* A cache of rules, by place. All CPUs write it without a lock. `check` is the place XOR the rule,
- * so an entry that two CPUs wrote at the same time matches no place. */
+/* A cache of rules, by place. All CPUs write it without a lock. `checksum` is the place XOR the
+ * rule, so an entry that two CPUs wrote at the same time matches no place. */
 struct walk_known_rule {
   __u64 checksum;
   __u64 rule;

@@ -38,9 +38,9 @@ BpfSampler::BpfSampler(std::unique_ptr<SampleInput> input, std::uint64_t ns_per_
       ns_per_tick_(ns_per_tick),
       buffer_(kReadBytes + sizeof(::sleeper_sample)) {}
 
-// Calls moved(sleeper, look) for each of these threads that has run since it was sampled, because
-// the copy of its stack is from another time. `look` is null if the thread does not sleep now.
-// Calls nothing if the kernel does not support the check.
+// Calls on_awoken(sleeper, look) for each of these threads that has run since it was sampled,
+// because the copy of its stack is from another time. `look` is null if the thread does not sleep
+// now. Calls nothing if the kernel does not support the check.
 template <class AwokenCallback>
 void BpfSampler::find_awoken(const Pass& pass, std::span<const std::uint32_t> sleepers,
                              AwokenCallback on_awoken) {

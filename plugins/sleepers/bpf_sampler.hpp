@@ -24,7 +24,7 @@ class BpfSampler : public Sampler {
  public:
   // `ns_per_tick` is that of the kernel's clock for start times.
   BpfSampler(std::unique_ptr<SampleInput> input, std::uint64_t ns_per_tick);
-  // Reads the running kernel. For the other arguments see Copier.
+  // Reads the running kernel. For the other arguments see StackCopier.
   BpfSampler(std::unique_ptr<Program> program, std::uint64_t ns_per_tick,
              std::size_t max_copied_bytes, std::set<std::uint32_t> avoided_processes)
       : BpfSampler(std::make_unique<KernelSampleInput>(std::move(program), max_copied_bytes,

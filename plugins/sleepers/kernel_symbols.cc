@@ -13,8 +13,8 @@
 namespace ctprof::sleepers {
 namespace {
 
-// Removes the text up to the first character of `ends` from the front, and returns it without that
-// character.
+// Removes the text up to the first character of `delimiters` from the front, and returns it without
+// that character.
 std::string_view take_until(std::string_view& text, std::string_view delimiters) {
   const std::size_t size = std::min(text.find_first_of(delimiters), text.size());
   const std::string_view word = text.substr(0, size);

@@ -1,6 +1,6 @@
 // The result of one pass over all threads: which ones sleep, and where.
 //
-// A Looker fills a pass, in a thread of its own, and a Tally hands it over to the core. Passes are
+// A Sampler fills a pass, in a thread of its own, and a Tally hands it over to the core. Passes are
 // reused, so that their memory need not be allocated again.
 
 #pragma once
@@ -51,7 +51,7 @@ class CopyBuffer {
   // Returns space for `more` bytes at offset `used`. REQUIRES: only the first `used` bytes are
   // still needed.
   std::uint8_t* reserve(std::size_t used, std::size_t more);
-  // Keeps the memory that room() returned alive, for a system call that may outlive this object.
+  // Keeps the memory that reserve() returned alive, for a system call that may outlive this object.
   std::shared_ptr<const std::uint8_t[]> shared() const { return bytes_; }
   // Moves the first `used` bytes to new memory, because a system call may still write to the bytes
   // after them.
@@ -73,7 +73,7 @@ struct Pass {
   std::vector<Sleeper> changed_sleepers;
   std::vector<SleepingThread> unchanged;
   std::vector<SleepingThread> hidden_stacks;  // sleepers whose stacks may not be read
-  std::vector<std::uint32_t> visited_tgids;   // visited processes; empty if the looker visits all
+  std::vector<std::uint32_t> visited_tgids;   // visited processes; empty if the sampler visits all
   std::vector<std::uint64_t> addresses;
   CopyBuffer copies;
   std::size_t copied = 0;        // used bytes of `copies`
@@ -86,7 +86,7 @@ struct Pass {
 };
 
 // Thrown in a thread whose pass was taken over while it waited for the memory of a process. The
-// thread must not access the pass or the looker any more.
+// thread must not access the pass or the sampler any more.
 struct AbandonedPass {};
 
 // Samples all sleeping threads.
@@ -105,9 +105,9 @@ class Sampler {
   virtual std::uint64_t read_start_ns() const { return 0; }
 
   // Takes the pass from the thread that reads from this process, if it still does. When the process
-  // answers, look() or go_on() throws AbandonedPass in that thread. The pass contains everything
+  // answers, sample() or resume() throws AbandonedPass in that thread. The pass contains everything
   // that was copied before. Memory of this process is not read any more. Call it from another
-  // thread than look().
+  // thread than sample().
   virtual bool take_over(std::uint32_t process, Pass& pass) {
     static_cast<void>(process), static_cast<void>(pass);
     return false;

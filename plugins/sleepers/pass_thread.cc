@@ -83,7 +83,7 @@ struct PassThread::SharedState {
   std::deque<std::unique_ptr<Pass>> finished_passes;
   std::vector<std::unique_ptr<Pass>> unused_passes;  // for later passes
   std::exception_ptr exception;
-  std::uint32_t round = 1;  // see Looker
+  std::uint32_t round = 1;  // see Sampler
   std::uint32_t window = 0;
   std::uint64_t began_ns = 0;            // start of the current pass, on CLOCK_MONOTONIC; 0: none
   std::uint64_t due_ns = 0;              // planned start of the next pass

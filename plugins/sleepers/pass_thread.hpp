@@ -10,10 +10,13 @@
 // The thread has the highest priority (nice -20) if that is permitted (CAP_SYS_NICE). Passes are
 // short, and must run in time even if many threads want the CPUs.
 //
-//   Watch watch(make_looker, pace);
-//   watch.begin();
-//   while (auto pass = watch.next()) { take(*pass); watch.give_back(std::move(pass), cost_ns); }
-//   watch.end_window();   // passes from here on belong to the next window
+//   PassThread thread(make_sampler, schedule);
+//   thread.begin();
+//   while (auto pass = thread.next_pass()) {
+//     use(*pass);
+//     thread.return_pass(std::move(pass), cost_ns);
+//   }
+//   thread.end_window();   // passes from here on belong to the next window
 //
 // Threads: one at a time, in addition to its own.
 
@@ -52,7 +55,7 @@ class PassThread {
   // write all threads completely again, which costs more than a pass of threads that did not run.
   static constexpr std::size_t kMaxPendingPasses = 16;
 
-  // Creates the looker. May throw.
+  // Creates the sampler. May throw.
   using SamplerFactory = std::function<std::unique_ptr<Sampler>()>;
 
   PassThread(SamplerFactory make, const PassSchedule& pace);
@@ -60,12 +63,12 @@ class PassThread {
   PassThread(const PassThread&) = delete;
   PassThread& operator=(const PassThread&) = delete;
 
-  // Throws the exceptions of the function that creates the looker.
+  // Throws the exceptions of the function that creates the sampler.
   void begin();
   // Returns the oldest finished pass that was not returned yet, or null. Waits for the only pass of
-  // a single capture. Rethrows exceptions of the looker.
+  // a single capture. Rethrows exceptions of the sampler.
   std::unique_ptr<Pass> next_pass();
-  // `took_ns`: the cost of using the pass, which counts towards the budget.
+  // `handover_duration_ns`: the cost of using the pass, which counts towards the budget.
   void return_pass(std::unique_ptr<Pass> pass, std::uint64_t handover_duration_ns);
   // Waits a short time for a pass that is being made; longer only if the window has no pass yet,
   // because a process does not answer. Returns the number of the next window, whose passes write

@@ -41,7 +41,7 @@ std::uint64_t find_no_user_flags() {
   return kNoUserFlags | (is_known ? kUserWorker : 0);
 }
 
-// Calls take(id) for each entry that is a number.
+// Calls handle_id(id) for each entry that is a number.
 template <class IdCallback>
 void for_each_id(int parent, const char* path, IdCallback handle_id) {
   const int fd = ::openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

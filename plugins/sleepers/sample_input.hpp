@@ -33,14 +33,14 @@ class SampleInput {
   virtual void begin(std::uint32_t round) = 0;
   // Returns more bytes of its records (struct look); 0 at the end. A record may be split.
   virtual std::size_t read(std::span<std::byte> buffer) = 0;
-  // Copies the user stacks of these sleepers of the pass; see Copier.
+  // Copies the user stacks of these sleepers of the pass; see StackCopier.
   virtual void copy(Pass& pass, std::span<const std::uint32_t> sleepers) = 0;
   // Returns space for RECHECK_MAX_THREADS threads to sample again; null if the kernel does not
   // support this.
   virtual recheck_entry* recheck_buffer() = 0;
   // Samples the first `count` of them again. Returns false if the kernel failed.
   virtual bool recheck(std::size_t count) = 0;
-  // See Looker.
+  // See Sampler.
   virtual std::uint32_t current_process() const = 0;
   virtual std::uint64_t read_start_ns() const { return 0; }
   virtual bool take_over(std::uint32_t process, Pass& pass) {
@@ -71,7 +71,7 @@ class Program {
 
 class KernelSampleInput final : public SampleInput {
  public:
-  // For `most_copied` and `avoided` see Copier. Sampling again needs Linux 6.2.
+  // For the last two arguments see StackCopier. Sampling again needs Linux 6.2.
   KernelSampleInput(std::unique_ptr<Program> program, std::size_t max_copied_bytes,
                     std::set<std::uint32_t> avoided_processes);
 

@@ -28,11 +28,11 @@ int sleepers_skeleton_open_pass(struct sleepers_skeleton* skeleton, unsigned int
  * support it. */
 struct sleepers_recheck* sleepers_recheck_load(void);
 void sleepers_recheck_unload(struct sleepers_recheck* recheck);
-/* Like sleepers_skeleton_lend(). */
+/* Like sleepers_skeleton_set_user(). */
 void sleepers_recheck_set_user(struct sleepers_recheck* recheck, unsigned int user,
                                unsigned int group);
-/* Returns an array of RECHECK_MOST elements. Fill it before the program runs, and read the results
- * afterwards. */
+/* Returns an array of RECHECK_MAX_THREADS elements. Fill it before the program runs, and read the
+ * results afterwards. */
 struct recheck_entry* sleepers_recheck_threads(struct sleepers_recheck* recheck);
 /* Returns 0, or less than zero with errno. */
 int sleepers_recheck_run(struct sleepers_recheck* recheck, unsigned int count);

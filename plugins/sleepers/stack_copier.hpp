@@ -28,14 +28,14 @@ namespace ctprof::sleepers {
 
 class StackCopier {
  public:
-  // `most`: bytes of one stack; 0: the limit of a record. `avoided`: processes that are not read.
+  // `max_bytes`: of one stack; 0: the limit of a record. `avoided_processes` are not read.
   StackCopier(std::size_t max_bytes, std::set<std::uint32_t> avoided_processes)
       : max_bytes_(max_bytes), avoided_processes_(std::move(avoided_processes)) {}
 
-  // Fills the user parts of these sleepers, and sets them to Copied, or to Lacking if nothing can
-  // be read. Throws AbandonedPass after take_over().
+  // Fills the user parts of these sleepers, and sets them to Copied, or to Unavailable if nothing
+  // can be read. Throws AbandonedPass after take_over().
   void copy(Pass& pass, std::span<const std::uint32_t> sleepers);
-  // See Looker.
+  // See Sampler.
   bool take_over(std::uint32_t process, Pass& pass);
   // May be called from any thread.
   std::uint32_t current_process() const { return current_process_; }

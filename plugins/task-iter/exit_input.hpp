@@ -33,8 +33,8 @@ class ExitInput {
   virtual void follow(std::span<const std::uint64_t> processes) { static_cast<void>(processes); }
   // Stops recording; records in the buffer can still be read.
   virtual void stop() = 0;
-  // Calls `take(bytes)` for each record, a struct of exit_records.h, until `take` returns false. A
-  // record that was refused is delivered again.
+  // Calls handle_record(bytes) for each record, a struct of exit_records.h, until it returns false.
+  // A record that was refused is delivered again.
   virtual void read(const RecordCallback& handle_record) = 0;
   // Returns the number of threads that exited since start() and whose record did not fit.
   virtual std::uint64_t lost_count() const = 0;

@@ -12,7 +12,7 @@ enum exit_record_kind {
   EXIT_RECORD_CGROUP =
       3, /* the name of a cgroup whose id is in a record: struct exit_record_cgroup */
   EXIT_RECORD_FORK = 4, /* a followed process, or one that descends from the command, was forked:
-                         * struct ended_birth */
+                         * struct exit_record_fork */
 };
 
 enum { EXIT_CGROUP_LEVELS = 16, EXIT_CGROUP_NAME_SIZE = 128 };

@@ -59,7 +59,7 @@ class Pass {
   // Returns the next records, consecutive, record_size apart; none at the end. They are valid until
   // the next call.
   std::span<const std::byte> read();
-  // Reads into memory of the caller. REQUIRES: `room` has at least most_bytes() bytes.
+  // Reads into memory of the caller. REQUIRES: `buffer` has at least max_bytes() bytes.
   std::size_t read_into(std::byte* buffer);
   std::size_t max_bytes() const { return bytes_per_read_; }
 

@@ -69,7 +69,7 @@ class ReadAheadPass {
   std::condition_variable changed_;
   std::size_t filled_slots_ = 0;    // slots handed over so far
   std::size_t finished_slots_ = 0;  // slots that the caller has finished
-  bool is_slot_in_use_ = false;     // whether the caller uses slot taken_
+  bool is_slot_in_use_ = false;     // whether the caller uses the slot after these
   bool has_ended_ = false;
   bool is_abandoned_ = false;
   std::exception_ptr exception_;

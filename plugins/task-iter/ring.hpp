@@ -24,8 +24,8 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Calls `take(bytes)` for each record until `take` returns false, or no finished record is left.
-  // A record that was refused is delivered again. The bytes are valid until the call returns.
+  // Calls handle_record(bytes) for each record until it returns false, or no finished record is
+  // left. A record that was refused is delivered again. The bytes are valid until the call returns.
   template <class Take>
   void read(Take handle_record) {
     for (FoundRecord record; (record = next()).header != 0; skip(record))

@@ -39,7 +39,7 @@ class Socket final : public ExitInput {
 
   SocketError open() override;
 
-  // Returns one answer for each of at most kMostAtOnce threads, in their order. Their errors are
+  // Returns one answer for each of at most kMaxRequests threads, in their order. Their errors are
   // the kernel's, or
   //   ETIMEDOUT  no answer arrived
   //   EMSGSIZE   it did not fit; the request of a single thread has ample space
@@ -55,7 +55,7 @@ class Socket final : public ExitInput {
   SocketError listen(const std::string& cpus) override;
   void stop_listening() override;
   std::uint16_t family() const override { return family_; }
-  // Returns at most kMostAtOnce messages.
+  // Returns at most kMaxRequests messages.
   std::span<const Bytes> receive_exit_messages() override;
   std::uint64_t lost_count() const override;
 

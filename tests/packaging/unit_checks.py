@@ -189,7 +189,7 @@ def restarts_with_new_settings(output):
         yield f"it was {before}, and is {after}: {output.command_result('reload-or-restart')}"
     if output.windows_at("restarted") <= output.windows_at("before-restart"):
         yield "the open window is lost"
-    if "a window every 5 s; kept are 2 d" not in output.text("journal"):
+    if "a window every 5 s; keeps 2 d" not in output.text("journal"):
         yield f"its settings are not those of the administrator:\n{output.text('journal')}"
 
 

@@ -81,7 +81,7 @@ class Always(unittest.TestCase):
 
     def test_windows_are_back_to_back_and_the_last_one_is_closed(self):
         said = self.record_some(3)
-        self.assertIn("a window every 1 s; kept are 7 d, at most 2.0 GiB", said)
+        self.assertIn("a window every 1 s; keeps 7 d, at most 2.0 GiB", said)
         found = all_blocks(self.place)
         self.assertGreaterEqual(len(found), 4)
         for before, after in zip(found, found[1:]):

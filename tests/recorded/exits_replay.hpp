@@ -1,6 +1,7 @@
 // Replays a tape of exited threads through a plugin's source and the core.
 //
-//   Exits exits = replay_exits<task_iter::Ends, task_iter_tape::ReplayedInput, Figures>(tape);
+//   ReceivedExits exits =
+//       replay_exits<task_iter::ExitedThreads, task_iter_tape::ReplayedInput, Figures>(tape);
 //   exits.value(row, "run_time_ns");
 //
 // The source is the plugin's, with the tape as its input. The core plans it, drains it at the

@@ -52,8 +52,8 @@ struct MemoryRead {
   std::uint64_t number;
 };
 
-// The structures of told.h. Raise a version when its structure changes; tests then convert older
-// tapes.
+// The structures of shared_records.h. Raise a version when its structure changes; tests then
+// convert older tapes.
 inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)},
                                      Layout{"off_stack", 1, sizeof(off_stack)},
                                      Layout{"off_end", 1, sizeof(off_exit)},

@@ -109,7 +109,7 @@ std::vector<Record> derived_records(const Tape& tape) {
 }
 
 // Completes all copies of a sample, the first of which is `first`, directly after the record
-// `behind`.
+// `previous`.
 void complete_after(std::vector<Record>& records, const Record& first, const Record& previous) {
   on_cpu::Sample sample;
   sample.tgid = static_cast<std::uint32_t>(first.words[1]);

@@ -56,7 +56,7 @@ class RecordingInput final : public sleepers::SampleInput {
   TapeWriter& tape_;
 };
 
-// Returns the recorded answers, and checks that the looker makes the recorded calls.
+// Returns the recorded answers, and checks that the sampler makes the recorded calls.
 class ReplayedInput final : public sleepers::SampleInput {
  public:
   ReplayedInput(const Tape& tape, Cursor& cursor);

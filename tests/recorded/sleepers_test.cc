@@ -1,5 +1,5 @@
 // Tests the values of sleepers, for exact results: recorded passes are replayed through the
-// plugin's looker and tally, and counted a second time only from the raw records.
+// plugin's sampler and tally, and counted a second time only from the raw records.
 
 #define BOOST_TEST_MODULE recorded_sleepers
 #include <boost/test/data/test_case.hpp>

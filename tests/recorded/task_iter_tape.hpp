@@ -21,7 +21,7 @@ enum Kind : std::uint32_t {
   kStart = kFirstOfPlugin,  // the core starts the source
   kDrain,                   // ... drains it; records follow
   kStop,                    // ... stops it
-  kRecord,                  // a struct of ended.h
+  kRecord,                  // a struct of exit_records.h
   kLost                     // std::uint64_t
 };
 

@@ -59,7 +59,7 @@ class SectionTexts {
     }
   }
 
-  // Returns whether `text` points to exactly `wanted`, including its end.
+  // Returns whether `text` points to exactly `name`, including its end.
   bool has_text(const char* text, std::string_view name) const {
     for (const std::string_view section : all_) {
       const auto section_start = reinterpret_cast<std::uintptr_t>(section.data());

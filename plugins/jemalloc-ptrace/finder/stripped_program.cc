@@ -31,8 +31,8 @@ constexpr std::array kVersions{
     KnownVersion{"5.3.1-0-g81034ce1f137", EM_AARCH64, {1008, 1024}, 616},
 };
 
-// Calls `see` with the file's constants, piece by piece, each overlapping the previous one, until
-// it returns true.
+// Calls `matches` with the file's constants, piece by piece, each overlapping the previous one,
+// until it returns true.
 template <class Predicate>
 bool find_in_constants(const ElfFile& file, std::size_t overlap, Predicate matches) {
   std::uint64_t bytes_left = kMaxConstants;

@@ -5,8 +5,8 @@
 // result counts only if it is the file of the mapping. Only regular files are opened, because
 // opening a device or a pipe may have an effect.
 //
-// The type of a file is read without its server. Opening files and walking paths may block, so a
-// Watch is called before; operations that it refuses fail with EBUSY.
+// The type of a file is read without its server. Opening files and walking paths may block, so an
+// AccessMonitor is called before; operations that it refuses fail with EBUSY.
 
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace ctprof::jemalloc {
 
-// An operation of the finder that may never finish. A watch learns it in advance, so that the cause
-// is known if the finder blocks.
+// An operation of the finder that may never finish. An AccessMonitor is notified in advance, so
+// that the cause is known if the finder blocks.
 enum class Operation : std::uint32_t {
   Nothing,
   Mappings,  // reading their list: another thread of the process may lock them indefinitely

@@ -27,7 +27,7 @@ constexpr std::uint64_t kCode = 0x400000, kFunction = 0x4000, kProcess = 7;
 constexpr std::uint64_t kHasExited = 1 << 22;
 
 // Returns a program with one function of this name and `more` additional bytes. It has no build id,
-// because tests::MadeElf gives all programs the same one.
+// because tests::ElfBuilder gives all programs the same one.
 std::string program_with_function(const std::string& function, std::size_t more = 0) {
   std::string image = tests::ElfBuilder().image();
   image.replace(tests::ElfBuilder::kNote, sizeof(Elf64_Nhdr), sizeof(Elf64_Nhdr), '\0');

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(unwinds_and_names_a_stack_of_this_process) {
   BOOST_TEST(module.build_id.size() == 20u);
   const StackTally& tally = recording.window().meta.stacks.at(0);
   BOOST_TEST(tally.records == 3u);
-  // The copy ends inside `room`.
+  // The copy ends inside the padding below the stack.
   BOOST_TEST(tally.to_root + tally.cut == 3u);
   BOOST_TEST(tally.lost == 0u);
   BOOST_TEST(recording.window().meta.notes.empty());

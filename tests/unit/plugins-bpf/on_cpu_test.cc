@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(keeps_records_until_they_are_released) {
   ring.write(make_sample(3, {}).bytes());
   BOOST_TEST(read_time(ring.ring.record()) == 2);
   ring.ring.skip();
-  BOOST_TEST(ring.ring.record().empty());  // until the next look()
+  BOOST_TEST(ring.ring.record().empty());  // until the next look_for_records()
   BOOST_TEST(ring.read_times() == Times{3}, boost::test_tools::per_element());
 }
 

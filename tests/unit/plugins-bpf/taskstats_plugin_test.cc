@@ -63,7 +63,7 @@ auto needs_net_admin() {
   });
 }
 
-// Returns whether `before` and then `operation` return true in a child with these new namespaces.
+// Returns whether `prepare` and then `operation` return true in a child with these new namespaces.
 // Leaving some namespaces requires a single-threaded process, and ThreadSanitizer adds a thread. An
 // exception terminates the child, so that it does not run other tests.
 bool run_in_child(const std::function<bool()>& prepare, const std::function<bool()>& operation,

@@ -34,7 +34,7 @@ ctprof_metric sample_metric() {
   return metric;
 }
 
-// Returns metrics, each of which differs from `given` in one field.
+// Returns metrics, each of which differs from kOne in one field.
 std::vector<std::pair<std::string, ctprof_metric>> changed_metrics() {
   static const ctprof_headline kOther = [] {
     ctprof_headline other = kHeadline;

@@ -2,7 +2,7 @@
 //
 // Clients may be hostile, so every resource of a client is limited. One thread serves all
 // connections, and none can block another: at most kMaxClients connections, a request head of at
-// most kMaxHeadBytes bytes that must arrive within kPatienceNs, and a response that the client must
+// most kMaxHeadBytes bytes that must arrive within kTimeoutNs, and a response that the client must
 // read within the same time. HTTP/1.0 and 1.1, GET and HEAD. The server closes the connection after
 // the response and does not read request bodies. It refuses requests whose Host header names
 // another host, which protects against DNS rebinding.

@@ -76,7 +76,7 @@ class ArchiveStore final : public WindowStore {
   Result<void> commit_after_error() override { return {}; }
   std::uint64_t last_bytes() const override { return archive_.last_bytes(); }
   std::string limits() const override {
-    return "; kept are " + describe_rules(options_.continuous.rules);
+    return "; keeps " + describe_rules(options_.continuous.rules);
   }
   std::string interrupt_loss() const override {
     return "the last window may be missing from '" + make_printable_short(options_.output) + "'";

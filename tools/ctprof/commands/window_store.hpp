@@ -26,7 +26,7 @@ class WindowStore {
   virtual std::uint64_t last_bytes() const = 0;
   // What a second interrupt loses (signals.hpp).
   virtual std::string interrupt_loss() const = 0;
-  // "; kept are 7 d, at most 2.0 GiB", or empty.
+  // "; keeps 7 d, at most 2.0 GiB", or empty.
   virtual std::string limits() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The questions of `ctprof fleet`, for its help.
+// The subcommands of `ctprof fleet`, for its help.
 
 #pragma once
 

@@ -40,7 +40,6 @@ class ThreadPage {
 
   // Adds the window's data of the thread. New values replace older ones of the same window.
   // REQUIRES: a window with computed differences.
-  // REQUIRES: a window made of differences.
   void add_window(std::uint64_t number, const Snapshot& window);
   // Whether that window was added, with or without the thread.
   bool has_window(std::uint64_t number) const { return points_.count(number) > 0; }

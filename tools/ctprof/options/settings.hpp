@@ -64,8 +64,8 @@ std::vector<Setting> settings_for_command(std::string_view command,
 
 // Adds to `values`, the options of a command line, the settings for its command. Skips settings
 // that need an option that is not set (--freq without --recorders), and those that another option
-// on the command line overrides. `described` are all options. Stores the added settings for
-// describe_origins().
+// on the command line overrides. `descriptions` are those of all options. Stores the added settings
+// for describe_origins().
 void add_settings(std::string_view command, const std::vector<SettingsSource>& sources,
                   const OptionDescriptions& descriptions, OptionValues& values);
 

@@ -115,7 +115,7 @@ struct Pipe {
   }
 };
 
-// Reads both pipes until they are closed. Returns false if that takes longer than kPatience.
+// Reads both pipes until they are closed. Returns false if that takes longer than kTimeout.
 bool read_pipes(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + kTimeout;

@@ -19,7 +19,7 @@ class NamedFailure : public std::runtime_error {
 };
 
 // Runs `work` and returns its result. Converts exceptions (faults, lack of memory) to a
-// NamedFailure whose message begins with `operation` and the files. Does not catch PluginException.
+// NamedFailure whose message begins with `activity` and the files. Does not catch PluginException.
 template <class Work>
 auto with_error_context(std::span<const std::string> files, const std::string& activity,
                         Work work) {

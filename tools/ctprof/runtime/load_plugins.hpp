@@ -21,7 +21,7 @@ namespace ctprof::cli {
 // `--plugins` does not name them.
 enum class LoadScope { All, Capture, Layouts };
 // Loads the plugins that the options name. Prints a note about each refused one, except with
-// Load::Layouts. Opens slow plugins ahead of their use, unless `ahead` is null.
+// LoadScope::Layouts. Opens slow plugins ahead of their use, unless `ahead` is null.
 Result<Registry> load_registry(const Options& options, LoadScope which = LoadScope::All,
                                EarlyOpener* ahead = nullptr);
 // Does the same, but fails if no plugin could be loaded.
