@@ -190,14 +190,14 @@ class Always(unittest.TestCase):
         done = recording.run("--every", "1s", "--dry-run", "--max-size", "10M", "-o", self.place)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("0 windows in 0 files", done.stdout)
-        self.assertIn("to be dropped now: nothing", done.stdout)
-        self.assertIn("by one of 1 s", done.stdout)
+        self.assertIn("to be deleted now: nothing", done.stdout)
+        self.assertIn("estimated from one of 1 s", done.stdout)
         self.assertIn("--max-size 10.0 MiB keeps", done.stdout)
         self.assertFalse(self.place.exists())
         self.record_some(2)
         before = {path: path.read_bytes() for path in self.place.iterdir()}
         done = recording.run("--every", "1s", "--dry-run", "--keep", "2h", "-o", self.place)
-        self.assertIn("a day; --keep 2 h comes to", done.stdout)
+        self.assertIn("a day; --keep 2 h needs", done.stdout)
         self.assertEqual(before, {path: path.read_bytes() for path in self.place.iterdir()})
 
     def test_other_peoples_directories_are_left_alone(self):

@@ -256,7 +256,7 @@ std::string describe_deletions(std::span<const ArchiveFile> files, const FileAge
     bytes += bytes_of(files[order[deleted]]);
     left -= bytes_of(files[order[deleted]]);
   }
-  std::string text = "to be dropped now: ";
+  std::string text = "to be deleted now: ";
   if (deleted == 0) return text + "nothing\n";
   if (old > 0)
     text += format_count(old, "file") + " older than --keep " + format_duration(rules.max_age_ns);
@@ -270,7 +270,7 @@ std::string describe_forecast(std::uint64_t window_bytes, const ContinuousOption
   const Forecast expected = predict_size(window_bytes, continuous.every_ns, continuous.rules);
   const std::string max_size_text = "--max-size " + format_size(continuous.rules.max_bytes);
   std::string text = format_size(expected.day_bytes) + " a day; --keep " +
-                     format_duration(continuous.rules.max_age_ns) + " comes to " +
+                     format_duration(continuous.rules.max_age_ns) + " needs " +
                      format_size(expected.total_bytes);
   return text + (expected.available_ns < continuous.rules.max_age_ns
                      ? ": " + max_size_text + " keeps " + format_duration(expected.available_ns) +
@@ -300,16 +300,16 @@ int run_dry_run(const Options& options) {
   std::string text = describe_archive(options.output, *files) +
                      describe_deletions(*files, compute_ages(*files, options.continuous.rules),
                                         options.continuous.rules) +
-                     "a window of " + format_duration(options.continuous.every_ns) + " has ";
+                     "a window of " + format_duration(options.continuous.every_ns) + " takes ";
   std::uint64_t bytes = 0;
   if (const auto average_bytes = average_window_bytes(*files, options.continuous.every_ns)) {
     bytes = *average_bytes;
-    text += format_size(bytes) + ", by the last that are there: ";
+    text += format_size(bytes) + ", estimated from the last stored windows: ";
   } else {
     const auto measured = measure_window(options);
     if (!measured) return fail(measured.error());
     bytes = measured->bytes;
-    text += format_size(bytes) + ", by one of " + format_duration(measured->ns) + ": ";
+    text += format_size(bytes) + ", estimated from one of " + format_duration(measured->ns) + ": ";
   }
   return print(text + describe_forecast(bytes, options.continuous));
 }
