@@ -51,7 +51,7 @@ struct exit_record_thread {
   struct record task;
 };
 
-#define ENDED_THREAD_SIZE \
+#define EXIT_RECORD_THREAD_SIZE \
   (sizeof(struct exit_record_thread) - (sizeof(struct record) - RECORD_FIXED))
 
 #endif

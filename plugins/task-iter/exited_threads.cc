@@ -98,7 +98,7 @@ bool ExitedThreads::handle_record(Rows& rows, std::span<const std::byte> bytes) 
   }
   const auto* exec = *kind == EXIT_RECORD_EXEC ? cast_record<exit_record_exec>(bytes) : nullptr;
   const auto* ended = *kind == EXIT_RECORD_THREAD
-                          ? cast_record<exit_record_thread>(bytes, ENDED_THREAD_SIZE)
+                          ? cast_record<exit_record_thread>(bytes, EXIT_RECORD_THREAD_SIZE)
                           : nullptr;
   const auto* birth = *kind == EXIT_RECORD_FORK ? cast_record<exit_record_fork>(bytes) : nullptr;
   if (!exec && !ended && !birth) return true;

@@ -108,12 +108,12 @@ int see_last_switch(__u64* arguments) { /* preempted or not, previous, next */
   if (!buffer)
     return 0; /* never happens, but the verifier requires the check, before the record is
                * reserved */
-  struct exit_record_thread* out = bpf_ringbuf_reserve(&ended, ENDED_THREAD_SIZE, 0);
+  struct exit_record_thread* out = bpf_ringbuf_reserve(&ended, EXIT_RECORD_THREAD_SIZE, 0);
   if (!out) {
     __sync_fetch_and_add(&lost, 1);
     return 0;
   }
-  __builtin_memset(out, 0, ENDED_THREAD_SIZE);
+  __builtin_memset(out, 0, EXIT_RECORD_THREAD_SIZE);
   out->kind = EXIT_RECORD_THREAD;
   copy_identity(&out->task, task);
   if (bpf_task_storage_get(&descendants, task, 0, 0)) out->task.properties |= RECORD_OF_COMMAND;

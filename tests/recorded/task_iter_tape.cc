@@ -7,7 +7,7 @@ namespace ctprof::recorded::task_iter_tape {
 namespace {
 
 // Layout version 1.
-static_assert(RECORD_FIXED == 776 && ENDED_THREAD_SIZE == 808);
+static_assert(RECORD_FIXED == 776 && EXIT_RECORD_THREAD_SIZE == 808);
 static_assert(offsetof(exit_record_thread, maxrss) == 8 &&
               offsetof(exit_record_thread, pcomm) == 16 &&
               offsetof(exit_record_thread, task) == 32);

@@ -26,7 +26,7 @@ enum Kind : std::uint32_t {
 };
 
 // Raise a version when its structure changes; tests then convert older tapes.
-inline constexpr std::array kLayouts{Layout{"ended_thread", 1, ENDED_THREAD_SIZE},
+inline constexpr std::array kLayouts{Layout{"ended_thread", 1, EXIT_RECORD_THREAD_SIZE},
                                      Layout{"ended_exec", 1, sizeof(exit_record_exec)},
                                      Layout{"ended_cgroup", 1, sizeof(exit_record_cgroup)},
                                      Layout{"ended_birth", 1, sizeof(exit_record_fork)}};

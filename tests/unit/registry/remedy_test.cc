@@ -21,7 +21,7 @@ struct RemedySource : OfferingSource<kOne> {
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     probe.refuse(kOne, Gap::SwitchedOff, "the switch is off", sdk::by_command("sysctl -w a.b=1"));
     probe.lacks(kTwo, "others are closed", sdk::by_capabilities("cap_net_admin"));
-    probe.lacks(kTwo, "the young alone are counted");
+    probe.lacks(kTwo, "only young threads are counted");
   }
   using OfferingSource::OfferingSource;
 };
@@ -30,7 +30,7 @@ struct RemedySource : OfferingSource<kOne> {
 struct RefusesTwice : OfferingSource<kOne> {
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     probe.refuse_all(Gap::Denied, "it is closed", sdk::by_boot("open=1"));
-    probe.refuse_all(Gap::Unsupported, "it is not there");
+    probe.refuse_all(Gap::Unsupported, "the file is missing");
   }
   using OfferingSource::OfferingSource;
 };
@@ -38,7 +38,7 @@ struct RefusesTwice : OfferingSource<kOne> {
 // Returns the offer of a plugin whose probe function calls the core through the C ABI.
 template <void (*CallProbe)(const ctprof_probe&)>
 ProbedOffer offer_of() {
-  Plugin made = make_fake_plugin<OfferingSource<kOne>>("byhand");
+  Plugin made = make_fake_plugin<OfferingSource<kOne>>("by-hand");
   made.sources[0].table.probe = [](const ctprof_host*, const ctprof_probe* probe) {
     CallProbe(*probe);
   };
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_has_a_remedy_and_a_working_offer_its_lacks) {
 BOOST_AUTO_TEST_CASE(a_later_refusal_replaces_the_remedy) {
   const Registry merged = make_registry({make_fake_plugin<RefusesTwice>("one")});
   const ProbedHost probed(merged, host_without_files());
-  BOOST_TEST(probed.find("one")->offers[0].reason == "it is not there");
+  BOOST_TEST(probed.find("one")->offers[0].reason == "the file is missing");
   BOOST_CHECK(probed.find("one")->offers[0].remedy == Remedy{});
 }
 

@@ -260,14 +260,14 @@ class Differ {
     for (std::size_t entity = 0; entity < kEntities; ++entity)
       compare_openings(a.openings[entity], b.openings[entity]);
     if (!a.opening_only != !b.opening_only)
-      return note_difference("whether rows of the opening alone are known");
+      return note_difference("whether opening-only rows are known");
     if (!a.opening_only) return;
     const std::string said = Differ(*a.opening_only, *b.opening_only).first();
-    if (!said.empty()) note_difference("rows of the opening alone: " + said);
+    if (!said.empty()) note_difference("opening-only rows: " + said);
   }
 
   void compare_openings(const Opening& a, const Opening& b) {
-    if (a.started != b.started) note_difference("who was born");
+    if (a.started != b.started) note_difference("started rows");
     if (a.columns.size() != b.columns.size()) return note_difference("columns of an opening");
     for (std::size_t i = 0; i < a.columns.size(); ++i) compare_columns(a.columns[i], b.columns[i]);
   }
