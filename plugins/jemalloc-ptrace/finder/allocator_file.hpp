@@ -1,4 +1,4 @@
-// The verdict on one file: whether it contains jemalloc, and where a thread's counters are.
+// Examines one file: whether it contains jemalloc, and where a thread's counters are.
 //
 // A file contains jemalloc if it defines mallctl under any prefix, has the variable tsd_tls, or has
 // the empty cache in its thread-local image. A program may have none of these. It contains jemalloc

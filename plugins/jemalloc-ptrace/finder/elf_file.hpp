@@ -28,8 +28,8 @@ namespace ctprof::jemalloc {
 // and of all files of a capture.
 //
 // A file can claim any size, be sparse, or be on a slow disk; a user can have thousands of them.
-// When its budget is spent, reads fail as if the file were truncated, and the file's verdict is
-// Attach::TooCostly. A capture first gives each file the full budget; when that has become
+// When its budget is spent, reads fail as if the file were truncated, and the result for the file
+// is Attach::TooCostly. A capture first gives each file the full budget; when that has become
 // expensive, only the cost of an ordinary file; and finally only enough to dismiss a file by its
 // headers, so that expensive files cannot hide the others.
 struct Allowance {
@@ -92,7 +92,7 @@ enum class ElfKind : std::uint8_t { None, OtherClass, Elf64 };
 
 class ElfFile {
  public:
-  // Does not own `fd`, which outlives this object. Files that are read for one verdict share a
+  // Does not own `fd`, which outlives this object. Files that are read to examine one file share a
   // budget.
   explicit ElfFile(int fd, std::shared_ptr<FileBudget> budget = std::make_shared<FileBudget>());
 

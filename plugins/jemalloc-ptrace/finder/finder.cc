@@ -35,7 +35,7 @@ constexpr std::size_t kMaxMappings = 1024;
 
 FindResult make_failure(Attach attach, int error = 0) { return {attach, {}, error}; }
 
-// One file's verdict, made once for all processes and threads.
+// The result for one file, computed once for all processes and threads.
 struct VerdictEntry {
   std::once_flag once;
   FileVerdict verdict;
@@ -130,7 +130,7 @@ FindResult locate_in_process(std::uint64_t tgid, const MappedFile& file, const F
 }
 
 // Combines the results of the files of a process. A jemalloc file that cannot be read hides a part
-// of the values, so it overrides the others. A file that cannot be judged is rarely jemalloc, and
+// of the values, so it overrides the others. A file that cannot be examined is rarely jemalloc, and
 // does not.
 class ProcessResult {
  public:
@@ -227,7 +227,7 @@ FindResult Finder::Impl::find(std::uint64_t tgid) {
   return outcomes.result();
 }
 
-// The files of a thousand processes with one program are only judged once. A process without code
+// The files of a thousand processes with one program are only examined once. A process without code
 // of any file is left to `find`.
 bool Finder::Impl::dismisses(int maps) {
   if (watch && !watch->allows({.operation = Operation::Mappings})) return false;

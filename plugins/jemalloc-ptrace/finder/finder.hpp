@@ -7,7 +7,7 @@
 // stripped_program.hpp). The result is valid for all threads of the process: both counters are at a
 // fixed distance from the thread pointer.
 //
-// The verdict on a file is stored by device and inode, so a file that many processes share is read
+// The result for a file is stored by device and inode, so a file that many processes share is read
 // once. Foreign files are not trusted: every read is bounds-checked, and a hostile file makes at
 // most its own process fail.
 //
@@ -43,8 +43,8 @@ class Finder {
   // Threads: any, concurrently.
   FindResult find(std::uint64_t tgid);
   // Returns whether `find` would return NotJemalloc for the process with these /proc/<pid>/maps,
-  // because all files whose code it maps were judged before. It costs a few queries to the kernel;
-  // returns false if the kernel does not support them. Threads: like `find`.
+  // because all files whose code it maps were examined before. It costs a few queries to the
+  // kernel; returns false if the kernel does not support them. Threads: like `find`.
   bool can_dismiss(int maps);
 
  private:

@@ -27,8 +27,8 @@ struct kernel_settings {
   unsigned all_waits;
   unsigned seed;           /* of the random numbers */
   unsigned fixed_random;   /* if not 0, replaces all random numbers */
-  unsigned most_stacks;    /* how many unread stacks fit */
-  unsigned most_others;    /* how many unread records of exits and processes fit */
+  unsigned most_stacks;    /* capacity for stacks that were not read yet */
+  unsigned most_others;    /* the same for records of exits and processes */
   unsigned tracing_frames; /* at the leaf of stacks taken when a thread resumes */
 };
 

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_capture_reduces_budgets_after_expensive_files) {
   BOOST_TEST(bytes_after(1) == kHeadersOnlyAllowance.bytes);
 }
 
-// The verdict shows whether the budget was exhausted. A file that its headers exclude costs almost
+// The result shows whether the budget was exhausted. A file that its headers exclude costs almost
 // nothing.
 BOOST_AUTO_TEST_CASE(stops_reading_a_file_at_the_end_of_its_budget) {
   const Fd fd(::memfd_create("cut", MFD_CLOEXEC));

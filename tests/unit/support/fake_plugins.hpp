@@ -19,7 +19,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kTwo{
 inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneAsGauge{
     {.name = "one", .description = "one"}};
 
-// A source that offers one metric and refuses it at probe time if `Refuses` is true.
+// A source that offers one metric and refuses it at probe time if kRefuses is true.
 template <const auto& Metric, int Rank = 0, bool Refuses = false>
 struct OfferingSource : sdk::ThreadSource {
   static constexpr auto kOffers = sdk::offers(Metric);

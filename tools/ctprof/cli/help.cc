@@ -100,7 +100,7 @@ std::string overview_text() {
     text += list_line(std::string(command.name), 16, command.summary);
   return text +
          "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` describes a "
-         "metric\nor a column such as %wait, `ctprof help findings` tells when causes are "
+         "metric\nor a column such as %wait, `ctprof help findings` shows when causes are "
          "printed.\n";
 }
 

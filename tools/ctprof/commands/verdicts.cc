@@ -16,7 +16,7 @@ Verdict evaluate_offer(const ProbedMetric& field, const ProbedOffer& offer) {
   return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
 }
 
-// Judges an offer for a metric of a recorder. Neither capture nor record starts a recorder by
+// Evaluates an offer for a metric of a recorder. Neither capture nor record starts a recorder by
 // itself.
 Verdict evaluate_recorder_offer(const ProbedMetric& field, const ProbedOffer& offer) {
   Verdict verdict = evaluate_offer(field, offer);

@@ -16,7 +16,7 @@
 
 namespace ctprof::cli {
 
-// Refers to the Probed from which it was made.
+// The state of an offer. Refers to the ProbedHost from which it was made.
 struct Verdict {
   const ProbedMetric* field;
   const ProbedOffer* offer;
@@ -29,7 +29,7 @@ struct Verdict {
   bool is_refused() const { return offer->refusal != Gap::None; }
 };
 
-// Returns the verdicts on all offers of a plugin, except for hidden metrics.
+// Returns the states of all offers of a plugin, except for hidden metrics.
 std::vector<Verdict> collect_verdicts(const Plugin& plugin, const ProbedHost& probed);
 
 // Writes "refused":[...], the refused plugins of a registry.
