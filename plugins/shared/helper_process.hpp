@@ -27,7 +27,7 @@
 
 namespace ctprof {
 
-// What the helper can access.
+// The resources that the helper can access.
 struct HelperContext {
   int proc;                           // the open directory /proc
   void* area;                         // shared with the parent; initially zero

@@ -61,7 +61,7 @@ struct Diagnosis {
 // Diagnoses all plugins that are shown.
 std::vector<Diagnosis> diagnose(const ProbedHost& probed);
 
-// What one remedy would improve: metrics, and the plugins that would fill them.
+// The effect of one remedy: the metrics that it would improve, and the plugins that would fill them.
 struct Gain {
   Remedy remedy;
   // The remedy is capabilities, for plugins that a ctprof with file capabilities would not load.

@@ -24,7 +24,7 @@ class WindowStore {
   virtual Result<void> commit_after_error() = 0;
   // Size in bytes of the last added window.
   virtual std::uint64_t last_bytes() const = 0;
-  // What a second interrupt loses (signals.hpp).
+  // Describes the data that a second interrupt loses (signals.hpp).
   virtual std::string interrupt_loss() const = 0;
   // "; keeps 7 d, at most 2.0 GiB", or empty.
   virtual std::string limits() const = 0;

@@ -1,5 +1,5 @@
-// Where everything that ctprof prints goes: standard output for results, standard error for
-// messages. Only tools/ prints.
+// Prints all output of ctprof: results on standard output, messages on standard error. Only tools/
+// prints.
 //
 // Exit status: 0 success; 1 --fail-on matched; 2 usage error, or input that cannot be read; 3 some
 // requested data is missing, with --strict.
