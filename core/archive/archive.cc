@@ -187,7 +187,7 @@ FileAges Archive::compute_ages(const Snapshot& window, std::vector<std::string>&
   const bool is_far = ages.step_ns() > 0;
   if (is_far && !has_reported_step_)
     messages.push_back("the clock was set forward by " + format_duration(ages.step_ns()) +
-                       ": what was recorded before is kept as long as if it had not been");
+                       ": the age of earlier recordings does not include this step");
   has_reported_step_ = is_far;
   return ages;
 }
@@ -234,7 +234,7 @@ bool Archive::drop(const HourFile& name, std::vector<std::string>& messages) {
     const std::string why = std::strerror(errno);
     if (undeletable_.insert(name).second)
       messages.push_back(file_name_of(name) + " could not be dropped: " + why +
-                         "; it stays, and counts for --max-size");
+                         "; the file remains, and counts toward --max-size");
     return false;
   }
   undeletable_.erase(name);

@@ -104,7 +104,7 @@ std::vector<WindowRange> divide_into_blocks(const WindowSeries& side, double blo
 }
 
 std::string too_few_windows_message(const WindowSeries& side) {
-  if (side.size() >= kMinWindows) return "too few to test: windows have no length";
+  if (side.size() >= kMinWindows) return "cannot test: the windows have length zero";
   return "too few to test: " + std::to_string(side.size()) + " windows on one side; at least " +
          std::to_string(kMinWindows) + " are needed";
 }
@@ -118,25 +118,26 @@ std::string too_few_blocks_message(std::size_t blocks, const WindowSeries& side,
         " in " + std::to_string(side.contiguous_ranges().size()) + " parts with gaps between them";
   text += " have " + std::to_string(blocks) + " independent blocks";
   if (length.is_from_autocorrelation)
-    text += std::isinf(length.ns) ? ", because figures change as slowly as the span is long"
+    text += std::isinf(length.ns) ? ", because values depend on each other over the whole span"
                                   : " of " + duration_text(length.ns) + " (" +
                                         std::to_string(std::lround(kAutocorrelationTimesPerBlock)) +
                                         " autocorrelation times)";
   return text + "; each side needs " + std::to_string(kMinBlocks);
 }
 
-// Returns for example "240 windows in 8 blocks of 2 min 30 s, each a run; 3 windows beside gaps are
-// in no block".
+// Returns for example "240 windows in 8 blocks of 2 min 30 s; each block counts as one run; 3
+// windows next to gaps are not used".
 std::string describe_blocks(const WindowSeries& side, std::span<const WindowRange> blocks) {
   const std::size_t windows = count_windows(blocks);
   const auto ns = static_cast<double>(side.window_ns()) * static_cast<double>(windows);
   std::string text = std::to_string(windows) + " windows in " + std::to_string(blocks.size()) +
                      " blocks of " + duration_text(ns / static_cast<double>(blocks.size())) +
-                     ", each a run";
+                     "; each block counts as one run";
   if (side.contiguous_ranges().size() > 1)
-    text += "; gaps leave " + std::to_string(side.contiguous_ranges().size()) + " parts";
+    text += "; gaps divide the windows into " + std::to_string(side.contiguous_ranges().size()) +
+            " parts";
   if (windows < side.size())
-    text += "; " + std::to_string(side.size() - windows) + " windows beside gaps are in no block";
+    text += "; " + std::to_string(side.size() - windows) + " windows next to gaps are not used";
   return text;
 }
 

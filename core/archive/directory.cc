@@ -64,7 +64,7 @@ Result<std::string> Directory::read_bytes(const std::string& name, std::uint64_t
   const sdk::Fd file(::openat(fd(), name.c_str(), kOpenFile));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return errno_error("reading", path, errno);
-  if (!S_ISREG(status.st_mode)) return error("reading", path, "it is no file");
+  if (!S_ISREG(status.st_mode)) return error("reading", path, "it is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   std::string bytes(std::min(max_bytes, size - std::min(offset, size)), '\0');
   std::size_t size_read = 0;

@@ -48,7 +48,8 @@ class Joiner {
   Result<SpanResult> finish() {
     if (auto done = finish_run(); !done) return done.error();
     if (omitted_messages_ > 0)
-      result_.messages.push_back("and so on, " + std::to_string(omitted_messages_) + " times more");
+      result_.messages.push_back("and " + std::to_string(omitted_messages_) +
+                                 " more messages of these kinds");
     return std::move(result_);
   }
 
@@ -87,7 +88,7 @@ class Joiner {
     memory_ += memory_of_exited(window);
     if (memory_ <= limits::kMemory) return {};
     return error("reading", windows_->path(),
-                 "the threads that ended from " +
+                 "the threads that exited from " +
                      format_local_times(result_.from_ns, window.meta.start.wall_unix_ns) +
                      " take too much memory; select a shorter span");
   }
@@ -147,7 +148,7 @@ void SpanWindows::sort_by_time(std::vector<Location>& locations) {
 Error SpanWindows::no_window_error(const std::string& path, const std::vector<Location>& all) {
   if (all.empty()) return error("reading", path, "it contains no complete window");
   return error("reading", path,
-               "it has no window in that time; its windows are from " +
+               "it has no window in the requested span; its windows are from " +
                    format_local_times(all.front().window.opened_at.wall_unix_ns,
                                       all.back().window.ended_at.wall_unix_ns));
 }
@@ -177,7 +178,7 @@ Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span)
           "'" + file_name_of(file.name) +
           "' ends with a window that is incomplete or being written; that window is skipped");
     if (!file.invalid_reason.empty())
-      windows.messages_.push_back("'" + file_name_of(file.name) + "' is left out from byte " +
+      windows.messages_.push_back("'" + file_name_of(file.name) + "' is not read from byte " +
                                   std::to_string(file.complete_bytes) +
                                   " on: " + file.invalid_reason);
     for (ArchivedWindow& window : file.windows) all.push_back({file.name, std::move(window)});

@@ -76,7 +76,8 @@ std::string describe_kind_conflict(Op op, FigureKind a, FigureKind b) {
   const std::string operation = op == Op::Multiply ? "it multiplies " + first + " by " + second
                                 : op == Op::Divide ? "it divides " + first + " by " + second
                                                    : "it combines " + first + " with " + second;
-  return operation + ", which depends on how long the counter counts; use a ratio of counters";
+  return operation +
+         ", and the result depends on how long the counter has counted; use a ratio of counters";
 }
 
 }  // namespace
@@ -132,7 +133,7 @@ Result<std::string> Expression::unit(std::span<const std::string> units) const {
       const std::string* combined = combine_units(instruction.op, left, right);
       if (!combined)
         return error("checking units of", program_.text,
-                     "'" + left + "' and '" + right + "' do not go together");
+                     "'" + left + "' and '" + right + "' are units that cannot be combined");
       stack.push_back(*combined);
     }
   }

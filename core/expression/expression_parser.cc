@@ -240,7 +240,7 @@ bool ExpressionParser::read_quoted_text(bool is_pattern, std::string& out) {
     }
     out += rest_[at];
   }
-  if (at >= rest_.size()) return fail("the text that begins here has no end"), true;
+  if (at >= rest_.size()) return fail("the text that begins here has no closing quote"), true;
   rest_.remove_prefix(at + 1);
   return true;
 }

@@ -17,18 +17,19 @@ const char* describe_error(re2::RE2::ErrorCode code) {
     case re2::RE2::ErrorBadEscape:
       return "a backslash precedes a character that needs none; back-references are not supported";
     case re2::RE2::ErrorBadCharClass:
-    case re2::RE2::ErrorBadCharRange: return "a range or class of characters makes no sense";
+    case re2::RE2::ErrorBadCharRange: return "a range or class of characters is invalid";
     case re2::RE2::ErrorMissingBracket: return "a '[' has no ']'";
     case re2::RE2::ErrorMissingParen:
     case re2::RE2::ErrorUnexpectedParen: return "a parenthesis is unmatched";
     case re2::RE2::ErrorTrailingBackslash: return "it ends with a backslash";
     case re2::RE2::ErrorRepeatArgument: return "there is nothing to repeat";
-    case re2::RE2::ErrorRepeatSize: return "a count in braces makes no sense, or is too large";
+    case re2::RE2::ErrorRepeatSize: return "a count in braces is invalid or too large";
     case re2::RE2::ErrorRepeatOp: return "a repetition is repeated";
-    case re2::RE2::ErrorBadPerlOp: return "what follows '(?' is not supported; lookahead is not";
-    case re2::RE2::ErrorBadNamedCapture: return "the name of a group makes no sense";
+    case re2::RE2::ErrorBadPerlOp:
+      return "this use of '(?' is not supported, for example lookahead";
+    case re2::RE2::ErrorBadNamedCapture: return "the name of a group is invalid";
     case re2::RE2::ErrorPatternTooLarge: return "it is too large";
-    default: return "it makes no sense";
+    default: return "it is invalid";
   }
 }
 

@@ -1,6 +1,6 @@
 // Formats findings as text: one sentence each, and the command that continues the investigation.
 //
-//   1 server waited 1.9 s for a CPU in 2.0 s (61 % of the time that it wanted one), while burner
+//   1 server waited 1.9 s for a CPU in 2.0 s (61 % of the time that it was runnable), while burner
 //   ...
 //     ctprof show after.ctprof.zst --group-by comm --where 'pcomm == "server"'
 //

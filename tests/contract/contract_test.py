@@ -48,7 +48,7 @@ REFUSED = {
 # Plugins that are loaded without one of their metrics or derived metrics.
 METRIC_REFUSED = {
     "broken_expression": "reading expression 'broken_expression_value +'",
-    "mixed_units": "'count' and 'ns' do not go together",
+    "mixed_units": "'count' and 'ns' are units that cannot be combined",
     "unknown_input": "reads 'undeclared', which no loaded plugin declares",
     "derived_from_itself": "reads 'derived_from_itself_derived', which is derived itself",
     "claims_file_path": "claims the path 'threads[].run_time_ns'",

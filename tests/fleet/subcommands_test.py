@@ -172,7 +172,7 @@ class Files(Test):
         good = self.window()
         data = good.read_bytes()
         bad = {
-            "cut": (data[:-20], "it was cut"),
+            "cut": (data[:-20], "it is truncated"),
             "damaged": (data[:400] + b"\0\1\2\3" + data[404:], "reading"),
             "foreign": (b"#!/bin/sh\n", "not a snapshot"),
             "empty": (b"", "empty"),

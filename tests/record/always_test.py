@@ -166,8 +166,8 @@ class Always(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(blocks(one)[0][:2], first[:2])
         for words, sentence in [
-            (["--since", "2020-01-01", "--until", "2020-01-02"], "it has no window in that time; its windows are from 20"),
-            (["--since", "soon"], "--since: 'soon' is no time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"),
+            (["--since", "2020-01-01", "--until", "2020-01-02"], "it has no window in the requested span; its windows are from 20"),
+            (["--since", "soon"], "--since: 'soon' is not a time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"),
             (["--since", "now", "--until", "1 h ago"], "is not before --until"),
             (["--since", "1 h ago", "--since", "2 h ago"], "is given 2 times, once for each side, and there is 1 side"),
         ]:

@@ -78,7 +78,7 @@ Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> 
     const auto keys = keys_of(*map, sides);
     if (!keys.contains(split->key)) {
       const std::vector<std::string> known_keys(keys.begin(), keys.end());
-      return Error{"no key '" + split->key + "' of '" + map->name + "' in what was read" +
+      return Error{"no key '" + split->key + "' of '" + map->name + "' in the input" +
                    suggest_nearest(split->key, known_keys)};
     }
     plan.metrics.push_back(make_key_metric(plan, *map, split->key));
@@ -125,12 +125,12 @@ Result<std::size_t> find_input(const MetricPlan& plan, std::span<const Snapshot*
   if (is_cgroup_metric(sides, name))
     return refusal(definition, "'" + name +
                                    "' is a metric of cgroups: use --group-by cgroup, and no "
-                                   "metric of threads beside it");
+                                   "metrics of threads in the same formula");
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics)
     if (can_be_input(metric)) names.push_back(metric.name);
   return refusal(definition,
-                 "no metric '" + name + "' in what was read" + suggest_nearest(name, names));
+                 "no metric '" + name + "' in the input" + suggest_nearest(name, names));
 }
 
 // Returns the plural of the entity for messages: "threads", "cgroups".
@@ -143,7 +143,7 @@ Error mixed_entities_error(const DerivedDef& definition, const PlannedMetric& fi
                            const PlannedMetric& other) {
   return refusal(definition, "'" + first.name + "' is a metric of " + entity_plural(first.entity) +
                                  ", '" + other.name + "' of " + entity_plural(other.entity) +
-                                 "; a formula can combine metrics of one of them only");
+                                 "; a formula can only combine metrics of one kind of row");
 }
 
 Result<PlannedMetric> plan_derived(const MetricPlan& plan, std::span<const Snapshot* const> sides,
@@ -183,7 +183,7 @@ Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> side
                          std::span<const DerivedDef> definitions) {
   for (const DerivedDef& definition : definitions) {
     if (name_exists(plan, sides, definition.name))
-      return refusal(definition, "there is a metric '" + definition.name + "' already");
+      return refusal(definition, "metric '" + definition.name + "' already exists");
     auto metric = plan_derived(plan, sides, definition);
     if (!metric) return metric.error();
     plan.metrics.push_back(std::move(*metric));

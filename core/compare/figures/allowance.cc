@@ -89,8 +89,8 @@ void omit_metrics(MetricPlan& plan, const std::vector<bool>& is_over_allowance,
   if (count == 0) return;
   const std::string others = count > 1 ? " and " + std::to_string(count - 1) + " more are" : " is";
   plan.notes.push_back("metric '" + first + "'" + others + " left out: " + std::to_string(groups) +
-                       " groups of so many metrics exceed the limit for files of this size; "
-                       "select metrics with --metrics");
+                       " groups with all metrics exceed the limit for files of this size; select "
+                       "metrics with --metrics");
 }
 
 }  // namespace ctprof

@@ -163,9 +163,9 @@ std::vector<std::string> Rates::explain_missing_rates() const {
   if (!missing_reason_.empty()) return {missing_reason_};
   if (!one_boot_)
     return {
-        "No rates: the files are not known to be of one boot, so the time between them is not "
-        "known."};
-  if (std::isnan(seconds_apart_)) return {"No rates: no time went by between the two captures."};
+        "No rates: the time between the files is unknown, because they may be from different "
+        "boots."};
+  if (std::isnan(seconds_apart_)) return {"No rates: no time passed between the two captures."};
   std::vector<std::string> sentences;
   if (!missing_times_message_.empty())
     sentences.push_back("No rates of threads: " + missing_times_message_ +

@@ -17,7 +17,7 @@ Error unknown_metric_error(const MetricPlan& plan, const std::string& name,
                            std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics)
     if (metric.counter_of_total.empty()) names.push_back(metric.name);
-  return {"no metric '" + name + "' in what was read" + suggest_nearest(name, names)};
+  return {"no metric '" + name + "' in the input" + suggest_nearest(name, names)};
 }
 
 // Returns whether one of the plugins filled the metric, or an input of a derived metric, on some
@@ -40,7 +40,7 @@ Result<void> check_names(std::string_view kind, const std::vector<std::string>& 
                          const KnownNames& known_names) {
   for (const std::string& name : requested)
     if (std::find(known_names.begin(), known_names.end(), name) == known_names.end())
-      return Error{"no " + std::string(kind) + " '" + name + "' in what was read" +
+      return Error{"no " + std::string(kind) + " '" + name + "' in the input" +
                    suggest_nearest(name, known_names)};
   return {};
 }
@@ -112,7 +112,8 @@ Result<void> check_sort(const MetricPlan& plan, const Spec& spec, ReportKind kin
       return Error{"sorting: " + error.text};
     }
     if (!metric->has_number())
-      return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
+      return Error{"sorting: '" + key.metric +
+                   "' is not a number; sort by a metric that is a number"};
   }
   return {};
 }

@@ -152,7 +152,7 @@ class Planner {
     const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &is_fallback);
     if (!rule)
       return add_note("metric '" + name + "' is left out: its rule " + def.rule +
-                      " is unknown in this version and names no fallback");
+                      " is unknown in this version and has no fallback");
     if (rule->state_size == 0) return;
     if (!can_read_storage(*rule, def.storage))
       return add_note("metric '" + name + "' is left out: its rule " + rule->name +
@@ -316,7 +316,7 @@ class Planner {
     const std::string others =
         omitted_.size() > 1 ? " and " + std::to_string(omitted_.size() - 1) + " more are" : " is";
     add_note("derived metric '" + omitted_.front() + "'" + others +
-             " left out: computing it takes more work than files of this size may ask for");
+             " left out: the computation exceeds the limit on work for files of this size");
   }
   void add_note(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
 

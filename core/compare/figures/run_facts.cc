@@ -198,7 +198,8 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   SettingsComparison(snapshot).find(facts);
   facts.notes = window.notes;
   if (facts.length_ns == 0)
-    facts.notes.insert(facts.notes.begin(), "an empty window: both ends are the same moment");
+    facts.notes.insert(facts.notes.begin(),
+                       "the window is empty: it opened and closed at the same time");
   return facts;
 }
 

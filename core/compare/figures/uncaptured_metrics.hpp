@@ -12,7 +12,7 @@
 namespace ctprof {
 
 // Explains how to read the omitted metrics.
-inline constexpr const char* kHowToReadExpensive = "--level full, or --metrics, reads it";
+inline constexpr const char* kHowToReadExpensive = "record with --level full or --metrics";
 
 bool is_not_captured(const Meta& meta, const std::string& metric);
 

@@ -71,9 +71,9 @@ Error unknown_metric_error(const Condition& condition, const std::string& name,
   for (const Snapshot* side : sides)
     for (const Table& table : side->tables)
       if (table.find(name))
-        return condition.refusal("'" + name +
-                                 "' is not of threads, and no group has it under this --group-by");
-  return condition.refusal("no metric '" + name + "' in what was read" +
+        return condition.refusal(
+            "'" + name + "' is not a metric of threads, and no group has it with this --group-by");
+  return condition.refusal("no metric '" + name + "' in the input" +
                            suggest_nearest(name, known_names(sides, plan)));
 }
 
@@ -87,7 +87,7 @@ Result<ResolvedInput> resolve_input(std::span<const Snapshot* const> sides, cons
   const PlannedMetric* metric = plan.find(name);
   if (!metric) return unknown_metric_error(condition, name, sides, plan);
   if (metric->entity == Entity::Host)
-    return condition.refusal("'" + name + "' is of the host, which is in no group");
+    return condition.refusal("'" + name + "' is a metric of the host, not of a group");
   if (!metric->has_number()) return condition.refusal("'" + name + "' of a group is not a number");
   return ResolvedInput{true, ValueType::Number};
 }
@@ -104,8 +104,9 @@ Result<void> classify_condition(ClassifiedConditions& classified, const Conditio
     (found->is_of_group ? group_input : thread_input) = &input.name;
   }
   if (thread_input && group_input)
-    return condition.refusal("'" + *thread_input + "' is of threads, '" + *group_input +
-                             "' of groups; join them only by &&, or pass each in its own --where");
+    return condition.refusal(
+        "'" + *thread_input + "' is a metric of threads, '" + *group_input +
+        "' is one of groups; combine them only with &&, or use a separate --where for each");
   if (auto check_result = condition.check(types); !check_result) return check_result.error();
   (group_input ? classified.groups : classified.threads).push_back(condition);
   return {};

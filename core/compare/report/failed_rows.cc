@@ -20,7 +20,7 @@ Result<const PlannedMetric*> find_metric(const Condition& condition, std::string
   if (const PlannedMetric* metric = plan.find(name)) return metric;
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
-  return condition.refusal("no metric '" + std::string(name) + "' in what was read" +
+  return condition.refusal("no metric '" + std::string(name) + "' in the input" +
                            suggest_nearest(name, names));
 }
 
@@ -125,7 +125,7 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
         return condition.refusal("'" + (*metric)->name + "' is not a number");
       const bool host = (*metric)->entity == Entity::Host;
       if (is_host.value_or(host) != host)
-        return condition.refusal("metrics of the host and of groups have no row in common");
+        return condition.refusal("no row has metrics of both the host and a group");
       is_host = host;
     }
   }
@@ -193,7 +193,7 @@ std::vector<std::string> describe_untestable_metrics(std::span<const Condition> 
       sentences.push_back("--fail-on does not test '" + plan.metrics[metric].name + "' of " +
                           std::to_string(groups_with_different_parts) +
                           (groups_with_different_parts == 1 ? " group" : " groups") +
-                          ": the sides measured different parts of this metric");
+                          ": the sides measured different parts of the metric");
   }
   return sentences;
 }

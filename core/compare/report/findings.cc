@@ -108,7 +108,7 @@ class CauseFinder {
     if (!(waited >= kMinWaitShare * (ran + waited))) return;
     add("wait", row,
         "waited " + duration_in_window(waited) + " for a CPU in " + window_duration() + " (" +
-            format_finding_percent(waited / (ran + waited)) + " of the time that it wanted one)" +
+            format_finding_percent(waited / (ran + waited)) + " of the time that it was runnable)" +
             describe_busiest_groups(row) + describe_change(row, *wait_),
         screen_->share(row, *wait_), NextStep::Threads);
   }
@@ -304,8 +304,8 @@ class CauseFinder {
     findings_.push_back({"throttled",
                          {},
                          most_throttled,
-                         "stood still for " + duration_in_window(100 * share) + " in " +
-                             window_duration() + " for lack of quota",
+                         "was throttled for " + duration_in_window(100 * share) + " in " +
+                             window_duration() + " by its CPU quota",
                          std::min(share / std::max(screen_->machine.cpus, 1.0), 1.0),
                          NextStep::Cgroups});
   }

@@ -81,9 +81,9 @@ class NoiseBuilder {
 Result<Noise> compute_noise(const Report& report, double shift) {
   const std::size_t runs = report.runs(0).size();
   if (runs < kMinNoiseRuns)
-    return Error{"noise is between runs: it takes " + std::to_string(kMinNoiseRuns) +
-                 " windows of one condition at least, as `ctprof record --repeat 8 -d 3s -o DIR` "
-                 "makes them"};
+    return Error{
+        "noise is the variation between runs: it needs at least " + std::to_string(kMinNoiseRuns) +
+        " windows of one condition; record them with `ctprof record --repeat 8 -d 3s -o DIR`"};
   if (!report.screen()) return Error{"noise is computed for headlines, and these files have none"};
   Noise noise;
   noise.runs = runs;

@@ -268,7 +268,7 @@ Result<Report> Report::make(Runs outlines, const LoadRun& load, const Spec& spec
     plan->notes.push_back(describe_kept_threads(kept_counts_of(*reduced), sides));
   Grouping grouping = join(reduced->groups, groups_of(*reduced), sides, spec.group_by);
   if (grouping.renames_are_incomplete)
-    plan->notes.push_back("too many cgroups are alike to find all that were renamed");
+    plan->notes.push_back("cannot find all renamed cgroups: too many cgroups are similar");
   omit_metrics(*plan, find_expensive_metrics(*reduced, *plan, *where, grouping, spec),
                grouping.names.size());
   const bool compares = sides.size() > 1;

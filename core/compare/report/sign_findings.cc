@@ -132,7 +132,7 @@ class SignFindings {
         "has a thread (" + odd->name + ", " + std::to_string(odd->tid) + ") that " +
             (odd->is_waiting ? "waited for a CPU for " : "ran for ") +
             format_finding_seconds(odd->figure_ns / per_second) + " in " + of_window() +
-            ", the median of " + std::to_string(odd->similar_threads + 1) + " similar ones is " +
+            ", the median of " + std::to_string(odd->similar_threads + 1) + " similar threads is " +
             format_finding_seconds(odd->median_ns / per_second),
         share(odd->figure_ns - odd->median_ns), NextStep::Threads);
   }
@@ -142,13 +142,13 @@ class SignFindings {
     if (exceeds(signs.zombies, was.zombies, kMinZombies))
       add("zombies", group,
           "has " + format_count(signs.zombies, "zombie") +
-              ": processes that exited, and that their parent did not wait for",
+              ": processes that exited and whose parent did not wait for them",
           kWeightOfCountFindings, NextStep::States);
     if (exceeds(signs.stuck_threads, was.stuck_threads, 1))
       add("stuck", group,
           "has " + format_count(signs.stuck_threads, "thread") +
-              " in state D (no signal wakes it) when the window opened and when it closed, that "
-              "did not run in between",
+              " in state D (uninterruptible) when the window opened and when it closed, without "
+              "running in between",
           share(window_ns()), NextStep::States);
   }
 
@@ -173,7 +173,7 @@ class SignFindings {
     if (!exceeds(load.oom_kills, was, 1)) return;
     add_host_finding("oom", load.oom_cgroup,
                      "exceeded its memory: the kernel killed " +
-                         format_count(load.oom_kills, "process", "es") + " of it (oom_kill)",
+                         format_count(load.oom_kills, "process", "es") + " in it (oom_kill)",
                      1, NextStep::Cgroups);
   }
 
@@ -230,7 +230,7 @@ class SignFindings {
       if (ns < kMinUnnamedShare * unnamed.all) return;
       add("names", group,
           "ran for " + format_finding_percent(ns / unnamed.all) + " of its time in " + what +
-              " without names; they are recorded if it is started by " + std::string(option),
+              " without names; to record the names, start it with " + std::string(option),
           kWeightOfNameFindings, NextStep::Nothing);
     };
     add_if_large(unnamed.compiled, "code that it compiled itself,", kOptionsForCompiledNames);

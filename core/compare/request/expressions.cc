@@ -150,7 +150,8 @@ Result<DerivedDef> parse_derive(std::string_view text) {
   derived.expression = sdk::trimmed(text.substr(equals + 1));
   derived.section = "derived";
   if (!is_name(derived.name))
-    return derive_refusal(text, "'" + derived.name + "' is no name: letters, digits, dots and _");
+    return derive_refusal(
+        text, "'" + derived.name + "' is not a valid name: use letters, digits, dots and _");
   const auto expression = Expression::parse(derived.expression);
   if (!expression) return expression.error();
   if (expression->inputs().empty()) return derive_refusal(text, "it reads no metric");

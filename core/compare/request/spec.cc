@@ -113,9 +113,9 @@ Result<GroupBy> parse_group_by(std::string_view word) {
   const auto words = axis_words();
   std::string list;
   for (const std::string& match : words) list += (list.empty() ? "" : ", ") + match;
-  return refusal(
-      "group-by", word,
-      "it is none of " + list + ", and no text metric of a process" + suggest_nearest(word, words));
+  return refusal("group-by", word,
+                 "it is neither one of " + list + ", nor a text metric of a process" +
+                     suggest_nearest(word, words));
 }
 
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {

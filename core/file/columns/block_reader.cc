@@ -83,8 +83,8 @@ std::size_t BlockReader::text_bytes_before(std::size_t line) const {
 
 Result<void> BlockReader::keep_text(std::string_view text, RawJson& kept) {
   if ((kept_bytes_ += text.size()) > limits::kKeptText)
-    return Error{"and those before it have more than " + std::to_string(limits::kKeptText) +
-                 " bytes that this version does not know"};
+    return Error{"and the lines before it have more than " + std::to_string(limits::kKeptText) +
+                 " bytes of keys that this version does not know"};
   kept = remove_blanks(text);
   return {};
 }
@@ -264,7 +264,7 @@ Result<bool> BlockReader::read_block_lines(Snapshot* snapshot, bool with_rows) {
     auto found = parse_next_line();
     if (!found) return found.error();
     if (text_member(*found, "kind") != "window")
-      return error_at_line(next_ - 1, Error{"is no window, which the header announces"});
+      return error_at_line(next_ - 1, Error{"is not the window that the header announces"});
     window = std::move(*found);
   }
   auto announced = read_announced(*header);

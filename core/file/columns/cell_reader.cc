@@ -87,7 +87,7 @@ void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column, const
   }
   if (!in.failed() && row != end)
     in.fail("column " + quote_name(column.def().name) + " has " + std::to_string(row - rows.first) +
-            " cells, not " + std::to_string(rows.count) + ", and ends");
+            " cells instead of " + std::to_string(rows.count));
 }
 
 void CellReader::read_cell(Scanner& in, Column& column, std::size_t row) {

@@ -46,7 +46,7 @@ GapPattern read_gap_pattern(Scanner& in, std::size_t rows) {
   };
   const auto add_number = [&] {
     pattern.runs.push_back(in.number());
-    if (pattern.runs.size() % 2 == 0 && pattern.runs.back() == 0) in.fail("a run of no rows");
+    if (pattern.runs.size() % 2 == 0 && pattern.runs.back() == 0) in.fail("a run has zero rows");
     if (pattern.runs.size() > 2 * rows) in.fail("more runs than rows");
   };
   for (in.enter('{'); in.next('}');) {

@@ -143,7 +143,7 @@ Result<std::string_view> FrameDecompressor::decompress(std::string_view zstd, co
   if (ZSTD_isError(size))
     return Error{"invalid zstd data" + near_byte(frame.offset) + ": " + ZSTD_getErrorName(size)};
   if (size != frame.text_bytes)
-    return Error{"the line" + near_byte(frame.offset) + " differs from the length in its frame"};
+    return Error{"the line" + near_byte(frame.offset) + " does not have the length that it states"};
   return std::string_view(text_.get(), size);
 }
 

@@ -19,7 +19,7 @@ namespace ctprof::columns {
 namespace {
 
 Error no_such_block(std::size_t number, std::size_t whole) {
-  if (whole == 0) return {"it was cut: it has no end"};
+  if (whole == 0) return {"it is truncated: its end is missing"};
   return {"it has no capture " + std::to_string(number) + ": it holds " + std::to_string(whole)};
 }
 
@@ -147,7 +147,7 @@ Result<void> read_remaining_windows(BlockReader& reader, Windows& windows) {
     if (!next.window) return run_error(number, "is a snapshot among windows");
     memory += estimate_memory(next);
     if (memory > limits::kMemory)
-      return run_error(number, "and those before it take too much memory");
+      return run_error(number, "and the captures before it take too much memory");
     windows.snapshots.push_back(std::move(next));
   }
   return {};

@@ -15,7 +15,7 @@ Error line_error(const std::string& what) { return {"is wrong: " + what}; }
 
 Error repeated_item_error(std::string_view part, std::size_t number) {
   return line_error(std::string(part) + " " + std::to_string(number) +
-                    " is repeated, or one too many");
+                    " is repeated, or exceeds the possible number");
 }
 
 Error unknown_reference_error(std::string_view part, std::uint64_t number) {
@@ -151,14 +151,14 @@ Result<void> StackReader::read(std::string_view line) {
 Result<void> StackReader::add_items(const Items& items, Scanner& in) {
   const auto part = std::ranges::find(kParts, items.part, &Part::name);
   if (part == kParts.end())
-    return line_error("it is of the unknown part " + quote_name(items.part));
+    return line_error("it defines the unknown part " + quote_name(items.part));
   if (part->add == &StackReader::add_weights)
     if (auto begun = begin_metric(items.metric); !begun) return begun;
   if (const std::size_t expected_first = part->items_read(*this); items.first != expected_first)
     return line_error("its " + items.part + " begin with " + std::to_string(items.first) +
                       ", not " + std::to_string(expected_first));
   const std::size_t count = part->count_items(items);
-  if (count == SIZE_MAX) return line_error("its lists are not equally long");
+  if (count == SIZE_MAX) return line_error("its lists differ in length");
   budget_->spend(items.text_bytes(), in, count);
   return in.failed() ? Result<void>(line_error(in.error_text())) : (this->*part->add)(items);
 }
@@ -226,9 +226,9 @@ Result<void> StackReader::begin_metric(const std::string& name) {
   for (Table& table : snapshot_->tables)
     if (Column* column = table.find(name); column && column->def().storage == Storage::Stacks)
       column_ = column;
-  if (!column_) return line_error("no metric of stacks is called " + quote_name(name));
+  if (!column_) return line_error("no metric of call stacks has the name " + quote_name(name));
   if (!read_metrics_.insert(column_).second)
-    return line_error("the weights of " + quote_name(name) + " begin again");
+    return line_error("the weights of " + quote_name(name) + " are repeated");
   return {};
 }
 

@@ -303,7 +303,7 @@ void TableReader::read_seen(Line& line) {
     in.enter('[');
     if (in.next(']')) seen.first = in.number();
     if (in.next(']')) seen.last = in.number();
-    if (in.next(']') || seen.first > seen.last) return in.fail("seen is no span of time");
+    if (in.next(']') || seen.first > seen.last) return in.fail("seen is not a span of time");
   }
   if (!in.failed() && row != line.piece.range().end()) in.fail("seen is too short");
   has_seen_times_ = true;

@@ -41,14 +41,15 @@ void FieldReader::read(const boost::json::value& json, Gap& gap) {
 void FieldReader::read(const boost::json::value& json, Entity& entity) {
   std::string word;
   read(json, word);
-  if (!parse(word, entity)) set_error("is no kind of row that this version knows: '" + word + "'");
+  if (!parse(word, entity))
+    set_error("is a kind of row that this version does not know: '" + word + "'");
 }
 
 void FieldReader::read(const boost::json::value& json, Storage& storage) {
   std::string word;
   read(json, word);
   if (!parse(word, storage))
-    set_error("is no kind of storage that this version knows: '" + word + "'");
+    set_error("is a kind of storage that this version does not know: '" + word + "'");
 }
 
 void FieldReader::read(const boost::json::value& json,

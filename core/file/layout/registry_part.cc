@@ -79,7 +79,7 @@ KeptMembers unknown_members_of(const KeptMembers& metric, const std::optional<He
   return unknown;
 }
 
-constexpr const char* kDifferentMeaning = "this name means something else";
+constexpr const char* kDifferentMeaning = "ctprof defines this name differently";
 
 const MetricDef* find_identity(std::string_view name) {
   const auto& known = identity_metrics();
@@ -97,7 +97,8 @@ const RegistryPart::Metric* find_metric(const RegistryPart& registry, std::strin
 // which every snapshot has with a fixed meaning.
 Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metrics) {
   if (find_identity(metric.name))
-    return Error{"registry.metrics has a bad one, '" + metric.name + "': " + kDifferentMeaning};
+    return Error{"registry.metrics has an invalid entry, '" + metric.name +
+                 "': " + kDifferentMeaning};
   for (const UnknownMetric& other : metrics)
     if (other.name == metric.name ||
         (metric.entity && other.entity == metric.entity && other.path == metric.path))
@@ -164,7 +165,7 @@ std::string rejection_reason(const MetricDef& def) {
     return "it has more than " + std::to_string(limits::kSpellings) + " other spellings";
   const NewtypeInfo& newtype = *find_newtype(def.newtype);
   if (static_cast<ctprof_storage>(def.storage) != newtype.storage)
-    return "its storage is not that of " + def.newtype;
+    return "its storage differs from that of the newtype " + def.newtype;
   const RuleInfo* rule = find_rule(def.rule);
   if (!rule) rule = find_rule(def.fallback);
   if (rule && pairing(newtype, *rule) != Pairing::Fits)
@@ -240,13 +241,13 @@ Error check_definitions(const RegistryPart& registry) {
     if (!names.insert(def.name).second)
       return {"registry.metrics has '" + def.name.substr(0, kShownNameBytes) + "' twice"};
     if (const std::string why = rejection_reason(def); !why.empty())
-      return {"registry.metrics has a bad one, '" + def.name.substr(0, kShownNameBytes) +
+      return {"registry.metrics has an invalid entry, '" + def.name.substr(0, kShownNameBytes) +
               "': " + why};
   }
   for (const DerivedDef& def : registry.derived)
     for (const std::string* text : {&def.name, &def.section, &def.unit})
       if (text->size() > limits::kNameBytes)
-        return {"registry.derived has one with a text of more than " +
+        return {"registry.derived has an entry with a text of more than " +
                 std::to_string(limits::kNameBytes) + " bytes"};
   return {};
 }

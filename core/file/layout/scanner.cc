@@ -286,13 +286,14 @@ std::string_view Scanner::text() {
 bool Scanner::unescape(const char* from) {
   unescaped_.clear();
   for (at_ = from; at_ != end_ && *at_ != '"';) {
-    if (static_cast<unsigned char>(*at_) < 0x20) return fail("a text holds a control"), false;
+    if (static_cast<unsigned char>(*at_) < 0x20)
+      return fail("a text contains a control character"), false;
     if (*at_ != '\\')
       unescaped_ += *at_++;
     else if (!decode_escape())
-      return fail("a text holds an unknown escape"), false;
+      return fail("a text contains an unknown escape sequence"), false;
   }
-  if (at_ == end_) return fail("a text does not end"), false;
+  if (at_ == end_) return fail("a text has no closing quote"), false;
   ++at_;
   return is_utf8(unescaped_) || (fail("a text is not UTF-8"), false);
 }

@@ -109,7 +109,7 @@ Result<void> read_read_times(const json::value& read_at, SectionTarget& target) 
   Snapshot& snapshot = target.snapshot;
   const bool fits = read_at.is_array() && (read_at.get_array().empty() ||
                                            read_at.get_array().size() == snapshot.threads().rows);
-  if (!fits) return Error{"read_at is not an array of a time for each thread"};
+  if (!fits) return Error{"read_at is not an array with one time for each thread"};
   for (const json::value& item : read_at.get_array()) {
     boost::system::error_code failed;
     snapshot.read_at.push_back(item.to_number<std::uint64_t>(failed));

@@ -174,7 +174,7 @@ bool JsonHandler::use_registry() {
   std::optional<RegistryPart> found = std::exchange(builder_->registry, std::nullopt);
   if (builder_->is_prepared() || options_->only_find_registry) {
     registry_after_tables = std::move(found);
-    return reject("comes after what it describes");
+    return reject("comes after the rows that it describes");
   }
   options_->registry = std::move(found);
   return prepare();

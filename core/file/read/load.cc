@@ -126,7 +126,7 @@ bool is_zstd(std::string_view bytes) {
 // Returns why the bytes cannot begin a snapshot; empty if they can. Checks only the first bytes.
 std::string format_error(std::string_view bytes) {
   if (bytes.empty()) return "the file is empty";
-  return is_zstd(bytes) ? "" : "not a snapshot: it does not begin as zstd data does";
+  return is_zstd(bytes) ? "" : "not a snapshot: it does not begin with a zstd header";
 }
 
 std::string too_large() { return "larger than " + std::to_string(limits::kFileBytes) + " bytes"; }
@@ -185,7 +185,7 @@ Result<void> read_file_bytes(const std::string& path, std::string& bytes) {
   if (file.get() < 0) return errno_error("reading", path, errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return errno_error("reading", path, errno);
-  if (!S_ISREG(status.st_mode)) return error("reading", path, "it is no file");
+  if (!S_ISREG(status.st_mode)) return error("reading", path, "it is not a regular file");
   return read_bytes(file, path, bytes);
 }
 

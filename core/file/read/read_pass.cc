@@ -153,7 +153,7 @@ std::string describe_parser_error(json::error_code failed) {
   if (failed == json::error::incomplete) return "the text ends in the middle";
   if (failed == json::error::too_deep)
     return "nested more than " + std::to_string(limits::kDepth) + " deep";
-  if (failed == json::error::extra_data) return "more text after the end";
+  if (failed == json::error::extra_data) return "more text follows the end of the JSON";
   return "invalid JSON: " + failed.message();
 }
 

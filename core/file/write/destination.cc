@@ -38,11 +38,10 @@ bool is_world_writable(int directory) {
 // Describes why the kernel refused to follow a link.
 Error link_error(const std::string& path, int directory, int number) {
   if (number == EACCES && is_world_writable(directory))
-    return error(
-        "writing", path,
-        "Permission denied: it is somebody else's symbolic link in a directory where everybody may "
-        "write, and "
-        "fs.protected_symlinks keeps it from being followed; name the file that it leads to");
+    return error("writing", path,
+                 "Permission denied: it is a symbolic link of another user in a directory where "
+                 "everybody may write, and fs.protected_symlinks prevents ctprof from following "
+                 "the link; name the file that it leads to");
   if (number == ENOENT)
     return error("writing", path,
                  "it is a symbolic link to a missing file; create that file or name it directly");
@@ -97,7 +96,7 @@ Result<void> Destination::follow_link() {
       named_status.st_ino != target_status.st_ino)
     return error(
         "writing", path_,
-        "the file that this link leads to has no name that a new file could take; name another");
+        "the file that this link leads to has no name, and cannot be replaced; name another file");
   return check_replaceable();
 }
 
@@ -126,9 +125,8 @@ Result<void> Destination::check_replaceable() const {
   const sdk::Fd file(::openat(directory(), name_.c_str(), kOpenFlags, S_IRUSR | S_IWUSR));
   if (!file && errno == EACCES && is_world_writable(directory()))
     return error("writing", path_,
-                 "Permission denied: it may be somebody else's file in a directory where everybody "
-                 "may write, which "
-                 "fs.protected_regular guards; choose another name");
+                 "Permission denied: it may be a file of another user in a directory where "
+                 "everybody may write, and fs.protected_regular protects it; choose another name");
   return file ? Result<void>() : write_error(errno);
 }
 
@@ -137,7 +135,8 @@ Result<std::optional<Destination::Access>> Destination::access_of_replaced_file(
   if (::fstatat(directory(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? Result<std::optional<Access>>(std::nullopt) : write_error(errno);
   if (!S_ISREG(found.st_mode))
-    return error("writing", path_, "something that is no file has taken its name meanwhile");
+    return error("writing", path_,
+                 "it was replaced meanwhile by something that is not a regular file");
   if (!is_own_file(found)) return std::optional<Access>();
   return std::optional<Access>({found.st_mode & kPermissions, found.st_gid});
 }

@@ -54,8 +54,7 @@ BOOST_AUTO_TEST_CASE(keeps_files_when_the_clock_is_set_far_forward) {
   std::vector<std::string> messages = archive.add(window);
   BOOST_REQUIRE(messages.size() == 1u);
   BOOST_TEST(messages[0].starts_with("the clock was set forward by 20780."), messages[0]);
-  BOOST_TEST(
-      messages[0].ends_with(": what was recorded before is kept as long as if it had not been"));
+  BOOST_TEST(messages[0].ends_with(": the age of earlier recordings does not include this step"));
   BOOST_TEST(archive.files().size() == 3u);
   // A day later, the files recorded then are dropped, whatever hour their names contain, and no
   // others.
@@ -104,9 +103,10 @@ BOOST_AUTO_TEST_CASE(reports_and_counts_files_that_cannot_be_dropped) {
   fs::create_directory(world.path(kFirst));  // a directory cannot be unlinked like a file
   std::vector<std::string> messages = world.add_windows(archive, kBegin + 5 * kHour, kHour);
   BOOST_REQUIRE(messages.size() == 1u);
-  BOOST_TEST(messages[0] == kFirst +
-                                " could not be dropped: Is a directory; it stays, and counts for "
-                                "--max-size");
+  BOOST_TEST(
+      messages[0] ==
+      kFirst +
+          " could not be dropped: Is a directory; the file remains, and counts toward --max-size");
   BOOST_TEST(file_name_of(archive.files().front().name) == kFirst);
   BOOST_TEST(archive.files().size() == 3u);
   fs::remove(world.path(kFirst));

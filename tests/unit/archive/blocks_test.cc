@@ -166,8 +166,9 @@ BOOST_AUTO_TEST_CASE(counts_windows_between_close_gaps) {
   const BlockPlan plan =
       plan_blocks(std::vector{series, series_of(autoregressive_series(220, 0, 2))});
   BOOST_REQUIRE(plan.sides.size() == 2u);
-  BOOST_TEST(plan.messages[0].find("gaps leave 5 parts") != std::string::npos, plan.messages[0]);
-  BOOST_TEST(plan.messages[0].find("16 windows beside gaps are in no block") != std::string::npos,
+  BOOST_TEST(plan.messages[0].find("gaps divide the windows into 5 parts") != std::string::npos,
+             plan.messages[0]);
+  BOOST_TEST(plan.messages[0].find("16 windows next to gaps are not used") != std::string::npos,
              plan.messages[0]);
 }
 
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(windows_without_length_are_not_tested) {
   for (std::size_t at = 0; at < 40; ++at) empty.add(at, {{5, 5}, {5, 5}, "b", {}});
   const BlockPlan plan = plan_blocks(std::vector{empty, empty});
   BOOST_TEST(plan.sides.empty());
-  BOOST_TEST(plan.reason_for_none == "too few to test: windows have no length");
+  BOOST_TEST(plan.reason_for_none == "cannot test: the windows have length zero");
 }
 
 BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {

@@ -243,13 +243,13 @@ BOOST_AUTO_TEST_CASE(counts_rows_beyond_the_limit) {
 BOOST_AUTO_TEST_CASE(suggests_the_nearest_known_name) {
   const Snapshot a = before(), b = after();
   BOOST_TEST(refusal(a, b, {.metrics = {"run_time"}}) ==
-             "no metric 'run_time' in what was read (did you mean 'run_time_ns'?)");
+             "no metric 'run_time' in the input (did you mean 'run_time_ns'?)");
   BOOST_TEST(refusal(a, b, {.sort = *parse_sort("nr_migration", ReportKind::Compare)}) ==
-             "sorting: no metric 'nr_migration' in what was read (did you mean 'nr_migrations'?)");
+             "sorting: no metric 'nr_migration' in the input (did you mean 'nr_migrations'?)");
   Snapshot with_mode = before();
   add_text(with_mode, metric("policy", "CategoricalString", "Mode"), {"A", "A", "A", "A"});
   BOOST_TEST(refusal(with_mode, b, {.sort = *parse_sort("policy", ReportKind::Compare)}) ==
-             "sorting: 'policy' is not a number, so nothing can be sorted by it");
+             "sorting: 'policy' is not a number; sort by a metric that is a number");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_metrics_with_different_definitions) {
@@ -281,8 +281,8 @@ BOOST_AUTO_TEST_CASE(replaces_an_unknown_rule_and_reports_it) {
   const Report report = compare(a, b);
   BOOST_REQUIRE(report.notes().size() == 2);
   BOOST_TEST(report.notes()[0] ==
-             "metric 'lost' is left out: its rule other.P99 is unknown in this version and names "
-             "no fallback");
+             "metric 'lost' is left out: its rule other.P99 is unknown in this version and has no "
+             "fallback");
   BOOST_TEST(report.notes()[1] ==
              "rule other.P99 is unknown in this version; MaxPeak replaces it for p99_ns");
   BOOST_TEST(row_of(as_json(report), "web", "p99_ns").at("baseline").to_number<int>() == 9);

@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(refuses_a_counter_multiplied_by_a_level) {
   BOOST_REQUIRE(!report);
   BOOST_TEST(report.error().text ==
              "reading --derive 'x = made + heap': checking kinds of 'made + heap': it combines a "
-             "counter with a level, which depends on how long the counter counts; use a ratio of "
-             "counters");
+             "counter with a level, and the result depends on how long the counter has counted; "
+             "use a ratio of counters");
 }
 
 // A file of an older version can define such a metric.

@@ -211,13 +211,13 @@ BOOST_AUTO_TEST_CASE(reports_why_rates_are_missing) {
              R"(["Only counters have rates; gauges, peaks, ratios and settings have none."])");
   BOOST_TEST(
       notes([](Snapshot& a, Snapshot&) { a.meta.boot_id = "other"; }) ==
-      R"(["No rates: the files are not known to be of one boot, so the time between them is not known."])");
+      R"(["No rates: the time between the files is unknown, because they may be from different boots."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot&) { a.read_at.clear(); }) ==
              R"(["No rates of threads: the baseline does not state when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { a.read_at.clear(), b.read_at.clear(); }) ==
              R"(["No rates of threads: neither file states when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { b.meta.start = a.meta.start; }) ==
-             R"(["No rates: no time went by between the two captures."])");
+             R"(["No rates: no time passed between the two captures."])");
 }
 
 BOOST_AUTO_TEST_CASE(sums_and_maxima_name_the_thread_with_the_largest_value) {

@@ -59,10 +59,8 @@ BOOST_AUTO_TEST_CASE(parses_grouping_keys) {
   }
   BOOST_TEST((*parse_group_by("acme.image") == GroupBy::ProcessText));
   BOOST_TEST(parse_group_by("pcom").error().text ==
-             "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all, pid, "
-             "service, tree, "
-             "and no text metric of a process (did "
-             "you mean 'pcomm'?)");
+             "reading --group-by 'pcom': it is neither one of pcomm, cgroup, comm, comm-exact, "
+             "all, pid, service, tree, nor a text metric of a process (did you mean 'pcomm'?)");
 }
 
 BOOST_AUTO_TEST_CASE(suggests_the_nearest_name) {

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(fail_on_skips_and_reports_sums_with_different_inputs) {
     BOOST_REQUIRE(different_inputs.notes().size() == 1);
     BOOST_TEST(different_inputs.notes()[0] ==
                "--fail-on does not test 'sum' of 1 group: the sides measured different parts of "
-               "this metric");
+               "the metric");
   }
 }
 

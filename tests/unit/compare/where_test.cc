@@ -224,15 +224,14 @@ BOOST_AUTO_TEST_CASE(reports_omitted_rows) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_invalid_where_expressions) {
-  BOOST_TEST(
-      refusal({.where = {"nise < 0"}}) ==
-      "reading --where 'nise < 0': no metric 'nise' in what was read (did you mean 'nice'?)");
+  BOOST_TEST(refusal({.where = {"nise < 0"}}) ==
+             "reading --where 'nise < 0': no metric 'nise' in the input (did you mean 'nice'?)");
   BOOST_TEST(refusal({.where = {"threads > 1 || nice < 0"}}) ==
-             "reading --where 'threads > 1 || nice < 0': 'nice' is of threads, 'threads' of "
-             "groups; join them only by &&, or pass each "
-             "in its own --where");
+             "reading --where 'threads > 1 || nice < 0': 'nice' is a metric of threads, 'threads' "
+             "is one of groups; combine them only with &&, or use a separate --where for each");
   BOOST_TEST(refusal({.where = {"process.fds > nice"}})
-                 .find("'nice' is of threads, 'process.fds' of groups") != std::string::npos);
+                 .find("'nice' is a metric of threads, 'process.fds' is one of groups") !=
+             std::string::npos);
   BOOST_TEST(refusal({.where = {"tid == 5 && 1 == 1"}}) ==
              "reading --where 'tid == 5 && 1 == 1': it names no metric");
   BOOST_TEST(refusal({.where = {"cpus == 1"}}) ==
@@ -284,7 +283,7 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_fail_on_expressions) {
              "METRIC.candidate, METRIC.p, METRIC.shift, METRIC.low, METRIC.high, "
              "group, threads");
   BOOST_TEST(refusal({.fail_on = {"run_time.pct > 1"}}) ==
-             "reading --fail-on 'run_time.pct > 1': no metric 'run_time' in what was read (did you "
+             "reading --fail-on 'run_time.pct > 1': no metric 'run_time' in the input (did you "
              "mean 'run_time_ns'?)");
   BOOST_TEST(refusal({.fail_on = {"policy.delta > 1"}}) ==
              "reading --fail-on 'policy.delta > 1': 'policy' is not a number");
@@ -312,32 +311,32 @@ BOOST_AUTO_TEST_CASE(computes_metrics_of_derive) {
 BOOST_AUTO_TEST_CASE(refuses_invalid_derive_expressions) {
   BOOST_TEST(refusal({.derive = {"x"}}) ==
              "reading --derive 'x': it is not of the form 'name = expression'");
-  BOOST_TEST(refusal({.derive = {"a b = nice"}}) ==
-             "reading --derive 'a b = nice': 'a b' is no name: letters, digits, dots and _");
+  BOOST_TEST(
+      refusal({.derive = {"a b = nice"}}) ==
+      "reading --derive 'a b = nice': 'a b' is not a valid name: use letters, digits, dots and _");
   BOOST_TEST(refusal({.derive = {"x? = nice"}}).find("is no name") != std::string::npos);
   BOOST_TEST(refusal({.derive = {"x = nice +"}}).starts_with("reading expression 'nice +': "));
   BOOST_TEST(refusal({.derive = {"x = 3"}}) == "reading --derive 'x = 3': it reads no metric");
   BOOST_TEST(refusal({.derive = {"x = run_time"}}) ==
-             "reading --derive 'x = run_time': no metric 'run_time' in what was read (did you mean "
+             "reading --derive 'x = run_time': no metric 'run_time' in the input (did you mean "
              "'run_time_ns'?)");
   BOOST_TEST(refusal({.derive = {"x = policy"}}) ==
              "reading --derive 'x = policy': 'policy' is not a number");
   BOOST_TEST(refusal({.derive = {"nice = run_time_ns"}}) ==
-             "reading --derive 'nice = run_time_ns': there is a metric 'nice' already");
+             "reading --derive 'nice = run_time_ns': metric 'nice' already exists");
   BOOST_TEST(refusal({.derive = {"tid = run_time_ns"}}) ==
-             "reading --derive 'tid = run_time_ns': there is a metric 'tid' already");
-  BOOST_TEST(refusal({.derive = {"x = nice", "x = run_time_ns"}})
-                 .ends_with("there is a metric 'x' already"));
+             "reading --derive 'tid = run_time_ns': metric 'tid' already exists");
+  BOOST_TEST(
+      refusal({.derive = {"x = nice", "x = run_time_ns"}}).ends_with("metric 'x' already exists"));
   BOOST_TEST(refusal({.derive = {"x = nice", "y = x"}})
                  .ends_with("'x' is derived itself; write out its formula"));
   BOOST_TEST(refusal({.derive = {"x = run_time_ns + timeslices"}}) ==
              "reading --derive 'x = run_time_ns + timeslices': checking units of 'run_time_ns + "
-             "timeslices': 'ns' and 'count' do "
-             "not go together");
+             "timeslices': 'ns' and 'count' are units that cannot be combined");
   BOOST_TEST(
       refusal({.derive = {"x = run_time_ns / process.fds"}}) ==
       "reading --derive 'x = run_time_ns / process.fds': 'run_time_ns' is a metric of threads, "
-      "'process.fds' of processes; a formula can combine metrics of one of them only");
+      "'process.fds' of processes; a formula can only combine metrics of one kind of row");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(refusals_name_the_position) {
   BOOST_TEST(refusal("one = 1") ==
              "reading --where 'one = 1': '=' is not an operator; use == at character 5");
   BOOST_TEST(refusal("comm == \"x") ==
-             "reading --where 'comm == \"x': the text that begins here has no end at character 9");
+             "reading --where 'comm == \"x': the text that begins here has no closing quote at "
+             "character 9");
   BOOST_TEST(refusal("comm == \"x\\\"") != "");
   BOOST_TEST(
       refusal("comm =~ x").ends_with("a pattern in double quotes was expected at character 9"));
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(matches_every_pattern_in_bounded_time) {
     BOOST_TEST(!parsed->matches(name), pattern);
   }
   BOOST_TEST(Pattern::parse("((a{100}){100}){100}").error().text ==
-             "a count in braces makes no sense, or is too large");
+             "a count in braces is invalid or too large");
   BOOST_TEST(Pattern::parse(std::string(5000, '(')).error().text == "it is too long");
 }
 
@@ -210,14 +211,14 @@ BOOST_AUTO_TEST_CASE(refused_patterns_name_the_reason) {
     return parsed ? std::string() : parsed.error().text;
   };
   BOOST_TEST(cause("(a)\\1").ends_with("back-references are not supported"));
-  BOOST_TEST(cause("(?=.*a)b").ends_with("lookahead is not"));
-  BOOST_TEST(cause("[z-a]") == "a range or class of characters makes no sense");
+  BOOST_TEST(cause("(?=.*a)b").ends_with("for example lookahead"));
+  BOOST_TEST(cause("[z-a]") == "a range or class of characters is invalid");
   BOOST_TEST(cause("a)(b") == "a parenthesis is unmatched");
   BOOST_TEST(cause("*a") == "there is nothing to repeat");
   BOOST_TEST(cause("a**") == "a repetition is repeated");
   BOOST_TEST(cause("a\\") == "it ends with a backslash");
   BOOST_TEST(cause("x{2,322222222222222222222222}") == "");  // literal: the count is too large
-  BOOST_TEST(cause("x{2,3222}") == "a count in braces makes no sense, or is too large");
+  BOOST_TEST(cause("x{2,3222}") == "a count in braces is invalid or too large");
 }
 
 BOOST_AUTO_TEST_CASE(compares_names_as_bytes) {

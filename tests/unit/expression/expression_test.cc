@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(determines_counters_levels_and_shares) {
 
 BOOST_AUTO_TEST_CASE(refuses_results_that_depend_on_the_window_length) {
   BOOST_TEST(kind_of("C * L") ==
-             "checking kinds of 'C * L': it multiplies a counter by a level, which depends on how "
-             "long the counter counts; use a ratio of counters");
+             "checking kinds of 'C * L': it multiplies a counter by a level, and the result "
+             "depends on how long the counter has counted; use a ratio of counters");
   BOOST_TEST(kind_of("C * C2").find("multiplies a counter by a counter") != std::string::npos);
   BOOST_TEST(kind_of("C + L").find("combines a counter with a level") != std::string::npos);
   BOOST_TEST(kind_of("C - C2 / C3").find("combines a counter with a ratio") != std::string::npos);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(determines_units) {
   BOOST_TEST(unit_of("t + 1", units) == "ns");
   BOOST_TEST(unit_of("3", units) == "none");
   BOOST_TEST(unit_of("t + b", units) ==
-             "no: checking units of 't + b': 'ns' and 'bytes' do not go together");
+             "no: checking units of 't + b': 'ns' and 'bytes' are units that cannot be combined");
   BOOST_TEST(unit_of("n / t", units).starts_with("no: "));
   BOOST_TEST(unit_of("t * b", units).starts_with("no: "));
 }

@@ -144,9 +144,9 @@ BOOST_AUTO_TEST_CASE(refuses_numbers_out_of_range) {
 BOOST_AUTO_TEST_CASE(refuses_invalid_json) {
   check_message(failure_of_text(idle_text().substr(0, idle_text().size() / 2)),
                 {"ends in the middle", "threads[", "(byte "});
-  check_message(failure_of_text(idle_text() + "x"), {"more text after the end"});
+  check_message(failure_of_text(idle_text() + "x"), {"more text follows the end of the JSON"});
   check_message(failure_of_text(idle_text() + std::string(300000, ' ') + "{}"),
-                {"more text after the end"});
+                {"more text follows the end of the JSON"});
   check_message(failure_of_text(""), {"ends in the middle"});
   check_message(failure_of_text("{\"threads\":[{\"comm\":\"\xff\"}]}"), {"invalid JSON", "byte"});
   check_message(failure_of_text(R"({"threads":[{"tid":1,}]})"), {"invalid JSON", "threads[0]"});
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(refuses_damaged_zstd_data) {
                 {"ends in the middle of its zstd data"});
   check_message(failure_of_bytes(whole.substr(0, 7)), {"ends in the middle"});
   check_message(failure_of_bytes(whole + "garbage"), {"zstd"});
-  check_message(failure_of_bytes(idle_text()), {"does not begin as zstd data does"});
+  check_message(failure_of_bytes(idle_text()), {"does not begin with a zstd header"});
   check_message(failure_of_bytes(""), {"empty"});
   std::string damaged = whole;
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(checks_the_registry_of_the_file) {
                 {"'tid' twice"});
   check_message(
       failure_of_text(replaced(idle_text(), "\"newtype\":\"IdU32\"", "\"newtype\":\"Moons\"")),
-      {"registry.metrics", "'tid'", "means something else"});
+      {"registry.metrics", "'tid'", "defines this name differently"});
 }
 
 // Without threads, no columns are needed to distinguish them.

@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(the_fast_path_reads_plain_numbers_equally) {
       values.push_back(in.consume_null() ? 0 : in.number());
     }
     if (!in.failed() && values.size() < rows)
-      in.fail("column 'some' has " + std::to_string(values.size()) + " cells, not " +
-              std::to_string(rows) + ", and ends");
+      in.fail("column 'some' has " + std::to_string(values.size()) + " cells instead of " +
+              std::to_string(rows));
     return in.error_text();
   };
   std::size_t sound = 0;

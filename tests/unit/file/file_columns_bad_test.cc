@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
                 "line " + std::to_string(lines.size() - 1) + " ends a block without a summary");
   check_changed([](Lines& l) { l.back() = "{\"kind\":\"end\",\"lines\":3,\"bytes\":5}\n"; },
                 "says that the block has 3 lines and 5 bytes");
-  check_changed([](Lines& l) { l.pop_back(); }, "it was cut: it has no end");
+  check_changed([](Lines& l) { l.pop_back(); }, "it is truncated: its end is missing");
   check_changed([](Lines& l) { l[1] = l[1].substr(0, l[1].size() / 2); }, "line 2 is wrong: ");
 }
 
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(refuses_truncated_files) {
 
 BOOST_AUTO_TEST_CASE(refuses_cells_of_the_wrong_kind) {
   check_thread_line("\"tid\":[1000,", "\"tid\":[",
-                    {"line 2 ", "column 'tid' has 19 cells, not 20"});
+                    {"line 2 ", "column 'tid' has 19 cells instead of 20"});
   check_thread_line("\"tid\":[", "\"tid\":[1,", {"column 'tid' is too long"});
   check_thread_line("\"tid\":[1000", "\"tid\":[-1", {"a whole number from 0"});
   check_thread_line("\"tid\":[1000", "\"tid\":[1.0", {"a whole number from 0"});
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
   gaps_say(R"({"columns":["tid"],"runs":[5,1]})", "gaps of 'tid' are more than its nulls");
   gaps_say(R"({"columns":["tid"],"runs":[5]})", "gaps of 'tid' are more than its nulls");
   gaps_say(R"({"columns":["tid","tid"],"runs":[]})", "gaps of 'tid' are repeated");
-  gaps_say(R"({"columns":[],"runs":[5,0]})", "a run of no rows");
+  gaps_say(R"({"columns":[],"runs":[5,0]})", "a run has zero rows");
   gaps_say(R"({"columns":[],"runs":[)" + repeated("5,1,", kThreads) + "5,1]}",
            "more runs than rows");
   gaps_say("7", "an object was expected");
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(announced_rows_use_no_memory) {
   check_replaced("\"thread\":20", {"an array was expected"});
   check_replaced("\"thread\":[19]", {"is too long"});
   check_replaced("\"thread\":[10,10]", {"line 2 "});
-  check_replaced("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it was cut"});
+  check_replaced("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it is truncated"});
 }
 
 // --- decompression bombs ---

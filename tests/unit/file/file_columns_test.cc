@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(omits_and_reports_an_incomplete_block) {
              "it has no capture 2: it holds 1");
   // Without a complete block, the file is refused.
   for (const std::size_t cut : {next.size() / 2, next.size() - 1})
-    BOOST_TEST(refusal(next.substr(0, cut)) == "it was cut: it has no end");
+    BOOST_TEST(refusal(next.substr(0, cut)) == "it is truncated: its end is missing");
 }
 
 // Each block can be read independently of the data after it.

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
   check_changed([](Lines& l) { l.resize(kWeights); }, "");
   check_line(0, "\"stacks\":5", "\"stacks\":4",
              "line 9 is wrong: row 0 of 'oncpu_stacks' has weight, but no stacks");
-  check_line(0, "\"stacks\":5", "\"stacks\":18446744073709551615", "it was cut");
+  check_line(0, "\"stacks\":5", "\"stacks\":18446744073709551615", "it is truncated");
 }
 
 // Removes one line at a time; the tables show which lines must exist.
@@ -167,9 +167,9 @@ BOOST_AUTO_TEST_CASE(checks_rows_and_nodes_of_weights) {
   check_line(kWeights, "[1,2,4]", "[1,2,5]", "it refers to node 5, which is not defined yet");
   check_line(kWeights, "[1,2,4]", "[2,1,4]", "node 1 of row 0 is out of order");
   check_line(kWeights, "[1,2,4]", "[1,1,4]", "node 1 of row 0 is out of order");
-  check_line(kWeights, "[1,2,4]", "[1,2]", "its lists are not equally long");
+  check_line(kWeights, "[1,2,4]", "[1,2]", "its lists differ in length");
   check_line(kWeights, "oncpu_stacks", "run_time_ns",
-             "no metric of stacks is called 'run_time_ns'");
+             "no metric of call stacks has the name 'run_time_ns'");
   check_line(kWeights, "\"row\"", "\"row\":[7],\"row\"", "'row' is repeated");
   check_line(kThreads, "[7,0,40]", "[7,null,40]", "");
   check_line(kThreads, "[7,0,40]", "[null,0,40]", "row 0 has no stacks");
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(checks_frames_and_modules) {
   check_line(kNodes, "[0,1,0,3]", "[0,2,0,3]", "it refers to node 2, which is not defined yet");
   check_line(kNodes, "[2,1,0,3]", "[2,4,0,3]", "it refers to frame 4, which is not defined yet");
   check_line(kNodes, "[0,1,0,3],\"frame\":[2,1,0,3]", "[0,0,0,3],\"frame\":[2,2,0,3]",
-             "node 2 is repeated, or one too many");
+             "node 2 is repeated, or exceeds the possible number");
   check_line(kFrames, "\"module\":[0,", "\"module\":[1,",
              "it refers to module 1, which is not defined yet");
   check_line(kFrames, "\"guessed\":[0,", "\"guessed\":[2,", "'guessed' is neither 0 nor 1");
@@ -191,10 +191,10 @@ BOOST_AUTO_TEST_CASE(checks_frames_and_modules) {
   check_line(kModules, "\"file\"", "\"pile\"", "a module of type 'pile'");
   check_line(kModules, "\"12ab\"", "\"12ax\"", "a build id that is not hexadecimal");
   check_line(kModules, "\"path\":[1]", "\"path\":[5]", "it names string 5");
-  check_line(kModules, "\"process\":[0]", "\"process\":[]", "its lists are not equally long");
+  check_line(kModules, "\"process\":[0]", "\"process\":[]", "its lists differ in length");
   check_line(kStrings, "\"raw\":[[4,", "\"raw\":[[5,", "it names string 5");
   check_line(kStrings, "[[4,\"ff", "[[4,\"f", "bytes in hexadecimal was expected");
-  check_line(kStrings, "\"strings\"", "\"things\"", "it is of the unknown part 'things'");
+  check_line(kStrings, "\"strings\"", "\"things\"", "it defines the unknown part 'things'");
 }
 
 // Additional members of a newer version have no effect.

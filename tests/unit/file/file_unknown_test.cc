@@ -270,7 +270,8 @@ BOOST_AUTO_TEST_CASE(limits_the_text_of_unknown_lines) {
   bytes += columns::make_padding(text_bytes + limits::kMiB, bytes.size());
   for (std::size_t i = lines.size() - 2; i < lines.size(); ++i) bytes += folder.compress(lines[i]);
   const std::string sentence = refusal(bytes);
-  BOOST_TEST((sentence.find("bytes that this version does not know") != sentence.npos), sentence);
+  BOOST_TEST((sentence.find("bytes of keys that this version does not know") != sentence.npos),
+             sentence);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_file_with_only_unknown_lines) {

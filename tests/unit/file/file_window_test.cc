@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(checks_the_window_line) {
   Lines without = lines;
   without.erase(without.begin() + kWindow);
   BOOST_TEST(refusal(compress_lines(update_line_counts(without))) ==
-             "line 2 is no window, which the header announces");
+             "line 2 is not the window that the header announces");
   Lines twice = lines;
   twice.insert(twice.begin() + kWindow, lines[kWindow]);
   BOOST_TEST(refusal(compress_lines(update_line_counts(twice))).starts_with("line 3 is "));
@@ -160,12 +160,12 @@ BOOST_AUTO_TEST_CASE(checks_the_rows_of_a_window) {
   check_refusal("\"bases\":{", "\"bases\":{\"run_time_ns\":[1,2],\"run_time_ns\":[1,2],",
                 "base 'run_time_ns' is repeated");
   check_refusal("\"bases\":{", "\"bases\":{\"majflt\":[1,2,3],", "too long");
-  check_refusal("\"bases\":{", "\"bases\":{\"majflt\":[1],", "has 1 cells, not 2");
+  check_refusal("\"bases\":{", "\"bases\":{\"majflt\":[1],", "has 1 cells instead of 2");
   check_refusal("\"bases\":{", "\"bases\":{\"majflt\":[\"x\",2],", "a whole number");
   check_refusal("\"born\":[", "\"born\":[2,",
                 "it lists the start of a row that is not in this line");
   check_refusal("\"born\":[", "\"born\":[-1,", "a whole number");
-  check_refusal("\"seen\":[[", "\"seen\":[[9,1],[", "seen is no span of time");
+  check_refusal("\"seen\":[[", "\"seen\":[[9,1],[", "seen is not a span of time");
   check_refusal("\"seen\":[[", "\"seen\":[[1,2],[", "seen is too long");
 }
 

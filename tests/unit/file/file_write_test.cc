@@ -171,7 +171,8 @@ BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
   const auto refused = write_file(idle_host(1), shipped_vocabulary(), *place);
   BOOST_REQUIRE(!refused.has_value());
   BOOST_TEST(refused.error().text ==
-             "writing '" + out + "': something that is no file has taken its name meanwhile");
+             "writing '" + out +
+                 "': it was replaced meanwhile by something that is not a regular file");
   std::filesystem::remove(out);
   auto file = OutFile::create(*place);
   BOOST_REQUIRE(file.has_value());

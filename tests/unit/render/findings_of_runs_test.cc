@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(findings_of_the_host_use_the_medians_of_all_runs) {
   const std::string found = text_of({&calm, &busy, &busy}, {3});
   BOOST_TEST(contains(found, "waited for memory for 40 % of the time"), found);
   BOOST_TEST(contains(found, "the host spent 50 % of a CPU in interrupts"), found);
-  BOOST_TEST(contains(found, "/quota stood still for 3.0 s in 10.0 s"), found);
+  BOOST_TEST(contains(found, "/quota was throttled for 3.0 s in 10.0 s"), found);
   BOOST_TEST(text_of({&busy, &calm, &calm}, {3}) == "");
   const std::string more = text_of({&calm, &calm, &busy, &busy}, {2, 2});
   BOOST_TEST(contains(more, "in interrupts"), more);

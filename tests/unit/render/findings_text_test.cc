@@ -71,9 +71,9 @@ BOOST_AUTO_TEST_CASE(finds_groups_that_wait_for_a_cpu_and_groups_that_ran) {
   const std::string text = text_of(
       window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
   BOOST_TEST(text ==
-             "1 server waited 5.0 s for a CPU in 10.0 s (50 % of the time that it wanted one), "
-             "while burner ran for 9.0 s\n"
-             "    ctprof show a.zst --group-by comm --where 'pcomm == \"server\"'\n");
+             "1 server waited 5.0 s for a CPU in 10.0 s (50 % of the time that it was runnable), "
+             "while burner ran for 9.0 s\n    ctprof show a.zst --group-by comm --where 'pcomm == "
+             "\"server\"'\n");
 }
 
 // Too few CPUs are one common cause.

@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(pools_waiting_for_work_are_not_contention) {
 BOOST_AUTO_TEST_CASE(finds_one_thread_of_many_that_waits_for_a_cpu) {
   const std::string text = text_of(kTail);
   BOOST_TEST(contains(text,
-                      "server has a thread (worker-3, 103) that waited for a CPU for 5.0 s in "
-                      "10.0 s, the median of 5 similar ones is 0.1 s\n"),
+                      "server has a thread (worker-3, 103) that waited for a CPU for 5.0 s in 10.0 "
+                      "s, the median of 5 similar threads is 0.1 s\n"),
              text);
 }
 
@@ -165,10 +165,10 @@ BOOST_AUTO_TEST_CASE(a_pool_with_one_working_thread_is_not_a_finding) {
 
 BOOST_AUTO_TEST_CASE(finds_zombies_and_shows_states) {
   const std::string text = text_of(zombies(12));
-  BOOST_TEST(text ==
-             "1 child has 12 zombies: processes that exited, and that their parent did not wait "
-             "for\n    ctprof show a.zst --group-by pid --where 'pcomm == \"child\"' --metrics "
-             "state\n");
+  BOOST_TEST(
+      text ==
+      "1 child has 12 zombies: processes that exited and whose parent did not wait for them\n    "
+      "ctprof show a.zst --group-by pid --where 'pcomm == \"child\"' --metrics state\n");
   BOOST_TEST(text_of(zombies(9)) == "");
 }
 
