@@ -88,15 +88,15 @@ std::vector<std::string> BlockingProcesses::messages() const {
   const std::size_t count = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string process = std::to_string(processes_[i]);
-    messages.push_back(
-        "reading files of process " + process + " in /proc took longer than " +
-        std::to_string(kTimeoutSeconds) +
-        " seconds: values that were not read are Busy; see what its threads wait for (/proc/" +
-        process + "/task/*/wchan)");
+    messages.push_back("reading files of process " + process + " in /proc took longer than " +
+                       std::to_string(kTimeoutSeconds) +
+                       " seconds: the remaining values are missing (Busy); see what the threads of "
+                       "the process wait for (/proc/" +
+                       process + "/task/*/wchan)");
   }
   if (count == kMaxProcesses)
     messages.push_back("reading timed out for " + std::to_string(kMaxProcesses) +
-                       " processes: values that were not read are Busy for all processes");
+                       " processes: all values that were not read by then are missing (Busy)");
   return messages;
 }
 

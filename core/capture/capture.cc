@@ -298,7 +298,7 @@ Result<Snapshot> Session::close_window(bool is_last) {
   if (window->window->exited_merged > 0)
     window->meta.notes.push_back(std::to_string(window->window->exited_merged) +
                                  " exited threads share rows with others of the same process, name "
-                                 "and cgroup, because there were too many");
+                                 "and cgroup, because too many threads exited");
   if (!exit_tracker_->failure_reason().empty())
     window->meta.notes.push_back("exited threads are not recorded: " +
                                  exit_tracker_->failure_reason());
@@ -322,7 +322,8 @@ void Session::collect_records(bool is_last, std::uint64_t opened_ns, Meta& meta)
   }
   if (is_limited_to_cgroup() && options_.record.cgroup == 0)
     meta.notes.push_back(
-        "recorders follow the whole host, because no mounted cgroup v2 hierarchy shows cgroup '" +
+        "recorders sample the whole host, because no mounted cgroup v2 hierarchy contains cgroup "
+        "'" +
         options_.cgroup + "'; records of other cgroups are dropped");
 }
 
@@ -345,8 +346,9 @@ void Session::mark_descendants(const Snapshot& before, Snapshot& after,
                            {options_.command, saw_forks ? 0 : subreaper_pid()});
   if (!saw_forks)
     after.meta.notes.push_back(
-        "descendants of the command are found from parents at the end of the window, because forks "
-        "cannot be traced here: threads that exited before are not marked");
+        "descendants of the command are derived from the parent processes at the end of the "
+        "window, because forks cannot be traced on this host: threads that exited earlier are not "
+        "marked");
 }
 
 std::size_t Session::threads() const {

@@ -42,7 +42,7 @@ std::string find_error(const ctprof_record& record, const PlannedSource& planned
       (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))
     return "where only a weight is expected";
   if (!is_valid_id(record.tgid) || !is_valid_id(record.tid))
-    return "of the impossible thread " + std::to_string(record.tgid) + "/" +
+    return "of the invalid thread " + std::to_string(record.tgid) + "/" +
            std::to_string(record.tid);
   if (record.user_kind > CTPROF_USER_FRAMES)
     return "whose user part is of the unknown kind " + std::to_string(record.user_kind);
@@ -53,7 +53,7 @@ std::string find_error(const ctprof_record& record, const PlannedSource& planned
     return "with more than " + std::to_string(RecordArena::kMaxStack) + " bytes of stack";
   if (!is_present(record.kernel, record.kernel_count) ||
       !is_present(record.user, record.user_count) || !is_present(record.stack, record.stack_size))
-    return "with NULL where a stack must be";
+    return "with NULL instead of a stack";
   if (record.user_kind == CTPROF_USER_FRAMES && !are_valid_frames(record, tables))
     return "with a frame of an unwind table that does not exist";
   return {};
@@ -62,10 +62,10 @@ std::string find_error(const ctprof_record& record, const PlannedSource& planned
 std::string find_error(const ctprof_change& change) {
   if (change.kind > CTPROF_CHANGE_REMAPPED)
     return "of the unknown kind " + std::to_string(change.kind);
-  if (!is_valid_id(change.tgid)) return "of the impossible process " + std::to_string(change.tgid);
+  if (!is_valid_id(change.tgid)) return "of the invalid process " + std::to_string(change.tgid);
   if (change.path.size > RecordArena::kMaxText)
     return "with a path of more than " + std::to_string(RecordArena::kMaxText) + " bytes";
-  if (!is_present(change.path.data, change.path.size)) return "with NULL where a path must be";
+  if (!is_present(change.path.data, change.path.size)) return "with NULL instead of a path";
   return {};
 }
 

@@ -12,7 +12,7 @@
 
 namespace ctprof {
 
-// Returns the error in a record, such as "of the impossible thread 0/0"; empty if it is valid.
+// Returns the error in a record, such as "of the invalid thread 0/0"; empty if it is valid.
 // `tables`: how many unwind tables the source has.
 std::string find_error(const ctprof_record& record, const PlannedSource& planned,
                        std::size_t tables);

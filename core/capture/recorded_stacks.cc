@@ -243,9 +243,10 @@ void RecordedStacks::mark_foreign_processes(Column& column) {
 
 void RecordedStacks::hide_addresses() {
   stack_table() = replace_addresses(stack_table());
-  window_.meta.notes.push_back(
-      "call stacks are only those of processes that user " + std::to_string(::getuid()) +
-      " may look into without the capabilities of ctprof's file; run ctprof as root for others");
+  window_.meta.notes.push_back("call stacks are limited to processes that user " +
+                               std::to_string(::getuid()) +
+                               " may trace without the capabilities of ctprof's file; run ctprof "
+                               "as root for other processes");
 }
 
 // Numbers that add up start at zero when the window opens.

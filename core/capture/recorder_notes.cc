@@ -53,15 +53,15 @@ std::string describe_longest_losses(const RecorderResult& recorded) {
 // incomplete set is never shown as 100%.
 std::string describe_complete_stacks(const StackTally& tally) {
   if (tally.records == 0) return {};
-  if (tally.to_root == tally.records) return ", all to the root";
+  if (tally.to_root == tally.records) return ", all reach the root";
   const std::uint64_t permille = tally.to_root * 1000 / tally.records;
   const std::string reasons =
-      format_nonzero_count(tally.cut, "cut by the copy") +
+      format_nonzero_count(tally.cut, "longer than the copied part") +
       format_nonzero_count(tally.deep, "too deep") +
       format_nonzero_count(tally.lost, "not unwound") +
       format_nonzero_count(tally.elsewhere.value_or(0), "that continue on another stack") +
       format_nonzero_count(tally.without_user, "without user part");
-  return ", " + format_decimal(static_cast<double>(permille) / 10, "% to the root") +
+  return ", " + format_decimal(static_cast<double>(permille) / 10, "% reach the root") +
          (reasons.empty() ? "" : " (" + reasons.substr(2) + ")");
 }
 
@@ -70,7 +70,7 @@ std::string describe_walked_share(const RecorderResult& recorded) {
   if (recorded.walked_stacks == 0) return {};
   const std::uint64_t permille =
       recorded.walked_stacks * 1000 / (recorded.walked_stacks + recorded.copied_stacks);
-  return format_decimal(static_cast<double>(permille) / 10, "% walked in the kernel");
+  return format_decimal(static_cast<double>(permille) / 10, "% unwound in the kernel");
 }
 
 std::string describe_unnamed_frames(const StackTally& tally) {
@@ -97,7 +97,7 @@ std::string describe_recorder(const RecorderResult& recorded, const StackTally& 
   return recorded.source + ": " + std::to_string(stacks) + (stacks == 1 ? " stack" : " stacks") +
          describe_complete_stacks(tally) +
          (recorded.walked_stacks > 0 ? ", " + describe_walked_share(recorded) : "") +
-         format_nonzero_count(tally.guessed, "with guesses") +
+         format_nonzero_count(tally.guessed, "with guessed frames") +
          describe_missing_records(recorded, tally) +
          (coverage_text.empty() ? "" : ", " + coverage_text) + describe_unnamed_frames(tally) +
          "; " + format_decimal(cpu_ns / 1e6, " ms of CPU time, ") +
@@ -114,8 +114,8 @@ std::string describe_unwind_limits(const std::vector<Module>& files, std::uint64
 std::string describe_refused_tables(const RecorderResult& recorded) {
   return recorded.source + ": " + std::to_string(recorded.refused_tables) +
          (recorded.refused_tables == 1 ? " request" : " requests") +
-         " for unwind tables exceeded the limits of a recorder: stacks through these files are "
-         "copied; restart the recorder";
+         " for unwind tables exceeded the limits of the recorder: stacks through the files of "
+         "these tables are copied; restart the recorder";
 }
 
 std::string describe_truncated_maps(const std::vector<Module>& processes) {

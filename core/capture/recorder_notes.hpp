@@ -1,6 +1,6 @@
 // Describes the work of a recorder in a window, in one line for the user.
 //
-//   on-cpu: 1986 stacks, 99.7% to the root (6 not unwound); 123.4 ms of CPU time, 45.6 MiB
+//   on-cpu: 1986 stacks, 99.7% reach the root (6 not unwound); 123.4 ms of CPU time, 45.6 MiB
 //
 // Zero counts are omitted.
 

@@ -88,7 +88,7 @@ bool differs_significantly(const RunTimeCoverage& both) {
 std::string describe_coverage(const RunTimeCoverage& both) {
   if (!differs_significantly(both)) return {};
   char text[96];
-  std::snprintf(text, sizeof text, "samples represent %.2f of %.2f s run",
+  std::snprintf(text, sizeof text, "samples represent %.2f of %.2f s of run time",
                 both.sampled_ns / kNsPerS, both.run_ns / kNsPerS);
   return text;
 }

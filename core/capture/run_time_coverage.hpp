@@ -27,7 +27,7 @@ RunTimeCoverage compute_run_time_coverage(const Snapshot& window, const Column& 
 // its square root.
 bool differs_significantly(const RunTimeCoverage& coverage);
 
-// Returns "samples represent 3.21 of 4.00 s run"; empty if they do not differ.
+// Returns "samples represent 3.21 of 4.00 s of run time"; empty if they do not differ.
 std::string describe_coverage(const RunTimeCoverage& coverage);
 
 }  // namespace ctprof

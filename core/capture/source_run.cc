@@ -193,7 +193,7 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     else if (!worker.sink.error().empty())
       failure = "it " + worker.sink.error();
     else if (current_batch.rows_done != rows)
-      failure = "it did " + std::to_string(current_batch.rows_done) + " rows of a batch of " +
+      failure = "it filled " + std::to_string(current_batch.rows_done) + " rows of a batch of " +
                 std::to_string(rows);
     else if (worker.message[0])
       worker.remark = worker.message.data();

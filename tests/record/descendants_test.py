@@ -81,7 +81,7 @@ class Descendants(unittest.TestCase):
 
     def test_descendants_by_bpf(self):
         said = self.record()
-        if "forks cannot be traced here" in said:
+        if "forks cannot be traced on this host" in said:
             self.skipTest("needs BPF")
         living, ended = map(self.marks, threads_in(self.file))
         self.assertTrue(living[self.pid("daemon")])
@@ -95,7 +95,7 @@ class Descendants(unittest.TestCase):
 
     def test_without_bpf(self):
         said = self.record(*WITHOUT_BPF)
-        self.assertIn("forks cannot be traced here", said)
+        self.assertIn("forks cannot be traced on this host", said)
         living = self.marks(threads_in(self.file)[0])
         self.assertTrue(living[self.pid("daemon")])
         self.assertFalse(living[self.other])
@@ -106,7 +106,7 @@ class Descendants(unittest.TestCase):
 
     def test_in_windows_back_to_back_without_bpf(self):
         said = self.check_windows_back_to_back(*WITHOUT_BPF)
-        self.assertEqual(said.count("forks cannot be traced here"), 1, said)
+        self.assertEqual(said.count("forks cannot be traced on this host"), 1, said)
 
     def test_shown(self):
         self.record()

@@ -187,7 +187,7 @@ class MappedTest(unittest.TestCase):
         whole = sum(weight for stack, weight in stacks.items() if "[truncated]" not in stack)
         self.assertEqual(whole, ends_at_start)
         if whole == 0:
-            self.assertNotIn("all to the root", messages)
+            self.assertNotIn("all reach the root", messages)
 
 
 if __name__ == "__main__":

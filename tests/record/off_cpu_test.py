@@ -320,7 +320,7 @@ class OneCgroup(Case):
         done = subprocess.run(["unshare", "-m", "sh", "-c", only_below, "sh", self.cgroup, self.here / "seen", self.cgroup.parent, *words],
                               capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, rf"recorders follow the whole host, because no mounted .* shows cgroup '/{self.cgroup.name}'")
+        self.assertRegex(done.stderr, rf"recorders sample the whole host, because no mounted .* contains cgroup '/{self.cgroup.name}'")
         self.assertEqual({thread.tgid for thread in offcpu_file.OffCpuFile(self.file).threads if thread.offcpu_count}, {one, far})
         self.assertGreater(int(re.search(r"for \d+ of (\d+) threads", done.stderr)[1]), 10)
 

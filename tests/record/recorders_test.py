@@ -65,7 +65,7 @@ class OnCpu(Case):
         said = self.recorded("--recorders", "on-cpu", "--freq", "999")
         lines = [line for line in said.splitlines() if "on-cpu:" in line]
         self.assertEqual(len(lines), 1, said)
-        self.assertRegex(lines[0], r"^ctprof: on-cpu: \d+ stacks, ([\d.]+%|all) to the root.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
+        self.assertRegex(lines[0], r"^ctprof: on-cpu: \d+ stacks, ([\d.]+%|all) reach the root.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
 
     def test_a_time_namespace_keeps_all_samples(self):
         harness.needs_namespaces(self, ["-T"])
@@ -82,7 +82,7 @@ class OnCpu(Case):
         with harness.busy():  # an idle CPU has no samples
             said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
         self.assertRegex(said, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
-        represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s run", said)
+        represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s of run time", said)
         self.assertIsNotNone(represented, said)
         self.assertLess(float(represented[1]), float(represented[2]))
 
@@ -122,13 +122,13 @@ class OnCpu(Case):
         self.assertIn(f"--max-depth {most + 1}: the kernel follows frame pointers for at most {most} frames; lower --max-depth, raise "
                       "kernel.perf_event_max_stack, or use --unwind cfi", done.stderr)
         said = self.recorded("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999", "--", self.compiled("-fno-omit-frame-pointer"))
-        self.assertIn("with guesses", said)
+        self.assertIn("with guessed frames", said)
 
     def test_stack_bytes_limits_copies(self):
         """Uses code without unwind rules, which the kernel does not walk: 600 frames of it need more than 1 KiB, and less than 64 KiB."""
         deep = self.compiled("-fno-asynchronous-unwind-tables")
         small, large = (self.recorded("--recorders", "on-cpu", "--freq", "499", "--force", "--stack-bytes", size, "--", deep) for size in ("1K", "64K"))
-        cuts = [int(found[1]) if (found := re.search(r"(\d+) cut by the copy", said)) else 0 for said in (small, large)]
+        cuts = [int(found[1]) if (found := re.search(r"(\d+) longer than the copied part", said)) else 0 for said in (small, large)]
         self.assertGreater(cuts[0], 50, small)
         self.assertLess(cuts[1], cuts[0] / 4, large)
 
@@ -223,7 +223,7 @@ class Listed(unittest.TestCase):
 class InvalidRecords(Case):
     def test_an_invalid_record_ends_the_recorder_only(self):
         said = self.recorded("--recorders", "inconsistent_record", "--plugin-path", BAD_PLUGINS)
-        self.assertRegex(said, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL where a stack must be$")
+        self.assertRegex(said, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL instead of a stack$")
 
 
 class Strict(Case):
@@ -231,7 +231,7 @@ class Strict(Case):
         done = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "inconsistent_record", "--plugins",
                    "inconsistent_record,procfs-sched", "--plugin-path", BAD_PLUGINS)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("lies: it failed: it recorded a stack with NULL where a stack must be", done.stderr)
+        self.assertIn("lies: it failed: it recorded a stack with NULL instead of a stack", done.stderr)
         Window(self.file)
 
 

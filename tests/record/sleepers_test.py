@@ -351,7 +351,7 @@ class WithoutBpf(Case):
             for stack in row["stacks"]:
                 self.assertEqual(names(stack, False), ["[truncated]"])
                 self.assertTrue(names(stack, True))
-        self.assertRegex(said, r"sleepers: \d+ stacks?, 0\.0% to the root \(\d+ without user part\)")
+        self.assertRegex(said, r"sleepers: \d+ stacks?, 0\.0% reach the root \(\d+ without user part\)")
         self.assertNotIn("hidden from ctprof", said)
 
     def test_an_unreadable_stack_is_a_gap(self):

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(own_stacks_have_no_addresses) {
     BOOST_TEST(table.frames()[frame].offset < 2u);
     BOOST_TEST(!table.get_name(frame).empty());
   }
-  BOOST_TEST(recording.window().meta.notes.back().find("may look into") != std::string::npos);
+  BOOST_TEST(recording.window().meta.notes.back().find("may trace") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(without_file_capabilities_stacks_keep_addresses) {

@@ -62,14 +62,14 @@ BOOST_FIXTURE_TEST_CASE(stops_recorders_with_invalid_records_and_keeps_earlier_r
   };
   check_failure([](auto& r) { r.size = 8; }, "too small");
   check_failure([](auto& r) { r.offer = 2; }, "of offer 2, which was not requested");
-  check_failure([](auto& r) { r.tid = 0; }, "of the impossible thread 1/0");
-  check_failure([](auto& r) { r.tgid = UINT64_MAX; }, "of the impossible thread");
+  check_failure([](auto& r) { r.tid = 0; }, "of the invalid thread 1/0");
+  check_failure([](auto& r) { r.tgid = UINT64_MAX; }, "of the invalid thread");
   check_failure([](auto& r) { r.user_kind = 4; }, "of the unknown kind 4");
   static const std::uint64_t frame = std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT;
   check_failure(
       [](auto& r) { r.user_kind = CTPROF_USER_FRAMES, r.user = &frame, r.user_count = 1; },
       "with a frame of an unwind table that does not exist");
-  check_failure([](auto& r) { r.kernel_count = 1; }, "with NULL where a stack must be");
+  check_failure([](auto& r) { r.kernel_count = 1; }, "with NULL instead of a stack");
   check_failure([](auto& r) { r.user_kind = CTPROF_USER_ADDRESSES, r.user_count = 1; },
                 "with NULL");
   check_failure([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = 1; }, "with NULL");
@@ -86,11 +86,11 @@ BOOST_FIXTURE_TEST_CASE(stops_recorders_with_invalid_changes_or_losses, Recorder
                       "a mapping change of the unknown kind 9"));
   BOOST_TEST(
       contains(failure_of([](const auto& to) { to.put(make_change(CTPROF_CHANGE_ENDED, 0)); }),
-               "impossible process 0"));
+               "invalid process 0"));
   BOOST_TEST(contains(failure_of([](const auto& to) {
                         to.put(make_change(CTPROF_CHANGE_MAPPED, 1, {nullptr, 4}));
                       }),
-                      "with NULL where a path must be"));
+                      "with NULL instead of a path"));
   BOOST_TEST(contains(failure_of([](const auto& to) {
                         to.put(make_change(CTPROF_CHANGE_MAPPED, 1, {"", SIZE_MAX}));
                       }),

@@ -227,8 +227,9 @@ BOOST_AUTO_TEST_CASE(marks_incomplete_stacks) {
   BOOST_TEST(tally.deep == 1u);
   BOOST_TEST(tally.without_user == 1u);
   BOOST_TEST(tally.to_root == 0u);
-  BOOST_TEST(describe_recorder(RecorderResult(1024), tally)
-                 .starts_with(": 2 stacks, 0.0% to the root (1 too deep, 1 without user part); "));
+  BOOST_TEST(
+      describe_recorder(RecorderResult(1024), tally)
+          .starts_with(": 2 stacks, 0.0% reach the root (1 too deep, 1 without user part); "));
 }
 
 BOOST_AUTO_TEST_CASE(a_repeated_stack_needs_no_frames) {

@@ -61,15 +61,15 @@ BOOST_AUTO_TEST_CASE(does_not_mention_random_deviations) {
 
 BOOST_AUTO_TEST_CASE(reports_samples_that_are_synchronous_with_a_program) {
   BOOST_TEST(message_of(window_with_run_times({4000, 2000, 1000}), {18, 200, 100}) ==
-             "samples represent 3.18 of 7.00 s run");
+             "samples represent 3.18 of 7.00 s of run time");
   BOOST_TEST(message_of(window_with_run_times({4000, 0, 0}), {492, 0, 0}) ==
-             "samples represent 4.92 of 4.00 s run");
+             "samples represent 4.92 of 4.00 s of run time");
 }
 
 BOOST_AUTO_TEST_CASE(run_time_in_progress_counts_as_run_time) {
   BOOST_TEST(message_of(window_with_run_times({1000, 0, 0}, 3000), {400, 0, 0}) == "");
   BOOST_TEST(message_of(window_with_run_times({1000, 0, 0}), {400, 0, 0}) ==
-             "samples represent 4.00 of 1.00 s run");
+             "samples represent 4.00 of 1.00 s of run time");
 }
 
 BOOST_AUTO_TEST_CASE(does_not_mention_unknown_run_time) {

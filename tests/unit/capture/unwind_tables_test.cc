@@ -100,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(a_recorder_receives_tables_and_returns_frames, RecorderF
   BOOST_TEST(makes_tables);
   BOOST_TEST(recorded.failure == "");
   BOOST_TEST(recorded.walked_stacks == 1u);
-  BOOST_TEST(contains(describe_recorder(recorded, {}), "100.0% walked in the kernel"));
+  BOOST_TEST(contains(describe_recorder(recorded, {}), "100.0% unwound in the kernel"));
   BOOST_REQUIRE(recorded.tables.size() == 1u);
   BOOST_TEST(recorded.tables[0].mapping.path ==
              std::filesystem::canonical("/proc/self/exe").string());
@@ -157,10 +157,9 @@ BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, RecorderFi
   RecorderResult refused(1 << 20);
   refused.source = "small";
   refused.refused_tables = 2;
-  BOOST_TEST(
-      describe_refused_tables(refused) ==
-      "small: 2 requests for unwind tables exceeded the limits of a recorder: stacks through "
-      "these files are copied; restart the recorder");
+  BOOST_TEST(describe_refused_tables(refused) ==
+             "small: 2 requests for unwind tables exceeded the limits of the recorder: stacks "
+             "through the files of these tables are copied; restart the recorder");
 }
 
 // Files on ramfs, like those of file servers, are copied before they are read.
