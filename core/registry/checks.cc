@@ -104,7 +104,7 @@ std::string find_unsupported_reason(const ctprof_metric& metric) {
 Result<void> check_plugin(const ctprof_plugin& plugin) {
   if (is_empty(plugin.name)) return Error{"it has no name"};
   if (!plugin.open_plugin != !plugin.close_plugin)
-    return Error{"it has NULL for one of open_plugin and close_plugin, which go together"};
+    return Error{"it has NULL for only one of open_plugin and close_plugin"};
   if (!is_name(plugin.name, "-_"))
     return Error{"its name " + quoted(plugin.name) +
                  " is not lower case letters, digits, - and _, beginning with a letter"};
@@ -137,7 +137,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
                  ", which ctprof does not have"};
   if (!represents_missing_value(metric.file_absent))
     return Error{subject() + " has " + quoted(metric.file_absent) +
-                 " stand for no value, which is not JSON"};
+                 " as the text of a missing value, which is not JSON"};
   if (metric.headline || !is_empty(metric.role))
     if (auto fits = check_headline_and_role(subject(), metric.headline, metric.role); !fits)
       return fits;
@@ -235,8 +235,8 @@ Result<void> check_rule(const ctprof_rule& rule) {
     return Error{size_error_message<ctprof_rule>(subject, rule.size)};
   if (find_rule(rule.name)) return Error{subject + " has the name of a built-in rule"};
   if (rule.state_size == 0 || rule.state_size > kMaxStateSize)
-    return Error{subject + " asks for a state of " + std::to_string(rule.state_size) +
-                 " bytes; 1 to " + std::to_string(kMaxStateSize) + " are possible"};
+    return Error{subject + " requests a state of " + std::to_string(rule.state_size) +
+                 " bytes; the valid range is 1 to " + std::to_string(kMaxStateSize)};
   if (!rule.add) return Error{subject + " has NULL for add"};
   if (!rule.merge) return Error{subject + " has NULL for merge"};
   if (!rule.number && !rule.text) return Error{subject + " has NULL for both number and text"};

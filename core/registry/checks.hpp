@@ -42,8 +42,8 @@ inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 // sentence.
 template <class Struct>
 std::string size_error_message(const std::string& subject, std::size_t size) {
-  return subject + " is of size " + std::to_string(size) + ", version 1 of the ABI has " +
-         std::to_string(kSizeV1<Struct>);
+  return subject + " is of size " + std::to_string(size) +
+         ", but version 1 of the ABI needs at least " + std::to_string(kSizeV1<Struct>);
 }
 
 Result<void> check_plugin(const ctprof_plugin& plugin);

@@ -38,8 +38,8 @@ MetricDef make_identity_metric(std::string_view name, Entity entity, std::string
 MetricDef make_thread_count_metric() {
   MetricDef def = make_identity_metric(
       kThreadCount, Entity::Thread, "MonotonicCount", "one per listed thread", "none", "omit",
-      "Number of threads in the group, which makes a change in population visible and sortable.",
-      "A population, not a counter: it also falls, so never a rate.");
+      "Number of threads in the group; a difference shows that threads started or exited.",
+      "A current number, not a counter: it can decrease, and has no rate.");
   def.rule = "SumCount";
   def.unit = "count";
   def.family = "gauge";
@@ -49,12 +49,11 @@ MetricDef make_thread_count_metric() {
 std::vector<MetricDef> make_thread_identity_metrics() {
   using E = Entity;
   return {
-      make_identity_metric(
-          kTid, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/ (directory name)", "threads[].tid",
-          "0", "Kernel id of the thread as this capture's PID namespace numbers it.",
-          "Reused after exit; only together with the start time is it one thread. Inside a "
-          "container it is the namespace's "
-          "number."),
+      make_identity_metric(kTid, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/ (directory name)",
+                           "threads[].tid", "0",
+                           "Id of the thread in the PID namespace of the capture.",
+                           "Reused after exit: only the id and the start time together identify a "
+                           "thread. In a container it is the id in the container's PID namespace."),
       make_identity_metric(
           kTgid, E::Thread, "IdU32", "/proc/<tgid> (directory name)", "threads[].tgid", "0",
           "Id of the process the thread belongs to, equal to the tid of its leader.",
@@ -84,15 +83,14 @@ std::vector<MetricDef> make_thread_identity_metrics() {
           "one thread uniquely within one boot.",
           "Counts from boot, so not comparable across reboots; shifted inside a time namespace; "
           "resolution 10 ms."),
-      make_identity_metric(
-          kParent, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/stat:field 4", "threads[].parent",
-          "omit", "Id of the process that the thread's process is a child of.",
-          "If it exits, another process becomes the parent; 0 for processes that the kernel "
-          "created."),
+      make_identity_metric(kParent, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/stat:field 4",
+                           "threads[].parent", "omit", "Id of the parent of the thread's process.",
+                           "If the parent exits, another process becomes the parent; 0 for "
+                           "processes that the kernel created."),
       make_identity_metric(kKernelThread, E::Thread, "Flag", "/proc/<tgid>/task/<tid>/stat:field 9",
                            "threads[].kernel_thread", "omit",
                            "Whether the thread is a kernel thread.",
-                           "Kernel threads have no memory."),
+                           "Kernel threads have no user address space."),
       make_identity_metric(
           kDescendant, E::Thread, "Flag", "forks since the command of the window began",
           "threads[].descendant", "omit",
@@ -124,8 +122,8 @@ std::vector<MetricDef> make_process_and_cgroup_identity_metrics() {
           kCgroupId, E::Cgroup, "IdU64", "inode of the cgroup's directory", "cgroup_stats[].id",
           "omit",
           "Number that the kernel assigned when the cgroup was created; a cgroup that is removed "
-          "and created again gets another.",
-          "Only where all cgroups are listed, those without threads too."),
+          "and created again gets a new number.",
+          "Only in captures that list all cgroups, including those without threads."),
   };
 }
 

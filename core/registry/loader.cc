@@ -222,7 +222,7 @@ void load_shipped_directory(const PluginDirectory& directory, LoadState& state) 
 std::string privileged_refusal_message(const std::string& reason) {
   return "this ctprof has file capabilities and loads only plugins that only root can change, "
          "but " +
-         reason + ": install it as root, in directories of root's";
+         reason + ": install the plugin as root, in directories that belong to root";
 }
 
 // Checks the program's directory too, because a user who can replace it decides which plugins are
@@ -234,7 +234,7 @@ Result<PluginDirectory> open_directory_for_privileged(const std::string& directo
 }
 
 std::string no_library_message(const std::string& directory) {
-  return "'" + directory + "': it holds no .so file";
+  return "'" + directory + "': it contains no .so file";
 }
 
 // Loads ctprof's own plugins. Returns the searched directory, with the reason if no plugin can be

@@ -306,7 +306,7 @@ Error unknown_recorder_error(const ProbedHost& probed, const std::string& name) 
   for (const ProbedRecorder& recorder : probed.recorders())
     if (is_recorder(recorder)) names.push_back(recorder.plugin->name);
   return {"no loaded plugin has a recorder '" + name + "'" + suggest_nearest(name, names) +
-          (names.empty() ? "; there is none" : "; there are: " + join_texts(names))};
+          (names.empty() ? "; there are no recorders" : "; there are: " + join_texts(names))};
 }
 
 Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
@@ -316,7 +316,7 @@ Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
   if (std::ranges::find(planned.selected_offers, true) != planned.selected_offers.end())
     return planned;
   return Error{"the recorder '" + recorder.source->name + "' cannot record here: " +
-               (recorder.offers.empty() ? "it offers nothing" : recorder.offers.front().reason)};
+               (recorder.offers.empty() ? "it offers no metric" : recorder.offers.front().reason)};
 }
 
 }  // namespace

@@ -171,7 +171,8 @@ Result<void> check_recorder(const ctprof_plugin& table, const Plugin& plugin) {
   if ((table.flags & CTPROF_PLUGIN_RECORDER) == 0) return {};
   for (const SourceTable& source : plugin.sources)
     if (source.table.stage != CTPROF_STAGE_RECORD)
-      return Error{"it says that it only records, but its source '" + source.name + "' does not"};
+      return Error{"its flag CTPROF_PLUGIN_RECORDER is set, but its source '" + source.name +
+                   "' does not record"};
   return {};
 }
 
@@ -180,14 +181,15 @@ Result<void> check_recorder(const ctprof_plugin& table, const Plugin& plugin) {
 Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t available_bytes,
                            const DeclaredMetrics& shared_definitions,
                            DeclaredMetrics* new_declarations) {
-  if (available_bytes < 2 * sizeof(std::uint32_t)) return Error{"its ctprof_plugin is no table"};
+  if (available_bytes < 2 * sizeof(std::uint32_t))
+    return Error{"its symbol 'ctprof_plugin' is not a table"};
   if (given.abi != CTPROF_ABI)
-    return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " +
+    return Error{"it uses ABI " + std::to_string(given.abi) + ", this ctprof uses " +
                  std::to_string(CTPROF_ABI)};
   if (given.size < kSizeV1<ctprof_plugin>)
     return Error{size_error_message<ctprof_plugin>("its table", given.size)};
   if (available_bytes < given.size)
-    return Error{"its table says that it is of size " + std::to_string(given.size) + ", but has " +
+    return Error{"its table states size " + std::to_string(given.size) + ", but has " +
                  std::to_string(available_bytes)};
   const auto table = copy_struct<ctprof_plugin>(&given, given.size);
   ReadState state{.shared_definitions = shared_definitions, .new_declarations = new_declarations};

@@ -60,7 +60,7 @@ Result<sdk::Fd> open_component(int directory, const std::string& name, const std
 }  // namespace
 
 Result<sdk::Fd> open_trusted_directory(const std::string& path) {
-  if (!path.starts_with('/')) return Error{"'" + path + "' is no absolute path"};
+  if (!path.starts_with('/')) return Error{"'" + path + "' is not an absolute path"};
   std::string walked_path;
   auto fd = open_component(AT_FDCWD, "/", "'/'", O_PATH | O_DIRECTORY);
   for (std::string_view rest = path; fd && !rest.empty();) {
@@ -127,11 +127,12 @@ Result<sdk::Fd> open_regular(int directory, const std::string& name) {
 // against the working directory.
 Result<void> check_directory(const std::string& directory) {
   if (directory.find('$') != directory.npos)
-    return Error{"it looks for libraries in '" + directory + "', which depends on where it is"};
+    return Error{"its library search path contains '" + directory +
+                 "', which depends on the location of the plugin"};
   const auto trusted = open_trusted_directory(directory);
-  return trusted
-             ? Result<void>()
-             : Error{"it looks for libraries in '" + directory + "', and " + trusted.error().text};
+  return trusted ? Result<void>()
+                 : Error{"its library search path contains '" + directory + "', and " +
+                         trusted.error().text};
 }
 
 Result<void> check_libraries(const PluginFile& file) {
@@ -139,7 +140,7 @@ Result<void> check_libraries(const PluginFile& file) {
     if (auto fits = check_directory(directory); !fits) return fits;
   for (const std::string& library : file.libraries)
     if (library.find('/') != library.npos)
-      return Error{"it needs the library '" + library + "' by a path"};
+      return Error{"it needs the library '" + library + "' by a path instead of a name"};
   return {};
 }
 

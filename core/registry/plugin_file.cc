@@ -89,7 +89,7 @@ constexpr ElfW(Half) kMachine = EM_NONE;  // not checked here, but by the dynami
 constexpr std::size_t kMaxSegments = 128;  // a shared object has about ten
 
 Error truncated_error(std::string_view part) {
-  return {"it is cut short: " + std::string(part) + " beyond its end"};
+  return {"it is truncated: " + std::string(part) + " beyond the end of the file"};
 }
 Error damaged_error(std::string_view fault) { return {"it is damaged: " + std::string(fault)}; }
 
@@ -116,10 +116,10 @@ Result<void> ElfImage::read_headers() {
   if (auto fits = check_kind(header); !fits) return fits;
   if (header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 ||
       header.e_phnum > kMaxSegments)
-    return damaged_error("its program headers are of an odd size or number");
+    return damaged_error("its program headers have an invalid size or number");
   segments_.resize(header.e_phnum);
   if (!read_bytes(header.e_phoff, segments_.data(), segments_.size() * sizeof(ElfW(Phdr))))
-    return truncated_error("its program headers lie");
+    return truncated_error("its program headers are");
   return check_segments();
 }
 
@@ -136,12 +136,12 @@ Result<void> ElfImage::check_kind(const ElfW(Ehdr) & header) const {
 Result<void> ElfImage::check_segments() const {
   for (const auto& segment : segments_) {
     if (is_mapped_from_file(segment) && !is_within(segment.p_offset, segment.p_filesz, size_))
-      return truncated_error("a segment of it lies");
+      return truncated_error("one of its segments is");
     if (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz)
-      return damaged_error("a segment of it is larger in the file than in memory");
+      return damaged_error("one of its segments is larger in the file than in memory");
     if (is_read_by_loader(segment) && segment.p_filesz > 0 &&
         !offset_of(segment.p_vaddr, segment.p_filesz))
-      return damaged_error("a segment that has to be mapped is not");
+      return damaged_error("a segment that the dynamic loader reads is not mapped");
   }
   return {};
 }
@@ -202,7 +202,7 @@ class DynamicSection {
     PluginFile file;
     for (const auto& [tag, offset] : names_) {
       const auto text = read_name(offset);
-      if (!text) return damaged_error("a name in its dynamic section is not in its string table");
+      if (!text) return damaged_error("a name in its dynamic section is outside its string table");
       if (tag != DT_RPATH && tag != DT_RUNPATH) {
         file.libraries.push_back(*text);
         continue;
@@ -241,7 +241,7 @@ class DynamicSection {
   Result<void> check_tables() const {
     ElfW(Sym) first{};
     if (!image_->offset_of(strings_, strings_size_) || !image_->read_at_address(symbols_, first))
-      return damaged_error("its names or symbols are not in what is mapped");
+      return damaged_error("its names or symbols are outside its mapped segments");
     return {};
   }
 

@@ -29,7 +29,7 @@ struct PluginFile {
 };
 
 // Reads an open regular file; does not take ownership of `fd`. The error does not name the file:
-// "it is cut short: ...".
+// "it is truncated: ...".
 Result<PluginFile> read_plugin_file(int fd);
 
 }  // namespace ctprof

@@ -26,12 +26,12 @@ FAILED = Gap("SourceFailed")
 REFUSED = {
     "not_elf": "not an ELF",
     "empty": "not an ELF",
-    "cut_short": "it is cut short",
+    "cut_short": "it is truncated",
     "undefined_symbol": "undefined symbol: undefined_function",
     "no_symbol": "no symbol 'ctprof_plugin'",
-    "another_abi": "ABI 2, this ctprof speaks 1",
+    "another_abi": "ABI 2, this ctprof uses 1",
     "small_plugin": "its table is of size 8",
-    "wrong_table_size": "its table says that it is of size 4096, but has 152",
+    "wrong_table_size": "its table states size 4096, but has 152",
     "small_metric": "a metric is of size 16",
     "small_offers": "is of size 4, ",
     "null_collect": "NULL for collect",
@@ -41,7 +41,7 @@ REFUSED = {
     "dead_reduced": "a dead counter never moves",
     "category_counted": "a category is a name, not a quantity",
     "unknown_rule": "the rule 'unknown_rule_mean'",
-    "invalid_json_for_absent": "has '{]' stand for no value, which is not JSON",
+    "invalid_json_for_absent": "has '{]' as the text of a missing value, which is not JSON",
     "wrong_storage": "'wrong_storage_value' stores GaugeCount",
 }
 

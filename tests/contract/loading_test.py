@@ -67,7 +67,7 @@ class Damaged(Loading):
         end = self.end_of_segments(whole)
         for size in sorted({*range(64, end, max(1, end // 24)), end - 1}):
             self.put("cut.so", whole[:size])
-            self.assert_refused("cut.so", "it is cut short")
+            self.assert_refused("cut.so", "it is truncated")
         self.put("cut.so", whole[:end])
         self.assertEqual(ran("--plugin-path", self.place, "metric-list").stderr, "")
 
@@ -91,7 +91,7 @@ class Damaged(Loading):
             struct.pack_into("<IIQQQQQQ", changed, at, 1, 6, place, place, place, 0, 0x1000, 0x1000)
             self.put("zeroes.so", bytes(changed))
             said = ran("--plugin-path", self.place, "metric-list")
-            self.assertEqual((said.returncode, "it is cut short" in said.stderr), (0, refused), said.stderr)
+            self.assertEqual((said.returncode, "it is truncated" in said.stderr), (0, refused), said.stderr)
             self.assertEqual("sound_value" in said.stdout, not refused)
 
     def test_refuses_damaged_headers(self):

@@ -124,7 +124,7 @@ class TrustedPaths(Privileged):
             shutil.copy(bad(name), self.path("root", "plugins"))
         said = self.ran(program, "metric-list").stderr
         self.assertNotIn("/proc/", said)
-        for name, words in (("undefined_symbol", "undefined_function"), ("peak_summed", "a peak does not"), ("another_abi", "it speaks ABI")):
+        for name, words in (("undefined_symbol", "undefined_function"), ("peak_summed", "a peak does not"), ("another_abi", "it uses ABI")):
             self.assertIn(f"refused: {self.path('root', 'plugins', name)}.so: ", said)
             self.assertIn(words, said)
 
@@ -183,7 +183,7 @@ class TrustedPaths(Privileged):
         done = self.ran(program, "metric-list")
         self.assertEqual(done.returncode, 0)
         for name, words in (("sound", f"it belongs to user {USER}"), ("secret_reader", "it is a symbolic link"),
-                            ("searches_tmp", "it looks for libraries in '/tmp', and '/tmp' is writable by others (mode 1777)")):
+                            ("searches_tmp", "its library search path contains '/tmp', and '/tmp' is writable by others (mode 1777)")):
             lines = [line for line in done.stderr.splitlines() if f"/{name}.so" in line]
             self.assertEqual(len(lines), 1, done.stderr)
             self.assertIn(f"{words}; a ctprof with file capabilities loads only plugins that only root can change", lines[0])
@@ -199,7 +199,7 @@ class TrustedPaths(Privileged):
         with open(self.path("root", "plugins", "linked.so"), "wb") as file:
             file.write(text.replace(b"libc.so.6\0", b"./bc.so.6\0"))
         shutil.copy(bad("secret_reader"), os.path.join(self.work, "bc.so.6"))
-        self.assertIn("linked.so: it needs the library './bc.so.6' by a path", self.ran(program, "metric-list").stderr)
+        self.assertIn("linked.so: it needs the library './bc.so.6' by a path instead of a name", self.ran(program, "metric-list").stderr)
         self.assertIsNone(self.loot())
 
     def test_reports_missing_proc(self):

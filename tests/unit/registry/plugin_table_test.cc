@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(accepts_a_valid_plugin) { BOOST_TEST(PluginParts().refusal(
 BOOST_AUTO_TEST_CASE(refuses_another_abi) {
   PluginParts plugin;
   plugin.table.abi = 7;
-  BOOST_TEST(plugin.refusal() == "it speaks ABI 7, this ctprof speaks 1");
+  BOOST_TEST(plugin.refusal() == "it uses ABI 7, this ctprof uses 1");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_meaningless_pairs_with_the_compilers_message) {
@@ -200,7 +200,8 @@ BOOST_AUTO_TEST_CASE(a_recorder_must_start_and_stop_and_offer_stacks_or_numbers)
 BOOST_AUTO_TEST_CASE(a_recorder_only_plugin_must_have_only_recorders) {
   PluginParts plugin;
   plugin.table.flags = CTPROF_PLUGIN_RECORDER;
-  BOOST_TEST(plugin.refusal() == "it says that it only records, but its source 'x' does not");
+  BOOST_TEST(plugin.refusal() ==
+             "its flag CTPROF_PLUGIN_RECORDER is set, but its source 'x' does not record");
 }
 
 BOOST_AUTO_TEST_CASE(ignores_unknown_stages_and_storages) {
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(opens_and_closes_a_context) {
   plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) {
     return std::int32_t{0};
   };
-  BOOST_TEST(contains(plugin.refusal(), "open_plugin and close_plugin, which go together"));
+  BOOST_TEST(contains(plugin.refusal(), "only one of open_plugin and close_plugin"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
