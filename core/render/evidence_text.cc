@@ -163,8 +163,8 @@ std::string describe_evidence(const Report& report, bool is_for_screen, std::siz
           width);
   if (evidence && can_be_significant(report) && !is_any_significant(report, is_for_screen))
     out += wrap_words(
-        "no row is significant; rows are ordered by the p that each has by itself. To test one "
-        "group by itself, record new runs, then use --about",
+        "no row is significant; rows are ordered by their unadjusted p. To test only one group, "
+        "record new runs, then use --about",
         width);
   return out;
 }

@@ -120,18 +120,18 @@ std::string format_findings(const Report& report, std::span<const std::string> f
 
 std::string describe_finding_rules(const TextLayout& layout) {
   std::string text = wrap_words(
-      "Findings are printed above the first screen of a window, and of two that are compared: up "
-      "to " +
+      "ctprof prints findings above the first screen of a window or of a comparison of two "
+      "windows: up to " +
           std::to_string(kMaxFindings) +
-          " causes, those of the largest share of the machine first. A group is in a finding if "
-          "it:",
+          " causes, ordered by their share of the machine. A finding names a group that:",
       layout.width);
   for (const FindingRule& rule : finding_rules()) {
     text += wrap_words(std::string(rule.name) + ": " + std::string(rule.threshold), layout.width);
   }
   return text + wrap_words(
-                    "Percentages are of one CPU. Between windows a figure also has to be 1.5 times "
-                    "what it was. A difference that the table tests has to be significant, too.",
+                    "Percentages are of one CPU. In a comparison, a figure must also be 1.5 times "
+                    "its value in the first window. A difference that the table tests must also be "
+                    "significant.",
                     layout.width);
 }
 

@@ -65,8 +65,8 @@ std::string describe_order(const Headline& headline, const std::string& unit,
   if (headline.shown == CTPROF_SHOWN_PERCENT) {
     const bool is_of_cpus = role == "run-time" || role == "wait-time";
     return is_of_cpus ? "counts as a share of the time of all CPUs, at most 1"
-                      : "counts as a share of the time of all CPUs, of a group at most one second "
-                        "per second";
+                      : "counts as a share of the time of all CPUs, with at most one second per "
+                        "second for each group";
   }
   if (unit != "bytes")
     return "does not order rows, because the CPU time includes the cost of such events";
@@ -175,10 +175,10 @@ std::string format_page(const MetricFacts& facts, const TextLayout& layout) {
   if (!facts.column.empty()) {
     page.add_fact("column", facts.column);
     page.add_fact("quiet", "a group is quiet below " + facts.column_floor);
-    page.add_fact("order",
-                  "rows are in the order of their largest share of the machine, which * marks; "
-                  "this column " +
-                      facts.column_order);
+    page.add_fact(
+        "order",
+        "rows are ordered by their largest share of the machine, which * marks; this column " +
+            facts.column_order);
   }
   page.add_fact("entity",
                 facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));

@@ -70,9 +70,9 @@ std::string format_heading_line(const Noise& noise, std::string_view files) {
 }
 
 constexpr const char* kLegend =
-    "spread: of the runs; halves: the largest difference of two halves in 19 of 20 ways; next "
-    "columns: the shift that is significant in about 9 of 10 comparisons with this many runs per "
-    "side (not paired), or with this many interleaved pairs";
+    "spread: the variation between the runs; halves: the largest difference between two halves in "
+    "19 of 20 ways to split the runs; next columns: the shift that is significant in about 9 of 10 "
+    "comparisons with this many runs per side (not paired), or with this many interleaved pairs";
 
 std::vector<TextColumn> make_columns(const Noise& noise) {
   std::vector<TextColumn> columns{{"group", Align::Left, 12, false},

@@ -92,7 +92,7 @@ std::string describe_threads_in_progress(const WindowRows& rows) {
   if (rows.in_progress == 0) return {};
   return "no run, wait and blocked time of " + format_count(rows.in_progress, "thread") +
          " that ran or waited for a CPU when the window opened or closed; BPF programs can read "
-         "these";
+         "these times";
 }
 
 // Summarizes what the recorder was denied in one sentence instead of one per cause; empty if

@@ -100,13 +100,15 @@ std::vector<std::string> missing_inlines_messages(const NamingResult& names) {
     messages.emplace_back(
         "cannot resolve inlined functions: 'libdw.so.1': library not found; install libdw1");
   else
-    add(names.without_info, "no debug information; --debug-dir says where it is");
+    add(names.without_info, "no debug information; specify its directory with --debug-dir");
   add(names.without_moved, "the file that dwz moved debug information to is missing");
   add(names.without_split, "debug information in .dwo or .dwp files is missing");
   if (names.oversized_modules > 0)
-    messages.push_back("debug information that was too large to be read, or took too long: of " +
-                       std::to_string(names.oversized_modules) +
-                       (names.oversized_modules == 1 ? " file" : " files"));
+    messages.push_back(
+        "cannot find all inlined functions: the debug information is too large, or reading it took "
+        "too long: " +
+        std::to_string(names.oversized_modules) +
+        (names.oversized_modules == 1 ? " file" : " files"));
   return messages;
 }
 

@@ -68,9 +68,12 @@ std::string get_environment(const char* name) {
 Result<std::unique_ptr<DebuginfodClient>> DebuginfodClient::open(const Limits& limits) {
   const std::string action = "asking debuginfod servers: ";
   if (has_elevated_rights())
-    return Error{action + "the executable of ctprof has capabilities, and its user does not"};
+    return Error{
+        action +
+        "not permitted while the executable of ctprof has capabilities that its user lacks"};
   if (get_environment("DEBUGINFOD_URLS").empty())
-    return Error{action + "$DEBUGINFOD_URLS names none; set it to their addresses"};
+    return Error{action +
+                 "$DEBUGINFOD_URLS contains no server; set it to the addresses of the servers"};
   static const std::optional<Library> library = load_library<Library>();
   if (!library)
     return Error{action + "libdebuginfod.so.1 is not installed; install libdebuginfod1"};

@@ -31,7 +31,7 @@ void TableColumns::add(const MetricDef& def) {
   if (is_same_definition(*known, def)) return;
   const std::string note =
       "captures define '" + def.name +
-      "' differently: only the files that define it as the first one does are exported";
+      "' differently: only values with the definition of the first capture are exported";
   if (std::ranges::count(notes_, note) == 0) notes_.push_back(note);
 }
 
@@ -56,7 +56,7 @@ std::vector<const Column*> TableColumns::find_columns(const Snapshot& capture,
 Result<void> TableColumns::check_selected() const {
   for (const std::string& name : selected_)
     if (names_.count(name) == 0)
-      return Error{"there is no metric '" + name + "' here" +
+      return Error{"no metric '" + name + "' in the input" +
                    suggest_nearest(name, std::vector(names_.begin(), names_.end()))};
   return {};
 }
