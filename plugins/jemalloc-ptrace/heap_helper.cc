@@ -207,14 +207,15 @@ bool HeapHelper::abandon_helper(std::uint64_t tid, const ReadRequest* reading) {
                                        : describe_process(tid, remaining_slices_ > 0));
   } else {
     add_note("a file of process " + std::to_string(tid) +
-             " crashed the helper process that read it: its heap is unknown");
+             " crashed the helper process that read it: the heap of that process is unknown");
   }
   if (++losses_ < kMaxLosses && remaining_slices_ > 0) return can_retry;
   if (remaining_slices_ <= 0)
     stop_requests("reading heaps took " + std::to_string(kMaxSeconds) +
-                  " seconds: the remaining heaps are Busy");
+                  " seconds: the other heaps have no sizes (Busy)");
   else
-    stop_requests(std::to_string(losses_) + " reads did not answer: the remaining heaps are Busy");
+    stop_requests(std::to_string(losses_) +
+                  " reads did not answer: the other heaps have no sizes (Busy)");
   return false;
 }
 

@@ -57,5 +57,5 @@ constexpr sdk::Extra kExtra =
 }  // namespace ctprof::jemalloc
 
 CTPROF_PLUGIN_WITH("jemalloc-ptrace", "1.0",
-                   "Bytes that each thread got from jemalloc and gave back, by ptrace.",
+                   "Bytes that each thread allocated and freed with jemalloc, read by ptrace.",
                    ctprof::jemalloc::kExtra, ctprof::jemalloc::Threads)

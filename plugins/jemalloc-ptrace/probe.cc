@@ -36,9 +36,9 @@ std::string yama_scope(const sdk::Host& host) {
 bool refuse_file_capabilities(const sdk::Host& host, const sdk::Probe& probe) {
   if (::getauxval(AT_SECURE) == 0) return false;
   constexpr std::string_view kReason =
-      "ctprof has file capabilities (AT_SECURE), and its user could stop it while it has stopped a "
-      "thread: it does not use ptrace(2); task-iter reads heaps without ptrace, or run ctprof as "
-      "root";
+      "a ctprof with file capabilities (AT_SECURE) does not use ptrace(2), because its user could "
+      "stop it while it has stopped a thread; task-iter reads heaps without ptrace, or run ctprof "
+      "as root";
   const bool has_no_remedy = has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) ||
                              !is_in_initial_namespace(host, InitialNamespace::Pid);
   probe.refuse_all(

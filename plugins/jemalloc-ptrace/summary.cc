@@ -66,8 +66,7 @@ void note_expensive(const sdk::Summary& summary, const std::string& plugin) {
   if (expensive == 0) return;
   summary.note(plugin + ": reading the files of " + std::to_string(expensive) +
                (expensive == 1 ? " process" : " processes") +
-               " would have cost more bytes or time than a capture spends on them: their heaps are "
-               "unknown");
+               " would exceed a capture's limit of bytes or time: their heaps are unknown");
 }
 
 // Reports processes that use or may use jemalloc and could not be read; denied and expensive ones

@@ -37,22 +37,22 @@ inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kStacks{
      .section = "stacks",
      .source = kWakeups,
      .description = "Time that threads were blocked, by the call stack that waited.",
-     .caveat = "With --offcpu-stacks all it covers all time off a CPU. The weights of a thread's "
-               "stacks add up to its waiting time, to the nanosecond; time that is charged to no "
-               "stack is under [rest].",
+     .caveat =
+         "With --offcpu-stacks all it covers all time off a CPU. The weights of a thread's stacks "
+         "add up to its waiting time, to the nanosecond; [rest] has the time without a stack.",
      .role = "waiting-stacks"}};
 inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kCount{
     {.name = "offcpu_count",
      .section = kSection,
      .source = kSwitches,
-     .description = "Times that a thread was off its CPU: blocked, preempted, or both in a row.",
-     .caveat = "A wait that the edge of the window splits counts with the part inside.",
+     .description = "How often a thread was off a CPU: blocked, preempted, or both in succession.",
+     .caveat = "Of a wait that extends beyond the window, only the part inside counts.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kTotal{
     {.name = "offcpu_ns",
      .section = kSection,
      .source = kSwitches,
-     .description = "Time off a CPU, from leaving it to being back on one.",
+     .description = "Time off a CPU, from leaving one until the thread runs again.",
      .caveat = "Counts every switch: the sum of the interruptible, uninterruptible, queued and "
                "preempted times.",
      .file_path = kNoPlace}};
@@ -75,7 +75,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepCount{
     {.name = "offcpu_interruptible_count",
      .section = kSection,
      .source = kWakeups,
-     .description = "Times that a thread was blocked where a signal can wake it.",
+     .description = "How often a thread was blocked where a signal can wake it.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kSleepTotal{
     {.name = "offcpu_interruptible_ns",
@@ -88,7 +88,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kBlockCount{
     {.name = "offcpu_uninterruptible_count",
      .section = kSection,
      .source = kWakeups,
-     .description = "Times that a thread was blocked where no signal wakes it.",
+     .description = "How often a thread was blocked where no signal wakes it.",
      .file_path = kNoPlace}};
 // A group that is blocked for 1 % of the time is above the floor.
 inline constexpr ctprof_headline kBlockHeadline{.size = sizeof(ctprof_headline),
@@ -109,7 +109,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kQueueCount{
     {.name = "offcpu_queued_count",
      .section = kSection,
      .source = kWakeups,
-     .description = "Times that a thread waited for a CPU after it was woken up or created.",
+     .description = "How often a thread waited for a CPU after it was woken up or created.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kQueueTotal{
     {.name = "offcpu_queued_ns",
@@ -123,7 +123,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kPreemptCount{
     {.name = "offcpu_preempted_count",
      .section = kSection,
      .source = kSwitches,
-     .description = "Times that a runnable thread was preempted, or yielded its CPU.",
+     .description = "How often a runnable thread was preempted, or yielded its CPU.",
      .file_path = kNoPlace}};
 inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kPreemptTotal{
     {.name = "offcpu_preempted_ns",
@@ -212,5 +212,6 @@ class OffCpu : public sdk::RecordSource {
 }  // namespace
 }  // namespace ctprof::off_cpu
 
-CTPROF_PLUGIN_WITH("off-cpu", "1.0", "Where threads wait, and for how long: every switch counted.",
+CTPROF_PLUGIN_WITH("off-cpu", "1.0",
+                   "Where threads wait and for how long, from every context switch.",
                    ctprof::off_cpu::kExtra, ctprof::off_cpu::OffCpu)

@@ -273,14 +273,14 @@ void Programs::detach() {
 void Programs::visit_threads(off_pass_purpose purpose, const RecordCallback& callback) {
   skeleton_->bss->look_for = purpose;
   const sdk::Fd pass(bpf_iter_create(bpf_link__fd(pass_link_.get())));
-  if (!pass) throw_refused("beginning a look at all threads", errno);
+  if (!pass) throw_refused("starting a pass over all threads", errno);
   const std::size_t size = purpose == OFF_COLLECT ? sizeof(off_snapshot) : sizeof(off_check);
   std::vector<std::byte> buffer(kLookBuffer);
   std::size_t filled = 0;
   for (;;) {
     const ssize_t size_read = ::read(pass.get(), buffer.data() + filled, buffer.size() - filled);
     if (size_read < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (size_read < 0) throw_refused("looking at all threads", errno);
+    if (size_read < 0) throw_refused("reading all threads", errno);
     if (size_read == 0) return;
     filled += static_cast<std::size_t>(size_read);
     std::size_t at = 0;

@@ -362,11 +362,10 @@ void Waits::adjust_period() {
   programs_->begin_measuring();
   measuring_since_ns_ = now;
   char text[128];
-  std::snprintf(
-      text, sizeof text,
-      "off-cpu: the budget was nearly used up: stacks are now %.3f ms of waiting apart, on "
-      "average",
-      static_cast<double>(setup_.period_ns) / 1e6);
+  std::snprintf(text, sizeof text,
+                "off-cpu: the budget was nearly used up: a stack is now recorded per %.3f ms of "
+                "waiting, on average",
+                static_cast<double>(setup_.period_ns) / 1e6);
   budget_remark_ = text;
   has_new_remark_ = true;
 }

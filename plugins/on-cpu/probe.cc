@@ -48,13 +48,13 @@ Refusal explain_refusal(const sdk::Host& host, int error) {
       !has_capability(CAP_SYS_ADMIN))
     return {Gap::Denied,
             "kernel.perf_event_paranoid" + describe_paranoid(host) +
-                ", and sampling every CPU then needs CAP_PERFMON: run ctprof as root, or give it "
-                "that",
+                ", which restricts sampling of every CPU to CAP_PERFMON: run ctprof as root, or "
+                "grant it that capability",
             find_capabilities_remedy()};
   if (error == EACCES || error == EPERM)
     return {Gap::Denied,
-            "perf_event_open(2) is closed to this process, as by a container's seccomp profile: "
-            "start ctprof outside of it",
+            "perf_event_open(2) is not permitted for this process, for example by a container's "
+            "seccomp profile: start ctprof outside the container",
             {}};
   if (error == ENOSYS || error == ENOENT || error == EOPNOTSUPP)
     return {Gap::Unsupported, "the kernel has no CONFIG_PERF_EVENTS, or cannot sample stacks",
@@ -66,8 +66,8 @@ Refusal explain_refusal(const sdk::Host& host, int error) {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())
-    return probe.refuse_all(
-        Gap::Unsupported, "perf events sample the running kernel, which is not that of this tree");
+    return probe.refuse_all(Gap::Unsupported,
+                            "perf events sample the running kernel; this tree is from another one");
   const auto cpus = read_online_cpus(host);
   Sampling sampling;
   sampling.depth = max_stack_depth(host);

@@ -34,16 +34,16 @@ Refusal explain_missing_pressure(const sdk::Host& host) {
             sdk::by_boot("psi=1")};
   const auto is_built = is_built_with(host, "CONFIG_PSI");
   if (!is_built && psi.empty())
-    return {
-        Gap::Unsupported,
-        "the kernel keeps no pressure: it has no CONFIG_PSI, or needs psi=1 on its command line",
-        sdk::by_boot("psi=1, if the kernel has CONFIG_PSI")};
+    return {Gap::Unsupported,
+            "the kernel does not measure pressure: it has no CONFIG_PSI, or needs psi=1 on its "
+            "command line",
+            sdk::by_boot("psi=1, if the kernel has CONFIG_PSI")};
   if (!is_built.value_or(false))
-    return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI",
+    return {Gap::Unsupported, "the kernel does not measure pressure: it has no CONFIG_PSI",
             sdk::by_kernel("CONFIG_PSI=y")};
   if (psi.empty() && is_built_with(host, "CONFIG_PSI_DEFAULT_DISABLED").value_or(false))
     return {Gap::SwitchedOff,
-            "the kernel keeps pressure only with psi=1 on its command line "
+            "the kernel measures pressure only with psi=1 on its command line "
             "(CONFIG_PSI_DEFAULT_DISABLED)",
             sdk::by_boot("psi=1")};
   return {Gap::Unsupported, "the kernel has CONFIG_PSI but shows no pressure files here"};
@@ -67,7 +67,8 @@ Refusal explain_missing_cgroup_pressure(const sdk::Host& host) {
 }
 
 constexpr std::string_view kNoIrqReason =
-    "the kernel keeps no pressure by interrupts: it has no CONFIG_IRQ_TIME_ACCOUNTING (Linux 6.1)";
+    "the kernel does not measure pressure by interrupts: it has no CONFIG_IRQ_TIME_ACCOUNTING "
+    "(Linux 6.1)";
 constexpr auto kIrqRemedy = sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y (Linux 6.1 or newer)");
 constexpr std::string_view kNoFullReason =
     "the kernel has no line `full` for this resource, which came with Linux 5.13";
@@ -86,7 +87,7 @@ void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusa
   if (text) return;
   if (file.last_errno() == EOPNOTSUPP)
     File::refuse(probe, Gap::SwitchedOff,
-                 "the kernel was started without pressure; psi=1 enables it",
+                 "the kernel was started with pressure disabled; psi=1 enables it",
                  sdk::by_boot("psi=1"));
   if (file.last_errno() != ENOENT) return;
   is_irq&& refusal.gap == Gap::None

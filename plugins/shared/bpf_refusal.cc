@@ -90,14 +90,15 @@ BpfRefusal explain_bpf_refusal(const sdk::Host& host, const BpfPrograms& program
   if (!can_load_bpf())
     return {Gap::Denied,
             "the kernel lets only CAP_BPF with CAP_PERFMON load " +
-                std::string(programs.description) + ": run ctprof as root, or give it both",
+                std::string(programs.description) +
+                ": run ctprof as root, or grant it both capabilities",
             sdk::by_capabilities(programs.capabilities)};
   if (is_locked_down(host))
     return {Gap::Denied,
             "the kernel is locked down (confidentiality): no BPF program may read its memory",
             sdk::by_boot("without lockdown=confidentiality")};
   if (is_built_with(host, "CONFIG_BPF_EVENTS") == false)
-    return {Gap::Unsupported, "the kernel has no CONFIG_BPF_EVENTS: it attaches no BPF program",
+    return {Gap::Unsupported, "the kernel has no CONFIG_BPF_EVENTS: it cannot attach BPF programs",
             sdk::by_kernel("CONFIG_BPF_EVENTS=y")};
   utsname name{};
   ::uname(&name);
@@ -108,8 +109,8 @@ BpfRefusal explain_kernel_refusal(const BpfPrograms& programs, int error,
                                   std::string_view release) {
   if (error == EPERM)
     return {Gap::Denied,
-            "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof "
-            "outside of it",
+            "bpf(2) is not permitted for this process, for example by a container's seccomp "
+            "profile: start ctprof outside the container",
             {}};
   if (error == ENOSYS)
     return {Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL",
@@ -120,12 +121,12 @@ BpfRefusal explain_kernel_refusal(const BpfPrograms& programs, int error,
     return {Gap::SourceFailed, "the kernel could not load " + programs_with_error, {}};
   if (parse_release(release) < parse_release(programs.first_release))
     return {Gap::Unsupported,
-            "the kernel, Linux " + std::string(release) + ", does not take " + programs_with_error +
-                "; Linux " + programs.first_release + " was the first that does",
+            "the kernel, Linux " + std::string(release) + ", cannot load " + programs_with_error +
+                "; Linux " + programs.first_release + " is the first version that can",
             sdk::by_kernel(programs.required_release)};
   return {Gap::SourceFailed,
-          "the kernel refused " + programs_with_error + ", though Linux " + programs.first_release +
-              " and newer take them and it is " + release +
+          "the kernel refused " + programs_with_error + ", although Linux " +
+              programs.first_release + " and newer can load them and this kernel is " + release +
               ": a security module, a seccomp profile or a modified kernel may forbid it; "
               "otherwise it is a bug of ctprof: please report it",
           {}};

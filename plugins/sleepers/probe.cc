@@ -12,7 +12,7 @@
 namespace ctprof::sleepers {
 namespace {
 
-constexpr BpfPrograms kPrograms{.description = "the BPF program that looks at sleepers",
+constexpr BpfPrograms kPrograms{.description = "the BPF program that samples sleeping threads",
                                 .capabilities = "cap_bpf,cap_perfmon,cap_sys_ptrace",
                                 .first_release = "5.17",
                                 .required_release = "Linux 5.17 or newer"};

@@ -209,14 +209,14 @@ void Sleepers::report_remarks(const PassThread::PassCounts& account,
                "these stacks"
          : has_capabilities({CAP_SYS_PTRACE}, true)
              ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
-             : ", as those of other users are without CAP_SYS_PTRACE"));
+             : "; stacks of other users' threads require CAP_SYS_PTRACE"));
   if (account.omitted > 0)
-    add("of " + std::to_string(account.made + account.omitted) + " passes over all threads " +
-        std::to_string(account.omitted) +
-        (has_budget_ ? " were left out, so that the budget lasts" : " missed their time"));
+    add(std::to_string(account.omitted) + " of " + std::to_string(account.made + account.omitted) +
+        " passes over all threads were " +
+        (has_budget_ ? "skipped to stay within the budget" : "not made in time"));
   if (!watch_->avoided_processes().empty())
-    add("memory of " + list_processes(watch_->avoided_processes()) +
-        " did not answer: its later stacks have no user part");
+    add("a read of the memory of " + list_processes(watch_->avoided_processes()) +
+        " blocked: its later stacks have no user part");
   if (hidden_thread_count_ > 0)
     add("this kernel hides " + std::to_string(hidden_thread_count_) +
         " threads from BPF programs: whether they sleep is unknown");
@@ -229,5 +229,5 @@ constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};
 }  // namespace ctprof::sleepers
 
 CTPROF_PLUGIN_WITH("sleepers", "1.0",
-                   "Call stacks of sleeping threads, sampled some times per second.",
+                   "Call stacks of sleeping threads, sampled several times per second.",
                    ctprof::sleepers::kExtra, ctprof::sleepers::Sleepers)

@@ -214,7 +214,7 @@ class Columns {
 // storage, and its program.
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kThreadPointer{
     {.name = "thread_pointer",
-     .description = "Where the thread's own storage is.",
+     .description = "Address of the thread's thread-local storage.",
      .flags = CTPROF_METRIC_HIDDEN}};
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kCodeStart{
     {.name = "code_start",

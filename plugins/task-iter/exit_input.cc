@@ -26,7 +26,7 @@ void KernelExitInput::Unloader::operator()(task_ends_skeleton* skeleton) const {
 void KernelExitInput::start(std::uint32_t command) {
   int error = 0;
   programs_.reset(task_ends_skeleton_load(kRingBytes, &error));
-  if (!programs_) throw_error("loading the BPF programs that see threads end", error);
+  if (!programs_) throw_error("loading the BPF programs that observe thread exits", error);
   ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kRingBytes);
   for (const std::uint64_t process : followed_processes_)
     if (task_ends_skeleton_follow(programs_.get(), static_cast<unsigned int>(process)) < 0)

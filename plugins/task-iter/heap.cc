@@ -56,7 +56,7 @@ std::uint64_t Heap::get_pointers(std::span<jemalloc::Tracee> tracees) {
 
 // The plugin's table with this source; task_iter.cc has the table without it.
 CTPROF_PLUGIN_WITH("task-iter", "1.0",
-                   "Every thread and most of its figures in one pass of a BPF program over the "
-                   "kernel's list; heaps without a stop.",
+                   "Every thread and most of its metrics, in one pass of a BPF program over the "
+                   "kernel's list of threads; reads heaps without stopping threads.",
                    ctprof::task_iter::kExtra, ctprof::task_iter::ThreadLister,
                    ctprof::task_iter::ExitedThreads, ctprof::task_iter::Heap)

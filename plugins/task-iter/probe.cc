@@ -54,7 +54,7 @@ bool has_tickless_cpus(const sdk::Host& host) {
 }
 
 constexpr std::string_view kNoExtremesReason =
-    "the kernel has no extremes of delays; Linux 6.14 introduced them";
+    "the kernel does not record longest and shortest delays; Linux 6.14 introduced them";
 constexpr auto kExtremesRemedy = sdk::by_kernel("Linux 6.14 or newer");
 
 void probe_waits(const sdk::Probe& probe, const record& self_record) {
@@ -80,7 +80,8 @@ void probe_interrupts(const sdk::Probe& probe, const record& self_record) {
   if (!has_feature(self_record, RECORD_HAS_IRQ_TIME))
     refuse_groups<InterruptDelays, InterruptExtremes>(
         probe, Gap::Unsupported,
-        "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
+        "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not measure how long interrupts "
+        "take",
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
 }
 
@@ -89,7 +90,7 @@ void probe_interrupts(const sdk::Probe& probe, const record& self_record) {
 void report_older_threads(const sdk::Probe& probe) {
   const auto report = [&]<class... Groups>() {
     (Groups::lacks(probe,
-                   "kernel.task_delayacct was switched on at run time, and threads that ran "
+                   "kernel.task_delayacct was switched on at run time: threads that existed "
                    "already are not accounted for",
                    sdk::by_boot("delayacct")),
      ...);

@@ -14,7 +14,7 @@
 #include "plugins/task-iter/exited_threads.hpp"
 #include "plugins/task-iter/thread_lister.hpp"
 
-CTPROF_PLUGIN_WITH(
-    "task-iter", "1.0",
-    "Every thread and most of its figures in one pass of a BPF program over the kernel's list.",
-    ctprof::task_iter::kExtra, ctprof::task_iter::ThreadLister, ctprof::task_iter::ExitedThreads)
+CTPROF_PLUGIN_WITH("task-iter", "1.0",
+                   "Every thread and most of its metrics, in one pass of a BPF program over the "
+                   "kernel's list of threads.",
+                   ctprof::task_iter::kExtra, ctprof::task_iter::Tasks, ctprof::task_iter::Ends)

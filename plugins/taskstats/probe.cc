@@ -54,7 +54,7 @@ void refuse_unanswered(const sdk::Probe& probe, int error) {
         "host's root, or give it that capability",
         has_capabilities({CAP_NET_ADMIN}) ? sdk::Remedy{} : sdk::by_capabilities("cap_net_admin"));
   probe.refuse_all(gap_of_answer(error),
-                   "asking for the taskstats of a thread: " + std::string(std::strerror(error)));
+                   "requesting the taskstats of a thread: " + std::string(std::strerror(error)));
 }
 
 // Returns the first release whose struct certainly has the fields of a version, for versions after
@@ -75,8 +75,8 @@ void probe_version(const sdk::Probe& probe, const Layout& layout, std::size_t fi
     const std::uint16_t first_version = first_version_of(field);
     refuse(probe, field, Gap::Unsupported,
            version_text + (layout.version() < first_version
-                               ? "; the figure came with " + std::to_string(first_version)
-                               : ", but too short for the figure"),
+                               ? "; this metric requires version " + std::to_string(first_version)
+                               : ", but too short to contain this metric"),
            kernel_with_version(first_version));
   }
 }
@@ -104,7 +104,7 @@ void report_older_threads(const sdk::Probe& probe) {
 void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool has_cpu_counts) {
   if (!has_cpu_counts && is_on_command_line(host, "nodelayacct"))
     return refuse_delays(probe, Gap::SwitchedOff,
-                         "the kernel was started with nodelayacct; without it delays are accounted",
+                         "the kernel was started with nodelayacct, which disables delay accounting",
                          sdk::by_boot("without nodelayacct"));
   if (!has_cpu_counts)
     return refuse_delays(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
@@ -130,7 +130,8 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
   };
   if (is_measured)
     return refuse_irq(
-        "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
+        "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not measure how long interrupts "
+        "take",
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
   refuse_irq(
       "whether the kernel measures interrupt time is unknown: /proc/pressure and "

@@ -38,7 +38,7 @@ struct Request {
   nlattr attribute;
   std::uint32_t tid;
 };
-static_assert(sizeof(Request) == 28, "as the kernel reads it, without holes");
+static_assert(sizeof(Request) == 28, "the kernel reads this struct without padding");
 
 Request make_request(std::uint16_t family, std::uint32_t sequence, std::uint32_t tid) {
   return {.message = {sizeof(Request), family, NLM_F_REQUEST, sequence, 0},
@@ -92,7 +92,7 @@ SocketError Socket::open() {
     return make_error("connecting a generic netlink socket", errno);
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout,
                    sizeof kAnswerTimeout) != 0)
-    return make_error("bounding the wait of a netlink socket", errno);
+    return make_error("setting the timeout of a netlink socket", errno);
   // A larger buffer helps on busy kernels; the default size is sufficient for the batches of
   // ctprof.
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes,
@@ -143,8 +143,7 @@ void Socket::receive(std::size_t count) {
     used += static_cast<std::size_t>(message_count);
   }
   all_answers_arrived_ = answered == count;
-  if (answered == 0)
-    throw std::runtime_error("the kernel left taskstats requests without an answer");
+  if (answered == 0) throw std::runtime_error("the kernel did not answer taskstats requests");
 }
 
 // Matches messages with their requests; returns the number of matches.
@@ -177,7 +176,7 @@ SocketError Socket::listen(const std::string& cpus) {
                sizeof kListeningBufferBytes);
   int error = send_cpu_request(TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus, NLM_F_ACK);
   if (error == 0) error = receive_acknowledgement(next_sequence_ - 1);
-  if (error != 0) return make_error("asking for the taskstats of threads that end", error);
+  if (error != 0) return make_error("requesting the taskstats of exiting threads", error);
   listened_cpus_ = cpus;
   return {};
 }

@@ -70,7 +70,7 @@ void put_taskstats_summary(const sdk::Summary& summary) {
         "taskstats: kernel.task_delayacct was enabled after boot. Older threads have only CPU "
         "delays and cannot be distinguished from threads without delays: " +
         std::to_string(tally(Tally::MayPredateSwitch)) + " of " + std::to_string(tally(Tally::Ok)) +
-        " have none; delayacct on the kernel command line accounts for all threads");
+        " threads have no other delays; boot with delayacct to account for all threads");
 }
 
 using ReadAtField = sdk::Fields<sdk::kReadAt>;
@@ -165,6 +165,6 @@ constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kTaskstatsDer
 }  // namespace ctprof::taskstats
 
 CTPROF_PLUGIN_WITH("taskstats", "1.0",
-                   "What threads wait for, by the kernel's delay accounting, over netlink.",
+                   "What threads wait for, from the kernel's delay accounting, read by netlink.",
                    ctprof::taskstats::kDerived, ctprof::taskstats::Threads,
                    ctprof::taskstats::ExitedThreads)

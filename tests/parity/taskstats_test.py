@@ -187,7 +187,7 @@ class SilentKernel(TaskstatsCase):
             for _ in range(4):  # more threads than one answer contains
                 stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory))
             done = harness.under_strace(self, silence, *TASKSTATS_ONLY, "capture", "--jobs", "1", "-o", self.file)
-        self.assertIn("without an answer", done.stderr)
+        self.assertIn("did not answer taskstats requests", done.stderr)
         captured = file_json.load(self.file)
         cells = [row["cpu_delay_count"] for row in captured.threads.values()]
         self.assertEqual({cell for cell in cells if isinstance(cell, file_json.Gap)}, {file_json.Gap("SourceFailed")})

@@ -235,7 +235,7 @@ class Whole(Case):
 
     def test_a_budget_that_is_too_small_is_reported(self):
         done, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
-        self.assertRegex(done.stderr, r"the budget was nearly used up: stacks are now [\d.]+ ms of waiting apart")
+        self.assertRegex(done.stderr, r"the budget was nearly used up: a stack is now recorded per [\d.]+ ms of waiting")
         self.assert_whole(window)
 
 

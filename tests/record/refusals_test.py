@@ -23,7 +23,7 @@ SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 MAP_CREATE, PROG_LOAD, RAW_TRACEPOINT_OPEN, BTF_LOAD, LINK_CREATE, ITER_CREATE = 0, 5, 17, 18, 28, 33
 COMMANDS = {"programs": [PROG_LOAD], "maps": [MAP_CREATE], "types": [BTF_LOAD], "links": [LINK_CREATE, RAW_TRACEPOINT_OPEN], "passes": [ITER_CREATE]}
 ANSWERS = errno.EPERM, errno.EACCES, errno.EINVAL
-CLOSED = "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof outside of it"
+CLOSED = "bpf(2) is not permitted for this process, for example by a container's seccomp profile: start ctprof outside the container"
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO = 0x7FFF0000, 0x00050000
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K
@@ -99,10 +99,10 @@ class OffCpu(Case):
                     if answer == errno.EPERM and name != "types":
                         self.assertTrue(said.endswith(CLOSED), said)
                     else:
-                        self.assertRegex(said, r"the kernel refused the BPF programs that follow threads \([A-Z][a-z ]+\), though Linux 5\.10")
+                        self.assertRegex(said, r"the kernel refused the BPF programs that follow threads \([A-Z][a-z ]+\), although Linux 5\.10")
                         self.assertIn(os.uname().release, said)
                     self.assertEqual("attaching to" in said, name == "links", said)
-                    self.assertEqual("a look at all threads" in said, name == "passes", said)
+                    self.assertEqual("a pass over all threads" in said, name == "passes", said)
 
     def test_no_btf(self):
         self.assertRegex(self.refused(self.without_btf("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
@@ -116,7 +116,7 @@ class Sleepers(Case):
         self.assertTrue(self.file.exists())
         # Threads that are hidden from BPF may have stacks that root cannot read, and on a busy host passes may be late.
         found = re.findall(r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: (.*?)(?:; stacks of \d+ sleeping threads are hidden "
-                           r"from ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; of \d+ passes .* missed their time)?$", done.stderr)
+                           r"from ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; \d+ of \d+ passes .* not made in time)?$", done.stderr)
         self.assertEqual(len(found), 1, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
         return found[0]
@@ -129,7 +129,7 @@ class Sleepers(Case):
                     if answer == errno.EPERM:
                         self.assertEqual(said, CLOSED)
                     else:
-                        self.assertRegex(said, r"^the kernel refused the BPF program that looks at sleepers \(.*\), though Linux 5\.17")
+                        self.assertRegex(said, r"^the kernel refused the BPF program that samples sleeping threads \(.*\), although Linux 5\.17")
 
     def test_no_btf(self):
         self.assertRegex(self.by_proc(self.without_btf("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")

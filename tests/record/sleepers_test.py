@@ -271,7 +271,7 @@ class Live(Case):
 
     def test_a_budget_is_kept_and_reported(self):
         said = self.recorded("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
-        self.assertRegex(said, r"sleepers: of \d+ passes over all threads \d+ were left out, so that the budget lasts")
+        self.assertRegex(said, r"sleepers: \d+ of \d+ passes over all threads were skipped to stay within the budget")
         self.assertRegex(said, r"sleepers: \d+ stacks?.*, \d+ not taken")
 
     def test_a_kill_leaves_nothing(self):
@@ -360,7 +360,7 @@ class WithoutBpf(Case):
         row = next(row for row in rows if row["comm"] == "sleep")
         self.assertGreater(row["sleeping_samples"], 2)
         self.assertIsNone(row["sleeping_stacks"])
-        self.assertRegex(said, r"stacks of \d+ sleeping threads are hidden from ctprof, as those of other users are without CAP_SYS_PTRACE")
+        self.assertRegex(said, r"stacks of \d+ sleeping threads are hidden from ctprof; stacks of other users' threads require CAP_SYS_PTRACE")
 
     def test_without_permission_one_sentence_with_a_remedy(self):
         self.here.chmod(0o777)
@@ -369,7 +369,7 @@ class WithoutBpf(Case):
                                   extra_groups=[])
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-            self.assertRegex(done.stderr, r"cannot record here: the kernel lets only CAP_BPF with CAP_PERFMON.*give it both; .*CAP_SYS_ADMIN")
+            self.assertRegex(done.stderr, r"cannot record here: the kernel lets only CAP_BPF with CAP_PERFMON.*grant it both capabilities; .*CAP_SYS_ADMIN")
 
 
 class Hidden(Case):

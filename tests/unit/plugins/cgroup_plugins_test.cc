@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(refuses_pressure_metrics_that_the_kernel_lacks) {
     BOOST_TEST(refusal_of(refusals, std::string(entity) + ".psi.irq.some.avg10")
                    .starts_with("NotApplicable: "));
     BOOST_TEST(refusal_of(refusals, std::string(entity) + ".psi.irq.full.avg10")
-                   .starts_with("Unsupported: the kernel keeps no pressure by interrupts"));
+                   .starts_with("Unsupported: the kernel does not measure pressure by interrupts"));
     BOOST_TEST(refusal_of(refusals, std::string(entity) + ".psi.cpu.full.avg10")
                    .ends_with("came with Linux 5.13"));
   }
