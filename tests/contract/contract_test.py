@@ -38,7 +38,7 @@ REFUSED = {
     "null_metric": "a metric that is NULL",
     "peak_summed": "a peak does not add up",
     "units_differ": "newtype and rule are about different units",
-    "dead_reduced": "a dead counter never moves",
+    "dead_reduced": "a dead counter never changes",
     "category_counted": "a category is a name, not a quantity",
     "unknown_rule": "the rule 'unknown_rule_mean'",
     "invalid_json_for_absent": "has '{]' as the text of a missing value, which is not JSON",

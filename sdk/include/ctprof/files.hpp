@@ -101,11 +101,11 @@ inline void note_shortage(int error) {
 inline const char* take_shortage() {
   if (noted_shortage.load(std::memory_order_relaxed) == 0) return nullptr;
   return noted_shortage.exchange(0) == EMFILE
-             ? "file descriptors ran out (Too many open files): values that needed one are "
-               "SourceFailed; raise the limit (ulimit -n) and capture again"
+             ? "file descriptors ran out (Too many open files): values that needed one are missing "
+               "(SourceFailed); raise the limit (ulimit -n) and capture again"
              : "the host ran out of file descriptors (Too many open files in system): values that "
-               "needed one are SourceFailed; raise fs.file-max, or close files elsewhere, and "
-               "capture again";
+               "needed one are missing (SourceFailed); raise fs.file-max, or close files "
+               "elsewhere, and capture again";
 }
 
 // Reads whole files into one reused buffer. A text is valid until the next read. Use one object per

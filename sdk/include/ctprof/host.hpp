@@ -99,7 +99,8 @@ class Host {
   template <class Context>
   Context& context() const {
     if (abi_.size < kSizeWithContext || !abi_.context)
-      throw std::runtime_error("this ctprof is older than the plugin, and does not open it");
+      throw std::runtime_error(
+          "this ctprof is older than the plugin and does not support contexts of plugins");
     return *static_cast<Context*>(abi_.context);
   }
 

@@ -255,7 +255,7 @@ constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
   "newtype and rule are about different units: readings in one unit cannot be reduced by a rule " \
   "for another"
 #define CTPROF_SAYS_DEAD_REDUCED \
-  "a dead counter never moves: its only rule is Dead, which lists it and reduces nothing"
+  "a dead counter never changes: its only rule is Dead, which gives no value"
 #define CTPROF_SAYS_CATEGORY_COUNTED \
   "a category is a name, not a quantity: it has no sum, largest, smallest or range"
 #define CTPROF_SAYS_WITHOUT_MEANING                                                                \

@@ -58,7 +58,7 @@ class Summary {
     constexpr std::size_t kSizeWithContext =
         offsetof(ctprof_summary, context) + sizeof(ctprof_summary::context);
     if (abi_->size < kSizeWithContext || !abi_->context)
-      throw std::runtime_error("this ctprof opens no plugins");
+      throw std::runtime_error("this ctprof is too old to support contexts of plugins");
     return *static_cast<Context*>(abi_->context);
   }
 

@@ -46,8 +46,8 @@
 namespace ctprof::sdk {
 
 // The compiler's message for a figure of another newtype.
-#define CTPROF_SAYS_OTHER_NEWTYPE                                                              \
-  "this figure is of another newtype than the metric that it is to fill: a line of the table " \
+#define CTPROF_SAYS_OTHER_NEWTYPE                                                                  \
+  "the newtype of this figure differs from that of the metric that it fills: a line of the table " \
   "has the wrong member, or the wrong metric"
 
 // Whether a value from a record may go into a column of the newtype N. A plain value always may,

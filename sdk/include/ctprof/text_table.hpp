@@ -80,7 +80,7 @@ ReadingOf<N> figure(std::string_view text) {
   constexpr std::string_view kName = N::kName.view();
   constexpr ctprof_storage kStorage = N::kInfo->storage;
   static_assert(kStorage == CTPROF_U64 || kStorage == CTPROF_I64 || kStorage == CTPROF_F64,
-                "this newtype is no number: give the line a function that reads it");
+                "this newtype is not a number: pass a function that reads it to the line");
   if constexpr (kName.ends_with("U32"))
     return Reading<std::uint64_t>(number<std::uint32_t>(text));
   else if constexpr (kName.ends_with("I32"))
@@ -335,7 +335,8 @@ class WordText : public TextTable<Lines...> {
   // The number of the last word that the table uses. Words are taken one by one up to it; their
   // lines are selected at compile time.
   static constexpr std::size_t kLast = std::max({Lines::kAt...});
-  static_assert(std::min({Lines::kAt...}) >= kFirst, "a word before the first");
+  static_assert(std::min({Lines::kAt...}) >= kFirst,
+                "a line reads a word before the first word of the table");
 
   template <std::size_t... kStep>
   static void take_words(std::string_view text, Values& values, std::index_sequence<kStep...>) {
