@@ -139,7 +139,7 @@ class Files(unittest.TestCase):
         why = dict(found.excluded)
         self.assertEqual(why["pipe.ctprof.zst"], "a pipe, not a file")
         self.assertEqual(why["link.ctprof.zst"], "a symbolic link, not a file")
-        self.assertEqual([reason for name, reason in found.excluded if "\udcff" in name], ["its name is not UTF-8, so the index cannot hold it"])
+        self.assertEqual([reason for name, reason in found.excluded if "\udcff" in name], ["its name is not UTF-8, which the index cannot store"])
         self.assertEqual(len(found.excluded), 3)
 
     def test_patterns_follow_no_links(self):

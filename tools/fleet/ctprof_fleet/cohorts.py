@@ -39,7 +39,7 @@ class Cohorts:
 
     def choose_baseline(self, baseline):
         if not self.sizes:
-            raise FleetError(f"no host has, in that time, a fact {escape_hidden(self.fact)}")
+            raise FleetError(f"no host has a fact {escape_hidden(self.fact)} in the selected time")
         if baseline is None:
             return next(iter(self.sizes))
         if baseline not in self.sizes:

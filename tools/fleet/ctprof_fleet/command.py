@@ -72,8 +72,8 @@ def add_compare(parser):
                              "choose it before you look at the comparison")
     parser.add_argument("--alpha", type=float, default=0.05, help="the significance level; 0.05 by default")
     parser.add_argument("--min-shift", type=parse_percent, default=0, metavar="PERCENT",
-                        help="report a difference as proven only if its whole confidence interval is beyond PERCENT; 0 by default")
-    parser.add_argument("--fail-on-proven", action="store_true", help="exit with status 1 if a difference is proven")
+                        help="report a difference as significant only if its whole confidence interval is beyond PERCENT; 0 by default")
+    parser.add_argument("--fail-on-proven", action="store_true", help="exit with status 1 if a difference is significant")
     parser.add_argument("--limit", type=parse_whole_number, default=20, metavar="N", help="rows for each side; 0: all")
     add_span(parser)
     add_common(parser)

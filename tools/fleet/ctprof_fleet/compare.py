@@ -15,7 +15,7 @@ CSV_COLUMNS = ("baseline", "candidate", *ROW_KEYS[:7], "baseline_median", "candi
 
 def run(options, output):
     if not 0 < options.alpha <= 0.5:
-        raise FleetError("compare: --alpha is above 0 and at most 0.5")
+        raise FleetError("compare: --alpha must be above 0 and at most 0.5")
     with Query(options) as index_query:
         known = index_query.load_metrics()
         cohorts = Cohorts(index_query, options.by, options.baseline)
@@ -96,7 +96,7 @@ class Answer:
         proven = sum(row["proven"] for row in rows)
         output.write_sentence(f"{escape_hidden(self.cohorts.fact)} {escape_hidden(side)} ({format_count(sizes[side], 'host')}) "
                               f"against {escape_hidden(base)} ({format_count(sizes[base], 'host')}): "
-                              f"{proven or 'nothing'} proven of {format_count(len(rows), 'row')}")
+                              f"{proven or 'none'} of {format_count(len(rows), 'row')} significant")
         if about:
             found = sum(row["proven"] for row in about)
             output.write_sentence(f"--about {escape_hidden(self.options.about)}: {found} of {format_count(len(about), 'row')} "

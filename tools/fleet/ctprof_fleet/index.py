@@ -84,7 +84,7 @@ def write_answer(output, index_dir, found, indexer, rebuild_note, options):
     if rebuild_note:
         output.print_note(rebuild_note)
     output.write_line(f"{escape_hidden(index_dir.path)}: {format_count(files, 'file')}, {format_count(captures, 'capture')} "
-                      f"of {format_count(hosts, 'host')}; {indexer.read_files} read now, {len(indexer.missing)} gone")
+                      f"of {format_count(hosts, 'host')}; {indexer.read_files} read now, {len(indexer.missing)} missing")
     for kind, pairs in left_out:
         list_files(output, f"left out, {kind}", pairs, options.verbose)
     list_files(output, "notes about files", indexer.notes, options.verbose)

@@ -141,5 +141,5 @@ def write_notes(index_query, output, figures, scope, without, shown):
     small = index_query.table.fetch_rows(f"SELECT cohort FROM cohorts WHERE {is_small} ORDER BY cohort")
     if small:
         named = ", ".join(escape_hidden(cohort) or "all" for cohort, in small[:5])
-        output.write_sentence(f"no z in cohorts of fewer than {MIN_COHORT_HOSTS} hosts: {named}{', ...' if len(small) > 5 else ''}")
+        output.write_sentence(f"no z score in cohorts of fewer than {MIN_COHORT_HOSTS} hosts: {named}{', ...' if len(small) > 5 else ''}")
     index_query.write_captures_without_host(output, scope)

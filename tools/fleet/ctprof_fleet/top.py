@@ -66,7 +66,7 @@ def write_answer(index_query, output, metric, fact, rows, notes):
 def write_side(output, metric, fact, rows):
     hosts, groups = rows[0][1], rows[0][7]
     if fact:
-        output.write_sentence(f"{escape_hidden(fact)} {escape_hidden(rows[0][0]) or 'not known'}: {format_count(hosts, 'host')}")
+        output.write_sentence(f"{escape_hidden(fact)} {escape_hidden(rows[0][0]) or 'unknown'}: {format_count(hosts, 'host')}")
     unit = metric.shown_unit()
     table = Table(["group", "hosts", metric.heading(), "share", "median of a host"])
     for _, _, group, there, total, share, median, _ in rows:

@@ -124,7 +124,7 @@ def add_file(found, path, status, base):
     if not stat.S_ISREG(status.st_mode):
         found.exclude(name, f"{describe_kind(status.st_mode)}, not a file")
     elif not is_utf8(name):
-        found.exclude(name, "its name is not UTF-8, so the index cannot hold it")
+        found.exclude(name, "its name is not UTF-8, which the index cannot store")
     else:
         found.files[name] = (status.st_size, max(-LAST_NS, min(status.st_mtime_ns, LAST_NS)), status.st_ino)
 
