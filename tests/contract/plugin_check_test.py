@@ -40,7 +40,7 @@ MISBEHAVE = {
     "open_worker:segv": "open_worker of source 'actor' crashed",
     "summarise:exit": "summarise of source 'actor' called exit()",
 }
-NOTES = {"outranks": "it takes 'run_time_ns' from", "inconsistent_record": "it is probed, not run"}
+NOTES = {"outranks": "it fills 'run_time_ns' instead of", "inconsistent_record": "it is probed, not run"}
 
 
 def check(library, **more):

@@ -71,7 +71,7 @@ class Crashes(MisbehavingPlugin):
     def test_crash_in_destructor_keeps_the_file(self):
         done = self.capture("destructor:segv")
         self.assertEqual(done.returncode, -signal.SIGSEGV)
-        self.assert_one_line_about_plugin(done.stderr, "about to end")
+        self.assert_one_line_about_plugin(done.stderr, "while ctprof was exiting")
         self.assertEqual(file_json.load(self.file).faults(), [])
 
     def test_external_signal_names_no_plugin(self):

@@ -230,7 +230,7 @@ class SuggestedCommands(unittest.TestCase):
         program = self.program.replace(PLACE, "new\nline")
         report = ask(program, prefix=harness.USER)
         self.assertEqual(setcaps(report), [])
-        self.assertTrue(report["notes"][0].endswith(f"no command for it can be given: {program}"), report["notes"])
+        self.assertTrue(report["notes"][0].endswith(f"cannot print a setcap command for it: {program}"), report["notes"])
 
     def test_restrictions_of_capabilities_are_reported(self):
         report, _ = self.suggested_setcap()

@@ -169,7 +169,7 @@ class Always(unittest.TestCase):
             (["--since", "2020-01-01", "--until", "2020-01-02"], "it has no window in the requested span; its windows are from 20"),
             (["--since", "soon"], "--since: 'soon' is not a time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"),
             (["--since", "now", "--until", "1 h ago"], "is not before --until"),
-            (["--since", "1 h ago", "--since", "2 h ago"], "is given 2 times, once for each side, and there is 1 side"),
+            (["--since", "1 h ago", "--since", "2 h ago"], "is specified 2 times, but at most once for each side is possible, and there is 1 side"),
         ]:
             refused = ctprof("show", self.place, *words)
             self.assertEqual(refused.returncode, 2)

@@ -324,7 +324,7 @@ class Once(Case):
         done = subprocess.run([harness.CTPROF, "capture", "--stacks", "--layout", "rows", "-o", self.file], capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--stacks needs --layout columns", done.stderr)
+        self.assertIn("--stacks requires --layout columns", done.stderr)
 
 
 class WithoutBpf(Case):

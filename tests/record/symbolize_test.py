@@ -198,7 +198,7 @@ class Symbolize(unittest.TestCase):
             os.kill(waiting_tools(process.pid)[0], signal.SIGTERM)
             _, said = process.communicate(timeout=recording.TIMEOUT)
         self.assertEqual(process.returncode, 0, said)
-        self.assertIn("interrupted while functions were named", said)
+        self.assertIn("interrupted while naming functions", said)
         self.assertEqual(sum(self_weights(path).values()), sum(self_weights(self.recorded).values()))
 
     def test_when_recording(self):

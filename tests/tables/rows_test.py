@@ -364,7 +364,7 @@ class Captures(Tables):
     def test_rejects_invalid_option_combinations(self):
         made.capture("a.ctprof.zst")
         for words, message in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
-                            (("folded", "--metrics", "run_time_ns"), "--metrics is for figures"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
+                            (("folded", "--metrics", "run_time_ns"), "--metrics requires --to with one of"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
             done = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(message, done.stderr)

@@ -38,7 +38,7 @@ struct ManEntry {
 
 constexpr std::array kStatuses{
     ManEntry{"0", "Success."},
-    ManEntry{"1", "Rows for which an expression of --fail-on is true."},
+    ManEntry{"1", "An expression of --fail-on is true for at least one row."},
     ManEntry{"2", "Wrong usage, or a file that could not be read or written."},
     ManEntry{"3", "With --strict: some requested data is missing."},
     ManEntry{
@@ -49,8 +49,7 @@ constexpr std::array kStatuses{
 
 constexpr std::array kEnvironment{
     ManEntry{"CTPROF_OPTION",
-             "Sets the option of that name, in capitals and with _ for -, for every "
-             "command that takes it."},
+             "Sets an option for every command that takes it: CTPROF_GROUP_BY sets --group-by."},
     ManEntry{"CTPROF_PLUGIN_PATH", "Directories with more plugins, separated by colons."},
     ManEntry{"CTPROF_PAGER, PAGER", "Pager for long text on a terminal; empty or cat: none."},
     ManEntry{"NO_COLOR, CLICOLOR_FORCE", "Switch colours off and on."},
@@ -161,8 +160,7 @@ std::string overview_page() {
   page.paragraph(
       "ctprof reports what every thread of a Linux host did between two moments, including threads "
       "that exited: how long it ran, waited for a CPU and was blocked, what it read, wrote and "
-      "faulted, how much of the time of the machine that accounts for, and what differs between "
-      "two such windows.");
+      "faulted, which share of the host's CPU time it used, and what differs between two windows.");
   page.paragraph(
       "Metrics come from plugins. A cell that could not be read is a gap with a reason, never a "
       "zero. A recording is one file with everything that is needed to read it elsewhere.");

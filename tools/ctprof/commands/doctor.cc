@@ -195,7 +195,7 @@ std::string text_of(const Finding& finding, std::size_t width) {
   std::string head = finding.state + ", " + format_count(all, "metric");
   if (finding.state != kPartlyFilled && others > 0)
     head += others == all ? " that another source fills"
-                          : " (" + std::to_string(others) + " of them another source fills)";
+                          : " (another source fills " + std::to_string(others) + " of them)";
   std::string text = wrap_words(head + ": " + finding.reason, 2, width, kHanging);
   if (all <= kMaxListedNames) text += wrap_words(finding.metrics, 4, width);
   return text + text_of(finding.remedy, width);

@@ -60,23 +60,25 @@ Error unknown_form_error(const std::string& word) {
 // Reduces a window to the state at its end, because the rows layout cannot store a window.
 Snapshot reduce_to_end(Snapshot window, const Options& options) {
   const std::size_t exited = window.threads().rows - window.window->living_threads;
-  std::string sentence = "rows hold no window: writing the host as it was at the window's end";
+  std::string sentence =
+      "the rows layout cannot store a window: writing the host as it was at the window's end";
   if (exited > 0)
     sentence += ", without the " + format_count(exited, "thread", "threads") + " that had exited";
   print_note(options, sentence);
   for (const Column& column : window.threads().columns)
     if (column.def().storage == Storage::Stacks)
-      print_note(options, "rows hold no call stacks: leaving out " + column.def().name);
+      print_note(options,
+                 "the rows layout cannot store call stacks: leaving out " + column.def().name);
   return closing_snapshot(std::move(window));
 }
 
 // Prints notes about lines of unknown kinds, which the rows layout cannot store.
 void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
   for (const UnknownRows& table : snapshot.unknown_tables)
-    print_note(options,
-               "rows hold no table of the unknown entity '" + table.entity + "': leaving it out");
+    print_note(options, "the rows layout cannot store the table of the unknown entity '" +
+                            table.entity + "': leaving it out");
   if (!snapshot.unknown_lines.empty())
-    print_note(options, "rows hold no lines of unknown kinds: leaving out " +
+    print_note(options, "the rows layout cannot store lines of unknown kinds: leaving out " +
                             format_count(snapshot.unknown_lines.size(), "line", "lines"));
 }
 
@@ -135,7 +137,7 @@ Result<void> check_form_options(const Options& options, bool is_table) {
   if (options.csv_safe && options.export_form != "csv")
     return Error{"--csv-safe requires --to csv"};
   if (options.metrics && !is_table)
-    return Error{"--metrics is for figures: " + join_texts(table_export_names())};
+    return Error{"--metrics requires --to with one of " + join_texts(table_export_names())};
   return {};
 }
 

@@ -38,7 +38,9 @@ Result<void> check_access(const Options& options) {
   const TableOptions& tables = options.tables;
   const bool is_restricted = !tables.token_file.empty() || is_unix_socket(tables.listen);
   if (tables.is_public && is_restricted)
-    return Error{"--public lets every user of this host ask: leave out --token-file and unix:PATH"};
+    return Error{
+        "--public lets every user of this host send requests: leave out --token-file and "
+        "unix:PATH"};
   if (tables.is_public || is_restricted || !has_privileges()) return {};
   return Error{
       "--listen: ctprof has privileges, and every user of this host could see what it sees; use "

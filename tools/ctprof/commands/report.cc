@@ -167,7 +167,7 @@ Result<ReportRequest> make_request(const Options& options, const Sides& sides) {
   auto request = read_request(options, shows ? ReportKind::Show : ReportKind::Compare);
   if (!request && shows && options.command_name == "compare")
     return Error{request.error().text + "; '" + sides.names.front() +
-                 "' is one window and is shown; --lifetime compares its two ends"};
+                 "' is one window, which is only shown; --lifetime compares its two ends"};
   if (request) request->spec.side_sizes = sides.sizes;
   return request;
 }

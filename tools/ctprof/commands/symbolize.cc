@@ -62,7 +62,7 @@ Result<Snapshot> load_single_window(const std::string& file, const Vocabulary& v
 std::string summarize_names(const std::string& file, const NamingResult& names, bool inlines) {
   const std::size_t before = names.newly_named + names.still_unnamed;
   std::string line = file + ": ";
-  if (before == 0) line += "all of " + format_count(names.frames, "frame") + " already had names";
+  if (before == 0) line += "all " + format_count(names.frames, "frame") + " already had names";
   if (before > 0)
     line += format_count(names.newly_named, "frame") + " of " + group_digits(before) +
             " without a name " + (names.newly_named == 1 ? "has" : "have") + " one now";
@@ -108,7 +108,8 @@ void note_unresolved(const Options& options, const NamingResult& names,
   if (!files.unresponsive_paths().empty())
     print_note(options, describe_unresponsive_files(files.unresponsive_paths()));
   if (is_interrupted()) {
-    print_note(options, "interrupted while functions were named: the others have no names yet");
+    print_note(options,
+               "interrupted while naming functions: the remaining functions have no names yet");
     return;
   }
   for (const std::string& message : missing_inlines_messages(names)) print_note(options, message);

@@ -304,7 +304,7 @@ Result<Terminal> Terminal::open(int input, int output) {
   RestoreState restore_state;
   restore_state.fd = screen->terminal.get();
   if (::tcgetattr(restore_state.fd, &restore_state.modes) != 0)
-    return errno_error("asking for the modes of", "the terminal", errno);
+    return errno_error("reading the modes of", "the terminal", errno);
   screen->watch_size();
   screen->screen = ::newterm(type, screen->output, screen->input);
   if (!screen->screen) return explain_open_failure(type, restore_state.fd);

@@ -7,7 +7,7 @@ namespace ctprof::cli {
 
 int run_live(const Options&) {
   return fail(
-      "this ctprof was built without ncurses, which live draws with; install libncurses-dev and "
+      "this ctprof was built without ncurses, which live requires; install libncurses-dev and "
       "build it again, or use `ctprof record -d 10s`");
 }
 

@@ -106,7 +106,7 @@ class Judge {
                       *adds_up = object->if_contains("adds_up"),
                       *is_about_only = object->if_contains("beyond");
     if (!group || !group->is_string() || !metric || !metric->is_string())
-      return Error{"needs texts as group and metric"};
+      return Error{"needs strings for group and metric"};
     const auto entry_rule = entry && entry->is_string() ? parse_entry(entry->get_string())
                                                         : std::optional<FamilyCriterion>();
     if (!entry_rule) return Error{"needs an entry: mean, range or group"};

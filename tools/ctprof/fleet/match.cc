@@ -21,7 +21,7 @@ Result<void> write_if_selected(const std::string& line, const Condition& about, 
   const auto object = parse_object(line);
   if (!object) return object.error();
   const boost::json::value* group = object->if_contains("group");
-  if (!group || !group->is_string()) return Error{"needs a text as group"};
+  if (!group || !group->is_string()) return Error{"needs a string for group"};
   const std::string_view name(group->get_string());
   if (!matches_about(about, name)) return {};
   out.put('{');
@@ -47,7 +47,7 @@ Result<void> match_groups(InputLines& input, JsonWriter& out) {
     if (!request) return Error{input.describe_position() + " " + request.error().text};
     auto condition = parse_about_condition(*request);
     if (!condition) return condition.error();
-    if (!*condition) return Error{input.describe_position() + " needs a condition as about"};
+    if (!*condition) return Error{input.describe_position() + " needs a condition for about"};
     about = std::move(*condition);
   }
 }

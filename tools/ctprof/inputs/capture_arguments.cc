@@ -81,7 +81,7 @@ Result<CaptureArgument> resolve_argument(const std::string& text, const Options&
   const auto positions = find_split_positions(text);
   if (positions.size() > 1)
     return error("reading", text,
-                 "it can be split at more than one '..'; rename a file, or give the two snapshots "
+                 "it can be split at more than one '..'; rename a file, or pass the two snapshots "
                  "as two arguments");
   if (positions.empty() && text.find(kPairSeparator, 1) != text.npos)
     return error("reading", text, "no such file, and not A..B with two existing files");
@@ -138,8 +138,8 @@ Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const Option
     arguments_by_side.insert(arguments_by_side.begin(), options.arguments);
   expand_interleaved_sides(arguments_by_side, options);
   if (options.spans.size() > arguments_by_side.size())
-    return Error{"--since or --until is given " + std::to_string(options.spans.size()) +
-                 " times, once for each side, and there " +
+    return Error{"--since or --until is specified " + std::to_string(options.spans.size()) +
+                 " times, but at most once for each side is possible, and there " +
                  (arguments_by_side.size() == 1
                       ? "is 1 side"
                       : "are " + std::to_string(arguments_by_side.size()) + " sides")};

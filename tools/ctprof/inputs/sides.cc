@@ -24,7 +24,7 @@ Result<Snapshot> take_only_run(Runs runs, const std::string& file) {
   if (runs.size() == 1) return std::move(runs.front());
   return error(
       "reading", file,
-      "it holds " + std::to_string(runs.size()) + " windows; '" + file + "#1' is the first");
+      "it holds " + std::to_string(runs.size()) + " windows; select one, such as '" + file + "#1'");
 }
 
 // The two snapshots of A..B.

@@ -49,8 +49,7 @@ Result<WindowSeries> read_series(SpanRead& span, const Vocabulary& vocabulary) {
       figures[at] ? series.add(first + at, *figures[at]) : static_cast<void>(++unreadable_windows);
   }
   if (unreadable_windows > 0)
-    span.remarks.push_back(format_count(unreadable_windows, "window") +
-                           " cannot be read and left out");
+    span.remarks.push_back(format_count(unreadable_windows, "window") + " left out: unreadable");
   return series;
 }
 
@@ -174,7 +173,7 @@ Result<std::optional<std::vector<LoadedSide>>> load_blocks(
     const Options& options) {
   std::optional<std::vector<LoadedSide>> loaded;
   if (!std::ranges::all_of(sides, &is_span_side)) {
-    print_note(options, "not tested: a span of a directory is compared with something else");
+    print_note(options, "differences are not tested: not all sides are spans of directories");
     return loaded;
   }
   const auto read = without_privileges([&]() -> Result<void> {

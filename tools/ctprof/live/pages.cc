@@ -135,7 +135,7 @@ std::vector<Line> View::thread_lines(Size size) {
           {(figure.is_of_process ? "process: " : "") + make_printable_short(figure.metric),
            figure.value, thread_page_->history(figure.metric, shown_window_.number, history),
            make_printable_short(figure.description, 200)});
-  if (table.size() == 1) return {{"no metric name contains that", LineStyle::Dim}};
+  if (table.size() == 1) return {{"no metric name contains the filter text", LineStyle::Dim}};
   const std::size_t heading = lines.size();
   for (std::string& line : figure_table(table, history, size.columns))
     lines.push_back({std::move(line)});

@@ -158,8 +158,9 @@ std::string View::explain_empty_table() const {
   if (hidden_rows_ > 0) return "kernel threads are hidden; K shows them";
   if (level_ == Level::Threads)
     return filter_.empty() ? "the group has no threads in this window"
-                           : "no thread name contains that";
-  return filter_.empty() ? "no group is active" : "no name of an active group contains that";
+                           : "no thread name contains the filter text";
+  return filter_.empty() ? "no group is active"
+                         : "no name of an active group contains the filter text";
 }
 
 // REQUIRES: `lines` are a heading and the rows from `first` on.

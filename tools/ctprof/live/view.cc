@@ -245,7 +245,7 @@ void View::select_windows_to_write() {
 void View::refresh() {
   if (paused_at_ && !history_->empty() && *paused_at_ < history_->oldest().number) {
     paused_at_ = history_->oldest().number;
-    message_ = "the history does not reach back further than this any more";
+    message_ = "the history no longer contains earlier windows";
   }
   show_window();
   list_rows();

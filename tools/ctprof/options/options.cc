@@ -245,7 +245,7 @@ class OptionsReader {
   // them.
   void read_stacks() {
     if (has("layout") && options_.layout == FileLayout::Rows)
-      fail({"--stacks needs --layout columns: rows have no place for call stacks"});
+      fail({"--stacks requires --layout columns: the rows layout cannot store call stacks"});
     options_.layout = FileLayout::Columns;
     options_.record.recorders = {"sleepers"};
     options_.record.sample_once = true;

@@ -17,12 +17,12 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr Range kFrequencies{1, 4000, "a number of samples a second from 1 to 4000"};
+constexpr Range kFrequencies{1, 4000, "a number of samples per second from 1 to 4000"};
 constexpr Range kDepths{1, 1024, "a number of frames from 1 to 1024"};
 constexpr Range kStackSizes{1 << 10, 64 << 10, "a size from 1K to 64K"};
 constexpr Range kRingSizes{4 << 10, 1 << 30, "a size from 4K to 1G"};
 
-constexpr Range kSleeperFrequencies{1, 250, "a number of looks a second from 1 to 250"};
+constexpr Range kSleeperFrequencies{1, 250, "a number of passes per second from 1 to 250"};
 constexpr Range kSamplingPeriods{10'000, 10'000'000'000, "a time from 10us to 10s"};
 constexpr Range kBudgets{100, 1'000'000, "a share of all CPUs from 0.01% to 100%"};
 

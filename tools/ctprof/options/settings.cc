@@ -85,7 +85,7 @@ std::string reason_to_refuse(const struct stat& file) {
     return "it belongs to user " + std::to_string(file.st_uid) + ", and ctprof runs as root";
   const bool by_group = (file.st_mode & S_IWGRP) != 0 && file.st_gid != 0;
   if (by_group || (file.st_mode & S_IWOTH) != 0)
-    return "others than root may write it, and ctprof runs as root";
+    return "users other than root may write to it, and ctprof runs as root";
   return {};
 }
 

@@ -243,7 +243,7 @@ std::string json_of(const std::string& file, const CheckReport& report) {
 // of ctprof.
 void clean_up_sentences(std::vector<std::string>& sentences, const std::string& path,
                         const std::string& file) {
-  constexpr std::string_view kAdvice = "; take that file away";
+  constexpr std::string_view kAdvice = "; remove that file";
   for (std::string& sentence : sentences) {
     if (const std::size_t at = sentence.find(path); at != sentence.npos)
       sentence.replace(at, path.size(), file);

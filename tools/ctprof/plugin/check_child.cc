@@ -203,8 +203,8 @@ void note_roles(const ProbedHost& probed, const Plugin& plugin, Findings& findin
         chosen && chosen->plugin == &plugin)
       for (const ProbedOffer& offer : field.offers)
         if (offer.plugin != &plugin && offer.refusal == Gap::None)
-          findings.add(kNoteLine, "it takes '" + field.def->name + "' from '" + offer.plugin->name +
-                                      "', because its rank is higher");
+          findings.add(kNoteLine, "it fills '" + field.def->name + "' instead of '" +
+                                      offer.plugin->name + "', because its rank is higher");
   for (const ProbedRecorder& recorder : probed.recorders())
     if (recorder.plugin == &plugin)
       findings.add(kNoteLine, "source '" + recorder.source->name +
@@ -229,8 +229,8 @@ std::vector<std::string> metrics_to_capture(const ProbedHost& probed, const Plug
       else if (offer.refusal == Gap::SourceFailed)
         findings.fault("probe fails: " + offer.reason);
       else if (offer.refusal != Gap::None)
-        findings.add(kNoteLine, "'" + field.def->name + "' is " + std::string(name(offer.refusal)) +
-                                    " on this host: " + offer.reason);
+        findings.add(kNoteLine, "'" + field.def->name + "' is unavailable on this host (" +
+                                    std::string(name(offer.refusal)) + "): " + offer.reason);
       else
         findings.add(kNoteLine, "the offer of '" + field.def->name + "' is not used: '" +
                                     field.find_selected_offer()->plugin->name +

@@ -181,7 +181,7 @@ void put_origin(SignalLine& line, const ucontext_t& context) {
   if (called && !is_in_other_plugin(*called, context)) {
     line.put_call(*called, slot->function.load()) << " crashed: ";
   } else if (const CallOwner* owner = owner_of_context(context)) {
-    line.put_name(owner->file) << (g_is_exiting ? ": it crashed when ctprof was about to end: "
+    line.put_name(owner->file) << (g_is_exiting ? ": it crashed while ctprof was exiting: "
                                                 : ": its code crashed outside of any call: ");
   } else if (!slot && !is_main_thread()) {
     line << "a fault of ctprof itself, or of something that a plugin left running: ";

@@ -53,8 +53,8 @@ void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary
   const RedactionCounts done = redact(snapshot, known, pseudonyms);
   std::string sentence = "redacted: pseudonyms for " + format_count(done.names, "name");
   if (done.left_out > 0)
-    sentence +=
-        "; left out: " + format_count(done.left_out, "sentence or object", "sentences and objects");
+    sentence += "; removed without replacement: " +
+                format_count(done.left_out, "message or object", "messages and objects");
   print_note(options, sentence);
 }
 

@@ -146,14 +146,16 @@ std::string explain_useless_capabilities(const std::string& path) {
            "would have no effect";
   if (path.empty()) return "the executable of ctprof was deleted and cannot get capabilities";
   if (make_printable(path) != path)
-    return "the path of this executable has characters that cannot be printed as they are, so no "
-           "command for it can be given: " +
+    return "the path of this executable has characters that cannot be printed, so ctprof cannot "
+           "print a setcap command for it: " +
            path;
   if (is_nosuid(path))
     return "capabilities of " + path + " would have no effect: its filesystem is mounted nosuid";
   if (const std::string why = find_privileged_refusal(own_plugin_directory()); !why.empty())
     return "a ctprof with file capabilities loads only plugins that only root can change, but " +
-           why + ": install it as root, in directories that only root can change, and run that one";
+           why +
+           ": install ctprof as root, in directories that only root can change, and run it from "
+           "there";
   return {};
 }
 
@@ -183,9 +185,10 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
   Setcap setcap;
   const CapabilityMask reachable = read_bounding_set();
   if (const CapabilityMask beyond = all & ~reachable; beyond != 0)
-    setcap.notes.push_back(capability_names(beyond) +
-                           ": not available here (not in the bounding set, as in a container): " +
-                           "start the container with them");
+    setcap.notes.push_back(
+        capability_names(beyond) +
+        ": not available here, because the bounding set lacks them, as in a container: " +
+        "start the container with these capabilities");
   if ((all & reachable) == 0) return setcap;
   setcap.command = "setcap " +
                    capability_names((all & reachable) | (permitted_by_file(path) & reachable)) +
@@ -195,8 +198,8 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
       "delays, memory and heap sizes, but no contents of memory or files: restrict its permissions "
       "(docs/security.md)");
   setcap.notes.emplace_back(
-      "with them it refuses --rootfs, and loads no plugins of --plugin-path and "
-      "CTPROF_PLUGIN_PATH: for those, use one without");
+      "with file capabilities ctprof refuses --rootfs and loads no plugins from --plugin-path and "
+      "CTPROF_PLUGIN_PATH: for those, use a ctprof without capabilities");
   return setcap;
 }
 

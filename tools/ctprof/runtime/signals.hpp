@@ -102,6 +102,6 @@ class SignalLine {
 
 // Tells the user what to do about a plugin that prevents ctprof from working.
 inline constexpr std::string_view kRemovalAdvice =
-    "; take that file away, or name the plugins to use with --plugins";
+    "; remove that file, or name the plugins to use with --plugins";
 
 }  // namespace ctprof::cli
