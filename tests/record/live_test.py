@@ -90,7 +90,7 @@ class Keys(unittest.TestCase):
         s.until_says("processes by name")
         s.keys("/")
         s.type("no such name")
-        s.until_says("no group that does something")
+        s.until_says("no name of an active group contains the filter text")
         s.keys("BSpace")
         s.until_says("filter: no such nam_")
         s.keys("Escape")
