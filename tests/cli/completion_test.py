@@ -35,14 +35,14 @@ def list_completions(*words):
 
 class Words(unittest.TestCase):
     def test_options_with_known_values_have_completions(self):
-        asked = set()
+        requested = set()
         for verb in list_completions(""):
             for name in VALUED.findall(ctprof(verb, "--help").stdout if verb != "help" else ""):
-                asked.add(name)
+                requested.add(name)
                 if name not in FREE:
                     self.assertTrue(list_completions(verb, "--" + name, ""), f"{verb} --{name}")
-        self.assertGreater(len(asked), 40)
-        self.assertLessEqual(FREE, asked)
+        self.assertGreater(len(requested), 40)
+        self.assertLessEqual(FREE, requested)
 
     def test_completes_lists_after_a_comma(self):
         self.assertEqual(list_completions("show", "--metrics", "nice,run_time"), ["nice,run_time_ns"])
@@ -78,55 +78,55 @@ class Shell(unittest.TestCase):
         cls.script.write_text(ctprof("completion", cls.PROGRAM).stdout)
         cls.environment = {"PATH": os.path.dirname(harness.CTPROF) + ":" + os.environ["PATH"], "HOME": scratch.name, "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 
-    def ask(self, *command):
-        done = subprocess.run([self.PROGRAM, *command], cwd=self.here, env=self.environment, capture_output=True, text=True,
-                              timeout=harness.TIMEOUT, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout.splitlines()
+    def complete_in_shell(self, *command):
+        finished = subprocess.run([self.PROGRAM, *command], cwd=self.here, env=self.environment, capture_output=True, text=True,
+                                  timeout=harness.TIMEOUT, check=False)
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
+        return finished.stdout.splitlines()
 
     def check(self):
-        self.assertEqual(self.completed("ctprof comp"), ["compare", "completion"])
-        self.assertEqual(self.completed("ctprof show --metrics run_time"), ["run_time_ns"])
-        self.assertEqual(self.completed("ctprof record --recorders on"), ["on-cpu"])
-        self.assertEqual(self.completed("ctprof show oth"), ["other.zst"])
-        self.assertEqual(self.completed("ctprof help sym"), ["symbolize"])
-        self.assertEqual(self.completed("ctprof fleet ra"), ["rank"])
-        self.assertIn("--group-by", self.completed("ctprof show --gr"))
+        self.assertEqual(self.complete_line("ctprof comp"), ["compare", "completion"])
+        self.assertEqual(self.complete_line("ctprof show --metrics run_time"), ["run_time_ns"])
+        self.assertEqual(self.complete_line("ctprof record --recorders on"), ["on-cpu"])
+        self.assertEqual(self.complete_line("ctprof show oth"), ["other.zst"])
+        self.assertEqual(self.complete_line("ctprof help sym"), ["symbolize"])
+        self.assertEqual(self.complete_line("ctprof fleet ra"), ["rank"])
+        self.assertIn("--group-by", self.complete_line("ctprof show --gr"))
 
 
 class Bash(Shell):
     PROGRAM = "bash"
 
-    def completed(self, line):
+    def complete_line(self, line):
         text = '. ./ctprof.bash; COMP_LINE=$1; COMP_POINT=${#1}; compopt() { :; }; _ctprof ctprof; [ ${#COMPREPLY[@]} = 0 ] || printf "%s\\n" "${COMPREPLY[@]}"'
-        return self.ask("--norc", "-c", text, "bash", line)
+        return self.complete_in_shell("--norc", "-c", text, "bash", line)
 
     def test_completes_words(self):
         self.check()
-        self.assertEqual(self.completed("ctprof capture --layout=co"), ["columns"])  # readline completes the rest
-        self.assertCountEqual(self.completed("ctprof show "), ["a b.zst", "other.zst", "runs", "ctprof.bash"])
-        self.assertEqual(self.completed("ctprof symbolize --debug-dir r"), ["runs"])
+        self.assertEqual(self.complete_line("ctprof capture --layout=co"), ["columns"])  # readline completes the rest
+        self.assertCountEqual(self.complete_line("ctprof show "), ["a b.zst", "other.zst", "runs", "ctprof.bash"])
+        self.assertEqual(self.complete_line("ctprof symbolize --debug-dir r"), ["runs"])
 
     def test_is_registered(self):
-        self.assertEqual(self.ask("--norc", "-c", ". ./ctprof.bash; complete -p ctprof"), ["complete -F _ctprof ctprof"])
+        self.assertEqual(self.complete_in_shell("--norc", "-c", ". ./ctprof.bash; complete -p ctprof"), ["complete -F _ctprof ctprof"])
 
 
 class Fish(Shell):
     PROGRAM = "fish"
 
-    def completed(self, line):
-        return [word.split("\t")[0] for word in self.ask("--no-config", "-c", f"source ctprof.fish; complete -C '{line}'")]
+    def complete_line(self, line):
+        return [word.split("\t")[0] for word in self.complete_in_shell("--no-config", "-c", f"source ctprof.fish; complete -C '{line}'")]
 
     def test_completes_words(self):
         self.check()
-        self.assertEqual(self.completed("ctprof capture --layout=co"), ["--layout=columns"])
-        self.assertEqual(self.completed("ctprof symbolize --debug-dir r"), ["runs/"])
+        self.assertEqual(self.complete_line("ctprof capture --layout=co"), ["--layout=columns"])
+        self.assertEqual(self.complete_line("ctprof symbolize --debug-dir r"), ["runs/"])
 
 
 class Zsh(Shell):
     PROGRAM = "zsh"
 
-    def shows(self, rest, line, tabs=1):
+    def appears_after_line(self, rest, line, tabs=1):
         """Checks that the text appears on the terminal after the line: zsh completes only interactively."""
         (self.here / ".zshrc").write_text("PS1='> '\nautoload -Uz compinit && compinit -u -D\n. ./ctprof.zsh\necho ready\n")
         ours, its = os.openpty()
@@ -154,8 +154,8 @@ class Zsh(Shell):
                            ("ctprof show oth", "other.zst"), ("ctprof capture --layout=co", "--layout=columns"),
                            ("ctprof symbolize --debug-dir r", "runs/"), ("ctprof help sym", "symbolize")):
             with self.subTest(line):
-                self.shows(rest, line)
-        self.shows("completion  -- print the", "ctprof comp", tabs=2)
+                self.appears_after_line(rest, line)
+        self.appears_after_line("completion  -- print the", "ctprof comp", tabs=2)
 
 
 if __name__ == "__main__":

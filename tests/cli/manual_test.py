@@ -23,12 +23,12 @@ def ctprof(*words):
 
 def read(page):
     """Returns a page as a terminal shows it, without bold markup."""
-    done = subprocess.run(["man", "-l", "--warnings", "-E", "UTF-8", page], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False,
-                          env=os.environ | {"LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": "", "MANPAGER": "cat"})
-    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout), done.stderr
+    finished = subprocess.run(["man", "-l", "--warnings", "-E", "UTF-8", page], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False,
+                              env=os.environ | {"LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": "", "MANPAGER": "cat"})
+    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", finished.stdout), finished.stderr
 
 
-def squeezed(text):
+def with_single_blanks(text):
     return re.sub(r"\s+", " ", text.replace("‐", "-").replace("−", "-"))
 
 
@@ -40,13 +40,13 @@ class ValidPages(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("mandoc"), "needs mandoc")
     def test_mandoc_accepts_pages(self):
-        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *PAGES], capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        finished = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *PAGES], capture_output=True, text=True, check=False)
+        self.assertEqual((finished.returncode, finished.stdout), (0, ""))
 
     @unittest.skipUnless(shutil.which("lexgrog"), "needs lexgrog")
     def test_whatis_finds_pages(self):
-        done = subprocess.run(["lexgrog", "-m", *PAGES], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout)
+        finished = subprocess.run(["lexgrog", "-m", *PAGES], capture_output=True, text=True, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stdout)
 
 
 class CompletePages(unittest.TestCase):
@@ -61,7 +61,7 @@ class CompletePages(unittest.TestCase):
             verb = page.stem.removeprefix("ctprof-")
             if page.suffix != ".1" or verb == "ctprof":
                 continue
-            text = squeezed(read(page)[0])
+            text = with_single_blanks(read(page)[0])
             # For fleet, its subcommands; their options are documented separately.
             pattern = r"^  ([a-z]+) .*  " if verb == "fleet" else r"^  (?:-\w \[ )?(--[a-z-]+)"
             options = re.findall(pattern, ctprof(verb, "--help"), re.M)
@@ -71,16 +71,16 @@ class CompletePages(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("man"), "needs man")
     def test_pages_list_every_metric(self):
-        text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-metrics.7"))[0])
+        text = with_single_blanks(read(next(page for page in PAGES if page.name == "ctprof-metrics.7"))[0])
         missing = [line.split("\t")[0] for line in ctprof("complete", "help", "").splitlines()
                    if "_" in line.split("\t")[0] and f" {line.split(chr(9))[0]} " not in text]
         self.assertEqual(missing, [])
 
     @unittest.skipUnless(shutil.which("man"), "needs man")
     def test_escapes_lines_that_look_like_requests(self):
-        text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-symbolize.1"))[0])
+        text = with_single_blanks(read(next(page for page in PAGES if page.name == "ctprof-symbolize.1"))[0])
         self.assertIn("DIR/.build-id/ab/cdef.debug or DIR", text)
-        text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-show.1"))[0])
+        text = with_single_blanks(read(next(page for page in PAGES if page.name == "ctprof-show.1"))[0])
         self.assertIn('METRIC["KEY"] if the key has brackets or quotes; write a quote as \\"', text)
 
 

@@ -52,7 +52,7 @@ def run(options):
         return process.wait(), size
 
 
-def said(what, used, bound, unit):
+def describe_usage(what, used, bound, unit):
     return f"below {bound} {unit}{what}" if used < bound else f"{used:.0f} {unit}{what}"
 
 
@@ -60,12 +60,12 @@ def main():
     options = arguments()
     status, size = run(options)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    parts = [f"status {status}", said("", used.ru_maxrss / 1024, options.memory, "MB")]
+    parts = [f"status {status}", describe_usage("", used.ru_maxrss / 1024, options.memory, "MB")]
     seconds = used.ru_utime + used.ru_stime
     if options.cpu and seconds >= options.cpu:
         parts.append(f"{seconds:.0f} s of CPU")
     if options.output:
-        parts.append(said(" of output", size >> 20, options.output, "MB"))
+        parts.append(describe_usage(" of output", size >> 20, options.output, "MB"))
     sys.stdout.flush()
     print(", ".join(parts))
 

@@ -59,19 +59,19 @@ class TooLarge(unittest.TestCase):
 class Progress(pager_test.Case):
     WAITS = ("-c", '(sleep 1.7; cat "$1") | "$0" show - --no-pager $2', harness.CTPROF)
 
-    def waited(self, option=""):
+    def run_slow_command(self, option=""):
         with OnTerminal(*self.WAITS, self.file, option, program="/bin/sh") as run:
             self.assertEqual(run.finish(), 0, run.text)
             return run.text
 
     def test_shows_and_clears_progress_after_a_second(self):
-        text = self.waited()
+        text = self.run_slow_command()
         self.assertRegex(text, r"^(\r\x1b\[Kreading, [1-9]\.\d s)+\r\x1b\[K")
         self.assertNotIn("reading,", text[text.rindex("\r\x1b[K"):])
         self.assertIn("run_time", text)
 
     def test_quiet_shows_no_progress(self):
-        self.assertNotIn("reading", self.waited("-q"))
+        self.assertNotIn("reading", self.run_slow_command("-q"))
 
 
 if __name__ == "__main__":

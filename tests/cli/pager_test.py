@@ -19,8 +19,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
 LINES, COLUMNS = 24, 60
-PIPE = 1 << 16  # bytes that a pipe accepts without a reader
-OURS = ("CTPROF_PAGER", "PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR_FORCE")
+PIPE_CAPACITY = 1 << 16  # bytes that a pipe accepts without a reader
+OUTPUT_VARIABLES = ("CTPROF_PAGER", "PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR_FORCE")
 PAGED = {"CTPROF_PAGER": "sed 's/^/paged: /'"}
 SNAPSHOT = pathlib.Path(__file__).parent / "snapshot.py"
 TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x07")
@@ -30,7 +30,7 @@ class OnTerminal:
     """A ctprof process on a pseudo-terminal that the test controls."""
 
     def __init__(self, *words, prefix=(), program=harness.CTPROF, size=(LINES, COLUMNS), **environment):
-        kept = {name: value for name, value in os.environ.items() if name not in OURS}
+        kept = {name: value for name, value in os.environ.items() if name not in OUTPUT_VARIABLES}
         self.ours, its = os.openpty()
         fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.process = subprocess.Popen([*prefix, program, *map(str, words)], stdin=its, stdout=its, stderr=its, start_new_session=True,
@@ -71,7 +71,7 @@ class OnTerminal:
         return TERMINAL_CODE.sub("", self.text.replace("\r", "")).splitlines()
 
 
-def told(*words, **environment):
+def run_on_terminal(*words, **environment):
     """Returns the terminal output of a ctprof that exits without input, and its status."""
     with OnTerminal(*words, **environment) as run:
         status = run.finish()
@@ -89,62 +89,62 @@ class Case(unittest.TestCase):
         cls.show = ("show", "-q", cls.file, "--limit", "0")  # without the progress messages of a slow machine
 
     def plain(self, *words):
-        return told(*words, "--no-pager")[0]
+        return run_on_terminal(*words, "--no-pager")[0]
 
 
 class Programs(Case):
     def test_commands_that_use_the_pager(self):
         for words in (self.show, ("compare", "-q", self.file, self.file, "--lifetime"), ("metric-list",), ("help", "run_time_ns"), ("help", "show"),
                       ("show", "--help"), ("--help",), ("plugins",), ("doctor",)):
-            text, status = told(*words, **PAGED)
+            text, status = run_on_terminal(*words, **PAGED)
             self.assertEqual(status, 0, words)
             self.assertEqual({line[:7] for line in text.splitlines()}, {"paged: "}, words)
 
     def test_ctprof_pager_has_priority(self):
-        self.assertRegex(told("--help", PAGER="echo mine; cat")[0], "^mine\n")
-        self.assertRegex(told("--help", CTPROF_PAGER="echo its; cat", PAGER="echo mine; cat")[0], "^its\n")
+        self.assertRegex(run_on_terminal("--help", PAGER="echo mine; cat")[0], "^mine\n")
+        self.assertRegex(run_on_terminal("--help", CTPROF_PAGER="echo its; cat", PAGER="echo mine; cat")[0], "^its\n")
 
-    def test_none(self):
+    def test_pager_can_be_disabled(self):
         plain = self.plain(*self.show)
         self.assertGreater(plain.count("\n"), LINES)
         for environment in ({"CTPROF_PAGER": ""}, {"CTPROF_PAGER": "cat"}, {"PAGER": ""}, {"CTPROF_PAGER": "", "PAGER": "echo mine"}):
-            self.assertEqual(told(*self.show, **environment), (plain, 0), environment)
-        self.assertEqual(told(*self.show, "--no-pager", **PAGED), (plain, 0))
+            self.assertEqual(run_on_terminal(*self.show, **environment), (plain, 0), environment)
+        self.assertEqual(run_on_terminal(*self.show, "--no-pager", **PAGED), (plain, 0))
 
-    def test_no_terminal(self):
+    def test_no_pager_without_a_terminal(self):
         environment = os.environ | PAGED
         piped = subprocess.run([harness.CTPROF, *self.show], env=environment, check=True, capture_output=True, text=True)
         self.assertNotIn("paged", piped.stdout)
 
     def test_json_is_not_paged(self):
-        self.assertEqual(told("metric-list", "--format", "json", **PAGED)[0][:1], "{")
+        self.assertEqual(run_on_terminal("metric-list", "--format", "json", **PAGED)[0][:1], "{")
 
     def test_prints_directly_if_pager_fails(self):
         plain = self.plain(*self.show)
         for pager in ("no-such-pager", "/dev/null", "kill -9 $$", "false", "exit 3"):
-            self.assertEqual(told(*self.show, CTPROF_PAGER=pager), (plain, 0), pager)
-        text, status = told(*self.show, CTPROF_PAGER="no-such-pager with words")
+            self.assertEqual(run_on_terminal(*self.show, CTPROF_PAGER=pager), (plain, 0), pager)
+        text, status = run_on_terminal(*self.show, CTPROF_PAGER="no-such-pager with words")
         self.assertEqual((text[text.index("\n") + 1:], status), (plain, 0))  # after the message of sh
 
     def test_quitting_the_pager_ends_ctprof(self):
-        self.assertEqual(told(*self.show, CTPROF_PAGER="head -1")[0].count("\n"), 1)
+        self.assertEqual(run_on_terminal(*self.show, CTPROF_PAGER="head -1")[0].count("\n"), 1)
         many = os.path.join(self.scratch.name, "many.ctprof.zst")
         subprocess.run([SNAPSHOT, many.removesuffix(".ctprof.zst"), "times=1000 run_time_ns=5"], check=True)
         more = ("show", "-q", many, "--limit", "0", "--group-by", "pid")
-        self.assertGreater(len(harness.run(*more).stdout), PIPE)
-        self.assertEqual(told(*more, CTPROF_PAGER="true"), ("", 0))
+        self.assertGreater(len(harness.run(*more).stdout), PIPE_CAPACITY)
+        self.assertEqual(run_on_terminal(*more, CTPROF_PAGER="true"), ("", 0))
 
     def test_status_is_that_of_ctprof(self):
-        self.assertEqual(told(*self.show, "--fail-on", "thread_count > 0", **PAGED)[1], 1)
-        self.assertEqual(told("show", "/absent", **PAGED), ("ctprof: reading '/absent': No such file or directory\n", 2))
+        self.assertEqual(run_on_terminal(*self.show, "--fail-on", "thread_count > 0", **PAGED)[1], 1)
+        self.assertEqual(run_on_terminal("show", "/absent", **PAGED), ("ctprof: reading '/absent': No such file or directory\n", 2))
 
     def test_sets_options_of_less(self):
-        asks = {"CTPROF_PAGER": 'cat >/dev/null; echo "$LESS $LV"'}
-        self.assertEqual(told("--help", **asks)[0], "FRX -c\n")
-        self.assertEqual(told("--help", LESS="S", LV="-a", **asks)[0], "S -a\n")
+        settings = {"CTPROF_PAGER": 'cat >/dev/null; echo "$LESS $LV"'}
+        self.assertEqual(run_on_terminal("--help", **settings)[0], "FRX -c\n")
+        self.assertEqual(run_on_terminal("--help", LESS="S", LV="-a", **settings)[0], "S -a\n")
 
     def test_uses_width_and_colours_of_terminal(self):
-        text = told(*self.show, CTPROF_PAGER="cat -v")[0].replace("\r", "")
+        text = run_on_terminal(*self.show, CTPROF_PAGER="cat -v")[0].replace("\r", "")
         self.assertIn("^[[36m", text)
         cut = [line for line in re.sub(r"\^\[\[[0-9;]*m", "", text).splitlines() if "M-" not in line]
         self.assertGreater(max(map(len, cut)), COLUMNS // 2)
@@ -154,7 +154,7 @@ class Programs(Case):
 @unittest.skipUnless(shutil.which("less"), "needs less")
 class Less(Case):
     def test_short_text_is_not_paged(self):
-        text, status = told("version", "--no-pager")
+        text, status = run_on_terminal("version", "--no-pager")
         with OnTerminal("config") as run:
             self.assertEqual(run.finish(), 0)
             self.assertIn("  environment: read", run.lines())
@@ -163,8 +163,8 @@ class Less(Case):
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
 class Privileged(Case):
-    def test_none(self):
-        closed = harness.closed_scratch()
+    def test_pager_can_be_disabled(self):
+        closed = harness.root_only_scratch()
         self.addCleanup(closed.cleanup)
         program = harness.product_copy(harness.CTPROF, closed.name)
         # show and help drop capabilities immediately, so only the file capabilities matter.

@@ -82,21 +82,21 @@ def make_pattern(lines):
 
 
 def run(case, directory, environment):
-    done = subprocess.run(["sh", "-c", case.command], cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
-    said = harness.without_slowness(done.stdout.decode(errors="replace")).rstrip("\n")
-    return done.returncode, said + "\n" if said else ""
+    finished = subprocess.run(["sh", "-c", case.command], cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
+    actual_output = harness.without_slowness(finished.stdout.decode(errors="replace")).rstrip("\n")
+    return finished.returncode, actual_output + "\n" if actual_output else ""
 
 
-def describe_failure(case, status, said):
+def describe_failure(case, status, actual_output):
     wrong = []
     if status != case.status:
         wrong.append(f"exit status {status}, not {case.status}")
-    if not re.fullmatch(make_pattern(case.expected), said):
+    if not re.fullmatch(make_pattern(case.expected), actual_output):
         wrong.append("the output differs")
     if not wrong:
         return None
-    lines = "".join(f"    | {line}\n" for line in said.splitlines()[:40])
+    lines = "".join(f"    | {line}\n" for line in actual_output.splitlines()[:40])
     return f"{case.place}: $ {case.command}\n  {', and '.join(wrong)}; output:\n{lines}"
 
 

@@ -87,7 +87,7 @@ def rows_of(words):
     return [Row(word, run, number) for number, (word, run) in enumerate(zip(words[::2], words[1::2]), 1)]
 
 
-def clocks(run, count, name):
+def window_times(run, count, name):
     """Returns FROM..TO of each window."""
     whole, _, percent = run.partition("~")
     begin, end = map(float, whole.split(".."))
@@ -102,8 +102,8 @@ def windows(when, words, file):
     whole, _, count = when.partition("/")
     if not count:
         return [(when, rows_of(words))]
-    times = clocks(whole, int(count), "")
-    runs = [clocks(run, int(count), file + word) for word, run in zip(words[::2], words[1::2])]
+    times = window_times(whole, int(count), "")
+    runs = [window_times(run, int(count), file + word) for word, run in zip(words[::2], words[1::2])]
     return [(time, rows_of([part for pair in zip(words[::2], at) for part in pair])) for time, *at in zip(times, *runs)]
 
 

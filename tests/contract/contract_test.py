@@ -89,47 +89,47 @@ class Plugins(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = harness.scratch()
         cls.addClassCleanup(cls.scratch.cleanup)
-        cls.without = cls.captured_tree("without")[1]
+        cls.without = cls.capture_recorded_tree("without")[1]
 
     @classmethod
-    def place(cls, name):
+    def plugin_directory(cls, name):
         """Returns a directory that contains only that plugin."""
-        place = pathlib.Path(cls.scratch.name) / name
-        library = place / f"{name}.so"
+        plugin_directory = pathlib.Path(cls.scratch.name) / name
+        library = plugin_directory / f"{name}.so"
         if not library.exists():
-            place.mkdir()
-            broken = {"not_elf": b"just a text\n", "empty": b"", "cut_short": cls.built("sound").read_bytes()[:256]}
+            plugin_directory.mkdir()
+            broken = {"not_elf": b"just a text\n", "empty": b"", "cut_short": cls.build_path("sound").read_bytes()[:256]}
             if name in broken:
                 library.write_bytes(broken[name])
             else:
-                shutil.copy(cls.built(name), library)
-        return place
+                shutil.copy(cls.build_path(name), library)
+        return plugin_directory
 
     @staticmethod
-    def built(name):
+    def build_path(name):
         for variable in ("BAD_PLUGINS", "FROZEN_PLUGIN"):
             if (library := pathlib.Path(os.environ[variable]) / f"{name}.so").exists():
                 return library
         raise AssertionError(f"no plugin {name} was built")
 
     @classmethod
-    def captured(cls, name, *words, before=()):
+    def capture_with_options(cls, name, *words, before=()):
         """Runs capture, and returns the process and its file."""
         path = os.path.join(cls.scratch.name, f"{name}.ctprof.zst")
-        done = harness.capture(path, *words, before=before)
-        return done, file_json.load(path)
+        finished = harness.capture(path, *words, before=before)
+        return finished, file_json.load(path)
 
     @classmethod
-    def captured_tree(cls, name, *words, before=()):
-        return cls.captured(name, *words, before=("--rootfs", harness.fixture(KERNEL), *before))
+    def capture_recorded_tree(cls, name, *words, before=()):
+        return cls.capture_with_options(name, *words, before=("--rootfs", harness.fixture(KERNEL), *before))
 
-    def captured_with(self, name):
-        return self.captured_tree(name, before=("--plugin-path", str(self.place(name))))
+    def capture_with_plugin(self, name):
+        return self.capture_recorded_tree(name, before=("--plugin-path", str(self.plugin_directory(name))))
 
-    def assert_one_line(self, name, said, words):
+    def assert_one_line(self, name, errors, words):
         """Checks that standard error has one line about the plugin, with its file and the reason."""
-        lines = [line for line in said.splitlines() if f"/{name}.so" in line]
-        self.assertEqual(len(lines), 1, f"not one line about {name}:\n{said}")
+        lines = [line for line in errors.splitlines() if f"/{name}.so" in line]
+        self.assertEqual(len(lines), 1, f"not one line about {name}:\n{errors}")
         self.assertIn(words, lines[0])
 
     def assert_other_columns_unchanged(self, file, brought=""):
@@ -145,53 +145,53 @@ class Refused(Plugins):
     def test_refused_plugin_is_one_line(self):
         for name, words in REFUSED.items():
             with self.subTest(name):
-                done, file = self.captured_with(name)
-                self.assert_one_line(name, done.stderr, words)
+                finished, file = self.capture_with_plugin(name)
+                self.assert_one_line(name, finished.stderr, words)
                 self.assert_other_columns_unchanged(file)
 
     def test_refused_plugin_is_an_error_if_requested(self):
         for name, words in REFUSED.items():
             with self.subTest(name):
                 target = os.path.join(self.scratch.name, "never")
-                done = harness.run("--plugin-path", str(self.place(name)), f"--plugins={name}", "capture", "-o", target)
-                self.assertEqual(done.returncode, 2)
+                finished = harness.run("--plugin-path", str(self.plugin_directory(name)), f"--plugins={name}", "capture", "-o", target)
+                self.assertEqual(finished.returncode, 2)
                 self.assertFalse(os.path.exists(target))
-                self.assert_one_line(name, done.stderr, words)
+                self.assert_one_line(name, finished.stderr, words)
 
     def test_refused_metric_keeps_its_plugin(self):
         for name, words in METRIC_REFUSED.items():
             with self.subTest(name):
-                done, file = self.captured_with(name)
-                self.assert_one_line(name, done.stderr, words)
+                finished, file = self.capture_with_plugin(name)
+                self.assert_one_line(name, finished.stderr, words)
                 self.assert_other_columns_unchanged(file, f"{name}_")
 
     def test_reports_unsupported_parts_and_uses_the_rest(self):
-        done, file = self.captured_with("newer_abi_parts")
+        finished, file = self.capture_with_plugin("newer_abi_parts")
         # Two sources and two metrics, in one line.
-        self.assert_one_line("newer_abi_parts", done.stderr, "which this version of ctprof does not support; and 3 more faults like it")
+        self.assert_one_line("newer_abi_parts", finished.stderr, "which this version of ctprof does not support; and 3 more faults like it")
         self.assert_other_columns_unchanged(file, "newer_abi_parts_")
         for (_, tid), row in file.threads.items():
             self.assertEqual(row["newer_abi_parts_value"], tid)
 
     def test_keeps_first_of_two_plugins_with_one_name(self):
-        done, file = self.captured_with("duplicate")
-        self.assert_one_line("duplicate", done.stderr, "'procfs-sched' is loaded already")
+        finished, file = self.capture_with_plugin("duplicate")
+        self.assert_one_line("duplicate", finished.stderr, "'procfs-sched' is loaded already")
         self.assert_other_columns_unchanged(file)
 
     def test_plugins_and_doctor_report_refusals(self):
         for name, words in {**REFUSED, **METRIC_REFUSED}.items():
             with self.subTest(name):
                 for verb in ("plugins", "doctor"):
-                    done = harness.run("--plugin-path", str(self.place(name)), verb)
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    self.assertIn(f"{name}.so", done.stdout + done.stderr)
-                    self.assertIn(words, " ".join((done.stdout + done.stderr).split()))
+                    finished = harness.run("--plugin-path", str(self.plugin_directory(name)), verb)
+                    self.assertEqual(finished.returncode, 0, finished.stderr)
+                    self.assertIn(f"{name}.so", finished.stdout + finished.stderr)
+                    self.assertIn(words, " ".join((finished.stdout + finished.stderr).split()))
 
 
 class Fails(Plugins):
     def test_correct_plugin_has_no_fault(self):
-        done, file = self.captured_with("sound")
-        self.assertNotIn("sound.so", done.stderr)
+        finished, file = self.capture_with_plugin("sound")
+        self.assertNotIn("sound.so", finished.stderr)
         self.assert_other_columns_unchanged(file, "sound_")
         for (_, tid), row in file.threads.items():
             self.assertEqual(row["sound_value"], tid)
@@ -199,8 +199,8 @@ class Fails(Plugins):
     def test_failing_source_affects_only_its_cells(self):
         for name, (may_hold, words) in FAILS.items():
             with self.subTest(name):
-                done, file = self.captured_with(name)
-                self.assert_one_line(name, done.stderr, words)
+                finished, file = self.capture_with_plugin(name)
+                self.assert_one_line(name, finished.stderr, words)
                 self.assert_other_columns_unchanged(file, f"{name}_")
                 cells = {tid: row[f"{name}_value"] for (_, tid), row in file.threads.items()}
                 self.assertEqual([(tid, cell) for tid, cell in cells.items() if not may_hold(cell, tid)], [])
@@ -208,47 +208,47 @@ class Fails(Plugins):
 
     def test_keeps_cells_before_a_failure(self):
         for name in ("fails_after_half", "throws"):
-            cells = [row[f"{name}_value"] for row in self.captured_with(name)[1].threads.values()]
+            cells = [row[f"{name}_value"] for row in self.capture_with_plugin(name)[1].threads.values()]
             self.assertLess(0, cells.count(FAILED))
             self.assertLess(cells.count(FAILED), len(cells))
 
     def test_excluded_source_affects_only_its_columns(self):
         for name, words in EXCLUDED.items():
             with self.subTest(name):
-                done, file = self.captured_with(name)
-                self.assert_one_line(name, done.stderr, words)
+                finished, file = self.capture_with_plugin(name)
+                self.assert_one_line(name, finished.stderr, words)
                 self.assert_other_columns_unchanged(file, f"{name}_")
                 if name.startswith("lister_"):
                     self.assertEqual({row[f"{name}_value"] for row in file.threads.values()}, {FAILED})
 
     def test_reports_both_sources_of_a_cycle(self):
-        done, file = self.captured_with("read_cycle")
-        lines = [line for line in done.stderr.splitlines() if "/read_cycle.so" in line and "cycle of sources" in line]
-        self.assertEqual([sum(half in line for line in lines) for half in ("'hen'", "'egg'")], [1, 1], done.stderr)
+        finished, file = self.capture_with_plugin("read_cycle")
+        lines = [line for line in finished.stderr.splitlines() if "/read_cycle.so" in line and "cycle of sources" in line]
+        self.assertEqual([sum(half in line for line in lines) for half in ("'hen'", "'egg'")], [1, 1], finished.stderr)
         self.assert_other_columns_unchanged(file, "read_cycle_")
 
     def test_summary_cannot_replace_a_table(self):
-        _, file = self.captured_with("claims_key")
+        _, file = self.capture_with_plugin("claims_key")
         self.assert_other_columns_unchanged(file, "claims_key_")
 
     def test_exception_of_probe_is_the_reason(self):
-        done = harness.run("--plugin-path", str(self.place("throws_in_probe")), "plugins", "--format", "json")
-        plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "throws_in_probe")
+        finished = harness.run("--plugin-path", str(self.plugin_directory("throws_in_probe")), "plugins", "--format", "json")
+        plugin = next(p for p in json.loads(finished.stdout)["plugins"] if p["name"] == "throws_in_probe")
         self.assertIn("thrown while probing", json.dumps(plugin))
-        _, file = self.captured_with("throws_in_probe")
+        _, file = self.capture_with_plugin("throws_in_probe")
         self.assert_other_columns_unchanged(file, "throws_in_probe_")
 
     def test_all_bad_plugins_together_on_this_host(self):
         names = [*REFUSED, *METRIC_REFUSED, *FAILS, *EXCLUDED, "read_cycle", "duplicate", "throws_in_probe", "claims_key", "sound"]
-        before = [word for name in names for word in ("--plugin-path", str(self.place(name)))]
+        before = [word for name in names for word in ("--plugin-path", str(self.plugin_directory(name)))]
         for jobs in ("1", "4"):
-            done, file = self.captured(f"host{jobs}", "--jobs", jobs, before=before)
+            finished, file = self.capture_with_options(f"host{jobs}", "--jobs", jobs, before=before)
             self.assertEqual(file.faults(), [])
             own = file.threads[(os.getpid(), os.getpid())]
             self.assertEqual(own["sound_value"], os.getpid())
             self.assertIsInstance(own["run_time_ns"], int)
             for name, (_, words) in FAILS.items():
-                self.assert_one_line(name, done.stderr, words)
+                self.assert_one_line(name, finished.stderr, words)
 
 
 class Slow(Plugins):
@@ -256,32 +256,32 @@ class Slow(Plugins):
 
     PAUSE_NS = {"slow_thread": 200_000_000, "slow_process": 300_000_000}
 
-    def said(self, name):
-        place = ("--plugin-path", str(self.place(name)), f"--plugins=procfs-sched,{name}", "--rootfs", harness.fixture(KERNEL))
+    def capture_with_pause(self, name):
+        options = ("--plugin-path", str(self.plugin_directory(name)), f"--plugins=procfs-sched,{name}", "--rootfs", harness.fixture(KERNEL))
         path = os.path.join(self.scratch.name, "slow.ctprof.zst")
-        said = json.loads(harness.run(*place, "capture", "--jobs=1", "-o", path, "--format", "json").stdout)
-        line = harness.run(*place, "capture", "--jobs=1", "-o", path).stdout
-        return said, re.search(r", skew ([\d,.]+) ms(?: \(threads ([\d,.]+) ms\))?;", line)
+        summary = json.loads(harness.run(*options, "capture", "--jobs=1", "-o", path, "--format", "json").stdout)
+        line = harness.run(*options, "capture", "--jobs=1", "-o", path).stdout
+        return summary, re.search(r", skew ([\d,.]+) ms(?: \(threads ([\d,.]+) ms\))?;", line)
 
     def test_thread_skew_includes_slow_source(self):
-        said, _ = self.said("slow_thread")
-        self.assertGreaterEqual(said["thread_skew_ns"], self.PAUSE_NS["slow_thread"])
+        summary, _ = self.capture_with_pause("slow_thread")
+        self.assertGreaterEqual(summary["thread_skew_ns"], self.PAUSE_NS["slow_thread"])
 
     def test_skew_includes_slow_later_stage(self):
-        said, line = self.said("slow_process")
-        self.assertGreaterEqual(said["skew_ns"] - said["thread_skew_ns"], self.PAUSE_NS["slow_process"])
+        summary, line = self.capture_with_pause("slow_process")
+        self.assertGreaterEqual(summary["skew_ns"] - summary["thread_skew_ns"], self.PAUSE_NS["slow_process"])
         whole, of_threads = (float(figure.replace(",", "")) * 1e6 for figure in line.groups())
         rounded_ns = 100_000
         self.assertGreaterEqual(whole - of_threads, self.PAUSE_NS["slow_process"] - rounded_ns)
 
 
 class FrozenPlugin(Plugins):
-    def frozen(self, *words):
-        return self.captured_tree("frozen", *words, before=("--plugin-path", str(self.place("frozen"))))
+    def capture_frozen(self, *words):
+        return self.capture_recorded_tree("frozen", *words, before=("--plugin-path", str(self.plugin_directory("frozen"))))
 
     def test_plugin_of_abi_1_works(self):
-        done, file = self.frozen()
-        self.assertNotIn("frozen", done.stderr)
+        finished, file = self.capture_frozen()
+        self.assertNotIn("frozen", finished.stderr)
         self.assert_other_columns_unchanged(file, "frozen_")
         for (_, tid), row in file.threads.items():
             expected = {
@@ -298,42 +298,42 @@ class FrozenPlugin(Plugins):
         self.assertEqual(file.document["frozen_summary"], {"rows": rows, "inner": {"listed": True, "nothing": None}})
 
     def test_may_put_values_that_were_not_requested(self):
-        _, file = self.frozen("--metrics", "frozen_number")
+        _, file = self.capture_frozen("--metrics", "frozen_number")
         self.assertEqual(file.faults(), [])
         self.assertEqual({row["frozen_number"] for row in file.threads.values()}, {tid for _, tid in file.threads})
         self.assertFalse(any("frozen_text" in row for row in file.threads.values()))
 
     def test_rule_and_derived_metric_work(self):
-        _, file = self.frozen()
+        _, file = self.capture_frozen()
         path = os.path.join(self.scratch.name, "frozen.ctprof.zst")
-        done = harness.run("--plugin-path", str(self.place("frozen")), "show", path, "--format", "json", "--limit", "0")
-        shown = [row for row in json.loads(done.stdout)["rows"] if row["metric"] == "frozen_number"]
+        finished = harness.run("--plugin-path", str(self.plugin_directory("frozen")), "show", path, "--format", "json", "--limit", "0")
+        shown = [row for row in json.loads(finished.stdout)["rows"] if row["metric"] == "frozen_number"]
         self.assertEqual(sum(row["value"] for row in shown), sum(tid for _, tid in file.threads))
-        self.assertIn("frozen_odd_part", {row["metric"] for row in json.loads(done.stdout)["rows"]})
+        self.assertIn("frozen_odd_part", {row["metric"] for row in json.loads(finished.stdout)["rows"]})
 
     def test_reports_sum_of_plugin_rule_as_sum(self):
         """Reports contain the shares of threads and the busiest thread. This requires a boot id, which recorded trees lack."""
-        self.captured("adds_up", "-p", str(os.getpid()), before=("--plugin-path", str(self.place("adds_up")), "--plugins", "adds_up"))
+        self.capture_with_options("adds_up", "-p", str(os.getpid()), before=("--plugin-path", str(self.plugin_directory("adds_up")), "--plugins", "adds_up"))
         path = os.path.join(self.scratch.name, "adds_up.ctprof.zst")
-        told = harness.run("--plugin-path", str(self.place("adds_up")), "compare", "--lifetime", path, path, "--format", "json")
-        rows = [row for row in json.loads(told.stdout)["rows"] if row["metric"] == "adds_up_value"]
+        report = harness.run("--plugin-path", str(self.plugin_directory("adds_up")), "compare", "--lifetime", path, path, "--format", "json")
+        rows = [row for row in json.loads(report.stdout)["rows"] if row["metric"] == "adds_up_value"]
         self.assertTrue(rows)
         for row in rows:
             self.assertEqual((row["delta_alive"], row["delta_new"], row["delta_gone"]), (0, 0, 0))
             self.assertLessEqual(row["busiest_candidate"]["tid"], row["candidate"])
 
     def test_doctor_lists_it_without_remedy(self):
-        done = harness.run("--plugin-path", str(self.place("frozen")), "--rootfs", harness.fixture(KERNEL), "doctor", "--format", "json")
-        plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "frozen")
+        finished = harness.run("--plugin-path", str(self.plugin_directory("frozen")), "--rootfs", harness.fixture(KERNEL), "doctor", "--format", "json")
+        plugin = next(p for p in json.loads(finished.stdout)["plugins"] if p["name"] == "frozen")
         self.assertEqual((plugin["refused"], plugin["findings"]), (0, []))
         self.assertGreater(plugin["fills"], 0)
 
     def test_cells_of_every_plugin_are_complete(self):
         """For plugins of ctprof, the examples and the frozen plugin, on each recorded tree and on this host."""
-        before = ["--plugin-path", str(self.place("frozen")), "--plugin-path", os.environ["EXAMPLE_PLUGINS"]]
-        files = [self.captured("all", before=before)[1]]
+        before = ["--plugin-path", str(self.plugin_directory("frozen")), "--plugin-path", os.environ["EXAMPLE_PLUGINS"]]
+        files = [self.capture_with_options("all", before=before)[1]]
         for kernel in harness.kernels():
-            files.append(self.captured(kernel, before=("--rootfs", harness.fixture(kernel), *before))[1])
+            files.append(self.capture_with_options(kernel, before=("--rootfs", harness.fixture(kernel), *before))[1])
         for file in files:
             self.assertEqual(file.faults(), [])
             for name in ("example_wchan", "examplec_util_avg", "frozen_number"):

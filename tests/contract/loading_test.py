@@ -20,14 +20,14 @@ import harness  # noqa: E402
 KERNEL = "6.12"
 
 
-def bad(name):
+def bad_plugin(name):
     return os.path.join(os.environ["BAD_PLUGINS"], f"{name}.so")
 
 
-def ran(*words, program=None, **options):
-    done = subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True, **options)
-    done.stderr = harness.without_slowness(done.stderr)
-    return done
+def run_program(*words, program=None, **options):
+    finished = subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True, **options)
+    finished.stderr = harness.without_slowness(finished.stderr)
+    return finished
 
 
 class Loading(unittest.TestCase):
@@ -42,7 +42,7 @@ class Loading(unittest.TestCase):
     def path(self, *names):
         return os.path.join(self.scratch.name, *names)
 
-    def put(self, name, data):
+    def write_file(self, name, data):
         with open(os.path.join(self.place, name), "wb") as file:
             file.write(data)
 
@@ -52,24 +52,24 @@ class Loading(unittest.TestCase):
         return path
 
     def assert_refused(self, name, words):
-        done = ran("--plugin-path", self.place, "metric-list", cwd=self.scratch.name)
-        self.assertEqual(done.returncode, 0, f"{name}: status {done.returncode}, {done.stderr}")
-        lines = [line for line in done.stderr.splitlines() if f"/{name}" in line]
-        self.assertEqual(len(lines), 1, f"{name}: {done.stderr}")
+        finished = run_program("--plugin-path", self.place, "metric-list", cwd=self.scratch.name)
+        self.assertEqual(finished.returncode, 0, f"{name}: status {finished.returncode}, {finished.stderr}")
+        lines = [line for line in finished.stderr.splitlines() if f"/{name}" in line]
+        self.assertEqual(len(lines), 1, f"{name}: {finished.stderr}")
         self.assertIn(words, lines[0])
 
 
 class Damaged(Loading):
     def test_refuses_truncated_file(self):
         """No part after the last segment is mapped, so a file that is cut there is complete."""
-        with open(bad("sound"), "rb") as file:
+        with open(bad_plugin("sound"), "rb") as file:
             whole = file.read()
         end = self.end_of_segments(whole)
         for size in sorted({*range(64, end, max(1, end // 24)), end - 1}):
-            self.put("cut.so", whole[:size])
+            self.write_file("cut.so", whole[:size])
             self.assert_refused("cut.so", "it is truncated")
-        self.put("cut.so", whole[:end])
-        self.assertEqual(ran("--plugin-path", self.place, "metric-list").stderr, "")
+        self.write_file("cut.so", whole[:end])
+        self.assertEqual(run_program("--plugin-path", self.place, "metric-list").stderr, "")
 
     @staticmethod
     def end_of_segments(whole):
@@ -81,7 +81,7 @@ class Damaged(Loading):
     def test_accepts_empty_segment_beyond_end_of_file(self):
         """The test turns PT_GNU_STACK into an empty PT_LOAD segment beyond the end. The loader maps no byte of the file for it,
         except if it begins in the middle of a page."""
-        with open(bad("sound"), "rb") as file:
+        with open(bad_plugin("sound"), "rb") as file:
             whole = file.read()
         offset, = struct.unpack_from("<Q", whole, 32)
         size, number = struct.unpack_from("<HH", whole, 54)
@@ -89,34 +89,34 @@ class Damaged(Loading):
         for place, refused in ((0x200000, False), (0x200800, True)):
             changed = bytearray(whole)
             struct.pack_into("<IIQQQQQQ", changed, at, 1, 6, place, place, place, 0, 0x1000, 0x1000)
-            self.put("zeroes.so", bytes(changed))
-            said = ran("--plugin-path", self.place, "metric-list")
-            self.assertEqual((said.returncode, "it is truncated" in said.stderr), (0, refused), said.stderr)
-            self.assertEqual("sound_value" in said.stdout, not refused)
+            self.write_file("zeroes.so", bytes(changed))
+            process = run_program("--plugin-path", self.place, "metric-list")
+            self.assertEqual((process.returncode, "it is truncated" in process.stderr), (0, refused), process.stderr)
+            self.assertEqual("sound_value" in process.stdout, not refused)
 
     def test_refuses_damaged_headers(self):
         """ctprof refuses such a file with a message and does not crash."""
-        with open(bad("sound"), "rb") as file:
+        with open(bad_plugin("sound"), "rb") as file:
             whole = file.read()
         for at in (4, 5, 16, 18, 32, 33, 54, 56, 57):
             spoiled = bytearray(whole)
             spoiled[at] ^= 0xFF
-            self.put("spoiled.so", bytes(spoiled))
+            self.write_file("spoiled.so", bytes(spoiled))
             self.assert_refused("spoiled.so", "it is ")
 
     def test_every_command_survives_damaged_plugins(self):
         path = self.snapshot()
-        with open(bad("sound"), "rb") as file:
-            self.put("cut.so", file.read()[:8192])
+        with open(bad_plugin("sound"), "rb") as file:
+            self.write_file("cut.so", file.read()[:8192])
         os.mkfifo(os.path.join(self.place, "pipe.so"))
         out = self.path("out")
         tree = ["--rootfs", harness.fixture(KERNEL)]
         for verb in ([*tree, "capture", "-o", out], ["metric-list"], [*tree, "plugins"], [*tree, "doctor"], ["help", "nice"]):
-            done = ran("--plugin-path", self.place, *verb)
-            self.assertEqual(done.returncode, 0, f"{verb}: {done.returncode} {done.stderr}")
+            finished = run_program("--plugin-path", self.place, *verb)
+            self.assertEqual(finished.returncode, 0, f"{verb}: {finished.returncode} {finished.stderr}")
         for verb in (["show", path], ["compare", "--lifetime", path, path]):
-            done = ran("--plugin-path", self.place, *verb)
-            self.assertEqual((done.returncode, done.stderr), (0, ""), verb)
+            finished = run_program("--plugin-path", self.place, *verb)
+            self.assertEqual((finished.returncode, finished.stderr), (0, ""), verb)
 
     def test_opens_only_regular_files(self):
         os.mkfifo(os.path.join(self.place, "pipe.so"))
@@ -128,62 +128,62 @@ class Damaged(Loading):
                 self.assert_refused(name, "it is not a regular file")
 
     def test_follows_symbolic_link_to_plugin(self):
-        os.symlink(bad("sound"), os.path.join(self.place, "sound.so"))
-        done = ran("--plugin-path", self.place, "metric-list")
-        self.assertEqual(done.stderr, "")
-        self.assertIn("sound_value", done.stdout)
+        os.symlink(bad_plugin("sound"), os.path.join(self.place, "sound.so"))
+        finished = run_program("--plugin-path", self.place, "metric-list")
+        self.assertEqual(finished.stderr, "")
+        self.assertIn("sound_value", finished.stdout)
 
     def test_runs_no_code_of_other_libraries(self):
         """Its symbols show that it is not a plugin before it is loaded, so its constructor does not run."""
-        with open(bad("secret_reader"), "rb") as file:
-            self.put("secret_reader.so", file.read().replace(b"ctprof_plugin\0", b"other_symbols\0"))
+        with open(bad_plugin("secret_reader"), "rb") as file:
+            self.write_file("secret_reader.so", file.read().replace(b"ctprof_plugin\0", b"other_symbols\0"))
         self.assert_refused("secret_reader.so", "it exports no symbol 'ctprof_plugin'")
         self.assertFalse(os.path.exists(self.path("loot")))
 
     def test_reports_many_faults_in_one_line(self):
-        shutil.copy(bad("many_unprefixed"), self.place)
+        shutil.copy(bad_plugin("many_unprefixed"), self.place)
         self.assert_refused("many_unprefixed.so", "'value000' must begin with 'many_unprefixed_'; names without a prefix are ctprof's own; "
                             "and 500 more faults like it")
-        report = json.loads(ran("--plugin-path", self.place, "plugins", "--format", "json").stdout)
+        report = json.loads(run_program("--plugin-path", self.place, "plugins", "--format", "json").stdout)
         self.assertEqual(len(report["refused"]), 1)
 
 
 class Discovery(Loading):
-    def alone(self, *names):
+    def copy_without_plugins(self, *names):
         """Copies the program without its plugins."""
         place = self.path(*names)
         os.makedirs(place)
         return shutil.copy(harness.CTPROF, place)
 
-    def assert_lists_searched_directories(self, done, *paths):
-        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+    def assert_lists_searched_directories(self, finished, *paths):
+        self.assertEqual((finished.returncode, finished.stdout), (2, ""), finished.stderr)
+        self.assertEqual(len(finished.stderr.splitlines()), 1, finished.stderr)
         for path in paths:
-            self.assertIn(f"'{path}': ", done.stderr)
-        self.assertIn("--plugin-path DIR", done.stderr)
+            self.assertIn(f"'{path}': ", finished.stderr)
+        self.assertIn("--plugin-path DIR", finished.stderr)
 
     def test_lists_searched_directories_without_any_plugin(self):
-        program = self.alone("prefix", "bin")
+        program = self.copy_without_plugins("prefix", "bin")
         out = self.path("out")
         for verb in (["capture", "-o", out], ["plugins"], ["doctor"], ["metric-list"], ["help", "nice"]):
-            done = ran(*verb, program=program)
-            self.assert_lists_searched_directories(done)
-            self.assertIn(f"'{self.path('prefix')}/lib", done.stderr)
+            finished = run_program(*verb, program=program)
+            self.assert_lists_searched_directories(finished)
+            self.assertIn(f"'{self.path('prefix')}/lib", finished.stderr)
         self.assertFalse(os.path.exists(out))
-        self.assert_lists_searched_directories(ran("--plugin-path", self.place, "metric-list", program=program), self.place)
+        self.assert_lists_searched_directories(run_program("--plugin-path", self.place, "metric-list", program=program), self.place)
 
     def test_captures_nothing_if_all_plugins_are_refused(self):
-        program = self.alone("prefix", "bin")
-        self.put("odd.so", b"no library")
-        done = ran("-q", "--plugin-path", self.place, "capture", "-o", self.path("out"), program=program)
-        self.assertEqual((done.returncode, os.path.exists(self.path("out"))), (2, False))
-        self.assertIn("odd.so: it is not an ELF shared object", done.stderr)
+        program = self.copy_without_plugins("prefix", "bin")
+        self.write_file("odd.so", b"no library")
+        finished = run_program("-q", "--plugin-path", self.place, "capture", "-o", self.path("out"), program=program)
+        self.assertEqual((finished.returncode, os.path.exists(self.path("out"))), (2, False))
+        self.assertIn("odd.so: it is not an ELF shared object", finished.stderr)
 
     def test_shows_files_without_any_plugin(self):
         path = self.snapshot()
-        program = self.alone("prefix", "bin")
+        program = self.copy_without_plugins("prefix", "bin")
         for verb in (["show", path, "--format", "json"], ["compare", "--lifetime", path, path, "--format", "json"]):
-            here, there = ran(*verb), ran(*verb, program=program)
+            here, there = run_program(*verb), run_program(*verb, program=program)
             self.assertEqual((there.returncode, there.stderr), (0, ""), verb)
             self.assertEqual(json.loads(there.stdout)["rows"], json.loads(here.stdout)["rows"])
 
@@ -192,39 +192,39 @@ class Discovery(Loading):
         text = subprocess.run(["zstd", "-qdc", self.snapshot()], capture_output=True, check=True).stdout
         document = {key: value for key, value in json.loads(text).items() if key not in ("ctprof", "registry")}
         subprocess.run(["zstd", "-qo", path], input=json.dumps(document).encode(), check=True)
-        self.assertIn("cpu_efficiency", ran("show", path, "--limit", "0").stdout)
-        self.assert_lists_searched_directories(ran("show", path, program=self.alone("prefix", "bin")))
+        self.assertIn("cpu_efficiency", run_program("show", path, "--limit", "0").stdout)
+        self.assert_lists_searched_directories(run_program("show", path, program=self.copy_without_plugins("prefix", "bin")))
 
     def test_finds_plugins_from_deleted_directory(self):
-        gone = self.path("gone")
-        os.mkdir(gone)
-        done = ran("-c", 'cd "$1" && rmdir "$1" && exec "$2" metric-list --format json', "sh", gone, harness.CTPROF, program="sh")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("run_time_ns", done.stdout)
+        deleted_directory = self.path("gone")
+        os.mkdir(deleted_directory)
+        finished = run_program("-c", 'cd "$1" && rmdir "$1" && exec "$2" metric-list --format json', "sh", deleted_directory, harness.CTPROF, program="sh")
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
+        self.assertIn("run_time_ns", finished.stdout)
 
     def test_reports_start_through_dynamic_loader(self):
         loader = subprocess.run(["sh", "-c", "ls /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.* 2>&-"], capture_output=True, check=False, text=True)
         if not loader.stdout:
             self.skipTest("needs a dynamic loader in one of the usual places")
-        done = ran(harness.CTPROF, "capture", "-o", self.path("out"), program=loader.stdout.split()[0])
-        self.assert_lists_searched_directories(done)
+        finished = run_program(harness.CTPROF, "capture", "-o", self.path("out"), program=loader.stdout.split()[0])
+        self.assert_lists_searched_directories(finished)
 
     def test_missing_plugin_path_is_an_error(self):
         nowhere = self.path("nowhere")
         for words in (["metric-list"], ["capture", "-o", self.path("out")], ["show", self.snapshot()]):
-            done = ran("--plugin-path", nowhere, *words)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
-            self.assertEqual(done.stderr, f"ctprof: looking for plugins in '{nowhere}': No such file or directory\n")
+            finished = run_program("--plugin-path", nowhere, *words)
+            self.assertEqual((finished.returncode, finished.stdout), (2, ""), words)
+            self.assertEqual(finished.stderr, f"ctprof: looking for plugins in '{nowhere}': No such file or directory\n")
 
     def test_reports_missing_directory_of_variable(self):
         nowhere = self.path("nowhere")
-        done = ran("metric-list", env=os.environ | {"CTPROF_PLUGIN_PATH": f"{nowhere}:{self.place}"})
-        said = f"ctprof: CTPROF_PLUGIN_PATH: looking for plugins in '{nowhere}': No such file or directory\n"
-        self.assertEqual((done.returncode, done.stderr), (0, said))
+        finished = run_program("metric-list", env=os.environ | {"CTPROF_PLUGIN_PATH": f"{nowhere}:{self.place}"})
+        expected_message = f"ctprof: CTPROF_PLUGIN_PATH: looking for plugins in '{nowhere}': No such file or directory\n"
+        self.assertEqual((finished.returncode, finished.stderr), (0, expected_message))
 
 
 class LoadedFiles(Loading):
-    def opened(self, *words):
+    def list_opened_plugins(self, *words):
         """Returns the names of plugins that the dynamic loader opened."""
         log = self.path("log")
         harness.under_strace(self, ["-f", "-e", "trace=openat"], *words, log=log)
@@ -235,17 +235,17 @@ class LoadedFiles(Loading):
     def test_show_and_compare_load_only_the_layout(self):
         path = self.snapshot()
         for words in (["show", path], ["compare", "--lifetime", path, path]):
-            self.assertEqual(self.opened(*words), ["file-layout.so"])
-        self.assertGreater(len(self.opened("metric-list")), 3)
+            self.assertEqual(self.list_opened_plugins(*words), ["file-layout.so"])
+        self.assertGreater(len(self.list_opened_plugins("metric-list")), 3)
 
     def test_loads_plugin_for_missing_rule(self):
         """`sound` has no rule and is not loaded; only the frozen plugin has the rule of its metric."""
         before = ("--plugin-path", self.place)
-        for name, needed in ((bad("sound"), False), (os.path.join(os.environ["FROZEN_PLUGIN"], "frozen.so"), True)):
+        for name, needed in ((bad_plugin("sound"), False), (os.path.join(os.environ["FROZEN_PLUGIN"], "frozen.so"), True)):
             shutil.copy(name, self.place)
             path = self.snapshot(*before)
-            self.assertEqual(os.path.basename(name) in self.opened(*before, "show", path), needed, name)
-            self.assertIn(os.path.basename(name).replace(".so", "_"), ran(*before, "show", path, "--limit", "0").stdout)
+            self.assertEqual(os.path.basename(name) in self.list_opened_plugins(*before, "show", path), needed, name)
+            self.assertIn(os.path.basename(name).replace(".so", "_"), run_program(*before, "show", path, "--limit", "0").stdout)
 
 
 if __name__ == "__main__":

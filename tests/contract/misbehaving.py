@@ -40,8 +40,8 @@ class MisbehavingPlugin(unittest.TestCase):
         cls.library = cls.here / "misbehaving" / "misbehaving.so"
         cls.file = cls.here / "file.ctprof.zst"
         cls.sound = cls.here / "sound.ctprof.zst"
-        done = cls.run_misbehaving("", "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(cls.sound))
-        assert done.returncode == 0, done.stderr
+        finished = cls.run_misbehaving("", "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(cls.sound))
+        assert finished.returncode == 0, finished.stderr
 
     @classmethod
     def command(cls, *words, plugin="misbehaving"):
@@ -51,10 +51,10 @@ class MisbehavingPlugin(unittest.TestCase):
     def run_misbehaving(cls, behaviour, *words, text=True, **more):
         """Runs ctprof with misbehaving.so and the specified misbehaviour."""
         more = {"env": os.environ | {"MISBEHAVE": behaviour}, "timeout": harness.TIMEOUT, **more}
-        done = subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
+        finished = subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
         if text and not behaviour.endswith(":slow"):
-            done.stderr = harness.without_slowness(done.stderr)
-        return done
+            finished.stderr = harness.without_slowness(finished.stderr)
+        return finished
 
     def capture(self, behaviour, *words, to=None, **more):
         """Captures a recorded tree."""
@@ -72,9 +72,9 @@ class MisbehavingPlugin(unittest.TestCase):
         assert state.si_code == os.CLD_STOPPED, process.communicate()[1]
         return process
 
-    def assert_one_line_about_plugin(self, said, *words):
+    def assert_one_line_about_plugin(self, error_output, *words):
         """Checks that standard error has one line about the plugin, which contains the words."""
-        lines = [line for line in said.splitlines() if str(self.library) in line]
-        self.assertEqual(len(lines), 1, f"not one line about misbehaving.so:\n{said}")
+        lines = [line for line in error_output.splitlines() if str(self.library) in line]
+        self.assertEqual(len(lines), 1, f"not one line about misbehaving.so:\n{error_output}")
         for word in words:
             self.assertIn(word, lines[0])

@@ -27,59 +27,59 @@ class NewPlugin(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.here = pathlib.Path(directory.name)
 
-    def new(self, *words):
+    def run_new(self, *words):
         return run(CTPROF, "plugin", "new", *words, cwd=self.here)
 
-    def built(self, name, language):
+    def compile_plugin(self, name, language):
         """Compiles the plugin and returns its directory."""
         extension, compiler = LANGUAGES[language]
         place = self.here / name
         (place / "build").mkdir()
-        done = run(*compiler, *WARNINGS, "-fPIC", "-shared", "-fvisibility=hidden", "-I", INCLUDE, "-o", f"build/{name}.so",
-                   f"{name}.{extension}", cwd=place)
-        self.assertEqual(done.stderr, "")
+        finished = run(*compiler, *WARNINGS, "-fPIC", "-shared", "-fvisibility=hidden", "-I", INCLUDE, "-o", f"build/{name}.so",
+                       f"{name}.{extension}", cwd=place)
+        self.assertEqual(finished.stderr, "")
         return place
 
     def test_generated_plugins_pass_their_tests(self):
         for number, (language, source) in enumerate((language, source) for language in LANGUAGES for source in SOURCES):
             with self.subTest(language=language, source=source):
                 name = f"new{number}"
-                self.assertEqual(self.new(name, "--lang", language, "--source", source).returncode, 0)
-                place = self.built(name, language)
-                done = run(sys.executable, f"test_{name}.py", CTPROF, "build", cwd=place)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertIn("Ran 2 tests", done.stderr)
+                self.assertEqual(self.run_new(name, "--lang", language, "--source", source).returncode, 0)
+                place = self.compile_plugin(name, language)
+                finished = run(sys.executable, f"test_{name}.py", CTPROF, "build", cwd=place)
+                self.assertEqual(finished.returncode, 0, finished.stderr)
+                self.assertIn("Ran 2 tests", finished.stderr)
 
     def test_generated_files_contain_no_placeholder(self):
         for language in LANGUAGES:
-            self.new("left" + LANGUAGES[language][0], "--lang", language)
+            self.run_new("left" + LANGUAGES[language][0], "--lang", language)
         texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file()}
         self.assertEqual(len(texts), 12)
         self.assertEqual([path for path, text in texts.items() if "@" in text.replace("actions/checkout@v4", "")], [])
 
     def test_generated_test_detects_wrong_plugin(self):
-        self.new("wrong", "--lang", "c")
+        self.run_new("wrong", "--lang", "c")
         source = self.here / "wrong" / "wrong.c"
         source.write_text(source.read_text().replace("? CTPROF_MALFORMED : CTPROF_VALUE;", "? CTPROF_MALFORMED : (++*value, CTPROF_VALUE);"))
-        done = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.built("wrong", "c"))
-        self.assertIn("FAIL: test_values", done.stderr)
+        finished = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.compile_plugin("wrong", "c"))
+        self.assertIn("FAIL: test_values", finished.stderr)
 
     def test_keeps_existing_directory(self):
         (self.here / "here").mkdir()
-        done = self.new("here")
-        self.assertEqual((done.returncode, os.listdir(self.here / "here")), (2, []))
-        self.assertEqual(done.stderr, "ctprof: creating 'here': it exists; choose another name, or remove it\n")
+        finished = self.run_new("here")
+        self.assertEqual((finished.returncode, os.listdir(self.here / "here")), (2, []))
+        self.assertEqual(finished.stderr, "ctprof: creating 'here': it exists; choose another name, or remove it\n")
 
     def test_invalid_arguments_are_one_message(self):
-        for words, said in {("new",): "missing NAME", ("new", "Upper"): "invalid NAME 'Upper'", ("new", "../x"): "invalid NAME '../x'",
-                            ("new", "a" * 33): "at most 32 characters", ("new", "a", "--lang", "cobol"): "invalid --lang 'cobol'",
-                            ("new", "a", "--source", "disk"): "invalid --source 'disk'", (): "missing subcommand",
-                            ("old",): "unknown subcommand 'old'"}.items():
+        for words, message in {("new",): "missing NAME", ("new", "Upper"): "invalid NAME 'Upper'", ("new", "../x"): "invalid NAME '../x'",
+                               ("new", "a" * 33): "at most 32 characters", ("new", "a", "--lang", "cobol"): "invalid --lang 'cobol'",
+                               ("new", "a", "--source", "disk"): "invalid --source 'disk'", (): "missing subcommand",
+                               ("old",): "unknown subcommand 'old'"}.items():
             with self.subTest(words):
-                done = run(CTPROF, "plugin", *words, cwd=self.here)
-                self.assertEqual(done.returncode, 2)
-                self.assertIn(said, done.stderr)
-                self.assertEqual(done.stderr.count("\n"), 1)
+                finished = run(CTPROF, "plugin", *words, cwd=self.here)
+                self.assertEqual(finished.returncode, 2)
+                self.assertIn(message, finished.stderr)
+                self.assertEqual(finished.stderr.count("\n"), 1)
         self.assertEqual(os.listdir(self.here), [])
 
 

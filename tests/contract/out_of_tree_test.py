@@ -19,10 +19,10 @@ BUILD, EXAMPLE, README = map(pathlib.Path, sys.argv[1:4])
 
 
 def run(*command, **more):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
-    return done
+    finished = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    if finished.returncode != 0:
+        raise AssertionError(f"{command}: status {finished.returncode}\n{finished.stdout}\n{finished.stderr}")
+    return finished
 
 
 class OutOfTree(unittest.TestCase):
@@ -47,7 +47,7 @@ class OutOfTree(unittest.TestCase):
     def tearDownClass(cls):
         cls.directory.cleanup()
 
-    def built_example(self):
+    def build_example(self):
         source = self.home / "example"
         if not source.exists():
             shutil.copytree(EXAMPLE, source)
@@ -56,25 +56,25 @@ class OutOfTree(unittest.TestCase):
         return source / "build"
 
     def test_installed_headers_are_the_only_ones_used(self):
-        commands = json.loads((self.built_example() / "compile_commands.json").read_text())
+        commands = json.loads((self.build_example() / "compile_commands.json").read_text())
         for entry in commands:
             self.assertIn(str(self.home), entry["command"])
             self.assertNotIn(str(EXAMPLE.parent.parent), entry["command"])
 
     def test_the_example_passes_its_own_test(self):
-        done = run("meson", "test", "-t", "4", "-C", self.built_example(), env=self.env)
-        self.assertRegex(done.stdout, r"Ok:\s+1")
+        finished = run("meson", "test", "-t", "4", "-C", self.build_example(), env=self.env)
+        self.assertRegex(finished.stdout, r"Ok:\s+1")
 
     def test_reads_file_without_the_plugins(self):
         file = str(self.home / "with.ctprof.zst")
-        run(self.ctprof, "--plugin-path", self.built_example(), "capture", "-o", file, "-p", os.getpid(), env=self.env)
+        run(self.ctprof, "--plugin-path", self.build_example(), "capture", "-o", file, "-p", os.getpid(), env=self.env)
         for verb in (["show", file], ["compare", "--lifetime", file, file]):
             report = json.loads(run(self.ctprof, *verb, "--format", "json", env=self.env).stdout)
             metrics = {row["metric"] for row in report["rows"]}
             self.assertLessEqual({"example_wchan", "examplec_util_avg"}, metrics)
-            said = [note for note in report["notes"] if "examplec_mean" in note]
-            self.assertEqual(len(said), 1, report["notes"])
-            self.assertIn("MaxGaugeCount", said[0])
+            matching_notes = [note for note in report["notes"] if "examplec_mean" in note]
+            self.assertEqual(len(matching_notes), 1, report["notes"])
+            self.assertIn("MaxGaugeCount", matching_notes[0])
 
     def test_readme_examples_work(self):
         text = README.read_text()
@@ -87,9 +87,9 @@ class OutOfTree(unittest.TestCase):
             commands = [block for block in commands if not block.startswith("cmake")]
         write = "".join(f"cat > {name} <<'end of file'\n{content}end of file\n" for name, content in files.items())
         script = "set -e\necho $$ > pid\n" + commands[0] + write + "\n".join(commands[1:])
-        done = run("bash", "-c", script, cwd=place, env=self.env)
-        self.assertRegex(done.stdout, r"bash.*hello_children")
-        self.assertRegex(done.stdout, r"load_one.*\d")
+        finished = run("bash", "-c", script, cwd=place, env=self.env)
+        self.assertRegex(finished.stdout, r"bash.*hello_children")
+        self.assertRegex(finished.stdout, r"load_one.*\d")
         shell = int((place / "pid").read_text())
         before, after = (self.children_of(shell, place / "hello" / f"{name}.ctprof.zst") for name in ("before", "after"))
         self.assertEqual(after - before, 5)
@@ -101,15 +101,15 @@ class OutOfTree(unittest.TestCase):
             place = self.home / name
             run("meson", "setup", "build", cwd=place, env=self.env)
             run("meson", "compile", "-C", "build", cwd=place, env=self.env)
-            done = run("meson", "test", "-t", "4", "-C", "build", cwd=place, env=self.env)
-            self.assertRegex(done.stdout, r"Ok:\s+1")
+            finished = run("meson", "test", "-t", "4", "-C", "build", cwd=place, env=self.env)
+            self.assertRegex(finished.stdout, r"Ok:\s+1")
             if not shutil.which("cmake", path=self.env["PATH"]):
                 continue
             prefix = next((self.home / "stage").rglob("ctprof-sdk-config.cmake")).parent
             run("cmake", "-S", ".", "-B", "with-cmake", f"-Dctprof-sdk_DIR={prefix}", f"-DCTPROF={self.ctprof}", cwd=place, env=self.env)
             run("cmake", "--build", "with-cmake", cwd=place, env=self.env)
-            done = run("ctest", "--test-dir", "with-cmake", cwd=place, env=self.env)
-            self.assertIn("100% tests passed", done.stdout)
+            finished = run("ctest", "--test-dir", "with-cmake", cwd=place, env=self.env)
+            self.assertIn("100% tests passed", finished.stdout)
 
     @staticmethod
     def children_of(pid, file):

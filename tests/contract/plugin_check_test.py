@@ -46,8 +46,8 @@ NOTES = {"outranks": "it fills 'run_time_ns' instead of", "inconsistent_record":
 def check(library, **more):
     """Returns the exit status and the report."""
     words = [harness.CTPROF, "plugin", "check", str(library), "--as-root", "--rootfs", harness.fixture(KERNEL), "--format", "json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=harness.TIMEOUT, **more)
-    return done.returncode, json.loads(done.stdout)
+    finished = subprocess.run(words, capture_output=True, text=True, check=False, timeout=harness.TIMEOUT, **more)
+    return finished.returncode, json.loads(finished.stdout)
 
 
 class PluginCheck(unittest.TestCase):
@@ -96,17 +96,17 @@ class PluginCheck(unittest.TestCase):
         with harness.scratch() as directory:
             os.mkdir(os.path.join(directory, "proc"))
             os.chmod(directory, 0o700)
-            words = [harness.reachable()[1], "plugin", "check", str(BAD / "sound.so"), "--rootfs", directory]
+            words = [harness.reachable_copy()[1], "plugin", "check", str(BAD / "sound.so"), "--rootfs", directory]
             as_nobody, as_root = (subprocess.run([*words, *more], capture_output=True, text=True, check=False).stdout
                                   for more in ((), ("--as-root",)))
         self.assertIn("Permission denied", as_nobody)
         self.assertNotIn("Permission denied", as_root)
 
     def test_invalid_arguments_are_one_message(self):
-        for words, said in {(): "missing FILE", ("nothing.so",): "No such file", ("text.txt",): "ends in .so"}.items():
-            done = subprocess.run([harness.CTPROF, "plugin", "check", *words], capture_output=True, text=True, check=False)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
-            self.assertIn(said, done.stderr)
+        for words, expected_message in {(): "missing FILE", ("nothing.so",): "No such file", ("text.txt",): "ends in .so"}.items():
+            finished = subprocess.run([harness.CTPROF, "plugin", "check", *words], capture_output=True, text=True, check=False)
+            self.assertEqual((finished.returncode, finished.stderr.count("\n")), (2, 1))
+            self.assertIn(expected_message, finished.stderr)
 
 
 if __name__ == "__main__":

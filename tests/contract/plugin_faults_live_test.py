@@ -31,9 +31,9 @@ class Crashes(MisbehavingPlugin):
         (self.here / "slow").mkdir(exist_ok=True)
         shutil.copy(pathlib.Path(os.environ["BAD_PLUGINS"]) / "slow_thread.so", self.here / "slow")
         for _ in range(ROUNDS):
-            done = self.run_misbehaving("open_worker:alarm", "--plugin-path", str(self.here / "slow"), "capture", "-o", str(self.file))
-            self.assertEqual(done.returncode, -signal.SIGSEGV)
-            self.assert_one_line_about_plugin(done.stderr, "its code crashed outside of any call")
+            finished = self.run_misbehaving("open_worker:alarm", "--plugin-path", str(self.here / "slow"), "capture", "-o", str(self.file))
+            self.assertEqual(finished.returncode, -signal.SIGSEGV)
+            self.assert_one_line_about_plugin(finished.stderr, "its code crashed outside of any call")
 
 
 class TimeLimits(MisbehavingPlugin):
@@ -44,8 +44,8 @@ class TimeLimits(MisbehavingPlugin):
         process.send_signal(signal.SIGSTOP)
         time.sleep(LIMIT + 1)
         process.send_signal(signal.SIGCONT)
-        _, said = process.communicate(timeout=harness.TIMEOUT)
-        self.assertEqual((process.returncode, said), (0, ""))
+        _, error_output = process.communicate(timeout=harness.TIMEOUT)
+        self.assertEqual((process.returncode, error_output), (0, ""))
 
     def test_limit_ignores_time_without_cpu(self):
         """Next to a busy process with a much higher priority, 100 ms of CPU time take more than 5 s."""
@@ -54,10 +54,10 @@ class TimeLimits(MisbehavingPlugin):
         cpu = str(min(os.sched_getaffinity(0)))
         with harness.beside("taskset", "-c", cpu, sys.executable, "-c", "while True: pass"):
             start = time.monotonic()
-            done = subprocess.run(["taskset", "-c", cpu, "nice", "-n", "19", *self.command("metric-list")], check=False, text=True,
-                                  env=os.environ | {"MISBEHAVE": "constructor:compute"}, capture_output=True, timeout=harness.TIMEOUT)
+            finished = subprocess.run(["taskset", "-c", cpu, "nice", "-n", "19", *self.command("metric-list")], check=False, text=True,
+                                      env=os.environ | {"MISBEHAVE": "constructor:compute"}, capture_output=True, timeout=harness.TIMEOUT)
             lasted = time.monotonic() - start
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
         self.assertGreater(lasted, LIMIT)
 
     def test_limit_ignores_time_of_disk_reads(self):
@@ -69,27 +69,27 @@ class TimeLimits(MisbehavingPlugin):
                 os.close(os.open(file.name, os.O_RDONLY | os.O_DIRECT))
             except OSError:
                 self.skipTest("this file system has no way past the page cache")
-            done = self.run_misbehaving("constructor:read", "metric-list",
-                                        env=os.environ | {"MISBEHAVE": "constructor:read", "MISBEHAVE_FILE": file.name})
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+            finished = self.run_misbehaving("constructor:read", "metric-list",
+                                            env=os.environ | {"MISBEHAVE": "constructor:read", "MISBEHAVE_FILE": file.name})
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
 
 
 class Slow(MisbehavingPlugin):
     def test_names_slow_plugin_during_the_call(self):
-        done = subprocess.run(["timeout", "-s", "KILL", "7", *self.command("capture", "-o", str(self.file))], check=False, text=True,
-                              env=os.environ | {"MISBEHAVE": "collect:hang"}, stderr=subprocess.PIPE, timeout=harness.TIMEOUT)
+        finished = subprocess.run(["timeout", "-s", "KILL", "7", *self.command("capture", "-o", str(self.file))], check=False, text=True,
+                                  env=os.environ | {"MISBEHAVE": "collect:hang"}, stderr=subprocess.PIPE, timeout=harness.TIMEOUT)
         words = f"ctprof: {self.library}: source 'actor' has been in collect for"
-        self.assertEqual([line for line in done.stderr.splitlines() if "misbehaving.so" in line], [f"{words} 2 s", f"{words} 4 s"])
+        self.assertEqual([line for line in finished.stderr.splitlines() if "misbehaving.so" in line], [f"{words} 2 s", f"{words} 4 s"])
 
     def test_capture_with_slow_plugin_is_complete(self):
-        done = self.capture("collect:slow")
-        self.assertEqual(done.returncode, 0)
-        self.assert_one_line_about_plugin(done.stderr, "has been in collect for 2 s")
+        finished = self.capture("collect:slow")
+        self.assertEqual(finished.returncode, 0)
+        self.assert_one_line_about_plugin(finished.stderr, "has been in collect for 2 s")
         self.assertEqual(file_json.load(self.file).faults(), [])
 
     def test_quiet_suppresses_slow_plugin_messages(self):
-        done = self.run_misbehaving("collect:slow", "-q", "capture", "-o", str(self.file))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        finished = self.run_misbehaving("collect:slow", "-q", "capture", "-o", str(self.file))
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
 
 
 if __name__ == "__main__":

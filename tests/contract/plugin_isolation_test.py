@@ -25,10 +25,10 @@ class ProcessState(MisbehavingPlugin):
         for place in (*PLACES, "destructor"):
             for action in ("print", "flush"):
                 with self.subTest(f"{place}:{action}"):
-                    done = self.capture(f"{place}:{action}", to="-", text=False)
-                    self.assertEqual(done.returncode, 0)
-                    self.assertIn(b"printed by a plugin", done.stderr)
-                    self.file.write_bytes(done.stdout)
+                    finished = self.capture(f"{place}:{action}", to="-", text=False)
+                    self.assertEqual(finished.returncode, 0)
+                    self.assertIn(b"printed by a plugin", finished.stderr)
+                    self.file.write_bytes(finished.stdout)
                     self.assertEqual(file_json.load(self.file).faults(), [])
 
     def test_other_commands_exclude_output_of_plugin(self):
@@ -39,8 +39,8 @@ class ProcessState(MisbehavingPlugin):
 
     def test_recognizes_paths_of_standard_output(self):
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
-            done = self.capture("collect:print", to=name, text=False)
-            self.file.write_bytes(done.stdout)
+            finished = self.capture("collect:print", to=name, text=False)
+            self.file.write_bytes(finished.stdout)
             self.assertEqual(file_json.load(self.file).faults(), [])
 
     def test_survives_closed_standard_descriptors(self):
@@ -56,14 +56,14 @@ class ProcessState(MisbehavingPlugin):
             with self.subTest(place):
                 here = self.here / f"from-{place}"
                 here.mkdir()
-                done = subprocess.run([harness.CTPROF, "--plugin-path", "../misbehaving", "--plugin-path", "../outranks", "--rootfs",
-                                       harness.fixture(KERNEL), "capture", "-o", "it"],
-                                      env=os.environ | {"MISBEHAVE": f"{place}:chdir"}, cwd=here, capture_output=True, check=False, text=True)
-                self.assertEqual(done.returncode, 0, done.stderr)
+                finished = subprocess.run([harness.CTPROF, "--plugin-path", "../misbehaving", "--plugin-path", "../outranks", "--rootfs",
+                                           harness.fixture(KERNEL), "capture", "-o", "it"],
+                                          env=os.environ | {"MISBEHAVE": f"{place}:chdir"}, cwd=here, capture_output=True, check=False, text=True)
+                self.assertEqual(finished.returncode, 0, finished.stderr)
                 self.assertEqual(file_json.load(here / "it").faults(), [])
-                self.assertIn("outranks.so", done.stderr)
-        done = self.run_misbehaving("constructor:chdir", "show", "sound.ctprof.zst", cwd=self.here)
-        self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("outranks.so", finished.stderr)
+        finished = self.run_misbehaving("constructor:chdir", "show", "sound.ctprof.zst", cwd=self.here)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
 
     def test_restores_signal_mask(self):
         """A signal that arrives while a plugin blocks all signals ends ctprof when the plugin returns."""
@@ -102,41 +102,41 @@ class ProcessState(MisbehavingPlugin):
         for verb in verbs:
             plain = self.run_misbehaving("", *verb).stdout
             for place in ("constructor", "add", "number"):
-                done = self.run_misbehaving(f"{place}:locale", *verb, env=locale | {"MISBEHAVE": f"{place}:locale"})
-                self.assertEqual(done.stdout, plain, place)
+                finished = self.run_misbehaving(f"{place}:locale", *verb, env=locale | {"MISBEHAVE": f"{place}:locale"})
+                self.assertEqual(finished.stdout, plain, place)
 
     def test_capture_summary_ignores_locale_of_plugin(self):
         locale = self.comma_locale()
         for place in PLACES:
-            done = self.capture("", env=locale | {"MISBEHAVE": f"{place}:locale"})
-            self.assertRegex(done.stdout, r"[0-9]\.[0-9]+ (ms|KiB)", place)
-            self.assertNotRegex(done.stdout, r",[0-9]{1,2} (ms|KiB)", place)
+            finished = self.capture("", env=locale | {"MISBEHAVE": f"{place}:locale"})
+            self.assertRegex(finished.stdout, r"[0-9]\.[0-9]+ (ms|KiB)", place)
+            self.assertNotRegex(finished.stdout, r",[0-9]{1,2} (ms|KiB)", place)
 
 
 class Outranked(MisbehavingPlugin):
-    def captured(self, *words):
+    def run_capture(self, *words):
         return subprocess.run(self.command(*words, "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(self.file), plugin="outranks"),
                               capture_output=True, check=True, text=True, timeout=harness.TIMEOUT)
 
     def test_capture_reports_takeover(self):
-        said = [line for line in self.captured().stderr.splitlines() if "outranks.so" in line]
-        self.assertEqual(said, [f"ctprof: {self.here / 'outranks' / 'outranks.so'}: plugin 'outranks', which is not ctprof's own, filled "
-                                "1 metric in place of ctprof's sources: run_time_ns"])
+        lines = [line for line in self.run_capture().stderr.splitlines() if "outranks.so" in line]
+        self.assertEqual(lines, [f"ctprof: {self.here / 'outranks' / 'outranks.so'}: plugin 'outranks', which is not ctprof's own, filled "
+                                 "1 metric in place of ctprof's sources: run_time_ns"])
 
     def test_file_and_reports_contain_takeover(self):
-        self.captured()
+        self.run_capture()
         self.assertEqual(file_json.load(self.file).document["ctprof"]["takeovers"], [{"plugin": "outranks", "metrics": ["run_time_ns"]}])
         words = "plugin 'outranks', which is not ctprof's own, filled 1 metric in place of ctprof's sources: run_time_ns"
         self.assertIn(f"snapshot: {words}\n", harness.run("show", str(self.file)).stdout)
         self.assertIn(f"candidate: {words}\n", harness.run("compare", "--lifetime", str(self.sound), str(self.file)).stdout)
         self.assertIn(words, harness.run("show", str(self.file), "--format", "csv").stderr)
-        told = [{"plugin": "outranks", "metrics": ["run_time_ns"]}]
-        self.assertEqual(json.loads(harness.run("show", str(self.file), "--format", "json").stdout)["snapshot"]["takeovers"], told)
+        expected = [{"plugin": "outranks", "metrics": ["run_time_ns"]}]
+        self.assertEqual(json.loads(harness.run("show", str(self.file), "--format", "json").stdout)["snapshot"]["takeovers"], expected)
         both = json.loads(harness.run("compare", "--lifetime", str(self.sound), str(self.file), "--format", "json").stdout)
-        self.assertEqual((both["baseline"]["takeovers"], both["candidate"]["takeovers"]), ([], told))
+        self.assertEqual((both["baseline"]["takeovers"], both["candidate"]["takeovers"]), ([], expected))
 
     def test_no_takeover_without_another_source(self):
-        self.captured("--plugins=outranks")
+        self.run_capture("--plugins=outranks")
         self.assertNotIn("takeovers", file_json.load(self.file).document["ctprof"])
         self.assertNotIn("takeovers", file_json.load(self.sound).document["ctprof"])
 

@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 import privileged_loading_test  # noqa: E402
-from privileged_loading_test import USER, bad  # noqa: E402
+from privileged_loading_test import USER, bad_plugin  # noqa: E402
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "100"))
 RENAME_EXCHANGE = 2
@@ -64,28 +64,28 @@ class Exchanger:
 
 
 class ExchangedTree(privileged_loading_test.Privileged):
-    def make_tree_of_user(self, like):
+    def make_tree_of_user(self, template):
         """Makes a tree of the same structure whose plugins are all copies of secret_reader."""
         tree = self.path("user", "theirs")
-        for name in os.listdir(os.path.join(like, "plugins")):
+        for name in os.listdir(os.path.join(template, "plugins")):
             os.makedirs(os.path.join(tree, "plugins"), exist_ok=True)
-            shutil.copy(bad("secret_reader"), os.path.join(tree, "plugins", name))
-        shutil.copytree(os.path.join(like, "tools"), os.path.join(tree, "tools"))
-        shutil.copy(os.path.join(like, "build.ninja"), tree)
+            shutil.copy(bad_plugin("secret_reader"), os.path.join(tree, "plugins", name))
+        shutil.copytree(os.path.join(template, "tools"), os.path.join(tree, "tools"))
+        shutil.copy(os.path.join(template, "build.ninja"), tree)
         change_owner(tree)
         return tree
 
     def test_loads_no_plugin_of_user_during_exchanges(self):
         ours = self.path("user", "ours")
-        program = os.open(self.product("user", "ours"), os.O_RDONLY)
+        program = os.open(self.install_product("user", "ours"), os.O_RDONLY)
         self.addCleanup(os.close, program)
         theirs = self.make_tree_of_user(ours)
         os.chown(self.path("user"), USER, USER)
         seed = int(os.environ.get("TEST_SEED", time.time_ns()))
         with Exchanger(ours, theirs, seed):
             for number in range(ROUNDS):
-                done = self.ran(f"/proc/self/fd/{program}", "-q", "metric-list" if number % 8 == 7 else "plugins", pass_fds=[program])
-                self.assertGreaterEqual(done.returncode, 0, f"round {number}: died of signal {-done.returncode}")
+                finished = self.run_program(f"/proc/self/fd/{program}", "-q", "metric-list" if number % 8 == 7 else "plugins", pass_fds=[program])
+                self.assertGreaterEqual(finished.returncode, 0, f"round {number}: died of signal {-finished.returncode}")
                 self.assertIsNone(self.loot(), f"round {number} of {ROUNDS}, seed {seed}: the secret_reader got {self.loot()}")
 
 

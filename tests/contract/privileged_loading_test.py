@@ -23,7 +23,7 @@ USER = 1000
 SECRET = b"only for root\n"
 
 
-def bad(name):
+def bad_plugin(name):
     return os.path.join(os.environ["BAD_PLUGINS"], f"{name}.so")
 
 
@@ -31,7 +31,7 @@ def supports_file_capabilities():
     """Returns whether file capabilities take effect on this host."""
     if not harness.can_become_user() or not shutil.which("setcap"):
         return False
-    with harness.closed_scratch() as place:
+    with harness.root_only_scratch() as place:
         program = shutil.copy("/bin/cat", place)
         given = subprocess.run(["setcap", CAPABILITIES, program], capture_output=True, check=False)
         ran = subprocess.run([*harness.USER, program, "/proc/self/status"], capture_output=True, check=False, text=True)
@@ -44,7 +44,7 @@ class Privileged(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
-        self.scratch = harness.closed_scratch()
+        self.scratch = harness.root_only_scratch()
         self.addCleanup(self.scratch.cleanup)
         self.work = self.path("work")  # contains the file `secret`; secret_reader writes the file `loot` here
         os.mkdir(self.work)
@@ -56,20 +56,20 @@ class Privileged(unittest.TestCase):
     def path(self, *names):
         return os.path.join(self.scratch.name, *names)
 
-    def product(self, *names):
+    def install_product(self, *names):
         """Installs the program with capabilities in a tree of that name."""
         os.makedirs(self.path(*names), exist_ok=True)
         program = product_copy(harness.CTPROF, self.path(*names))
         subprocess.run(["setcap", CAPABILITIES, program], check=True)
         return program
 
-    def ran(self, program, *words, prefix=(), **options):
+    def run_program(self, program, *words, prefix=(), **options):
         return subprocess.run([*prefix, *harness.USER, program, *words], cwd=self.work, capture_output=True, timeout=harness.TIMEOUT, check=False,
                               text=True, **options)
 
-    def captured(self, program):
+    def capture_this_process(self, program):
         """Captures this process; a program with capabilities accepts no --rootfs."""
-        return self.ran(program, "-q", "capture", "-p", str(os.getpid()), "-o", "out")
+        return self.run_program(program, "-q", "capture", "-p", str(os.getpid()), "-o", "out")
 
     def loot(self):
         try:
@@ -80,56 +80,56 @@ class Privileged(unittest.TestCase):
 
     def assert_loads_nothing(self, program, words, **options):
         """Checks that neither capture nor doctor loads a plugin."""
-        done = self.ran(program, "-q", "capture", "-o", "out", **options)
-        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-        self.assertIn(words, done.stderr)
-        self.assertIn("no plugin is loaded\n", self.ran(program, "doctor", **options).stdout)
+        finished = self.run_program(program, "-q", "capture", "-o", "out", **options)
+        self.assertEqual((finished.returncode, finished.stdout), (2, ""), finished.stderr)
+        self.assertIn(words, finished.stderr)
+        self.assertIn("no plugin is loaded\n", self.run_program(program, "doctor", **options).stdout)
         self.assertIsNone(self.loot())
 
 
 class TrustedPaths(Privileged):
     def test_secret_reader_copies_the_secret(self):
         """Verifies that the plugin works, because the other tests rely on a missing file `loot`."""
-        program = self.product("root", "ours")
-        subprocess.run([program, "--plugin-path", os.path.dirname(bad("secret_reader")), "-q", "plugins"], cwd=self.work, check=True,
+        program = self.install_product("root", "ours")
+        subprocess.run([program, "--plugin-path", os.path.dirname(bad_plugin("secret_reader")), "-q", "plugins"], cwd=self.work, check=True,
                        capture_output=True)
         self.assertEqual(self.loot(), SECRET)
 
     def test_loads_all_plugins_from_tree_of_root(self):
-        program = self.product("root")
-        ours = json.loads(self.ran(program, "plugins", "--format", "json").stdout)
-        plain = json.loads(self.ran(harness.reachable()[1], "plugins", "--format", "json").stdout)
+        program = self.install_product("root")
+        ours = json.loads(self.run_program(program, "plugins", "--format", "json").stdout)
+        plain = json.loads(self.run_program(harness.reachable_copy()[1], "plugins", "--format", "json").stdout)
         self.assertEqual([plugin["name"] for plugin in ours["plugins"]], [plugin["name"] for plugin in plain["plugins"]])
         self.assertEqual(ours["refused"], [])
-        done = self.captured(program)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertNotIn("/proc/self/fd", self.ran(program, "plugins").stdout)
+        finished = self.capture_this_process(program)
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
+        self.assertNotIn("/proc/self/fd", self.run_program(program, "plugins").stdout)
 
     def test_loads_a_plugin_twice(self):
         """`show` loads the layout twice for a file without its own definitions. Libraries are loaded by paths of descriptors,
         whose numbers would otherwise be reused."""
-        program = self.product("root")
-        self.captured(program)
+        program = self.install_product("root")
+        self.capture_this_process(program)
         text = subprocess.run(["zstd", "-qdc", os.path.join(self.work, "out")], capture_output=True, check=True).stdout
         document = {key: value for key, value in json.loads(text).items() if key not in ("ctprof", "registry")}
         path = os.path.join(self.work, "foreign.ctprof.zst")
         subprocess.run(["zstd", "-qo", path], input=json.dumps(document).encode(), check=True)
-        done = self.ran(program, "show", path, "--format", "csv")
-        self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "refused" in line]), (0, []))
-        self.assertEqual(done.stdout, self.ran(harness.reachable()[1], "show", path, "--format", "csv").stdout)
+        finished = self.run_program(program, "show", path, "--format", "csv")
+        self.assertEqual((finished.returncode, [line for line in finished.stderr.splitlines() if "refused" in line]), (0, []))
+        self.assertEqual(finished.stdout, self.run_program(harness.reachable_copy()[1], "show", path, "--format", "csv").stdout)
 
     def test_messages_contain_path_of_file(self):
-        program = self.product("root")
+        program = self.install_product("root")
         for name in ("undefined_symbol", "peak_summed", "another_abi"):
-            shutil.copy(bad(name), self.path("root", "plugins"))
-        said = self.ran(program, "metric-list").stderr
-        self.assertNotIn("/proc/", said)
+            shutil.copy(bad_plugin(name), self.path("root", "plugins"))
+        messages = self.run_program(program, "metric-list").stderr
+        self.assertNotIn("/proc/", messages)
         for name, words in (("undefined_symbol", "undefined_function"), ("peak_summed", "a peak does not"), ("another_abi", "it uses ABI")):
-            self.assertIn(f"refused: {self.path('root', 'plugins', name)}.so: ", said)
-            self.assertIn(words, said)
+            self.assertIn(f"refused: {self.path('root', 'plugins', name)}.so: ", messages)
+            self.assertIn(words, messages)
 
     def test_loads_nothing_below_writable_directory(self):
-        program = self.product("above", "root")
+        program = self.install_product("above", "root")
         above = self.path("above")
         for change, words in ((lambda: os.chown(above, USER, USER), f"'{above}' belongs to user {USER}"),
                               (lambda: os.chmod(above, 0o1777), f"'{above}' is writable by others (mode 1777)"),
@@ -138,20 +138,20 @@ class TrustedPaths(Privileged):
             self.assert_loads_nothing(program, words)
             os.chown(above, 0, 0)
             os.chmod(above, 0o755)
-        self.assertEqual(self.captured(program).returncode, 0)
+        self.assertEqual(self.capture_this_process(program).returncode, 0)
 
     def test_loads_nothing_if_program_is_replaceable(self):
-        program = self.product("root")
+        program = self.install_product("root")
         os.chown(os.path.dirname(program), USER, USER)
         self.assert_loads_nothing(program, f"belongs to user {USER}")
 
     def test_loads_nothing_through_hard_link_of_user(self):
         """For systems that permit users to create such links."""
-        program = self.product("root")
+        program = self.install_product("root")
         theirs = self.path("theirs", "tools", "ctprof")
         os.makedirs(theirs)
         shutil.copytree(self.path("root", "plugins"), self.path("theirs", "plugins"))
-        shutil.copy(bad("secret_reader"), self.path("theirs", "plugins", "psi.so"))
+        shutil.copy(bad_plugin("secret_reader"), self.path("theirs", "plugins", "psi.so"))
         shutil.copy(self.path("root", "build.ninja"), self.path("theirs"))
         os.link(program, os.path.join(theirs, "ctprof"))
         for directory in (self.path("theirs"), self.path("theirs", "plugins")):
@@ -159,7 +159,7 @@ class TrustedPaths(Privileged):
         self.assert_loads_nothing(os.path.join(theirs, "ctprof"), f"'{self.path('theirs')}' belongs to user {USER}")
 
     def test_rejects_symbolic_link_in_path(self):
-        program = self.product("root")
+        program = self.install_product("root")
         plugins = self.path("root", "plugins")
         os.rename(plugins, self.path("elsewhere"))
         os.symlink(self.path("elsewhere"), plugins)
@@ -168,64 +168,64 @@ class TrustedPaths(Privileged):
     def test_rejects_nosuid_mount(self):
         options = ["-m"]
         harness.needs_namespaces(self, options)
-        program = self.product("root")
+        program = self.install_product("root")
         plugins = self.path("root", "plugins")
         mount = f'cp "$0"/*.so {self.path()} && mount -t tmpfs -o nosuid,mode=755 none "$0" && cp {self.path()}/*.so "$0" && exec "$@"'
         prefix = ["unshare", *options, "sh", "-c", mount, plugins]
         self.assert_loads_nothing(program, f"'{plugins}' is on a filesystem that is mounted nosuid", prefix=prefix)
 
     def test_refuses_single_files_of_other_users(self):
-        program = self.product("root")
+        program = self.install_product("root")
         for name in ("sound", "searches_tmp"):
-            shutil.copy(bad(name), self.path("root", "plugins"))
-        os.symlink(bad("secret_reader"), self.path("root", "plugins", "secret_reader.so"))
+            shutil.copy(bad_plugin(name), self.path("root", "plugins"))
+        os.symlink(bad_plugin("secret_reader"), self.path("root", "plugins", "secret_reader.so"))
         os.chown(self.path("root", "plugins", "sound.so"), USER, USER)
-        done = self.ran(program, "metric-list")
-        self.assertEqual(done.returncode, 0)
+        finished = self.run_program(program, "metric-list")
+        self.assertEqual(finished.returncode, 0)
         for name, words in (("sound", f"it belongs to user {USER}"), ("secret_reader", "it is a symbolic link"),
                             ("searches_tmp", "its library search path contains '/tmp', and '/tmp' is writable by others (mode 1777)")):
-            lines = [line for line in done.stderr.splitlines() if f"/{name}.so" in line]
-            self.assertEqual(len(lines), 1, done.stderr)
+            lines = [line for line in finished.stderr.splitlines() if f"/{name}.so" in line]
+            self.assertEqual(len(lines), 1, finished.stderr)
             self.assertIn(f"{words}; a ctprof with file capabilities loads only plugins that only root can change", lines[0])
         self.assertIsNone(self.loot())
-        self.assertIn("run_time_ns", done.stdout)
+        self.assertIn("run_time_ns", finished.stdout)
         by_root = subprocess.run([program, "metric-list"], cwd=self.scratch.name, capture_output=True, check=True, text=True)
         self.assertIn("searches_tmp_value", by_root.stdout)
 
     def test_refuses_library_with_relative_path(self):
-        program = self.product("root")
-        with open(bad("secret_reader"), "rb") as file:
+        program = self.install_product("root")
+        with open(bad_plugin("secret_reader"), "rb") as file:
             text = file.read()
         with open(self.path("root", "plugins", "linked.so"), "wb") as file:
             file.write(text.replace(b"libc.so.6\0", b"./bc.so.6\0"))
-        shutil.copy(bad("secret_reader"), os.path.join(self.work, "bc.so.6"))
-        self.assertIn("linked.so: it needs the library './bc.so.6' by a path instead of a name", self.ran(program, "metric-list").stderr)
+        shutil.copy(bad_plugin("secret_reader"), os.path.join(self.work, "bc.so.6"))
+        self.assertIn("linked.so: it needs the library './bc.so.6' by a path instead of a name", self.run_program(program, "metric-list").stderr)
         self.assertIsNone(self.loot())
 
     def test_reports_missing_proc(self):
         options = ["-m"]
         harness.needs_namespaces(self, options)
-        program = self.product("root")
+        program = self.install_product("root")
         prefix = ["unshare", *options, "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"']
         for words in (["plugins"], ["metric-list"]):
-            done = self.ran(program, *words, prefix=prefix)
+            finished = self.run_program(program, *words, prefix=prefix)
             # A sanitizer needs /proc to find leaks, and prints lines of its own.
-            said = [line for line in done.stderr.splitlines() if line.startswith("ctprof: ")]
-            self.assertEqual((done.stdout, len(said)), ("", 1), done.stderr)
-            self.assertTrue(done.returncode == 2 or "LeakSanitizer" in done.stderr, done.stderr)
-            self.assertIn("/proc", said[0])
+            messages = [line for line in finished.stderr.splitlines() if line.startswith("ctprof: ")]
+            self.assertEqual((finished.stdout, len(messages)), ("", 1), finished.stderr)
+            self.assertTrue(finished.returncode == 2 or "LeakSanitizer" in finished.stderr, finished.stderr)
+            self.assertIn("/proc", messages[0])
 
     def test_ignores_plugin_paths_of_user(self):
-        program = self.product("root")
+        program = self.install_product("root")
         theirs = self.path("theirs")
         os.mkdir(theirs)
-        shutil.copy(bad("secret_reader"), theirs)
-        done = self.ran(program, "--plugin-path", theirs, "plugins")
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1), done.stderr)
-        self.assertIn("--plugin-path is ignored", done.stderr)
+        shutil.copy(bad_plugin("secret_reader"), theirs)
+        finished = self.run_program(program, "--plugin-path", theirs, "plugins")
+        self.assertEqual((finished.returncode, finished.stderr.count("\n")), (0, 1), finished.stderr)
+        self.assertIn("--plugin-path is ignored", finished.stderr)
         variables = ["env", f"CTPROF_PLUGIN_PATH={theirs}", "CTPROF_JOBS=none"]
-        done = self.ran(program, "plugins", prefix=variables)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        finished = self.run_program(program, "plugins", prefix=variables)
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
         self.assertIsNone(self.loot())
 
 

@@ -72,9 +72,9 @@ class OptionEffects(unittest.TestCase):
     def record(self, *words, of=None):
         command = [harness.CTPROF, "record", "-d", "1ms", "--no-sync", "--force", "-o", self.file, "--plugins", "reports_window,procfs-sched",
                    "--plugin-path", BAD_PLUGINS, "--pid", of or str(self.process), *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return finished
 
     def lines(self):
         text = subprocess.run(["zstd", "-dcq", self.file], check=True, capture_output=True).stdout
@@ -85,10 +85,10 @@ class OptionEffects(unittest.TestCase):
 
     def record_window_parameters(self, *words, **more):
         """Records a window, and returns the parameters that the recorder received."""
-        done = self.record("--recorders", "reports_window", *words, **more)
-        told = re.search(r"window: (.*)", done.stderr)
-        self.assertIsNotNone(told, done.stderr)
-        pairs = dict(re.findall(r"(\w+) (\d+)", told[1]))
+        finished = self.record("--recorders", "reports_window", *words, **more)
+        found = re.search(r"window: (.*)", finished.stderr)
+        self.assertIsNotNone(found, finished.stderr)
+        pairs = dict(re.findall(r"(\w+) (\d+)", found[1]))
         self.assertEqual(pairs.pop("first"), str(self.process))
         return pairs
 

@@ -47,40 +47,40 @@ COMPILERS = {"c++": [name for name in ("g++", "clang++-14") if shutil.which(name
              "c": [name for name in ("gcc", "clang-14") if shutil.which(name)]}
 
 
-def compiled(language, text, *options, compilers=None):
+def find_compile_errors(language, text, *options, compilers=None):
     """Compiles a source, and returns the errors of each compiler by its name; empty if it succeeds."""
-    said = {}
+    messages = {}
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / ("source.cc" if language == "c++" else "source.c")
         source.write_text(text)
         for compiler in COMPILERS[language] if compilers is None else compilers:
-            done = subprocess.run([compiler, *options, "-fsyntax-only", "-I", INCLUDE, source], capture_output=True, text=True)
-            said[compiler] = done.stderr if done.returncode else ""
-    return said
+            finished = subprocess.run([compiler, *options, "-fsyntax-only", "-I", INCLUDE, source], capture_output=True, text=True)
+            messages[compiler] = finished.stderr if finished.returncode else ""
+    return messages
 
 
 class Headers(unittest.TestCase):
     def assert_compiles(self, language, text, *options):
-        for compiler, said in compiled(language, text, *options).items():
+        for compiler, messages in find_compile_errors(language, text, *options).items():
             with self.subTest(compiler=compiler):
-                self.assertEqual(said, "")
+                self.assertEqual(messages, "")
 
     def test_each_compiles_alone_without_a_warning(self):
         """One compiler checks each header, because includes do not depend on it; each compiler checks all headers together, for its warnings."""
         for header in HEADERS:
             with self.subTest(header=header.name):
-                said = compiled("c++", f'#include "{header}"\n', "-std=c++20", *WARNINGS, compilers=COMPILERS["c++"][:1])
-                self.assertEqual(set(said.values()), {""})
+                messages = find_compile_errors("c++", f'#include "{header}"\n', "-std=c++20", *WARNINGS, compilers=COMPILERS["c++"][:1])
+                self.assertEqual(set(messages.values()), {""})
         self.assert_compiles("c++", "".join(f'#include "{header}"\n' for header in HEADERS), "-std=c++20", *WARNINGS)
 
     def test_abi_compiles_as_c11(self):
         self.assert_compiles("c", '#include "ctprof/abi.h"\nint nothing;\n', "-std=c11", *WARNINGS)
 
     def test_older_standard_gives_one_message(self):
-        for compiler, said in compiled("c++", '#include "ctprof/plugin.hpp"\n', "-std=c++17").items():
+        for compiler, messages in find_compile_errors("c++", '#include "ctprof/plugin.hpp"\n', "-std=c++17").items():
             with self.subTest(compiler=compiler):
-                self.assertIn("needs C++20", said)
-                self.assertEqual(len(re.findall(r"\berror:", said)), 1, said)
+                self.assertIn("needs C++20", messages)
+                self.assertEqual(len(re.findall(r"\berror:", messages)), 1, messages)
 
     def test_example_plugin_in_c_compiles(self):
         text = (INCLUDE / "ctprof/abi.h").read_text()

@@ -92,11 +92,11 @@ class Page:
             if len(parts) == 2:
                 self.kinds.setdefault(self.relative(file), f"{('before', 'after')[number]}{SUFFIX}")
             if mark:
-                file = self.several(file)
+                file = self.make_file_of_several_captures(file)
             names.append(self.place(file) + mark + block)
         return "..".join(names)
 
-    def several(self, name):
+    def make_file_of_several_captures(self, name):
         """A file of several captures has the content of a file of an archive."""
         path = self.directory / self.relative(name)
         if not path.exists():
@@ -159,25 +159,25 @@ class Checker:
         if command == "live":
             return self.problem_of_output(words, page, "live requires a terminal")
         if "--listen" in words:
-            return self.problem_of_output(self.with_closed_address(words), page)
+            return self.problem_of_output(self.replace_address_and_token(words), page)
         if command in READS or "--dry-run" in words:
             words = self.with_files(command, words, page)
         return self.problem_of_run(words, page)
 
     def problem_of_run(self, words, page):
-        done = self.run(words, page.directory)
-        if done.returncode == 0 or (done.returncode == 1 and "--fail-on" in words):
+        finished = self.run(words, page.directory)
+        if finished.returncode == 0 or (finished.returncode == 1 and "--fail-on" in words):
             return None
-        if any(re.search(pattern, done.stderr) for pattern in ACCEPTED):
+        if any(re.search(pattern, finished.stderr) for pattern in ACCEPTED):
             return None
-        return f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()}"
+        return f"exit status {finished.returncode}: {(finished.stderr or finished.stdout).strip()}"
 
     def problem_of_output(self, words, page, expected=SEEN_NO_OUTPUT):
         """ctprof must accept all options, and then report that it has no place for its output."""
-        done = self.run(words, page.directory)
-        if done.returncode != 0 and re.search(expected, done.stderr):
+        finished = self.run(words, page.directory)
+        if finished.returncode != 0 and re.search(expected, finished.stderr):
             return None
-        return f"exit status {done.returncode}: {done.stderr.strip()}"
+        return f"exit status {finished.returncode}: {finished.stderr.strip()}"
 
     def problem_of_recording(self, command, words, page):
         end = words.index("--") if "--" in words else len(words)
@@ -201,7 +201,7 @@ class Checker:
         return None
 
     @staticmethod
-    def with_closed_address(words):
+    def replace_address_and_token(words):
         """An address or a token in a directory that does not exist, so that ctprof does not begin to listen."""
         words = list(words)
         at = words.index("--listen") + 1

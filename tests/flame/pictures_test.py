@@ -35,8 +35,8 @@ const focused = () => document.activeElement.querySelector('title')?.textContent
 
 
 def make(stacks, form):
-    done = subprocess.run([MAKE, stacks, form], capture_output=True, check=True)
-    return done.stdout, int(done.stderr)
+    finished = subprocess.run([MAKE, stacks, form], capture_output=True, check=True)
+    return finished.stdout, int(finished.stderr)
 
 
 class FlameGraphs(unittest.TestCase):

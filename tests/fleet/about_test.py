@@ -5,9 +5,9 @@ import os
 import subprocess
 import unittest
 
-NOISY = [{"group": f"other {at}", "metric": "m", "floor": 1, "entry": "mean", "figures": [100 * (1 + (at * 31 + run * 17) % 13) for run in range(10)]}
-         for at in range(30)]
-MINE = {"group": "svc", "metric": "m", "floor": 1, "entry": "mean", "figures": [100, 104, 99, 101, 110, 112, 108, 118, 104, 116]}
+NOISY_ROW = [{"group": f"other {at}", "metric": "m", "floor": 1, "entry": "mean", "figures": [100 * (1 + (at * 31 + run * 17) % 13) for run in range(10)]}
+             for at in range(30)]
+GROUP_TO_TEST = {"group": "svc", "metric": "m", "floor": 1, "entry": "mean", "figures": [100, 104, 99, 101, 110, 112, 108, 118, 104, 116]}
 
 
 def judge(about, *rows):
@@ -31,7 +31,7 @@ class About(unittest.TestCase):
     def test_about_is_a_separate_family(self):
         for about in ("svc", 'pcomm == "svc"', 'group =~ "^s"'):
             with self.subTest(about=about):
-                head, *rows, one = lines(about, MINE, *NOISY)
+                head, *rows, one = lines(about, GROUP_TO_TEST, *NOISY_ROW)
                 self.assertEqual((len(rows), head["rows"], one["about"], one["group"]), (31, 31, True, "svc"))
                 whole = next(row for row in rows if row["group"] == "svc")
                 self.assertLess(one["p"], whole["p"])
@@ -39,11 +39,11 @@ class About(unittest.TestCase):
 
     def test_groups_outside_the_tested_family(self):
         """Such groups belong only to the family of --about and do not affect the others."""
-        without = lines(None, *NOISY)
-        head, *rows = lines("svc", *NOISY, MINE | {"beyond": True})
+        without = lines(None, *NOISY_ROW)
+        head, *rows = lines("svc", *NOISY_ROW, GROUP_TO_TEST | {"beyond": True})
         self.assertEqual([head, *rows[:-1]], without)
         self.assertEqual((rows[-1]["about"], rows[-1]["group"], rows[-1]["p"]), (True, "svc", rows[-1]["p_alone"]))
-        self.assertEqual(lines("absent", *NOISY, MINE | {"beyond": True}), without)
+        self.assertEqual(lines("absent", *NOISY_ROW, GROUP_TO_TEST | {"beyond": True}), without)
 
     def test_match_selects_groups_by_name(self):
         names = ["svc", "svc worker", "a\"b\n", "caf\u00e9"]
@@ -56,14 +56,14 @@ class About(unittest.TestCase):
         self.assertIn(b"--about", match("m < 3", names).stderr)
 
     def test_no_group_matches(self):
-        self.assertFalse([row for row in lines("absent", MINE, *NOISY) if row.get("about")])
+        self.assertFalse([row for row in lines("absent", GROUP_TO_TEST, *NOISY_ROW) if row.get("about")])
 
     def test_without_about(self):
-        self.assertFalse([row for row in lines(None, MINE, *NOISY) if "about" in row])
+        self.assertFalse([row for row in lines(None, GROUP_TO_TEST, *NOISY_ROW) if "about" in row])
 
     def test_figures_select_no_group(self):
         for about in ("m < 3", "comm == \"svc\"", ""):
-            run = judge(about, MINE)
+            run = judge(about, GROUP_TO_TEST)
             self.assertEqual(run.returncode, 2, about)
             self.assertIn(b"--about", run.stderr)
 

@@ -23,7 +23,7 @@ def need_duckdb():
         sys.exit(77)
 
 
-def seeds(place):
+def unpack_seeds(place):
     """Unpacks recorded windows of a host under some load."""
     sys.path.insert(0, str(pathlib.Path(os.environ["RECORDED"]).parent))
     import recorded
@@ -39,7 +39,7 @@ def seeds(place):
 def make(into, hosts, *, threads="40:120", kernels=None, shift=None, seed=1, made_of=None):
     """Writes files of simulated hosts. `shift` is METRIC=FACTOR@KERNEL[:GROUP]."""
     with tempfile.TemporaryDirectory(prefix="fleet-seeds-") as place:
-        seed_files = made_of or seeds(pathlib.Path(place))
+        seed_files = made_of or unpack_seeds(pathlib.Path(place))
         words = [str(word) for name, share in (kernels or {"6.1.0": 0.8, "6.12.0": 0.2}).items() for word in ("--kernel", f"{name}={share}")]
         subprocess.run([os.environ["MAKE_FLEET"], *map(str, seed_files), "--hosts", str(hosts), "--threads", threads, *words,
                         *(["--shift", shift] if shift else []), "--seed", str(seed), "-o", str(into)], check=True)
@@ -71,20 +71,20 @@ class Fleet(unittest.TestCase):
                                 env=environment(), **more)
 
     def run_fleet(self, *words, status=0, env=None, **more):
-        done = subprocess.run([CTPROF, "fleet", *map(str, words)], capture_output=True, text=True, cwd=more.pop("cwd", self.top),
-                              env=env or environment(), check=False, timeout=300, **more)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done
+        finished = subprocess.run([CTPROF, "fleet", *map(str, words)], capture_output=True, text=True, cwd=more.pop("cwd", self.top),
+                                  env=env or environment(), check=False, timeout=300, **more)
+        self.assertEqual(finished.returncode, status, finished.stdout + finished.stderr)
+        self.assertNotIn("Traceback", finished.stderr)
+        return finished
 
-    def asked(self, *words, **more):
+    def run_json(self, *words, **more):
         return json.loads(self.run_fleet(*words, "--format", "json", **more).stdout)
 
     def index(self, *words):
-        return self.asked("index", *(words or ["."]))
+        return self.run_json("index", *(words or ["."]))
 
     def sql(self, query):
-        return [tuple(row) for row in self.asked("sql", query)["rows"]]
+        return [tuple(row) for row in self.run_json("sql", query)["rows"]]
 
     def table(self):
         """Returns a digest of each row of the index, so that differences are readable."""

@@ -43,8 +43,8 @@ class Subcommands(unittest.TestCase):
 
     def test_help_lists_subcommands_with_arguments(self):
         subcommands = re.search(r"^Subcommands:\n(.*?)\n\n", ctprof("fleet", "--help"), re.M | re.S)[1]
-        told = [tuple(re.match(r"  (\S+) (.*?)  +(\S.*)$", line).groups()) for line in subcommands.splitlines()]
-        self.assertEqual(told, [(subcommand, arguments_of(subcommand), what) for subcommand, what in command.SUBCOMMANDS.items()])
+        listed = [tuple(re.match(r"  (\S+) (.*?)  +(\S.*)$", line).groups()) for line in subcommands.splitlines()]
+        self.assertEqual(listed, [(subcommand, arguments_of(subcommand), what) for subcommand, what in command.SUBCOMMANDS.items()])
 
     def test_completion_offers_subcommands(self):
         offered = [line.split("\t")[0] for line in ctprof("complete", "fleet", "").splitlines()]
@@ -54,10 +54,10 @@ class Subcommands(unittest.TestCase):
         self.assertEqual(set(command.ADD_OPTIONS), set(command.SUBCOMMANDS))
         for subcommand, what in command.SUBCOMMANDS.items():
             self.assertTrue((pathlib.Path(os.environ["FLEET"]) / "ctprof_fleet" / f"{subcommand}.py").exists(), subcommand)
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said), self.assertRaises(SystemExit):
+            help_text = io.StringIO()
+            with contextlib.redirect_stdout(help_text), self.assertRaises(SystemExit):
                 command.dispatch([subcommand, "--help"])
-            self.assertIn(what, " ".join(said.getvalue().split()))
+            self.assertIn(what, " ".join(help_text.getvalue().split()))
 
     def test_page_uses_existing_options(self):
         """After a subcommand only its own options are valid; elsewhere those of any. Words after -- are for other programs."""

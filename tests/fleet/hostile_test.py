@@ -18,7 +18,7 @@ from fleets import Fleet
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tables"))
 import made  # noqa: E402
 
-FAR = 2 ** 63 - 1
+FAR_FUTURE_NS = 2 ** 63 - 1
 
 
 class Hostile(Fleet):
@@ -40,7 +40,7 @@ class Hostile(Fleet):
         return path
 
     def test_accepts_invalid_times(self):
-        for at, moment in enumerate((FAR, FAR - 1, 2 ** 63, 2 ** 64 - 1, 0)):
+        for at, moment in enumerate((FAR_FUTURE_NS, FAR_FUTURE_NS - 1, 2 ** 63, 2 ** 64 - 1, 0)):
             self.add(f"moment{at}", lambda header, moment=moment: header["ctprof"]["start"].update(wall_unix_ns=moment))
         self.assertEqual(self.index()["files"], 11)
         for question in (["rank"], ["top"], ["compare", "--by", "kernel"], ["sql", "FROM captures"], ["rank", "--since", "2020-01-01"]):
@@ -62,17 +62,17 @@ class Hostile(Fleet):
         self.addCleanup(shutil.rmtree, self.top / "host=evil")
         for file in self.files:
             shutil.copy(file, place)
-        said = self.asked("index", ".", cwd=place)
-        self.assertEqual((said["files"], said["captures"], said["hosts"]), (6, 6, 6))
-        self.assertEqual(self.asked("index", ".", cwd=place)["read"], 0)
-        self.assertEqual(self.asked("sql", "SELECT DISTINCT kind FROM captures", cwd=place)["rows"], [["window"]])
+        result = self.run_json("index", ".", cwd=place)
+        self.assertEqual((result["files"], result["captures"], result["hosts"]), (6, 6, 6))
+        self.assertEqual(self.run_json("index", ".", cwd=place)["read"], 0)
+        self.assertEqual(self.run_json("sql", "SELECT DISTINCT kind FROM captures", cwd=place)["rows"], [["window"]])
 
     def test_limits_facts_of_small_files(self):
         """A file of one megabyte that contains 100 captures with 4 MB of facts each."""
         path = self.add("much", lambda header: header["host"].update({f"fact{at}": "A" * 8000 for at in range(480)}))
         path.write_bytes(path.read_bytes() * 100)
-        said = self.index()
-        self.assertEqual((said["files"], said["captures"]), (7, 7))
+        result = self.index()
+        self.assertEqual((result["files"], result["captures"]), (7, 7))
         [(length, left_out)] = self.sql("SELECT length(facts::VARCHAR), facts_left_out FROM captures WHERE host = 'much'")
         self.assertLess(length, 150_000)
         self.assertGreater(left_out, 400)

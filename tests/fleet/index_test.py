@@ -76,8 +76,8 @@ class Indexing(Fleet):
             self.without_index()
             indexers = [self.start("index", ".") for _ in range(3)]
             for indexer in indexers:
-                said = indexer.communicate(timeout=300)
-                self.assertEqual(indexer.returncode, 0, said)
+                output = indexer.communicate(timeout=300)
+                self.assertEqual(indexer.returncode, 0, output)
             self.assertEqual(self.table(), whole)
 
     def test_concurrent_indexers_share_the_work(self):
@@ -125,8 +125,8 @@ class Indexing(Fleet):
         with tempfile.TemporaryDirectory(prefix="fleet-index-") as other:
             self.assertEqual(self.index(".", "--index", other)["captures"], 60)
             self.assertFalse((self.top / INDEX).exists())
-            self.assertEqual(self.asked("rank", "--index", other, cwd="/")["scope"]["hosts"], 60)
-            self.assertEqual(self.asked("rank", env=fleets.environment(CTPROF_FLEET=other), cwd="/")["scope"]["hosts"], 60)
+            self.assertEqual(self.run_json("rank", "--index", other, cwd="/")["scope"]["hosts"], 60)
+            self.assertEqual(self.run_json("rank", env=fleets.environment(CTPROF_FLEET=other), cwd="/")["scope"]["hosts"], 60)
         self.assertIn("there is no index here", self.run_fleet("rank", cwd="/", status=2).stderr)
 
 
@@ -154,9 +154,9 @@ class Damaged(Fleet):
         flipped = bytearray(self.whole)
         flipped[len(flipped) // 2] ^= 0xff
         self.add("flipped.ctprof.zst", bytes(flipped))
-        said = self.index()
-        self.assertEqual((said["files"], said["captures"]), (10, 6))
-        self.assertEqual(sorted(self.reasons(said)), ["cut.ctprof.zst", "empty.ctprof.zst", "flipped.ctprof.zst", "garbage.ctprof.zst"])
+        index_result = self.index()
+        self.assertEqual((index_result["files"], index_result["captures"]), (10, 6))
+        self.assertEqual(sorted(self.reasons(index_result)), ["cut.ctprof.zst", "empty.ctprof.zst", "flipped.ctprof.zst", "garbage.ctprof.zst"])
         self.assertEqual(self.index()["read"], 0)
         self.assertIn("4 files left out", self.run_fleet("rank").stdout)
         self.assertEqual(self.sql("SELECT count(*) FROM captures"), [(6,)])
@@ -169,9 +169,9 @@ class Damaged(Fleet):
         for order in (["a-copy.ctprof.zst", "."], [self.files[0].name, "."], ["."]):
             self.without_index()
             for words in order:
-                said = self.index(words)
-            self.assertEqual(self.reasons(said), {self.files[0].name: "the same capture as in a-copy.ctprof.zst"})
-            self.assertEqual(said["captures"], 6)
+                index_result = self.index(words)
+            self.assertEqual(self.reasons(index_result), {self.files[0].name: "the same capture as in a-copy.ctprof.zst"})
+            self.assertEqual(index_result["captures"], 6)
             whole = whole or self.table()
             self.assertEqual(self.table(), whole)
 
@@ -183,9 +183,9 @@ class Damaged(Fleet):
         with open(bad, "wb") as file:
             file.write(self.whole)
         self.addCleanup(os.unlink, bad)
-        said = self.index()
-        self.assertEqual((said["files"], said["captures"]), (13, 6))
-        self.assertEqual(len(said["left_out"]), 8)
+        index_result = self.index()
+        self.assertEqual((index_result["files"], index_result["captures"]), (13, 6))
+        self.assertEqual(len(index_result["left_out"]), 8)
         text = self.run_fleet("index", ".", "-v").stdout
         self.assertIn("\\u{1b}[31mred\\u{202e}", text)
         self.assertIn("is not UTF-8", text)
@@ -196,10 +196,10 @@ class Damaged(Fleet):
         for make in (lambda path: os.mkfifo(path), lambda path: os.symlink("/etc/passwd", path), lambda path: os.symlink("/", path)):
             path = self.top / "odd.ctprof.zst"
             make(path)
-            said = self.index()
+            index_result = self.index()
             path.unlink()
-            self.assertIn("odd.ctprof.zst", self.reasons(said))
-            self.assertEqual(said["captures"], 6)
+            self.assertIn("odd.ctprof.zst", self.reasons(index_result))
+            self.assertEqual(index_result["captures"], 6)
 
     @unittest.skipIf(os.geteuid() == 0, "root may read everything")
     def test_reports_unreadable_files(self):
@@ -208,9 +208,9 @@ class Damaged(Fleet):
         self.addCleanup(closed.rmdir)
         path = self.add("secret.ctprof.zst", self.whole)
         path.chmod(0)
-        said = self.reasons(self.index())
-        self.assertIn("Permission denied", said["closed"])
-        self.assertIn("Permission denied", said["secret.ctprof.zst"])
+        reasons = self.reasons(self.index())
+        self.assertIn("Permission denied", reasons["closed"])
+        self.assertIn("Permission denied", reasons["secret.ctprof.zst"])
 
     def test_excludes_a_file_that_crashes_the_reader(self):
         """A file that crashes ctprof itself affects no other file."""
@@ -223,11 +223,11 @@ if b"crash" in given and sys.argv[2] == "read":
 sys.exit(subprocess.run([{os.fspath(fleets.CTPROF)!r}, *sys.argv[1:]], input=given).returncode)
 """.encode())
         script.chmod(0o755)
-        done = subprocess.run([sys.executable, fleets.PACKAGE, "index", "."], cwd=self.top, env=fleets.environment(CTPROF=str(script)),
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("7 files, 6 captures", done.stdout)
-        self.assertIn("crash.ctprof.zst: reading it, ctprof was killed by signal 11", done.stdout)
+        finished = subprocess.run([sys.executable, fleets.PACKAGE, "index", "."], cwd=self.top, env=fleets.environment(CTPROF=str(script)),
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertIn("7 files, 6 captures", finished.stdout)
+        self.assertIn("crash.ctprof.zst: reading it, ctprof was killed by signal 11", finished.stdout)
 
 
 if __name__ == "__main__":

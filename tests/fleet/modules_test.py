@@ -21,19 +21,19 @@ from ctprof_fleet.errors import FleetError  # noqa: E402
 class Times(unittest.TestCase):
     def test_forms(self):
         now = datetime.datetime(2026, 11, 23, 16, 30, 15).astimezone()
-        for asked, wanted in (("now", "2026-11-23 16:30:15"), ("10 min ago", "2026-11-23 16:20:15"), ("2 Hours ago", "2026-11-23 14:30:15"),
-                              ("3d ago", "2026-11-20 16:30:15"), ("15:00", "2026-11-23 15:00:00"), ("yesterday 15:00:30", "2026-11-22 15:00:30"),
-                              ("today", "2026-11-23 00:00:00"), ("yesterday", "2026-11-22 00:00:00"), ("2026-11-01", "2026-11-01 00:00:00"),
-                              ("2026-11-01T15:00:30", "2026-11-01 15:00:30"), ("2026-11-01 15:00", "2026-11-01 15:00:00")):
-            with self.subTest(asked):
-                self.assertEqual(times.parse_time(asked, now).strftime("%Y-%m-%d %H:%M:%S"), wanted)
+        for written_time, wanted in (("now", "2026-11-23 16:30:15"), ("10 min ago", "2026-11-23 16:20:15"), ("2 Hours ago", "2026-11-23 14:30:15"),
+                                     ("3d ago", "2026-11-20 16:30:15"), ("15:00", "2026-11-23 15:00:00"), ("yesterday 15:00:30", "2026-11-22 15:00:30"),
+                                     ("today", "2026-11-23 00:00:00"), ("yesterday", "2026-11-22 00:00:00"), ("2026-11-01", "2026-11-01 00:00:00"),
+                                     ("2026-11-01T15:00:30", "2026-11-01 15:00:30"), ("2026-11-01 15:00", "2026-11-01 15:00:00")):
+            with self.subTest(written_time):
+                self.assertEqual(times.parse_time(written_time, now).strftime("%Y-%m-%d %H:%M:%S"), wanted)
         self.assertEqual(times.parse_time("2026-11-01 15:00Z").isoformat(), "2026-11-01T15:00:00+00:00")
         self.assertEqual(times.parse_time("@1790000000").timestamp(), 1790000000)
 
     def test_refuses_invalid_times(self):
-        for asked in ("", "soon", "25:00", "2026-13-01", "10 parsecs ago", "@x", "2026-11-01Z", "9" * 400 + " d ago"):
-            with self.subTest(asked), self.assertRaisesRegex(FleetError, "is not a valid time"):
-                times.parse_time(asked)
+        for written_time in ("", "soon", "25:00", "2026-13-01", "10 parsecs ago", "@x", "2026-11-01Z", "9" * 400 + " d ago"):
+            with self.subTest(written_time), self.assertRaisesRegex(FleetError, "is not a valid time"):
+                times.parse_time(written_time)
 
 
 class Text(unittest.TestCase):
@@ -75,18 +75,18 @@ class Text(unittest.TestCase):
             self.assertEqual({row[1] for row in rows[1:]}, {"-1"})  # numbers are not marked
 
     def test_error_is_one_line(self):
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stderr(io.StringIO()) as error_output:
             self.assertEqual(command.fail("no\n\x1b]0;x\x07"), 2)
-        self.assertEqual(said.getvalue(), "ctprof: no\\u{a}\\u{1b}]0;x\\u{7}\n")
+        self.assertEqual(error_output.getvalue(), "ctprof: no\\u{a}\\u{1b}]0;x\\u{7}\n")
 
     def test_tables_fit_the_width(self):
         for columns in (50, 80, 120):
             table = printable.Table(["group", "kernel", "one", "two", "three"], texts=2)
             table.add("x" * 4096, "日本語" * 20, "1.82K", "46.7", "812Mi")
             table.add("short", "6.1", "1", "2", "3")
-            lines, gone = table.layout(columns)
+            lines, omitted = table.layout(columns)
             with self.subTest(columns):
-                self.assertEqual(gone, [])
+                self.assertEqual(omitted, [])
                 self.assertEqual(len(lines), 3)
                 self.assertLessEqual(max(map(printable.display_width, lines)), columns)
                 self.assertTrue(lines[1].endswith("1.82K  46.7  812Mi"))
@@ -94,9 +94,9 @@ class Text(unittest.TestCase):
     def test_lists_omitted_columns(self):
         table = printable.Table(["host", *[f"figure{n}" for n in range(10)]])
         table.add("a", *["123"] * 10)
-        lines, gone = table.layout(40)
+        lines, omitted = table.layout(40)
         self.assertLessEqual(max(map(printable.display_width, lines)), 40)
-        self.assertEqual(gone[-1], "figure9")
+        self.assertEqual(omitted[-1], "figure9")
         self.assertIn("figure0", lines[0])
 
 
@@ -112,20 +112,20 @@ class Files(unittest.TestCase):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("x")
 
-    def found(self, *arguments):
+    def find_files_below(self, *arguments):
         return walk.find_files(arguments or [str(self.top)], str(self.top), str(self.top / index_directory.NAME))
 
     def test_finds_files(self):
         self.make("a.ctprof.zst", "deep/er/b.ctprof.zst", "other.txt", ".hidden.ctprof.zst", ".partial/c.ctprof.zst", ".ctprof-fleet/d.ctprof.zst",
                   "new\nline 'quoted\" [x]*.ctprof.zst")
-        self.assertEqual(sorted(self.found().files), ["a.ctprof.zst", "deep/er/b.ctprof.zst", "new\nline 'quoted\" [x]*.ctprof.zst"])
-        self.assertEqual(list(self.found(str(self.top / "other.txt")).files), ["other.txt"])
-        self.assertEqual(sorted(self.found(str(self.top / "**/*.zst")).files), ["a.ctprof.zst", "deep/er/b.ctprof.zst",
+        self.assertEqual(sorted(self.find_files_below().files), ["a.ctprof.zst", "deep/er/b.ctprof.zst", "new\nline 'quoted\" [x]*.ctprof.zst"])
+        self.assertEqual(list(self.find_files_below(str(self.top / "other.txt")).files), ["other.txt"])
+        self.assertEqual(sorted(self.find_files_below(str(self.top / "**/*.zst")).files), ["a.ctprof.zst", "deep/er/b.ctprof.zst",
                                                                                "new\nline 'quoted\" [x]*.ctprof.zst"])
         with self.assertRaisesRegex(FleetError, "no file matches"):
-            self.found(str(self.top / "*.none"))
+            self.find_files_below(str(self.top / "*.none"))
         with self.assertRaisesRegex(FleetError, "No such file"):
-            self.found(str(self.top / "none"))
+            self.find_files_below(str(self.top / "none"))
 
     def test_reports_special_files(self):
         self.make("real.ctprof.zst")
@@ -134,7 +134,7 @@ class Files(unittest.TestCase):
         os.symlink("/", self.top / "root")
         os.mkdir(self.top / "dir.ctprof.zst")
         (pathlib.Path(os.fsdecode(os.fsencode(self.top) + b"/\xff.ctprof.zst"))).write_text("x")
-        found = self.found()
+        found = self.find_files_below()
         self.assertEqual(list(found.files), ["real.ctprof.zst"])
         why = dict(found.excluded)
         self.assertEqual(why["pipe.ctprof.zst"], "a pipe, not a file")
@@ -155,7 +155,7 @@ class Files(unittest.TestCase):
 
     def test_limits_depth(self):
         self.make("/".join(["d"] * (walk.MAX_DEPTH + 1)) + "/a.ctprof.zst", "b.ctprof.zst")
-        found = self.found()
+        found = self.find_files_below()
         self.assertEqual(list(found.files), ["b.ctprof.zst"])
         self.assertIn("directories deep", found.excluded[0][1])
 
@@ -215,8 +215,8 @@ class Work(unittest.TestCase):
             wanted = {"same": (1, old, 7), "changed": (2, old * 2, 8), "new": (3, old, 9)}
             known = [("000005-01", "same", 1, old, 7), ("000005-01", "changed", 1, old, 8), ("000005-01", "gone", 1, old, 1),
                      ("000005-01", "elsewhere", 1, old, 2)]
-            todo, gone = tasks.plan_tasks("slot", known, wanted, base)
-        self.assertEqual(gone, ["gone"])
+            todo, removed = tasks.plan_tasks("slot", known, wanted, base)
+        self.assertEqual(removed, ["gone"])
         forgotten, *read = [(task.name[:6], task.removed_files, list(task.file_states)) for task in todo]
         self.assertEqual(forgotten, ("000005", ["changed", "gone"], []))
         self.assertEqual(sorted(read), sorted((tasks.bucket_of(file, wanted[file][1])[:6], [], [file]) for file in ("new", "changed")))

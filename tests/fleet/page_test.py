@@ -49,10 +49,10 @@ class Page(Fleet):
             file.rename(cls.collected / file.name)
 
     def shell(self, command, place):
-        done = subprocess.run(["sh", "-c", command], cwd=place, capture_output=True, text=True, check=False, timeout=300,
-                              env=fleets.environment(PATH=f"{self.tools}:{os.environ['PATH']}"))
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
-        return done.stdout
+        finished = subprocess.run(["sh", "-c", command], cwd=place, capture_output=True, text=True, check=False, timeout=300,
+                                  env=fleets.environment(PATH=f"{self.tools}:{os.environ['PATH']}"))
+        self.assertEqual(finished.returncode, 0, f"{command}\n{finished.stdout}{finished.stderr}")
+        return finished.stdout
 
     def test_ten_commands(self):
         on_hosts, collected = (block.splitlines() for block in blocks("sh"))
@@ -61,25 +61,25 @@ class Page(Fleet):
         for command in on_hosts:
             self.shell(command, self.top)
         self.assertEqual(list((self.top / "outbox").iterdir()), [])
-        said = {shlex.join(shlex.split(command)[:3]): self.shell(command, self.collected) for command in collected}
-        self.assertIn("41 files, 41 captures of 41 hosts; 41 read now", said["ctprof fleet index"])
-        self.assertIn("41 hosts", said["ctprof fleet rank"])
-        self.assertRegex(said["ctprof fleet compare"], "kernel_release 6.12.0 .* against 6.1.0 ")
-        self.assertIn("kernel_release 6.12.0: ", said["ctprof fleet top"])
-        self.assertIn("6.1.0 ", said["ctprof fleet sql"])
-        self.assertIn("%CPU", said["ctprof fleet show"])
+        outputs = {shlex.join(shlex.split(command)[:3]): self.shell(command, self.collected) for command in collected}
+        self.assertIn("41 files, 41 captures of 41 hosts; 41 read now", outputs["ctprof fleet index"])
+        self.assertIn("41 hosts", outputs["ctprof fleet rank"])
+        self.assertRegex(outputs["ctprof fleet compare"], "kernel_release 6.12.0 .* against 6.1.0 ")
+        self.assertIn("kernel_release 6.12.0: ", outputs["ctprof fleet top"])
+        self.assertIn("6.1.0 ", outputs["ctprof fleet sql"])
+        self.assertIn("%CPU", outputs["ctprof fleet show"])
 
     def test_queries_return_rows(self):
         self.assertGreater(len(blocks("sql")), 2)
-        self.asked("index", self.collected)
+        self.run_json("index", self.collected)
         for query in blocks("sql"):
-            self.assertGreater(len(self.asked("sql", query, "--index", self.collected)["rows"]), 4, query)
+            self.assertGreater(len(self.run_json("sql", query, "--index", self.collected)["rows"]), 4, query)
 
     def test_page_describes_all_views(self):
-        self.asked("index", self.collected)
+        self.run_json("index", self.collected)
         for view in ("files", "captures", "facts", "totals", "groups", "metrics", "left_out"):
             row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{view}` |"))
-            columns = [column for column, *_ in self.asked("sql", f"DESCRIBE {view}", "--index", self.collected)["rows"]]
+            columns = [column for column, *_ in self.run_json("sql", f"DESCRIBE {view}", "--index", self.collected)["rows"]]
             named = re.split(r"[,; ]+", re.sub(r"\(.*?\)|\.\.\.|and|as maps", "", row.split("|")[3]).strip())
             self.assertLessEqual({name for name in named if name}, set(columns), view)
             if "..." not in row:
@@ -89,7 +89,7 @@ class Page(Fleet):
         clickhouse = chdb()
         if clickhouse is None:
             self.skipTest("no chdb for Python")
-        self.asked("index", self.collected)
+        self.run_json("index", self.collected)
         for statement in (fleets.PACKAGE / "ctprof_fleet" / "clickhouse.sql").read_text().split(";\n"):
             clickhouse.query(statement)
         insert, = re.findall(r'"(INSERT INTO stored [^"]*)"', PAGE)
@@ -101,7 +101,7 @@ class Page(Fleet):
                  "SELECT count(*) AS n, sum(has) AS has, sum(rows) AS r FROM totals"]
         for query in blocks("sql") + views:
             with self.subTest(query):
-                self.assert_equal_rows(self.asked("sql", query, "--index", self.collected)["rows"],
+                self.assert_equal_rows(self.run_json("sql", query, "--index", self.collected)["rows"],
                            json.loads(str(clickhouse.query(query, "JSONCompact")))["data"])
 
     def assert_equal_rows(self, ours, theirs):

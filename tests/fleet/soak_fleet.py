@@ -22,9 +22,9 @@ import fleets
 
 HOSTS = int(os.environ.get("HOSTS", "10000"))
 THREADS = os.environ.get("THREADS", "500:5000")
-RARE = "6.12.0"
-KERNELS = {"6.1.0": 0.95, RARE: 0.05}
-SHIFT = f"run_time_ns=1.1@{RARE}"
+RARE_KERNEL = "6.12.0"
+KERNELS = {"6.1.0": 0.95, RARE_KERNEL: 0.05}
+SHIFT = f"run_time_ns=1.1@{RARE_KERNEL}"
 LOAD = ["exec head -c 1T /dev/zero >/dev/null", "while :; do sha256sum /bin/sh >/dev/null; done", "while :; do sleep 0.01; done"]
 MOST_TIMES_ZSTD, MOST_OF_INDEXING, MOST_MEMORY_KIB, MOST_GROWTH = 5, 0.01, 1_000_000, 2.3
 
@@ -92,15 +92,15 @@ def check_limits(place):
     print(f"{HOSTS} files, {size / 2**30:.2f} GiB", flush=True)
     shutil.rmtree(place / fleets.INDEX, ignore_errors=True)
     floor = min(decompress(place) for _ in range(2))
-    took, memory, said = fleet("index", ".", cwd=place)
-    check(f"all {said['captures']} captures are in the index", said["captures"] == HOSTS)
+    took, memory, summary = fleet("index", ".", cwd=place)
+    check(f"all {summary['captures']} captures are in the index", summary["captures"] == HOSTS)
     check(f"indexing took {took:.1f} s, {took / floor:.2f} times zstd -dc ({floor:.1f} s)", took <= MOST_TIMES_ZSTD * floor)
     check(f"memory of all its processes was {memory // 1024} MiB", memory < MOST_MEMORY_KIB)
     for words in (["rank"], ["rank", "run_time_ns"], ["rank", "run_time_ns", "--cohort", "kernel"]):
         best = min(fleet(*words, cwd=place)[0] for _ in range(3))
         check(f"{' '.join(words)} took {best:.2f} s, {best / took * 100:.2f} % of indexing", best <= MOST_OF_INDEXING * took)
-    again, _, said = fleet("index", ".", cwd=place)
-    check(f"indexing once more read {said['read']} files in {again:.2f} s", said["read"] == 0)
+    again, _, summary = fleet("index", ".", cwd=place)
+    check(f"indexing once more read {summary['read']} files in {again:.2f} s", summary["read"] == 0)
     for words in (["top"], ["compare", "--by", "kernel"]):
         seconds, memory, _ = fleet(*words, cwd=place)
         check(f"{' '.join(words)} took {seconds:.1f} s and {memory // 1024} MiB", memory < MOST_MEMORY_KIB)
@@ -137,7 +137,7 @@ def record(place):
     return files
 
 
-def proven(place):
+def significant_rows(place):
     candidate, = fleet("compare", "--by", "kernel", cwd=place)[2]["candidates"]
     return [(row["group"], row["metric"], round(row["shift"], 3)) for row in candidate["rows"] if row["proven"]]
 
@@ -148,12 +148,12 @@ def main():
         seeds = record(place)
         fleets.make(place / "even", HOSTS, threads=THREADS, kernels=KERNELS, seed=1, made_of=seeds)
         check_limits(place / "even")
-        found = proven(place / "even")
+        found = significant_rows(place / "even")
         check(f"no significant result without a shift: {found}", not found)
         shutil.rmtree(place / "even")
         fleets.make(place / "shifted", HOSTS, threads=THREADS, kernels=KERNELS, shift=SHIFT, seed=2, made_of=seeds)
         fleet("index", ".", cwd=place / "shifted")
-        found = proven(place / "shifted")
+        found = significant_rows(place / "shifted")
         check(f"a shift of 10 % in a twentieth is found: {found}", found and all(metric == "run_time_ns" for _, metric, _ in found))
     finally:
         shutil.rmtree(place)

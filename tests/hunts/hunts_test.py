@@ -57,7 +57,7 @@ class Hunts(unittest.TestCase):
             trouble.join()
         scene.record(self.after)
         trouble.join()
-        screens = scene.first_of("show", self.after), scene.first_of("compare", self.before, self.after)
+        screens = scene.read_first_screen("show", self.after), scene.read_first_screen("compare", self.before, self.after)
         self.check_idle_groups(*screens)
         return screens
 
@@ -81,7 +81,7 @@ class Hunts(unittest.TestCase):
                             "\n".join([f"no finding '{words}' of {kind}:", *screen.lines]))
 
     def wide_comparison(self):
-        return scene.first_of("compare", self.before, self.after, columns=200)
+        return scene.read_first_screen("compare", self.before, self.after, columns=200)
 
     def test_a_noisy_neighbour(self):
         """Checks the waiting and the running program. Other processes of the host may use some of the CPU."""
@@ -137,7 +137,7 @@ class Hunts(unittest.TestCase):
     def test_a_changed_affinity(self):
         last = os.cpu_count() - 1
         for screen in self.hunt("workers", inside=True):
-            self.assertTrue(screen.says(f"h-workers cpu_affinity 0-{last} → {last} (4)"), "\n".join(screen.lines))
+            self.assertTrue(screen.contains(f"h-workers cpu_affinity 0-{last} → {last} (4)"), "\n".join(screen.lines))
 
     def test_a_fork_storm(self):
         """Checks a program whose threads have mostly exited at the end of the window."""

@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import scene  # noqa: E402
 from scene import harness  # noqa: E402
-from cgroups_test import hierarchy, remove  # noqa: E402
+from cgroups_test import find_hierarchy, remove  # noqa: E402
 
 # The CPU shares of the programs relative to other processes, if cgroups of version 1 have the
 # controller.
@@ -47,7 +47,7 @@ def large_share():
 
 @contextlib.contextmanager
 def hunt_cgroup():
-    top = os.path.join(hierarchy(), b"hunt")
+    top = os.path.join(find_hierarchy(), b"hunt")
     os.mkdir(top)
     try:
         yield os.fsdecode(top)
@@ -67,7 +67,7 @@ def start(stack, top, words, place):
 
 def record(path, kind):
     recorders = ["--recorders", RECORDERS[kind]] if kind in RECORDERS else []
-    scene.checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{scene.SECONDS}s", *recorders, "-o", str(path))
+    scene.run_checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{scene.SECONDS}s", *recorders, "-o", str(path))
 
 
 def record_hunt(directory, kind):

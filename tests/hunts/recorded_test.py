@@ -43,8 +43,8 @@ class Screen:
     """The printed report on one or two windows: the findings with their commands, and the first row."""
 
     def __init__(self, *words, cwd):
-        done = subprocess.run([harness.CTPROF, *words], cwd=cwd, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "400"})
-        self.text = done.stdout
+        finished = subprocess.run([harness.CTPROF, *words], cwd=cwd, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "400"})
+        self.text = finished.stdout
         lines = self.text.splitlines()
         self.findings, self.steps = [], []  # steps: pairs of a finding and its command
         for line in lines:
@@ -99,10 +99,10 @@ class Recorded(unittest.TestCase):
                     if command.startswith("ctprof record "):
                         continue
                     with self.subTest(kind=kind, command=command):
-                        done = subprocess.run(["sh", "-c", command], cwd=self.scratch.name, capture_output=True, text=True, check=False,
-                                              env=environment)
-                        self.assertEqual((done.returncode, done.stderr), (0, ""))
-                        self.assertIn(finding.split()[0], done.stdout)
+                        finished = subprocess.run(["sh", "-c", command], cwd=self.scratch.name, capture_output=True, text=True, check=False,
+                                                  env=environment)
+                        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
+                        self.assertIn(finding.split()[0], finished.stdout)
                     ran += 1
         self.assertGreater(ran, len(HUNTS))
 

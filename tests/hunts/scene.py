@@ -18,22 +18,22 @@ FLOORS = {"run_time_ns": 10e6, "wait_time_ns": 10e6, "voluntary_csw": 10, "nonvo
 GROWTH_FLOOR = 1 << 20
 
 
-def checked(*words):
+def run_checked(*words):
     """Runs ctprof, and returns its output."""
-    done = harness.run(*words)
-    if done.returncode != 0:
-        raise AssertionError(f"{words}: {done.stderr}")
-    return done.stdout
+    finished = harness.run(*words)
+    if finished.returncode != 0:
+        raise AssertionError(f"{words}: {finished.stderr}")
+    return finished.stdout
 
 
 def record(path):
-    checked("record", "--no-sync", "-q", "-d", f"{SECONDS}s", "-o", path)
+    run_checked("record", "--no-sync", "-q", "-d", f"{SECONDS}s", "-o", path)
 
 
 def rates_and_memory(path):
     """Returns from the details of a window: group -> metric -> rate, and group -> (memory at the end, its change)."""
     metrics = ",".join([*FLOORS, "rss_bytes"])
-    report = json.loads(checked("show", path, "--format", "json", "--limit", "0", "--metrics", metrics))
+    report = json.loads(run_checked("show", path, "--format", "json", "--limit", "0", "--metrics", metrics))
     seconds = report["snapshot"]["window"]["rates_over_ns"] / 1e9
     rates, memory = {}, {}
     for row in report["rows"]:
@@ -101,11 +101,11 @@ class Screen:
         """Returns the label in the group's column 'moved most'."""
         return self.rows.get(group, {}).get("moved most", "").partition(" ")[0]
 
-    def says(self, sentence):
+    def has_sentence(self, sentence):
         """Returns whether the screen contains the sentence, ignoring line breaks."""
         return sentence in " ".join(" ".join(self.lines).split())
 
 
-def first_of(*words, columns=COLUMNS):
+def read_first_screen(*words, columns=COLUMNS):
     """Returns the first screen that this command prints on a terminal."""
     return Screen(harness.on_a_terminal((LINES, columns), *words, "--color", "never").decode())

@@ -17,7 +17,7 @@ from harness import Helper
 
 THREADS = 60
 KILLS = 200
-MOST_TRIES = 5 * KILLS
+MAX_TRIES = 5 * KILLS
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -54,21 +54,21 @@ class LeftAlone(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
         self.path = os.path.join(self.scratch.name, "x.ctprof.zst")
 
-    def allocated(self, pid):
+    def capture_allocated_bytes(self, pid):
         harness.capture(self.path, "--pid", str(pid), before=("--plugins=jemalloc-ptrace",))
         file = file_json.load(self.path)
         self.assertEqual(file.faults(), [])
         return {tid: row["allocated_bytes"] for (_, tid), row in file.threads.items()}
 
     def assert_values_available(self, pid):
-        self.assertTrue(all(isinstance(value, int) for value in self.allocated(pid).values()))
+        self.assertTrue(all(isinstance(value, int) for value in self.capture_allocated_bytes(pid).values()))
 
     def test_a_stopped_process_is_busy_and_stays_stopped(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             os.kill(heap.pid, signal.SIGSTOP)
             os.waitpid(heap.pid, os.WUNTRACED)
             start = time.monotonic()
-            self.assertEqual(set(self.allocated(heap.pid).values()), {BUSY})
+            self.assertEqual(set(self.capture_allocated_bytes(heap.pid).values()), {BUSY})
             self.assertLess(time.monotonic() - start, 5)
             self.assertEqual(set(status(heap.pid, "State").values()), {"T"})
             os.kill(heap.pid, signal.SIGCONT)
@@ -77,7 +77,7 @@ class LeftAlone(unittest.TestCase):
     def test_a_traced_thread_is_busy_and_stays_traced(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             ptrace(PTRACE_SEIZE, heap.pid)
-            found = self.allocated(heap.pid)
+            found = self.capture_allocated_bytes(heap.pid)
             self.assertEqual([tid for tid, value in found.items() if value == BUSY], [heap.pid])
             self.assertEqual(len([value for value in found.values() if isinstance(value, int)]), THREADS)
             self.assertEqual(status(heap.pid, "TracerPid")[heap.pid], str(os.getpid()))
@@ -89,9 +89,9 @@ class LeftAlone(unittest.TestCase):
     def test_a_traced_thread_is_not_counted_as_denied(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             ptrace(PTRACE_SEIZE, heap.pid)
-            self.allocated(heap.pid)
-            said = file_json.load(self.path).document["probe_summary"]
-            self.assertEqual((said["failed"], said["dominant_failure"], said["privilege_dominant"]), (1, "ptrace-seize", False))
+            self.capture_allocated_bytes(heap.pid)
+            summary = file_json.load(self.path).document["probe_summary"]
+            self.assertEqual((summary["failed"], summary["dominant_failure"], summary["privilege_dominant"]), (1, "ptrace-seize", False))
 
     def test_ctprof_is_killed_during_a_capture(self):
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
@@ -100,7 +100,7 @@ class LeftAlone(unittest.TestCase):
             subprocess.run(words, capture_output=True, check=True)
             longest = time.monotonic() - start
             numbers, killed = random.Random(1), 0
-            for _ in range(MOST_TRIES):
+            for _ in range(MAX_TRIES):
                 ctprof = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 time.sleep(numbers.uniform(0, longest))
                 ctprof.kill()
@@ -118,12 +118,12 @@ class LeftAlone(unittest.TestCase):
         if not harness.can_become_user():
             self.skipTest("not root")
         with Helper("HEAP_LINKED", "1") as heap:
-            done = harness.capture(self.path, before=("--plugins=jemalloc-ptrace",), prefix=harness.USER)
+            finished = harness.capture(self.path, before=("--plugins=jemalloc-ptrace",), prefix=harness.USER)
             file = file_json.load(self.path)
             self.assertEqual({row["allocated_bytes"] for (tgid, _), row in file.threads.items() if tgid == heap.pid},
                              {file_json.Gap("Denied")})
-            self.assertEqual(done.stderr.count("Permission denied; run as root: "), 1, done.stderr)
-            self.assertLessEqual(len(done.stderr.splitlines()), 6)
+            self.assertEqual(finished.stderr.count("Permission denied; run as root: "), 1, finished.stderr)
+            self.assertLessEqual(len(finished.stderr.splitlines()), 6)
             self.assertEqual(file.document["probe_summary"]["jemalloc_detected"], 0)
 
 

@@ -47,7 +47,7 @@ class Client:
         return int(fields[b"used_memory"]), int(fields[b"allocator_allocated"])
 
 
-def fill(path, stop, done):
+def fill(path, stop, finished):
     """Sets keys to growing values until `stop` is set. Becomes slower when all keys exist, so that the bounds are close."""
     client, number = Client(path), 0
     while not stop.is_set():
@@ -56,7 +56,7 @@ def fill(path, stop, done):
             number += 1
         for _ in range(100):
             client.answer()
-        done[0] = number
+        finished[0] = number
         if number > KEYS:
             time.sleep(PAUSE)
     client.close()
@@ -90,17 +90,17 @@ class Redis(unittest.TestCase):
         return sum(allocated - freed for allocated, freed in figures)
 
     def test_allocated_bytes_are_between_reported_values(self):
-        client, stop, done = Client(self.path), threading.Event(), [0]
-        load = threading.Thread(target=fill, args=(self.path, stop, done))
+        client, stop, finished = Client(self.path), threading.Event(), [0]
+        load = threading.Thread(target=fill, args=(self.path, stop, finished))
         load.start()
         try:
-            while done[0] < KEYS:
+            while finished[0] < KEYS:
                 time.sleep(0.05)
             for _ in range(ROUNDS):
-                before, first_command = client.memory()[0], done[0]
+                before, first_command = client.memory()[0], finished[0]
                 allocated = self.capture_allocated()
                 time.sleep(STATISTICS_AGE)
-                after, last_command = client.memory()[1], done[0]
+                after, last_command = client.memory()[1], finished[0]
                 print(f"{before} <= {allocated} <= {after}; {last_command - first_command} commands")
                 self.assertGreater(last_command, first_command, "there was no load")
                 self.assertLessEqual(before, allocated)

@@ -39,7 +39,7 @@ class Stopped(unittest.TestCase):
     def setUp(self):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
-        installed = harness.closed_scratch()
+        installed = harness.root_only_scratch()
         self.addCleanup(installed.cleanup)
         self.program = product_copy(harness.CTPROF, installed.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", self.program], check=True)
@@ -85,8 +85,8 @@ class Stopped(unittest.TestCase):
         self.assertEqual(self.count_stopped_targets(lambda _: write("cgroup.freeze", "1"), thaw, start=lambda: write("cgroup.procs", "0")), 0)
 
     def test_doctor_reports_the_limitation(self):
-        done = subprocess.run([*harness.USER, self.program, "doctor", "--format", "json"], capture_output=True, check=False, text=True)
-        [plugin] = [plugin for plugin in json.loads(done.stdout)["plugins"] if plugin["name"] == "jemalloc-ptrace"]
+        finished = subprocess.run([*harness.USER, self.program, "doctor", "--format", "json"], capture_output=True, check=False, text=True)
+        [plugin] = [plugin for plugin in json.loads(finished.stdout)["plugins"] if plugin["name"] == "jemalloc-ptrace"]
         states_and_remedies = {(finding["state"], finding["remedy"]["what"]) for finding in plugin["findings"] if "AT_SECURE" in finding["reason"]}
         self.assertEqual(states_and_remedies, {("Denied", "cap_bpf,cap_perfmon,cap_sys_ptrace")})
 

@@ -21,7 +21,7 @@ import harness
 from harness import Helper
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "1"))
-LONGEST = 40  # seconds for a capture on a busy machine; a blocked capture never ends
+MAX_SECONDS = 40  # seconds for a capture on a busy machine; a blocked capture never ends
 BUSY = file_json.Gap("Busy")
 # The kernel caches the attributes of a file for a second.
 CACHE_EXPIRY_S = 1.2
@@ -86,12 +86,12 @@ class Captures(unittest.TestCase):
         start = time.monotonic()
         process = subprocess.Popen([harness.CTPROF, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
-            _, messages = process.communicate(timeout=LONGEST)
+            _, messages = process.communicate(timeout=MAX_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             self.fail("the capture hangs")
         self.assertEqual(process.returncode, 0, messages)
-        self.assertLess(time.monotonic() - start, LONGEST)
+        self.assertLess(time.monotonic() - start, MAX_SECONDS)
         file = file_json.load(path)
         self.assertEqual(file.faults(), [])
         return file, messages.decode()
@@ -109,7 +109,7 @@ class Captures(unittest.TestCase):
                 for call in calls:
                     call.result()
 
-    def check_program_on_it(self, hangs):
+    def check_program_on_mount(self, hangs):
         def check(directory, plugins):
             with Stuck(directory, os.environ["HEAP_STATIC"], None, "3", hangs=hangs) as stuck, Helper("HEAP_STATIC", "3") as healthy:
                 stuck.start_blocking()
@@ -121,10 +121,10 @@ class Captures(unittest.TestCase):
         self.with_each_plugin(check)
 
     def test_a_program_on_a_blocked_file_system(self):
-        self.check_program_on_it("")
+        self.check_program_on_mount("")
 
     def test_a_program_on_a_file_system_that_opens_but_does_not_read(self):
-        self.check_program_on_it("reads")
+        self.check_program_on_mount("reads")
 
     def test_a_file_system_that_is_slow_for_each_process(self):
         """Each answer arrives in time, but there are many. One plugin is enough, as both read with the same code."""
@@ -155,7 +155,7 @@ class Captures(unittest.TestCase):
         with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "vfork",
                    os.path.join(self.scratch.name, "mnt", "file")) as stuck:
             stuck.start_blocking()
-            harness.settled(lambda: stuck.children() or time.monotonic())
+            harness.read_until_stable(lambda: stuck.children() or time.monotonic())
             time.sleep(CACHE_EXPIRY_S)  # until the child blocks
             [child] = stuck.children()
             yield stuck.target, int(child)
@@ -176,7 +176,7 @@ class Captures(unittest.TestCase):
         for _ in range(ROUNDS):
             self.check_blocked_child(["--plugins=task-iter,procfs-sched"])
 
-    def test_a_capture_of_such_a_child(self):
+    def test_a_capture_of_a_blocked_child(self):
         for jobs in ("1", "2") * ROUNDS:
             rows, messages, child = self.check_blocked_child(["--plugins=jemalloc-ptrace,procfs-sched", "--jobs", jobs])
             self.assertEqual([row["wchar"] for row in rows], [BUSY])

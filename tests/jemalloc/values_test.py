@@ -44,7 +44,7 @@ class ByPtrace(unittest.TestCase):
         return file, ours
 
     @staticmethod
-    def marks(file, pid):
+    def heap_columns(file, pid):
         return {row["jemalloc_measured"] for row in file.document["threads"] if row["tgid"] == pid}
 
     def check(self, variant, threads=THREADS):
@@ -57,7 +57,7 @@ class ByPtrace(unittest.TestCase):
         self.assertEqual(len(own), threads + 1)
         self.assertGreater(len(set(own.values())), threads // 2, "threads have too few distinct values")
         self.assertEqual(ours, own)
-        self.assertEqual(self.marks(file, heap.pid), {True})
+        self.assertEqual(self.heap_columns(file, heap.pid), {True})
 
     def test_preloaded(self):
         if not LIBRARY:
@@ -109,16 +109,16 @@ class ByPtrace(unittest.TestCase):
     def test_a_process_without_jemalloc(self):
         file, ours = self.capture_values(os.getpid())
         self.assertEqual(set(sum(ours.values(), ())), {file_json.Gap("NotApplicable")})
-        self.assertEqual(self.marks(file, os.getpid()), {False})
+        self.assertEqual(self.heap_columns(file, os.getpid()), {False})
 
     def test_the_summary_counts(self):
         if "HEAP_LINKED" not in os.environ:
             self.skipTest("no HEAP_LINKED: the development files of jemalloc are missing")
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
             file, _ = self.capture_values(heap.pid, "--pid", f"{heap.pid},{os.getpid()}")
-        said = file.document["probe_summary"]
-        self.assertEqual(said, {"tgids_walked": 2, "jemalloc_detected": 1, "probed_ok": THREADS + 1, "failed": 0,
-                                "dominant_failure": None, "privilege_dominant": False, "denied": 0})
+        probes = file.document["probe_summary"]
+        self.assertEqual(probes, {"tgids_walked": 2, "jemalloc_detected": 1, "probed_ok": THREADS + 1, "failed": 0,
+                                  "dominant_failure": None, "privilege_dominant": False, "denied": 0})
         self.check_stops(next(source["longest_stop_ns"] for source in file.document["ctprof"]["sources"]
                               if source["plugin"] == self.PLUGIN and source["stage"] == "thread"))
 
@@ -131,8 +131,8 @@ class ByTaskIter(ByPtrace):
     PLUGIN = "task-iter"
 
     def setUp(self):
-        said = harness.run(f"--plugins={self.PLUGIN}", "plugins").stdout
-        if not re.search(r"^ .*\ballocated_bytes", said.split("Denied:")[0].split("Unsupported:")[0], re.M):
+        output = harness.run(f"--plugins={self.PLUGIN}", "plugins").stdout
+        if not re.search(r"^ .*\ballocated_bytes", output.split("Denied:")[0].split("Unsupported:")[0], re.M):
             self.skipTest("needs the plugin task-iter, and the right to load BPF programs")
         super().setUp()
 

@@ -17,8 +17,8 @@ SKIPPED = 77
 
 def run_compiler(compiler, include, source, *more):
     command = [compiler, *FLAGS, *more, "-I", include, str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
-    return done.returncode == 0, done.stderr
+    finished = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
+    return finished.returncode == 0, finished.stderr
 
 
 def find_failures(compiler, include, source):

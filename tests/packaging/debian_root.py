@@ -15,18 +15,18 @@ ENTER = """for place in proc sys dev; do mount --rbind /$place "$0/$place"; done
 
 
 def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, words))}: status {done.returncode}\n{done.stdout}")
-    return done.stdout
+    finished = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if finished.returncode:
+        raise SystemExit(f"{' '.join(map(str, words))}: status {finished.returncode}\n{finished.stdout}")
+    return finished.stdout
 
 
 def say(what):
     print(what, flush=True)
 
 
-def expect(is_so, what):
-    if not is_so:
+def expect(holds, what):
+    if not holds:
         raise SystemExit(what)
 
 

@@ -53,8 +53,8 @@ def make_disk(root, debs, work_directory):
 
 def boot(kernel, disk, directory, timeout):
     directory.mkdir(parents=True)
-    done = guest.run(kernel, str(disk), str(directory), "init=/lib/systemd/systemd systemd.show_status=no", timeout)
-    expect(done.status == 0, f"the guest did not finish; its console:\n{done.console[-4000:]}")
+    finished = guest.run(kernel, str(disk), str(directory), "init=/lib/systemd/systemd systemd.show_status=no", timeout)
+    expect(finished.status == 0, f"the guest did not finish; its console:\n{finished.console[-4000:]}")
     return unit_checks.GuestOutput(directory / "out")
 
 

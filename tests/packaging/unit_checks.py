@@ -62,16 +62,16 @@ def boot_of(block):
     return header(block)["ctprof"]["boot_id"]
 
 
-def opened(block):
+def opening_time(block):
     return next(line for line in block if line["kind"] == "window")["opened"]["monotonic_ns"]
 
 
-def ended(block):
+def end_time(block):
     return header(block)["ctprof"]["start"]["monotonic_ns"]
 
 
 def seconds(block):
-    return (ended(block) - opened(block)) / SECOND
+    return (end_time(block) - opening_time(block)) / SECOND
 
 
 def is_alive(state):
@@ -113,7 +113,7 @@ def records_every_minute(output):
         if not EVERY - SLACK < seconds(block) < EVERY + late:
             yield f"window {number + 1} is of {seconds(block):.1f} s"
     for before, after in zip(found, found[1:]):
-        if ended(before) != opened(after):
+        if end_time(before) != opening_time(after):
             yield "two windows are not consecutive"
 
 
@@ -219,7 +219,7 @@ def restarts_after_sigkill(output):
 def has_no_other_gaps(output):
     """Within a boot, only restarts cause gaps between windows."""
     found = list(output.blocks())
-    gaps = [(opened(after) - ended(before)) / SECOND for before, after in zip(found, found[1:]) if boot_of(before) == boot_of(after)]
+    gaps = [(opening_time(after) - end_time(before)) / SECOND for before, after in zip(found, found[1:]) if boot_of(before) == boot_of(after)]
     # restart; stop and start; killed, with RestartSec and the open window; upgrade
     if any(gap < 0 for gap in gaps) or sum(gap > 0 for gap in gaps) > 4 or max(gaps) > 10 + SHORT + 2 * SLACK:
         yield f"the gaps between windows are {[round(gap, 2) for gap in gaps]} s"

@@ -188,9 +188,9 @@ def group_of(row):
 
 def report_of(*words):
     """Returns a report about threads and processes. Other tests cover cgroups and the host."""
-    done = harness.run(*words, "--format", "json", "--limit", "0")
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    finished = harness.run(*words, "--format", "json", "--limit", "0")
+    assert finished.returncode == 0, finished.stderr
+    report = json.loads(finished.stdout)
     report["rows"] = [row for row in report["rows"] if not row["metric"].startswith(("cgroup.", "host."))]
     return report
 

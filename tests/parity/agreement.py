@@ -48,29 +48,29 @@ class Agreement:
         self.shared = self.names & self.files
         self.in_both = [key for key, row in before.threads.items()
                       if key in after.threads and row["start_time_clock_ticks"] == after.threads[key]["start_time_clock_ticks"]]
-        self.asleep = {key for key in self.in_both if was_asleep(before.threads[key], after.threads[key])}
+        self.sleeping = {key for key in self.in_both if was_asleep(before.threads[key], after.threads[key])}
 
     def only_in_task_iter(self):
         """Returns the metrics that task-iter fills although no file has them."""
         return self.names - self.files - set(IDENTITY) - LONGER_IN_TASK_STRUCT - HEAP - IN_PROGRESS
 
-    def unlisted(self):
+    def threads_without_row(self):
         return [f"{key} is not listed" for key in self.in_both if key not in self.ours.threads]
 
-    def wrong(self, runs=()):
+    def find_differences(self, runs=()):
         """Returns all differences. Of the threads that ran, compares only kernel threads and the processes `runs`: execve may have replaced any
         other process, whose values are then those of another thread."""
-        wrong = self.unlisted() + list(self.ours.faults())
+        wrong = self.threads_without_row() + list(self.ours.faults())
         for key in self.in_both if not wrong else ():
             rows = [file.threads[key] for file in (self.before, self.ours, self.after)]
-            if key in self.asleep:
+            if key in self.sleeping:
                 wrong += self.differences(key, rows)
-                wrong += self.still_running(key)
+                wrong += self.check_not_running(key)
             elif key[0] in runs or rows[0]["hiwater_vm_bytes"] == Gap("NotApplicable"):
                 wrong += self.values_out_of_range(key, rows)
         return wrong
 
-    def still_running(self, key):
+    def check_not_running(self, key):
         """Returns a complaint if a thread that did not run seems to be running. It may still have waited the whole time, even just before it
         fell asleep."""
         value = self.ours.threads[key].get("run_in_progress_ns", 0)

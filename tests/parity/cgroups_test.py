@@ -36,14 +36,14 @@ threading.Thread(target=go).start()
 """
 
 
-def hierarchy():
+def find_hierarchy():
     return plain_cgroups.Cgroups("/").mount
 
 
 @contextlib.contextmanager
 def cgroup():
     """Creates a test cgroup under the root, and removes it with all its descendants at the end."""
-    top = tempfile.mkdtemp(prefix=b"ctprof-test-", dir=hierarchy())
+    top = tempfile.mkdtemp(prefix=b"ctprof-test-", dir=find_hierarchy())
     try:
         yield top
     finally:
@@ -52,7 +52,7 @@ def cgroup():
 
 
 def remove(directory):
-    harness.settled(lambda: plain_cgroups.read(directory + b"/cgroup.procs"))
+    harness.read_until_stable(lambda: plain_cgroups.read(directory + b"/cgroup.procs"))
     with contextlib.suppress(FileNotFoundError):
         os.rmdir(directory)
 
@@ -74,7 +74,7 @@ def sleeper(directory):
 
 
 def may_make_cgroups():
-    if os.geteuid() != 0 or not hierarchy():
+    if os.geteuid() != 0 or not find_hierarchy():
         return False
     try:
         with cgroup() as top, sleeper(top):
@@ -96,7 +96,7 @@ class Live(unittest.TestCase):
         self.top = self.cleanup.enter_context(cgroup())
         self.name = b"/" + os.path.basename(self.top)
 
-    def captured(self, *words, **options):
+    def capture_with_plugins(self, *words, **options):
         harness.capture(self.path, *words, before=PLUGINS, **options)
         file = file_json.load(self.path)
         self.assertEqual(file.faults(), [])
@@ -123,8 +123,8 @@ class Live(unittest.TestCase):
             path += b"/" + name
             paths.append(path)
             self.cleanup.enter_context(sleeper(self.make(path.removeprefix(self.name + b"/"))))
-        harness.settled(lambda: [plain_cgroups.Cgroups("/").row(path, "cgroup") for path in paths])
-        file = self.captured()
+        harness.read_until_stable(lambda: [plain_cgroups.Cgroups("/").row(path, "cgroup") for path in paths])
+        file = self.capture_with_plugins()
         self.assert_equals_plain(file, paths)
         self.assertEqual({row["cgroup"] for row in file.threads.values()} & set(paths), set(paths[1:]), "threads' own paths")
 
@@ -140,7 +140,7 @@ class Live(unittest.TestCase):
         os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
         remove(directory)
         path = self.name + b"/short-lived (deleted)"
-        row = self.captured().cgroups_by_path()[path]
+        row = self.capture_with_plugins().cgroups_by_path()[path]
         reasons = {cell for name, cell in row.items() if name in ("cgroup.cpu.usage_usec", "cgroup.cgroup.stat", "cgroup.psi.cpu.some.avg10")}
         self.assertEqual(reasons, {Gap("ThreadGone")})
 
@@ -148,10 +148,10 @@ class Live(unittest.TestCase):
         directory = self.make(b"alive (deleted)")
         self.cleanup.enter_context(sleeper(directory))
         path = self.name + b"/alive (deleted)"
-        harness.settled(lambda: plain_cgroups.Cgroups("/").row(path, "cgroup"))
-        self.assert_equals_plain(self.captured(), [path])
+        harness.read_until_stable(lambda: plain_cgroups.Cgroups("/").row(path, "cgroup"))
+        self.assert_equals_plain(self.capture_with_plugins(), [path])
 
-    def wander(self, pid, stop):
+    def move_between_cgroups(self, pid, stop):
         """Moves a process from one new cgroup to the next, and removes each cgroup that it left. The length of its stay varies, so that some
         captures still find the cgroup and others do not, independent of their speed."""
         left = None
@@ -167,28 +167,28 @@ class Live(unittest.TestCase):
             left = directory
             stop.wait(STAY_SECONDS[number % len(STAY_SECONDS)])
 
-    def captures_during(self, wanderer):
+    def captures_during(self, moving_process):
         """Returns the rows of the given cgroups from many captures that run while `wanderer` moves."""
         stop = threading.Event()
-        mover = threading.Thread(target=self.wander, args=(wanderer.pid, stop))
+        mover = threading.Thread(target=self.move_between_cgroups, args=(moving_process.pid, stop))
         mover.start()
         try:
             for _ in range(ROUNDS):
-                yield from (row for path, row in self.captured().cgroups_by_path().items() if path.startswith(self.name + b"/"))
+                yield from (row for path, row in self.capture_with_plugins().cgroups_by_path().items() if path.startswith(self.name + b"/"))
         finally:
             stop.set()
             mover.join()
 
     def test_cgroups_created_and_removed_during_captures(self):
-        with sleeper(self.top) as wanderer:
-            rows = list(self.captures_during(wanderer))
+        with sleeper(self.top) as moving_process:
+            rows = list(self.captures_during(moving_process))
         kinds = {cell.name for row in rows for cell in row.values() if isinstance(cell, Gap)}
         self.assertLessEqual(kinds, {"ThreadGone", "Unsupported", "NotApplicable"})
-        gone = [row for row in rows if row["cgroup.cpu.usage_usec"] == Gap("ThreadGone")]
-        torn = [row for row in rows if len({row[name] == Gap("ThreadGone") for name in ("cgroup.cpu.usage_usec", "cgroup.cgroup.stat")}) > 1]
-        print(f"{len(rows)} cgroups seen, {len(gone)} gone before and {len(torn)} while they were read")
-        self.assertGreater(len(gone), 0, "no cgroup went away during a capture: nothing was tested")
-        self.assertLess(len(gone), len(rows), "no cgroup was ever read")
+        removed_before = [row for row in rows if row["cgroup.cpu.usage_usec"] == Gap("ThreadGone")]
+        removed_while_read = [row for row in rows if len({row[name] == Gap("ThreadGone") for name in ("cgroup.cpu.usage_usec", "cgroup.cgroup.stat")}) > 1]
+        print(f"{len(rows)} cgroups seen, {len(removed_before)} removed before they were read, {len(removed_while_read)} meanwhile")
+        self.assertGreater(len(removed_before), 0, "no cgroup was removed during a capture: nothing was tested")
+        self.assertLess(len(removed_before), len(rows), "no cgroup was ever read")
 
     def in_namespace(self, options, *script):
         """Captures in a namespace whose root is <top>/a/b, which has three descendants."""
@@ -199,8 +199,8 @@ class Live(unittest.TestCase):
         self.cleanup.enter_context(sleeper(os.path.join(inner, b"1")))
         self.cleanup.enter_context(sleeper(os.path.join(self.top, b"a")))
         lines = "\n".join([*script, f"{harness.CTPROF} -q --plugins=cgroup,psi capture -o {self.path}"])
-        done = subprocess.run(["unshare", *options, "sh", "-ec", lines], preexec_fn=lambda: join(inner), capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = subprocess.run(["unshare", *options, "sh", "-ec", lines], preexec_fn=lambda: join(inner), capture_output=True, text=True, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         file = file_json.load(self.path)
         self.assertEqual(file.faults(), [])
         return file
@@ -235,10 +235,10 @@ class Live(unittest.TestCase):
 
     def test_own_namespace_with_its_own_mount(self):
         mounts = "sed -n 's/ - cgroup2 .*//p' /proc/self/mountinfo | cut -d' ' -f5 | xargs -n1 umount"
-        self.assert_contains_only_itself(self.in_namespace(["-Cm"], mounts, f"mount -t cgroup2 none {os.fsdecode(hierarchy())}"))
+        self.assert_contains_only_itself(self.in_namespace(["-Cm"], mounts, f"mount -t cgroup2 none {os.fsdecode(find_hierarchy())}"))
 
     def test_own_namespace_with_a_mount_over_the_old_one(self):
-        inner, mount = os.fsdecode(self.top + b"/a/b"), os.fsdecode(hierarchy())
+        inner, mount = os.fsdecode(self.top + b"/a/b"), os.fsdecode(find_hierarchy())
         self.assert_contains_only_itself(self.in_namespace(["-Cm"], f"mount --bind {inner} {mount}"))
 
     def test_pressure_disabled_for_one_cgroup(self):
@@ -249,7 +249,7 @@ class Live(unittest.TestCase):
         self.cleanup.enter_context(sleeper(directory))
         with open(switch, "wb") as file:
             file.write(b"0")
-        row = self.captured().cgroups_by_path()[self.name + b"/quiet"]
+        row = self.capture_with_plugins().cgroups_by_path()[self.name + b"/quiet"]
         self.assertEqual(row["cgroup.psi.cpu.some.total_usec"], Gap("SwitchedOff"))
 
     def test_denied(self):
@@ -258,7 +258,7 @@ class Live(unittest.TestCase):
         directory = self.make(b"secret")
         self.cleanup.enter_context(sleeper(directory))
         os.chmod(directory, 0)
-        row = self.captured(prefix=harness.USER).cgroups_by_path()[self.name + b"/secret"]
+        row = self.capture_with_plugins(prefix=harness.USER).cgroups_by_path()[self.name + b"/secret"]
         self.assertEqual(row["cgroup.cpu.usage_usec"], Gap("Denied"))
         self.assertEqual(row["cgroup.psi.io.full.avg10"], Gap("Denied"))
 

@@ -18,7 +18,7 @@ CAPTURES = 8
 FILES = ("--plugins=procfs-sched",)
 
 
-def asleep(tree, pid):
+def read_sleeping_threads(tree, pid):
     """Returns the threads of the process, or a new object on each call while one of them does not sleep yet."""
     rows = {key: plain_reader.read_thread(tree, *key) for key in tree.threads() if key[0] == pid}
     return rows if all(row["state"] == b"S" for row in rows.values()) else object()
@@ -36,7 +36,7 @@ class Churn(unittest.TestCase):
         paths = [os.path.join(self.scratch.name, f"{i}.ctprof.zst") for i in range(CAPTURES)]
         tree = plain_reader.Tree("/")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            stable = harness.settled(lambda: asleep(tree, sleepers.pid))
+            stable = harness.read_until_stable(lambda: read_sleeping_threads(tree, sleepers.pid))
             with harness.Helper("CHURN", str(REQUESTED_RATE)) as churn:
                 for path in paths:
                     harness.capture(path, *words, before=FILES)
@@ -60,9 +60,9 @@ class Churn(unittest.TestCase):
         """Checks that threads of the churn were captured and that some exited while they were read. Otherwise the test would have tested nothing."""
         caught = [row for file in files for (tgid, _), row in file.threads.items() if tgid == churner]
         self.assertGreater(len(caught), 0, "no thread of the churn was ever seen")
-        gone = sum(file_json.Gap("ThreadGone") in row.values() for row in caught)
+        exited_while_read = sum(file_json.Gap("ThreadGone") in row.values() for row in caught)
         absent = sum(file.document["ctprof"]["rows_absent"] for file in files)
-        self.assertGreater(gone + absent, 0, "no thread ever went away during a capture")
+        self.assertGreater(exited_while_read + absent, 0, "no thread ever went away during a capture")
 
     def test_one_worker(self):
         self.check("--jobs", "1")

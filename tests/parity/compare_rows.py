@@ -15,16 +15,16 @@ def cell_differs(expected, found):
     return None if type(found) is type(expected) and found == expected else f"is {found!r}, but should be {expected!r}"
 
 
-def row_differences(who, expected, found):
+def row_differences(row_name, expected, found):
     """Returns one sentence per difference. `found` must have every cell of `expected`."""
     sentences = []
     for name, value in expected.items():
         why = cell_differs(value, found[name]) if name in found else "is not in the file"
         if why:
-            sentences.append(f"{who}: {name} {why}")
+            sentences.append(f"{row_name}: {name} {why}")
     return sentences
 
 
-def lacking_columns(expected, found, plugin_columns):
+def uncovered_columns(expected, found, plugin_columns):
     """Returns the columns that the plugin fills but the plain reader does not know. If there are any, the comparison does not cover all fields."""
     return sorted(name for name in plugin_columns if name in found and name not in expected)

@@ -13,7 +13,7 @@ import unittest
 import file_json
 import harness
 from file_json import Gap
-from traced import opened_paths, traced
+from opened_files import opened_paths, capture_under_strace
 
 
 class Constructed(unittest.TestCase):
@@ -121,7 +121,7 @@ class Constructed(unittest.TestCase):
 
     def opened_below(self, directory, *words, plugins="cgroup,psi"):
         """Returns how often each file is opened. Leaves out cgroup.type: the lister opens it to find threaded cgroups."""
-        log = traced(self, self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins=plugins)
+        log = capture_under_strace(self, self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins=plugins)
         top = os.path.join(self.root, directory) + "/"
         return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
                                    if path.startswith(top) and not path.endswith("/cgroup.type"))

@@ -11,16 +11,16 @@ class Limits(Case):
     def test_the_suggested_limit_is_sufficient(self):
         for words in [(), (FILES,)]:
             enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
-            done = captured(self.path, enough + SANITIZER_OPTIONS, *words)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = captured(self.path, enough + SANITIZER_OPTIONS, *words)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
             self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)
 
     def test_low_limits_cause_no_failures(self):
         """Directories that cannot be kept open are opened again instead."""
         for limit in (64, 100, 200):
-            done = captured(self.path, limit, FILES)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = captured(self.path, limit, FILES)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], limit)
 
 

@@ -40,10 +40,10 @@ class Case(unittest.TestCase):
 
 class Limits(Case):
     def test_twelve_are_reported_as_too_few(self):
-        done = captured(self.path, 12, "--rootfs", harness.fixture("6.12"))
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        finished = captured(self.path, 12, "--rootfs", harness.fixture("6.12"))
+        self.assertEqual((finished.returncode, finished.stderr.count("\n")), (2, 1), finished.stderr)
         self.assertFalse(os.path.exists(self.path))
-        self.assertIn("ulimit -n", done.stderr)
+        self.assertIn("ulimit -n", finished.stderr)
 
     def test_the_suggested_limit_is_sufficient(self):
         words = (FILES, "--rootfs", harness.fixture("6.12"))
@@ -55,8 +55,8 @@ class Limits(Case):
     def test_low_limits_cause_no_failures(self):
         """Directories that cannot be kept open are opened again instead."""
         for limit in (64, 100, 200):
-            done = captured(self.path, limit, FILES, "--rootfs", harness.fixture("6.12"))
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = captured(self.path, limit, FILES, "--rootfs", harness.fixture("6.12"))
+            self.assertEqual(finished.returncode, 0, finished.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], limit)
 
     def test_the_file_table_of_the_host_is_full(self):
@@ -73,13 +73,13 @@ class Limits(Case):
         with self.assertRaises(subprocess.CalledProcessError) as failed:
             harness.under_strace(self, ["-e", "trace=openat", "-e", listing], *words)
         self.assertRegex(failed.exception.stderr, r"^ctprof: listing the threads in .*Too many open files in system\n$")
-        done = harness.under_strace(self, ["-e", "trace=openat", "-e", full], *words)
+        finished = harness.under_strace(self, ["-e", "trace=openat", "-e", full], *words)
         file = file_json.load(self.path)
         self.assertEqual(len(file.threads), threads)
         cells = [cell for row in file.threads.values() for cell in row.values() if isinstance(cell, Gap)]
         self.assertIn(Gap(FAILED), cells)
         self.assertNotIn(Gap("ThreadGone"), cells)
-        self.assertEqual(done.stderr.count("fs.file-max"), 1, done.stderr)
+        self.assertEqual(finished.stderr.count("fs.file-max"), 1, finished.stderr)
 
     def test_plugin_that_uses_all_descriptors(self):
         """Values read before the failure are kept and written. Values that could not be read are reported once. With a limit below 64 no
@@ -87,9 +87,9 @@ class Limits(Case):
         plugin = os.path.join(os.environ["BAD_PLUGINS"], "exhausts_descriptors.so")
         place = os.path.dirname(self.path)
         shutil.copy(plugin, place)
-        done = captured(self.path, 64, "--plugin-path", place, f"{FILES},exhausts_descriptors", "--rootfs", harness.fixture("6.12"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr.count("ran out"), 1, done.stderr)
+        finished = captured(self.path, 64, "--plugin-path", place, f"{FILES},exhausts_descriptors", "--rootfs", harness.fixture("6.12"))
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertEqual(finished.stderr.count("ran out"), 1, finished.stderr)
         rows = file_json.load(self.path).processes.values()
         self.assertEqual({row["process.smaps_rollup"] for row in rows}, {Gap(FAILED)})
 

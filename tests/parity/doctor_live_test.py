@@ -22,7 +22,7 @@ from product_copy import product_copy
 PLACE = "it's here"
 
 
-def setcaps(report):
+def setcap_commands(report):
     return [command["command"] for command in report["commands"] if command["command"].startswith("setcap ")]
 
 
@@ -34,7 +34,7 @@ def as_root(command):
     subprocess.run(["sh", "-c", command], check=True)
 
 
-class ReportedHere(unittest.TestCase):
+class ReportOfThisHost(unittest.TestCase):
 
     def test_json_fits_its_schema(self):
         schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
@@ -44,11 +44,11 @@ class ReportedHere(unittest.TestCase):
         """In the namespace, process 1 is the namespace's own init, so a command that uses process 1 cannot reach the host."""
         options = ["-pf", "--mount-proc"]
         harness.needs_namespaces(self, options)
-        told = json.dumps(ask(harness.CTPROF, prefix=["unshare", *options]))
-        self.assertNotIn("nsenter -t 1 -p", told)
-        if '"task-iter"' in told:
-            self.assertIn("start ctprof on the host", told)
-        self.assertNotIn("cgroup_no_v1", told)
+        report_text = json.dumps(ask(harness.CTPROF, prefix=["unshare", *options]))
+        self.assertNotIn("nsenter -t 1 -p", report_text)
+        if '"task-iter"' in report_text:
+            self.assertIn("start ctprof on the host", report_text)
+        self.assertNotIn("cgroup_no_v1", report_text)
 
     def test_numbers_agree_with_plugins(self):
         check_numbers(self)
@@ -61,7 +61,7 @@ class SuggestedCommands(unittest.TestCase):
     def setUp(self):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
-        closed = harness.closed_scratch()
+        closed = harness.root_only_scratch()
         self.addCleanup(closed.cleanup)
         self.home = os.path.join(closed.name, PLACE)
         os.mkdir(self.home)
@@ -84,7 +84,7 @@ class SuggestedCommands(unittest.TestCase):
 
     def suggested_setcap(self):
         report = self.ask_as_user()
-        commands = setcaps(report)
+        commands = setcap_commands(report)
         if not commands:
             self.skipTest(f"capabilities of a file would have no effect here: {report['notes']}")
         self.assertEqual(len(commands), 1, commands)
@@ -101,10 +101,10 @@ class SuggestedCommands(unittest.TestCase):
         self.assertEqual({name for name in denied if after[name] == Gap("Denied")}, set())
         for name in ("rchar", "process.smaps_rollup", "cpu_delay_count"):
             self.assertNotIsInstance(after[name], Gap, name)
-        told = self.ask_as_user()
-        self.assertEqual((remedies(told, "capabilities"), setcaps(told)), (set(), []))
+        report_after = self.ask_as_user()
+        self.assertEqual((remedies(report_after, "capabilities"), setcap_commands(report_after)), (set(), []))
         # A program that gets its rights from file capabilities still may not be traced.
-        findings = [finding for plugin in told["plugins"] for finding in plugin["findings"] if "AT_SECURE" not in finding["reason"]]
+        findings = [finding for plugin in report_after["plugins"] for finding in plugin["findings"] if "AT_SECURE" not in finding["reason"]]
         self.assertNotIn("Denied", {finding["state"] for finding in findings})
         self.assertNotEqual(remedies(report, "capabilities"), set())
 
@@ -114,15 +114,15 @@ class SuggestedCommands(unittest.TestCase):
         self.assertNotIn("cap_net_admin", {name for what in remedies(report, "capabilities") for name in what.split(",")})
         self.assertLess({"cap_net_admin", "cap_wake_alarm", "cap_sys_ptrace"}, capabilities_in(command))
         as_root(command)
-        self.assertEqual(setcaps(self.ask_as_user()), [])
+        self.assertEqual(setcap_commands(self.ask_as_user()), [])
 
     def test_with_capabilities_rootfs_is_refused(self):
         """A link in a user's own tree could expose any file of the host."""
         _, command = self.suggested_setcap()
         as_root(command)
-        done = subprocess.run([*harness.USER, self.program, "--rootfs", harness.fixture("6.12"), "doctor"], capture_output=True, check=False)
-        self.assertEqual((done.returncode, done.stdout), (2, b""))
-        self.assertIn(b"--rootfs", done.stderr)
+        finished = subprocess.run([*harness.USER, self.program, "--rootfs", harness.fixture("6.12"), "doctor"], capture_output=True, check=False)
+        self.assertEqual((finished.returncode, finished.stdout), (2, b""))
+        self.assertIn(b"--rootfs", finished.stderr)
 
     def closed_directory(self):
         """Creates a directory of root's with a snapshot that only root may read, and a subdirectory."""
@@ -134,7 +134,7 @@ class SuggestedCommands(unittest.TestCase):
         os.chmod(snapshot, 0o600)
         return closed, snapshot
 
-    def by_user(self, *words):
+    def as_user(self, *words):
         return subprocess.run([*harness.USER, self.program, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
 
     def test_with_capabilities_snapshots_need_access_of_the_user(self):
@@ -144,11 +144,11 @@ class SuggestedCommands(unittest.TestCase):
         os.chmod(os.path.dirname(snapshot), 0o755)
         as_root(command)
         for words in (["show", snapshot], ["compare", "--lifetime", snapshot, snapshot], ["show", snapshot, "--format", "json"]):
-            done = self.by_user(*words)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
-            self.assertIn("Permission denied", done.stderr)
+            finished = self.as_user(*words)
+            self.assertEqual((finished.returncode, finished.stdout), (2, ""), words)
+            self.assertIn("Permission denied", finished.stderr)
         for words in (["metric-list"], ["version"], ["help"], ["help", "nice"], ["show", "--help"], ["--version"]):
-            self.assertEqual(self.by_user(*words).returncode, 0, words)
+            self.assertEqual(self.as_user(*words).returncode, 0, words)
 
     def test_with_capabilities_commands_need_access_of_the_user(self):
         """The capabilities are also not for finding the command of `record`."""
@@ -160,9 +160,9 @@ class SuggestedCommands(unittest.TestCase):
         as_root(command)
         with tempfile.TemporaryDirectory() as own:
             os.chmod(own, 0o777)
-            done = self.by_user("record", "-o", os.path.join(own, "x"), "--", program)
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn(f"running '{program}': Permission denied", done.stderr)
+            finished = self.as_user("record", "-o", os.path.join(own, "x"), "--", program)
+        self.assertEqual(finished.returncode, 2, finished.stderr)
+        self.assertIn(f"running '{program}': Permission denied", finished.stderr)
 
     def test_with_capabilities_outputs_need_access_of_the_user(self):
         """This also holds when cap_dac_override was granted by mistake."""
@@ -173,15 +173,15 @@ class SuggestedCommands(unittest.TestCase):
         with open(snapshot, "rb") as file:
             before = file.read()
         as_root(command.replace("setcap ", "setcap cap_dac_override,", 1))
-        outputs = {self.by_user("-q", "capture", "-o", path).stderr.replace(path, "PATH")
+        outputs = {self.as_user("-q", "capture", "-o", path).stderr.replace(path, "PATH")
                 for path in (snapshot, os.path.join(closed, "inner"), os.path.join(closed, "none"))}
         self.assertEqual(outputs, {"ctprof: writing 'PATH': Permission denied\n"})
-        self.by_user("-q", "capture", "-o", link)  # the link belongs to the user, who may replace it
+        self.as_user("-q", "capture", "-o", link)  # the link belongs to the user, who may replace it
         with open(snapshot, "rb") as file:
             self.assertEqual(file.read(), before)
         self.assertEqual(sorted(os.listdir(closed)), ["inner", "root.ctprof.zst"])
         own = self.path("own.ctprof.zst")
-        self.assertEqual(self.by_user("-q", "capture", "-o", own).returncode, 0)
+        self.assertEqual(self.as_user("-q", "capture", "-o", own).returncode, 0)
         self.assertEqual(os.stat(own).st_uid, 1000)
         to_pipe = [*harness.USER, self.program, "-q", "capture", "-o", "-"]
         piped = subprocess.run(to_pipe, capture_output=True, timeout=harness.TIMEOUT, check=False)
@@ -191,9 +191,9 @@ class SuggestedCommands(unittest.TestCase):
         """A file with capabilities beyond the bounding set could not be executed."""
         bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
         report = ask(self.program, prefix=bounded)
-        self.assertEqual([name for command in setcaps(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
+        self.assertEqual([name for command in setcap_commands(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
         self.assertTrue(any(note.startswith("cap_sys_ptrace: not available here") for note in report["notes"]), report["notes"])
-        for command in setcaps(report):
+        for command in setcap_commands(report):
             as_root(command)
         ask(self.program, prefix=bounded)
 
@@ -202,26 +202,26 @@ class SuggestedCommands(unittest.TestCase):
         options = ["-pf", "--mount"]
         harness.needs_namespaces(self, options)
         hidden = ["unshare", *options, "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && "$0" "$@"; exit $?', *harness.USER]
-        told = [finding for plugin in ask(self.program, prefix=hidden)["plugins"] for finding in plugin["findings"]]
-        lacks = [finding["remedy"] for finding in told if "hidepid" in finding["reason"]]
+        findings = [finding for plugin in ask(self.program, prefix=hidden)["plugins"] for finding in plugin["findings"]]
+        lacks = [finding["remedy"] for finding in findings if "hidepid" in finding["reason"]]
         self.assertEqual(lacks, [{"kind": "capabilities", "what": "cap_sys_ptrace"}])
-        commands = setcaps(ask(self.program, prefix=hidden))
+        commands = setcap_commands(ask(self.program, prefix=hidden))
         self.assertLess({"cap_dac_read_search", "cap_sys_ptrace"}, capabilities_in(commands[0]))
         as_root(commands[0])
         again = ask(self.program, prefix=hidden)
-        self.assertEqual((remedies(again, "capabilities"), setcaps(again)), (set(), []))
+        self.assertEqual((remedies(again, "capabilities"), setcap_commands(again)), (set(), []))
         self.assertNotIn("hidepid", json.dumps(again))
 
     def test_setcap_without_effect_is_not_suggested(self):
         report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
-        self.assertEqual(setcaps(report), [])
+        self.assertEqual(setcap_commands(report), [])
         self.assertIn("no_new_privs", " ".join(report["notes"]))
         plugins = os.path.join(self.home, "plugins")
         for closed in (plugins, os.path.join(plugins, "psi.so"), os.path.dirname(self.home), os.path.dirname(self.program)):
             os.chown(closed, 1000, 1000)
             report = self.ask_as_user()
             os.chown(closed, 0, 0)
-            self.assertEqual(setcaps(report), [])
+            self.assertEqual(setcap_commands(report), [])
             self.assertIn(f"only root can change, but '{closed}' belongs to user 1000", " ".join(report["notes"]))
         self.suggested_setcap()
 
@@ -229,7 +229,7 @@ class SuggestedCommands(unittest.TestCase):
         os.rename(self.home, self.home.replace(PLACE, "new\nline"))
         program = self.program.replace(PLACE, "new\nline")
         report = ask(program, prefix=harness.USER)
-        self.assertEqual(setcaps(report), [])
+        self.assertEqual(setcap_commands(report), [])
         self.assertTrue(report["notes"][0].endswith(f"cannot print a setcap command for it: {program}"), report["notes"])
 
     def test_restrictions_of_capabilities_are_reported(self):
@@ -243,7 +243,7 @@ class SuggestedCommands(unittest.TestCase):
         os.rename(os.path.join(self.home, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))
         report = ask(self.program, "--plugin-path", elsewhere, prefix=harness.USER)
         self.assertIn("cap_dac_read_search,cap_sys_ptrace", remedies(report, "capabilities"))
-        for command in setcaps(report):
+        for command in setcap_commands(report):
             self.assertNotIn("cap_dac_read_search", capabilities_in(command))
         gains = [gain for command in report["commands"] for gain in command["gains"] if gain["remedy"]["kind"] == "capabilities"]
         self.assertFalse([gain for gain in gains if "procfs-sched" in gain["plugins"]])

@@ -13,10 +13,10 @@ from product_copy import product_copy
 
 
 def ask(program, *words, prefix=()):
-    done = subprocess.run([*prefix, program, "doctor", "--format", "json", *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr.decode(errors="replace"))
-    return json.loads(done.stdout)
+    finished = subprocess.run([*prefix, program, "doctor", "--format", "json", *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
+    if finished.returncode != 0:
+        raise AssertionError(finished.stderr.decode(errors="replace"))
+    return json.loads(finished.stdout)
 
 
 def remedies(report, kind):
@@ -28,16 +28,16 @@ def remedies(report, kind):
 
 def check_numbers(test, *words):
     """Checks that `doctor` counts the metrics that `plugins` lists."""
-    told = json.loads(harness.run("plugins", *words, "--format", "json").stdout)
-    offers = {plugin["name"]: plugin["offers"] for plugin in told["plugins"]}
+    report = json.loads(harness.run("plugins", *words, "--format", "json").stdout)
+    offers = {plugin["name"]: plugin["offers"] for plugin in report["plugins"]}
     for plugin in ask(harness.CTPROF, *words)["plugins"]:
         states = [offer["state"] for offer in offers[plugin["name"]]]
         second = states.count("also available")
         test.assertEqual(plugin["fills"], states.count("fills"))
         test.assertEqual(plugin["second"], second)
         test.assertEqual(plugin["refused"], len(states) - second - states.count("fills"))
-        told = [metric for finding in plugin["findings"] if finding["state"] != "in part" for metric in finding["metrics"]]
-        test.assertEqual(len(told), plugin["refused"])
+        listed = [metric for finding in plugin["findings"] if finding["state"] != "in part" for metric in finding["metrics"]]
+        test.assertEqual(len(listed), plugin["refused"])
 
 
 class RecordedTrees(unittest.TestCase):
@@ -65,9 +65,9 @@ class RecordedTrees(unittest.TestCase):
             os.mkdir(plugins)
             with open(os.path.join(plugins, "odd.so"), "w", encoding="ascii") as file:
                 file.write("no library")
-            done = subprocess.run([program, "doctor"], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
+            finished = subprocess.run([program, "doctor"], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
             refused = f"refused: {os.path.join(os.path.realpath(plugins), 'odd.so')}: it is not an ELF shared object\n"
-            self.assertEqual((done.returncode, done.stdout), (0, refused + "no plugin is loaded\n"))
+            self.assertEqual((finished.returncode, finished.stdout), (0, refused + "no plugin is loaded\n"))
 
     def test_numbers_agree_with_plugins(self):
         for kernel in harness.kernels():

@@ -162,8 +162,8 @@ class File:
             is_whole = wanted is float and type(cell) is int
             return None if type(cell) is wanted or is_whole else f"is {cell!r}, which is no {metric['storage']}"
         absent = metric.get("file_absent", "omit")
-        stands = ABSENT if absent == "omit" else json.loads(absent)
-        return None if found in (stands, NULL_OBJECT) else f"has no value, but {found!r} stands there, not {absent}"
+        expected_json = ABSENT if absent == "omit" else json.loads(absent)
+        return None if found in (expected_json, NULL_OBJECT) else f"has no value, but {found!r} stands there, not {absent}"
 
     def _raw_faults(self):
         for (name, index), text in self.raw.items():

@@ -44,7 +44,7 @@ def scratch():
     return directory
 
 
-def closed_scratch():
+def root_only_scratch():
     """Returns a new directory below directories that only root can change; so is the directory itself. A ctprof with capabilities loads
     nothing from any other place. REQUIRES: root."""
     directory = tempfile.TemporaryDirectory(prefix="ctprof-test-", dir="/opt" if os.path.isdir("/opt") else "/usr")
@@ -53,7 +53,7 @@ def closed_scratch():
 
 
 @functools.cache
-def reachable():
+def reachable_copy():
     """Returns a directory that lives as long as the test program, and the path of a ctprof in it that other users can run."""
     directory = scratch()
     return directory, product_copy(CTPROF, directory.name)
@@ -68,11 +68,11 @@ def without_slowness(text):
 
 
 def run(*words, prefix=()):
-    program = reachable()[1] if prefix else CTPROF
-    done = subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
-                          errors="surrogateescape")
-    done.stderr = without_slowness(done.stderr)
-    return done
+    program = reachable_copy()[1] if prefix else CTPROF
+    process = subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
+                             errors="surrogateescape")
+    process.stderr = without_slowness(process.stderr)
+    return process
 
 
 @contextlib.contextmanager
@@ -131,10 +131,10 @@ def under_strace(test, options, *words, log=os.devnull):
 
 def capture(path, *words, before=(), prefix=()):
     """Captures into `path` and returns the finished run. `before` are options before the verb."""
-    done = run(*before, "capture", "-o", path, *words, prefix=prefix)
-    if done.returncode != 0:
-        raise AssertionError(f"capture failed with {done.returncode}: {done.stderr}")
-    return done
+    process = run(*before, "capture", "-o", path, *words, prefix=prefix)
+    if process.returncode != 0:
+        raise AssertionError(f"capture failed with {process.returncode}: {process.stderr}")
+    return process
 
 
 def capture_tree(kernel, path, *words):
@@ -214,7 +214,7 @@ def needs_namespaces(test, options):
         test.skipTest(f"may not unshare {' '.join(options)}")
 
 
-def sleeps(pid):
+def do_all_threads_sleep(pid):
     """Returns whether every thread of the process sleeps."""
     states = []
     for tid in os.listdir(f"/proc/{pid}/task"):
@@ -223,10 +223,10 @@ def sleeps(pid):
     return set(states) == {b"S"}
 
 
-def settled(read, pid=None):
+def read_until_stable(read, pid=None):
     """Returns the result of `read()` once it is equal twice in a row and all threads of process `pid` sleep. On a busy machine a thread of
     low priority may have to wait for its turn."""
-    while pid and not sleeps(pid):
+    while pid and not do_all_threads_sleep(pid):
         time.sleep(0.02)
     last = read()
     end = time.monotonic() + TIMEOUT

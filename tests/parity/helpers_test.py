@@ -41,27 +41,27 @@ class WithoutHelper(unittest.TestCase):
 
     def test_it_cannot_close_inherited_descriptors(self):
         forbidden = ["-f", "-e", "trace=close_range", "-e", "inject=close_range:error=ENOSYS"]
-        done = harness.under_strace(self, forbidden, HEAPS, "capture", "-o", self.path)
-        self.check_reported_once(done.stderr, "Function not implemented")
+        finished = harness.under_strace(self, forbidden, HEAPS, "capture", "-o", self.path)
+        self.check_reported_once(finished.stderr, "Function not implemented")
 
     @unittest.skipUnless(harness.can_become_user(), "needs root and setpriv")
     def test_no_thread_can_be_created(self):
         os.chmod(os.path.dirname(self.path), 0o777)
         alone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "prlimit", "--nproc=1"]
-        done = subprocess.run([*alone, harness.reachable()[1], HEAPS, "capture", "-o", self.path], capture_output=True, text=True,
-                              check=False, timeout=harness.TIMEOUT, env=WITHOUT_LEAKS)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.check_reported_once(done.stderr, "Resource temporarily unavailable; see the limit on processes")
+        finished = subprocess.run([*alone, harness.reachable_copy()[1], HEAPS, "capture", "-o", self.path], capture_output=True, text=True,
+                                  check=False, timeout=harness.TIMEOUT, env=WITHOUT_LEAKS)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.check_reported_once(finished.stderr, "Resource temporarily unavailable; see the limit on processes")
 
     @unittest.skipUnless(os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0,
                          "needs root and mount namespaces")
     def test_it_needs_no_devices(self):
         script = 'mount -t tmpfs none /dev && exec "$@"'
-        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", harness.CTPROF, HEAPS, "capture", "-o", self.path],
-                              capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIsNone(BLAMES.search(done.stderr), done.stderr)
-        self.assertNotIn("no process could be made", done.stderr)
+        finished = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", harness.CTPROF, HEAPS, "capture", "-o", self.path],
+                                  capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertIsNone(BLAMES.search(finished.stderr), finished.stderr)
+        self.assertNotIn("no process could be made", finished.stderr)
 
 
 def end_helper(parent, delay):

@@ -104,11 +104,11 @@ class Case(unittest.TestCase):
 
     def checked_output(self, *words):
         """Returns the standard output after a check that it and standard error are plain text."""
-        done = subprocess.run([harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
-        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
-        for output in (done.stdout, done.stderr):
+        finished = subprocess.run([harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
+        self.assertIn(finished.returncode, (0, 1, 2), finished.stderr)
+        for output in (finished.stdout, finished.stderr):
             self.assertIsNone(find_unsafe_text(output), f"{words}: {find_unsafe_text(output)}")
-        return done.stdout.decode()
+        return finished.stdout.decode()
 
     def check_format(self, output, words):
         """Checks that programs can read the output: JSON is one value, and every line of CSV has as many fields as its header."""

@@ -93,8 +93,8 @@ class Jobs(unittest.TestCase):
                 made = []
                 for jobs in ("1", "2", "3"):
                     path = os.path.join(self.directory, f"{form}{jobs}.ctprof.zst")
-                    done = harness.run("export", source, "--to", form, "-o", path, "--jobs", jobs)
-                    self.assertEqual(done.returncode, 0, done.stderr)
+                    finished = harness.run("export", source, "--to", form, "-o", path, "--jobs", jobs)
+                    self.assertEqual(finished.returncode, 0, finished.stderr)
                     with open(path, "rb") as file:
                         made.append(file.read())
                 self.assertEqual(made[0], made[1])

@@ -28,12 +28,12 @@ class Layout(layout_test.Case):
     def test_export_of_a_window(self):
         """The file shows the host at the end of the window, without the threads that exited before."""
         window = self.path.replace("layout", "window")
-        done = harness.run("record", "-o", window, "--", "sh", "-c", "sleep 0.3 & sleep 0.1; wait")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = harness.run("record", "-o", window, "--", "sh", "-c", "sleep 0.3 & sleep 0.1; wait")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         window_json = json.loads(harness.run("show", window, "--format", "json", "--limit", "1").stdout)["snapshot"]["window"]
-        done = harness.run("export", window, "--to", "ktstr", "-o", self.path)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"without the {window_json['ended']:,} thread", done.stderr)
+        finished = harness.run("export", window, "--to", "ktstr", "-o", self.path)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertIn(f"without the {window_json['ended']:,} thread", finished.stderr)
         self.assert_valid(self.path)
         self.assertEqual(len(file_json.load(self.path).threads), window_json["threads_after"])
 

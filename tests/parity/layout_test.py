@@ -28,8 +28,8 @@ class Case(unittest.TestCase):
         """Captures in the columns layout, and exports it to the path that `assert_valid` checks."""
         columns = self.path.replace("layout", "columns")
         harness.capture(columns, "--layout", "columns", *words, before=before)
-        done = harness.run("export", columns, "--to", "ktstr", "-o", self.path)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = harness.run("export", columns, "--to", "ktstr", "-o", self.path)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
 
 
 class Layout(Case):

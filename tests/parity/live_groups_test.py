@@ -97,9 +97,9 @@ class LiveGroups(aggregation_test.AggregationCase):
                 self.assertTrue(any(row["delta"] for row in comparison["rows"]))
 
     def rows_of(self, prefix):
-        done = harness.run("compare", "--lifetime", *self.paths, "--group-by", "cgroup", "--format", "json", "--limit", "0")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return [row for row in json.loads(done.stdout)["rows"] if row["metric"].startswith(prefix)]
+        finished = harness.run("compare", "--lifetime", *self.paths, "--group-by", "cgroup", "--format", "json", "--limit", "0")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return [row for row in json.loads(finished.stdout)["rows"] if row["metric"].startswith(prefix)]
 
     def test_cgroups(self):
         files = [file_json.load(path) for path in self.paths]

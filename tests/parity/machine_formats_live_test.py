@@ -12,10 +12,10 @@ class MachineFormats(machine_formats_test.MachineFormats):
         with harness.Helper("SLEEPERS", cwd=cls.directory):
             harness.capture(cls.path("named"))
             harness.capture(cls.path("later"))
-            done = harness.run("record", "-d", "1s", "-o", cls.path("window"), "--", "sh", "-c", "for i in 1 2 3; do sleep 0.1; done; sleep 1")
-            done = done if done.returncode else harness.run("record", "--repeat", "3", "-d", "300ms", "-o", cls.runs())
-            if done.returncode != 0:
-                raise AssertionError(done.stderr)
+            finished = harness.run("record", "-d", "1s", "-o", cls.path("window"), "--", "sh", "-c", "for i in 1 2 3; do sleep 0.1; done; sleep 1")
+            finished = finished if finished.returncode else harness.run("record", "--repeat", "3", "-d", "300ms", "-o", cls.runs())
+            if finished.returncode != 0:
+                raise AssertionError(finished.stderr)
 
 
 if __name__ == "__main__":

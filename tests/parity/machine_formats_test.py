@@ -45,7 +45,7 @@ def with_hostile_names(document):
     return document
 
 
-def a_second_later(document):
+def make_later_capture(document):
     """Returns a later capture of the same host: threads have run, one has exited, and one has started."""
     second = 10**9
     document["captured_at_unix_ns"] += second
@@ -69,10 +69,10 @@ def is_utf8(name):
 
 
 def output_of(*words):
-    done = harness.run(*words)
-    if done.returncode not in (0, 1):  # 1: a condition of --fail-on was met
-        raise AssertionError(f"{words}: {done.stderr}")
-    return done.stdout
+    finished = harness.run(*words)
+    if finished.returncode not in (0, 1):  # 1: a condition of --fail-on was met
+        raise AssertionError(f"{words}: {finished.stderr}")
+    return finished.stdout
 
 
 def as_json(*words):
@@ -207,7 +207,7 @@ class MachineFormats(unittest.TestCase):
     @classmethod
     def make_files(cls):
         first = unpack(cls.path("b"))
-        for name, document in (("named", with_hostile_names(first)), ("later", a_second_later(with_hostile_names(first)))):
+        for name, document in (("named", with_hostile_names(first)), ("later", make_later_capture(with_hostile_names(first)))):
             pack(cls.path(name), document)
         windows = pathlib.Path(cls.directory) / "windows"
         recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "silence.tar.xz", windows)
@@ -323,9 +323,9 @@ class MachineFormats(unittest.TestCase):
 
     def test_fail_on_of_show(self):
         words = ("show", self.path("window"), "--fail-on", "thread_count > 1", "--metrics", "run_time_ns")
-        done = harness.run(*words, "--format", "json")
-        report = json.loads(done.stdout)
-        self.assertEqual(done.returncode, 1)
+        finished = harness.run(*words, "--format", "json")
+        report = json.loads(finished.stdout)
+        self.assertEqual(finished.returncode, 1)
         self.assert_none(schema_of("show").problems(report))
         self.assertTrue(report["failed"])
         failed = [line for line in as_csv(*words) if line["failed"] == "true"]

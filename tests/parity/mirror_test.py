@@ -49,9 +49,9 @@ def only_exchanged(key):
 
 
 def output_of(*words):
-    done = harness.run(*words)
-    assert done.returncode == 0, (words, done.stderr)
-    return done.stdout
+    finished = harness.run(*words)
+    assert finished.returncode == 0, (words, finished.stderr)
+    return finished.stdout
 
 
 def as_json(*words):

@@ -134,8 +134,8 @@ def negated(value):
 def swapped(row):
     """Returns the row that is expected when the files are exchanged, without its percentage."""
     other = {key.replace("baseline", "@").replace("candidate", "baseline").replace("@", "candidate"): value for key, value in row.items()}
-    new, gone = negated(row["delta_gone"]), negated(row["delta_new"])
-    return other | {"delta": negated(row["delta"]), "delta_alive": negated(row["delta_alive"]), "delta_new": new, "delta_gone": gone,
+    new, exited_part = negated(row["delta_gone"]), negated(row["delta_new"])
+    return other | {"delta": negated(row["delta"]), "delta_alive": negated(row["delta_alive"]), "delta_new": new, "delta_gone": exited_part,
                     "rate": negated(row["rate"]), "threads_new": row["threads_gone"], "threads_gone": row["threads_new"], "pct": None}
 
 
@@ -171,8 +171,8 @@ class OneBoot(unittest.TestCase):
         self.assertGreater(row["delta_new"], 80e6)
         self.assertLess(row["delta_gone"], -50e6)
         self.assertEqual([rows["thread_count"][name] for name in PARTS], [0, 3, -2])
-        done = harness.run("compare", "--lifetime", *self.paths, "--metrics", "run_time_ns", "--rate")
-        line = next(line for line in done.stdout.splitlines() if line.startswith(NAME))
+        finished = harness.run("compare", "--lifetime", *self.paths, "--metrics", "run_time_ns", "--rate")
+        line = next(line for line in finished.stdout.splitlines() if line.startswith(NAME))
         self.assertRegex(line, r"/s  \+[0-9.]+ms new, -[0-9.]+ms gone$")
 
     def test_every_row(self):

@@ -6,7 +6,7 @@ import os
 import unittest
 
 import harness
-from traced import opened_paths, traced
+from opened_files import opened_paths, capture_under_strace
 
 
 class Opens(unittest.TestCase):
@@ -14,7 +14,7 @@ class Opens(unittest.TestCase):
 
     def opens_below(self, pid, *words):
         """Returns how often a capture with these options opens each path below /proc/<pid>."""
-        log = traced(self, os.path.join(self.directory, "opens.ctprof.zst"), "--jobs", "1", *words)
+        log = capture_under_strace(self, os.path.join(self.directory, "opens.ctprof.zst"), "--jobs", "1", *words)
         top = f"/proc/{pid}"
         return collections.Counter(path[len(top):] for path in opened_paths(log) if (path + "/").startswith(top + "/"))
 

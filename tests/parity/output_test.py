@@ -44,11 +44,11 @@ class Case(unittest.TestCase):
     def names(self):
         return sorted(path.name for path in self.at.iterdir())
 
-    def assert_refused(self, done, *words):
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+    def assert_refused(self, finished, *words):
+        self.assertEqual(finished.returncode, 2, finished.stderr)
+        self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
         for word in words:
-            self.assertIn(word, done.stderr)
+            self.assertIn(word, finished.stderr)
 
 
 class NamedOutput(Case):

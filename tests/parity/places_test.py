@@ -50,12 +50,12 @@ class Places(unittest.TestCase):
     def in_namespaces(self, options, *script):
         """Runs shell lines in new namespaces. Skips the test where they are not permitted."""
         harness.needs_namespaces(self, options)
-        done = subprocess.run(["unshare", *options, "sh", "-ec", "\n".join(script)], capture_output=True, text=True, check=False,
-                              timeout=harness.TIMEOUT, cwd=self.directory)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = subprocess.run(["unshare", *options, "sh", "-ec", "\n".join(script)], capture_output=True, text=True, check=False,
+                                  timeout=harness.TIMEOUT, cwd=self.directory)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         file = file_json.load(self.path)
         self.assertEqual(file.faults(), [])
-        return done.stdout, file
+        return finished.stdout, file
 
     def test_own_pid_namespace(self):
         listed, file = self.in_namespaces(["-pf", "--mount-proc"], "sleep 30 & ls -d /proc/[0-9]*/task/*",
@@ -79,7 +79,7 @@ class Places(unittest.TestCase):
         self.assertIn((os.getpid(), os.getpid()), file.threads)
         self.assertEqual(list(affinities_by_status(file)), [], "affinities of other threads")
 
-    def test_a_process_whose_leader_has_ended(self):
+    def test_a_process_whose_leader_has_exited(self):
         number = SYS_EXIT.get(platform.machine())
         if number is None:
             self.skipTest("the number of exit(2) is not known here")

@@ -60,9 +60,9 @@ class Queries(unittest.TestCase):
 
     def shown(self, metric, *words):
         """Returns group -> its row of `show`."""
-        told = json.loads(harness.run("show", "before.ctprof.zst", "--metrics", metric, "--no-thread-normalize", "--no-cg-normalize", "--limit", "0",
-                                      "--format", "json", *words).stdout)
-        return {row["group"]: row for row in told["rows"] if row["metric"] == metric}
+        report = json.loads(harness.run("show", "before.ctprof.zst", "--metrics", metric, "--no-thread-normalize", "--no-cg-normalize", "--limit", "0",
+                                        "--format", "json", *words).stdout)
+        return {row["group"]: row for row in report["rows"] if row["metric"] == metric}
 
     def test_on_recorded_trees(self):
         for kernel in KERNELS:

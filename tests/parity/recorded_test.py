@@ -8,7 +8,7 @@ import file_json
 import harness
 import plain_cgroups
 import plain_reader
-from compare_rows import cell_differs, lacking_columns, row_differences
+from compare_rows import cell_differs, uncovered_columns, row_differences
 
 
 class Recorded(unittest.TestCase):
@@ -42,7 +42,7 @@ class Recorded(unittest.TestCase):
                 for (tgid, tid), row in file.threads.items():
                     expected = plain_reader.read_thread(tree, tgid, tid)
                     differences += row_differences(f"{kernel} {tgid}/{tid}", expected, row)
-                    differences += lacking_columns(expected, row, file.columns_of("thread", "procfs-sched"))
+                    differences += uncovered_columns(expected, row, file.columns_of("thread", "procfs-sched"))
                 self.assert_none(differences)
 
     def test_smaps_rollup_equals(self):
@@ -64,7 +64,7 @@ class Recorded(unittest.TestCase):
                     for path, row in file.cgroups_by_path().items():
                         expected = cgroups.row(path, plugin)
                         differences += row_differences(f"{kernel} {path}", expected, row)
-                        differences += lacking_columns(expected, row, file.columns_of("cgroup", plugin))
+                        differences += uncovered_columns(expected, row, file.columns_of("cgroup", plugin))
                     self.assert_none(differences)
 
     def test_every_cgroup_of_a_thread_is_captured(self):

@@ -34,10 +34,10 @@ class ShownCgroups(unittest.TestCase):
     def shown(self, kernel, *words):
         """Returns the file, and group -> metric -> value."""
         harness.capture_tree(kernel, self.path)
-        done = harness.run("show", self.path, "--format", "json", "--limit", "0", *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = harness.run("show", self.path, "--format", "json", "--limit", "0", *words)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         groups = {}
-        for row in json.loads(done.stdout)["rows"]:
+        for row in json.loads(finished.stdout)["rows"]:
             groups.setdefault(row["group"], {})[row["metric"]] = row["value"]
         return file_json.load(self.path), groups
 

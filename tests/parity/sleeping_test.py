@@ -7,7 +7,7 @@ import unittest
 import file_json
 import harness
 import plain_reader
-from compare_rows import lacking_columns, row_differences
+from compare_rows import uncovered_columns, row_differences
 
 THREADS = 41  # forty, and the main thread
 
@@ -29,12 +29,12 @@ class Sleeping(unittest.TestCase):
         """Reads everything about the process. Returns None while one of its threads does not sleep yet."""
         rows = {(tgid, tid): plain_reader.read_thread(self.tree, tgid, tid)
                 for tgid, tid in self.tree.threads() if tgid == pid}
-        asleep = len(rows) == THREADS and all(row["state"] == b"S" for row in rows.values())
-        return rows if asleep else None
+        all_sleep = len(rows) == THREADS and all(row["state"] == b"S" for row in rows.values())
+        return rows if all_sleep else None
 
     def compare(self, prefix, *words):
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            before = harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
+            before = harness.read_until_stable(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file, *words, prefix=prefix)
             self.assertEqual(self.read(sleepers.pid), before, "the sleepers did not sleep")
             rollup = plain_reader.read_smaps_rollup(self.tree, sleepers.pid)
@@ -49,7 +49,7 @@ class Sleeping(unittest.TestCase):
                 differences.append(f"{key} is not in the file")
                 continue
             differences += row_differences(f"{key[0]}/{key[1]}", expected, captured.threads[key])
-            differences += lacking_columns(expected, captured.threads[key], captured.columns_of("thread", "procfs-sched"))
+            differences += uncovered_columns(expected, captured.threads[key], captured.columns_of("thread", "procfs-sched"))
         self.assertEqual(differences, [], "\n" + "\n".join(differences[:40]))
 
     def compare_rollup(self, expected, found):
@@ -61,7 +61,7 @@ class Sleeping(unittest.TestCase):
     def test_resident_memory(self):
         """The value agrees with another file of the kernel."""
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
+            harness.read_until_stable(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file)
             expected = plain_reader.resident_bytes(self.tree, sleepers.pid)
             captured = file_json.load(self.file)
@@ -80,7 +80,7 @@ class Sleeping(unittest.TestCase):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            before = harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
+            before = harness.read_until_stable(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file, prefix=harness.USER)
         for row in before.values():
             row.update({key: plain_reader.missing("Denied") for key in plain_reader.IO_KEYS})

@@ -89,9 +89,9 @@ class StagedChange(unittest.TestCase):
                 self.processes[part].execute(f"spin {pool} {SPIN_MS // 4}", f"wake {pool} {WAKES // 10}")
 
     def compare_files(self, *words):
-        done = harness.run("compare", "--lifetime", *self.files, "--group-by", "all", "--rate", "--format", "json", *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+        finished = harness.run("compare", "--lifetime", *self.files, "--group-by", "all", "--rate", "--format", "json", *words)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return json.loads(finished.stdout)
 
     def make_change(self, part, *lines):
         """Captures before and after one process works a lot and the other a little."""

@@ -9,7 +9,7 @@ import subsets_test
 class Subsets(subsets_test.Case):
     def test_subsets(self):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            expected = harness.settled(lambda: self.identities(sleepers.pid), pid=sleepers.pid)
+            expected = harness.read_until_stable(lambda: self.identities(sleepers.pid), pid=sleepers.pid)
             self.check_all(expected, sleepers.pid)
 
 

@@ -17,9 +17,9 @@ PROCESS = 158  # a process of that tree with fourteen threads
 
 
 def plugins():
-    done = harness.run("plugins", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    return sorted(plugin["name"] for plugin in json.loads(done.stdout)["plugins"])
+    finished = harness.run("plugins", "--format", "json")
+    assert finished.returncode == 0, finished.stderr
+    return sorted(plugin["name"] for plugin in json.loads(finished.stdout)["plugins"])
 
 
 def subsets(names):
@@ -52,21 +52,21 @@ class Case(unittest.TestCase):
         return [line for line in lines if not line.startswith(tuple(speakers))]
 
     def check(self, subset, expected, pid):
-        path, done = self.capture(subset)
+        path, finished = self.capture(subset)
         captured = file_json.load(path)
         self.assertEqual(list(captured.faults()), [])
         found = {key: {name: row[name] for name in IDENTITY} for key, row in captured.threads.items() if key[0] == pid}
         self.assertEqual(found, expected, "other threads, or with other names")
         self.assertIn(next(iter(expected.values()))["cgroup"].decode(), captured.cgroups)
-        self.assertEqual(self.foreign_warnings(done.stderr.splitlines(), subset, captured.metrics), [])
+        self.assertEqual(self.foreign_warnings(finished.stderr.splitlines(), subset, captured.metrics), [])
         filled_by = {metric.get("filled_by") for metric in captured.metrics.values()} - {None, ""}
         self.assertLessEqual(filled_by, set(subset) | {"core", "host"}, "filled by a plugin that was not asked for")
         self.check_silent("show", path, "--group-by", "comm-exact")
         self.check_silent("compare", "--lifetime", path, path)
 
     def check_silent(self, *words):
-        done = harness.run(*words)
-        self.assertEqual((done.returncode, done.stderr), (0, ""), f"{words} gave {done.returncode}: {done.stderr}")
+        finished = harness.run(*words)
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""), f"{words} gave {finished.returncode}: {finished.stderr}")
 
     def check_all(self, expected, pid):
         for subset in subsets(plugins()):

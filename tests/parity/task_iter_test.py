@@ -87,14 +87,14 @@ class Parity(TaskIterCase):
         found = agreement.Agreement(*(self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES))))
         self.assertEqual(found.only_in_task_iter(), set())
         self.assertLessEqual({tgid for (tgid, _), row in found.ours.threads.items() if Gap("Denied") in row.values()}, {1})
-        self.assert_none(found.wrong(runs))
-        return found.asleep
+        self.assert_none(found.find_differences(runs))
+        return found.sleeping
 
     def compare_sleepers(self, *words):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            harness.settled(lambda: self.run_times(sleepers.pid), pid=sleepers.pid)
-            asleep = self.compare(*words)
-            self.assertEqual(sum(tgid == sleepers.pid for tgid, _ in asleep), THREADS)
+            harness.read_until_stable(lambda: self.run_times(sleepers.pid), pid=sleepers.pid)
+            sleeping = self.compare(*words)
+            self.assertEqual(sum(tgid == sleepers.pid for tgid, _ in sleeping), THREADS)
 
     @staticmethod
     def run_times(pid):
@@ -116,8 +116,8 @@ class Parity(TaskIterCase):
         with switched(DELAYACCT, "1"), switched(SCHEDSTATS, "1"), contextlib.ExitStack() as stack:
             program = [sys.executable, os.path.join(os.path.dirname(os.path.realpath(__file__)), "busy.py")]
             busy = [stack.enter_context(harness.Process(program)) for _ in range(2)]
-            asleep = self.compare(runs=[process.pid for process in busy])
-        self.assertEqual([process.pid for process in busy if (process.pid, process.pid) in asleep], [])
+            sleeping = self.compare(runs=[process.pid for process in busy])
+        self.assertEqual([process.pid for process in busy if (process.pid, process.pid) in sleeping], [])
 
 
 class Listing(TaskIterCase):
@@ -189,10 +189,10 @@ class Faults(TaskIterCase):
         """Runs ctprof without additional threads, so that all calls come from the main thread in one order."""
         trace = os.path.join(self.directory, "trace")
         alone = ("-e", "trace=bpf,read,clone3", "-e", "inject=clone3:error=EAGAIN")
-        done = harness.under_strace(self, (*alone, *options), "--plugins=task-iter,procfs-sched", "capture", "--jobs", "1",
-                                    "-o", self.path, log=trace)
+        finished = harness.under_strace(self, (*alone, *options), "--plugins=task-iter,procfs-sched", "capture", "--jobs", "1",
+                                        "-o", self.path, log=trace)
         with open(trace, encoding="utf-8", errors="replace") as file:
-            return done.stderr, file.read().splitlines()
+            return finished.stderr, file.read().splitlines()
 
     def capture_with_error(self, call, error, number):
         """Fails one call. Returns the standard error and the loaded file."""

@@ -8,7 +8,7 @@ import unittest
 
 import file_json
 import harness
-from compare_rows import lacking_columns, row_differences
+from compare_rows import uncovered_columns, row_differences
 from plain_taskstats import KINDS, OTHER_FIELDS, Taskstats, metrics_of
 
 SWITCH = "/proc/sys/kernel/task_delayacct"
@@ -62,7 +62,7 @@ class TaskstatsCase(unittest.TestCase):
         for key, row in expected.items():
             who = f"{key[0]}/{key[1]}"
             yield from row_differences(who, row, captured.threads[key])
-            yield from lacking_columns(row, captured.threads[key], captured.columns_of("thread", "taskstats"))
+            yield from uncovered_columns(row, captured.threads[key], captured.columns_of("thread", "taskstats"))
 
     def assert_equal(self, expected, captured):
         wrong = [*self.differences(expected, captured), *captured.faults()]
@@ -73,8 +73,8 @@ class Sleeping(TaskstatsCase):
     def compare(self, *words, **known):
         """Captures forty sleepers. Returns the standard error and the file."""
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            before = harness.settled(lambda: self.ask(sleepers.pid, **known), pid=sleepers.pid)
-            done = harness.capture(self.file, *words, before=TASKSTATS_ONLY)
+            before = harness.read_until_stable(lambda: self.ask(sleepers.pid, **known), pid=sleepers.pid)
+            finished = harness.capture(self.file, *words, before=TASKSTATS_ONLY)
             after = self.ask(sleepers.pid, **known)
             moved = [f"{key} {name}: {value}, then {after[key][name]}" for key, row in before.items() for name, value in row.items()
                      if after[key][name] != value]
@@ -82,7 +82,7 @@ class Sleeping(TaskstatsCase):
         self.assertEqual(len(before), THREADS)
         captured = file_json.load(self.file)
         self.assert_equal(before, captured)
-        return done.stderr, captured
+        return finished.stderr, captured
 
     def test_switched_on(self):
         with self.switched("1"):
@@ -121,15 +121,15 @@ class SharedMetrics(TaskstatsCase):
 
     def test_agree_with_proc(self):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            harness.settled(lambda: self.ask(sleepers.pid), pid=sleepers.pid)
+            harness.read_until_stable(lambda: self.ask(sleepers.pid), pid=sleepers.pid)
             self.assertEqual(self.captured_by("taskstats", sleepers.pid), self.captured_by("procfs-sched", sleepers.pid))
 
 
 class Waiting(TaskstatsCase):
-    def waits(self, *words):
+    def capture_waits(self, *words):
         """Returns the delay of each kind, in nanoseconds, of a thread that only waited. The capture must agree with the reader."""
         with self.switched("1"), harness.Helper("DELAYS", *words) as helper:
-            expected = harness.settled(lambda: self.ask(helper.pid), pid=helper.pid)
+            expected = harness.read_until_stable(lambda: self.ask(helper.pid), pid=helper.pid)
             harness.capture(self.file, "-p", str(helper.pid), before=TASKSTATS_ONLY)
         captured = file_json.load(self.file)
         self.assert_equal(expected, captured)
@@ -139,7 +139,7 @@ class Waiting(TaskstatsCase):
     def assert_far_above_others(self, kind, *words):
         seen = []
         for _ in range(TRIES):
-            waits = self.waits(*words)
+            waits = self.capture_waits(*words)
             own = waits.pop(kind)
             if own > FAR_FACTOR * max(waits.values()):
                 return
@@ -164,9 +164,9 @@ class WithoutRights(TaskstatsCase):
     def test_one_line_and_all_denied(self):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
-        done = harness.capture(self.file, before=TASKSTATS_ONLY, prefix=harness.USER)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertRegex(done.stderr, r"cannot read \d+ metrics: Permission denied; run as root: ")
+        finished = harness.capture(self.file, before=TASKSTATS_ONLY, prefix=harness.USER)
+        self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
+        self.assertRegex(finished.stderr, r"cannot read \d+ metrics: Permission denied; run as root: ")
         captured = file_json.load(self.file)
         row = next(iter(captured.threads.values()))
         self.assertEqual({row[f"{kind}_delay_count"] for kind in KINDS}, {file_json.Gap("Denied")})
@@ -186,8 +186,8 @@ class SilentKernel(TaskstatsCase):
         with contextlib.ExitStack() as stack:
             for _ in range(4):  # more threads than one answer contains
                 stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory))
-            done = harness.under_strace(self, silence, *TASKSTATS_ONLY, "capture", "--jobs", "1", "-o", self.file)
-        self.assertIn("did not answer taskstats requests", done.stderr)
+            finished = harness.under_strace(self, silence, *TASKSTATS_ONLY, "capture", "--jobs", "1", "-o", self.file)
+        self.assertIn("did not answer taskstats requests", finished.stderr)
         captured = file_json.load(self.file)
         cells = [row["cpu_delay_count"] for row in captured.threads.values()]
         self.assertEqual({cell for cell in cells if isinstance(cell, file_json.Gap)}, {file_json.Gap("SourceFailed")})

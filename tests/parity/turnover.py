@@ -22,7 +22,7 @@ class Worker:
     """A thread that burns CPU time and then waits for a request to burn again or to end."""
 
     def __init__(self):
-        self.told, self.idle = threading.Semaphore(0), threading.Semaphore(0)
+        self.requests, self.idle = threading.Semaphore(0), threading.Semaphore(0)
         self.stop = False
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -32,15 +32,15 @@ class Worker:
         while not self.stop:
             burn()
             self.idle.release()
-            self.told.acquire()
+            self.requests.acquire()
 
     def burn_again(self):
-        self.told.release()
+        self.requests.release()
         self.idle.acquire()
 
     def end(self):
         self.stop = True
-        self.told.release()
+        self.requests.release()
         self.thread.join()
 
 

@@ -22,7 +22,7 @@ def is_under(path, top):
     return path is not None and (path == top or path.startswith(top + "/"))
 
 
-def compares(test):
+def make_comparison(test):
     """Returns a comparison that is false if a cell is missing."""
     return lambda *cells: None not in cells and test(*cells)
 
@@ -33,11 +33,11 @@ CONDITIONS = {
     'cgroup under "/ctp.slice"': lambda t: is_under(value(t, "cgroup"), "/ctp.slice"),
     'cgroup under "/ctp"': lambda t: is_under(value(t, "cgroup"), "/ctp"),
     "tid == tgid": lambda t: t["tid"] == t["tgid"],
-    "nice < 0": lambda t: compares(lambda nice: nice < 0)(value(t, "nice")),
+    "nice < 0": lambda t: make_comparison(lambda nice: nice < 0)(value(t, "nice")),
     '!(state == "S") || voluntary_csw > 10 && nice >= 0':
-        lambda t: value(t, "state") != "S" or compares(lambda n: n > 10)(value(t, "voluntary_csw")) and compares(lambda n: n >= 0)(value(t, "nice")),
+        lambda t: value(t, "state") != "S" or make_comparison(lambda n: n > 10)(value(t, "voluntary_csw")) and make_comparison(lambda n: n >= 0)(value(t, "nice")),
     "run_time_ns / timeslices > 1000000":
-        lambda t: compares(lambda run, slices: slices and Fraction(run, slices) > 1000000)(value(t, "run_time_ns"), value(t, "timeslices")),
+        lambda t: make_comparison(lambda run, slices: slices and Fraction(run, slices) > 1000000)(value(t, "run_time_ns"), value(t, "timeslices")),
     "core_forceidle_sum? == 0": lambda t: (value(t, "core_forceidle_sum") or 0) == 0,
 }
 
@@ -65,8 +65,8 @@ class Where(unittest.TestCase):
                     both = set(expected[0].groups) & set(expected[1].groups)
                     self.assertEqual({group_of(row) for row in report["rows"]}, both)
                     for name, mine, other in (("only_baseline", 0, 1), ("only_candidate", 1, 0)):
-                        alone = {group_of(row) for row in report[name] if row["threads"]}
-                        self.assertEqual(alone, set(expected[mine].groups) - set(expected[other].groups))
+                        expected_only_here = {group_of(row) for row in report[name] if row["threads"]}
+                        self.assertEqual(expected_only_here, set(expected[mine].groups) - set(expected[other].groups))
                     for row in report["rows"]:
                         for side, word in enumerate(("baseline", "candidate")):
                             figure, _ = expected[side].groups[group_of(row)].get(row["metric"], (None, None))
@@ -91,10 +91,10 @@ class Where(unittest.TestCase):
                 lambda row: row["metric"] == "nr_migrations" and row["delta"] < 0 and row["group"].startswith("c"),
         }.items():
             with self.subTest(condition=condition):
-                done = harness.run("compare", "--lifetime", *self.paths, "--format", "json", "--fail-on", condition)
+                finished = harness.run("compare", "--lifetime", *self.paths, "--format", "json", "--fail-on", condition)
                 expected = [row for row in whole if holds(row)]
-                self.assertEqual(done.returncode, 1 if expected else 0)
-                self.assertEqual(json.loads(done.stdout)["failed"], expected)
+                self.assertEqual(finished.returncode, 1 if expected else 0)
+                self.assertEqual(json.loads(finished.stdout)["failed"], expected)
                 self.assertTrue(expected)
 
     def test_derived_metric(self):

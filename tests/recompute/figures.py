@@ -109,8 +109,8 @@ class Figures:
             return UNKNOWN, UNKNOWN
         if name not in table.then:
             return None, None
-        gone = [cells[name] for cells in self.rows["opening_only"][entity].get(group, ()) if name in cells]
-        if any(not has_value(cell) and cell is not NOT_APPLICABLE for cell in gone):
+        opening_cells = [cells[name] for cells in self.rows["opening_only"][entity].get(group, ()) if name in cells]
+        if any(not has_value(cell) and cell is not NOT_APPLICABLE for cell in opening_cells):
             return None, None  # the row exited after it was listed and before it was read
         ends, starts, gaps = [], [], 0
         for row in rows:
@@ -122,7 +122,7 @@ class Figures:
                 continue  # a row with an unknown end is not counted at either end
             ends += [end] if has_value(end) else []
             starts += [start] if has_value(start) else []
-        starts += [cell for cell in gone if has_value(cell)]
+        starts += [cell for cell in opening_cells if has_value(cell)]
         if not ends and (gaps or not starts):
             return None, None
         return self.subtract(metric, ends, starts)
@@ -150,8 +150,8 @@ class Figures:
             return None
         if not self.span.tables[metric["entity"]].opening_only_is_complete and self.has_exits(group, metric["entity"]):
             return UNKNOWN
-        gone = [cells[name] for cells in self.rows["opening_only"][metric["entity"]].get(group, ()) if cells.get(name, NOT_APPLICABLE) is not NOT_APPLICABLE]
-        return -sum(gone) if all(map(has_value, gone)) else None
+        opening_cells = [cells[name] for cells in self.rows["opening_only"][metric["entity"]].get(group, ()) if cells.get(name, NOT_APPLICABLE) is not NOT_APPLICABLE]
+        return -sum(opening_cells) if all(map(has_value, opening_cells)) else None
 
     # ---- derived metrics ------------------------------------------------------------------------------------------------------
 

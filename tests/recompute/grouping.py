@@ -34,14 +34,14 @@ def matches_glob(glob, path):
 class Grouping:
     def __init__(self, axis, spans, thread_names_as_they_are=False, cgroups_as_they_are=False, flatten=()):
         self.axis, self.flatten = axis, flatten
-        self.alone = thread_names_as_they_are
+        self.literal_thread_names = thread_names_as_they_are
         self.keys = {}
         for column in COLUMNS[axis]:
             names = {name for span in spans for name in self.names_of_column(span, column)}
             if column == "cgroup":
                 known = {name: name for name in names} if cgroups_as_they_are else patterns.cgroup_keys(names)
             else:
-                exact = self.alone or axis in ("comm-exact", "pid", "process.pcomm")
+                exact = self.literal_thread_names or axis in ("comm-exact", "pid", "process.pcomm")
                 known = {name: name for name in names} if exact else patterns.thread_keys(names)
             self.keys |= {(column, name): key for name, key in known.items()}
 
@@ -113,6 +113,6 @@ class Grouping:
 
     def group_of_process(self, tgid, leaders, name_of):
         """Returns the group of a process: that of its leader; under --no-thread-normalize each process is a group."""
-        if self.alone and self.axis in ("pcomm", "comm", "comm-exact", "cgroup"):
+        if self.literal_thread_names and self.axis in ("pcomm", "comm", "comm-exact", "cgroup"):
             return f"{name_of.get(tgid, '')}[{tgid}]"
         return leaders.get(tgid)

@@ -30,8 +30,8 @@ class Heading:
         living = sum(not table.ended[row] for row in rows)
         # A thread that exited before the window opened is not counted, even as a zombie.
         of_pair = not self.span.first.is_window
-        gone = [cells for cells in table.opening_only_rows if of_pair or cells.get("state") not in EXITED]
-        return {"threads_before": sum(not table.born[row] for row in rows) + len(gone), "threads_after": living,
+        opening_only = [cells for cells in table.opening_only_rows if of_pair or cells.get("state") not in EXITED]
+        return {"threads_before": sum(not table.born[row] for row in rows) + len(opening_only), "threads_after": living,
                 "born": sum(table.born), "ended": sum(table.ended), "unseen": self.span.unseen}
 
     def host(self, name):

@@ -20,10 +20,10 @@ class CommandFailed(Exception):
 
 
 def run(*words, statuses=(0,)):
-    done = subprocess.run([CTPROF, *map(str, words)], capture_output=True, check=False, env=ENVIRONMENT, text=True, errors="surrogateescape")
-    if done.returncode not in statuses:
-        raise CommandFailed(f"ctprof {' '.join(map(str, words))}: status {done.returncode}: {done.stderr}")
-    return done.stdout
+    finished = subprocess.run([CTPROF, *map(str, words)], capture_output=True, check=False, env=ENVIRONMENT, text=True, errors="surrogateescape")
+    if finished.returncode not in statuses:
+        raise CommandFailed(f"ctprof {' '.join(map(str, words))}: status {finished.returncode}: {finished.stderr}")
+    return finished.stdout
 
 
 def status(*words):

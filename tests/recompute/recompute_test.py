@@ -150,8 +150,8 @@ class Recompute(unittest.TestCase):
             shutil.copy(file, side)
         into = os.path.join(self.scratch.name, "out")
         for words in (("compare", directory), ("report", directory, "-o", into + ".html"), ("export", directory, "--to", "ndjson", "-o", into + ".ndjson")):
-            done = product.status(*words)
-            self.tally.check("an interleaved directory is accepted", (words[0],), done, 0)
+            finished = product.status(*words)
+            self.tally.check("an interleaved directory is accepted", (words[0],), finished, 0)
         self.assert_same()
 
     # ---- sides ------------------------------------------------------------------------------------------------------------------

@@ -58,10 +58,10 @@ def start_programs(directory, *kinds):
     """Starts programs, each in its own cgroup if cgroups can be created."""
     with contextlib.ExitStack() as started:
         top = started.enter_context(cgroups_test.cgroup()) if cgroups_test.may_make_cgroups() else None
-        rooms = [os.path.join(top, f"job-{number}.service".encode()) for number in range(len(kinds))] if top else [None] * len(kinds)
-        for room in filter(None, rooms):
-            os.mkdir(room)
-        yield [started.enter_context(LoadProgram(directory, kind, room)) for kind, room in zip(kinds, rooms)]
+        directories = [os.path.join(top, f"job-{number}.service".encode()) for number in range(len(kinds))] if top else [None] * len(kinds)
+        for cgroup_of_kind in filter(None, directories):
+            os.mkdir(cgroup_of_kind)
+        yield [started.enter_context(LoadProgram(directory, kind, cgroup_of_kind)) for kind, cgroup_of_kind in zip(kinds, directories)]
 
 
 def record(path, *words):

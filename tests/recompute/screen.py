@@ -183,9 +183,9 @@ class OrderCheck:
 
     def growth(self, group, number):
         """Returns the change of the number of living threads in the window."""
-        gone = [len(run.rows["opening_only"]["thread"].get(group, ())) for run in self.screen.sides[number].runs]
+        opening_only_counts = [len(run.rows["opening_only"]["thread"].get(group, ())) for run in self.screen.sides[number].runs]
         counts = self.screen.threads(group, number)
-        return counts["born"] - counts["ended"] - median(gone)
+        return counts["born"] - counts["ended"] - median(opening_only_counts)
 
     def has_other_threads(self, group):
         sides = range(len(self.screen.sides))

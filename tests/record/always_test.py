@@ -17,7 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import Recorder, harness, soon  # noqa: E402
+from recording import Recorder, harness, wait_for  # noqa: E402
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "6"))
 
@@ -67,21 +67,21 @@ class Always(unittest.TestCase):
         self.place = pathlib.Path(scratch.name) / "log"
 
     def shown(self, *words):
-        done = ctprof("show", self.place, "--format", "json", *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
+        finished = ctprof("show", self.place, "--format", "json", *words)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return finished
 
     def record_some(self, windows):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
-            self.assertTrue(soon(lambda: indexed(self.place) >= windows, 60))
+            self.assertTrue(wait_for(lambda: indexed(self.place) >= windows, 60))
             recorder.signal(signal.SIGTERM)
-            status, said = recorder.finish()
-        self.assertEqual(status, 0, said)
-        return said
+            status, messages = recorder.finish()
+        self.assertEqual(status, 0, messages)
+        return messages
 
     def test_windows_are_back_to_back_and_the_last_one_is_closed(self):
-        said = self.record_some(3)
-        self.assertIn("a window every 1 s; keeps 7 d, at most 2.0 GiB", said)
+        messages = self.record_some(3)
+        self.assertIn("a window every 1 s; keeps 7 d, at most 2.0 GiB", messages)
         found = all_blocks(self.place)
         self.assertGreaterEqual(len(found), 4)
         for before, after in zip(found, found[1:]):
@@ -98,8 +98,8 @@ class Always(unittest.TestCase):
     def test_one_file_has_the_windows_of_a_given_duration(self):
         """Comparing the file with itself tests blocks of windows, or reports why it cannot."""
         one = self.place.parent / "one.ctprof.zst"
-        done = ctprof("record", "--every", "1s", "-d", "33s", "-o", one)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = ctprof("record", "--every", "1s", "-d", "33s", "-o", one)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         found = blocks(one)
         # On a busy host the schedule restarts.
         self.assertGreaterEqual(len(found), 10)
@@ -118,8 +118,8 @@ class Always(unittest.TestCase):
             for _ in range(2):
                 next(kept)
             recorder.signal(signal.SIGTERM)
-            status, said = recorder.finish()
-        self.assertEqual(status, 0, said)
+            status, messages = recorder.finish()
+        self.assertEqual(status, 0, messages)
         self.assertGreaterEqual(len(blocks(one)), 2)
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts a small file system")
@@ -128,9 +128,9 @@ class Always(unittest.TestCase):
         small.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(small)], check=True)
         try:
-            done = ctprof("record", "--every", "1s", "-d", "60s", "-o", small / "one.ctprof.zst")
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("No space left on device", done.stderr)
+            finished = ctprof("record", "--every", "1s", "-d", "60s", "-o", small / "one.ctprof.zst")
+            self.assertEqual(finished.returncode, 2, finished.stderr)
+            self.assertIn("No space left on device", finished.stderr)
             found = blocks(small / "one.ctprof.zst")
             self.assertGreaterEqual(len(found), 1)
             self.assertEqual(ctprof("show", small / "one.ctprof.zst").returncode, 0)
@@ -139,11 +139,11 @@ class Always(unittest.TestCase):
 
     def test_removal_of_the_directory_ends_the_recording(self):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
-            self.assertTrue(soon(lambda: indexed(self.place) >= 1, 60))
+            self.assertTrue(wait_for(lambda: indexed(self.place) >= 1, 60))
             shutil.rmtree(self.place)
-            status, said = recorder.finish()
-        self.assertEqual(status, 2, said)
-        self.assertIn(f"recording into the directory '{self.place}': it was removed", said)
+            status, messages = recorder.finish()
+        self.assertEqual(status, 2, messages)
+        self.assertIn(f"recording into the directory '{self.place}': it was removed", messages)
 
     def test_two_recordings_leave_a_gap(self):
         self.record_some(1)
@@ -162,8 +162,8 @@ class Always(unittest.TestCase):
         first = all_blocks(self.place)[0]
         self.assertEqual(self.shown("--since", "1 hour ago", "--until", "now").returncode, 0)
         one = self.place.parent / "one.ctprof.zst"
-        done = ctprof("export", self.place, "--since", "1 hour ago", "--to", "columns", "-o", one)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = ctprof("export", self.place, "--since", "1 hour ago", "--to", "columns", "-o", one)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertEqual(blocks(one)[0][:2], first[:2])
         for words, sentence in [
             (["--since", "2020-01-01", "--until", "2020-01-02"], "it has no window in the requested span; its windows are from 20"),
@@ -187,17 +187,17 @@ class Always(unittest.TestCase):
         self.assertGreaterEqual(len(all_blocks(self.place)), 1)
 
     def test_dry_run_estimates_sizes_and_writes_nothing(self):
-        done = recording.run("--every", "1s", "--dry-run", "--max-size", "10M", "-o", self.place)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("0 windows in 0 files", done.stdout)
-        self.assertIn("to be deleted now: nothing", done.stdout)
-        self.assertIn("estimated from one of 1 s", done.stdout)
-        self.assertIn("--max-size 10.0 MiB keeps", done.stdout)
+        finished = recording.run("--every", "1s", "--dry-run", "--max-size", "10M", "-o", self.place)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertIn("0 windows in 0 files", finished.stdout)
+        self.assertIn("to be deleted now: nothing", finished.stdout)
+        self.assertIn("estimated from one of 1 s", finished.stdout)
+        self.assertIn("--max-size 10.0 MiB keeps", finished.stdout)
         self.assertFalse(self.place.exists())
         self.record_some(2)
         before = {path: path.read_bytes() for path in self.place.iterdir()}
-        done = recording.run("--every", "1s", "--dry-run", "--keep", "2h", "-o", self.place)
-        self.assertIn("a day; --keep 2 h needs", done.stdout)
+        finished = recording.run("--every", "1s", "--dry-run", "--keep", "2h", "-o", self.place)
+        self.assertIn("a day; --keep 2 h needs", finished.stdout)
         self.assertEqual(before, {path: path.read_bytes() for path in self.place.iterdir()})
 
     def test_other_peoples_directories_are_left_alone(self):
@@ -216,7 +216,7 @@ class Always(unittest.TestCase):
             with Recorder("--every", "1s", "-o", self.place) as recorder:
                 if number % 2 == 0:
                     before = indexed(self.place)
-                    self.assertTrue(soon(lambda before=before: indexed(self.place) > before, 60))
+                    self.assertTrue(wait_for(lambda before=before: indexed(self.place) > before, 60))
                 time.sleep(chance.uniform(0, 0.5))
                 recorder.signal(signal.SIGKILL)
                 recorder.finish()
@@ -239,7 +239,7 @@ class Always(unittest.TestCase):
         self.record_some(1)
         greedy = self.place / "greedy"
         with Recorder("--every", "1s", "-o", self.place) as recorder:
-            self.assertTrue(soon(lambda: indexed(self.place) > 3, 60))
+            self.assertTrue(wait_for(lambda: indexed(self.place) > 3, 60))
             with open(greedy, "wb", buffering=0) as file:
                 try:
                     while file.write(bytes(4096)) == 4096:

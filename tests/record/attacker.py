@@ -19,20 +19,20 @@ BIND, RECURSIVE, PRIVATE = 4096, 16384, 1 << 18
 READ_EXECUTE = mmap.PROT_READ | mmap.PROT_EXEC
 FIXED = 0x10
 ENDLESS_LOOP = b"\xeb\xfe"  # of x86-64
-CANNOT = 77
+CANNOT_PREPARE = 77
 
 
 def mount(source, target, kind=None, flags=0):
     if LIBC.mount(*(word and word.encode() for word in (source, target, kind)), flags, None) != 0:
         print(f"cannot mount {target}: {os.strerror(ctypes.get_errno())}", flush=True)
-        sys.exit(CANNOT)
+        sys.exit(CANNOT_PREPARE)
 
 
 def enter_namespaces():
     user, group = os.getuid(), os.getgid()
     if LIBC.unshare(NEW_USER | NEW_MOUNTS) != 0:
         print("cannot make a user namespace", flush=True)
-        sys.exit(CANNOT)
+        sys.exit(CANNOT_PREPARE)
     for path, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
         with open(f"/proc/self/{path}", "w", encoding="ascii") as file:
             file.write(text)
@@ -56,7 +56,7 @@ def namesake(secret, offset):
             break
         if number > wanted:
             print(f"inode {number} is beyond {wanted}", flush=True)
-            sys.exit(CANNOT)
+            sys.exit(CANNOT_PREPARE)
         os.close(file)
         os.unlink("/mnt/file")
     os.pwrite(file, ENDLESS_LOOP * 8, int(offset, 16))

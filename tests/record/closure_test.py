@@ -22,16 +22,16 @@ WITHOUT_BPF = "procfs-sched,taskstats"
 
 
 def record(path, *words, seconds=3):
-    done = harness.run("record", "-d", f"{seconds}s", "-o", path, *words)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr)
+    finished = harness.run("record", "-d", f"{seconds}s", "-o", path, *words)
+    if finished.returncode != 0:
+        raise AssertionError(finished.stderr)
 
 
 def shown(path, *words):
-    done = harness.run("show", path, "--format", "json", *words)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr)
-    return json.loads(done.stdout)
+    finished = harness.run("show", path, "--format", "json", *words)
+    if finished.returncode != 0:
+        raise AssertionError(finished.stderr)
+    return json.loads(finished.stdout)
 
 
 def read_lines(path):
@@ -39,7 +39,7 @@ def read_lines(path):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def seen(path):
+def read_times(path):
     """Returns tid -> the times of its two reads, on CLOCK_BOOTTIME."""
     lines = read_lines(path)
     opened = next(line for line in lines if line["kind"] == "window")["opened"]["monotonic_ns"]
@@ -61,7 +61,7 @@ def times_of(path, pid):
     return {name: tuple(times.get(metric) for metric in TIMES) for name, times in found.items()}
 
 
-class Diary:
+class Measurements:
     """The measurements of a thread, with their times."""
 
     def __init__(self):
@@ -87,12 +87,12 @@ class Diary:
         return run, wait, last - first - run - wait
 
 
-def diaries_in(text):
+def parse_measurements(text):
     """(name, tid) -> Diary."""
     found = {}
     for line in text.splitlines():
         name, tid, *figures = line.split()
-        found.setdefault((name, int(tid)), Diary()).add(*map(int, figures))
+        found.setdefault((name, int(tid)), Measurements()).add(*map(int, figures))
     return found
 
 
@@ -107,28 +107,28 @@ class Closure(unittest.TestCase):
         with harness.Helper("KNOWS", "threads") as helper, measurement.Delays() as self.delays:
             record(self.path, *words)
             pid = helper.pid
-            return times_of(self.path, pid), diaries_in(helper.finish())
+            return times_of(self.path, pid), parse_measurements(helper.finish())
 
-    def assert_near(self, reported, diary, moments, name):
+    def assert_near(self, reported, measured, moments, name):
         """Compares the values of ctprof and of the thread. They are read at different times: the thread measures around each end, ctprof is subject to
         the host's delays."""
         first, last = moments
-        allowed = 0.001 * (last - first) + diary.gap(first) + diary.gap(last) + 1e9 * self.delays.longest
-        for metric, figure, own in zip(TIMES, reported, diary.between(first, last)):
+        allowed = 0.001 * (last - first) + measured.gap(first) + measured.gap(last) + 1e9 * self.delays.longest
+        for metric, figure, own in zip(TIMES, reported, measured.between(first, last)):
             measurement.check(self, f"{name} {metric}", figure, own, allowed)
 
-    def assert_known(self, reported, diaries):
+    def assert_known(self, reported, own_measurements):
         """Checks every known value against the thread's own measurement. Returns the number of threads with known values."""
         known = 0
-        moments = seen(self.path)
-        for (name, tid), diary in diaries.items():
+        moments = read_times(self.path)
+        for (name, tid), measured in own_measurements.items():
             if None in reported[name]:
                 continue
             known += 1
             first, last = moments[tid]
             if reported[name][2] > 0:  # otherwise run and wait time exceed the wall time, and the rest is 0
                 self.assertEqual(sum(reported[name]), last - first, name)
-            self.assert_near(reported[name], diary, (first, last), name)
+            self.assert_near(reported[name], measured, (first, last), name)
         return known
 
     def assert_one_state(self, reported, which, name):
@@ -137,18 +137,18 @@ class Closure(unittest.TestCase):
             self.assertGreater(reported[name][which], 0.97 * sum(reported[name]), f"{name}: {reported[name]}")
 
     def test_with_all_plugins(self):
-        reported, diaries = self.record_known_threads()
+        reported, own_measurements = self.record_known_threads()
         if shown(self.path)["snapshot"]["window"]["no_base"]["in_progress"]:
             self.skipTest("needs a BPF program that reads threads")
-        self.assertEqual(self.assert_known(reported, diaries), 2)
+        self.assertEqual(self.assert_known(reported, own_measurements), 2)
         for name in NAMES:
             self.assertNotIn(None, reported[name], name)
         self.assert_one_state(reported, 1, "k-starver")
         self.assert_one_state(reported, 2, "k-blocked")
 
     def test_without_bpf(self):
-        reported, diaries = self.record_known_threads("--plugins", WITHOUT_BPF)
-        self.assert_known(reported, diaries)
+        reported, own_measurements = self.record_known_threads("--plugins", WITHOUT_BPF)
+        self.assert_known(reported, own_measurements)
         self.assertNotIn(None, reported["k-blocked"])
         self.assert_one_state(reported, 2, "k-blocked")
         self.assert_one_state(reported, 1, "k-starver")

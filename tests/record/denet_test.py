@@ -32,17 +32,17 @@ class Denet(unittest.TestCase):
     def test_the_values_equal_those_of_the_file(self):
         if os.geteuid() != 0:
             self.skipTest("needs permission to load BPF programs")
-        done = run("--recorders", "off-cpu", "-o", self.file, "--", os.environ["WAITS"], "turns", "1", "4")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        said = self.exported()
-        self.assertEqual(said.returncode, 0, said.stderr)
-        sample = json.loads(said.stdout)
+        finished = run("--recorders", "off-cpu", "-o", self.file, "--", os.environ["WAITS"], "turns", "1", "4")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        finished = self.exported()
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        sample = json.loads(finished.stdout)
         self.assertEqual(json_schema.Validator(SCHEMA).problems(sample), [])
         # The schema must reject a sample without a member.
         del sample["ebpf"]["offcpu"]["thread_stats"]["1:1" if "1:1" in sample["ebpf"]["offcpu"]["thread_stats"] else
                                                      next(iter(sample["ebpf"]["offcpu"]["thread_stats"]))]["count"]
         self.assertNotEqual(json_schema.Validator(SCHEMA).problems(sample), [])
-        self.compare(json.loads(said.stdout)["ebpf"]["offcpu"])
+        self.compare(json.loads(finished.stdout)["ebpf"]["offcpu"])
 
     def compare(self, offcpu):
         threads = [thread for thread in offcpu_file.OffCpuFile(self.file).threads if thread.offcpu_count > 0]
@@ -66,11 +66,11 @@ class Denet(unittest.TestCase):
             self.assertAlmostEqual(entry["percentage"], entry["time_ms"] * 1e8 / offcpu["total_time_ns"], places=6)
 
     def test_a_file_without_waits_is_refused(self):
-        done = run("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        said = self.exported()
-        self.assertEqual(said.returncode, 2)
-        self.assertIn("the file has no times off CPUs: record with --recorders off-cpu", said.stderr)
+        finished = run("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        finished = self.exported()
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("the file has no times off CPUs: record with --recorders off-cpu", finished.stderr)
 
 
 if __name__ == "__main__":

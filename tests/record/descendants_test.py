@@ -57,14 +57,14 @@ class Descendants(unittest.TestCase):
         self.addCleanup(other.communicate)
         self.addCleanup(other.kill)
         self.other = other.pid
-        done = subprocess.run([harness.CTPROF, *words, "record", "--no-sync", "-o", self.file, *options, "--", "sh", "-c", script],
-                              cwd=self.scratch.name, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = subprocess.run([harness.CTPROF, *words, "record", "--no-sync", "-o", self.file, *options, "--", "sh", "-c", script],
+                                  cwd=self.scratch.name, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.addCleanup(os.kill, self.pid("daemon"), 9)
-        return done.stderr
+        return finished.stderr
 
     def check_windows_back_to_back(self, *words):
-        said = self.record(*words, options=["--repeat", "4", "-d", "500ms"], script=LONG_SCRIPT)
+        messages = self.record(*words, options=["--repeat", "4", "-d", "500ms"], script=LONG_SCRIPT)
         self.addCleanup(os.kill, self.pid("command"), 9)
         self.addCleanup(os.kill, self.pid("later"), 9)
         first, *_, last = (self.marks(threads_in(os.path.join(self.file, name))[0]) for name in sorted(os.listdir(self.file)))
@@ -74,14 +74,14 @@ class Descendants(unittest.TestCase):
         for window in (first, last):
             self.assertFalse(window[self.other])
             self.assertFalse(window[os.getpid()])
-        return said
+        return messages
 
     def marks(self, rows):
         return {row["tid"]: row["descendant"] for row in rows}
 
     def test_descendants_by_bpf(self):
-        said = self.record()
-        if "forks cannot be traced on this host" in said:
+        messages = self.record()
+        if "forks cannot be traced on this host" in messages:
             self.skipTest("needs BPF")
         living, ended = map(self.marks, threads_in(self.file))
         self.assertTrue(living[self.pid("daemon")])
@@ -94,8 +94,8 @@ class Descendants(unittest.TestCase):
         self.assertEqual({row.get("parent") for row in threads_in(self.file)[1]}, {None}, "exited threads have no parent")
 
     def test_without_bpf(self):
-        said = self.record(*WITHOUT_BPF)
-        self.assertIn("forks cannot be traced on this host", said)
+        messages = self.record(*WITHOUT_BPF)
+        self.assertIn("forks cannot be traced on this host", messages)
         living = self.marks(threads_in(self.file)[0])
         self.assertTrue(living[self.pid("daemon")])
         self.assertFalse(living[self.other])
@@ -105,23 +105,23 @@ class Descendants(unittest.TestCase):
         self.check_windows_back_to_back()
 
     def test_in_windows_back_to_back_without_bpf(self):
-        said = self.check_windows_back_to_back(*WITHOUT_BPF)
-        self.assertEqual(said.count("forks cannot be traced on this host"), 1, said)
+        messages = self.check_windows_back_to_back(*WITHOUT_BPF)
+        self.assertEqual(messages.count("forks cannot be traced on this host"), 1, messages)
 
     def test_shown(self):
         self.record()
-        done = harness.run("show", self.file, "--where", "descendant", "--group-by", "comm-exact", "--metrics", "thread_count",
-                           "--format", "json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        groups = {row["group"] for row in json.loads(done.stdout)["rows"]}
+        finished = harness.run("show", self.file, "--where", "descendant", "--group-by", "comm-exact", "--metrics", "thread_count",
+                               "--format", "json")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        groups = {row["group"] for row in json.loads(finished.stdout)["rows"]}
         self.assertIn("sleep", groups)
         self.assertLessEqual(groups, {"sleep", "sh", "setsid", "ctprof"})
 
     def test_a_capture_has_no_descendants(self):
         harness.capture(self.file, "--layout", "columns")
-        done = harness.run("show", self.file, "--where", "descendant")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("'descendant'", done.stderr)
+        finished = harness.run("show", self.file, "--where", "descendant")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("'descendant'", finished.stderr)
 
     def test_parents_and_kernel_threads(self):
         """Parents and kernel threads equal those of /proc, with BPF and without."""
@@ -134,9 +134,9 @@ class Descendants(unittest.TestCase):
             self.assertTrue(rows[2]["kernel_thread"], "kthreadd")
 
     def test_a_command_that_cannot_run(self):
-        done = harness.run("record", "-o", self.file, "--", "./no-such-command")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("no-such-command': No such file or directory", done.stderr)
+        finished = harness.run("record", "-o", self.file, "--", "./no-such-command")
+        self.assertNotEqual(finished.returncode, 0)
+        self.assertIn("no-such-command': No such file or directory", finished.stderr)
         self.assertFalse(os.path.exists(self.file))
 
 

@@ -25,7 +25,7 @@ US, MS = 1_000, 1_000_000
 TICK_NS = 10 * MS  # with CONFIG_HZ=100, the longest tick
 ROUNDED = 1024  # taskstats rounds bytes down to a multiple of this
 STORM_THREADS, STORM_RATE = 200_000, 40_000
-MORE_THAN_FIT = 60_000
+MORE_THAN_THE_TABLE_HOLDS = 60_000
 
 
 def has_capability(number):
@@ -33,21 +33,21 @@ def has_capability(number):
         return int(re.search(r"^CapEff:\s*(\w+)", file.read(), re.MULTILINE)[1], 16) >> number & 1
 
 
-def sees_by_bpf():
-    said = subprocess.run([CTPROF, "plugins"], capture_output=True, text=True, check=True).stdout
-    return re.search(r"^task-iter.*\n.*\n +fills [1-9]", said, re.MULTILINE) is not None
+def records_exits_by_bpf():
+    text = subprocess.run([CTPROF, "plugins"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"^task-iter.*\n.*\n +fills [1-9]", text, re.MULTILINE) is not None
 
 
 def needs(condition, what):
     return unittest.skipUnless(condition, f"needs {what}")
 
 
-by_bpf = needs(sees_by_bpf(), "BPF programs")
+by_bpf = needs(records_exits_by_bpf(), "BPF programs")
 by_netlink = needs(has_capability(12) and glob.glob(os.path.join(os.path.dirname(CTPROF), "../../plugins/taskstats.so")),
                    "CAP_NET_ADMIN and the plugin taskstats")
 
 
-class Recorded(unittest.TestCase):
+class ExitCase(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="ctprof-ends-")
         self.addCleanup(directory.cleanup)
@@ -56,12 +56,12 @@ class Recorded(unittest.TestCase):
     def record(self, *command, options=()):
         """Records the command. Returns the window and the output of the command."""
         path = os.path.join(self.directory, "window")
-        done = subprocess.run([CTPROF, *options, "record", "-q", "-o", path, "--", *command], capture_output=True, text=True,
-                              timeout=300, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return Window(path), done.stdout
+        finished = subprocess.run([CTPROF, *options, "record", "-q", "-o", path, "--", *command], capture_output=True, text=True,
+                                  timeout=300, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return Window(path), finished.stdout
 
-    def ends(self, kind, options=(), count=COUNT):
+    def record_exits(self, kind, options=(), count=COUNT):
         """Returns pairs of the values that a task read of itself and its row."""
         lines = os.path.join(self.directory, "lines")
         window, _ = self.record(ENDS, kind, str(count), lines, options=options)
@@ -69,9 +69,9 @@ class Recorded(unittest.TestCase):
         with open(lines, encoding="ascii") as file:
             return self.pairs(window, [ExitedTask(line) for line in file])
 
-    def pairs(self, window, ended):
+    def pairs(self, window, exited_tasks):
         rows, found = window.ended_by("tid"), []
-        for one in ended:
+        for one in exited_tasks:
             mine = [row for row in rows.get(one.tid, []) if row.value("comm") == os.path.basename(ENDS)[:15]]
             self.assertEqual(len(mine), 1, one.tid)
             found.append((one, mine[0]))
@@ -89,7 +89,7 @@ class Recorded(unittest.TestCase):
 
 @by_bpf
 @measurement.run_twice_at_most
-class ByBpf(Recorded):
+class ByBpf(ExitCase):
     def check(self, pairs):
         self.check_faults(pairs)
         for one, row in pairs:
@@ -100,7 +100,7 @@ class ByBpf(Recorded):
         self.check_switches([row.value("nonvoluntary_csw") - one.nonvoluntary for one, row in pairs])
 
     def test_processes(self):
-        pairs = self.ends("processes")
+        pairs = self.record_exits("processes")
         self.check(pairs)
         apart = sorted(abs(row.value("run_time_ns") - one.waited_us * US) for one, row in pairs)
         self.assertLessEqual(apart[len(apart) * 95 // 100], 10 * US)
@@ -112,7 +112,7 @@ class ByBpf(Recorded):
 
     def test_threads(self):
         """After its last read a thread still has to exit, which takes about ten microseconds."""
-        pairs = self.ends("threads")
+        pairs = self.record_exits("threads")
         self.check(pairs)
         since = sorted(row.value("run_time_ns") - one.cpu_ns for one, row in pairs)
         self.assertGreaterEqual(since[0], 0)
@@ -144,8 +144,8 @@ class ByBpf(Recorded):
     @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes draining too slow for the pace of a storm")
     def test_a_storm_loses_nothing(self):
         """The rate is that of an idle machine. A busy machine creates fewer threads per second, and loses none either."""
-        window, said = self.record(STORM, str(STORM_THREADS), str(STORM_RATE))
-        made, took_ms = map(int, said.split())
+        window, output = self.record(STORM, str(STORM_THREADS), str(STORM_RATE))
+        made, took_ms = map(int, output.split())
         print(f"{made} threads, {made / took_ms * 1000:.0f} a second")
         self.assertEqual(window.head["ended_lost"], 0)
         self.assertGreaterEqual(len(window.ended) + window.head["ended_merged"], made)
@@ -158,7 +158,7 @@ class ByBpf(Recorded):
 
 
 @by_netlink
-class ByNetlink(Recorded):
+class ByNetlink(ExitCase):
     """The kernel reports a thread before its last switch: that switch and the work since the report are missing."""
 
     def check(self, pairs):
@@ -174,17 +174,17 @@ class ByNetlink(Recorded):
             self.assertGreaterEqual(row.value("run_time_ns"), one.cpu_ns)
 
     def test_processes(self):
-        pairs = self.ends("processes", options=[FILES])
+        pairs = self.record_exits("processes", options=[FILES])
         self.check(pairs)
         short = [one.waited_us * US - row.value("run_time_ns") for one, row in pairs]
         self.assertGreaterEqual(min(short), -10 * US)
         self.assertLess(max(short), 5 * MS)
 
     def test_threads(self):
-        self.check(self.ends("threads", options=[FILES]))
+        self.check(self.record_exits("threads", options=[FILES]))
 
 
-class SumOfRows(Recorded):
+class SumOfRows(ExitCase):
     """300 short children: the sum of the rows equals the time that wait4 reports."""
 
     SCRIPT = ("import os, resource\n"
@@ -215,14 +215,14 @@ class SumOfRows(Recorded):
         self.assertLess(reported, 1.05 * used)
 
 
-class LostThreads(Recorded):
+class LostThreads(ExitCase):
     """A recording that cannot read for a while reports the number of exited threads that it lost."""
 
     SCRIPT = "kill -STOP $PPID; {} {} {}; kill -CONT $PPID"
 
     def check(self, *options):
-        window, said = self.record("sh", "-c", self.SCRIPT.format(STORM, MORE_THAN_FIT, STORM_RATE), options=options)
-        made, lost = int(said.split()[0]), window.head["ended_lost"]
+        window, output = self.record("sh", "-c", self.SCRIPT.format(STORM, MORE_THAN_THE_TABLE_HOLDS, STORM_RATE), options=options)
+        made, lost = int(output.split()[0]), window.head["ended_lost"]
         count = len([row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]])
         self.assertGreater(lost, 0)
         self.assertLess(count, made)
@@ -238,14 +238,14 @@ class LostThreads(Recorded):
 
 
 @by_netlink
-class TwoRecordings(Recorded):
+class TwoRecordings(ExitCase):
     """A recording that ends does not affect the messages of another one."""
 
     def test_by_netlink(self):
         inner = os.path.join(self.directory, "inner")
         script = f"{CTPROF} {FILES} record -q -o {inner} -- {STORM} 1000 4000; {STORM} 1000 4000"
-        outer, said = self.record("sh", "-c", script, options=[FILES])
-        made = [int(line.split()[0]) for line in said.splitlines()]
+        outer, output = self.record("sh", "-c", script, options=[FILES])
+        made = [int(line.split()[0]) for line in output.splitlines()]
         self.assertEqual(len(made), 2)
         for window, least in ((Window(inner), made[0]), (outer, sum(made))):
             rows = [row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]]
@@ -254,7 +254,7 @@ class TwoRecordings(Recorded):
             self.assertEqual(window.head["ended_lost"], 0)
 
 
-class BornBefore(Recorded):
+class ExistingThreads(ExitCase):
     """Threads that existed when the window opened have bases, with BPF and with netlink."""
 
     SCRIPT = "echo > {0}; while [ ! -e {1} ]; do sleep 0.05; done"

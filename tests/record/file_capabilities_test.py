@@ -29,8 +29,8 @@ SECRET = "secret_function"
 ATTACKER = str(pathlib.Path(__file__).parent / "attacker.py")
 RECORDERS = "on-cpu,off-cpu,sleepers"
 HIGHEST_OFFSET = 1 << 32  # of any file; addresses of the kernel and of libraries are higher
-NOWHERE = (1 << 64) - 1   # the offset of a weight without stack
-CANNOT = 77
+OFFSET_WITHOUT_STACK = (1 << 64) - 1   # the offset of a weight without stack
+CANNOT_PREPARE = 77
 CODE = 0x10000000         # an address without other mappings
 
 
@@ -43,7 +43,7 @@ class Stacks:
         parts = [line for line in lines if line["kind"] == "stacks"]
         self.texts = {text for part in parts if part["part"] == "strings" for text in part["text"]}
         self.kinds = [kind for part in parts if part["part"] == "modules" for kind in part["type"]]
-        self.offsets = [offset for part in parts if part["part"] == "frames" for offset in part["offset"] if offset != NOWHERE]
+        self.offsets = [offset for part in parts if part["part"] == "frames" for offset in part["offset"] if offset != OFFSET_WITHOUT_STACK]
 
     def has(self, word):
         return any(word in text for text in self.texts)
@@ -52,7 +52,7 @@ class Stacks:
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap") and shutil.which("strip"), "needs root, setcap and strip")
 class FileCapabilities(unittest.TestCase):
     def setUp(self):
-        scratch = harness.closed_scratch()
+        scratch = harness.root_only_scratch()
         self.addCleanup(scratch.cleanup)
         self.root = scratch.name  # owned by root
         self.program = product_copy(os.environ["CTPROF"], self.root)
@@ -75,18 +75,18 @@ class FileCapabilities(unittest.TestCase):
         process = subprocess.Popen([*(harness.USER if user else ()), *map(str, command)], stdout=subprocess.PIPE, text=True, cwd=self.work)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
-        said = process.stdout.readline()
-        if said != "ready\n":
-            self.assertEqual(process.wait(60), CANNOT, said)
-            self.skipTest(said.strip())
+        first_line = process.stdout.readline()
+        if first_line != "ready\n":
+            self.assertEqual(process.wait(60), CANNOT_PREPARE, first_line)
+            self.skipTest(first_line.strip())
         return process
 
     def record(self, *words, user=True, before=(), **more):
         """Records as the user, or as root, and returns the stacks."""
         path = os.path.join(self.work, "window.ctprof.zst")
-        done = subprocess.run([*before, *(harness.USER if user else ()), self.program, "record", "-q", "-d", "700ms", "-o", path, *words], check=False,
-                              capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work, **more)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = subprocess.run([*before, *(harness.USER if user else ()), self.program, "record", "-q", "-d", "700ms", "-o", path, *words], check=False,
+                                  capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work, **more)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         return Stacks(path)
 
     def assert_hidden(self, *words, **more):
@@ -230,9 +230,9 @@ class FileCapabilities(unittest.TestCase):
     def test_a_capture_of_processes_of_root(self):
         self.start(self.hidden(mode=0o755), "wait", user=False)
         path = os.path.join(self.work, "look.ctprof.zst")
-        done = subprocess.run([*harness.USER, self.program, "capture", "-q", "--stacks", "-o", path], check=False, capture_output=True, text=True,
-                              timeout=harness.TIMEOUT)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = subprocess.run([*harness.USER, self.program, "capture", "-q", "--stacks", "-o", path], check=False, capture_output=True, text=True,
+                                  timeout=harness.TIMEOUT)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         stacks = Stacks(path)
         self.assertFalse(stacks.has(SECRET))
         self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
@@ -287,9 +287,9 @@ class FileCapabilities(unittest.TestCase):
         subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", "on-cpu", "-o", path], check=True)
         os.chmod(path, 0o600)
         for words in (("show", path), ("symbolize", path, "-o", "out"), ("flame", path, "-o", "out.html"), ("export", path, "--to", "folded", "-o", "out")):
-            done = subprocess.run([*harness.USER, self.program, *words], check=False, capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work)
-            self.assertEqual(done.returncode, 2, words)
-            self.assertIn("Permission denied", done.stderr)
+            finished = subprocess.run([*harness.USER, self.program, *words], check=False, capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work)
+            self.assertEqual(finished.returncode, 2, words)
+            self.assertIn("Permission denied", finished.stderr)
 
     def test_redacted_files_of_root_have_no_addresses(self):
         self.start(self.hidden(mode=0o755), "wait", user=False)

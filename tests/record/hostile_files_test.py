@@ -104,12 +104,12 @@ class Hostile(unittest.TestCase):
         path = self.home / ("x" + recording.SUFFIX)
         with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
             before = time.monotonic()
-            done = run("-d", "2s", "--recorders", "on-cpu", "--metrics", "run_time_ns", "-o", path)
+            finished = run("-d", "2s", "--recorders", "on-cpu", "--metrics", "run_time_ns", "-o", path)
             took = time.monotonic() - before
             busy.kill()
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertLess(took, LONGEST)
-        self.assertRegex(done.stderr, r"cannot unwind all stacks: .*/many\d\.so'.*: call frame information exceeds the limits on work")
+        self.assertRegex(finished.stderr, r"cannot unwind all stacks: .*/many\d\.so'.*: call frame information exceeds the limits on work")
         shown = harness.run("export", path, "--to", "folded", "-o", "-")
         self.assertEqual(shown.returncode, 0, shown.stderr)
         of_busy = [line for line in shown.stdout.splitlines() if "PyEval_EvalCode" in line or "Py_RunMain" in line]

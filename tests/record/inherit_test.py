@@ -79,7 +79,7 @@ class Family:
         self.process.communicate()
 
 
-def sees_ends(pid):
+def observes_exits(pid):
     """Returns whether ctprof observes forks and exits: later children are born in its window. The program for exits is attached last."""
     texts = recording.each_open_file(pid, "fdinfo", pathlib.Path.read_text)
     attached = {int(found[1]) for text in texts if "link_id:" in text and (found := re.search(r"(?m)^prog_id:\s*(\d+)$", text))}
@@ -117,25 +117,25 @@ class Inherit(unittest.TestCase):
         with Family() as family:
             recorder = recording.Recorder("-o", self.file, "--metrics", "run_time_ns", "-p", family.pid, *words)
             with recorder:
-                self.assertTrue(recording.soon(lambda: sees_ends(recorder.process.pid)))
+                self.assertTrue(recording.wait_for(lambda: observes_exits(recorder.process.pid)))
                 family.begin()
                 lasting = family.lasting()
                 time.sleep(2)
                 recorder.signal(signal.SIGINT)
-                status, said = recorder.finish()
-            self.assertEqual(status, 0, said)
+                status, messages = recorder.finish()
+            self.assertEqual(status, 0, messages)
             return family.pid, lasting, recording.Window(self.file)
 
     def test_rows_and_all_recorders_follow_children(self):
         parent, lasting, window = self.recorded("--recorders", ",".join(RECORDERS.values()), "--freq", "999", "--sleepers-freq", "50")
         self.assertLessEqual(lasting | {parent}, {row.name[0] for row in window.living.values()})
-        ended = {row.name[0] for row in window.ended.values()}
-        self.assertGreater(len(ended), 5)
+        exited_tgids = {row.name[0] for row in window.ended.values()}
+        self.assertGreater(len(exited_tgids), 5)
         found = weights(self.file)
         for metric, recorder in RECORDERS.items():
             with self.subTest(recorder):
                 self.assertLessEqual(lasting, set(found[metric]))
-                self.assertGreater(len(ended & set(found[metric])), len(ended) // 3)
+                self.assertGreater(len(exited_tgids & set(found[metric])), len(exited_tgids) // 3)
 
     def test_each_recorder_follows_children_by_itself(self):
         for metric, recorder in RECORDERS.items():
@@ -168,8 +168,8 @@ class Inherit(unittest.TestCase):
         with Family() as family:
             directory = self.file.parent / "windows"
             family.begin()  # all children are forked in some window
-            done = run("-d", "1s", "--repeat", "3", "-o", directory, "--metrics", "run_time_ns", "-p", family.pid, "--recorders", "sleepers")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = run("-d", "1s", "--repeat", "3", "-o", directory, "--metrics", "run_time_ns", "-p", family.pid, "--recorders", "sleepers")
+            self.assertEqual(finished.returncode, 0, finished.stderr)
             lasting = family.lasting()
         seen = [{row.name[0] for row in recording.Window(path).living.values()} for path in sorted(directory.iterdir())]
         born_inside = lasting & seen[0]

@@ -16,7 +16,7 @@ SECONDS = int(os.environ.get("TEST_SECONDS", "4"))
 
 
 @needs_terminal
-class Endures(unittest.TestCase):
+class EnduranceTest(unittest.TestCase):
     """Runs ctprof live with programs that start and exit."""
 
     def rss(self, pid):
@@ -36,16 +36,16 @@ class Endures(unittest.TestCase):
                     for key in ("g", "s", "Enter", "Enter", "Down", "Escape", "Escape", "a", "[", "[", "b", "c", "c", "Space"):
                         s.keys(key)
                     s.keys("Escape", "Escape", "Escape", "?")
-                    s.until_says("ctprof live: the last window of this host")  # all earlier keys were handled
+                    s.wait_for_text("ctprof live: the last window of this host")  # all earlier keys were handled
                     s.keys("?")
-                    s.until(lambda now: "what happened" not in now and now.splitlines()[-1].startswith("q quit"))
+                    s.wait_until(lambda now: "what happened" not in now and now.splitlines()[-1].startswith("q quit"))
                     rounds += 1
                     if rounds == 10:
                         first = self.rss(pid)
                 if first and SECONDS >= 300:
                     self.assertLess(self.rss(pid), first * 1.5 + 20_000)
                 s.keys("Escape", "Escape", "Escape", "q")
-                s.ends()
+                s.check_exit()
         finally:
             churn.kill()
             churn.wait()

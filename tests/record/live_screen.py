@@ -43,8 +43,8 @@ work()
 
 def needs_terminal(case):
     """Decorates a class of tests: skips them without tmux or without `live`."""
-    said = subprocess.run([harness.CTPROF, "live"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stderr
-    for is_so, why in ((shutil.which("tmux"), "needs tmux"), ("built without" not in said, "built without ncurses")):
+    live_message = subprocess.run([harness.CTPROF, "live"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stderr
+    for is_so, why in ((shutil.which("tmux"), "needs tmux"), ("built without" not in live_message, "built without ncurses")):
         if not is_so:
             return unittest.skip(why)(case)
     return case
@@ -109,7 +109,7 @@ class Screen:
         self.files = pathlib.Path(self.scratch.name) / "files"
         self.files.mkdir()
         self.tmux("-f", "/dev/null", "-u", "new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(self.files), "exec /bin/sh")
-        self.until(lambda text: "$" in text)
+        self.wait_until(lambda text: "$" in text)
 
     def __enter__(self):
         return self
@@ -133,7 +133,7 @@ class Screen:
     def type(self, text):
         self.tmux("send-keys", "-l", text)
 
-    def until(self, is_so):
+    def wait_until(self, is_so):
         """Waits until is_so(screen), and returns the screen."""
         end = time.monotonic() + TIMEOUT
         while True:
@@ -144,7 +144,7 @@ class Screen:
                 raise AssertionError("the screen never had the expected content:\n" + text)
             time.sleep(0.05)
 
-    def until_whole(self, word, other_than=None):
+    def wait_for_whole_frame(self, word, other_than=None):
         """Waits for a complete frame that contains the word, and returns the screen. For held windows: their frames differ only in the history.
         The frame is of another window than the screen `other_than`."""
         before = None
@@ -154,15 +154,15 @@ class Screen:
             last, before = before, text
             return word in text and last is not None and head(last) == head(text) and (other_than is None or head(text) != head(other_than))
 
-        return self.until(is_whole)
+        return self.wait_until(is_whole)
 
-    def until_says(self, *words):
-        return self.until(lambda text: all(word in text for word in words))
+    def wait_for_text(self, *words):
+        return self.wait_until(lambda text: all(word in text for word in words))
 
     def start(self, *options):
         self.type(f"clear; {harness.CTPROF} live {' '.join(options)}; echo status $?")
         self.keys("Enter")
-        return self.until_says("now   processes by name, by score", "q quit")
+        return self.wait_for_text("now   processes by name, by score", "q quit")
 
     def pid(self):
         """Returns the pid of ctprof."""
@@ -175,44 +175,44 @@ class Screen:
 
     def filter(self, text):
         self.keys("/")
-        self.until_says("filter: _")
+        self.wait_for_text("filter: _")
         self.type(text)
-        self.until_says(f"filter: {text}_")
+        self.wait_for_text(f"filter: {text}_")
         self.keys("Enter")
-        return self.until(lambda now: f"filter {text}" in now and "filter: " not in now)
+        return self.wait_until(lambda now: f"filter {text}" in now and "filter: " not in now)
 
     def press_until(self, key, word):
         """Presses the key again and again, each time after the window has changed, until the screen contains the word."""
         while True:
             before = head(self.text())
             self.keys(key)
-            if word in self.until(lambda now, before=before: word in now or head(now) != before):
+            if word in self.wait_until(lambda now, before=before: word in now or head(now) != before):
                 return
 
     @staticmethod
-    def written(text, windows):
+    def written_file(text, windows):
         """Returns the name of the file if the screen reports that it was written, else None."""
         found = re.search(rf"written: (\S+), {windows},", text)
         return found and found.group(1)
 
-    def until_written(self, windows):
-        return self.written(self.until(lambda now: self.written(now, windows)), windows)
+    def wait_for_written_file(self, windows):
+        return self.written_file(self.wait_until(lambda now: self.written_file(now, windows)), windows)
 
-    def until_chosen(self, is_so):
+    def wait_for_selected_line(self, is_so):
         """Waits until is_so(selected line) in two consecutive reads, and returns the line."""
         seen = [None]
 
         def is_found(_):
-            seen.append(self.chosen())
+            seen.append(self.selected_line())
             return is_so(seen[-1]) and seen[-1] == seen[-2]
 
         try:
-            self.until(is_found)
+            self.wait_until(is_found)
         except AssertionError as why:
             raise AssertionError(f"{why}\nselected lines: {sorted(set(map(str, seen)))}") from why
         return seen[-1]
 
-    def chosen(self):
+    def selected_line(self):
         """Returns the selected line, which is in reverse video."""
         for line in self.text("-e").splitlines():
             if REVERSE.search(line):
@@ -221,8 +221,8 @@ class Screen:
 
     def shown(self, name):
         """Returns the length of the window in the file in seconds, as `show` prints it."""
-        done = subprocess.run([harness.CTPROF, "show", str(self.files / name)], capture_output=True, text=True, check=True, timeout=harness.TIMEOUT)
-        return float(re.search(r"   ([0-9.]+) s ", done.stdout).group(1))
+        finished = subprocess.run([harness.CTPROF, "show", str(self.files / name)], capture_output=True, text=True, check=True, timeout=harness.TIMEOUT)
+        return float(re.search(r"   ([0-9.]+) s ", finished.stdout).group(1))
 
-    def ends(self, status="0"):
-        return self.until_says(f"status {status}")
+    def check_exit(self, status="0"):
+        return self.wait_for_text(f"status {status}")

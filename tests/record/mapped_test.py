@@ -129,7 +129,7 @@ class MappedTest(unittest.TestCase):
 
     def test_a_main_thread_that_has_exited(self):
         process = self.start(ALPHA, 60, "leader")
-        self.assertTrue(recording.soon(lambda: "Z" in pathlib.Path(f"/proc/{process.pid}/stat").read_text("utf-8").rsplit(")", 1)[1]))
+        self.assertTrue(recording.wait_for(lambda: "Z" in pathlib.Path(f"/proc/{process.pid}/stat").read_text("utf-8").rsplit(")", 1)[1]))
         for recorder in ("on-cpu", "off-cpu"):
             self.finish(self.record(1, "--force", "-p", process.pid, recorder=recorder))
             if recorder == "on-cpu":

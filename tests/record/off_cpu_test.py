@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 import measurement  # noqa: E402
 import offcpu_file  # noqa: E402
-from recording import Recorder, harness, loaded, program_ids, run, soon  # noqa: E402
+from recording import Recorder, harness, loaded, program_ids, run, wait_for  # noqa: E402
 
 WAITS = os.environ["WAITS"]
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "5"))
@@ -40,9 +40,9 @@ class Case(unittest.TestCase):
 
     def recorded(self, *words):
         """Records with off-cpu. Returns the finished process and the content of the file."""
-        done = run("--recorders", "off-cpu", "-o", self.file, *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done, offcpu_file.OffCpuFile(self.file)
+        process = run("--recorders", "off-cpu", "-o", self.file, *words)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process, offcpu_file.OffCpuFile(self.file)
 
     def assert_whole(self, window, kinds=offcpu_file.BLOCKED):
         """Checks for every thread that kinds add up to the total, and stacks to the waits of `kinds`, to the nanosecond, within the thread's window."""
@@ -66,7 +66,7 @@ class Concurrent(Case):
 
     def test_no_leaf_is_a_tracing_function(self):
         with Recorder("-o", self.here / ("other" + recording.SUFFIX), "--recorders", "off-cpu", "--metrics", "run_time_ns") as other:
-            self.assertTrue(soon(lambda: len(program_ids(other.process.pid)) > 2))
+            self.assertTrue(wait_for(lambda: len(program_ids(other.process.pid)) > 2))
             self.recorded("-d", "1s", "--offcpu-stacks", "every", "--metrics", "run_time_ns", "--", WAITS, "kinds", self.here / "file")
             other.signal(signal.SIGINT)
             self.assertEqual(other.finish()[0], 0)
@@ -76,7 +76,7 @@ class Concurrent(Case):
 
 
 @measurement.run_twice_at_most
-class Known(Case):
+class KnownWaits(Case):
     """Waits of each kind, by a program that measures them."""
 
     def test_each_kind_equals_the_measurement_of_the_thread(self):
@@ -94,14 +94,14 @@ class Known(Case):
     def kinds_once(self):
         """Runs once. Returns for each kind of wait by how many ns each difference exceeds its tolerance: negative if it is within."""
         with harness.beside("sleep", "600") as sleeper:
-            done, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
+            process, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
         self.assert_whole(window)
         # The kernel measures run delay with the run queue's clock, which is updated only at the start of a wake-up or switch. The recorder reads
         # its clock later. So each end of a wait may differ by the cost of a switch on this machine.
-        switch_ns, *lines = done.stdout.splitlines()
+        switch_ns, *lines = process.stdout.splitlines()
         clock_ns = 2 * int(switch_ns)
         # Wake-ups by threads that the kernel hides from BPF are not observed: time on the run queue may then count as blocked.
-        unseen = int((re.search(r"(\d+) wake-ups or switches of", done.stderr) or [0, 0])[1])
+        unseen = int((re.search(r"(\d+) wake-ups or switches of", process.stderr) or [0, 0])[1])
         places = {"nap": "takes_a_nap", "futex": "waits_for_word", "pipe": "reads_a_pipe", "fsync": "syncs", "fault": "touches"}
         found, beyond = {}, {}
         for line in lines:
@@ -147,32 +147,32 @@ class Known(Case):
 
     def test_weights_are_proportional_to_times(self):
         for period in "100us", "1ms", "10ms":
-            done, window = self.recorded("--offcpu-period", period, "--", WAITS, "turns", "3", "32")
+            process, window = self.recorded("--offcpu-period", period, "--", WAITS, "turns", "3", "32")
             self.assert_whole(window)
-            long_ns, short_ns = map(int, done.stdout.split())
+            long_ns, short_ns = map(int, process.stdout.split())
             places = {name: sum(thread.weight(name) for thread in window.threads) for name in ("waits_long", "waits_short")}
             share = 100 * places["waits_long"] / sum(places.values())
             expected = 100 * long_ns / (long_ns + short_ns)
             self.assertLess(abs(share - expected), LARGEST_DIFFERENCE, (period, places, long_ns, short_ns))
 
 
-class Whole(Case):
+class CompleteTimes(Case):
     """No wait is lost, and all times add up."""
 
-    def closed(self, done, least_threads=10):
-        exact, threads = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", done.stderr).groups())
+    def closed(self, process, least_threads=10):
+        exact, threads = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", process.stderr).groups())
         self.assertGreaterEqual(threads, least_threads)
-        self.assertGreaterEqual(exact, EXACT_SHARE * threads, done.stderr)
+        self.assertGreaterEqual(exact, EXACT_SHARE * threads, process.stderr)
 
     def test_idle(self):
-        done, window = self.recorded("-d", "1s")
-        self.closed(done)
-        self.assertNotRegex(done.stderr, r"off-cpu: .* lost")
+        process, window = self.recorded("-d", "1s")
+        self.closed(process)
+        self.assertNotRegex(process.stderr, r"off-cpu: .* lost")
         self.assert_whole(window)
 
     def test_in_a_crowd_with_stacks_of_all_waits(self):
-        done, window = self.recorded("--offcpu-stacks", "all", "--", WAITS, "crowd", "2")
-        self.closed(done, 40)
+        process, window = self.recorded("--offcpu-stacks", "all", "--", WAITS, "crowd", "2")
+        self.closed(process, 40)
         self.assert_whole(window, offcpu_file.KINDS)
         crowd = [thread for thread in window.threads if thread.descendant and thread.pcomm == "waits"]
         self.assertGreater(sum(thread.offcpu_count for thread in crowd), 10_000)
@@ -181,32 +181,32 @@ class Whole(Case):
                 self.assertEqual(thread.count(offcpu_file.BLOCKED), thread.voluntary_csw - 1, thread.cells)
 
     def test_a_stack_at_each_switch(self):
-        done, window = self.recorded("--offcpu-stacks", "every", "--ring", "64M", "--", WAITS, "turns", "1", "4")
-        self.closed(done)
+        process, window = self.recorded("--offcpu-stacks", "every", "--ring", "64M", "--", WAITS, "turns", "1", "4")
+        self.closed(process)
         turns = [thread for thread in window.threads if thread.descendant and thread.tid != thread.tgid]
-        self.assertEqual(len(turns), 4, done.stderr)
+        self.assertEqual(len(turns), 4, process.stderr)
         self.assert_whole(window, offcpu_file.KINDS)
         for thread in turns:
             self.assertGreater(thread.weight("waits_long"), 0.6 * thread.ns(offcpu_file.BLOCKED), thread.stacks)
 
-    def test_threads_that_end(self):
+    def test_threads_that_exit(self):
         """Thousands of threads per second: threads that live within the window have as many switches as the kernel counted."""
-        done, window = self.recorded("--", os.environ["STORM"], "8000", "4000")
-        self.closed(done, 8000)
-        self.assertNotRegex(done.stderr, r"off-cpu: .* lost")
-        ended = [thread for thread in window.threads if thread.descendant and thread.pcomm == "storm" and thread.born and thread.ended]
-        self.assertGreaterEqual(len(ended), 8000)
-        for thread in ended:
+        process, window = self.recorded("--", os.environ["STORM"], "8000", "4000")
+        self.closed(process, 8000)
+        self.assertNotRegex(process.stderr, r"off-cpu: .* lost")
+        exited = [thread for thread in window.threads if thread.descendant and thread.pcomm == "storm" and thread.born and thread.ended]
+        self.assertGreaterEqual(len(exited), 8000)
+        for thread in exited:
             self.assertEqual(thread.count(offcpu_file.BLOCKED), thread.voluntary_csw - 1, thread.cells)
             self.assertEqual(thread.offcpu_preempted_count, thread.nonvoluntary_csw, thread.cells)
         self.assert_whole(window)
 
     def test_exec_by_another_thread_than_the_leader(self):
         """After an exec by another thread than the leader: the successor has its waits from before and after the exec, the old leader is separate."""
-        done, window = self.recorded("--offcpu-period", "100us", "--", os.environ["TAKEOVER"], "naps")
-        self.closed(done)
+        process, window = self.recorded("--offcpu-period", "100us", "--", os.environ["TAKEOVER"], "naps")
+        self.closed(process)
         self.assert_whole(window)
-        leader, successor = sorted((thread for thread in window.of(int(done.stdout)) if thread.tid == thread.tgid), key=lambda thread: thread.offcpu_count)
+        leader, successor = sorted((thread for thread in window.of(int(process.stdout)) if thread.tid == thread.tgid), key=lambda thread: thread.offcpu_count)
         self.assertLess(leader.offcpu_count, 20, leader.cells)
         self.assertGreater(leader.offcpu_interruptible_ns, 100_000_000, leader.cells)
         self.assertGreaterEqual(successor.offcpu_interruptible_count, 150, successor.cells)
@@ -223,8 +223,8 @@ class Whole(Case):
     def test_windows_back_to_back(self):
         """A thread that sleeps all the time has one wait in each window."""
         with harness.beside("sleep", "600") as sleeper:
-            done = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
-        self.assertEqual(done.returncode, 0, done.stderr)
+            process = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
+        self.assertEqual(process.returncode, 0, process.stderr)
         files = sorted(self.here.iterdir())
         self.assertEqual(len(files), 3)
         for file in files:
@@ -234,8 +234,8 @@ class Whole(Case):
             self.assertGreater(window.of(sleeper.pid)[0].offcpu_ns, 250_000_000)
 
     def test_a_budget_that_is_too_small_is_reported(self):
-        done, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
-        self.assertRegex(done.stderr, r"the budget was nearly used up: a stack is now recorded per [\d.]+ ms of waiting")
+        process, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
+        self.assertRegex(process.stderr, r"the budget was nearly used up: a stack is now recorded per [\d.]+ ms of waiting")
         self.assert_whole(window)
 
 
@@ -255,7 +255,7 @@ class OneCgroup(Case):
 
     def remove(self):
         for path in (self.cgroup / "below" / "far", self.cgroup / "below", self.cgroup):
-            self.assertTrue(soon(lambda path=path: not (path / "cgroup.procs").read_text(encoding="ascii")))
+            self.assertTrue(wait_for(lambda path=path: not (path / "cgroup.procs").read_text(encoding="ascii")))
             path.rmdir()
 
     def sleeper(self, *below, program=("sleep", "600")):
@@ -267,12 +267,12 @@ class OneCgroup(Case):
             (self.cgroup.joinpath(*below) / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
         return process.pid
 
-    def followed(self, script, *words):
+    def record_followed_threads(self, script, *words):
         """Records while a shell outside of the cgroup runs the script, with the cgroup as $1. Returns threads by process, and the number of followed
         threads."""
-        done, window = self.recorded("--cgroup", f"/{self.cgroup.name}", *words, "--", "sh", "-c", script, "sh", self.cgroup)
-        exact, number = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", done.stderr).groups())
-        self.assertEqual(exact, number, done.stderr)
+        process, window = self.recorded("--cgroup", f"/{self.cgroup.name}", *words, "--", "sh", "-c", script, "sh", self.cgroup)
+        exact, number = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", process.stderr).groups())
+        self.assertEqual(exact, number, process.stderr)
         found = collections.defaultdict(list)
         for thread in window.threads:
             self.assertEqual(thread.weight(), thread.ns(offcpu_file.BLOCKED), thread.cells)
@@ -282,19 +282,19 @@ class OneCgroup(Case):
     def test_existing_and_new_processes(self):
         there = self.sleeper(), self.sleeper("below", "far")
         self.sleeper(None)
-        found, number = self.followed('echo $$ >"$1/below/cgroup.procs"; sleep 0.1; sh -c "sleep 0.2; true"; true')
+        found, number = self.record_followed_threads('echo $$ >"$1/below/cgroup.procs"; sleep 0.1; sh -c "sleep 0.2; true"; true')
         self.assertEqual(number, 6)
         self.assertEqual(sum(map(len, found.values())), 6)
         for pid in there:
             self.assertEqual([(thread.offcpu_count, thread.offcpu_interruptible_count) for thread in found[pid]], [(1, 1)])
-        born = sorted(thread.offcpu_interruptible_ns for threads in found.values() for thread in threads if thread.born and thread.comm == "sleep")
-        self.assertEqual([round(ns / 1e8) for ns in born], [1, 2])
+        waits_of_new_threads = sorted(thread.offcpu_interruptible_ns for threads in found.values() for thread in threads if thread.born and thread.comm == "sleep")
+        self.assertEqual([round(ns / 1e8) for ns in waits_of_new_threads], [1, 2])
 
     def test_a_process_that_joins_later(self):
         threads = "import threading, time\nfor _ in range(3): threading.Thread(target=time.sleep, args=(600,)).start()"
         comes = self.sleeper(None, program=(sys.executable, "-c", threads))
-        self.assertTrue(soon(lambda: len(os.listdir(f"/proc/{comes}/task")) == 4))
-        found, number = self.followed(f'sleep 0.3; echo {comes} >"$1/cgroup.procs"; sleep 0.3')
+        self.assertTrue(wait_for(lambda: len(os.listdir(f"/proc/{comes}/task")) == 4))
+        found, number = self.record_followed_threads(f'sleep 0.3; echo {comes} >"$1/cgroup.procs"; sleep 0.3')
         self.assertEqual((number, len(found[comes])), (4, 4))
         for thread in found[comes]:
             self.assertEqual(thread.offcpu_count, 1, thread.cells)
@@ -302,14 +302,14 @@ class OneCgroup(Case):
 
     def test_a_cgroup_that_is_created_again(self):
         """This happens when a service restarts."""
-        found, _ = self.followed('rmdir "$1/below/far" "$1/below" "$1"; mkdir -p "$1/below/far"; echo $$ >"$1/below/cgroup.procs"; sleep 0.2; true')
+        found, _ = self.record_followed_threads('rmdir "$1/below/far" "$1/below" "$1"; mkdir -p "$1/below/far"; echo $$ >"$1/below/cgroup.procs"; sleep 0.2; true')
         self.assertIn(2, [round(thread.offcpu_interruptible_ns / 1e8) for threads in found.values() for thread in threads if thread.comm == "sleep"])
 
     def test_selected_processes_of_the_cgroup(self):
         one, _ = self.sleeper(), self.sleeper()
-        done, window = self.recorded("--cgroup", f"/{self.cgroup.name}", "-p", one, "-d", "100ms")
+        process, window = self.recorded("--cgroup", f"/{self.cgroup.name}", "-p", one, "-d", "100ms")
         self.assertEqual([thread.tgid for thread in window.threads if thread.offcpu_count], [one])
-        self.assertRegex(done.stderr, "for 1 of 1 threads")
+        self.assertRegex(process.stderr, "for 1 of 1 threads")
 
     def test_without_a_mount_all_threads_are_followed(self):
         """This is reported, and rows of other threads are excluded nevertheless."""
@@ -317,30 +317,30 @@ class OneCgroup(Case):
         words = recording.command("--recorders", "off-cpu", "--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
         only_below = 'mount --bind "$1/below" "$2" && umount "$3" && shift 3 && exec "$@"'
         self.here.joinpath("seen").mkdir()
-        done = subprocess.run(["unshare", "-m", "sh", "-c", only_below, "sh", self.cgroup, self.here / "seen", self.cgroup.parent, *words],
-                              capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, rf"recorders sample the whole host, because no mounted .* contains cgroup '/{self.cgroup.name}'")
+        process = subprocess.run(["unshare", "-m", "sh", "-c", only_below, "sh", self.cgroup, self.here / "seen", self.cgroup.parent, *words],
+                                 capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertRegex(process.stderr, rf"recorders sample the whole host, because no mounted .* contains cgroup '/{self.cgroup.name}'")
         self.assertEqual({thread.tgid for thread in offcpu_file.OffCpuFile(self.file).threads if thread.offcpu_count}, {one, far})
-        self.assertGreater(int(re.search(r"for \d+ of (\d+) threads", done.stderr)[1]), 10)
+        self.assertGreater(int(re.search(r"for \d+ of (\d+) threads", process.stderr)[1]), 10)
 
 
 class Hidden(Case):
     def test_hidden_threads_have_gaps(self):
         """Some kernels hide threads from BPF programs. A busy thread is not reported as hidden."""
         with harness.busy() as busy:
-            done, window = self.recorded("-d", "300ms")
-        hidden = re.search(r"off-cpu: .*this kernel hides (\d+) threads from BPF programs: their waits are unknown", done.stderr)
+            process, window = self.recorded("-d", "300ms")
+        hidden = re.search(r"off-cpu: .*this kernel hides (\d+) threads from BPF programs: their waits are unknown", process.stderr)
         unknown = [thread for thread in window.threads if thread.cells["offcpu_ns"] is None]
-        self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, done.stderr)
+        self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, process.stderr)
         for thread in unknown:
             self.assertIsNone(thread.cells["offcpu_max_ns"])
             self.assertEqual(thread.stacks, [])
         self.assertIsNotNone(window.of(busy.pid)[0].cells["offcpu_ns"])
         if not hidden:
             self.skipTest("this kernel hides no threads")
-        done, window = self.recorded("-d", "100ms", "-p", 1)
-        self.assertRegex(done.stderr, r"off-cpu: .*this kernel hides \d+ threads from BPF programs")
+        process, window = self.recorded("-d", "100ms", "-p", 1)
+        self.assertRegex(process.stderr, r"off-cpu: .*this kernel hides \d+ threads from BPF programs")
         self.assertEqual({thread.cells.get("offcpu_ns") for thread in window.of(1)}, {None})
 
 
@@ -349,19 +349,19 @@ class Cleanup(Case):
         for at in range(ROUNDS):
             with Recorder("-d", "60s", "-o", self.file, "--recorders", "off-cpu") as recorder:
                 pid = recorder.process.pid
-                self.assertTrue(soon(lambda pid=pid: len(program_ids(pid)) > 4))
+                self.assertTrue(wait_for(lambda pid=pid: len(program_ids(pid)) > 4))
                 time.sleep(0.05 * (at % 4))
                 programs = program_ids(pid)
                 recorder.process.kill() if at % 2 else recorder.process.terminate()
                 recorder.process.communicate()
-            self.assertTrue(soon(lambda programs=programs: not programs & loaded("prog").keys()), programs)
+            self.assertTrue(wait_for(lambda programs=programs: not programs & loaded("prog").keys()), programs)
 
     def test_without_permission_one_sentence(self):
         self.here.chmod(0o777)
-        done = run("-d", "100ms", "-o", self.file, "--recorders", "off-cpu", "-q", user=65534, group=65534, extra_groups=[])
-        self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertRegex(done.stderr, r"cannot record here: .*CAP_BPF")
+        process = run("-d", "100ms", "-o", self.file, "--recorders", "off-cpu", "-q", user=65534, group=65534, extra_groups=[])
+        self.assertEqual(process.returncode, 2)
+        self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+        self.assertRegex(process.stderr, r"cannot record here: .*CAP_BPF")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
 import recording  # noqa: E402
 from pager_test import OnTerminal  # noqa: E402
-from recording import harness, run, soon  # noqa: E402
+from recording import harness, run, wait_for  # noqa: E402
 
 RECORDERS = {"on-cpu": "oncpu_stacks", "off-cpu": "offcpu_stacks", "sleepers": "sleeping_stacks"}
 SETS = [*([name] for name in RECORDERS), list(RECORDERS)]
@@ -25,10 +25,10 @@ COMMAND = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; echo
 
 
 def ctprof(*words, given=None, statuses=(0,)):
-    done = subprocess.run([harness.CTPROF, *map(str, words)], input=given, capture_output=True, timeout=recording.TIMEOUT, check=False)
-    assert done.returncode in statuses, f"{words}: {done.returncode}\n{done.stderr.decode()}"
-    assert b"a fault of ctprof" not in done.stderr, done.stderr.decode()
-    return done.stdout.decode("utf-8", "surrogateescape")
+    finished = subprocess.run([harness.CTPROF, *map(str, words)], input=given, capture_output=True, timeout=recording.TIMEOUT, check=False)
+    assert finished.returncode in statuses, f"{words}: {finished.returncode}\n{finished.stderr.decode()}"
+    assert b"a fault of ctprof" not in finished.stderr, finished.stderr.decode()
+    return finished.stdout.decode("utf-8", "surrogateescape")
 
 
 def totals_by_index(*paths):
@@ -64,8 +64,8 @@ class Pairs(unittest.TestCase):
                 test(place, recorders, ["--recorders", ",".join(recorders)])
 
     def record(self, *words):
-        done = run("-q", *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("-q", *words)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
 
     def one_window(self, place, options):
         path = place / "one.ctprof.zst"
@@ -126,10 +126,10 @@ class Pairs(unittest.TestCase):
         def check(place, recorders, options):
             log, index = place / "log", place / "log" / "index.tsv"
             with recording.Recorder("--every", "1s", "-o", log, *options) as recorder:
-                self.assertTrue(soon(lambda: index.exists() and index.read_text().count("\n") >= 2, 120))
+                self.assertTrue(wait_for(lambda: index.exists() and index.read_text().count("\n") >= 2, 120))
                 recorder.signal(signal.SIGTERM)
-                status, said = recorder.finish()
-            self.assertEqual(status, 0, said)
+                status, messages = recorder.finish()
+            self.assertEqual(status, 0, messages)
             totals = totals_by_index(*sorted(log.glob("*.zst")))
             self.assertEqual(len(totals), index.read_text().count("\n"))
             for words in (["show", log], ["compare", log, log], ["report", "-q", log, "-o", place / "page.html"]):

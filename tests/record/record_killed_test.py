@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import Window, harness, loaded, soon  # noqa: E402
+from recording import Window, harness, loaded, wait_for  # noqa: E402
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "20"))
 
@@ -57,7 +57,7 @@ class Killed(unittest.TestCase):
                     Window(file)
                     whole += 1
                 for kind, ids in ours.items():
-                    self.assertTrue(soon(lambda kind=kind, ids=ids: not ids & loaded(kind).keys()), f"{kind}: {ids & loaded(kind).keys()}")
+                    self.assertTrue(wait_for(lambda kind=kind, ids=ids: not ids & loaded(kind).keys()), f"{kind}: {ids & loaded(kind).keys()}")
                 self.assertNotIn(target.pid, stopped())
         print(f"{ROUNDS} rounds: {with_programs} with programs loaded, {whole} with a whole file", file=sys.stderr)
         self.assertGreater(with_programs, ROUNDS // 20, "the kills were too late or too early")

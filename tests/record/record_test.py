@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import Recorder, Window, harness, run, soon  # noqa: E402
+from recording import Recorder, Window, harness, run, wait_for  # noqa: E402
 
 KINDS = (signal.SIGINT, signal.SIGTERM)
 
@@ -33,29 +33,29 @@ class Case(unittest.TestCase):
         return (window.end["end"]["monotonic_ns"] - window.head["opened"]["monotonic_ns"]) / 1e9
 
 
-class Ends(Case):
+class EndOfRecording(Case):
     def test_ctprof_returns_the_status_of_the_command(self):
         for script, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
             with self.subTest(script):
-                done = run("-o", self.file, "--", "sh", "-c", script)
-                self.assertEqual(done.returncode, status, done.stderr)
+                finished = run("-o", self.file, "--", "sh", "-c", script)
+                self.assertEqual(finished.returncode, status, finished.stderr)
                 Window(self.file)
 
     def test_a_command_that_does_not_exist(self):
-        done = run("-o", self.file, "--", "/no/such/command")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("running '/no/such/command'", done.stderr)
+        finished = run("-o", self.file, "--", "/no/such/command")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("running '/no/such/command'", finished.stderr)
         self.assertEqual(recording.files_in(self.here), [])
 
     def test_the_command_ends_before_the_duration(self):
-        done = run("-d", "50s", "-o", self.file, "--", "sh", "-c", "sleep 0.3; exit 3")
-        self.assertEqual(done.returncode, 3, done.stderr)
+        finished = run("-d", "50s", "-o", self.file, "--", "sh", "-c", "sleep 0.3; exit 3")
+        self.assertEqual(finished.returncode, 3, finished.stderr)
         self.assertLess(self.length(), 30)
 
     def test_the_duration_ends_before_the_command(self):
-        done = run("-d", "300ms", "-o", self.file, "--", "sh", "-c", "exec sleep 30 >/dev/null 2>&1")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        pid = int(re.search(r"the command continues as process (\d+)", done.stderr)[1])
+        finished = run("-d", "300ms", "-o", self.file, "--", "sh", "-c", "exec sleep 30 >/dev/null 2>&1")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        pid = int(re.search(r"the command continues as process (\d+)", finished.stderr)[1])
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             self.assertIn(b"sleep", file.read())
         os.kill(pid, signal.SIGKILL)
@@ -66,15 +66,15 @@ class Ends(Case):
             with self.subTest(kind), Recorder("-o", self.file) as recorder:
                 time.sleep(0.5)
                 recorder.signal(kind)
-                status, said = recorder.finish()
-                self.assertEqual(status, 0, said)
+                status, messages = recorder.finish()
+                self.assertEqual(status, 0, messages)
                 self.assertLess(self.length(), 30)
 
     def test_a_signal_before_the_window_has_opened(self):
         with Recorder("-o", self.file) as recorder:
             recorder.signal(signal.SIGINT)
-            status, said = recorder.finish()
-            self.assertEqual(status, 0, said)
+            status, messages = recorder.finish()
+            self.assertEqual(status, 0, messages)
             Window(self.file)
 
     @unittest.skipIf(harness.is_sanitized(), "a sanitizer delays signals")
@@ -86,20 +86,20 @@ class Ends(Case):
                     while recording.is_pending(recorder.process.pid, first):  # equal pending signals are delivered once
                         pass
                     recorder.signal(second)
-                    status, said = recorder.finish()
-                    self.assertIn(status, (-first, -second), said)  # threads of ctprof may handle them in another order
+                    status, messages = recorder.finish()
+                    self.assertIn(status, (-first, -second), messages)  # threads of ctprof may handle them in another order
                     self.assertEqual(recording.files_in(self.here), [])
 
     def test_ctrl_c_ends_the_command(self):
         """Ctrl-C signals the whole process group: the command exits, and ctprof returns its status."""
         with Recorder("-o", self.file, "--", "sh", "-c", "trap 'exit 9' INT; while :; do sleep 0.05; done",
                       start_new_session=True) as recorder:
-            self.assertTrue(soon(lambda: subprocess.run(["pgrep", "-P", str(recorder.process.pid)], check=False,
-                                                        capture_output=True).returncode == 0))
+            self.assertTrue(wait_for(lambda: subprocess.run(["pgrep", "-P", str(recorder.process.pid)], check=False,
+                                                            capture_output=True).returncode == 0))
             time.sleep(0.3)
             os.killpg(recorder.process.pid, signal.SIGINT)
-            status, said = recorder.finish()
-            self.assertEqual(status, 9, said)
+            status, messages = recorder.finish()
+            self.assertEqual(status, 9, messages)
             Window(self.file)
 
 
@@ -119,7 +119,7 @@ class Cgroups(Case):
 
     def remove(self):
         for path in (self.cgroup / "below", self.cgroup):
-            self.assertTrue(soon(lambda path=path: not (path / "cgroup.procs").read_text(encoding="ascii")))
+            self.assertTrue(wait_for(lambda path=path: not (path / "cgroup.procs").read_text(encoding="ascii")))
             path.rmdir()
 
     def sleeper(self, *below):
@@ -132,47 +132,47 @@ class Cgroups(Case):
         process.stdin.write("\n" * 5)
         process.stdin.flush()
 
-    def assert_only(self, window, processes, ends):
+    def assert_only(self, window, processes, exited_count):
         living = {row.values["cgroup"] for row in window.living.values()}
         self.assertEqual({name[0] for name in window.living}, {process.pid for process in processes})
         self.assertTrue(all(path.startswith(f"/{self.cgroup.name}") for path in living), living)
-        self.assertEqual(len(window.ended), ends)
+        self.assertEqual(len(window.ended), exited_count)
 
     def test_only_the_cgroup_is_recorded(self):
         both = self.sleeper(), self.sleeper("below")
         begun = self.here / "begun"
         script = f"touch {begun}; while test -e {begun}; do sleep 0.1; done"  # it and its children run in another cgroup
         with Recorder("--cgroup", f"/{self.cgroup.name}/", "-o", self.file, "--", "sh", "-c", script) as recorder:
-            self.assertTrue(soon(begun.exists))
+            self.assertTrue(wait_for(begun.exists))
             for process in both:
                 self.start_children(process)
             time.sleep(0.5)
             begun.unlink()
-            status, said = recorder.finish()
-        self.assertEqual(status, 0, said)
+            status, messages = recorder.finish()
+        self.assertEqual(status, 0, messages)
         self.assert_only(Window(self.file), both, 2 * 4)
 
     def test_living_threads_without_bpf(self):
         both = self.sleeper(), self.sleeper("below")
-        done = run("--cgroup", f"/{self.cgroup.name}", "--plugins", "procfs-sched", "-d", "300ms", "-o", self.file)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("--cgroup", f"/{self.cgroup.name}", "--plugins", "procfs-sched", "-d", "300ms", "-o", self.file)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assert_only(Window(self.file), both, 0)
 
     def test_captures(self):
         both = self.sleeper(), self.sleeper("below")
-        done = harness.run("capture", "--layout", "columns", "--cgroup", f"/{self.cgroup.name}/below", "-o", str(self.file))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"^1 thread of 1 process,")
+        finished = harness.run("capture", "--layout", "columns", "--cgroup", f"/{self.cgroup.name}/below", "-o", str(self.file))
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertRegex(finished.stdout, r"^1 thread of 1 process,")
         self.assertEqual(both[1].poll(), None)
 
     def test_an_empty_cgroup(self):
-        done = run("--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assert_only(Window(self.file), (), 0)
 
     def test_a_cgroup_that_does_not_exist(self):
-        done = run("--cgroup", "/no/such", "-d", "100ms", "-o", self.file)
-        self.assertEqual((done.returncode, done.stderr), (2, "ctprof: looking for cgroup '/no/such': No such file or directory\n"))
+        finished = run("--cgroup", "/no/such", "-d", "100ms", "-o", self.file)
+        self.assertEqual((finished.returncode, finished.stderr), (2, "ctprof: looking for cgroup '/no/such': No such file or directory\n"))
 
 
 class Host(Case):
@@ -184,18 +184,18 @@ class Host(Case):
     def notes(self, sets_clocks):
         """Records a command that may set the clocks. Returns the notes of the window, except those about cgroups, and the output."""
         mark = self.here / "set"
-        done = run("-o", self.file, "--", *(["touch", mark] if sets_clocks else ["true"]),
-                   env=os.environ | {"LD_PRELOAD": os.environ["CLOCKS"], "CLOCKS_SET": str(mark)})
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("-o", self.file, "--", *(["touch", mark] if sets_clocks else ["true"]),
+                       env=os.environ | {"LD_PRELOAD": os.environ["CLOCKS"], "CLOCKS_SET": str(mark)})
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         notes = [note for note in Window(self.file).head["notes"] if "cgroup" not in note]
-        return notes, done.stderr
+        return notes, finished.stderr
 
     def test_changed_clocks_are_reported(self):
-        notes, said = self.notes(True)
+        notes, messages = self.notes(True)
         self.assertEqual([re.sub(r"\.\d+ s", " s", note) for note in notes],
                          ["the clock was set forward by 3600 s", "the host was suspended for 60 s"])
         for note in notes:
-            self.assertIn(f"ctprof: {note}\n", said)
+            self.assertIn(f"ctprof: {note}\n", messages)
 
     def test_unchanged_clocks(self):
         self.assertEqual(self.notes(False)[0], [])
@@ -203,9 +203,9 @@ class Host(Case):
 
 class Places(Case):
     def test_a_directory_that_does_not_exist(self):
-        done = run("-d", "1s", "-o", self.here / "none" / "it.zst")
-        self.assertEqual(done.returncode, 2)
-        self.assertEqual(len(done.stderr.splitlines()), 1)
+        finished = run("-d", "1s", "-o", self.here / "none" / "it.zst")
+        self.assertEqual(finished.returncode, 2)
+        self.assertEqual(len(finished.stderr.splitlines()), 1)
 
     def test_a_full_disk(self):
         place = self.here / "full"
@@ -213,20 +213,20 @@ class Places(Case):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", str(place)], check=False, capture_output=True).returncode != 0:
             self.skipTest("needs permission to mount")
         self.addCleanup(subprocess.run, ["umount", str(place)], check=True)
-        done = run("-d", "200ms", "-o", place / "it.zst")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("No space left on device", done.stderr)
+        finished = run("-d", "200ms", "-o", place / "it.zst")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("No space left on device", finished.stderr)
         self.assertEqual(recording.files_in(place), [])
-        done = run("-d", "200ms", "--repeat", "3", "-o", place)
-        self.assertEqual(done.returncode, 2)
+        finished = run("-d", "200ms", "--repeat", "3", "-o", place)
+        self.assertEqual(finished.returncode, 2)
         self.assertEqual(recording.files_in(place), [])
 
     def test_without_a_name_one_is_generated_and_reported(self):
-        done = run("-d", "100ms", cwd=self.here)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("-d", "100ms", cwd=self.here)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         name, = recording.files_in(self.here)
         self.assertRegex(name, re.escape(os.uname().nodename) + r"-\d{8}-\d{6}\.ctprof\.zst$")
-        self.assertIn(name, done.stderr)
+        self.assertIn(name, finished.stderr)
 
 
 class Progress(Case):
@@ -269,9 +269,9 @@ class Progress(Case):
         self.assertEqual(self.shown_on(True, "--quiet"), "")
 
     def test_without_a_terminal_no_progress(self):
-        done = run("-d", "700ms", "-o", self.file)
-        self.assertNotIn("recording", done.stderr)
-        self.assertNotIn("\x1b", done.stderr)
+        finished = run("-d", "700ms", "-o", self.file)
+        self.assertNotIn("recording", finished.stderr)
+        self.assertNotIn("\x1b", finished.stderr)
 
 
 if __name__ == "__main__":

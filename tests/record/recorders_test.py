@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import Recorder, Window, harness, run, soon  # noqa: E402
+from recording import Recorder, Window, harness, run, wait_for  # noqa: E402
 
 BAD_PLUGINS = os.path.join(os.environ["BAD_PLUGINS"], "")
 PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
@@ -49,10 +49,10 @@ class Case(unittest.TestCase):
         self.file = self.here / ("it" + recording.SUFFIX)
 
     def recorded(self, *words):
-        done = run("-d", "500ms", "-o", self.file, "--metrics", "run_time_ns", *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("-d", "500ms", "-o", self.file, "--metrics", "run_time_ns", *words)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         Window(self.file)
-        return done.stderr
+        return finished.stderr
 
 
 class OnCpu(Case):
@@ -62,38 +62,38 @@ class OnCpu(Case):
             self.skipTest("needs permission to sample")
 
     def test_one_line_has_the_counts(self):
-        said = self.recorded("--recorders", "on-cpu", "--freq", "999")
-        lines = [line for line in said.splitlines() if "on-cpu:" in line]
-        self.assertEqual(len(lines), 1, said)
+        output = self.recorded("--recorders", "on-cpu", "--freq", "999")
+        lines = [line for line in output.splitlines() if "on-cpu:" in line]
+        self.assertEqual(len(lines), 1, output)
         self.assertRegex(lines[0], r"^ctprof: on-cpu: \d+ stacks, ([\d.]+%|all) reach the root.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
 
     def test_a_time_namespace_keeps_all_samples(self):
         harness.needs_namespaces(self, ["-T"])
         command = recording.command("--recorders", "on-cpu", "-d", "1s", "--metrics", "run_time_ns", "-o", self.file)
         with harness.busy() as busy:
-            done = subprocess.run(["unshare", "-T", "--monotonic", "500000", "--boottime", "100000", *command], capture_output=True, text=True,
-                                  timeout=recording.TIMEOUT, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertGreater(int(re.search(r"on-cpu: (\d+) stacks", done.stderr)[1]), 20)
+            finished = subprocess.run(["unshare", "-T", "--monotonic", "500000", "--boottime", "100000", *command], capture_output=True, text=True,
+                                      timeout=recording.TIMEOUT, check=False)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
+            self.assertGreater(int(re.search(r"on-cpu: (\d+) stacks", finished.stderr)[1]), 20)
         shown = harness.run("show", self.file, "--where", f"tgid == {busy.pid}", "--format", "json", "--metrics", "oncpu_samples")
         self.assertIn('"oncpu_samples"', shown.stdout)
 
     def test_a_ring_of_one_page_reports_its_losses(self):
         with harness.busy():  # an idle CPU has no samples
-            said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
-        self.assertRegex(said, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
-        represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s of run time", said)
-        self.assertIsNotNone(represented, said)
+            output = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
+        self.assertRegex(output, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
+        represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s of run time", output)
+        self.assertIsNotNone(represented, output)
         self.assertLess(float(represented[1]), float(represented[2]))
 
     def test_without_cap_ipc_lock_rings_are_smaller(self):
         if not shutil.which("setpriv") or not 0 <= int(PARANOID.read_text()):
             self.skipTest("needs setpriv, and a kernel that limits the rings of those without CAP_IPC_LOCK")
-        done = subprocess.run(["setpriv", "--bounding-set=-ipc_lock", *recording.command("-d", "100ms", "-o", self.file, "--recorders", "on-cpu",
+        finished = subprocess.run(["setpriv", "--bounding-set=-ipc_lock", *recording.command("-d", "100ms", "-o", self.file, "--recorders", "on-cpu",
                                                                                        "--ring", "512M", "--metrics", "run_time_ns")],
-                              capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"rings have \d+ KiB rather than \d+ KiB, because more requires CAP_IPC_LOCK")
+                                  capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertRegex(finished.stderr, r"rings have \d+ KiB rather than \d+ KiB, because more requires CAP_IPC_LOCK")
 
     def deepest(self):
         """Returns the number of frames of the deepest stack of the process `deep`. In a line they follow the process, the thread and the mark of
@@ -117,24 +117,24 @@ class OnCpu(Case):
 
     def test_frame_pointers_are_followed_within_the_kernels_limit(self):
         most = int(pathlib.Path("/proc/sys/kernel/perf_event_max_stack").read_text(encoding="ascii"))
-        done = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most + 1)
-        self.assertEqual(done.returncode, 2)
+        finished = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most + 1)
+        self.assertEqual(finished.returncode, 2)
         self.assertIn(f"--max-depth {most + 1}: the kernel follows frame pointers for at most {most} frames; lower --max-depth, raise "
-                      "kernel.perf_event_max_stack, or use --unwind cfi", done.stderr)
-        said = self.recorded("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999", "--", self.compiled("-fno-omit-frame-pointer"))
-        self.assertIn("with guessed frames", said)
+                      "kernel.perf_event_max_stack, or use --unwind cfi", finished.stderr)
+        output = self.recorded("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999", "--", self.compiled("-fno-omit-frame-pointer"))
+        self.assertIn("with guessed frames", output)
 
     def test_stack_bytes_limits_copies(self):
         """Uses code without unwind rules, which the kernel does not walk: 600 frames of it need more than 1 KiB, and less than 64 KiB."""
         deep = self.compiled("-fno-asynchronous-unwind-tables")
         small, large = (self.recorded("--recorders", "on-cpu", "--freq", "499", "--force", "--stack-bytes", size, "--", deep) for size in ("1K", "64K"))
-        cuts = [int(found[1]) if (found := re.search(r"(\d+) longer than the copied part", said)) else 0 for said in (small, large)]
+        cuts = [int(found[1]) if (found := re.search(r"(\d+) longer than the copied part", output)) else 0 for output in (small, large)]
         self.assertGreater(cuts[0], 50, small)
         self.assertLess(cuts[1], cuts[0] / 4, large)
 
     def test_a_stopped_recorder_reports_its_losses(self):
         with Recorder("-o", self.file, "--recorders", "on-cpu", "--freq", "1000", "--ring", "64K", "--metrics", "run_time_ns") as recorder:
-            self.assertTrue(soon(lambda: events_of(recorder.process.pid) > 0))
+            self.assertTrue(wait_for(lambda: events_of(recorder.process.pid) > 0))
             time.sleep(0.5)
             recorder.signal(signal.SIGSTOP)
             busy = time.monotonic() + 1.5
@@ -143,17 +143,17 @@ class OnCpu(Case):
             recorder.signal(signal.SIGCONT)
             time.sleep(0.2)
             recorder.signal(signal.SIGINT)
-            status, said = recorder.finish()
-        self.assertEqual(status, 0, said)
-        stretches = [float(ms) for ms in re.findall(r"lost on CPU \d+ for ([\d.]+) ms", said)]
-        self.assertGreater(sum(stretches), 800, said)
+            status, output = recorder.finish()
+        self.assertEqual(status, 0, output)
+        stretches = [float(ms) for ms in re.findall(r"lost on CPU \d+ for ([\d.]+) ms", output)]
+        self.assertGreater(sum(stretches), 800, output)
 
     def test_selected_processes(self):
         taken = {}
         with harness.beside("sleep", "60") as sleeper, harness.busy() as busy:
             for process in sleeper, busy:
-                said = self.recorded("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
-                taken[process] = int(re.search(r"on-cpu: (\d+) stack", said)[1])
+                output = self.recorded("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
+                taken[process] = int(re.search(r"on-cpu: (\d+) stack", output)[1])
         self.assertEqual(taken[sleeper], 0)
         self.assertGreater(taken[busy], 20)
 
@@ -161,7 +161,7 @@ class OnCpu(Case):
         for wait in (0, 0.05, 0.2):
             with Recorder("-d", "60s", "-o", self.file, "--recorders", "on-cpu", "--freq", "4000") as recorder:
                 pid = recorder.process.pid
-                self.assertTrue(soon(lambda pid=pid: events_of(pid) > 0))
+                self.assertTrue(wait_for(lambda pid=pid: events_of(pid) > 0))
                 time.sleep(wait)
                 recorder.process.kill()
                 recorder.process.communicate()
@@ -171,21 +171,21 @@ class OnCpu(Case):
     def test_an_interrupt_writes_the_window(self):
         with Recorder("-o", self.file, "--recorders", "on-cpu") as recorder:
             pid = recorder.process.pid
-            self.assertTrue(soon(lambda: events_of(pid) > 0))
+            self.assertTrue(wait_for(lambda: events_of(pid) > 0))
             recorder.signal(signal.SIGINT)
-            said = recorder.process.communicate()[1]
-            self.assertEqual(recorder.process.returncode, 0, said)
-        self.assertRegex(said, r"on-cpu: \d+ stack")
+            output = recorder.process.communicate()[1]
+            self.assertEqual(recorder.process.returncode, 0, output)
+        self.assertRegex(output, r"on-cpu: \d+ stack")
         Window(self.file)
 
     def test_without_permission_one_sentence_with_a_remedy(self):
         if int(PARANOID.read_text()) < 1:
             self.skipTest("kernel.perf_event_paranoid lets everybody sample")
         self.here.chmod(0o777)
-        done = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "-q", user=65534, group=65534, extra_groups=[])
-        self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertRegex(done.stderr, r"cannot record here: kernel.perf_event_paranoid is \d.*CAP_PERFMON")
+        finished = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "-q", user=65534, group=65534, extra_groups=[])
+        self.assertEqual(finished.returncode, 2)
+        self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
+        self.assertRegex(finished.stderr, r"cannot record here: kernel.perf_event_paranoid is \d.*CAP_PERFMON")
 
 
 class Workers(Case):
@@ -216,22 +216,22 @@ class Listed(unittest.TestCase):
             self.assertNotIn("fills", {state for state, _ in states})
             if all(state == "also available" for state, _ in states):
                 self.assertEqual(states, {("also available", f"on request, by record --recorders {name}")})
-                said = harness.run("doctor").stdout
-                self.assertIn(f"{name}: fills 0 metrics; records {len(plugins[name]['offers'])} on request", said)
+                output = harness.run("doctor").stdout
+                self.assertIn(f"{name}: fills 0 metrics; records {len(plugins[name]['offers'])} on request", output)
 
 
 class InvalidRecords(Case):
     def test_an_invalid_record_ends_the_recorder_only(self):
-        said = self.recorded("--recorders", "inconsistent_record", "--plugin-path", BAD_PLUGINS)
-        self.assertRegex(said, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL instead of a stack$")
+        output = self.recorded("--recorders", "inconsistent_record", "--plugin-path", BAD_PLUGINS)
+        self.assertRegex(output, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL instead of a stack$")
 
 
 class Strict(Case):
     def test_strict_reports_a_failed_recorder(self):
-        done = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "inconsistent_record", "--plugins",
-                   "inconsistent_record,procfs-sched", "--plugin-path", BAD_PLUGINS)
-        self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("lies: it failed: it recorded a stack with NULL instead of a stack", done.stderr)
+        finished = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "inconsistent_record", "--plugins",
+                       "inconsistent_record,procfs-sched", "--plugin-path", BAD_PLUGINS)
+        self.assertEqual(finished.returncode, 3, finished.stderr)
+        self.assertIn("lies: it failed: it recorded a stack with NULL instead of a stack", finished.stderr)
         Window(self.file)
 
 

@@ -24,7 +24,7 @@ def run(*words, **more):
     return subprocess.run(command(*words), capture_output=True, text=True, timeout=TIMEOUT, check=False, **more)
 
 
-def soon(is_so, seconds=TIMEOUT):
+def wait_for(is_so, seconds=TIMEOUT):
     """Waits until is_so() is true, even briefly; returns whether it was."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -36,12 +36,12 @@ def soon(is_so, seconds=TIMEOUT):
 
 def each_open_file(pid, directory, read):
     """Returns read(entry) for each open file of the process, where `entry` is in /proc/PID/fd or fdinfo. Skips files that are closed meanwhile."""
-    said = []
+    results = []
     with contextlib.suppress(OSError):
         for entry in pathlib.Path(f"/proc/{pid}/{directory}").iterdir():
             with contextlib.suppress(OSError):
-                said.append(read(entry))
-    return said
+                results.append(read(entry))
+    return results
 
 
 def files_of_kind(pid, kind):
@@ -61,8 +61,8 @@ def program_ids(pid):
 
 def loaded(kind):
     """Returns the BPF objects of the host by id, from bpftool; None if it fails."""
-    done = subprocess.run(["bpftool", "--json", kind, "show"], check=False, capture_output=True)
-    return {entry["id"]: entry for entry in json.loads(done.stdout)} if done.returncode == 0 else None
+    finished = subprocess.run(["bpftool", "--json", kind, "show"], check=False, capture_output=True)
+    return {entry["id"]: entry for entry in json.loads(finished.stdout)} if finished.returncode == 0 else None
 
 
 def catches_interrupts(pid):
@@ -84,7 +84,7 @@ class Recorder:
 
     def __init__(self, *words, **more):
         self.process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-        assert soon(lambda: self.process.poll() is not None or catches_interrupts(self.process.pid))
+        assert wait_for(lambda: self.process.poll() is not None or catches_interrupts(self.process.pid))
 
     def __enter__(self):
         return self
@@ -94,8 +94,8 @@ class Recorder:
 
     def finish(self):
         """Waits for the exit; returns the status and the standard error."""
-        said = self.process.communicate(timeout=TIMEOUT)[1]
-        return self.process.returncode, said
+        results = self.process.communicate(timeout=TIMEOUT)[1]
+        return self.process.returncode, results
 
     def __exit__(self, *_):
         if self.process.poll() is None:

@@ -88,15 +88,15 @@ class Redacted(unittest.TestCase):
         recorders = ["--recorders", "on-cpu"] if STACKS else []
         for file in cls.files:
             with harness.busy():
-                done = run("-d", "600ms", "-o", file, *recorders)
-            assert done.returncode == 0, done.stderr
+                finished = run("-d", "600ms", "-o", file, *recorders)
+            assert finished.returncode == 0, finished.stderr
         cls.key = cls.here / "key"
         cls.key.write_bytes(os.urandom(32))
 
     def output(self, *words):
-        done = subprocess.run([harness.CTPROF, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
+        finished = subprocess.run([harness.CTPROF, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return finished.stdout
 
     def redacted(self, file, name, *words):
         out = self.here / name

@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import harness, loaded, program_ids, soon  # noqa: E402
+from recording import harness, loaded, program_ids, wait_for  # noqa: E402
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 # Of enum bpf_cmd: commands for loading, then commands for attaching.
@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
         before = set(loaded("prog"))
-        self.addCleanup(lambda: self.assertTrue(soon(lambda: not left_behind(before)), left_behind(before)))
+        self.addCleanup(lambda: self.assertTrue(wait_for(lambda: not left_behind(before)), left_behind(before)))
 
     def recorded(self, recorder, before=(), **more):
         words = recording.command("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", recorder)
@@ -74,35 +74,35 @@ class Case(unittest.TestCase):
 
     def without_btf(self, recorder):
         """Records in a mount namespace without /sys/kernel/btf."""
-        done = self.recorded(recorder, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"])
-        if "mount" in done.stderr or "unshare" in done.stderr:
-            self.skipTest(done.stderr)
-        return done
+        finished = self.recorded(recorder, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"])
+        if "mount" in finished.stderr or "unshare" in finished.stderr:
+            self.skipTest(finished.stderr)
+        return finished
 
 
 class OffCpu(Case):
-    def refused(self, done):
+    def refused(self, finished):
         """Checks that the recording was refused with one sentence, and returns its reason."""
-        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(finished.returncode, 2, finished.stderr)
         self.assertFalse(self.file.exists())
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        found = re.fullmatch(r"ctprof: (starting the recorder 'off-cpu'|the recorder 'off-cpu' cannot record here): (.*)\n", done.stderr)
-        self.assertTrue(found, done.stderr)
+        self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
+        found = re.fullmatch(r"ctprof: (starting the recorder 'off-cpu'|the recorder 'off-cpu' cannot record here): (.*)\n", finished.stderr)
+        self.assertTrue(found, finished.stderr)
         return found[2]
 
     def test_each_refused_command(self):
         for name, commands in COMMANDS.items():
             for answer in ANSWERS:
                 with self.subTest(refused=name, answer=errno.errorcode[answer]):
-                    said = self.refused(self.recorded("off-cpu", preexec_fn=answer_bpf(commands, answer)))
+                    messages = self.refused(self.recorded("off-cpu", preexec_fn=answer_bpf(commands, answer)))
                     # Failures to load BTF have a message of libbpf.
                     if answer == errno.EPERM and name != "types":
-                        self.assertTrue(said.endswith(CLOSED), said)
+                        self.assertTrue(messages.endswith(CLOSED), messages)
                     else:
-                        self.assertRegex(said, r"the kernel refused the BPF programs that follow threads \([A-Z][a-z ]+\), although Linux 5\.10")
-                        self.assertIn(os.uname().release, said)
-                    self.assertEqual("attaching to" in said, name == "links", said)
-                    self.assertEqual("a pass over all threads" in said, name == "passes", said)
+                        self.assertRegex(messages, r"the kernel refused the BPF programs that follow threads \([A-Z][a-z ]+\), although Linux 5\.10")
+                        self.assertIn(os.uname().release, messages)
+                    self.assertEqual("attaching to" in messages, name == "links", messages)
+                    self.assertEqual("a pass over all threads" in messages, name == "passes", messages)
 
     def test_no_btf(self):
         self.assertRegex(self.refused(self.without_btf("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
@@ -111,25 +111,25 @@ class OffCpu(Case):
 class Sleepers(Case):
     """Without BPF the recorder reads /proc, and reports this."""
 
-    def by_proc(self, done):
-        self.assertEqual(done.returncode, 0, done.stderr)
+    def by_proc(self, finished):
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertTrue(self.file.exists())
         # Threads that are hidden from BPF may have stacks that root cannot read, and on a busy host passes may be late.
         found = re.findall(r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: (.*?)(?:; stacks of \d+ sleeping threads are hidden "
-                           r"from ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; \d+ of \d+ passes .* not made in time)?$", done.stderr)
-        self.assertEqual(len(found), 1, done.stderr)
-        self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
+                           r"from ctprof despite CAP_SYS_PTRACE \(.*\))?(?:; \d+ of \d+ passes .* not made in time)?$", finished.stderr)
+        self.assertEqual(len(found), 1, finished.stderr)
+        self.assertRegex(finished.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
         return found[0]
 
     def test_each_refused_command(self):
         for name in "programs", "maps", "links":
             for answer in ANSWERS:
                 with self.subTest(refused=name, answer=errno.errorcode[answer]):
-                    said = self.by_proc(self.recorded("sleepers", preexec_fn=answer_bpf(COMMANDS[name], answer)))
+                    messages = self.by_proc(self.recorded("sleepers", preexec_fn=answer_bpf(COMMANDS[name], answer)))
                     if answer == errno.EPERM:
-                        self.assertEqual(said, CLOSED)
+                        self.assertEqual(messages, CLOSED)
                     else:
-                        self.assertRegex(said, r"^the kernel refused the BPF program that samples sleeping threads \(.*\), although Linux 5\.17")
+                        self.assertRegex(messages, r"^the kernel refused the BPF program that samples sleeping threads \(.*\), although Linux 5\.17")
 
     def test_no_btf(self):
         self.assertRegex(self.by_proc(self.without_btf("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")

@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 import measurement  # noqa: E402
-from recording import Recorder, Window, harness, run, soon  # noqa: E402
+from recording import Recorder, Window, harness, run, wait_for  # noqa: E402
 
 
 def packed(line):
@@ -41,8 +41,8 @@ class Repeat(unittest.TestCase):
         return [Window(self.here / name) for name in recording.files_in(self.here)]
 
     def test_names(self):
-        done = run("--repeat", "2", "-d", "100ms", "-o", f"{self.here}/")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("--repeat", "2", "-d", "100ms", "-o", f"{self.here}/")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertEqual(recording.files_in(self.here), ["01.ctprof.zst", "02.ctprof.zst"])
         with Recorder("--repeat", "100", "-d", "10s", "-o", self.here / "more") as recorder:
             recorder.signal(signal.SIGINT)
@@ -52,14 +52,14 @@ class Repeat(unittest.TestCase):
     def test_a_directory_that_is_not_empty(self):
         self.here.mkdir()
         (self.here / "mine").touch()
-        done = run("--repeat", "2", "-d", "100ms", "-o", self.here)
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertEqual(done.stderr, f"ctprof: recording into the directory '{self.here}': it is not empty; name a new one\n")
+        finished = run("--repeat", "2", "-d", "100ms", "-o", self.here)
+        self.assertEqual((finished.returncode, finished.stdout), (2, ""))
+        self.assertEqual(finished.stderr, f"ctprof: recording into the directory '{self.here}': it is not empty; name a new one\n")
         self.assertEqual(recording.files_in(self.here), ["mine"])
 
     def test_the_end_of_a_window_is_the_begin_of_the_next(self):
-        done = run("--repeat", "3", "-d", "400ms", "-o", self.here)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("--repeat", "3", "-d", "400ms", "-o", self.here)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         windows = self.windows()
         self.assertEqual(len(windows), 3)
         for earlier, later in zip(windows, windows[1:]):
@@ -86,10 +86,10 @@ class Repeat(unittest.TestCase):
 
     def test_costly_metrics_are_read_on_request(self):
         costly = "process.smaps_rollup"
-        alone = self.here.with_suffix(".zst")
-        run("-d", "50ms", "-o", alone)
+        single_file = self.here.with_suffix(".zst")
+        run("-d", "50ms", "-o", single_file)
         run("--repeat", "2", "-d", "50ms", "-o", self.here)
-        for window in (Window(alone), *self.windows()):
+        for window in (Window(single_file), *self.windows()):
             self.assertFalse(any(window.processes.get(costly, ())))
             self.assertIn(costly, window.left_out)
         for words in (("--metrics", costly), ("--level", "full"), ("--level", "fast", "--metrics", costly)):
@@ -102,10 +102,10 @@ class Repeat(unittest.TestCase):
 
     def test_ctrl_c_ends_the_current_window(self):
         with Recorder("--repeat", "50", "-d", "1s", "-o", self.here) as recorder:
-            self.assertTrue(soon(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
+            self.assertTrue(wait_for(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
             recorder.signal(signal.SIGINT)
-            status, said = recorder.finish()
-        self.assertEqual(status, 0, said)
+            status, messages = recorder.finish()
+        self.assertEqual(status, 0, messages)
         first, second = self.windows()
         self.assertEqual(second.head["opened"], first.start)
 
@@ -122,16 +122,16 @@ class Repeat(unittest.TestCase):
         stop = threading.Event()
         storm = threading.Thread(target=start_children, args=(stop,))
         with Recorder("--repeat", "1000", "-d", "150ms", "--metrics", "run_time_ns", "-o", self.here) as recorder:
-            self.assertTrue(soon(lambda: self.here.is_dir() and os.listdir(self.here)))
+            self.assertTrue(wait_for(lambda: self.here.is_dir() and os.listdir(self.here)))
             storm.start()
             try:
-                self.assertTrue(soon(lambda: len(os.listdir(self.here)) >= 7))
+                self.assertTrue(wait_for(lambda: len(os.listdir(self.here)) >= 7))
             finally:
                 stop.set()
                 storm.join()
             recorder.signal(signal.SIGINT)
-            status, said = recorder.finish()
-        self.assertEqual(status, 0, said)
+            status, messages = recorder.finish()
+        self.assertEqual(status, 0, messages)
         windows = self.windows()
         self.assertTrue(all(window.head["sees_ends"] for window in windows))
         names = [name for window in windows for name in window.ended]
@@ -143,9 +143,9 @@ class Repeat(unittest.TestCase):
     def test_a_zombie_is_living_until_it_is_reaped(self):
         """Its values are final when it becomes a zombie. It is a living thread until its parent reaps it."""
         with Recorder("--repeat", "4", "-d", "700ms", "-o", self.here) as recorder:
-            self.assertTrue(soon(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
+            self.assertTrue(wait_for(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
             child = subprocess.Popen(["true"])  # a zombie until wait()
-            self.assertTrue(soon(lambda: len(os.listdir(self.here)) == 2))
+            self.assertTrue(wait_for(lambda: len(os.listdir(self.here)) == 2))
             child.wait()
             recorder.finish()
         windows = self.windows()
@@ -156,8 +156,8 @@ class Repeat(unittest.TestCase):
 
     def test_many_runs_are_read_one_after_the_other(self):
         """Only the rows of a run show whether it has the times of reads. One of these runs has none."""
-        done = run("--repeat", "6", "-d", "100ms", "-o", self.here)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("--repeat", "6", "-d", "100ms", "-o", self.here)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         runs = [self.here / name for name in recording.files_in(self.here)]
         compared = self.compared(runs)
         self.assertIn("blocked_time_ns", json.dumps(compared))
@@ -167,9 +167,9 @@ class Repeat(unittest.TestCase):
         self.assertIn("blocked_time_ns", json.dumps(again))
 
     def compared(self, runs):
-        done = subprocess.run([harness.CTPROF, "compare", *runs[:3], "--vs", *runs[3:], "--format", "json"], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return json.loads(done.stdout)
+        finished = subprocess.run([harness.CTPROF, "compare", *runs[:3], "--vs", *runs[3:], "--format", "json"], capture_output=True, text=True)
+        self.assertEqual((finished.returncode, finished.stderr), (0, ""))
+        return json.loads(finished.stdout)
 
 
 class TwoRecordings(unittest.TestCase):
@@ -191,8 +191,8 @@ class TwoRecordings(unittest.TestCase):
             for recorder in (one, other):
                 recorder.signal(signal.SIGINT)
             for recorder in (one, other):
-                status, said = recorder.finish()
-                self.assertEqual(status, 0, said)
+                status, messages = recorder.finish()
+                self.assertEqual(status, 0, messages)
         (a,), (b,) = (Window(file).of(worker.pid) for file in files)
         for metric in ("run_time_ns", "voluntary_csw", "minflt"):
             self.assertEqual(a.difference(metric), b.difference(metric), metric)

@@ -332,8 +332,8 @@ class FirstScreen(unittest.TestCase):
             for cgroup in cgroups or [None]:
                 storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"], preexec_fn=lambda at=cgroup: at and join(at))
                 storms.callback(lambda storm=storm: (storm.kill(), storm.wait()))
-            done = run("-o", self.path, "--", "sh", "-c", "timeout .5 dd if=/dev/zero of=/dev/null status=none; sleep .5")
-        self.assertEqual(done.returncode, 0, done.stderr)
+            finished = run("-o", self.path, "--", "sh", "-c", "timeout .5 dd if=/dev/zero of=/dev/null status=none; sleep .5")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
 
     def screen(self, *words):
         return json.loads(harness.run("show", self.path, "--format", "json", *words).stdout)["screen"]

@@ -26,9 +26,9 @@ PLANNED_POINTS = 1  # the difference between shares and plan: other work of the 
 
 
 def stacks_of(*words):
-    done = harness.run(*words, "--sections", "stacks", "--format", "json", "--limit", "0")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["stacks"]
+    finished = harness.run(*words, "--sections", "stacks", "--format", "json", "--limit", "0")
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)["stacks"]
 
 
 def functions_of(stacks, group):
@@ -59,8 +59,8 @@ class Shares(unittest.TestCase):
 
     def recorded(self, name, *command):
         path = self.here / (name + recording.SUFFIX)
-        done = run("-q", "--recorders", "on-cpu", "--freq", str(FREQUENCY), "--metrics", "run_time_ns", "-o", path, "--", *command)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = run("-q", "--recorders", "on-cpu", "--freq", str(FREQUENCY), "--metrics", "run_time_ns", "-o", path, "--", *command)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         return path
 
     def assert_near(self, found, expected, samples, profilers=1):
@@ -77,8 +77,8 @@ class Shares(unittest.TestCase):
             weights = {name: found.get(name, [0])[0] for name in names}
             self.assert_near(in_points(weights), in_points(dict(zip(names, shares))), samples_in(weights))
             self.assertEqual("inlined" in found, names is INLINED)
-            done = harness.run("symbolize", "-q", "--no-sync", "--inlines", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = harness.run("symbolize", "-q", "--no-sync", "--inlines", path)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
 
     @unittest.skipUnless(shutil.which("perf"), "needs perf")
     def test_perf_has_the_same_shares(self):

@@ -51,16 +51,16 @@ class SilentMount(unittest.TestCase):
                    self.content.with_suffix(".stuck"), harness.CTPROF, *words]
         with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
             try:
-                said = process.communicate(timeout=recording.TIMEOUT)[1]
+                messages = process.communicate(timeout=recording.TIMEOUT)[1]
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
-        self.assertEqual(process.returncode, 0, said)
-        return said
+        self.assertEqual(process.returncode, 0, messages)
+        return messages
 
     def test_a_recording_ends(self):
-        said = self.beside("record", "-d", "1s", "--recorders", "on-cpu", "-o", self.home / "window.zst")
-        self.assertRegex(said, rf"cannot open files of programs: '{re.escape(str(self.programs / 'file'))}': a file system did not answer")
+        messages = self.beside("record", "-d", "1s", "--recorders", "on-cpu", "-o", self.home / "window.zst")
+        self.assertRegex(messages, rf"cannot open files of programs: '{re.escape(str(self.programs / 'file'))}': a file system did not answer")
 
     def test_a_capture_ends(self):
         self.beside("capture", "--stacks", "-o", self.home / "snapshot.zst")

@@ -53,11 +53,11 @@ class Crowd(unittest.TestCase):
                 self.skipTest(f"this host does not allow {THREADS} threads")
             for _ in range(BUSY * os.cpu_count()):
                 others.enter_context(harness.busy())
-            done = run("-d", "5s", "-o", file, "--recorders", "sleepers", "--metrics", "run_time_ns")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        delayed = re.search(r"(\d+) of (\d+) passes over all threads were not made in time", done.stderr)
+            finished = run("-d", "5s", "-o", file, "--recorders", "sleepers", "--metrics", "run_time_ns")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        delayed = re.search(r"(\d+) of (\d+) passes over all threads were not made in time", finished.stderr)
         if delayed:
-            self.assertLess(int(delayed[1]), LARGEST_SHARE * int(delayed[2]), done.stderr)
+            self.assertLess(int(delayed[1]), LARGEST_SHARE * int(delayed[2]), finished.stderr)
 
 
 if __name__ == "__main__":

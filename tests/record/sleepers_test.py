@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import Recorder, harness, program_ids, run, soon  # noqa: E402
+from recording import Recorder, harness, program_ids, run, wait_for  # noqa: E402
 
 WAITS = os.environ["SLEEPS"]
 METRICS = ("--metrics", "run_time_ns")
@@ -110,30 +110,30 @@ class Case(unittest.TestCase):
         self.file = self.here / ("it" + recording.SUFFIX)
 
     def recorded(self, *words, **more):
-        done = run("-o", self.file, *METRICS, "--recorders", "sleepers", *words, **more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stderr
+        finished = run("-o", self.file, *METRICS, "--recorders", "sleepers", *words, **more)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return finished.stderr
 
-    def beside_a_trap(self, take, *words):
+    def take_beside_unreadable_thread(self, take, *words):
         """Records or captures waiting threads, and one whose stack cannot be read. Leak detection is off: it would stop threads that wait for the stack."""
         with Waits("trap") as trap, Waits(self.here) as waits:
             if not trap.is_ready:
                 self.skipTest("no userfaultfd here")
-            said = take(*words, env=os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
-        self.by_bpf(said)
-        self.assertRegex(said, rf"memory of process(es)? (\d+, )*{trap.pid}\b")
+            output = take(*words, env=os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+        self.by_bpf(output)
+        self.assertRegex(output, rf"memory of process(es)? (\d+, )*{trap.pid}\b")
         self.assertTrue(all(names(stack, True) for stack in File(self.file).of(trap.pid)["trap"][0]["stacks"]))
         return File(self.file).of(waits.pid)
 
-    def by_bpf(self, said):
-        if "only their kernel part, from /proc" in said:
-            self.skipTest("no BPF here: " + said)
+    def by_bpf(self, output):
+        if "only their kernel part, from /proc" in output:
+            self.skipTest("no BPF here: " + output)
 
     def captured(self, *words, **more):
-        done = subprocess.run([harness.CTPROF, "capture", "--no-sync", "-o", self.file, "--stacks", *map(str, words)], capture_output=True,
-                              text=True, timeout=recording.TIMEOUT, check=False, **more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stderr
+        finished = subprocess.run([harness.CTPROF, "capture", "--no-sync", "-o", self.file, "--stacks", *map(str, words)], capture_output=True,
+                                  text=True, timeout=recording.TIMEOUT, check=False, **more)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return finished.stderr
 
     def check_thread(self, row, name):
         way = "at_pipe" if name.startswith("a)") else "at_condition" if name == "crowd" else name
@@ -156,7 +156,7 @@ class Case(unittest.TestCase):
                 self.assertTrue(any(KERNEL[name] in function for function in names(stack, True)), stack)
 
 
-class Live(Case):
+class RecordedStacks(Case):
     def test_each_wait_is_named(self):
         with Waits(self.here) as waits:
             self.by_bpf(self.recorded("-d", "2s", "--sleepers-freq", "40"))
@@ -174,8 +174,8 @@ class Live(Case):
 
     def test_a_large_stack_is_complete_and_a_larger_one_is_truncated(self):
         with Waits(self.here) as waits:
-            said = self.recorded("-d", "500ms", "-p", waits.pid)
-        self.by_bpf(said)
+            output = self.recorded("-d", "500ms", "-p", waits.pid)
+        self.by_bpf(output)
         threads = File(self.file).of(waits.pid)
         (large,) = threads["at_large"][0]["stacks"]
         user = names(large, False)
@@ -190,7 +190,7 @@ class Live(Case):
 
     def test_both_metrics_agree_and_sleepers_have_a_sample_of_each_pass(self):
         with Waits(self.here) as waits:
-            said = self.recorded("-d", "1500ms", "--sleepers-freq", "30")
+            output = self.recorded("-d", "1500ms", "--sleepers-freq", "30")
         file = File(self.file)
         for row in file.rows.values():
             self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"] or 0, row["comm"])
@@ -201,16 +201,16 @@ class Live(Case):
         self.assertGreater(passes, 1)
         self.assertLessEqual(max(row["sleeping_samples"] or 0 for row in file.rows.values()), passes)
         self.assertEqual({len(row["stacks"]) for row in threads["crowd"]}, {1})
-        self.by_bpf(said)
+        self.by_bpf(output)
         # The stack of a thread that did not run was walked once: later samples are repeats.
-        taken = int(re.search(r"sleepers: (\d+) stacks", said)[1])
+        taken = int(re.search(r"sleepers: (\d+) stacks", output)[1])
         self.assertLess(taken, sum(row["sleeping_samples"] or 0 for row in file.rows.values()))
 
     def test_windows_back_to_back_are_independent(self):
         with Waits(self.here) as waits:
             directory = self.here / "many"
-            done = run("-o", directory, *METRICS, "--recorders", "sleepers", "-d", "600ms", "--repeat", "3", "--sleepers-freq", "20")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = run("-o", directory, *METRICS, "--recorders", "sleepers", "-d", "600ms", "--repeat", "3", "--sleepers-freq", "20")
+            self.assertEqual(finished.returncode, 0, finished.stderr)
         for path in sorted(directory.iterdir()):
             threads = File(path).of(waits.pid)
             for name in ("at_futex", "crowd"):
@@ -248,16 +248,16 @@ class Live(Case):
 
     def test_with_the_other_recorders(self):
         with Waits(self.here) as waits:
-            said = self.recorded("-d", "700ms", "--recorders", "on-cpu,off-cpu,sleepers")
-        if "on-cpu: " not in said or "off-cpu: " not in said:
+            output = self.recorded("-d", "700ms", "--recorders", "on-cpu,off-cpu,sleepers")
+        if "on-cpu: " not in output or "off-cpu: " not in output:
             self.skipTest("needs on-cpu and off-cpu")
         threads = File(self.file).of(waits.pid)
         self.check_thread(threads["at_futex"][0], "at_futex")
 
     def test_only_selected_processes_are_walked(self):
         with Waits(self.here) as waits:
-            said = self.recorded("-d", "500ms", "-p", waits.pid)
-        self.by_bpf(said)
+            output = self.recorded("-d", "500ms", "-p", waits.pid)
+        self.by_bpf(output)
         file = File(self.file)
         self.assertEqual({row["tgid"] for row in file.rows.values() if row["stacks"]}, {waits.pid})
         self.assertGreaterEqual(len([row for row in file.rows.values() if row["stacks"]]), 24)
@@ -270,30 +270,30 @@ class Live(Case):
         self.assertTrue(all(names(stack, False) for stack in stacks))
 
     def test_a_budget_is_kept_and_reported(self):
-        said = self.recorded("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
-        self.assertRegex(said, r"sleepers: \d+ of \d+ passes over all threads were skipped to stay within the budget")
-        self.assertRegex(said, r"sleepers: \d+ stacks?.*, \d+ not taken")
+        output = self.recorded("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
+        self.assertRegex(output, r"sleepers: \d+ of \d+ passes over all threads were skipped to stay within the budget")
+        self.assertRegex(output, r"sleepers: \d+ stacks?.*, \d+ not taken")
 
     def test_a_kill_leaves_nothing(self):
         with Recorder("-d", "60s", "-o", self.file, "--recorders", "sleepers") as recorder:
             pid = recorder.process.pid
             programs = set()
-            if not soon(lambda: programs.update(lasting_programs(pid)) or programs, seconds=20):
+            if not wait_for(lambda: programs.update(lasting_programs(pid)) or programs, seconds=20):
                 self.skipTest("no BPF here")
             self.assertTrue(all(map(is_loaded, programs)))
             recorder.process.send_signal(signal.SIGKILL)
             recorder.process.communicate()
-        self.assertTrue(soon(lambda: not any(map(is_loaded, programs))), programs)
+        self.assertTrue(wait_for(lambda: not any(map(is_loaded, programs))), programs)
         self.assertEqual([name for name in recording.files_in(self.here) if name.startswith("it")], [])
 
     def test_an_unreadable_stack_does_not_delay_others(self):
-        self.check_thread(self.beside_a_trap(self.recorded, "-d", "4s")["at_pipe"][0], "at_pipe")
+        self.check_thread(self.take_beside_unreadable_thread(self.recorded, "-d", "4s")["at_pipe"][0], "at_pipe")
 
 
-class Once(Case):
+class CapturedStacks(Case):
     def test_stacks_of_all_threads(self):
         with Waits(self.here) as waits:
-            said = self.captured()
+            output = self.captured()
         file = File(self.file)
         threads = file.of(waits.pid)
         for row in threads["crowd"]:
@@ -303,14 +303,14 @@ class Once(Case):
         self.assertIn("\n## asleep\n", shown)
         lines = re.findall(r"(?m)^ *(\d+) threads?  +sleeps: (.*)$", shown)
         self.assertEqual(sum(int(count) for count, _ in lines), sum(bool(row["stacks"]) for rows in threads.values() for row in rows))
-        self.by_bpf(said)
+        self.by_bpf(output)
         crowd = [count for count, stack in lines if "at_condition" in stack]
         self.assertEqual(crowd, ["24"])
         for name in ("at_futex", "at_pipe", "crowd"):
             self.check_thread(threads[name][0], name)
 
     def test_an_unreadable_stack_does_not_lose_others(self):
-        self.check_thread(self.beside_a_trap(self.captured)["at_futex"][0], "at_futex")
+        self.check_thread(self.take_beside_unreadable_thread(self.captured)["at_futex"][0], "at_futex")
 
     def test_captures_have_no_differences_of_samples(self):
         first = self.here / ("first" + recording.SUFFIX)
@@ -321,10 +321,10 @@ class Once(Case):
         self.assertNotIn("sleeping_stacks", shown)
 
     def test_layout_rows_is_refused(self):
-        done = subprocess.run([harness.CTPROF, "capture", "--stacks", "--layout", "rows", "-o", self.file], capture_output=True, text=True,
-                              check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--stacks requires --layout columns", done.stderr)
+        finished = subprocess.run([harness.CTPROF, "capture", "--stacks", "--layout", "rows", "-o", self.file], capture_output=True, text=True,
+                                  check=False)
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("--stacks requires --layout columns", finished.stderr)
 
 
 class WithoutBpf(Case):
@@ -333,17 +333,17 @@ class WithoutBpf(Case):
         if not shutil.which("unshare") or not shutil.which("setpriv"):
             self.skipTest("needs unshare and setpriv")
         words = recording.command("-d", "700ms", "-o", self.file, *METRICS, "--recorders", "sleepers")
-        done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", 'sleep 600 & "$@"; status=$?; kill $!; exit $status', "sh",
-                               *before, *words], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
-        if "unshare" in done.stderr:
-            self.skipTest(done.stderr)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: .*PID namespace.*$")
-        return done.stderr, File(self.file).rows.values()
+        finished = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", 'sleep 600 & "$@"; status=$?; kill $!; exit $status', "sh",
+                                   *before, *words], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+        if "unshare" in finished.stderr:
+            self.skipTest(finished.stderr)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertRegex(finished.stderr, r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: .*PID namespace.*$")
+        return finished.stderr, File(self.file).rows.values()
 
     def test_only_the_kernel_part(self):
         """Stacks without their user part are not reported as complete."""
-        said, rows = self.record_namespace()
+        output, rows = self.record_namespace()
         rows = [row for row in rows if row["stacks"]]
         self.assertTrue(rows)
         for row in rows:
@@ -351,37 +351,37 @@ class WithoutBpf(Case):
             for stack in row["stacks"]:
                 self.assertEqual(names(stack, False), ["[truncated]"])
                 self.assertTrue(names(stack, True))
-        self.assertRegex(said, r"sleepers: \d+ stacks?, 0\.0% reach the root \(\d+ without user part\)")
-        self.assertNotIn("hidden from ctprof", said)
+        self.assertRegex(output, r"sleepers: \d+ stacks?, 0\.0% reach the root \(\d+ without user part\)")
+        self.assertNotIn("hidden from ctprof", output)
 
     def test_an_unreadable_stack_is_a_gap(self):
         """The thread has more privileges than ctprof. It is known to sleep."""
-        said, rows = self.record_namespace("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace")
+        output, rows = self.record_namespace("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace")
         row = next(row for row in rows if row["comm"] == "sleep")
         self.assertGreater(row["sleeping_samples"], 2)
         self.assertIsNone(row["sleeping_stacks"])
-        self.assertRegex(said, r"stacks of \d+ sleeping threads are hidden from ctprof; stacks of other users' threads require CAP_SYS_PTRACE")
+        self.assertRegex(output, r"stacks of \d+ sleeping threads are hidden from ctprof; stacks of other users' threads require CAP_SYS_PTRACE")
 
     def test_without_permission_one_sentence_with_a_remedy(self):
         self.here.chmod(0o777)
         for words in (recording.command("-d", "100ms", "-q", "--recorders", "sleepers"), [harness.CTPROF, "capture", "-q", "--stacks"]):
-            done = subprocess.run([*words, "-o", self.file], capture_output=True, text=True, check=False, user=65534, group=65534,
-                                  extra_groups=[])
-            self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-            self.assertRegex(done.stderr, r"cannot record here: the kernel lets only CAP_BPF with CAP_PERFMON.*grant it both capabilities; .*CAP_SYS_ADMIN")
+            finished = subprocess.run([*words, "-o", self.file], capture_output=True, text=True, check=False, user=65534, group=65534,
+                                      extra_groups=[])
+            self.assertEqual(finished.returncode, 2)
+            self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
+            self.assertRegex(finished.stderr, r"cannot record here: the kernel lets only CAP_BPF with CAP_PERFMON.*grant it both capabilities; .*CAP_SYS_ADMIN")
 
 
 class Hidden(Case):
     def test_hidden_threads_have_gaps(self):
         """Some kernels hide threads from BPF programs. A thread that never slept is not reported as hidden, and has the value 0."""
         with harness.busy() as busy:
-            said = self.recorded("-d", "500ms")
-        self.by_bpf(said)
-        hidden = re.search(r"sleepers: (?:.*; )?this kernel hides (\d+) threads from BPF programs: whether they sleep is unknown", said)
+            output = self.recorded("-d", "500ms")
+        self.by_bpf(output)
+        hidden = re.search(r"sleepers: (?:.*; )?this kernel hides (\d+) threads from BPF programs: whether they sleep is unknown", output)
         rows = File(self.file).rows.values()
         unknown = [row for row in rows if row["sleeping_samples"] is None]
-        self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, said)
+        self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, output)
         for row in unknown:
             self.assertIsNone(row["sleeping_stacks"])
             self.assertEqual(row["stacks"], {})
@@ -389,8 +389,8 @@ class Hidden(Case):
         if not hidden:
             self.skipTest("this kernel hides no threads")
         with harness.beside("sleep", "600") as sleeper:
-            said = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
-        self.assertRegex(said, r"sleepers: (?:.*; )?this kernel hides \d+ threads from BPF programs")
+            output = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
+        self.assertRegex(output, r"sleepers: (?:.*; )?this kernel hides \d+ threads from BPF programs")
         samples = {row["tgid"]: row["sleeping_samples"] for row in File(self.file).rows.values()}
         self.assertIsNone(samples[1])
         self.assertGreater(samples[sleeper.pid], 0)

@@ -146,7 +146,7 @@ class StacksTest(unittest.TestCase):
         self.assertIn("rule depths_Mean is unknown in this version; StackSum replaces it for oncpu_stacks", without["notes"])
         self.assertIn("stacks", without)
 
-    def test_the_section_alone(self):
+    def test_stacks_of_a_single_section(self):
         subprocess.run([STACKS_FILE, *self.paths, "1"], check=True)
         text = subprocess.run([CTPROF, "show", self.paths[0], "--sections", "stacks"], check=True, capture_output=True, text=True).stdout
         self.assertIn("## stacks\n", text)

@@ -35,9 +35,9 @@ def place_of(identity):
 
 def self_weights(path):
     """Returns function -> self weight of the program. A function without a name is identified by its module and offset."""
-    done = harness.run("show", path, "--sections", "stacks", "--format", "json", "--limit", "0")
-    assert done.returncode == 0, done.stderr
-    stacks = json.loads(done.stdout)["stacks"]
+    finished = harness.run("show", path, "--sections", "stacks", "--format", "json", "--limit", "0")
+    assert finished.returncode == 0, finished.stderr
+    stacks = json.loads(finished.stdout)["stacks"]
     functions = [(one["name"], one["module"], one["offset"]) for one in stacks["functions"]]
     group = next(group for group in stacks["groups"] if group["group"] == "shares")
     return {functions[row["function"]]: row["self"][0] for row in group["functions"]}
@@ -98,34 +98,34 @@ class Symbolize(unittest.TestCase):
     def record_to(cls, path, library, length, *words):
         """Records only the program: other processes of this host also have frames without names."""
         with harness.beside(cls.program, "60", "49", "14", "7", "5", env=os.environ | {"SHARES_LIBRARY": str(library)}) as program:
-            done = run("-q", "-d", length, "-p", program.pid, "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", *words, "-o", path)
-        assert done.returncode == 0, done.stderr
+            finished = run("-q", "-d", length, "-p", program.pid, "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", *words, "-o", path)
+        assert finished.returncode == 0, finished.stderr
 
     def symbolized(self, *words):
         """Runs symbolize. Returns the new file and the output."""
         path = self.home / "run" / (self.id() + recording.SUFFIX)
         path.unlink(missing_ok=True)
-        done = harness.run("symbolize", self.recorded, "--no-sync", "-o", path, *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return path, done.stdout
+        finished = harness.run("symbolize", self.recorded, "--no-sync", "-o", path, *words)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        return path, finished.stdout
 
     def test_names_are_added_by_build_id_and_weights_are_unchanged(self):
         before = self_weights(self.recorded)
         self.assertEqual(NAMES & by_name(self.recorded).keys(), {"twenty"})  # the library exports it
-        path, said = self.symbolized("--debug-dir", self.home / "debug")
+        path, messages = self.symbolized("--debug-dir", self.home / "debug")
         after = self_weights(path)
         self.assertLessEqual(NAMES, by_name(path).keys())
         self.assertEqual(sum(before.values()), sum(after.values()))
         had_none = sum(name is None for name, _, _ in before)
         self.assertGreater(had_none, sum(name is None for name, _, _ in after))
-        found = re.search(r"stripped.*: (\d+) frames of (\d+) without a name have one now", said)
-        self.assertTrue(found, said)
-        self.assertGreaterEqual(int(found[1]), 3, said)
+        found = re.search(r"stripped.*: (\d+) frames of (\d+) without a name have one now", messages)
+        self.assertTrue(found, messages)
+        self.assertGreaterEqual(int(found[1]), 3, messages)
 
     def test_functions_without_a_name_are_reported_by_build_id(self):
-        _, said = self.symbolized()
-        self.assertIn("0 frames of ", said)
-        self.assertRegex(said, rf"\d+ frames? of {re.escape(str(self.program))}, build id {build_id(PROGRAM)}")
+        _, messages = self.symbolized()
+        self.assertIn("0 frames of ", messages)
+        self.assertRegex(messages, rf"\d+ frames? of {re.escape(str(self.program))}, build id {build_id(PROGRAM)}")
 
     def test_a_debug_file_of_another_build_is_not_used(self):
         path, _ = self.symbolized("--debug-dir", self.home / "wrong")
@@ -138,7 +138,7 @@ class Symbolize(unittest.TestCase):
     def test_inlined_functions(self):
         plain, _ = self.symbolized("--debug-dir", self.home / "debug")
         weights = by_name(plain)
-        path, said = self.symbolized("--debug-dir", self.home / "debug", "--inlines")
+        path, messages = self.symbolized("--debug-dir", self.home / "debug", "--inlines")
         with_inlines = by_name(path)
         self.assertNotIn("inlined", weights)
         for functions in (("around",), ("around", "inlined")):
@@ -147,13 +147,13 @@ class Symbolize(unittest.TestCase):
         self.assertEqual(self.below(path, "around", "inlined"), self.below(path, "inlined"))
         self.assertLess(with_inlines["around"], weights["around"])
         self.assertEqual(sum(self_weights(path).values()), sum(self_weights(plain).values()))
-        self.assertRegex(said, r"; [1-9]\d* frames? of inlined functions added")
+        self.assertRegex(messages, r"; [1-9]\d* frames? of inlined functions added")
 
     @staticmethod
     def below(path, *functions):
         """Returns the weight of stacks that contain all of these functions."""
-        done = harness.run("export", path, "--to", "folded", "-o", "-")
-        lines = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
+        finished = harness.run("export", path, "--to", "folded", "-o", "-")
+        lines = [line.rsplit(" ", 1) for line in finished.stdout.splitlines()]
         return sum(int(weight) for stack, weight in lines if set(functions) <= set(stack.split(";")))
 
     def test_replaces_its_input(self):
@@ -162,9 +162,9 @@ class Symbolize(unittest.TestCase):
         path.chmod(0o640)
         for expected in (r"\d+ frames of \d+ without a name have one now", r"0 frames of |all of \d"):
             inode = path.stat().st_ino
-            done = harness.run("symbolize", path, "--no-sync", "--debug-dir", self.home / "debug")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stdout, expected)
+            finished = harness.run("symbolize", path, "--no-sync", "--debug-dir", self.home / "debug")
+            self.assertEqual(finished.returncode, 0, finished.stderr)
+            self.assertRegex(finished.stdout, expected)
             self.assertLessEqual(NAMES, by_name(path).keys())
             self.assertNotEqual(path.stat().st_ino, inode, "overwritten, not replaced")
         self.assertEqual(path.stat().st_mode & 0o777, 0o640)
@@ -185,20 +185,20 @@ class Symbolize(unittest.TestCase):
     def test_a_file_system_that_does_not_answer(self):
         path = self.home / "run" / ("silent" + recording.SUFFIX)
         with self.beside_a_silent_mount(path) as process:
-            _, said = process.communicate(timeout=recording.TIMEOUT)
-        self.assertEqual(process.returncode, 0, said)
-        self.assertRegex(said, rf"cannot open files: '{re.escape(str(self.program))}'.*the file system does not answer")
+            _, messages = process.communicate(timeout=recording.TIMEOUT)
+        self.assertEqual(process.returncode, 0, messages)
+        self.assertRegex(messages, rf"cannot open files: '{re.escape(str(self.program))}'.*the file system does not answer")
         self.assertLessEqual(NAMES, by_name(path).keys())
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
     def test_an_interrupt_writes_the_names_so_far(self):
         path = self.home / "run" / ("interrupted" + recording.SUFFIX)
         with self.beside_a_silent_mount(path) as process:
-            self.assertTrue(recording.soon(lambda: waiting_tools(process.pid)))
+            self.assertTrue(recording.wait_for(lambda: waiting_tools(process.pid)))
             os.kill(waiting_tools(process.pid)[0], signal.SIGTERM)
-            _, said = process.communicate(timeout=recording.TIMEOUT)
-        self.assertEqual(process.returncode, 0, said)
-        self.assertIn("interrupted while naming functions", said)
+            _, messages = process.communicate(timeout=recording.TIMEOUT)
+        self.assertEqual(process.returncode, 0, messages)
+        self.assertIn("interrupted while naming functions", messages)
         self.assertEqual(sum(self_weights(path).values()), sum(self_weights(self.recorded).values()))
 
     def test_when_recording(self):

@@ -56,11 +56,11 @@ class TimehistThread:
         self.turns += 1
         self.left = ns(at, 1e9)
 
-    def arrives(self, at):
+    def add_arrival(self, at):
         self.waited += at - self.left
         self.delayed += at - self.woken if self.woken else 0
 
-    def leaves(self, at):
+    def add_departure(self, at):
         self.turns += 1
         self.left, self.woken = at, None
 
@@ -88,9 +88,9 @@ def add_last_turns(data, by_tid):
         if found := SWITCH.fullmatch(line):
             at, leaves, arrives = ns(found[1], 1e9), int(found[2]), int(found[3])
             if leaves in by_tid and at > seen[leaves] + 1000:  # timehist has a resolution of microseconds
-                by_tid[leaves].leaves(at)
+                by_tid[leaves].add_departure(at)
             if arrives in by_tid and at > seen[arrives] + 1000:
-                by_tid[arrives].arrives(at)
+                by_tid[arrives].add_arrival(at)
         elif (found := WAKEUP.fullmatch(line)) and int(found[2]) in by_tid:
             thread = by_tid[int(found[2])]
             thread.woken = ns(found[1], 1e9)
@@ -110,9 +110,9 @@ class Timehist(unittest.TestCase):
         first, and delays the clock of the other. perf takes longer, so it is attached second."""
         data, file = self.here / "perf.data", self.here / ("it" + recording.SUFFIX)
         perf = "perf", "record", "-a", "-m", BUFFER, "-k", "CLOCK_MONOTONIC", "-e", EVENTS, "-o", data
-        done = run(*recording.command("--recorders", "off-cpu", "--offcpu-period", "10ms", "-o", file, "--", *perf, "--", *program))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotRegex(done.stderr, r"(?i)\blost\b|off-cpu: .* lost")
+        finished = run(*recording.command("--recorders", "off-cpu", "--offcpu-period", "10ms", "-o", file, "--", *perf, "--", *program))
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertNotRegex(finished.stderr, r"(?i)\blost\b|off-cpu: .* lost")
         threads = [thread for thread in offcpu_file.OffCpuFile(file).threads
                    if thread.pcomm == "waits" and thread.born and thread.ended and thread.tid != thread.tgid]
         self.assertGreater(len(threads), 3)

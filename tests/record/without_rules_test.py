@@ -30,8 +30,8 @@ class WithoutRules(unittest.TestCase):
         subprocess.run([*compiler, "-O2", "-fomit-frame-pointer", "-pthread", SOURCE, "-o", program], check=True)
         path.unlink(missing_ok=True)
         with harness.beside(program, *arguments) as process:
-            done = run("-q", "-d", "2s", "-p", process.pid, "--recorders", recorder, "-o", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = run("-q", "-d", "2s", "-p", process.pid, "--recorders", recorder, "-o", path)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
         lines = harness.run("export", "-q", path, "--to", "folded", "-o", "-").stdout.splitlines()

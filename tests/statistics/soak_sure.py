@@ -124,8 +124,8 @@ def keep_pairs(runs, pairs):
 
 
 def compare_runs(*sides):
-    done = subprocess.run([CTPROF, "compare", *sides, "--format", "json"], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    completed = subprocess.run([CTPROF, "compare", *sides, "--format", "json"], stdout=subprocess.PIPE, check=True)
+    return json.loads(completed.stdout)
 
 
 def significant_rows(report, first=None):

@@ -23,8 +23,8 @@ class Page(Case):
         self.lines = made.capture("run.ctprof.zst")
         for out, *words in (("run.ndjson",), ("threads.csv", "--rows", "threads"), ("threads.parquet", "--rows", "threads"), ("cgroups.parquet", "--rows", "cgroups"),
                             ("cgroups.csv", "--rows", "cgroups"), ("long.ndjson", "--rows", "long")):
-            done = harness.run("export", "run.ctprof.zst", "--to", out.rsplit(".", 1)[1], *words, "-o", out)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            finished = harness.run("export", "run.ctprof.zst", "--to", out.rsplit(".", 1)[1], *words, "-o", out)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
         report = json.loads(harness.run("show", "run.ctprof.zst", "--metrics", "run_time_ns", "--no-thread-normalize", "--limit", "0", "--format", "json").stdout)
         self.sums = {row["group"]: row["value"] for row in report["rows"]}
         self.read = {row["group"]: row["coverage"]["values"] for row in report["rows"]}

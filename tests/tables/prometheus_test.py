@@ -32,9 +32,9 @@ READING_INTERVAL = 1.0  # seconds between two readings of the host
 
 def check(text):
     if os.access(PROMTOOL, os.X_OK):
-        done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or done.stderr:
-            raise AssertionError(done.stdout + done.stderr)
+        finished = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+        if finished.returncode != 0 or finished.stderr:
+            raise AssertionError(finished.stdout + finished.stderr)
 
 
 def series(text, parse=None):
@@ -51,10 +51,10 @@ def series(text, parse=None):
 
 class Figures(Case):
     def export(self, path, *words, status=0):
-        done = harness.run("export", path, "--to", "prometheus", "-o", "out.prom", *words)
-        self.assertEqual(done.returncode, status, done.stderr)
+        finished = harness.run("export", path, "--to", "prometheus", "-o", "out.prom", *words)
+        self.assertEqual(finished.returncode, status, finished.stderr)
         with open("out.prom", encoding="utf-8") as file:
-            return file.read(), done.stderr
+            return file.read(), finished.stderr
 
 
 class Files(Figures):
@@ -298,17 +298,17 @@ class ListeningServer(Figures):
 
     def test_accepts_only_loopback_addresses(self):
         for address in ("0.0.0.0:9101", "[::]:9101", "192.0.2.1:9101", "example.com:9101", "9101x", "", "127.0.0.1:", "127.0.0.1:70000", "1:2:3"):
-            done = harness.run("export", "--to", "prometheus", "--listen", address)
-            self.assertEqual(done.returncode, 2, address)
-            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            finished = harness.run("export", "--to", "prometheus", "--listen", address)
+            self.assertEqual(finished.returncode, 2, address)
+            self.assertEqual(len(finished.stderr.splitlines()), 1, finished.stderr)
         self.assertIn("is not a loopback address", harness.run("export", "--to", "prometheus", "--listen", "0.0.0.0:9101").stderr)
         for words in (("a.ctprof.zst",), ("-o", "x"), ("--redact",)):
-            done = harness.run("export", "--to", "prometheus", "--listen", "0", *words)
-            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+            finished = harness.run("export", "--to", "prometheus", "--listen", "0", *words)
+            self.assertEqual((finished.returncode, len(finished.stderr.splitlines())), (2, 1), finished.stderr)
         server = self.server()
-        done = harness.run("export", "--to", "prometheus", "--public", "--listen", str(server.port))
-        self.assertEqual(done.returncode, 2)
-        self.assertIn(f"listening at '127.0.0.1:{server.port}': Address already in use", done.stderr)
+        finished = harness.run("export", "--to", "prometheus", "--public", "--listen", str(server.port))
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn(f"listening at '127.0.0.1:{server.port}': Address already in use", finished.stderr)
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
@@ -316,19 +316,19 @@ class FileCapabilities(Figures):
     """A ctprof whose file has capabilities, run by a user without rights."""
 
     def test_refuses_to_listen_and_to_start_programs(self):
-        scratch = harness.closed_scratch()
+        scratch = harness.root_only_scratch()
         self.addCleanup(scratch.cleanup)
         made.capture("a.ctprof.zst")
         os.chmod("a.ctprof.zst", 0o644)
         program = product_copy(harness.CTPROF, scratch.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", program], check=True)
-        for words, said in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
-                            (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with file capabilities does not start")):
-            done = subprocess.run([*harness.USER, program, "export", *words], capture_output=True, text=True, check=False, timeout=60)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(messages, done.stderr)
-        done = subprocess.run([*harness.USER, program, "export", "a.ctprof.zst", "--to", "ndjson", "-o", "a.ndjson"], capture_output=True, text=True, check=False, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        for words, message in ((("--to", "prometheus", "--listen", "0"), "--listen is refused with file capabilities"),
+                               (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with file capabilities does not start")):
+            finished = subprocess.run([*harness.USER, program, "export", *words], capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual(finished.returncode, 2, finished.stderr)
+            self.assertIn(message, finished.stderr)
+        finished = subprocess.run([*harness.USER, program, "export", "a.ctprof.zst", "--to", "ndjson", "-o", "a.ndjson"], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@ HOSTILE = ("a,b", 'say "x"', "two\nlines", "cr\r\nlf", "\t", " blank ", "", "nul
 class Tables(Case):
     def export(self, path, form, *words, status=0):
         out = f"{path}{''.join(words).replace('/', '')}.{form}"
-        done = harness.run("export", path, "--to", form, *words, "-o", out)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return out if status == 0 else done
+        finished = harness.run("export", path, "--to", form, *words, "-o", out)
+        self.assertEqual(finished.returncode, status, finished.stderr)
+        return out if status == 0 else finished
 
     def query(self, text):
         connection = duckdb.connect()
@@ -220,8 +220,8 @@ class Names(Tables):
 
     def hostile_file(self, names):
         made.hostile("hostile.ctprof.zst", names)
-        done = harness.run("show", "-q", "hostile.ctprof.zst", "--format", "json")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = harness.run("show", "-q", "hostile.ctprof.zst", "--format", "json")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         columns = made.tables(made.lines_of("hostile.ctprof.zst"), "thread")[0]["columns"]
         return dict(zip(columns["tid"], columns["comm"]))
 
@@ -294,8 +294,8 @@ class Captures(Tables):
     """Several captures, and damaged ones."""
 
     def windows(self):
-        done = harness.run("record", "-q", "-d", "300ms", "--repeat", "2", "-o", "runs")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = harness.run("record", "-q", "-d", "300ms", "--repeat", "2", "-o", "runs")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         return sorted(os.listdir("runs"))
 
     def test_directory(self):
@@ -311,11 +311,11 @@ class Captures(Tables):
         with open(f"runs/{second}", "r+b") as file:
             file.truncate(os.path.getsize(f"runs/{second}") // 2)
         subprocess.run(["cp", f"runs/{first}", "runs/zz.ctprof.zst"], check=True)
-        done = harness.run("export", "runs", "--to", "ndjson", "-o", "out.ndjson")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        finished = harness.run("export", "runs", "--to", "ndjson", "-o", "out.ndjson")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertEqual(len({row["capture"] for row in objects("out.ndjson")}), 1)
-        self.assertRegex(done.stderr, rf"(?m)^ctprof: reading '.*{second}'.*; it is left out$")
-        self.assertRegex(done.stderr, r"(?m)^ctprof: capture .* is a duplicate; it is skipped$")
+        self.assertRegex(finished.stderr, rf"(?m)^ctprof: reading '.*{second}'.*; it is left out$")
+        self.assertRegex(finished.stderr, r"(?m)^ctprof: capture .* is a duplicate; it is skipped$")
 
     def test_file_with_several_captures(self):
         made.capture("a.ctprof.zst")
@@ -329,8 +329,8 @@ class Captures(Tables):
         second = objects(self.export("two.ctprof.zst#2", "ndjson", "--rows", "threads"))
         self.assertEqual([row["tid"] for row in second], [row["tid"] for row in b])
         with open("two.ctprof.zst", "rb") as file:
-            done = subprocess.run([harness.CTPROF, "export", "-", "--to", "ndjson", "--rows", "threads", "-o", "-"], stdin=file, capture_output=True, check=True)
-        self.assertEqual(len(done.stdout.splitlines()), len(two))
+            finished = subprocess.run([harness.CTPROF, "export", "-", "--to", "ndjson", "--rows", "threads", "-o", "-"], stdin=file, capture_output=True, check=True)
+        self.assertEqual(len(finished.stdout.splitlines()), len(two))
 
     def test_damaged_file_is_error_without_output(self):
         made.capture("a.ctprof.zst")
@@ -340,8 +340,8 @@ class Captures(Tables):
         for form in FORMATS + ("prometheus",):
             if form == "parquet" and not duckdb:
                 continue
-            done = self.export("a.ctprof.zst", form, status=2)
-            self.assertRegex(done.stderr.splitlines()[-1], r"^ctprof: reading 'a\.ctprof\.zst': ")
+            finished = self.export("a.ctprof.zst", form, status=2)
+            self.assertRegex(finished.stderr.splitlines()[-1], r"^ctprof: reading 'a\.ctprof\.zst': ")
             self.assertFalse(os.path.exists(f"a.ctprof.zst.{form}"))
 
     def test_redacts_captures_consistently(self):
@@ -358,17 +358,17 @@ class Captures(Tables):
         self.assertIn("run_time_ns", row)
         self.assertIn("pcomm", row)
         self.assertNotIn("wait_time_ns", row)
-        done = self.export("a.ctprof.zst", "csv", "--metrics", "run_time", status=2)
-        self.assertIn("did you mean 'run_time_ns'?", done.stderr)
+        finished = self.export("a.ctprof.zst", "csv", "--metrics", "run_time", status=2)
+        self.assertIn("did you mean 'run_time_ns'?", finished.stderr)
 
     def test_rejects_invalid_option_combinations(self):
         made.capture("a.ctprof.zst")
         for words, message in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
                             (("folded", "--metrics", "run_time_ns"), "--metrics requires --to with one of"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
-            done = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
-            self.assertEqual(done.returncode, 2, words)
-            self.assertIn(message, done.stderr)
-            self.assertEqual(len(done.stderr.splitlines()), 1)
+            finished = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
+            self.assertEqual(finished.returncode, 2, words)
+            self.assertIn(message, finished.stderr)
+            self.assertEqual(len(finished.stderr.splitlines()), 1)
 
 
 class Python(Tables):
@@ -388,9 +388,9 @@ class Python(Tables):
                     self.skipTest("the system's Python has DuckDB")
                 with open("duckdb.py", "w", encoding="utf-8") as file:
                     file.write("raise SystemExit(3)\n")
-            done = subprocess.run([harness.CTPROF, "export", "a.ctprof.zst", "--to", "parquet", "-o", "x.parquet"], env=environment, capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(message, done.stderr)
+            finished = subprocess.run([harness.CTPROF, "export", "a.ctprof.zst", "--to", "parquet", "-o", "x.parquet"], env=environment, capture_output=True, text=True, check=False)
+            self.assertEqual(finished.returncode, 2, finished.stderr)
+            self.assertIn(message, finished.stderr)
             self.assertFalse(os.path.exists("x.parquet"))
 
 

@@ -21,14 +21,14 @@ MIN_READ_RATE = 1 << 20  # per second; even an emulated machine reads more
 
 def screen(output, verb, *names):
     paths = [os.path.join(output.out, "hunts", f"{name}.ctprof.zst") for name in names]
-    done = subprocess.run([output.ctprof, verb, *paths], capture_output=True, text=True, check=False)
-    return Screen(done.stdout + done.stderr)
+    finished = subprocess.run([output.ctprof, verb, *paths], capture_output=True, text=True, check=False)
+    return Screen(finished.stdout + finished.stderr)
 
 
 def check_screen(first_screen, is_compared):
     read = first_screen.cell(READER, "read/s")
     is_shown = read and read.after > MIN_READ_RATE and (not is_compared or read.before < MIN_READ_RATE)
-    wrong = [] if first_screen.says(SETTING_LINE) else [f"not shown: {SETTING_LINE}"]
+    wrong = [] if first_screen.has_sentence(SETTING_LINE) else [f"not shown: {SETTING_LINE}"]
     wrong += [] if is_shown else [f"not shown: {READER} reads"]
     return wrong and wrong + first_screen.lines
 

@@ -31,8 +31,8 @@ def agrees(output):
     found = Agreement(output.file("files-before"), output.file("second"), output.file("files-after"))
     if not found.names:
         return []  # checked by falls_back
-    values = {name for key in found.asleep for name in found.shared if not isinstance(found.ours.threads[key][name], Gap)}
-    return [*(f"{name} is in no file" for name in found.only_in_task_iter()), *found.wrong(), *(f"{name} was never compared" for name in found.shared - values)]
+    values = {name for key in found.sleeping for name in found.shared if not isinstance(found.ours.threads[key][name], Gap)}
+    return [*(f"{name} is in no file" for name in found.only_in_task_iter()), *found.find_differences(), *(f"{name} was never compared" for name in found.shared - values)]
 
 
 def falls_back(output):

@@ -2,7 +2,7 @@
 
 from agreement import HEAP, IDENTITY, IN_PROGRESS
 from captured import Gap
-from compare_rows import lacking_columns, row_differences
+from compare_rows import uncovered_columns, row_differences
 import plain_cgroups
 
 MAX_MOVING_THREADS = 6  # of the test's threads; all others must have slept
@@ -27,7 +27,7 @@ def threads(output):
         differences += row_differences(f"{key[0]}/{key[1]}", row, captured.get(key, {}))
     compared_elsewhere = HEAP | IN_PROGRESS | set(IDENTITY)  # compared in tests/jemalloc, tests/record and checks_parity.py
     for plugin in ("procfs-sched", "taskstats", "task-iter"):
-        differences += [f"{name} is not compared" for name in lacking_columns(
+        differences += [f"{name} is not compared" for name in uncovered_columns(
             next(iter(plain.values())), next(iter(captured.values())), output.file("second").columns_of("thread", plugin) - compared_elsewhere)]
     return differences
 

@@ -144,9 +144,9 @@ def check_kernel_part(output):
 def check_deferred(output):
     """If the kernel defers the user part of a chain until the thread returns to user space, samples must still have it. Exceptions are the last
     samples of a thread that was then stopped, and samples of the deferred work itself, whose user part may already be written."""
-    asked, samples, chains = map(int, output.notes["stacks-defers"].split())
-    if output.kernel.has(DEFERRED_UNWIND_CONFIG) != bool(asked and samples and chains):
-        return [f"deferred chains: the kernel returned {asked}, with {samples} samples and {chains} chains"]
+    accepted, samples, chains = map(int, output.notes["stacks-defers"].split())
+    if output.kernel.has(DEFERRED_UNWIND_CONFIG) != bool(accepted and samples and chains):
+        return [f"deferred chains: the kernel returned {accepted}, with {samples} samples and {chains} chains"]
     wrong = unrecorded(output, "fp-999")
     thread, errors = (None, []) if wrong else find_known_thread(output, "fp-999")
     without = [(frames, weight) for frames, weight in thread.stacks
@@ -157,8 +157,8 @@ def check_deferred(output):
 
 def count_missing(stacks):
     """Returns the number of samples that were lost or not taken."""
-    said = next(note for note in stacks.notes if re.match(r"on-cpu: \d+ stacks?[,;]", note))
-    return sum(int(number) for number in re.findall(r"(\d+) (?:lost|not taken)", said))
+    report_line = next(note for note in stacks.notes if re.match(r"on-cpu: \d+ stacks?[,;]", note))
+    return sum(int(number) for number in re.findall(r"(\d+) (?:lost|not taken)", report_line))
 
 
 def check_weight(output, name, frequency):
@@ -227,8 +227,8 @@ def shares(output):
 
 def offline_periods(output):
     """Returns (CPU, ns, start in ns) for each reported offline period."""
-    said = output.text("stacks/cpu.log")
-    return [(int(cpu), float(ms) * 1e6, float(at) * 1e9) for cpu, ms, at in re.findall(r"offline on CPU (\d+) for ([\d.]+) ms at ([\d.]+) s", said)]
+    report_line = output.text("stacks/cpu.log")
+    return [(int(cpu), float(ms) * 1e6, float(at) * 1e9) for cpu, ms, at in re.findall(r"offline on CPU (\d+) for ([\d.]+) ms at ([\d.]+) s", report_line)]
 
 
 def cpu_back(output):
@@ -276,8 +276,8 @@ def waits(output):
     before, after = (float(time) * 1e9 for time in output.notes["stacks-off-cpu-took"].split())
     if not 2e9 <= weight <= after - before + 2e7:
         wrong.append(f"waited {weight} ns, recorded in {after - before} ns")
-    said = re.search(r"add up .* for (\d+) of (\d+) threads", output.text("stacks/off-cpu.log"))
-    if not said or int(said[1]) < 1 or said[1] != said[2]:
+    report_line = re.search(r"add up .* for (\d+) of (\d+) threads", output.text("stacks/off-cpu.log"))
+    if not report_line or int(report_line[1]) < 1 or report_line[1] != report_line[2]:
         wrong.append(f"running and waiting do not add up: {output.text('stacks/off-cpu.log')}")
     return wrong
 

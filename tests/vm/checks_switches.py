@@ -144,7 +144,7 @@ def of_cgroup(output, capture, path, names):
     return {row[name].name if isinstance(row[name], Gap) else "value" for name in names}
 
 
-def treated(output):
+def applies_remedies(output):
     """doctor suggested three kinds of commands to root. They ran, had the promised effect, and are not suggested again."""
     wanted = ["sysctl -w kernel.sched_schedstats=1", "sysctl -w kernel.task_delayacct=1", "echo +memory >'/sys/fs/cgroup/cgroup.subtree_control'"]
     wrong = [f"not suggested: {command}" for command in wanted if command not in output.text("doctor.before").splitlines()]
@@ -159,7 +159,7 @@ def treated(output):
 
 
 BARE_CHECKS = {"nothing switched on": bare, "no interrupt times without pressure": interrupts, "delayacct switched on later": switched_on_later,
-               "commands of doctor have an effect": treated}
+               "commands of doctor have an effect": applies_remedies}
 
 CHECKS = {"schedstats off and on": schedstats_off, "delayacct off and on": delayacct_off, "a user without rights": without_rights,
           "a user with one capability": with_one_capability, "yama 0 to 2": yama, "pressure off for a cgroup": pressure_off,

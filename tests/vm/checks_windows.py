@@ -31,8 +31,8 @@ def window_of(output, name):
 def pairs(output, name):
     """Returns the values that each thread read about itself, and its rows."""
     rows = window_of(output, name).ended_by("tid")
-    ended = [ExitedTask(line) for line in output.text(f"windows/{name}.lines").splitlines()]
-    return [(one, [row for row in rows.get(one.tid, []) if row.value("comm") == "ends"]) for one in ended]
+    exited_tasks = [ExitedTask(line) for line in output.text(f"windows/{name}.lines").splitlines()]
+    return [(one, [row for row in rows.get(one.tid, []) if row.value("comm") == "ends"]) for one in exited_tasks]
 
 
 def check_values(one, row, by_bpf):
@@ -65,16 +65,16 @@ def check(output, name, by_bpf):
             wrong.append(f"{name}: {one.tid} is in cgroup {rows[0].value('cgroup')}")
         if rows and rows[0].value("pcomm") != "ends":
             wrong.append(f"{name}: {one.tid} is of process {rows[0].value('pcomm')}")
-    done = show(output, name)
-    return wrong if done.returncode == 0 else [*wrong, f"{name} cannot be shown: {done.stderr}"]
+    finished = show(output, name)
+    return wrong if finished.returncode == 0 else [*wrong, f"{name} cannot be shown: {finished.stderr}"]
 
 
-def best(output):
+def by_best_source(output):
     by_bpf = output.kernel.number >= FIRST_WITH_BPF
     return check(output, "best-processes", by_bpf) + check(output, "best-threads", by_bpf)
 
 
-def netlink(output):
+def by_netlink_only(output):
     return check(output, "netlink-processes", False) + check(output, "netlink-threads", False)
 
 
@@ -98,5 +98,5 @@ def cpu_notes(output):
     return wrong
 
 
-CHECKS = {"windows with ended threads": best, "windows with ended threads, by netlink": netlink,
+CHECKS = {"windows with ended threads": by_best_source, "windows with ended threads, by netlink": by_netlink_only,
           "windows with CPU hotplug": cpu_notes}

@@ -31,11 +31,11 @@ def newest_first(names):
 
 
 def run(*words, **options):
-    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or "no error message").splitlines()[-1]
+    finished = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    if finished.returncode != 0:
+        last = (finished.stderr.strip() or "no error message").splitlines()[-1]
         raise Unavailable(f"{' '.join(words[:1] + words[-2:])}: {last}")
-    return done.stdout
+    return finished.stdout
 
 
 def mirrors():

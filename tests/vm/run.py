@@ -145,8 +145,8 @@ def run_boot(results, boot, kernel, system, build):
     try:
         finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), system)
     except (OSError, subprocess.CalledProcessError) as why:
-        said = getattr(why, "stderr", None) or b""
-        results.report("FAIL", f"vm {boot.name}: the guest starts", [str(why), *said.decode(errors="replace").splitlines()[-MAX_LINES_SHOWN:]])
+        error_output = getattr(why, "stderr", None) or b""
+        results.report("FAIL", f"vm {boot.name}: the guest starts", [str(why), *error_output.decode(errors="replace").splitlines()[-MAX_LINES_SHOWN:]])
         return None
     print(f"vm {boot.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)
     outputs = [GuestOutput(kernel, finished.out, layout, os.path.join(build, "tools", "ctprof", "ctprof")) for layout in LAYOUTS]

@@ -12,9 +12,9 @@ import unittest
 
 TELL, SOURCES, CC = os.environ["TELL"], os.environ["SOURCES"], os.environ.get("CC", "cc").split()
 ARCHIVE = ["-Wl,-Bstatic", "-ljemalloc", "-Wl,-Bdynamic", "-lstdc++", "-lm"]
-WHOLE = ["-static", "-ljemalloc", "-lstdc++", "-lm"]
-PUBLIC = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size",
-          "mallctl", "mallocx", "rallocx", "sdallocx", "dallocx"]
+WHOLE_ARCHIVE = ["-static", "-ljemalloc", "-lstdc++", "-lm"]
+PUBLIC_SYMBOLS = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size",
+                  "mallctl", "mallocx", "rallocx", "sdallocx", "dallocx"]
 ALLOCATING = ["malloc", "mallocx", "calloc"]
 FREEING = ["free", "sdallocx", "dallocx", "realloc"]
 
@@ -29,12 +29,12 @@ def library(name):
     return path if os.path.isabs(path) else None
 
 
-def tell(*pids):
+def find_counters(*pids):
     out = subprocess.run([TELL, *map(str, pids)], capture_output=True, text=True, check=True).stdout
     return [line.split() for line in out.splitlines()]
 
 
-class Running:
+class RunningProgram:
     """A process that has printed its own distances and sleeps."""
 
     def __init__(self, *command, **environment):
@@ -64,9 +64,9 @@ class FinderCase(unittest.TestCase):
         return self.path(name)
 
     def check(self, *command, **environment):
-        with Running(*command, **environment) as running:
+        with RunningProgram(*command, **environment) as running:
             self.assertNotIn("0", running.own)
-            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+            self.assertEqual(find_counters(running.process.pid), [["found", *running.own, "0"]])
 
 
 class Jemalloc(FinderCase):
@@ -93,7 +93,7 @@ class Jemalloc(FinderCase):
         self.check_unstripped_and_stripped(self.build("where.c", "-no-pie", *ARCHIVE))
 
     def test_static(self):
-        self.check_unstripped_and_stripped(self.build("where.c", *WHOLE))
+        self.check_unstripped_and_stripped(self.build("where.c", *WHOLE_ARCHIVE))
 
     def test_static_pie(self):
         self.check_unstripped_and_stripped(self.build("where.c", "-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"))
@@ -104,7 +104,7 @@ class Jemalloc(FinderCase):
         self.check_unstripped_and_stripped(self.build("where.c", self.path("more.c"), *ARCHIVE))
 
     def build_prefixed(self, prefix, *options):
-        names = [option for name in PUBLIC for option in ("--redefine-sym", f"{name}={prefix}{name}")]
+        names = [option for name in PUBLIC_SYMBOLS for option in ("--redefine-sym", f"{name}={prefix}{name}")]
         run("objcopy", *names, library("libjemalloc.a"), self.path("prefixed.a"))
         return self.build("where.c", f"-DMALLCTL={prefix}mallctl", *options, self.path("prefixed.a"), "-lstdc++", "-lm")
 
@@ -154,8 +154,8 @@ class Jemalloc(FinderCase):
                 self.check(program)
 
     def test_two_in_one_process(self):
-        with Running(self.build_prefixed("_rjem_"), LD_PRELOAD="libjemalloc.so.2") as running:
-            (answer,) = tell(running.process.pid)
+        with RunningProgram(self.build_prefixed("_rjem_"), LD_PRELOAD="libjemalloc.so.2") as running:
+            (answer,) = find_counters(running.process.pid)
         self.assertEqual(answer[0], "found")
         pairs = [answer[1:3], answer[3:5]]
         self.assertIn(running.own, pairs)
@@ -165,26 +165,26 @@ class Jemalloc(FinderCase):
         for copies, expected in ((4, "found"), (5, "too-many-allocators")):
             with self.subTest(copies):
                 paths = [shutil.copy(library("libjemalloc.so.2"), self.path(f"{number}.so")) for number in range(copies)]
-                with Running(self.build("where.c", "-DPRELOADED"), LD_PRELOAD=":".join(paths),
-                             GLIBC_TUNABLES="glibc.rtld.optional_static_tls=32768") as running:
-                    (answer,) = tell(running.process.pid)
+                with RunningProgram(self.build("where.c", "-DPRELOADED"), LD_PRELOAD=":".join(paths),
+                                    GLIBC_TUNABLES="glibc.rtld.optional_static_tls=32768") as running:
+                    (answer,) = find_counters(running.process.pid)
                 self.assertEqual(answer[0], expected)
                 if expected == "found":
                     self.assertIn(running.own, [answer[at:at + 2] for at in range(1, 2 * copies, 2)])
 
     def test_one_of_two_allocators_unreadable(self):
         """The values of the other allocator would be only a part of the total, so there is no value."""
-        with Running(self.build("described.c"), LD_PRELOAD="libjemalloc.so.2") as running:
-            self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
+        with RunningProgram(self.build("described.c"), LD_PRELOAD="libjemalloc.so.2") as running:
+            self.assertEqual(find_counters(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
     def test_deleted_library(self):
         if os.geteuid() != 0:
             self.skipTest("needs root, to open a deleted file through its mapping")
         copy = shutil.copy(library("libjemalloc.so.2"), self.path("a b\nc.so"))
-        with Running(self.build("where.c", "-DPRELOADED"), copy, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192") as running:
+        with RunningProgram(self.build("where.c", "-DPRELOADED"), copy, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192") as running:
             os.unlink(copy)
             self.assertNotIn("0", running.own)
-            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+            self.assertEqual(find_counters(running.process.pid), [["found", *running.own, "0"]])
 
     def test_own_processes_without_privileges(self):
         if os.geteuid() != 0:
@@ -192,26 +192,26 @@ class Jemalloc(FinderCase):
         os.chmod(self.dir, 0o755)
         someone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
         stranger = shutil.copy(TELL, self.dir)
-        for options in (["-ljemalloc"], WHOLE):
-            with self.subTest(options), Running(*someone, self.build("where.c", *options)) as running:
+        for options in (["-ljemalloc"], WHOLE_ARCHIVE):
+            with self.subTest(options), RunningProgram(*someone, self.build("where.c", *options)) as running:
                 out = subprocess.run([*someone, stranger, str(running.process.pid)], capture_output=True, text=True, check=True).stdout
                 self.assertEqual(out.split(), ["found", *running.own, "0"])
 
     def test_several_processes(self):
         program = self.build("where.c", "-ljemalloc")
-        with Running(program) as one, Running(program) as other, Running("sh", "-c", "echo; exec sleep 60") as none:
-            answers = tell(one.process.pid, other.process.pid, none.process.pid)
+        with RunningProgram(program) as one, RunningProgram(program) as other, RunningProgram("sh", "-c", "echo; exec sleep 60") as none:
+            answers = find_counters(one.process.pid, other.process.pid, none.process.pid)
         self.assertEqual(answers, [["found", *one.own, "0"], ["found", *other.own, "0"], ["jemalloc-not-found", "0", "0", "0"]])
 
     def test_another_root(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
-        program = self.build("where.c", *WHOLE)
-        with Running("chroot", self.dir, "/program") as running:
-            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+        program = self.build("where.c", *WHOLE_ARCHIVE)
+        with RunningProgram("chroot", self.dir, "/program") as running:
+            self.assertEqual(find_counters(running.process.pid), [["found", *running.own, "0"]])
 
 
-class Described(FinderCase):
+class DebugInformation(FinderCase):
     """Programs in which only debug information describes the counters."""
 
     def strip_debug(self, program, *options):
@@ -223,8 +223,8 @@ class Described(FinderCase):
                 self.check(self.build("described.c", *options))
 
     def test_no_debug_information(self):
-        with Running(self.build("described.c")) as running:
-            self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
+        with RunningProgram(self.build("described.c")) as running:
+            self.assertEqual(find_counters(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
     def test_debug_file_next_to_program(self):
         for ending in (".debug", ".debuginfo"):
@@ -239,8 +239,8 @@ class Described(FinderCase):
         program = self.build("described.c", "-g", "-Wl,--build-id")
         shutil.copy(self.build("described.c", "-g", "-Wl,--build-id=0x0123", name="another"), program + ".debug")
         self.strip_debug(program)
-        with Running(program) as running:
-            self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
+        with RunningProgram(program) as running:
+            self.assertEqual(find_counters(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
     def build_with_debug_link(self, directory):
         program = self.build("described.c", "-g")
@@ -257,8 +257,8 @@ class Described(FinderCase):
                 self.check(program)
                 with open(debug, "ab") as changed:
                     changed.write(b"x")
-                with Running(program) as running:  # the checksum differs now
-                    self.assertEqual(tell(running.process.pid)[0][0], "dwarf-parse-failure")
+                with RunningProgram(program) as running:  # the checksum differs now
+                    self.assertEqual(find_counters(running.process.pid)[0][0], "dwarf-parse-failure")
                 os.unlink(debug)
 
     def test_debug_file_by_build_id_below_process_root(self):
@@ -268,8 +268,8 @@ class Described(FinderCase):
         os.makedirs(self.path("usr/lib/debug/.build-id/ab"))
         run("objcopy", "--only-keep-debug", program, self.path("usr/lib/debug/.build-id/ab/cdef0123456789.debug"))
         self.strip_debug(program)
-        with Running("chroot", self.dir, "/program") as running:
-            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+        with RunningProgram("chroot", self.dir, "/program") as running:
+            self.assertEqual(find_counters(running.process.pid), [["found", *running.own, "0"]])
 
     def test_in_a_package_of_two_units(self):
         source = os.path.join(SOURCES, "described.c")
@@ -293,8 +293,8 @@ class Described(FinderCase):
         for model, expected in (("initial-exec", "found"), ("global-dynamic", "dynamic-tls")):
             with self.subTest(model):
                 run(*CC, "-g", "-DLIBRARY", "-shared", "-fPIC", f"-ftls-model={model}", os.path.join(SOURCES, "described.c"), "-o", self.path("libd.so"))
-                with Running(self.build("described.c", "-DMAIN", f"-L{self.dir}", "-ld", f"-Wl,-rpath,{self.dir}")) as running:
-                    answer = tell(running.process.pid)[0]
+                with RunningProgram(self.build("described.c", "-DMAIN", f"-L{self.dir}", "-ld", f"-Wl,-rpath,{self.dir}")) as running:
+                    answer = find_counters(running.process.pid)[0]
                 self.assertEqual(answer[0], expected)
                 if expected == "found":
                     self.assertEqual(answer[1:3], running.own)
@@ -306,8 +306,8 @@ class Stripped(FinderCase):
     def find_in_stripped(self, *options, without=(), compiler=CC):
         program = self.build("stripped.c", "-O2", *options, compiler=compiler)
         run("strip", *(word for section in without for word in ("-R", section)), program)
-        with Running(program) as running:
-            return tell(running.process.pid)[0], running.own
+        with RunningProgram(program) as running:
+            return find_counters(running.process.pid)[0], running.own
 
     def test_code_and_state(self):
         for options in ([], ["-no-pie"], ["-static"], ["-static-pie"]):
@@ -335,14 +335,14 @@ class Stripped(FinderCase):
         self.assertEqual(answer, ["dwarf-parse-failure", "0", "0", "0"])
 
 
-class Others(unittest.TestCase):
+class UnreadableProcesses(unittest.TestCase):
     def test_processes_without_program(self):
-        gone = subprocess.Popen(["true"])
-        gone.wait()
-        ended = subprocess.Popen(["true"])
-        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
-        self.assertEqual([answer[0] for answer in tell(gone.pid, ended.pid, 2)], ["pid-missing", "readlink-failure", "readlink-failure"])
-        ended.wait()
+        exited = subprocess.Popen(["true"])
+        exited.wait()
+        zombie = subprocess.Popen(["true"])
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        self.assertEqual([answer[0] for answer in find_counters(exited.pid, zombie.pid, 2)], ["pid-missing", "readlink-failure", "readlink-failure"])
+        zombie.wait()
 
     def test_denied_processes(self):
         if os.geteuid() != 0:

@@ -17,7 +17,7 @@ def opened_paths(log):
             yield os.path.normpath(os.path.join(call["base"] or "/", call["path"]))
 
 
-def traced(test, path, *words, plugins="procfs-sched"):
+def capture_under_strace(test, path, *words, plugins="procfs-sched"):
     """Captures under strace and returns strace's log."""
     log = path + ".strace"
     opens = ("-f", "-y", "-qq", "-e", "trace=open,openat,openat2")
