@@ -12,7 +12,7 @@ import tempfile
 
 import captures
 import detect
-import ends
+import window_cost
 import files
 import fleet
 import jemalloc
@@ -100,9 +100,9 @@ def main():
         for count in (arguments.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
             task_iter.bench(tools, arguments.repeat, count, directory)
         for count in (arguments.counts or COUNTS) if "ends" in parts else []:
-            ends.bench_window(tools, arguments.repeat, count)
+            window_cost.bench_window(tools, arguments.repeat, count)
         if "ends" in parts and tools.storm.is_file() and shutil.which("bpftool"):
-            ends.bench(tools, directory)
+            window_cost.bench(tools, directory)
         if "on_cpu" in parts and os.geteuid() == 0:
             on_cpu.bench(tools, arguments.repeat, directory)
         if "off_cpu" in parts and tools.switches.is_file():

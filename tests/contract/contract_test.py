@@ -129,7 +129,7 @@ class Plugins(unittest.TestCase):
     def assert_one_line(self, name, errors, words):
         """Checks that standard error has one line about the plugin, with its file and the reason."""
         lines = [line for line in errors.splitlines() if f"/{name}.so" in line]
-        self.assertEqual(len(lines), 1, f"not one line about {name}:\n{errors}")
+        self.assertEqual(len(lines), 1, f"not exactly one line about {name}:\n{errors}")
         self.assertIn(words, lines[0])
 
     def assert_other_columns_unchanged(self, file, brought=""):

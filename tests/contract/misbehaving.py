@@ -75,6 +75,6 @@ class MisbehavingPlugin(unittest.TestCase):
     def assert_one_line_about_plugin(self, error_output, *words):
         """Checks that standard error has one line about the plugin, which contains the words."""
         lines = [line for line in error_output.splitlines() if str(self.library) in line]
-        self.assertEqual(len(lines), 1, f"not one line about misbehaving.so:\n{error_output}")
+        self.assertEqual(len(lines), 1, f"not exactly one line about misbehaving.so:\n{error_output}")
         for word in words:
             self.assertIn(word, lines[0])

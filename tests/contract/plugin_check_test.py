@@ -92,7 +92,7 @@ class PluginCheck(unittest.TestCase):
     def test_root_runs_the_plugin_as_nobody(self):
         """The tree is readable only by root: the user nobody cannot open it, root with --as-root can."""
         if not harness.can_become_user():
-            self.skipTest("needs to be root")
+            self.skipTest("needs root")
         with harness.scratch() as directory:
             os.mkdir(os.path.join(directory, "proc"))
             os.chmod(directory, 0o700)

@@ -50,7 +50,7 @@ class TimeLimits(MisbehavingPlugin):
     def test_limit_ignores_time_without_cpu(self):
         """Next to a busy process with a much higher priority, 100 ms of CPU time take more than 5 s."""
         if harness.is_sanitized():
-            self.skipTest("a sanitizer's own start would take a minute")
+            self.skipTest("the start of a sanitizer would take a minute")
         cpu = str(min(os.sched_getaffinity(0)))
         with harness.beside("taskset", "-c", cpu, sys.executable, "-c", "while True: pass"):
             start = time.monotonic()
@@ -68,7 +68,7 @@ class TimeLimits(MisbehavingPlugin):
             try:
                 os.close(os.open(file.name, os.O_RDONLY | os.O_DIRECT))
             except OSError:
-                self.skipTest("this file system has no way past the page cache")
+                self.skipTest("this file system does not support O_DIRECT")
             finished = self.run_misbehaving("constructor:read", "metric-list",
                                             env=os.environ | {"MISBEHAVE": "constructor:read", "MISBEHAVE_FILE": file.name})
         self.assertEqual((finished.returncode, finished.stderr), (0, ""))

@@ -85,7 +85,7 @@ class ExchangedTree(privileged_loading_test.Privileged):
         with Exchanger(ours, theirs, seed):
             for number in range(ROUNDS):
                 finished = self.run_program(f"/proc/self/fd/{program}", "-q", "metric-list" if number % 8 == 7 else "plugins", pass_fds=[program])
-                self.assertGreaterEqual(finished.returncode, 0, f"round {number}: died of signal {-finished.returncode}")
+                self.assertGreaterEqual(finished.returncode, 0, f"round {number}: was killed by signal {-finished.returncode}")
                 self.assertIsNone(self.loot(), f"round {number} of {ROUNDS}, seed {seed}: the secret_reader got {self.loot()}")
 
 

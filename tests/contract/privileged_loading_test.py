@@ -39,7 +39,7 @@ def supports_file_capabilities():
         return given.returncode == 0 and bool(effective) and int(effective[0], 16) != 0
 
 
-@unittest.skipUnless(supports_file_capabilities(), "needs root, setcap, and a place where capabilities of files count")
+@unittest.skipUnless(supports_file_capabilities(), "needs root, setcap, and a file system on which file capabilities take effect")
 class Privileged(unittest.TestCase):
     longMessage = False
 

@@ -116,7 +116,7 @@ class Headers(unittest.TestCase):
     def test_headers_have_enough_comments(self):
         lines = [line for header in HEADERS for line in header.read_text().splitlines()]
         prose = sum(bool(COMMENT_LINE.match(line)) for line in lines)
-        self.assertGreaterEqual(prose / len(lines), MIN_COMMENT_SHARE, f"{prose} of {len(lines)} lines hold a comment and nothing else")
+        self.assertGreaterEqual(prose / len(lines), MIN_COMMENT_SHARE, f"{prose} of {len(lines)} lines contain only a comment")
 
 
 if __name__ == "__main__":

@@ -267,7 +267,7 @@ def problem_of_fleet(words):
     """The parser of `ctprof fleet`; its answers need DuckDB (tests/fleet/page_test.py)."""
     from ctprof_fleet import command, errors
     if not words or words[0] not in command.SUBCOMMANDS:
-        return f"no question '{' '.join(words[:1])}' of fleet"
+        return f"no subcommand '{' '.join(words[:1])}' of fleet"
     try:
         command.make_parser(words[0]).parse_args(words[1:])
     except errors.FleetError as error:

@@ -13,9 +13,9 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import scene  # noqa: E402
+import hunt_screens  # noqa: E402
 import measurement  # noqa: E402
-from scene import harness  # noqa: E402
+from hunt_screens import harness  # noqa: E402
 from cgroups_test import cgroup, may_make_cgroups  # noqa: E402
 
 
@@ -30,7 +30,7 @@ def start_troubles(programs):
 class Hunts(unittest.TestCase):
     def setUp(self):
         if not may_make_cgroups():
-            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+            self.skipTest("needs root, and a cgroup v2 hierarchy in which cgroups can be created")
         self.cleanup = contextlib.ExitStack()
         self.addCleanup(self.cleanup.close)
         scratch = self.cleanup.enter_context(harness.scratch())
@@ -50,23 +50,23 @@ class Hunts(unittest.TestCase):
         """Returns the first screens of a window with the problems of these programs, and of its comparison with an earlier window. With `inside`
         the problem starts in the middle of the window, otherwise before it opens."""
         programs = [self.start(kind) for kind in (*kinds, "idler")]
-        scene.record(self.before)
-        trouble = threading.Timer(scene.SECONDS / 2 if inside else 0, start_troubles, [programs])
+        hunt_screens.record(self.before)
+        trouble = threading.Timer(hunt_screens.SECONDS / 2 if inside else 0, start_troubles, [programs])
         trouble.start()
         if not inside:
             trouble.join()
-        scene.record(self.after)
+        hunt_screens.record(self.after)
         trouble.join()
-        screens = scene.read_first_screen("show", self.after), scene.read_first_screen("compare", self.before, self.after)
+        screens = hunt_screens.read_first_screen("show", self.after), hunt_screens.read_first_screen("compare", self.before, self.after)
         self.check_idle_groups(*screens)
         return screens
 
     def check_idle_groups(self, shown, compared):
         """Checks that no screen shows idle groups."""
-        quiet = scene.quiet_groups(self.after)
+        quiet = hunt_screens.quiet_groups(self.after)
         self.assertIn("h-idler", quiet)
         self.assertFalse(quiet & set(shown.rows), "\n".join(shown.lines))
-        self.assertFalse(scene.quiet_in_both(self.before, self.after) & set(compared.rows), "\n".join(compared.lines))
+        self.assertFalse(hunt_screens.quiet_in_both(self.before, self.after) & set(compared.rows), "\n".join(compared.lines))
 
     def figure(self, screen, kind, label):
         """Returns the printed value in the row of the programs of that kind."""
@@ -81,7 +81,7 @@ class Hunts(unittest.TestCase):
                             "\n".join([f"no finding '{words}' of {kind}:", *screen.lines]))
 
     def wide_comparison(self):
-        return scene.read_first_screen("compare", self.before, self.after, columns=200)
+        return hunt_screens.read_first_screen("compare", self.before, self.after, columns=200)
 
     def test_a_noisy_neighbour(self):
         """Checks the waiting and the running program. Other processes of the host may use some of the CPU."""

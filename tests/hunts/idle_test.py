@@ -10,9 +10,9 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import scene  # noqa: E402
+import hunt_screens  # noqa: E402
 import measurement  # noqa: E402
-from scene import harness  # noqa: E402
+from hunt_screens import harness  # noqa: E402
 
 PAIRS = 5
 
@@ -23,15 +23,15 @@ class Idle(unittest.TestCase):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         runs = os.path.join(scratch.name, "runs")
-        scene.run_checked("record", "--no-sync", "-q", "--repeat", str(2 * PAIRS), "-d", f"{scene.SECONDS}s", "-o", runs)
+        hunt_screens.run_checked("record", "--no-sync", "-q", "--repeat", str(2 * PAIRS), "-d", f"{hunt_screens.SECONDS}s", "-o", runs)
         windows = [os.path.join(runs, name) for name in sorted(os.listdir(runs))]
         self.assertEqual(len(windows), 2 * PAIRS)
         for before, after in zip(windows[::2], windows[1::2]):
-            quiet = scene.quiet_in_both(before, after)
-            screen = scene.read_first_screen("compare", before, after)
+            quiet = hunt_screens.quiet_in_both(before, after)
+            screen = hunt_screens.read_first_screen("compare", before, after)
             self.assertTrue(quiet)
             self.assertFalse(quiet & set(screen.rows), "\n".join(screen.lines))
-            for printed in (screen, scene.read_first_screen("show", after)):
+            for printed in (screen, hunt_screens.read_first_screen("show", after)):
                 self.assertFalse([finding for finding in printed.findings if finding.split()[0] in quiet], "\n".join(printed.lines))
 
 

@@ -20,8 +20,8 @@ import tarfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import scene  # noqa: E402
-from scene import harness  # noqa: E402
+import hunt_screens  # noqa: E402
+from hunt_screens import harness  # noqa: E402
 from cgroups_test import find_hierarchy, remove  # noqa: E402
 
 # The CPU shares of the programs relative to other processes, if cgroups of version 1 have the
@@ -67,7 +67,7 @@ def start(stack, top, words, place):
 
 def record(path, kind):
     recorders = ["--recorders", RECORDERS[kind]] if kind in RECORDERS else []
-    scene.run_checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{scene.SECONDS}s", *recorders, "-o", str(path))
+    hunt_screens.run_checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{hunt_screens.SECONDS}s", *recorders, "-o", str(path))
 
 
 def record_hunt(directory, kind):

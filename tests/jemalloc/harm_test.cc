@@ -2,7 +2,7 @@
 // signals, stops, other tracers and exits.
 //
 // Contents:  thread_pointers.hpp with real threads.
-// See also:  exec_test.cc, for programs that are replaced; left_alone_test.py, for whole captures.
+// See also:  exec_test.cc, for programs that are replaced; undisturbed_targets_test.py, for whole captures.
 
 #define BOOST_TEST_MODULE jemalloc_harm
 #include <sys/ptrace.h>

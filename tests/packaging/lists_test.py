@@ -49,12 +49,12 @@ class Lists(unittest.TestCase):
         files = list_installed()
         for package, pattern in read_lists():
             if "/plugins/" not in pattern:
-                self.assertTrue(any(matches(pattern, path) for path in files), f"{package}: nothing is {pattern}")
+                self.assertTrue(any(matches(pattern, path) for path in files), f"{package}: no installed file matches {pattern}")
 
     def test_versions_are_equal(self):
         version = meson("--projectinfo")["version"]
         changelog = (DEBIAN / "changelog").read_text()
-        self.assertTrue(changelog.startswith(f"ctprof ({version})"), f"debian/changelog is not of {version}")
+        self.assertTrue(changelog.startswith(f"ctprof ({version})"), f"the version in debian/changelog is not {version}")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def install_upgrade_and_purge(root, debs, work_directory):
             use_commands(root, user)
             use_fleet(root, work_directory / "wheels", user)
         expect((root.path / "lib/systemd/system/ctprof.service").is_file(), "the package contains no unit")
-        say("ctprof alone installs and works, for root and for a user")
+        say("only the package ctprof is installed: it works, for root and for a user")
         root.install(own)
         plugins = root.run("ctprof", "--no-pager", "plugins")
         expect(all(re.search(rf"^{name}\b", plugins, re.M) for name in ("task-iter", "off-cpu", "jemalloc-ptrace")), f"plugins are missing:\n{plugins}")
@@ -175,8 +175,8 @@ def install_upgrade_and_purge(root, debs, work_directory):
         say(f"upgraded to {versions.pop()}, and works")
         root.apt("purge", *(deb.name.split("_")[0] for deb in own))
         root.apt("autoremove", "--purge")
-        expect("ctprof" not in root.run("dpkg-query", "-W", "-f", "${Package}\n"), "dpkg still knows a package")
-    say("purged: every file is as it was")
+        expect("ctprof" not in root.run("dpkg-query", "-W", "-f", "${Package}\n"), "dpkg still lists a package")
+    say("purged: all files are unchanged")
 
 
 def main():

@@ -89,7 +89,7 @@ def is_sandboxed(output):
     """systemd-analyze rates the exposure of the running service below 3."""
     last = re.search(r"Overall exposure level for ctprof.service: ([0-9.]+)", output.text("security"))
     if not last or float(last[1]) >= 3:
-        yield f"it says {last and last[0]}"
+        yield f"it reports {last and last[0]}"
 
 
 def has_required_privileges(output):
@@ -128,7 +128,7 @@ def reads_the_same_as_root(output):
         yield "it reads nothing through BPF"
     window = next(line for line in block if line["kind"] == "window")
     if not window["sees_ends"] or not any(line["kind"] == "exited" for line in block):
-        yield f"it sees no exited threads: {window}"
+        yield f"it reports no exited threads: {window}"
     denied = header(block)["gap_names"].index("Denied")
     for table in block:
         for gaps in table.get("gaps", []) + table.get("base_gaps", []):

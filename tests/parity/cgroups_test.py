@@ -88,7 +88,7 @@ class Live(unittest.TestCase):
 
     def setUp(self):
         if not may_make_cgroups():
-            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+            self.skipTest("needs root, and a cgroup v2 hierarchy in which cgroups can be created")
         self.cleanup = contextlib.ExitStack()
         self.addCleanup(self.cleanup.close)
         self.scratch = self.cleanup.enter_context(harness.scratch())
@@ -254,7 +254,7 @@ class Live(unittest.TestCase):
 
     def test_denied(self):
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         directory = self.make(b"secret")
         self.cleanup.enter_context(sleeper(directory))
         os.chmod(directory, 0)

@@ -8,7 +8,7 @@ def cell_differs(expected, found):
     """Returns why a cell is wrong, or None."""
     if isinstance(expected, Missing):
         if not isinstance(found, Gap):
-            return f"is {found!r} where there is nothing to be read"
+            return f"is {found!r}, although there is no value to read"
         return None if found.name in expected.gaps else f"is a gap, {found.name}, but the reason is {expected!r}"
     if isinstance(found, Gap):
         return f"is a gap, {found.name}, but the value is {expected!r}"

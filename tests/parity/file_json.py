@@ -163,7 +163,7 @@ class File:
             return None if type(cell) is wanted or is_whole else f"is {cell!r}, which is no {metric['storage']}"
         absent = metric.get("file_absent", "omit")
         expected_json = ABSENT if absent == "omit" else json.loads(absent)
-        return None if found in (expected_json, NULL_OBJECT) else f"has no value, but {found!r} stands there, not {absent}"
+        return None if found in (expected_json, NULL_OBJECT) else f"has no value, but contains {found!r}, not {absent}"
 
     def _raw_faults(self):
         for (name, index), text in self.raw.items():
@@ -197,7 +197,7 @@ class File:
                      if (metric.get("filled_by"), metric.get("filled_from")) == (source["plugin"], source["source"])]
             lacking = Counter(GAPS[code] for name in names for code in self.codes.get(name, ()) if 0 < code < len(GAPS))
             if lacking != Counter(source["gaps"]):
-                yield f"source {source['plugin']}/{source['source']} tells of {source['gaps']}, but its columns have {dict(lacking)}"
+                yield f"source {source['plugin']}/{source['source']} reports {source['gaps']}, but its columns have {dict(lacking)}"
 
     def _read_at_faults(self):
         count, rows = len(self.document["read_at"]), len(self.document["threads"])

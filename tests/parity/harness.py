@@ -123,7 +123,7 @@ def under_strace(test, options, *words, log=os.devnull):
     """Runs ctprof under strace, with its log in a file, and returns the finished run. Skips the test if strace is missing or not permitted.
     A traced process cannot check itself for leaks."""
     if not strace_works():
-        test.skipTest("needs strace, and leave to use it")
+        test.skipTest("needs strace, and permission to use it")
     environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     return subprocess.run(["strace", "-o", log, *options, CTPROF, *words], env=environment, check=True, capture_output=True, text=True,
                           timeout=TIMEOUT)
@@ -236,7 +236,7 @@ def read_until_stable(read, pid=None):
         if now == last:
             return now
         last = now
-    raise AssertionError("what should be asleep keeps changing")
+    raise AssertionError("threads that should sleep keep changing")
 
 
 def main():

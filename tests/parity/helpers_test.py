@@ -76,7 +76,7 @@ def end_helper(parent, delay):
         pass
 
 
-@unittest.skipIf(harness.is_sanitized(), "a sanitizer makes the helper too slow to be met at the moment that counts")
+@unittest.skipIf(harness.is_sanitized(), "a sanitizer makes the helper too slow to be killed while it reads")
 class KilledHelper(unittest.TestCase):
     def test_killed_helper_is_not_reported_as_slow(self):
         """A user who may start ctprof may also kill its helper."""

@@ -41,7 +41,7 @@ class HostileNames(hostile_names_test.Case):
 
     def test_cgroups(self):
         if not may_make_cgroups():
-            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+            self.skipTest("needs root, and a cgroup v2 hierarchy in which cgroups can be created")
         with cgroup() as top:
             deepest = top
             for name in [text for text in BYTES if b"\n" not in text]:  # the kernel refuses a newline

@@ -93,4 +93,4 @@ class Validator:
 
     def judge_anyOf(self, schemas, _, value, where):
         if all(any(True for _ in self.judge(schema, value, where)) for schema in schemas):
-            yield f"{where}: {value!r} fits nothing that it may be"
+            yield f"{where}: {value!r} matches none of the permitted types"

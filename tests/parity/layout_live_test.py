@@ -16,7 +16,7 @@ class Layout(layout_test.Case):
 
     def test_live_host_without_rights(self):
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         harness.capture(self.path, prefix=harness.USER)
         self.assert_valid(self.path)
 

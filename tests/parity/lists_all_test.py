@@ -47,12 +47,12 @@ class ListsAll(unittest.TestCase):
             after = starts(ls())
             captured = file_json.load(path).threads
         stayed = {key for key, start in before.items() if after.get(key) == start}
-        self.assertEqual(stayed - set(captured), set(), "threads that were there all along are not in the file")
+        self.assertEqual(stayed - set(captured), set(), "threads that existed all the time are missing in the file")
         self.assertEqual(sum(tgid == sleepers.pid for tgid, _ in stayed), 41)
 
         invented = [key for key, row in captured.items()
                     if key not in before and key not in after and row["start_time_clock_ticks"] < start_ticks - 1]
-        self.assertEqual(invented, [], "threads that never were")
+        self.assertEqual(invented, [], "threads that never existed")
 
     def test_rows_are_in_order_and_once(self):
         with harness.scratch() as directory:

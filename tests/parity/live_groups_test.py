@@ -84,7 +84,7 @@ class LiveGroups(aggregation_test.AggregationCase):
     @classmethod
     def setUpClass(cls):
         if not may_make_cgroups():
-            raise unittest.SkipTest("needs a cgroup v2 hierarchy, and leave to make cgroups")
+            raise unittest.SkipTest("needs a cgroup v2 hierarchy, and permission to create cgroups")
         scratch = harness.scratch()
         cls.addClassCleanup(scratch.cleanup)
         cls.paths = [os.path.join(scratch.name, f"{name}.ctprof.zst") for name in ("before", "after")]

@@ -289,7 +289,7 @@ class MachineFormats(unittest.TestCase):
         if len(found) != len(lines):
             yield f"{len(lines) - len(found)} lines are repeated"
         for place in {p for p in places if is_plain(p[1])} ^ {p for p in found if is_plain(p[1])}:
-            yield f"{place} is in one of them alone"
+            yield f"{place} is only in one of them"
         for place in places.keys() & found.keys():
             expected_fields = {column: field for name, value in places[place].items() for column, field in fields_of(name, value).items()}
             yield from (f"{place}: {name} is {found[place][name]!r}, not {value!r}" for name, value in expected_fields.items()

@@ -21,7 +21,7 @@ ROUNDS = int(os.environ.get("TEST_ROUNDS", "10"))
 LINKS, FILES = "/proc/sys/fs/protected_symlinks", "/proc/sys/fs/protected_regular"
 
 
-@unittest.skipUnless(os.geteuid() == 0, "needs root, to be attacked by a user")
+@unittest.skipUnless(os.geteuid() == 0, "needs root, to act as an attacking user")
 class PlantedLinks(Case):
     """Captures by root in a directory like /tmp where a user planted links before."""
 

@@ -69,7 +69,7 @@ class NamedOutput(Case):
 
     def test_read_only_file_is_not_replaced(self):
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         self.out.write_text("old")
         self.assertEqual(harness.run(*CAPTURE, str(self.out), prefix=harness.USER).returncode, 2)
         self.assertEqual(self.out.read_text(), "old")
@@ -100,7 +100,7 @@ class NamedOutput(Case):
     def test_renamed_directory_receives_the_file(self):
         """The directory is renamed during the capture, and another directory gets its name."""
         if not harness.strace_works():
-            self.skipTest("needs strace, and leave to use it")
+            self.skipTest("needs strace, and permission to use it")
         (self.at / "d").mkdir()
         with StoppedCapture(self.at / "d" / "a"):
             (self.at / "d").rename(self.at / "before")
@@ -154,7 +154,7 @@ class Signals(Case):
     def setUp(self):
         super().setUp()
         if not harness.strace_works():
-            self.skipTest("needs strace, and leave to use it")
+            self.skipTest("needs strace, and permission to use it")
         self.out = self.at / "a"
 
     def without_nameless_files(self):
@@ -164,7 +164,7 @@ class Signals(Case):
             opens = log.read().decode().splitlines()
         self.out.unlink()
         asking = [number for number, line in enumerate(opens, 1) if "O_TMPFILE" in line]
-        self.assertGreaterEqual(len(asking), 1, "no file without a name is asked for")
+        self.assertGreaterEqual(len(asking), 1, "no file without a name was requested")
         return ("-e", f"inject=openat:error=EOPNOTSUPP:when={asking[-1]}")
 
     def assert_nothing_left(self, signals, inject=()):

@@ -61,7 +61,7 @@ class Places(unittest.TestCase):
         listed, file = self.in_namespaces(["-pf", "--mount-proc"], "sleep 30 & ls -d /proc/[0-9]*/task/*",
                                           f"{harness.CTPROF} -q capture -o {self.path}")
         tids = {int(path.split("/")[4]) for path in listed.split()}
-        self.assertEqual(tids - {tid for _, tid in file.threads}, set(), "threads that were there are not in the file")
+        self.assertEqual(tids - {tid for _, tid in file.threads}, set(), "existing threads are missing in the file")
         self.assertLess(len(file.threads), 10, "threads of another namespace")
         self.assertIn(b"sleep", {row["comm"] for row in file.threads.values()})
 
@@ -82,7 +82,7 @@ class Places(unittest.TestCase):
     def test_a_process_whose_leader_has_exited(self):
         number = SYS_EXIT.get(platform.machine())
         if number is None:
-            self.skipTest("the number of exit(2) is not known here")
+            self.skipTest("the number of exit(2) is unknown on this architecture")
         process = subprocess.Popen([sys.executable, "-c", PROCESS_WITHOUT_LEADER.format(f"{number}, 0")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.assertEqual(process.stdout.readline(), b"ready\n")

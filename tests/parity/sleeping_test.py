@@ -78,7 +78,7 @@ class Sleeping(unittest.TestCase):
     def test_by_a_user_without_rights(self):
         """Values of root's threads that a user may not read are Denied. The plain reader reports the same when it runs as that user."""
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
             before = harness.read_until_stable(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file, prefix=harness.USER)

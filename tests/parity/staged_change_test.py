@@ -73,7 +73,7 @@ class StagedChange(unittest.TestCase):
 
     def setUp(self):
         if not may_make_cgroups():
-            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+            self.skipTest("needs root, and a cgroup v2 hierarchy in which cgroups can be created")
         cleanup = contextlib.ExitStack()
         self.addCleanup(cleanup.close)
         scratch = cleanup.enter_context(harness.scratch())

@@ -43,7 +43,7 @@ class SubsetPid(unittest.TestCase):
 
     def test_statistics_by_the_iterator(self):
         if not os.path.exists(STATISTICS):
-            self.skipTest("needs a kernel with CONFIG_SCHEDSTATS: of others the iterator knows without a switch")
+            self.skipTest("needs a kernel with CONFIG_SCHEDSTATS: on other kernels the iterator needs no switch")
         self.check("task-iter", STATISTICS, "nr_wakeups")
 
     def test_statistics_by_the_files(self):

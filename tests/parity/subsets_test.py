@@ -60,7 +60,7 @@ class Case(unittest.TestCase):
         self.assertIn(next(iter(expected.values()))["cgroup"].decode(), captured.cgroups)
         self.assertEqual(self.foreign_warnings(finished.stderr.splitlines(), subset, captured.metrics), [])
         filled_by = {metric.get("filled_by") for metric in captured.metrics.values()} - {None, ""}
-        self.assertLessEqual(filled_by, set(subset) | {"core", "host"}, "filled by a plugin that was not asked for")
+        self.assertLessEqual(filled_by, set(subset) | {"core", "host"}, "filled by a plugin that was not requested")
         self.check_silent("show", path, "--group-by", "comm-exact")
         self.check_silent("compare", "--lifetime", path, path)
 

@@ -149,7 +149,7 @@ class Listing(TaskIterCase):
         with open("/proc/self/mountinfo", encoding="utf-8") as file:
             mount = next((line.split()[4] for line in file if " - cgroup2 " in line), None)
         if not mount or not os.access(mount, os.W_OK):
-            self.skipTest("needs a cgroup v2 hierarchy, and leave to write to it")
+            self.skipTest("needs a cgroup v2 hierarchy, and permission to write to it")
         test_cgroup = tempfile.mkdtemp(prefix="ctprof-test-", dir=mount)
         try:
             with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
@@ -166,7 +166,7 @@ class Listing(TaskIterCase):
 class Switches(TaskIterCase):
     def test_a_thread_older_than_the_switch(self):
         if not os.access(DELAYACCT, os.W_OK):
-            self.skipTest("needs kernel.task_delayacct, and leave to set it")
+            self.skipTest("needs kernel.task_delayacct, and permission to set it")
         with harness.Switch(DELAYACCT, "0"), harness.Helper("SLEEPERS", cwd=self.directory) as old:
             with open(DELAYACCT, "w", encoding="ascii") as file:
                 file.write("1")
@@ -247,7 +247,7 @@ class Faults(TaskIterCase):
 class WithoutRights(TaskIterCase):
     def test_files_fill_what_they_can(self):
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         path = os.path.join(self.directory, "user.ctprof.zst")
         harness.capture(path, prefix=harness.USER)
         file = file_json.load(path)
@@ -260,7 +260,7 @@ class WithoutRights(TaskIterCase):
     def test_two_capabilities_are_enough(self):
         """With these capabilities an unprivileged user also sees threads of other users."""
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         path = os.path.join(self.directory, "capable.ctprof.zst")
         prefix = [*harness.USER, "--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon"]
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:

@@ -52,7 +52,7 @@ class TaskstatsCase(unittest.TestCase):
 
     def switched(self, value):
         if not os.access(SWITCH, os.W_OK):
-            self.skipTest("needs kernel.task_delayacct, and leave to set it")
+            self.skipTest("needs kernel.task_delayacct, and permission to set it")
         return harness.Switch(SWITCH, value)
 
     def ask(self, pid, **known):
@@ -163,7 +163,7 @@ class Waiting(TaskstatsCase):
 class WithoutRights(TaskstatsCase):
     def test_one_line_and_all_denied(self):
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         finished = harness.capture(self.file, before=TASKSTATS_ONLY, prefix=harness.USER)
         self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
         self.assertRegex(finished.stderr, r"cannot read \d+ metrics: Permission denied; run as root: ")
@@ -174,7 +174,7 @@ class WithoutRights(TaskstatsCase):
 
     def test_procfs_fills_what_it_can(self):
         if not harness.can_become_user():
-            self.skipTest("needs root, to become somebody without rights")
+            self.skipTest("needs root, to become an unprivileged user")
         harness.capture(self.file, prefix=harness.USER)
         self.assertLessEqual(set(OTHER_FIELDS), file_json.load(self.file).columns_of("thread", "procfs-sched"))
 

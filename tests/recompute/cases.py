@@ -15,7 +15,7 @@ from figures import Figures
 from grouping import Grouping
 from heading import Heading
 from report_check import Checker
-import judged
+import significance
 from screen import HeadingCheck, ScreenCheck
 from sides import Side
 from text_check import COLUMNS, DetailsCheck, ScreenTextCheck
@@ -102,7 +102,7 @@ class Case:
             report = product.as_json(self.verb, *words)
             ScreenCheck(tally, name).check(report, rates)
             if len(rates) == 2:
-                judged.check(report, lambda what, where, *rest: tally.judge(f"judged {what}", (name, *where), *rest))
+                significance.check(report, lambda what, where, *rest: tally.judge(f"judged {what}", (name, *where), *rest))
             if not self.derive:  # with named metrics, every metric of every group is printed instead
                 ScreenTextCheck(tally, name).check(product.run(self.verb, *words, "--limit", "0"), report, rates)
             self.headings(tally, name, report)

@@ -117,7 +117,7 @@ class Screen:
 
 class OrderCheck:
     """Checks the score of each row and its column, the order of the rows, and that no row is quiet. Significance and unadjusted p
-    are taken from the report; judged.py recomputes them."""
+    are taken from the report; significance.py recomputes them."""
 
     def __init__(self, tally, command, screen, columns):
         self.tally, self.command, self.screen, self.columns = tally, command, screen, columns

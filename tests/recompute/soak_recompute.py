@@ -130,7 +130,7 @@ def main():
     for kind, cells in cells_by_kind(tally).items():
         print(f"{kind:20} {cells:>10} cells")
     if not is_enough(tally):
-        sys.exit(f"fewer than {CELLS_OF_A_KIND} cells of a kind, or than {CELLS} in all")
+        sys.exit(f"fewer than {CELLS_OF_A_KIND} cells of a kind, or than {CELLS} in total")
     sys.exit(1 if tally.differ else 0)
 
 

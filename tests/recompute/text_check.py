@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from figures import UNKNOWN
-from judged import pairs_of
+from significance import pairs_of
 from printed import is_within, parse_number
 from rules import as_number, is_text
 from screen import LEVEL, PERCENT, Screen, headlines
@@ -89,7 +89,7 @@ class ScreenTextCheck:
         if start is None:
             self.tally.judge("screen columns", (self.command,), False, lines[:6], labels)
             return
-        judged = pairs_of(report) if len(sides) == 2 else {}
+        tested_rows = pairs_of(report) if len(sides) == 2 else {}
         for line, row in zip(lines[start + 1:], report["screen"]["rows"]):
             group = tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
             cells = GAP.split(line.strip())
@@ -99,7 +99,7 @@ class ScreenTextCheck:
             for column, text_of_cell in zip(columns, cells[-len(labels):]):
                 recomputed = [screen.figure(group, column, number) for number in range(len(sides))]
                 threads = [screen.threads(group, number) for number in range(len(sides))]
-                pair = judged.get((group, column.metric))
+                pair = tested_rows.get((group, column.metric))
                 if pair:
                     scale = (1e-4 if column.unit == "us" else 1e-7) if column.shown == PERCENT else 1
                     recomputed = [(Fraction(figure) * Fraction(scale), None) for figure in pair.sides()[:2]]

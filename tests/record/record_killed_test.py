@@ -59,8 +59,8 @@ class Killed(unittest.TestCase):
                 for kind, ids in ours.items():
                     self.assertTrue(wait_for(lambda kind=kind, ids=ids: not ids & loaded(kind).keys()), f"{kind}: {ids & loaded(kind).keys()}")
                 self.assertNotIn(target.pid, stopped())
-        print(f"{ROUNDS} rounds: {with_programs} with programs loaded, {whole} with a whole file", file=sys.stderr)
-        self.assertGreater(with_programs, ROUNDS // 20, "the kills were too late or too early")
+        print(f"{ROUNDS} rounds: {with_programs} with programs loaded, {whole} with a complete file", file=sys.stderr)
+        self.assertGreater(with_programs, ROUNDS // 20, "too few kills hit the recording at the right time")
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ class OnCpu(Case):
 
     def test_without_cap_ipc_lock_rings_are_smaller(self):
         if not shutil.which("setpriv") or not 0 <= int(PARANOID.read_text()):
-            self.skipTest("needs setpriv, and a kernel that limits the rings of those without CAP_IPC_LOCK")
+            self.skipTest("needs setpriv, and a kernel that limits the ring buffers of processes without CAP_IPC_LOCK")
         finished = subprocess.run(["setpriv", "--bounding-set=-ipc_lock", *recording.command("-d", "100ms", "-o", self.file, "--recorders", "on-cpu",
                                                                                        "--ring", "512M", "--metrics", "run_time_ns")],
                                   capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
@@ -180,7 +180,7 @@ class OnCpu(Case):
 
     def test_without_permission_one_sentence_with_a_remedy(self):
         if int(PARANOID.read_text()) < 1:
-            self.skipTest("kernel.perf_event_paranoid lets everybody sample")
+            self.skipTest("kernel.perf_event_paranoid permits every user to sample")
         self.here.chmod(0o777)
         finished = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "-q", user=65534, group=65534, extra_groups=[])
         self.assertEqual(finished.returncode, 2)

@@ -338,7 +338,7 @@ class FirstScreen(unittest.TestCase):
     def screen(self, *words):
         return json.loads(harness.run("show", self.path, "--format", "json", *words).stdout)["screen"]
 
-    @unittest.skipUnless(may_make_cgroups(), "needs root, and a cgroup v2 hierarchy to make cgroups in")
+    @unittest.skipUnless(may_make_cgroups(), "needs root, and a cgroup v2 hierarchy in which cgroups can be created")
     def test_tree_of_cgroups(self):
         with cgroup() as top:
             places = [os.path.join(top, *names) for names in ([b"a"], [b"a", b"b"], [b"a-c"])]

@@ -118,7 +118,7 @@ class Case(unittest.TestCase):
         """Records or captures waiting threads, and one whose stack cannot be read. Leak detection is off: it would stop threads that wait for the stack."""
         with Waits("trap") as trap, Waits(self.here) as waits:
             if not trap.is_ready:
-                self.skipTest("no userfaultfd here")
+                self.skipTest("needs userfaultfd")
             output = take(*words, env=os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
         self.by_bpf(output)
         self.assertRegex(output, rf"memory of process(es)? (\d+, )*{trap.pid}\b")
@@ -127,7 +127,7 @@ class Case(unittest.TestCase):
 
     def by_bpf(self, output):
         if "only their kernel part, from /proc" in output:
-            self.skipTest("no BPF here: " + output)
+            self.skipTest("needs BPF: " + output)
 
     def captured(self, *words, **more):
         finished = subprocess.run([harness.CTPROF, "capture", "--no-sync", "-o", self.file, "--stacks", *map(str, words)], capture_output=True,
@@ -279,7 +279,7 @@ class RecordedStacks(Case):
             pid = recorder.process.pid
             programs = set()
             if not wait_for(lambda: programs.update(lasting_programs(pid)) or programs, seconds=20):
-                self.skipTest("no BPF here")
+                self.skipTest("needs BPF")
             self.assertTrue(all(map(is_loaded, programs)))
             recorder.process.send_signal(signal.SIGKILL)
             recorder.process.communicate()

@@ -12,16 +12,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "recompute"))
 
 import agreement
-import judged
+import significance
 import recorded
-import soak_sure
+import soak_significance
 
 
 def run(*words):
-    return subprocess.run([soak_sure.CTPROF, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run([soak_significance.CTPROF, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-KINDS = ("silence", *soak_sure.DETECTED_IN)
+KINDS = ("silence", *soak_significance.DETECTED_IN)
 
 
 class Recomputed(unittest.TestCase):
@@ -37,19 +37,19 @@ class Recomputed(unittest.TestCase):
             self.differences.append(f"{what} of {where}: ctprof reports {found}, recomputed {expected}")
 
     def check(self, report, minimum):
-        judged.check(report, self.judge)
+        significance.check(report, self.judge)
         self.assertEqual(self.differences[:20], [])
         self.assertGreater(self.count, minimum)
 
     def compare_recorded(self, kind, *options, pairs=None):
         recorded.unpack(HERE / "recorded" / f"{kind}.tar.xz", self.runs)
-        soak_sure.keep_pairs(self.runs, pairs or max(soak_sure.PAIRS))
-        return soak_sure.compare_runs(self.runs, *options)
+        soak_significance.keep_pairs(self.runs, pairs or max(soak_significance.PAIRS))
+        return soak_significance.compare_runs(self.runs, *options)
 
     def test_pairs(self):
         for kind in KINDS:
             with self.subTest(kind=kind):
-                self.check(self.compare_recorded(kind, pairs=min(soak_sure.PAIRS)), 1000)
+                self.check(self.compare_recorded(kind, pairs=min(soak_significance.PAIRS)), 1000)
 
     def test_about_and_least_shift(self):
         report = self.compare_recorded("work", "--about", "planted", "--min-shift", "5%", "--alpha", "0.1")
@@ -61,14 +61,14 @@ class Recomputed(unittest.TestCase):
         self.compare_recorded("moved")
         runs = sorted(self.runs.glob("[ab]/*"))
         # The runs of one side, here 3 + 5 of them, are not paired.
-        report = soak_sure.compare_runs(*runs[:3], "--vs", *runs[3:8], "--metrics", "run_time_ns,page_faults")
+        report = soak_significance.compare_runs(*runs[:3], "--vs", *runs[3:8], "--metrics", "run_time_ns,page_faults")
         self.assertFalse(report["evidence"][0]["paired"])
         self.check(report, 100)
 
     def test_a_sample_of_labellings(self):
         self.compare_recorded("moved")
         before, after = ([*sorted((self.runs / side).iterdir())] for side in ("a", "b"))
-        report = soak_sure.compare_runs(*before, *before[:3], "--vs", *after, *after[:2], "--metrics", "run_time_ns")
+        report = soak_significance.compare_runs(*before, *before[:3], "--vs", *after, *after[:2], "--metrics", "run_time_ns")
         self.assertEqual((report["evidence"][0]["paired"], report["evidence"][0]["all_labellings"]), (False, False))
         self.check(report, 100)
 
@@ -85,7 +85,7 @@ class Recomputed(unittest.TestCase):
 
     def test_a_wrong_figure_is_found(self):
         """Verifies the recomputation itself: every changed value must cause a difference."""
-        report = self.compare_recorded("work", pairs=min(soak_sure.PAIRS))
+        report = self.compare_recorded("work", pairs=min(soak_significance.PAIRS))
         row = next(row for row in report["evidence"][0]["headlines"] if row["proven"])
         for part, wrong in (("p", 0.5), ("p_alone", 0.5), ("shift", row["shift"] * 1.001), ("low", row["low"] + 0.001), ("high", row["high"] + 0.001),
                             ("proven", False), ("floor", row["floor"] * 2)):
@@ -93,18 +93,18 @@ class Recomputed(unittest.TestCase):
                 changed = copy.deepcopy(report)
                 next(row for row in changed["evidence"][0]["headlines"] if row["proven"])[part] = wrong
                 self.differences = []
-                judged.check(changed, self.judge)
+                significance.check(changed, self.judge)
                 self.assertTrue(self.differences)
         for name in ("headlines", "details"):
             changed = copy.deepcopy(report)
             changed["evidence"][0][name].pop()
             self.differences = []
-            judged.check(changed, self.judge)
+            significance.check(changed, self.judge)
             self.assertTrue(self.differences)
         changed = copy.deepcopy(report)
         changed["screen"]["rows"].reverse()
         self.differences = []
-        judged.check(changed, self.judge)
+        significance.check(changed, self.judge)
         self.assertTrue(self.differences)
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 import unittest
 
-import made  # adds the path of the next one
+import constructed_files  # adds the path of the next one
 import harness
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-import made
+import constructed_files
 from case import Case, chdb, duckdb, harness, main_with_duckdb, needs_chdb, needs_duckdb, needs_pandas
 
 PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "docs", "tables.md")
@@ -20,7 +20,7 @@ def blocks(tool):
 class Page(Case):
     def setUp(self):
         super().setUp()
-        self.lines = made.capture("run.ctprof.zst")
+        self.lines = constructed_files.capture("run.ctprof.zst")
         for out, *words in (("run.ndjson",), ("threads.csv", "--rows", "threads"), ("threads.parquet", "--rows", "threads"), ("cgroups.parquet", "--rows", "cgroups"),
                             ("cgroups.csv", "--rows", "cgroups"), ("long.ndjson", "--rows", "long")):
             finished = harness.run("export", "run.ctprof.zst", "--to", out.rsplit(".", 1)[1], *words, "-o", out)
@@ -35,7 +35,7 @@ class Page(Case):
         names, parquet, text, figures = (duckdb.sql(query).fetchall() for query in blocks("DuckDB"))
         self.assertEqual({name: total for name, _, total, _ in names if total is not None}, self.sums)
         self.assertEqual({name: read for name, _, _, read in names if read}, self.read)
-        cgroups = made.tables(self.lines, "cgroup")[0]["columns"]
+        cgroups = constructed_files.tables(self.lines, "cgroup")[0]["columns"]
         self.assertEqual(len(parquet), len(cgroups["cgroup.path"]))
         self.assertIn(None, [row[2] for row in parquet], "a limit that is none")
         anon = sorted((dict(keys)["anon"] if keys else None for keys in cgroups["cgroup.memory.stat"]), key=repr)

@@ -15,7 +15,7 @@ import threading
 import time
 import unittest
 
-import made
+import constructed_files
 from case import Case, harness
 from product_copy import product_copy
 
@@ -63,7 +63,7 @@ class Files(Figures):
         return {(row["group"], row["metric"]): row["value"] for row in report["rows"] if isinstance(row.get("value"), (int, float)) and row["value"] is not None}
 
     def test_snapshot(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         text, _ = self.export("a.ctprof.zst", "--metrics", "all", "--max-series", "0")
         check(text)
         found, expected = series(text), self.show_values("a.ctprof.zst")
@@ -90,11 +90,11 @@ class Files(Figures):
         self.assertNotIn("_total", text)
 
     def test_cgroups_and_limits(self):
-        lines = made.capture("a.ctprof.zst")
-        cgroups = made.tables(lines, "cgroup")[0]["columns"]
+        lines = constructed_files.capture("a.ctprof.zst")
+        cgroups = constructed_files.tables(lines, "cgroup")[0]["columns"]
         row = next(row for row, most in enumerate(cgroups["cgroup.memory.max"]) if most is not None)
         cgroups["cgroup.memory.max"][row] = (1 << 64) - 1
-        made.write("b.ctprof.zst", lines)
+        constructed_files.write("b.ctprof.zst", lines)
         text, _ = self.export("b.ctprof.zst", "--group-by", "cgroup", "--metrics", "all", "--no-cg-normalize", "--max-series", "0")
         check(text)
         found = series(text)
@@ -102,7 +102,7 @@ class Files(Figures):
         self.assertTrue([key for key in found if key[0] == "ctprof_cgroup_memory_stat_bytes" and ("key", "anon") in key[1]])
 
     def test_limits_number_of_series(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         whole, messages = self.export("a.ctprof.zst")
         self.assertNotIn("left out", messages)
         text, messages = self.export("a.ctprof.zst", "--max-series", "40")
@@ -119,11 +119,11 @@ class Files(Figures):
 
     def test_hostile_names(self):
         names = ['a"b', "a\\b", "two\nlines", "{x}", "\x1b[31m", "\u202e", "é", "# HELP", "", "a\tb"]
-        lines = made.capture("a.ctprof.zst")
-        table = made.tables(lines, "thread")[0]["columns"]
+        lines = constructed_files.capture("a.ctprof.zst")
+        table = constructed_files.tables(lines, "thread")[0]["columns"]
         for row, tgid in enumerate(table["tgid"]):
             table["pcomm"][row] = names[tgid % len(names)]
-        made.write("b.ctprof.zst", lines)
+        constructed_files.write("b.ctprof.zst", lines)
         text, _ = self.export("b.ctprof.zst", "--no-thread-normalize")
         check(text)
         groups = {dict(labels)["pcomm"] for _, labels in series(text) if labels}
@@ -132,7 +132,7 @@ class Files(Figures):
         self.assertNotIn("\x1b", text)
 
     def test_file_keeps_permissions(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         self.export("a.ctprof.zst")
         self.assertEqual(os.stat("out.prom").st_mode & 0o777, 0o600)
         os.chmod("out.prom", 0o644)
@@ -318,7 +318,7 @@ class FileCapabilities(Figures):
     def test_refuses_to_listen_and_to_start_programs(self):
         scratch = harness.root_only_scratch()
         self.addCleanup(scratch.cleanup)
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         os.chmod("a.ctprof.zst", 0o644)
         program = product_copy(harness.CTPROF, scratch.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", program], check=True)

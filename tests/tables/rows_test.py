@@ -10,7 +10,7 @@ import random
 import subprocess
 import unittest
 
-import made
+import constructed_files
 from case import Case, chdb, duckdb, harness, main_with_duckdb, needs_duckdb, needs_pandas, pandas
 
 UNLIMITED = (1 << 64) - 1
@@ -60,7 +60,7 @@ class Sums(Tables):
         return {(row["group"], row["metric"]): row for row in report["rows"] if row["metric"] in keys}
 
     def check(self, path, kernel=""):
-        header = made.lines_of(path)[0]["registry"]["metrics"]
+        header = constructed_files.lines_of(path)[0]["registry"]["metrics"]
         summed = [m["name"] for m in header if m["entity"] == "thread" and m["storage"] == "u64" and m["rule"] in ("SumCount", "SumNs", "SumBytes", "SumTicks")]
         expected = self.sums(path, "thread", "pcomm", summed)
         self.assertGreater(len(expected), 50, kernel)
@@ -82,19 +82,19 @@ class Sums(Tables):
     def test_sums_of_recorded_trees(self):
         for kernel in ("5.10", "6.18"):
             with self.subTest(kernel):
-                made.capture("a.ctprof.zst", kernel)
+                constructed_files.capture("a.ctprof.zst", kernel)
                 self.check("a.ctprof.zst", kernel)
 
     def test_sums_of_window(self):
         harness.run("record", "-q", "-d", "500ms", "-o", "w.ctprof.zst")
         self.check("w.ctprof.zst", "a window")
         rows = [row for row in objects(self.export("w.ctprof.zst", "ndjson")) if row["entity"] == "thread"]
-        window = next(line for line in made.lines_of("w.ctprof.zst") if line["kind"] == "window")
+        window = next(line for line in constructed_files.lines_of("w.ctprof.zst") if line["kind"] == "window")
         self.assertEqual(sum(not row["ended"] for row in rows), window["living"])
         self.assertTrue(all(400e6 < row["window_ns"] < 5e9 for row in rows))
 
     def test_sums_of_long_form(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         wide = {row["id"]: row for row in objects(self.export("a.ctprof.zst", "ndjson")) if row["entity"] == "thread"}
         for form in FORMATS:
             out = self.export("a.ctprof.zst", form, "--rows", "long,threads")
@@ -115,12 +115,12 @@ class Cells(Tables):
 
     def large(self):
         """Writes a file in which one thread has a run time of 2^64-2, one has none, and a cgroup has no limit."""
-        lines = made.capture("a.ctprof.zst")
-        threads, cgroups = made.tables(lines, "thread")[0]["columns"], made.tables(lines, "cgroup")[0]["columns"]
+        lines = constructed_files.capture("a.ctprof.zst")
+        threads, cgroups = constructed_files.tables(lines, "thread")[0]["columns"], constructed_files.tables(lines, "cgroup")[0]["columns"]
         threads["run_time_ns"][0], threads["run_time_ns"][2] = UNLIMITED - 1, (1 << 53) + 1
         bound = next(row for row, most in enumerate(cgroups["cgroup.memory.max"]) if most is not None)
         cgroups["cgroup.memory.max"][bound] = UNLIMITED
-        made.write("large.ctprof.zst", lines)
+        constructed_files.write("large.ctprof.zst", lines)
         return threads, cgroups
 
     @needs_duckdb
@@ -150,9 +150,9 @@ class Cells(Tables):
 
     @needs_duckdb
     def test_gaps_are_null(self):
-        made.capture("a.ctprof.zst")
-        lines = made.lines_of("a.ctprof.zst")
-        columns = made.tables(lines, "thread")[0]["columns"]
+        constructed_files.capture("a.ctprof.zst")
+        lines = constructed_files.lines_of("a.ctprof.zst")
+        columns = constructed_files.tables(lines, "thread")[0]["columns"]
         for form in FORMATS:
             source = self.source(self.export("a.ctprof.zst", form), "thread")
             some = False
@@ -170,10 +170,10 @@ class Cells(Tables):
                 self.assertNotRegex(file.read(), r"(?i)[:,](nan|inf|-inf|infinity)\b")
 
     def test_long_form_names_gaps(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         rows = objects(self.export("a.ctprof.zst", "ndjson", "--rows", "long"))
         self.assertEqual(list(rows[0]), [*COMMON_FIELDS, "metric", "key", "value", "exact", "text", "raw", "gap"])
-        names = made.lines_of("a.ctprof.zst")[0]["gap_names"]
+        names = constructed_files.lines_of("a.ctprof.zst")[0]["gap_names"]
         for row in rows:
             filled = [row["value"] is not None, row["text"] is not None, row["gap"] is not None]
             self.assertEqual(sum(filled), 1, row)
@@ -184,7 +184,7 @@ class Cells(Tables):
 
     @needs_duckdb
     def test_parquet_is_typed(self):
-        moment = made.capture("a.ctprof.zst")[0]["ctprof"]["start"]["wall_unix_ns"]
+        moment = constructed_files.capture("a.ctprof.zst")[0]["ctprof"]["start"]["wall_unix_ns"]
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{self.export('a.ctprof.zst', 'parquet')}'").fetchall())
         self.assertEqual([kinds[name] for name in ("captured_at", "window_ns", "born", "tid", "pcomm", "nice", "cpu_affinity", "raw")],
                          ["TIMESTAMPTZ_NS", "UBIGINT", "BOOLEAN", "UBIGINT", "VARCHAR", "BIGINT", "VARCHAR", "MAP(VARCHAR, VARCHAR)"])
@@ -199,7 +199,7 @@ class Cells(Tables):
         self.assertEqual(packed, {"ZSTD"})
 
     def test_times_are_utc_to_the_nanosecond(self):
-        lines = made.capture("a.ctprof.zst")
+        lines = constructed_files.capture("a.ctprof.zst")
         moment = lines[0]["ctprof"]["start"]["wall_unix_ns"]
         text = objects(self.export("a.ctprof.zst", "ndjson"))[0]["captured_at"]
         whole = datetime.datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc)
@@ -219,10 +219,10 @@ class Names(Tables):
     """Names survive quoting and escaping."""
 
     def hostile_file(self, names):
-        made.hostile("hostile.ctprof.zst", names)
+        constructed_files.hostile("hostile.ctprof.zst", names)
         finished = harness.run("show", "-q", "hostile.ctprof.zst", "--format", "json")
         self.assertEqual(finished.returncode, 0, finished.stderr)
-        columns = made.tables(made.lines_of("hostile.ctprof.zst"), "thread")[0]["columns"]
+        columns = constructed_files.tables(constructed_files.lines_of("hostile.ctprof.zst"), "thread")[0]["columns"]
         return dict(zip(columns["tid"], columns["comm"]))
 
     def check(self, names):
@@ -254,7 +254,7 @@ class Names(Tables):
 
     def test_names_that_are_not_utf8(self):
         """A thread of this tree has such a name."""
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         rows = {row["tid"]: row for row in objects(self.export("a.ctprof.zst", "ndjson")) if row["entity"] == "thread"}
         self.assertEqual((rows[180]["comm"], rows[180]["raw"]), ("é\ufffd", {"comm": "c3a9ff"}))
         self.assertEqual([tid for tid, row in rows.items() if row["raw"] is not None], [180])
@@ -263,14 +263,14 @@ class Names(Tables):
         self.assertEqual(self.query(f"SELECT raw['comm'] FROM '{self.export('a.ctprof.zst', 'parquet')}' WHERE tid = 180").fetchall(), [("c3a9ff",)])
 
     def test_metrics_with_similar_names(self):
-        lines = made.capture("a.ctprof.zst")
+        lines = constructed_files.capture("a.ctprof.zst")
         known = lines[0]["registry"]["metrics"]
         similar = ["MINFLT", "raw", "metric.raw", "Capture", "q\"'),"]
         for name in similar:
             known.append({**next(metric for metric in known if metric["name"] == "minflt"), "name": name})
-            for table in made.tables(lines, "thread"):
+            for table in constructed_files.tables(lines, "thread"):
                 table["columns"][name] = [7] * len(table["columns"]["tid"])
-        made.write("similar.ctprof.zst", lines)
+        constructed_files.write("similar.ctprof.zst", lines)
         with open(self.export("similar.ctprof.zst", "ndjson", "--rows", "threads"), encoding="utf-8") as file:
             pairs = json.loads(file.readline(), object_pairs_hook=lambda pairs: pairs)
         names = [name for name, _ in pairs]
@@ -318,8 +318,8 @@ class Captures(Tables):
         self.assertRegex(finished.stderr, r"(?m)^ctprof: capture .* is a duplicate; it is skipped$")
 
     def test_file_with_several_captures(self):
-        made.capture("a.ctprof.zst")
-        made.capture("b.ctprof.zst", "6.12")
+        constructed_files.capture("a.ctprof.zst")
+        constructed_files.capture("b.ctprof.zst", "6.12")
         with open("two.ctprof.zst", "wb") as two:
             for name in ("a", "b"):
                 with open(f"{name}.ctprof.zst", "rb") as one:
@@ -333,7 +333,7 @@ class Captures(Tables):
         self.assertEqual(len(finished.stdout.splitlines()), len(two))
 
     def test_damaged_file_is_error_without_output(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         with open("a.ctprof.zst", "r+b") as file:
             file.seek(os.path.getsize("a.ctprof.zst") // 2)
             file.write(b"\xff" * 64)
@@ -353,7 +353,7 @@ class Captures(Tables):
         self.assertNotIn("systemd", names[0] | names[1])
 
     def test_some_metrics(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         row = objects(self.export("a.ctprof.zst", "ndjson", "--metrics", "run_time_ns", "--rows", "threads"))[0]
         self.assertIn("run_time_ns", row)
         self.assertIn("pcomm", row)
@@ -362,7 +362,7 @@ class Captures(Tables):
         self.assertIn("did you mean 'run_time_ns'?", finished.stderr)
 
     def test_rejects_invalid_option_combinations(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         for words, message in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
                             (("folded", "--metrics", "run_time_ns"), "--metrics requires --to with one of"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
             finished = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
@@ -375,7 +375,7 @@ class Python(Tables):
     """Without Python or DuckDB, a message states how to install it."""
 
     def test_missing_python_or_duckdb(self):
-        made.capture("a.ctprof.zst")
+        constructed_files.capture("a.ctprof.zst")
         for path, message in (("/nowhere", "PATH has no python3"), (None, "/bin/pip install duckdb")):
             environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
             if path:

@@ -12,7 +12,7 @@ import sys
 from image import HERE
 
 sys.path.append(os.path.join(HERE, "..", "hunts"))
-from scene import Screen  # noqa: E402  pylint: disable=wrong-import-position
+from hunt_screens import Screen  # noqa: E402  pylint: disable=wrong-import-position
 
 READER = "hunt-reader"
 SETTING_LINE = "/vm/hunt cgroup.memory.high max → 8.000MiB"

@@ -8,7 +8,7 @@ import json
 
 import expected
 from agreement import FILES, ITER, Agreement
-from captured import Gap
+from guest_output import Gap
 
 # From this version on task-iter fills every metric that the kernel has.
 COMPLETE_SINCE = (5, 17)
@@ -42,7 +42,7 @@ def falls_back(output):
     for name in metrics_of_files(output) & set(offered):
         state, reason = offered[name]
         if (state == "fills") != (name in filled):
-            wrong.append(f"{name}: {state} by what `plugins` says, but {'' if name in filled else 'not '}filled by task-iter")
+            wrong.append(f"{name}: {state} in the output of `plugins`, but {'' if name in filled else 'not '}filled by task-iter")
         if state != "fills" and (output.kernel.number >= COMPLETE_SINCE or not reason):
             wrong.append(f"{name} is left to the files: {state}, {reason!r}")
     return wrong

@@ -1,7 +1,7 @@
 """Checks that a capture of sleeping threads equals plain copies of the kernel's files, which were taken before and after it."""
 
 from agreement import HEAP, IDENTITY, IN_PROGRESS
-from captured import Gap
+from guest_output import Gap
 from compare_rows import uncovered_columns, row_differences
 import plain_cgroups
 
@@ -22,7 +22,7 @@ def unchanged_rows(output, read):
 def threads(output):
     plain, captured = unchanged_rows(output, output.plain_threads), output.file("second").threads
     moving = len(output.plain_threads("before")) - len(plain)
-    differences = [f"{moving} of our threads did not sleep"] if moving > MAX_MOVING_THREADS else []
+    differences = [f"{moving} of the threads of the test did not sleep"] if moving > MAX_MOVING_THREADS else []
     for key, row in plain.items():
         differences += row_differences(f"{key[0]}/{key[1]}", row, captured.get(key, {}))
     compared_elsewhere = HEAP | IN_PROGRESS | set(IDENTITY)  # compared in tests/jemalloc, tests/record and checks_parity.py

@@ -8,7 +8,7 @@ import json
 
 import plain_cgroups
 from agreement import ITER
-from captured import Gap
+from guest_output import Gap
 from compare_rows import cell_differs
 
 NONE = Gap("NotApplicable")
@@ -81,7 +81,7 @@ def threads(output):
         for key, plain in output.plain_threads(f"scx-{step}").items():
             found, policy = captured[key]["ext_enabled"], plain["policy"]
             if found != plain["ext_enabled"] or found != (policy in SCHEDULED_POLICIES.get(step, ())):
-                wrong.append(f"{step}: {plain['comm']} of policy {policy}: ext_enabled is {found}, the file says {plain['ext_enabled']}")
+                wrong.append(f"{step}: {plain['comm']} of policy {policy}: ext_enabled is {found}, the file contains {plain['ext_enabled']}")
     return wrong
 
 
@@ -103,7 +103,7 @@ def refusal(output, name):
 
 def without_addresses(output):
     """Where the kernel hides addresses, ext_enabled comes from /proc with the same values. task-iter reports what it lacks, and fills the rest."""
-    wrong = [f"{name}: task-iter says {refusal(output, name)}" for name, word in (("denied", "CAP_SYSLOG"), ("hidden", "kernel.kptr_restrict"))
+    wrong = [f"{name}: task-iter reports {refusal(output, name)}" for name, word in (("denied", "CAP_SYSLOG"), ("hidden", "kernel.kptr_restrict"))
              if refusal(output, name)[0] != "Denied" or word not in refusal(output, name)[1]]
     wrong += [] if filling_plugin(output, "scx-denied") == "procfs-sched" else [f"ext_enabled is filled by {filling_plugin(output, 'scx-denied')}"]
     wrong += [] if "run_time_ns" in output.file("scx-denied").columns_of("thread", ITER) else ["task-iter fills nothing"]

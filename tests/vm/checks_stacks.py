@@ -194,7 +194,7 @@ def check_kernel_threads(output):
         return ["no thread of the kernel has a stack"]
     for frames, _ in stacks:
         if not frames or any(frame.module != KERNEL or not frame.name for frame in frames):
-            wrong.append(f"not of the kernel alone, or without names: {frames}")
+            wrong.append(f"not only of the kernel, or without names: {frames}")
     rooted = sum(weight for frames, weight in stacks if frames and (frames[-1].name or "").startswith("ret_from_fork"))
     return wrong if everything - rooted <= MAX_TRUNCATED_SHARE * everything + FEW_NS else [*wrong, f"only {rooted} of {everything} ns reach their root"]
 

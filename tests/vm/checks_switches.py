@@ -5,7 +5,7 @@ Out of scope:   sched_ext (checks_scx.py).
 """
 
 import expected
-from captured import Gap
+from guest_output import Gap
 
 IO = ["rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes"]
 DELAYS_OF_SCHEDULER = ("cpu_delay_", "hiwater_")  # counted independently of the switch

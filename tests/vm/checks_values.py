@@ -2,14 +2,14 @@
 table.
 
 In scope:       checks by metric on the capture after the workload; the cells of the table.
-Out of scope:   which thread must have moved which metric (checks_moved.py), whether values are correct (checks_plain.py).
+Out of scope:   which thread must have moved which metric (checks_workload.py), whether values are correct (checks_plain.py).
 """
 
 from collections import Counter
 from dataclasses import dataclass
 
 import expected
-from captured import Gap
+from guest_output import Gap
 
 # A cell may be empty although the kernel has the metric, for threads or cgroups to which it does not apply (checks_plain.py checks which).
 ROW_REASONS = {"thread": {"NotApplicable", "ThreadGone"}, "process": {"NotApplicable", "ThreadGone"},

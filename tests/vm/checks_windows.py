@@ -1,7 +1,7 @@
 """Checks that threads that exited in a window have the values that they read about themselves, by whichever source this kernel supports.
 
 In scope:       checks on the windows of guest/windows.sh, in which tests/record/ends.c ran.
-Out of scope:   the accuracy of the values (tests/record/ends_test.py): an emulated machine is slow and interrupts at any time.
+Out of scope:   the accuracy of the values (tests/record/exited_threads_test.py): an emulated machine is slow and interrupts at any time.
 """
 
 import os
@@ -58,7 +58,7 @@ def check(output, name, by_bpf):
     found, wrong = pairs(output, name), []
     head = window_of(output, name).head
     if len(found) != COUNT or head["ended_lost"] or not head["sees_ends"]:
-        wrong.append(f"{name}: {len(found)} threads ended, {head['ended_lost']} lost, seen: {head['sees_ends']}")
+        wrong.append(f"{name}: {len(found)} threads exited, {head['ended_lost']} lost, seen: {head['sees_ends']}")
     for one, rows in found:
         wrong += check_values(one, rows[0], by_bpf) if len(rows) == 1 else [f"{name}: {one.tid} is in {len(rows)} rows"]
         if rows and rows[0].value("cgroup") != "/":
@@ -98,5 +98,5 @@ def cpu_notes(output):
     return wrong
 
 
-CHECKS = {"windows with ended threads": by_best_source, "windows with ended threads, by netlink": by_netlink_only,
+CHECKS = {"windows with exited threads": by_best_source, "windows with exited threads, by netlink": by_netlink_only,
           "windows with CPU hotplug": cpu_notes}

@@ -5,7 +5,7 @@ apt uses its own lists, state and cache, so that it can query suites that this m
 mirrors come from the machine's own lists.
 
 In scope:       apt and dpkg-deb.
-Out of scope:   which kernels are wanted, and where they are stored (kernels.py); what a tree is for (foreign.py).
+Out of scope:   which kernels are wanted, and where they are stored (kernels.py); what a tree is for (cross_build.py).
 """
 
 import glob

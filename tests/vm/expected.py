@@ -1,7 +1,7 @@
 """Predicts which metrics of the vocabulary a kernel has, from its version, its configuration and the version of its taskstats struct.
 
 In scope:       the gap that a metric must have on a kernel, and why, or that it must have values; metrics that no guest can show.
-Out of scope:   the contents of a capture (captured.py), what the workload moves (checks_moved.py).
+Out of scope:   the contents of a capture (guest_output.py), what the workload moves (checks_workload.py).
 """
 
 import csv

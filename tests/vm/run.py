@@ -7,7 +7,7 @@ Prints a line for each check, with the errors if it failed. The results file get
 the check. The output of a guest stays in DIR/vm/<kernel>/. Without qemu, a network or a kernel the check is skipped, with its name.
 
 In scope:       the order of the steps.
-Out of scope:   fetching kernels (kernels.py), building for arm64 (foreign.py), guests (image.py, guest.py, suite.py), checks (checks_*.py),
+Out of scope:   fetching kernels (kernels.py), building for arm64 (cross_build.py), guests (image.py, guest.py, suite.py), checks (checks_*.py),
                 the table (table.py).
 """
 
@@ -21,7 +21,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import checks_hunts
-import checks_moved
+import checks_workload
 import checks_parity
 import checks_plain
 import checks_scx
@@ -30,17 +30,17 @@ import checks_switches
 import checks_units
 import checks_values
 import checks_windows
-import foreign
+import cross_build
 import guest
 import schedulers
 import suite
 import table
-from captured import LAYOUTS, GuestOutput
+from guest_output import LAYOUTS, GuestOutput
 from debian import Unavailable
 from kernels import KERNELS, Cache, default_cache
 from systems import HostSystem
 
-FULL_CHECKS = checks_values.CHECKS | checks_plain.CHECKS | checks_parity.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
+FULL_CHECKS = checks_values.CHECKS | checks_plain.CHECKS | checks_parity.CHECKS | checks_workload.CHECKS | checks_switches.CHECKS
 BARE_CHECKS = {"every capture succeeds, each cell a value or one gap": checks_values.file_faults} | checks_switches.BARE_CHECKS
 NEEDED = {"mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
           "apt-get": "apt", "setpriv": "util-linux", "zstd": "zstd"}
@@ -131,7 +131,7 @@ def systems_for(results, kernels, cache, build):
         systems["amd64"] = HostSystem(build)
     try:
         if "arm64" in wanted:
-            systems["arm64"] = foreign.make(cache, os.path.join(build, "vm", "build-arm64"), suite.build_targets())
+            systems["arm64"] = cross_build.make(cache, os.path.join(build, "vm", "build-arm64"), suite.build_targets())
     except Unavailable as why:
         results.report("SKIP", f"vm arm64: {why}")
     except RuntimeError as why:
@@ -179,7 +179,7 @@ def write_tables(outputs, build, page):
 def arguments():
     parser = argparse.ArgumentParser(description="the suite in virtual machines")
     parser.add_argument("--build", required=True, help="a build tree with the tool and the test programs")
-    parser.add_argument("--cache", default=default_cache(), help="where kernels are kept (%(default)s)")
+    parser.add_argument("--cache", default=default_cache(), help="where kernels are stored (%(default)s)")
     parser.add_argument("--results", help="file for a line per check")
     parser.add_argument("--all-kernels", action="store_true", help="5.10, the newest and arm64 too")
     parser.add_argument("--kernels", nargs="+", choices=[wanted.name for wanted in KERNELS], help="only these")

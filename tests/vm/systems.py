@@ -5,7 +5,7 @@ Both classes have `build`, a build tree with the tool and the test programs; `pa
 this machine can run the programs.
 
 In scope:       the two classes, and finding shared libraries.
-Out of scope:   creating the tree and its build (foreign.py).
+Out of scope:   creating the tree and its build (cross_build.py).
 """
 
 import os

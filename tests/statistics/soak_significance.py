@@ -1,7 +1,7 @@
 """Tests interleaved comparisons on this host under a steady mixed load: they must detect differences, and report none if nothing differs.
 
-    soak_sure.py silence|voice|work|lock|moved [TIMES]      40 times by default
-    soak_sure.py keep KIND FILE                             writes one recording for tests/statistics/recorded
+    soak_significance.py silence|voice|work|lock|moved [TIMES]      40 times by default
+    soak_significance.py keep KIND FILE                             writes one recording for tests/statistics/recorded
 
 Each repetition records 8 pairs of runs, and compares all of them and the first 6.
 
@@ -16,7 +16,7 @@ significant and in the first five rows:
 Prints a line for each comparison, and a summary, also when it is interrupted. Exit status 1 if a limit is not met, 130 if interrupted.
 All processes are in one session, so that a busy host can give it a higher priority:
 
-    setsid -w sh -c 'echo -15 >/proc/self/autogroup; exec python3 soak_sure.py ...'
+    setsid -w sh -c 'echo -15 >/proc/self/autogroup; exec python3 soak_significance.py ...'
 
 SURE_RESULTS is the path of a file that stores the comparisons; the next session continues after them.
 CTPROF is the path of ctprof, PLANTED that of the service, by default the one of the same build.
@@ -239,7 +239,7 @@ def main(kind, *arguments):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt)
     if len(os.sched_getaffinity(0)) < 2:
-        print("soak_sure: two CPUs are required, for the service and for the load", file=sys.stderr)
+        print("soak_significance: two CPUs are required, for the service and for the load", file=sys.stderr)
         return 77
     if kind == "keep":
         try:

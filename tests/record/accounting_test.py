@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The times of a window add up: run, wait and blocked time of threads that measure themselves, and the CPU time of the host.
 
-The build passes KNOWS, a program that measures how long its threads run and wait (knows.c).
+The build passes KNOWN_THREADS, a program that measures how long its threads run and wait (known_threads.c).
 """
 
 import bisect
@@ -104,7 +104,7 @@ class Closure(unittest.TestCase):
         self.path = os.path.join(self.directory.name, "run.ctprof.zst")
 
     def record_known_threads(self, *words):
-        with harness.Helper("KNOWS", "threads") as helper, measurement.Delays() as self.delays:
+        with harness.Helper("KNOWN_THREADS", "threads") as helper, measurement.Delays() as self.delays:
             record(self.path, *words)
             pid = helper.pid
             return times_of(self.path, pid), parse_measurements(helper.finish())
@@ -186,7 +186,7 @@ class Accounting(unittest.TestCase):
         self.assertEqual(cpu["cpus"], os.sysconf("SC_NPROCESSORS_ONLN"))
 
     def test_under_a_burner(self):
-        with harness.Helper("KNOWS", "threads"):
+        with harness.Helper("KNOWN_THREADS", "threads"):
             window = self.window()
         self.assert_explained(window)
         cpu = window["accounting"]
@@ -194,7 +194,7 @@ class Accounting(unittest.TestCase):
 
     @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes the two reads of the host too slow")
     def test_under_a_storm_of_forks(self):
-        with harness.Helper("KNOWS", "storm"):
+        with harness.Helper("KNOWN_THREADS", "storm"):
             window = self.window()
         if not window["sees_ends"]:
             self.skipTest("needs a source of exited threads")

@@ -1,18 +1,18 @@
-/* knows: threads that measure how long they run and wait, and threads in a known state.
+/* known_threads: threads that measure how long they run and wait, and threads in a known state.
  *
- * `knows threads` runs until standard input ends, and prints "ready" once all threads run. At the
- * end it prints a line for each time that `busy` or `rhythm` read its clocks: NAME TID BOOTTIME_NS
- * RUN_NS WAIT_NS. The threads:
+ * `known_threads threads` runs until standard input ends, and prints "ready" once all threads run.
+ * At the end it prints a line for each time that `busy` or `rhythm` read its clocks: NAME TID
+ * BOOTTIME_NS RUN_NS WAIT_NS. The threads:
  *
  * - busy runs whenever it can;
  * - rhythm alternates between 3 ms of CPU time and 7 ms of sleep;
  * - starver is runnable under SCHED_IDLE on the CPU of a thread with nice -20;
  * - blocked sleeps all the time.
  *
- * `knows storm` forks children that exit at once, one after the other, until standard input ends.
- * Threads under SCHED_IDLE use the remaining CPU time, so that no CPU is idle: the host counts the
- * time in which a halted CPU switches to its next thread as idle time, but the kernel counts it as
- * run time of that thread.
+ * `known_threads storm` forks children that exit at once, one after the other, until standard input
+ * ends. Threads under SCHED_IDLE use the remaining CPU time, so that no CPU is idle: the host
+ * counts the time in which a halted CPU switches to its next thread as idle time, but the kernel
+ * counts it as run time of that thread.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -191,6 +191,6 @@ static int storm(void) {
 int main(int count, char** arguments) {
   if (count == 2 && strcmp(arguments[1], "threads") == 0) return run_threads();
   if (count == 2 && strcmp(arguments[1], "storm") == 0) return storm();
-  fputs("knows: say threads or storm\n", stderr);
+  fputs("usage: known_threads threads|storm\n", stderr);
   return 2;
 }

@@ -1,6 +1,6 @@
 """Checks that the workload moved the metrics that it should move, in each thread and cgroup (guest/*.c contains the families)."""
 
-from captured import Gap
+from guest_output import Gap
 
 MS = 1_000_000
 PAGE = 4096
@@ -148,7 +148,7 @@ def check_heap(output, capture, program, file_name):
     wrong = [] if len(counters) == len(rows) > 1 else [f"jemalloc reported {len(counters)} threads, captured are {len(rows)}"]
     for tid, allocated, deallocated in counters:
         found = rows[tid]["allocated_bytes"], rows[tid]["deallocated_bytes"]
-        wrong += [f"{tid}: {found}, but jemalloc said {allocated} and {deallocated}"] if found != (allocated, deallocated) else []
+        wrong += [f"{tid}: {found}, but jemalloc reported {allocated} and {deallocated}"] if found != (allocated, deallocated) else []
     return wrong
 
 
