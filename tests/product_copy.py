@@ -1,4 +1,4 @@
-"""A copy of the built ctprof and its plugins where any user can reach it; a build tree may lie in somebody's closed home."""
+"""A copy of the built ctprof and its plugins that every user can reach; a build tree may be in a home directory that others cannot enter."""
 
 import glob
 import os

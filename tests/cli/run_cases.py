@@ -10,7 +10,7 @@ A case file contains paragraphs like
     [2]
 
 sh runs the command. The lines below it are its standard output and standard error together, followed by its exit status in brackets unless that
-is 0. `...` matches any part of a line, and any lines if it is alone on a line. `# ...` is a comment, and blank lines at the end are ignored.
+is 0. `...` matches any part of a line, and any lines if a line contains nothing else. `# ...` is a comment, and blank lines at the end are ignored.
 `needs root`, `needs mounts` or `needs PROGRAM` skips the rest of the file if the requirement is not met. All commands of a file run in one empty
 directory with ctprof on their PATH. $FIXTURES is the directory of recorded trees. `$MEASURE COMMAND...` runs a command, and prints its status and
 its use of memory. `$SNAPSHOT FILE ROW...` writes a small synthetic snapshot (snapshot.py), `$BOMB KIND FILE` a small file that causes much work

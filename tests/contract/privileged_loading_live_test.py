@@ -2,7 +2,7 @@
 """Tests a ctprof with file capabilities whose tree a user exchanges during its start: no code of the user runs with those capabilities.
 
 The user owns a directory above the program and exchanges the program's tree with one of his own, whose plugins are all the secret_reader of
-privileged_loading_test.py: TEST_ROUNDS times, 100 unless said.
+privileged_loading_test.py: TEST_ROUNDS times (default: 100).
 
 Environment: CTPROF; BAD_PLUGINS, a directory of shared objects.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Tests a ctprof with file capabilities in trees that a user can change: no code of the user runs with those capabilities.
 
-The secret_reader is a plugin of the user's, which reads a file that root alone may read.
+The secret_reader is a plugin of the user; it reads a file that only root may read.
 
 Environment: CTPROF; BAD_PLUGINS, a directory of shared objects.
 """

@@ -53,13 +53,13 @@ inline double parse_number(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || *end || !std::isfinite(number))
-    exit_with_error("'" + text + "' is no number");
+    exit_with_error("'" + text + "' is not a number");
   return number;
 }
 
 inline std::size_t parse_count(const std::string& text) {
   const double number = parse_number(text);
-  if (number < 1 || number > 1e9) exit_with_error("'" + text + "' is no count");
+  if (number < 1 || number > 1e9) exit_with_error("'" + text + "' is not a number from 1 to 1e9");
   return static_cast<std::size_t>(number);
 }
 
@@ -112,7 +112,7 @@ inline FleetOptions parse_options(std::span<char* const> words) {
   if (options.seeds.empty()) exit_with_error("missing SEED: a window that ctprof record made");
   if (options.hosts == 0 || options.directory.empty()) exit_with_error("missing --hosts or -o");
   if (options.min_threads > options.max_threads)
-    exit_with_error("--threads: the least is more than the most");
+    exit_with_error("--threads: the minimum is larger than the maximum");
   return options;
 }
 

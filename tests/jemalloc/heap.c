@@ -68,7 +68,7 @@ static void note(int number) {
 
 static void* live(void* argument) {
   const int number = (int)(intptr_t)argument;
-  if (number % 10 != 9) work(number); /* every tenth never allocates */
+  if (number % 10 != 9) work(number); /* every tenth thread never allocates */
   note(number);
   pthread_barrier_wait(&all_have_worked);
   for (;;) pause();

@@ -5,12 +5,12 @@
  * memory: A thread reads a mapping of FILE through /proc/self/mem, which locks the list of
  * mappings. Another thread waits to change the list.
  *
- * vfork: As memory; in addition, a child that shares the memory calls execve. This blocks even
+ * vfork: Like memory; in addition, a child that shares the memory calls execve. This blocks even
  * readers of its stat file.
  *
  * exec: A thread executes FILE, which blocks processes that want to trace this one.
  *
- * pointer: A thread pointer refers to a mapping of FILE, so that the counters seem to be there.
+ * pointer: A thread pointer refers to a mapping of FILE, so that the counters seem to be in it.
  *
  * Prints "ready", and starts after one byte of standard input. Exits at the end of standard input.
  */

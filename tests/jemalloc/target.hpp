@@ -53,7 +53,7 @@ inline void sleep_us(long microseconds) {
   ::nanosleep(&time, nullptr);
 }
 
-// Waits up to several seconds until `holds` returns true; returns whether it did.
+// Waits up to several seconds until `condition` returns true; returns whether it did.
 inline bool wait_until(const std::function<bool()>& condition) {
   for (int i = 0; i < 50'000; ++i) {
     if (condition()) return true;

@@ -1,4 +1,4 @@
-"""A process that runs, reads, writes and faults until its input ends. Prints "ready" once it has started."""
+"""A process that runs, reads, writes and faults until the end of its input. Prints "ready" once it has started."""
 
 import mmap
 import select

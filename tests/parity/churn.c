@@ -46,7 +46,7 @@ static void wait_for_next_start(struct timespec* next_start, long pause) {
 int main(int count, char** arguments) {
   const long rate = count == 2 ? strtol(arguments[1], NULL, 10) : 0;
   if (rate <= 0 || rate > kSecond) {
-    fputs("churn: say how many threads a second\n", stderr);
+    fputs("usage: churn RATE\n", stderr);
     return 2;
   }
   pthread_attr_t attributes;

@@ -49,7 +49,7 @@ class Constructed(unittest.TestCase):
         self.assertEqual(file.cgroups["/ctp.slice/work.service"]["cgroup.psi.irq.full.total_usec"], Gap("Unsupported"))
 
     def test_no_pressure_at_all(self):
-        """The kernel command line tells whether pressure is disabled or not compiled in."""
+        """The kernel command line shows whether pressure is disabled or not compiled in."""
         shutil.rmtree(os.path.join(self.root, "proc/pressure"))
         for directory, _, names in os.walk(os.path.join(self.root, "sys/fs/cgroup")):
             for name in names:

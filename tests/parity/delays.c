@@ -4,8 +4,8 @@
  *   delays cow           writes to pages that a child shares: waits for the copies
  *   delays cpu           spins on one CPU together with three children: waits for the CPU
  *
- * Prints "ready" once it has waited enough, and ends when standard input does. Only the delays of
- * its main thread count.
+ * Prints "ready" once it has waited enough, and exits at the end of standard input. Only the delays
+ * of its main thread count.
  */
 #define _GNU_SOURCE
 #include <errno.h>

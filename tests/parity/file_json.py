@@ -3,8 +3,8 @@
 Interprets the file by its own `registry`, `gaps` and `raw`, as documented by core/file, but without code of core/file.
 
     load(path).threads[tgid, tid]["run_time_ns"]      -> 123, or Gap("Denied")
-    load(path).processes[tgid], .cgroups[path], .host -> likewise
-    load(path).faults()                               -> what is inconsistent in a newly captured file
+    load(path).processes[tgid], .cgroups[path], .host -> the same for other entities
+    load(path).faults()                               -> the inconsistencies of a newly captured file
 """
 
 import json
@@ -158,7 +158,7 @@ class File:
     def _cell_fault(self, metric, index, cell, found):
         if self.code(metric["name"], index) == 0:
             wanted = PYTHON_TYPES[metric["storage"]]
-            # JSON writes a number in its shortest form: 0 stands for 0.0.
+            # JSON writes a number in its shortest form: 0 represents 0.0.
             is_whole = wanted is float and type(cell) is int
             return None if type(cell) is wanted or is_whole else f"is {cell!r}, which is no {metric['storage']}"
         absent = metric.get("file_absent", "omit")

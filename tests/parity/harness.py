@@ -149,7 +149,7 @@ def can_become_user():
 
 
 class Process:
-    """A program that prints "ready" when it is ready, and ends when its input does."""
+    """A program that prints "ready" when it is ready, and exits at the end of its input."""
 
     def __init__(self, command, cwd=None):
         self.command = command

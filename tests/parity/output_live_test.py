@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks where a capture is written while others interfere: by links that another user plants, and by signals at any time.
 
-TEST_ROUNDS: number of captures that get a signal at a random moment, or run while somebody keeps planting links (default 10). The test sets
+TEST_ROUNDS: number of captures that get a signal at a random moment, or run while another process keeps planting links (default 10). The test sets
 the sysctls that protect links, and restores them.
 """
 

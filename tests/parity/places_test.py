@@ -14,7 +14,7 @@ import plain_reader
 
 SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 
-# Its main thread exits alone and leaves the other thread running.
+# Only its main thread exits; the other thread continues.
 PROCESS_WITHOUT_LEADER = """
 import ctypes, sys, threading, time
 def stay():

@@ -4,8 +4,8 @@
  * The first argument is the name of the process. Commands on standard input: "spin cpu 500" makes
  * each thread of a pool compute for 500 milliseconds; "wake io 5000" makes pairs of threads in a
  * pool wake each other 5000 times; "grow io 2" starts two more threads in a pool; "only" before
- * `spin` or `wake` leaves out the threads from the start. Answers each command with "done". Ends
- * when standard input does.
+ * `spin` or `wake` leaves out the threads from the start. Answers each command with "done". Exits
+ * at the end of standard input.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -4,7 +4,7 @@
  * Each thread sets a name (some are hostile), a policy, a nice value and CPUs, if permitted. It
  * computes, writes, reads and touches memory, a different amount in each thread, and then sleeps
  * until the end. Prints "ready" once all threads sleep; after that their values in /proc do not
- * change. Ends when standard input does. Creates its files in the working directory.
+ * change. Exits at the end of standard input. Creates its files in the working directory.
  */
 #define _GNU_SOURCE
 #include <errno.h>

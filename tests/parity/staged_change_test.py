@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Causes a change between two captures, and finds it from the output of compare alone: which metric changed most, in which thread pool and
+"""Causes a change between two captures, and finds it only from the output of compare: which metric changed most, in which thread pool and
 cgroup, and whether the threads were new or old.
 
 Two processes of the same name run in two cgroups, each with two thread pools. Between two captures one pool of one process spins or wakes

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Captures this host with every plugin alone, every pair, and all plugins: the identities of threads are complete, and no plugin warns about a
+"""Captures this host with every single plugin, every pair, and all plugins: the identities of threads are complete, and no plugin warns about a
 metric of another one."""
 
 import harness

@@ -1,8 +1,8 @@
 """A process whose threads start and exit on request. Its name is on its command line.
 
 It starts with two threads that stay and two that leave, and prints "ready". On each line "turn" of standard input the leaving threads exit,
-the staying ones use some CPU time, and three new ones start, use some CPU time and wait. It then prints "turned". It ends when its input
-does.
+the staying ones use some CPU time, and three new ones start, use some CPU time and wait. It then prints "turned". It exits at the end of its
+input.
 """
 
 import sys

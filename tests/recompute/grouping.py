@@ -1,7 +1,7 @@
 """Groups of rows by the key of --group-by. tests/parity/patterns.py computes the patterns of names, over all compared files.
 
     grouping = Grouping("pcomm", spans)
-    grouping.rows(span)["thread"]["sh"]          # the numbers of its thread rows; of processes and cgroups likewise
+    grouping.rows(span)["thread"]["sh"]          # the numbers of its thread rows; for processes and cgroups too
 """
 
 import collections

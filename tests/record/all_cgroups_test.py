@@ -25,7 +25,7 @@ def hierarchy():
 
 
 def cgroups_in(path):
-    """Reads the only block of a file with layout columns. Returns cgroups by path (cells, base, and whether it was born), and the notes."""
+    """Reads the only block of a file with layout columns. Returns cgroups by path (cells, base, and whether it was created in the window), and the notes."""
     text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
     lines = [json.loads(line) for line in text.splitlines()]
     found = {}

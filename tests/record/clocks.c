@@ -1,6 +1,6 @@
 // A library for LD_PRELOAD that changes clocks. As soon as the file $CLOCKS_SET exists,
 // CLOCK_REALTIME is ahead by an hour and a minute, and CLOCK_BOOTTIME by a minute. The minute
-// stands for a suspend, which both clocks count.
+// represents a suspend, which both clocks count.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

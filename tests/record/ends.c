@@ -4,8 +4,8 @@
 //
 // Each task computes, faults, reads, writes and sleeps for a while. The amounts depend on its
 // number, so that no two tasks are alike. Then it reads its own counters, and exits without further
-// work. With FIFO all tasks exist before somebody writes a line to it, and work and exit after
-// that. Without FIFO they are created one after the other.
+// work. With FIFO all tasks exist before another process writes a line to it, and work and exit
+// after that. Without FIFO they are created one after the other.
 //
 // With sufficient privileges the program uses real-time priority, so that no thread is preempted
 // between its last read and its exit. It also locks its memory, so that no fault after that read

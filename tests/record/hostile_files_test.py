@@ -70,7 +70,7 @@ def elf(frames):
 
 
 def spin(path):
-    """Runs the code of the file for ever."""
+    """Runs the code of the file forever."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]

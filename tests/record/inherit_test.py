@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 from recording import harness, run  # noqa: E402
 
-# Forks a child every 100 ms. Most children work, sleep and exit. One child works for ever, and so does an orphan whose parent exits at once.
+# Forks a child every 100 ms. Most children work, sleep and exit. One child works forever, and so does an orphan whose parent exits immediately.
 FAMILY = r"""
 import os, time
 def work(seconds):
@@ -80,7 +80,7 @@ class Family:
 
 
 def observes_exits(pid):
-    """Returns whether ctprof observes forks and exits: later children are born in its window. The program for exits is attached last."""
+    """Returns whether ctprof observes forks and exits: later children start in its window. The program for exits is attached last."""
     texts = recording.each_open_file(pid, "fdinfo", pathlib.Path.read_text)
     attached = {int(found[1]) for text in texts if "link_id:" in text and (found := re.search(r"(?m)^prog_id:\s*(\d+)$", text))}
     programs = recording.loaded("prog") if attached else {}

@@ -64,7 +64,7 @@ int walk_error() {
 
 boost::test_tools::assertion_result can_walk(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result result(walk_error() == 0);
-  result.message() << "no walk in the kernel: " << std::strerror(walk_error());
+  result.message() << "the kernel cannot walk: " << std::strerror(walk_error());
   return result;
 }
 

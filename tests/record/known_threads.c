@@ -9,8 +9,8 @@
  * - starver is runnable under SCHED_IDLE on the CPU of a thread with nice -20;
  * - blocked sleeps all the time.
  *
- * `known_threads storm` forks children that exit at once, one after the other, until standard input
- * ends. Threads under SCHED_IDLE use the remaining CPU time, so that no CPU is idle: the host
+ * `known_threads storm` forks children that exit immediately, one after the other, until standard
+ * input ends. Threads under SCHED_IDLE use the remaining CPU time, so that no CPU is idle: the host
  * counts the time in which a halted CPU switches to its next thread as idle time, but the kernel
  * counts it as run time of that thread.
  */
@@ -111,8 +111,8 @@ static void* burner(void* name) {
   return NULL;
 }
 
-/* Runs with what the burner leaves. It is started before the burner, so that it can set itself up.
- * */
+/* Gets only the CPU time that the burner leaves. It is started before the burner, so that it can
+ * set its policy. */
 static void* starver(void* name) {
   const struct sched_param none = {.sched_priority = 0};
   pthread_setname_np(pthread_self(), name);

@@ -1,7 +1,7 @@
 """ctprof live in a tmux terminal that tests control and read, and a process to display there.
 
 Every step waits until the screen has the expected content. A frame is written in pieces, so a screen may have parts of two frames: conditions that belong
-together must be checked in one `until`. It reports the screen if the condition never becomes true.
+together must be checked in one `until`. If the condition does not become true in time, the error contains the screen.
 
 Environment: CTPROF.
 """
@@ -145,7 +145,7 @@ class Screen:
             time.sleep(0.05)
 
     def wait_for_whole_frame(self, word, other_than=None):
-        """Waits for a complete frame that contains the word, and returns the screen. For held windows: their frames differ only in the history.
+        """Waits for a complete frame that contains the word, and returns the screen. For windows that are held on the screen: their frames differ only in the history.
         The frame is of another window than the screen `other_than`."""
         before = None
 

@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_no_ticks) {
   const SampledWindow taken = idle_window();
   const auto ticks = static_cast<double>(taken.length_ns) * 999e-9 *
                      static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  // Other programs may still run and miss some ticks. Before the fix of idle CPUs half of all were
-  // missing.
+  // Other programs may still run and miss some ticks. Before ctprof handled idle CPUs correctly,
+  // half of all ticks were missing.
   BOOST_TEST(count_unthrottled_unseen(taken.recorded) < 0.2 * ticks);
   BOOST_TEST(records_of(taken.recorded, 0).empty());
 }

@@ -1,10 +1,10 @@
-/* shares: a program whose functions use given shares of its CPU time.
+/* shares: a program whose functions use specified shares of its CPU time.
  *
  * `shares SECONDS SEVENTY TWENTY TEN [INLINED]` uses these milliseconds of CPU time per 100 ms in
  *
  * - seventy(), in the main thread;
  * - twenty(), in a library that is opened for the call and closed again ($SHARES_LIBRARY);
- * - ten(), in a thread that exits with it;
+ * - ten(), in a thread that exits afterwards;
  * - inlined(), in around().
  */
 #define _GNU_SOURCE
@@ -65,7 +65,7 @@ static void run_cycle(const struct plan* plan) {
 static uint64_t ms(const char* text) { return strtoull(text, NULL, 10) * kMs; }
 
 int main(int count, char** arguments) {
-  if (count < 5) fail("say SECONDS SEVENTY TWENTY TEN [INLINED]");
+  if (count < 5) fail("usage: shares SECONDS SEVENTY TWENTY TEN [INLINED]");
   const struct plan plan = {ms(arguments[2]), ms(arguments[3]), ms(arguments[4]),
                             count > 5 ? ms(arguments[5]) : 0};
   struct timespec next;

@@ -10,7 +10,7 @@
  * `sleeps come N` starts N threads, 20 at a time. Each sleeps twice and exits.
  *
  * `sleeps trap` has a thread whose stack is memory that is never filled in (userfaultfd): a reader
- * of it waits for ever. It prints "ready". Where this is impossible, it prints why and exits with
+ * of it waits forever. It prints "ready". Where this is impossible, it prints why and exits with
  * status 77.
  */
 #define _GNU_SOURCE
@@ -90,8 +90,8 @@ static void make_fault_file(void) {
     if (pwrite(fault_file, page, sizeof page, i * 4096) < 0) exit(1);
   fsync(fault_file);
 }
-/* Its only system calls are madvise and posix_fadvise, which drop all pages at once and may wait as
- * well. */
+/* Its only system calls are madvise and posix_fadvise, which drop all pages together and may wait
+ * as well. */
 NO_INLINE void at_fault(void) {
   volatile char* memory = mmap(NULL, kFaultPages * 4096L, PROT_READ, MAP_SHARED, fault_file, 0);
   madvise((void*)memory, kFaultPages * 4096L, MADV_RANDOM);

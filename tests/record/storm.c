@@ -1,4 +1,4 @@
-// Creates THREADS threads that exit at once, at a steady rate.
+// Creates THREADS threads that exit immediately, at a steady rate.
 //
 //   storm THREADS PER_SECOND
 //

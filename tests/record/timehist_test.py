@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Compares off-cpu with `perf sched timehist` on the same switches and wake-ups: for each thread, from its birth to its last switch, all time
+"""Compares off-cpu with `perf sched timehist` on the same switches and wake-ups: for each thread, from its start to its last switch, all time
 off the CPU, and the time on the run queue after wake-ups.
 
 For tools/dev soak: requires a perf that reads this kernel's events, and no lost events. Environment: CTPROF, WAITS."""
@@ -39,7 +39,7 @@ def whole_ns(ms):
 
 
 class TimehistThread:
-    """The times of a thread from timehist, in ns. Unlike timehist they include the time from birth to the first switch. `unknown`: waits that
+    """The times of a thread from timehist, in ns. Unlike timehist they include the time from the start to the first switch. `unknown`: waits that
     include time on the run queue, but have no wake-up event."""
 
     def __init__(self):

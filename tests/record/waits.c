@@ -127,7 +127,7 @@ NOINLINE char touches(const volatile char* page) {
   return byte;
 }
 
-/* --- what they do --- */
+/* --- the work of the threads --- */
 
 static void nap(struct waiter* waiter) {
   for (int i = 0; i < kNaps; ++i) {
@@ -275,7 +275,7 @@ static void* echo_bytes(void* argument) {
   return NULL;
 }
 
-/* Returns the wall time of kHandOvers transfers. */
+/* Returns the wall time of kTransfers transfers. */
 static uint64_t exchange_bytes(void) {
   int there[2], back[2];
   if (pipe(there) != 0 || pipe(back) != 0) abort();

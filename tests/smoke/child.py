@@ -3,7 +3,7 @@
     measure     returns the resource usage of each worker thread, measured by that thread: [usage of a thread]
     work        lets each worker compute and sleep briefly; null
     grow        starts another worker; returns its thread id
-    shrink      ends the oldest worker; returns its last usage
+    shrink      stops the oldest worker; returns its last usage
     fork N      runs N processes to completion; returns their pids
 
 It starts with two workers and exits at the end of its input.

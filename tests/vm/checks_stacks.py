@@ -283,13 +283,13 @@ def waits(output):
 
 
 def sleepers(output):
-    """Most of the nine looks per second find the sleeping thread. The machine may be late for some."""
+    """Most of the nine samples per second find the sleeping thread. The machine may be late for some."""
     stacks, weight, wrong = find_sleeper(output, "sleepers")
     if stacks is None:
         return wrong
     before, after = map(float, output.notes["stacks-sleepers-took"].split())
-    looks = 9 * (after - before)
-    return wrong + ([] if 2 <= weight <= looks + 2 else [f"{weight} samples where {looks:.0f} were due"])
+    expected_samples = 9 * (after - before)
+    return wrong + ([] if 2 <= weight <= expected_samples + 2 else [f"{weight} samples where {expected_samples:.0f} were due"])
 
 
 CHECKS = {"call stacks by call frame information": check_cfi, "call stacks by frame pointers": check_frame_pointers,

@@ -1,6 +1,6 @@
 """Tests the finder of jemalloc's counters on real processes, which print the places of their counters.
 
-TELL is the program that runs the finder, SOURCES this directory, CC the compiler with its prefix and options. Each case builds its programs.
+PRINT_COUNTERS is the program that runs the finder, SOURCES this directory, CC the compiler with its prefix and options. Each case builds its programs.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-TELL, SOURCES, CC = os.environ["TELL"], os.environ["SOURCES"], os.environ.get("CC", "cc").split()
+PRINT_COUNTERS, SOURCES, CC = os.environ["PRINT_COUNTERS"], os.environ["SOURCES"], os.environ.get("CC", "cc").split()
 ARCHIVE = ["-Wl,-Bstatic", "-ljemalloc", "-Wl,-Bdynamic", "-lstdc++", "-lm"]
 WHOLE_ARCHIVE = ["-static", "-ljemalloc", "-lstdc++", "-lm"]
 PUBLIC_SYMBOLS = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size",
@@ -30,7 +30,7 @@ def library(name):
 
 
 def find_counters(*pids):
-    out = subprocess.run([TELL, *map(str, pids)], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([PRINT_COUNTERS, *map(str, pids)], capture_output=True, text=True, check=True).stdout
     return [line.split() for line in out.splitlines()]
 
 
@@ -191,7 +191,7 @@ class Jemalloc(FinderCase):
             self.skipTest("needs root, to become another user")
         os.chmod(self.dir, 0o755)
         someone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
-        stranger = shutil.copy(TELL, self.dir)
+        stranger = shutil.copy(PRINT_COUNTERS, self.dir)
         for options in (["-ljemalloc"], WHOLE_ARCHIVE):
             with self.subTest(options), RunningProgram(*someone, self.build("where.c", *options)) as running:
                 out = subprocess.run([*someone, stranger, str(running.process.pid)], capture_output=True, text=True, check=True).stdout
@@ -349,7 +349,7 @@ class UnreadableProcesses(unittest.TestCase):
             self.skipTest("needs root")
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o755)
-            stranger = shutil.copy(TELL, directory)
+            stranger = shutil.copy(PRINT_COUNTERS, directory)
             command = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", stranger, str(os.getpid())]
             out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         self.assertEqual(out, "maps-read-failure 0 0 13\n")

@@ -1,5 +1,5 @@
-// tell PID...: prints the result of the finder for each process: its tag, both distances of each
-// jemalloc (0 0 if there is none), and the errno. For finder_test.py.
+// print_counters PID...: prints the result of the finder for each process: its tag, both distances
+// of each jemalloc (0 0 if there is none), and the errno. For finder_test.py.
 
 #include <fcntl.h>
 

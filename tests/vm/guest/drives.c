@@ -2,8 +2,8 @@
  * other. A capture before and one after show which counters each thread moved.
  *
  * Prints "ready" when all its processes sleep. After the first line of input each process works in
- * turn, reports its time on standard error, and sleeps until the end. Then prints "done". Ends when
- * its input ends. Needs a guest without other programs, root, two CPUs, and the cgroups of
+ * turn, reports its time on standard error, and sleeps until the end. Then prints "done". Exits at
+ * the end of its input. Needs a guest without other programs, root, two CPUs, and the cgroups of
  * workload.sh.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 # shellcheck shell=dash disable=SC2034,SC2154  # lib.sh reads $options and has the functions
-# Programs that use jemalloc other than by preloading. Each runs alone, is captured, and prints jemalloc's own counters at its end.
+# Programs that use jemalloc other than by preloading. Each runs separately, is captured, and prints jemalloc's own counters at its end.
 
 run_heap() { # run_heap PROGRAM
   local word=

@@ -49,12 +49,13 @@ static long call(long number, long first, long second, long third, long fourth) 
   return x0;
 }
 #else
-#error "known knows x86-64 and arm64"
+#error "known supports only x86-64 and arm64"
 #endif
 
 static char buffer[kBytes];
 
-/* The variable on the stack makes the compiler set up a frame in leaf functions too, if asked to.
+/* The variable on the stack makes the compiler set up a frame in leaf functions too, if an option
+ * requests it.
  */
 #define WORK(parts)                        \
   volatile uint64_t until = (parts)*kPart; \

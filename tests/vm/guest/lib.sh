@@ -34,7 +34,7 @@ capture() { # capture NAME [WORD...]: the words precede ctprof; $options are its
   done
 }
 
-by_files() { # by_files NAME: captures threads by /proc and netlink alone
+by_files() { # by_files NAME: captures threads only by /proc and netlink
   options=--plugins=procfs-sched,taskstats
   capture "$1"
   options=

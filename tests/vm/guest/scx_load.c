@@ -1,5 +1,5 @@
-/* scx_load: loads a sched_ext scheduler from a BPF object, prints "ready", and unloads it when
- * standard input ends.
+/* scx_load: loads a sched_ext scheduler from a BPF object, prints "ready", and unloads it at
+ * the end of standard input.
  *
  *   scx_load OBJECT
  */

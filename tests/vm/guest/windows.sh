@@ -1,5 +1,5 @@
 # shellcheck shell=dash
-# Windows in which threads exit that read their own values first: by the best source of the kernel, and by netlink alone. Windows with CPU hotplug.
+# Windows in which threads exit that read their own values first: by the best source of the kernel, and only by netlink. Windows with CPU hotplug.
 
 record_window() { # record_window NAME [OPTION...]: records one window with processes and one with threads
   local name=$1 kind

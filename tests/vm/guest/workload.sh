@@ -45,7 +45,7 @@ prepare_cgroups() {
 
 join() { echo 0 >"/sys/fs/cgroup/vm/$1/cgroup.procs"; } # join CGROUP: moves the calling shell
 
-# start NAME CGROUP COMMAND...: starts a program in the background. It ends when its input pipe /run/NAME.in is closed.
+# start NAME CGROUP COMMAND...: starts a program in the background. It exits when its input pipe /run/NAME.in is closed.
 start() {
   local name=$1 group=$2
   shift 2
