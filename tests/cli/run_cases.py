@@ -84,7 +84,7 @@ def make_pattern(lines):
 def run(case, directory, environment):
     finished = subprocess.run(["sh", "-c", case.command], cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
-    actual_output = harness.without_slowness(finished.stdout.decode(errors="replace")).rstrip("\n")
+    actual_output = harness.remove_slowness(finished.stdout.decode(errors="replace")).rstrip("\n")
     return finished.returncode, actual_output + "\n" if actual_output else ""
 
 
@@ -117,7 +117,7 @@ def make_environment(directory):
 
 def run_file(path):
     """Returns (number of cases, failures)."""
-    ran, failures = 0, []
+    commands_run, failures = 0, []
     with tempfile.TemporaryDirectory(prefix="ctprof-cli-") as directory:
         os.chmod(directory, 0o755)
         environment = make_environment(directory)
@@ -129,18 +129,18 @@ def run_file(path):
                     continue
                 print(f"{os.path.basename(path)}: skipping the rest, which needs {item}")
                 break
-            ran += 1
+            commands_run += 1
             wrong = describe_failure(item, *run(item, work, environment))
             if wrong:
                 failures.append(wrong)
-    return ran, failures
+    return commands_run, failures
 
 
 def main():
     total, failed = 0, 0
     for path in sys.argv[1:]:
-        ran, failures = run_file(path)
-        total, failed = total + ran, failed + len(failures)
+        commands_run, failures = run_file(path)
+        total, failed = total + commands_run, failed + len(failures)
         for wrong in failures:
             print(wrong)
     print(f"{total} commands, {failed} failed")

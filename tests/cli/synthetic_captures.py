@@ -78,7 +78,7 @@ def lines_of(boot, when, rows):
     return [json.dumps(line, separators=(",", ":")) + "\n" for line in lines]
 
 
-def with_end(lines):
+def add_end(lines):
     end = {"kind": "end", "lines": len(lines) + 1, "bytes": sum(map(len, lines))}
     return [*lines, json.dumps(end, separators=(",", ":")) + "\n"]
 
@@ -111,7 +111,7 @@ def main():
     file, boot, when, *words = sys.argv[1:]
     with open(file.removeprefix("+") + ".ctprof.zst", "ab" if file.startswith("+") else "wb") as made:
         for time, rows in windows(when, words, file):
-            for line in with_end(lines_of(boot, time, rows)):
+            for line in add_end(lines_of(boot, time, rows)):
                 made.flush()
                 subprocess.run(["zstd", "-q", f"--stream-size={len(line)}"], input=line.encode(), stdout=made, check=True)
 

@@ -26,7 +26,7 @@ def bad_plugin(name):
 
 def run_program(*words, program=None, **options):
     finished = subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True, **options)
-    finished.stderr = harness.without_slowness(finished.stderr)
+    finished.stderr = harness.remove_slowness(finished.stderr)
     return finished
 
 

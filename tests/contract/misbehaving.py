@@ -53,7 +53,7 @@ class MisbehavingPlugin(unittest.TestCase):
         more = {"env": os.environ | {"MISBEHAVE": behaviour}, "timeout": harness.TIMEOUT, **more}
         finished = subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
         if text and not behaviour.endswith(":slow"):
-            finished.stderr = harness.without_slowness(finished.stderr)
+            finished.stderr = harness.remove_slowness(finished.stderr)
         return finished
 
     def capture(self, behaviour, *words, to=None, **more):

@@ -52,7 +52,7 @@ class TimeLimits(MisbehavingPlugin):
         if harness.is_sanitized():
             self.skipTest("the start of a sanitizer would take a minute")
         cpu = str(min(os.sched_getaffinity(0)))
-        with harness.beside("taskset", "-c", cpu, sys.executable, "-c", "while True: pass"):
+        with harness.background_process("taskset", "-c", cpu, sys.executable, "-c", "while True: pass"):
             start = time.monotonic()
             finished = subprocess.run(["taskset", "-c", cpu, "nice", "-n", "19", *self.command("metric-list")], check=False, text=True,
                                       env=os.environ | {"MISBEHAVE": "constructor:compute"}, capture_output=True, timeout=harness.TIMEOUT)

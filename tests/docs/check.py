@@ -161,7 +161,7 @@ class Checker:
         if "--listen" in words:
             return self.problem_of_output(self.replace_address_and_token(words), page)
         if command in READS or "--dry-run" in words:
-            words = self.with_files(command, words, page)
+            words = self.replace_files(command, words, page)
         return self.problem_of_run(words, page)
 
     def problem_of_run(self, words, page):
@@ -213,7 +213,7 @@ class Checker:
             words = [word for word in words if word != "--public"] + ["--token-file", NO_OUTPUT]
         return words
 
-    def with_files(self, command, words, page):
+    def replace_files(self, command, words, page):
         """The words with paths below the directory of the page, and with recorded captures in place."""
         options, found, at = self.options(command), [], 0
         while at < len(words):

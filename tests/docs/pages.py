@@ -37,7 +37,7 @@ def blocks_of(text):
             block = []
 
 
-def joined(lines):
+def join_continued_lines(lines):
     """(offset, line) with continued lines joined."""
     at = 0
     while at < len(lines):
@@ -53,7 +53,7 @@ def command_lines(text):
     """(line number, shell line) of each line that a user types."""
     for first, lines in blocks_of(text):
         has_prompt = any(line.lstrip().startswith("$ ") for line in lines)
-        for offset, line in joined(lines):
+        for offset, line in join_continued_lines(lines):
             line = line.strip()
             if has_prompt and not line.startswith("$ "):
                 continue
@@ -78,7 +78,7 @@ def simple_commands(line):
     yield words
 
 
-def without_prefix(words):
+def remove_prefix(words):
     """The words from the name of the program on."""
     while words and (words[0] in PREFIXES or re.fullmatch(r"[A-Z_]+=.*", words[0])):
         words = words[1:]
@@ -91,7 +91,7 @@ def commands_of(text):
         if not re.search(r"\bctprof\b|tools/dev", line):
             continue
         try:
-            commands = list(map(without_prefix, simple_commands(line)))
+            commands = list(map(remove_prefix, simple_commands(line)))
         except ValueError:  # a quote is not closed: output, or a wrong command
             commands = [line.split()] if re.match(r"(ctprof|(\./)?tools/dev) ", line) else []
         yield from ((number, words) for words in commands if words and words[0] in ("ctprof", "tools/dev", "./tools/dev"))

@@ -93,5 +93,5 @@ class Fleet(unittest.TestCase):
         self.assertGreater(len(rows), 3)
         return [(*row[:2], hashlib.sha256(repr(row).encode()).hexdigest()[:16]) for row in rows]
 
-    def without_index(self):
+    def remove_index(self):
         shutil.rmtree(self.top / INDEX, ignore_errors=True)

@@ -25,7 +25,7 @@ class Hostile(Fleet):
     hosts = 6
 
     def setUp(self):
-        self.without_index()
+        self.remove_index()
         self.files = sorted(self.top.glob("host*.ctprof.zst"))
 
     def add(self, name, change=lambda header: None):

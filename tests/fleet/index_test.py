@@ -24,7 +24,7 @@ class Indexing(Fleet):
     hosts = 60
 
     def test_each_file_once(self):
-        self.without_index()
+        self.remove_index()
         first = self.index()
         self.assertEqual((first["files"], first["captures"], first["hosts"], first["read"], first["gone"]), (60, 60, 60, 60, 0))
         self.assertEqual(self.index()["read"], 0)
@@ -39,20 +39,20 @@ class Indexing(Fleet):
         self.assertEqual(self.sql("SELECT count(*), count(DISTINCT file) FROM files"), [(60, 60)])
 
     def test_keeps_files_that_are_not_arguments(self):
-        self.without_index()
+        self.remove_index()
         files = sorted(self.top.glob("*.ctprof.zst"))
         self.assertEqual(self.index(files[0], files[1])["captures"], 2)
         self.assertEqual(self.index(self.top / "*7.ctprof.zst")["read"], 6)
         self.assertEqual(self.index(files[2])["captures"], 9)
 
     def test_survives_sigkill(self):
-        self.without_index()
+        self.remove_index()
         self.index()
         whole = self.table()
         dice = random.Random(os.urandom(8))
         took = self.time_of_indexing()
         for _ in range(ROUNDS):
-            self.without_index()
+            self.remove_index()
             for _ in range(3):
                 process = self.start("index", ".", start_new_session=True)
                 time.sleep(dice.random() * took)
@@ -63,17 +63,17 @@ class Indexing(Fleet):
             self.assertEqual([path.name for path in (self.top / INDEX / "buckets").glob("*.new")], [])
 
     def time_of_indexing(self):
-        self.without_index()
+        self.remove_index()
         start = time.monotonic()
         self.index()
         return time.monotonic() - start
 
     def test_concurrent_indexers_give_the_same_index(self):
-        self.without_index()
+        self.remove_index()
         self.index()
         whole = self.table()
         for _ in range(ROUNDS):
-            self.without_index()
+            self.remove_index()
             indexers = [self.start("index", ".") for _ in range(3)]
             for indexer in indexers:
                 output = indexer.communicate(timeout=300)
@@ -81,13 +81,13 @@ class Indexing(Fleet):
             self.assertEqual(self.table(), whole)
 
     def test_concurrent_indexers_share_the_work(self):
-        self.without_index()
+        self.remove_index()
         together = [self.start("index", ".", "--format", "json") for _ in range(2)]
         read = [json.loads(one.communicate(timeout=300)[0])["read"] for one in together]
         self.assertEqual(sum(read), 60, read)
 
     def test_interrupt_ends_indexer_and_reader(self):
-        self.without_index()
+        self.remove_index()
         process = self.start("index", ".", start_new_session=True)
         time.sleep(0.3)
         os.killpg(process.pid, signal.SIGINT)
@@ -96,7 +96,7 @@ class Indexing(Fleet):
         self.assertEqual(self.index()["captures"], 60)
 
     def test_rebuilds_an_index_of_another_version(self):
-        self.without_index()
+        self.remove_index()
         self.index()
         whole = self.table()
         (self.top / INDEX / "about.json").write_text('{"schema": 0, "group_by": "pcomm"}\n')
@@ -108,7 +108,7 @@ class Indexing(Fleet):
         self.assertEqual(self.index()["read"], 0)
 
     def test_refuses_indexes_of_others(self):
-        self.without_index()
+        self.remove_index()
         self.index()
         os.chmod(self.top / INDEX, 0o777)
         self.assertIn("other users may write", self.run_fleet("rank", status=2).stderr)
@@ -121,7 +121,7 @@ class Indexing(Fleet):
         self.assertEqual(stat.S_IMODE((self.top / INDEX).stat().st_mode), 0o700)
 
     def test_index_in_another_directory(self):
-        self.without_index()
+        self.remove_index()
         with tempfile.TemporaryDirectory(prefix="fleet-index-") as other:
             self.assertEqual(self.index(".", "--index", other)["captures"], 60)
             self.assertFalse((self.top / INDEX).exists())
@@ -134,7 +134,7 @@ class Damaged(Fleet):
     hosts = 6
 
     def setUp(self):
-        self.without_index()
+        self.remove_index()
         self.files = sorted(self.top.glob("host*.ctprof.zst"))
         self.whole = self.files[0].read_bytes()
 
@@ -167,7 +167,7 @@ class Damaged(Fleet):
         self.add("a-copy.ctprof.zst", self.whole)
         whole = None
         for order in (["a-copy.ctprof.zst", "."], [self.files[0].name, "."], ["."]):
-            self.without_index()
+            self.remove_index()
             for words in order:
                 index_result = self.index(words)
             self.assertEqual(self.reasons(index_result), {self.files[0].name: "the same capture as in a-copy.ctprof.zst"})

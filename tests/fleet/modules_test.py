@@ -19,7 +19,7 @@ from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
 class Times(unittest.TestCase):
-    def test_forms(self):
+    def test_accepts_each_form_of_time(self):
         now = datetime.datetime(2026, 11, 23, 16, 30, 15).astimezone()
         for written_time, wanted in (("now", "2026-11-23 16:30:15"), ("10 min ago", "2026-11-23 16:20:15"), ("2 Hours ago", "2026-11-23 14:30:15"),
                                      ("3d ago", "2026-11-20 16:30:15"), ("15:00", "2026-11-23 15:00:00"), ("yesterday 15:00:30", "2026-11-22 15:00:30"),
@@ -171,7 +171,7 @@ class Index(unittest.TestCase):
         self.kept = self.other / "buckets" / "letter.parquet"
         self.kept.write_text("dear")
 
-    def test_leaves_a_replaced_directory_alone(self):
+    def test_does_not_change_a_replaced_directory(self):
         opened = index_directory.IndexDirectory(self.top / "index")
         opened.create()
         (self.top / "index").rename(self.top / "aside")
@@ -186,7 +186,7 @@ class Index(unittest.TestCase):
         with self.assertRaisesRegex(FleetError, "is not a directory"):
             index_directory.IndexDirectory(self.top / "index").create()
 
-    def test_leaves_other_directories_alone(self):
+    def test_does_not_change_other_directories(self):
         (self.other / "locks").rmdir()
         (self.other / "about.json").write_text('{"schema": "of another program"}')
         self.assertEqual(index.choose_directory(["."], str(self.other)).path, str(self.other / index_directory.NAME))

@@ -33,10 +33,10 @@ def read(paths, *options):
 def captures_in(lines):
     """Returns the captures with their totals by name."""
     defined = {line["registry"]: line["metrics"] for line in lines if "metrics" in line}
-    return [line | {"totals": by_name(line, defined[line["registry"]])} for line in lines if "capture" in line]
+    return [line | {"totals": totals_by_name(line, defined[line["registry"]])} for line in lines if "capture" in line]
 
 
-def by_name(line, metrics):
+def totals_by_name(line, metrics):
     totals = {metric["name"]: total for metric, total in zip(metrics, line["totals"], strict=True)}
     assert line["headlines"] == [totals[metric["name"]] for metric in metrics if metric["headline"]]
     return totals
@@ -47,7 +47,7 @@ def unpack(kind, into):
     return into
 
 
-def shown(path, *options):
+def read_shown_rows(path, *options):
     """Returns the rows of show --details, by metric and group."""
     report = json.loads(ctprof("show", str(path), "--details", "--format", "json", *options).stdout)
     return {(row["metric"], row["group"]): row for row in report["rows"]}
@@ -82,7 +82,7 @@ class Figures(Test):
         lines = read([path])
         metrics = {metric["name"]: metric for metric in next(line for line in lines if "metrics" in line)["metrics"]}
         [line] = captures_in(lines)
-        rows = shown(path)
+        rows = read_shown_rows(path)
         checked = 0
         for name, total in line["totals"].items():
             parts = [row["value"] for (metric, _), row in rows.items() if metric == name and isinstance(row["value"], (int, float))]
@@ -128,7 +128,7 @@ class Figures(Test):
     def test_other_axes(self):
         path = self.window()
         for axis in ("comm", "cgroup", "pid"):
-            rows = shown(path, "--group-by", axis)
+            rows = read_shown_rows(path, "--group-by", axis)
             [line] = captures_in(read([path], "--group-by", axis))
             self.assertEqual(sorted(line["groups"]["group"]), sorted({group for metric, group in rows if metric == "thread_count"}))
         self.assertEqual(ctprof("fleet", "read", "--group-by", "nothing.text", given=os.fsencode(path) + b"\0").returncode, 0)
@@ -196,7 +196,7 @@ class Files(Test):
         self.assertEqual(len(self.lines_about(lines, len(names))), 1)
         self.assertEqual(len(captures_in(lines)), 1)
 
-    def test_several_captures_and_a_truncated_one(self):
+    def test_file_with_several_captures_and_a_truncated_one(self):
         runs = sorted((unpack("work", self.place / "work") / "a").iterdir())[:2]
         data = [run.read_bytes() for run in runs]
         both, torn = self.place / "both", self.place / "torn"
@@ -228,7 +228,7 @@ class Files(Test):
             if line["index"] < len(names):
                 self.assertEqual(line["file"], str(self.place / names[line["index"]]))
 
-    def test_dash_is_a_file_name(self):
+    def test_dash_names_a_file(self):
         (self.place / "-").write_bytes(self.window().read_bytes())
         run = subprocess.run([CTPROF, "fleet", "read"], input=b"-\0", cwd=self.place, capture_output=True, check=True)
         self.assertEqual(len(captures_in(lines_of(run))), 1)

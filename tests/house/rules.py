@@ -40,7 +40,7 @@ def read(path):
         return file.read()
 
 
-def without_comments(text):
+def remove_comments(text):
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
@@ -102,7 +102,7 @@ def check_cycles(paths):
 
 def check_plugin_names(path, text, plugins):
     if path.startswith("core/"):
-        for name in re.findall(rf"(?<![\w-])({'|'.join(plugins)})(?![\w-])", without_comments(text)):
+        for name in re.findall(rf"(?<![\w-])({'|'.join(plugins)})(?![\w-])", remove_comments(text)):
             yield f"names the plugin '{name}'; the core learns plugin names only at run time"
 
 

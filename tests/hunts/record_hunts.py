@@ -90,7 +90,7 @@ def record_hunt(directory, kind):
 KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python")
 
 
-def without_host(text):
+def remove_host_details(text):
     """Returns the lines of a window without the kernel command line and the build directory of the programs."""
     lines = [json.loads(line) for line in text.splitlines()]
     for line in lines:
@@ -104,7 +104,7 @@ def without_host(text):
 def pack(directory, file):
     with tarfile.open(file, "w:xz", preset=9) as archive:
         for path in sorted(directory.glob("*.ctprof.zst")):
-            text = without_host(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
+            text = remove_host_details(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
             member = tarfile.TarInfo(path.name)
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text))

@@ -77,13 +77,13 @@ class Recorded(unittest.TestCase):
                     self.assertTrue(screen.findings[0].startswith(culprit + " "), screen.text)
                     self.assertIn(cause, screen.findings[0], screen.text)
 
-    def test_the_first_row_is_the_culprits(self):
+    def test_first_row_is_the_culprit_or_its_victim(self):
         for kind, (culprit, *_) in HUNTS.items():
             for screen in self.screens(kind):
                 with self.subTest(kind=kind):
                     self.assertIn(screen.first_row, (culprit, VICTIMS.get(kind), None), screen.text)
 
-    def test_windows_without_trouble_have_no_finding_of_it(self):
+    def test_windows_before_the_problem_have_no_finding(self):
         for kind, (culprit, cause, _) in HUNTS.items():
             shown = Screen("show", f"{kind}.before.ctprof.zst", cwd=self.scratch.name)
             with self.subTest(kind=kind):

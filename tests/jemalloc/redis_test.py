@@ -80,7 +80,7 @@ class Redis(unittest.TestCase):
         while not os.path.exists(self.path) and time.monotonic() < deadline:
             time.sleep(0.02)
 
-    def capture_allocated(self):
+    def capture_allocated_bytes(self):
         path = os.path.join(self.scratch.name, "x.ctprof.zst")
         harness.capture(path, "--pid", str(self.server.pid), before=("--plugins=jemalloc-ptrace",))
         rows = file_json.load(path).threads.values()
@@ -98,7 +98,7 @@ class Redis(unittest.TestCase):
                 time.sleep(0.05)
             for _ in range(ROUNDS):
                 before, first_command = client.memory()[0], finished[0]
-                allocated = self.capture_allocated()
+                allocated = self.capture_allocated_bytes()
                 time.sleep(STATISTICS_AGE)
                 after, last_command = client.memory()[1], finished[0]
                 print(f"{before} <= {allocated} <= {after}; {last_command - first_command} commands")

@@ -30,10 +30,10 @@ CACHE_EXPIRY_S = 1.2
 class Stuck(harness.Process):
     """A program in a namespace where `mount` holds one file; `pid` is the program's."""
 
-    def __init__(self, directory, content, program, *words, hangs=""):
+    def __init__(self, directory, content, program, *words, hang_mode=""):
         self.mount = os.path.join(directory, "mnt")
         self.switch = os.path.join(directory, "content.stuck")
-        self.hangs = hangs
+        self.hang_mode = hang_mode
         os.makedirs(self.mount, exist_ok=True)
         shutil.copy(content, os.path.join(directory, "content"))
         command = [sys.executable, os.path.join(HERE, "stuck_mount.py"), self.mount, os.path.join(directory, "content")]
@@ -49,7 +49,7 @@ class Stuck(harness.Process):
 
     def start_blocking(self):
         with open(self.switch + ".new", "w", encoding="ascii") as file:
-            file.write(self.hangs)
+            file.write(self.hang_mode)
         os.rename(self.switch + ".new", self.switch)
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
@@ -109,9 +109,9 @@ class Captures(unittest.TestCase):
                 for call in calls:
                     call.result()
 
-    def check_program_on_mount(self, hangs):
+    def check_program_on_mount(self, hang_mode):
         def check(directory, plugins):
-            with Stuck(directory, os.environ["HEAP_STATIC"], None, "3", hangs=hangs) as stuck, Helper("HEAP_STATIC", "3") as healthy:
+            with Stuck(directory, os.environ["HEAP_STATIC"], None, "3", hang_mode=hang_mode) as stuck, Helper("HEAP_STATIC", "3") as healthy:
                 stuck.start_blocking()
                 file, messages = self.capture(stuck.target, healthy.pid, plugins=plugins, directory=directory)
                 self.assertEqual(set(self.heaps(file, stuck.target).values()), {BUSY})
@@ -130,7 +130,7 @@ class Captures(unittest.TestCase):
         """Each answer arrives in time, but there are many. One plugin is enough, as both read with the same code."""
         copies = 'for i in $(seq 120); do "$0$i" 1 <&3 >/dev/null & done 3<&0; sleep 1; echo ready; wait'
         program = os.path.join(self.scratch.name, "mnt", "file")
-        with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], "/bin/sh", "-c", copies, program, hangs="slow") as stuck:
+        with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], "/bin/sh", "-c", copies, program, hang_mode="slow") as stuck:
             stuck.start_blocking()
             file, messages = self.capture(*map(int, stuck.children()), plugins=["--plugins=jemalloc-ptrace,procfs-sched"])
             self.assertIn(BUSY, [gap for pid in stuck.children() for gap in self.heaps(file, int(pid)).values()], messages)
@@ -197,7 +197,7 @@ class Captures(unittest.TestCase):
     def test_a_process_in_execve_of_a_blocked_file(self):
         def check(directory, plugins):
             with Stuck(directory, os.environ["HEAP_STATIC"], os.environ["STUCK"], "exec",
-                       os.path.join(directory, "mnt", "file"), hangs="reads") as stuck, Helper("HEAP_STATIC", "3") as healthy:
+                       os.path.join(directory, "mnt", "file"), hang_mode="reads") as stuck, Helper("HEAP_STATIC", "3") as healthy:
                 stuck.start_blocking()
                 file, messages = self.capture(stuck.target, healthy.pid, plugins=plugins, directory=directory)
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, healthy.pid).values()), messages)

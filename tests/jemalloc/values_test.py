@@ -92,7 +92,7 @@ class ByPtrace(unittest.TestCase):
     def test_an_allocator_that_cannot_be_read(self):
         """The process is counted, and named with -v."""
         path = os.path.join(self.scratch.name, "heap.ctprof.zst")
-        with harness.beside(os.environ["DESCRIBED"], stdout=subprocess.PIPE) as described:
+        with harness.background_process(os.environ["DESCRIBED"], stdout=subprocess.PIPE) as described:
             described.stdout.readline()
             quiet = harness.capture(path, "--pid", str(described.pid), before=(f"--plugins={self.PLUGIN}",))
             verbose = harness.capture(path, "--pid", str(described.pid), "-v", before=(f"--plugins={self.PLUGIN}",))

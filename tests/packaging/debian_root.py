@@ -70,5 +70,5 @@ class Root:
             (self.path / "tmp" / deb.name).unlink()
 
 
-def without_debug(debs):
+def exclude_debug_packages(debs):
     return [deb for deb in packages_in(debs) if "dbgsym" not in deb.name]

@@ -16,7 +16,7 @@ import stat
 import sys
 import tempfile
 
-from debian_root import SOURCE, Root, expect, packages_in, run, say, without_debug
+from debian_root import SOURCE, Root, expect, packages_in, run, say, exclude_debug_packages
 
 # Packages for man pages, completion and `fleet`.
 TOOLS = ["bash-completion", "less", "man-db", "python3-venv"]
@@ -152,7 +152,7 @@ def use_fleet(root, wheels, user):
 
 
 def install_upgrade_and_purge(root, debs, work_directory):
-    own = without_debug(debs)
+    own = exclude_debug_packages(debs)
     alone = [deb for deb in own if deb.name.startswith("ctprof_")]
     fetch_duckdb(work_directory / "wheels")
     with expect_unchanged(root):

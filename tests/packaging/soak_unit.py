@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import unit_checks
-from debian_root import SOURCE, Root, expect, run, say, without_debug
+from debian_root import SOURCE, Root, expect, run, say, exclude_debug_packages
 
 sys.path.insert(0, str(SOURCE / "tests" / "vm"))
 import guest  # noqa: E402
@@ -71,7 +71,7 @@ def main():
         if not options.debs:
             run(SOURCE / "tools" / "dev", "deb", work_directory / "debs")
         (work_directory / "root").mkdir(mode=0o755)
-        debs = [deb for deb in without_debug(options.debs or work_directory / "debs") if "-dev_" not in deb.name]
+        debs = [deb for deb in exclude_debug_packages(options.debs or work_directory / "debs") if "-dev_" not in deb.name]
         disk = make_disk(Root(work_directory / "root", PACKAGES, options.root), debs, work_directory)
         selected = next(kernel for kernel in kernels.KERNELS if kernel.name == KERNEL)
         kernel = kernels.Cache(kernels.default_cache()).get(selected)

@@ -58,7 +58,7 @@ DERIVED = {
 DERIVED |= {f"avg_{kind}_delay_ns": lambda v, kind=kind: v(f"{kind}_delay_total_ns") / v(f"{kind}_delay_count") for kind in DELAYS}
 
 
-def text(cell):
+def format_cell(cell):
     return cell.decode(errors="replace") if isinstance(cell, bytes) else cell
 
 
@@ -68,7 +68,7 @@ def total(cells):
 
 def tally(cells):
     """Returns the most frequent value. Of equally frequent values, returns the smallest as text, so that false comes before true."""
-    counts = Counter(text(cell) for cell in cells)
+    counts = Counter(format_cell(cell) for cell in cells)
     winner = min(counts, key=lambda value: (-counts[value], str(value)))
     return {"value": winner, "count": counts[winner], "total": len(cells)}
 
@@ -90,7 +90,7 @@ def affinity(cells):
     return {"min": min(sizes), "max": max(sizes), "cpus": cpu_list(cells[0]) if alike else None}
 
 
-def by_key(cells):
+def group_cells_by_key(cells):
     return {key: total(cell[key] for cell in cells if key in cell) for key in sorted({key for cell in cells for key in cell})}
 
 
@@ -102,7 +102,7 @@ def reduce(rule, cells):
         return {"min": min(cells), "max": max(cells)}
     if rule.startswith("Mode"):
         return tally(cells)
-    return {"Affinity": affinity, "MapSum": by_key}.get(rule, total if rule.startswith("Sum") else max)(cells)
+    return {"Affinity": affinity, "MapSum": group_cells_by_key}.get(rule, total if rule.startswith("Sum") else max)(cells)
 
 
 def number(value):
@@ -112,7 +112,7 @@ def number(value):
     return None if value is None or isinstance(value, (str, list)) else Fraction(value)
 
 
-def derived(formula, values):
+def compute_derived(formula, values):
     """Returns the value of a derived metric, or None if an input is missing or a divisor is 0."""
     def value(name):
         if number(values.get(name)) is None:
@@ -127,7 +127,7 @@ def derived(formula, values):
 def key_of(axis, thread):
     """Returns the original names by which a thread is grouped. A name that could not be read is empty."""
     columns = {"pcomm": ["pcomm"], "comm": ["comm"], "comm-exact": ["comm"], "cgroup": ["cgroup"], "all": ["cgroup", "pcomm", "comm"]}[axis]
-    return [(column, "" if isinstance(thread[column], Gap) else text(thread[column])) for column in columns]
+    return [(column, "" if isinstance(thread[column], Gap) else format_cell(thread[column])) for column in columns]
 
 
 def patterns_of(axis, threads, cgroups):
@@ -154,7 +154,7 @@ class Groups:
         files = [file_json.load(other) for other in files] or [file]
         keys = patterns_of(axis, [row for other in files for row in other.threads.values() if keep(row)], [path for other in files for path in other.cgroups])
         keyed = [{tuple(keys[key] for key in key_of(axis, row)) for row in other.threads.values() if keep(row)} for other in files]
-        self.renames, self.pairs, self.below = patterns.renamed(*keyed) if axis == "all" and len(files) == 2 else ({}, [], [])
+        self.renames, self.pairs, self.below = patterns.find_renames(*keyed) if axis == "all" and len(files) == 2 else ({}, [], [])
         self.rules = {name: metric["rule"] for name, metric in file.metrics.items()
                       if metric["family"] != "identity" and metric["entity"] in ("thread", "process")}
         members = {}
@@ -178,7 +178,7 @@ class Groups:
             if name != "thread_count":
                 found[name] = (reduce(rule, values), {"values": len(values), "rows": len(cells)})
         values = {name: value for name, (value, _) in found.items()}
-        return found | {name: (derived(formula, values), None) for name, formula in DERIVED.items()}
+        return found | {name: (compute_derived(formula, values), None) for name, formula in DERIVED.items()}
 
 
 def group_of(row):

@@ -190,7 +190,7 @@ class Live(unittest.TestCase):
         self.assertGreater(len(removed_before), 0, "no cgroup was removed during a capture: nothing was tested")
         self.assertLess(len(removed_before), len(rows), "no cgroup was ever read")
 
-    def in_namespace(self, options, *script):
+    def capture_in_namespace(self, options, *script):
         """Captures in a namespace whose root is <top>/a/b, which has three descendants."""
         harness.needs_namespaces(self, options)
         inner = self.make(b"a/b")
@@ -210,7 +210,7 @@ class Live(unittest.TestCase):
         return cell if isinstance(cell, Gap) else cell["nr_descendants"]
 
     def test_own_namespace_with_a_mount_of_the_whole_hierarchy(self):
-        file = self.in_namespace(["-C"])
+        file = self.capture_in_namespace(["-C"])
         self.assertEqual(file.document["ctprof"]["cgroup_root"], "/../../..")
         self.assertEqual([self.descendants(file, path) for path in (b"/", b"/1", b"/..", b"/../..")], [3, 0, 4, 5])
         self.assertGreaterEqual(self.descendants(file, b"/../../.."), 6)
@@ -224,7 +224,7 @@ class Live(unittest.TestCase):
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.assertEqual(process.stdout.readline(), b"ready\n")
-        file = self.in_namespace(["-C"])
+        file = self.capture_in_namespace(["-C"])
         self.assertEqual({row["cgroup"] for (tgid, _), row in file.threads.items() if tgid == process.pid}, {b"/", b"/1"})
         process.communicate()
 
@@ -235,11 +235,11 @@ class Live(unittest.TestCase):
 
     def test_own_namespace_with_its_own_mount(self):
         mounts = "sed -n 's/ - cgroup2 .*//p' /proc/self/mountinfo | cut -d' ' -f5 | xargs -n1 umount"
-        self.assert_contains_only_itself(self.in_namespace(["-Cm"], mounts, f"mount -t cgroup2 none {os.fsdecode(find_hierarchy())}"))
+        self.assert_contains_only_itself(self.capture_in_namespace(["-Cm"], mounts, f"mount -t cgroup2 none {os.fsdecode(find_hierarchy())}"))
 
     def test_own_namespace_with_a_mount_over_the_old_one(self):
         inner, mount = os.fsdecode(self.top + b"/a/b"), os.fsdecode(find_hierarchy())
-        self.assert_contains_only_itself(self.in_namespace(["-Cm"], f"mount --bind {inner} {mount}"))
+        self.assert_contains_only_itself(self.capture_in_namespace(["-Cm"], f"mount --bind {inner} {mount}"))
 
     def test_pressure_disabled_for_one_cgroup(self):
         directory = self.make(b"quiet")

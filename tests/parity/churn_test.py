@@ -47,18 +47,18 @@ class Churn(unittest.TestCase):
         return churn.pid, stable, [file_json.load(path) for path in paths], paths
 
     def check(self, *words):
-        churner, stable, files, paths = self.captures(*words)
+        churn_pid, stable, files, paths = self.captures(*words)
         for path, file in zip(paths, files):
             self.assertEqual(layout_checker.check_file(path), [])
             self.assertEqual(file.faults(), [])
             differences = [sentence for key, expected in stable.items()
                            for sentence in row_differences(key, expected, file.threads.get(key, {}))]
             self.assertEqual(differences, [], "\n" + "\n".join(differences[:20]))
-        self.check_that_threads_exited(churner, files)
+        self.check_that_threads_exited(churn_pid, files)
 
-    def check_that_threads_exited(self, churner, files):
+    def check_that_threads_exited(self, churn_pid, files):
         """Checks that threads of the churn were captured and that some exited while they were read. Otherwise the test would have tested nothing."""
-        caught = [row for file in files for (tgid, _), row in file.threads.items() if tgid == churner]
+        caught = [row for file in files for (tgid, _), row in file.threads.items() if tgid == churn_pid]
         self.assertGreater(len(caught), 0, "no short-lived thread was captured")
         exited_while_read = sum(file_json.Gap("ThreadGone") in row.values() for row in caught)
         absent = sum(file.document["ctprof"]["rows_absent"] for file in files)

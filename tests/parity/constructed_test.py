@@ -31,7 +31,7 @@ class Constructed(unittest.TestCase):
         with open(os.path.join(self.root, path), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def captured(self):
+    def capture_tree_copy(self):
         harness.capture(self.path, before=("--rootfs", self.root))
         file = file_json.load(self.path)
         self.assertEqual(file.faults(), [])
@@ -40,7 +40,7 @@ class Constructed(unittest.TestCase):
     def test_pressure_by_interrupts(self):
         for path in ("proc/pressure/irq", "sys/fs/cgroup/irq.pressure", "sys/fs/cgroup/ctp.slice/irq.pressure"):
             self.write(path, self.IRQ)
-        file = self.captured()
+        file = self.capture_tree_copy()
         expected = {"avg10": 150, "avg60": 9999, "avg300": 10000, "total_usec": 2**64 - 1}
         for row, entity in ((file.host, "host"), (file.cgroups["/"], "cgroup"), (file.cgroups["/ctp.slice"], "cgroup")):
             for part, value in expected.items():
@@ -58,17 +58,17 @@ class Constructed(unittest.TestCase):
         for options, gap in (("quiet psi=1\n", "Unsupported"), ("quiet\n", "Unsupported"), ("psi=1 psi=0 quiet\n", "SwitchedOff")):
             with self.subTest(options=options):
                 self.write("proc/cmdline", options)
-                file = self.captured()
+                file = self.capture_tree_copy()
                 cells = [file.host["host.psi.io.full.avg10"], file.cgroups["/ctp.slice"]["cgroup.psi.io.full.avg10"]]
                 self.assertEqual(cells, [Gap(gap)] * 2)
                 self.assertEqual(file.host["host.psi.irq.some.avg10"], Gap("NotApplicable"))
 
-    def test_the_limit_max_is_a_value(self):
+    def test_limit_max_is_a_value(self):
         directory = "sys/fs/cgroup/ctp.slice/"
         for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max"):
             self.write(directory + name, "max\n")
         os.remove(os.path.join(self.root, directory, "cpu.max"))
-        file = self.captured()
+        file = self.capture_tree_copy()
         row = file.cgroups["/ctp.slice"]
         limits = [row[f"cgroup.{name}"] for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max")]
         self.assertEqual(limits, [2**64 - 1] * len(limits))
@@ -83,11 +83,11 @@ class Constructed(unittest.TestCase):
             if name.startswith(("memory.", "io.stat")) and name != "memory.pressure":
                 os.remove(os.path.join(self.root, service, name))
         path = "/ctp.slice/work.service"
-        row = self.captured().cgroups[path]
+        row = self.capture_tree_copy().cgroups[path]
         self.assertEqual({row[f"cgroup.memory.{name}"] for name in ("current", "max", "stat")}, {Gap("SwitchedOff")})
         self.assertEqual(row["cgroup.io.stat.rbytes"], Gap("SwitchedOff"))
         self.write(service + "cgroup.type", "threaded\n")
-        self.assertEqual(self.captured().cgroups[path]["cgroup.memory.current"], Gap("NotApplicable"))
+        self.assertEqual(self.capture_tree_copy().cgroups[path]["cgroup.memory.current"], Gap("NotApplicable"))
 
     def test_malformed_value_affects_only_its_own_cell(self):
         directory = "sys/fs/cgroup/ctp.slice/"
@@ -95,7 +95,7 @@ class Constructed(unittest.TestCase):
         self.write(directory + "memory.stat", "anon\n")
         self.write(directory + "io.stat", "8:0 rbytes=x wbytes=2\n8:16 wbytes=3 cost.usage=nan\n")
         self.write("proc/pressure/cpu", "some avg10=abc avg60=1.00 avg300=655.36 total=\n")
-        file = self.captured()
+        file = self.capture_tree_copy()
         row = file.cgroups["/ctp.slice"]
         self.assertEqual([row[f"cgroup.cpu.{name}_usec"] for name in ("usage", "user", "system")], [Gap("Malformed"), Gap("Malformed"), 7])
         self.assertEqual(row["cgroup.memory.stat"], Gap("Malformed"))
@@ -106,9 +106,9 @@ class Constructed(unittest.TestCase):
         self.assertEqual(file.host["host.psi.cpu.full.avg10"], Gap("Unsupported"))
 
     def test_host_without_proc_stat_still_has_an_identity(self):
-        before = self.captured().document["host"]
+        before = self.capture_tree_copy().document["host"]
         os.remove(os.path.join(self.root, "proc/stat"))
-        file = self.captured()
+        file = self.capture_tree_copy()
         self.assertEqual(file.document["host"], before)
         self.assertEqual(file.host["host.cpu.user_ns"], Gap("Unsupported"))
 
@@ -116,7 +116,7 @@ class Constructed(unittest.TestCase):
         service = os.path.join(self.root, "sys/fs/cgroup/ctp.slice/work.service")
         os.rename(service, service + ".away")
         os.symlink("work.service.away", service)
-        row = self.captured().cgroups["/ctp.slice/work.service"]
+        row = self.capture_tree_copy().cgroups["/ctp.slice/work.service"]
         self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
 
     def opened_below(self, directory, *words, plugins="cgroup,psi"):

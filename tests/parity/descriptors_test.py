@@ -20,7 +20,7 @@ FILES = "--plugins=procfs-sched"
 SANITIZER_OPTIONS = 8 if harness.is_sanitized() else 0
 
 
-def captured(path, limit, *words):
+def capture_with_limit(path, limit, *words):
     """Captures with a soft and hard limit on open files. Uses two workers, because the default depends on the load of the host."""
     return subprocess.run([harness.CTPROF, *words, "capture", "--jobs=2", "-o", path], capture_output=True, text=True, check=False,
                           timeout=harness.TIMEOUT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
@@ -39,27 +39,27 @@ class Case(unittest.TestCase):
 
 
 class Limits(Case):
-    def test_twelve_are_reported_as_too_few(self):
-        finished = captured(self.path, 12, "--rootfs", harness.fixture("6.12"))
+    def test_twelve_descriptors_are_reported_as_too_few(self):
+        finished = capture_with_limit(self.path, 12, "--rootfs", harness.fixture("6.12"))
         self.assertEqual((finished.returncode, finished.stderr.count("\n")), (2, 1), finished.stderr)
         self.assertFalse(os.path.exists(self.path))
         self.assertIn("ulimit -n", finished.stderr)
 
     def test_the_suggested_limit_is_sufficient(self):
         words = (FILES, "--rootfs", harness.fixture("6.12"))
-        enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
-        self.assertEqual(captured(self.path, enough + SANITIZER_OPTIONS, *words).returncode, 0)
+        enough = int(re.search(r"ulimit -n (\d+)", capture_with_limit(self.path, 12, *words).stderr)[1])
+        self.assertEqual(capture_with_limit(self.path, enough + SANITIZER_OPTIONS, *words).returncode, 0)
         self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
-        self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)
+        self.assertEqual(capture_with_limit(self.path, enough - 1, *words).returncode, 2)
 
     def test_low_limits_cause_no_failures(self):
         """Directories that cannot be kept open are opened again instead."""
         for limit in (64, 100, 200):
-            finished = captured(self.path, limit, FILES, "--rootfs", harness.fixture("6.12"))
+            finished = capture_with_limit(self.path, limit, FILES, "--rootfs", harness.fixture("6.12"))
             self.assertEqual(finished.returncode, 0, finished.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], limit)
 
-    def test_the_file_table_of_the_host_is_full(self):
+    def test_full_file_table_of_the_host(self):
         """For many threads, every second open fails. No thread is reported as exited, and the error is reported once."""
         words = [FILES, "--rootfs", harness.fixture("6.12"), "capture", "-o", self.path, "--jobs=1"]
         with tempfile.NamedTemporaryFile() as log:
@@ -87,7 +87,7 @@ class Limits(Case):
         plugin = os.path.join(os.environ["BAD_PLUGINS"], "exhausts_descriptors.so")
         place = os.path.dirname(self.path)
         shutil.copy(plugin, place)
-        finished = captured(self.path, 64, "--plugin-path", place, f"{FILES},exhausts_descriptors", "--rootfs", harness.fixture("6.12"))
+        finished = capture_with_limit(self.path, 64, "--plugin-path", place, f"{FILES},exhausts_descriptors", "--rootfs", harness.fixture("6.12"))
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertEqual(finished.stderr.count("ran out"), 1, finished.stderr)
         rows = file_json.load(self.path).processes.values()

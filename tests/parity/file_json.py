@@ -39,7 +39,7 @@ def expand(runs):
     return [code for code, count in zip(runs[::2], runs[1::2]) for _ in range(count)]
 
 
-def at(row, keys):
+def value_at(row, keys):
     """Returns the value at nested keys, or ABSENT or NULL_OBJECT."""
     for key in keys:
         if row is None:
@@ -87,7 +87,7 @@ class File:
                         found |= {(column, row): bytes.fromhex(text["hex"]) for row in range(first, first + count)}
         return found
 
-    def placed(self, entity):
+    def metrics_in_file(self, entity):
         """Returns the metrics of the entity that have values in the file, with their keys in the JSON."""
         for metric in self.metrics.values():
             path = metric.get("file_path", "none")
@@ -95,10 +95,10 @@ class File:
                 yield metric, path.replace("threads[].", "").replace("cgroup_stats[].", "").split(".")
 
     def _table(self, entity):
-        placed = list(self.placed(entity))
+        placed = list(self.metrics_in_file(entity))
         if entity == "cgroup":  # the path of a cgroup is a key in the file, not a cell
             placed = [(metric, keys) for metric, keys in placed if not keys[0].startswith("cgroup_stats[]")]
-        return [{metric["name"]: self._cell(metric, index, at(row, keys)) for metric, keys in placed}
+        return [{metric["name"]: self._cell(metric, index, value_at(row, keys)) for metric, keys in placed}
                 for index, row in enumerate(self.json_rows[entity])]
 
     def code(self, name, index):
@@ -148,10 +148,10 @@ class File:
         tables = {"thread": list(self.threads.values()), "process": list(self.processes.values()),
                   "cgroup": list(self.cgroups.values()), "host": [self.host]}
         for entity, rows in tables.items():
-            for metric, keys in self.placed(entity):
+            for metric, keys in self.metrics_in_file(entity):
                 for index, row in enumerate(rows):
                     if metric["name"] in row:
-                        why = self._cell_fault(metric, index, row[metric["name"]], at(self.json_rows[entity][index], keys))
+                        why = self._cell_fault(metric, index, row[metric["name"]], value_at(self.json_rows[entity][index], keys))
                         if why:
                             yield f"{entity} row {index}: {metric['name']} {why}"
 
@@ -167,17 +167,17 @@ class File:
 
     def _raw_faults(self):
         for (name, index), text in self.raw.items():
-            shown = self._shown(name, index)
+            shown = self._text_in_file(name, index)
             if shown != text.decode(errors="replace"):
                 yield f"raw: {name} of row {index} is {text!r}, but the row shows {shown!r}"
             if is_utf8(text):
                 yield f"raw: {name} of row {index} is {text!r}, which needs no raw"
 
-    def _shown(self, name, index):
+    def _text_in_file(self, name, index):
         """Returns the text in the file: a key for the path of a cgroup, otherwise a value in the row."""
         entity = self.metrics[name]["entity"]
         keys = self.metrics[name]["file_path"].split(".")[1:]
-        return at(self.json_rows[entity][index], keys) if keys else list(self.document["cgroup_stats"])[index]
+        return value_at(self.json_rows[entity][index], keys) if keys else list(self.document["cgroup_stats"])[index]
 
     def _mark_faults(self):
         """A mark must be true exactly where a metric with this mark has a value."""

@@ -62,7 +62,7 @@ def reachable_copy():
 SLOW = re.compile(r"^ctprof: .* has been in \w+ for \d+ s\n", re.M)
 
 
-def without_slowness(text):
+def remove_slowness(text):
     """Removes the lines that name a slow source: on a busy machine any source may be slow."""
     return SLOW.sub("", text)
 
@@ -71,12 +71,12 @@ def run(*words, prefix=()):
     program = reachable_copy()[1] if prefix else CTPROF
     process = subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
                              errors="surrogateescape")
-    process.stderr = without_slowness(process.stderr)
+    process.stderr = remove_slowness(process.stderr)
     return process
 
 
 @contextlib.contextmanager
-def beside(*words, **more):
+def background_process(*words, **more):
     """Runs a process during the block and kills it at the end, also when an assertion fails."""
     with subprocess.Popen([*map(str, words)], **more) as process:
         try:
@@ -85,9 +85,9 @@ def beside(*words, **more):
             process.kill()
 
 
-def busy():
+def busy_process():
     """Runs a process that computes all the time during the block."""
-    return beside(sys.executable, "-c", "while True: pass")
+    return background_process(sys.executable, "-c", "while True: pass")
 
 
 def on_a_terminal(size, *words):

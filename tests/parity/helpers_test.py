@@ -39,7 +39,7 @@ class WithoutHelper(unittest.TestCase):
         self.assertIn(Gap("Busy"), heaps(file))
         self.assertFalse([source for source in file.document["ctprof"]["sources"] if "SourceFailed" in source["gaps"]], output)
 
-    def test_it_cannot_close_inherited_descriptors(self):
+    def test_helper_cannot_close_inherited_descriptors(self):
         forbidden = ["-f", "-e", "trace=close_range", "-e", "inject=close_range:error=ENOSYS"]
         finished = harness.under_strace(self, forbidden, HEAPS, "capture", "-o", self.path)
         self.check_reported_once(finished.stderr, "Function not implemented")
@@ -55,7 +55,7 @@ class WithoutHelper(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0,
                          "needs root and mount namespaces")
-    def test_it_needs_no_devices(self):
+    def test_helper_needs_no_devices(self):
         script = 'mount -t tmpfs none /dev && exec "$@"'
         finished = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", harness.CTPROF, HEAPS, "capture", "-o", self.path],
                                   capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)

@@ -68,7 +68,7 @@ def made_document(side):
             "sched_ext": {"state": hostile(6 + side), "switch_all": side, "nr_rejected": 0, "hotplug_seq": 0, "enable_seq": 0}}
 
 
-def with_hostile_registry(document, side):
+def add_hostile_registry(document, side):
     """Returns a file of ctprof in which a third party's metric has a hostile name, rule, unit, section and so on, and so has every key of ctprof."""
     metric = next(metric for metric in document["registry"]["metrics"] if metric["name"] == "run_time_ns")
     texts = {key: hostile(number) for number, key in enumerate(sorted(key for key, value in metric.items() if isinstance(value, str)))}
@@ -148,11 +148,11 @@ class HostileNames(Case):
     def test_texts_of_plugins_and_the_host(self):
         for side, kernel in enumerate(("6.12", "6.18")):
             harness.capture_tree(kernel, self.path("tree"))
-            pack(self.path(f"ours{side}"), with_hostile_registry(unpack(self.path("tree")), side))
+            pack(self.path(f"ours{side}"), add_hostile_registry(unpack(self.path("tree")), side))
         self.assertIn("m\"", self.checked_output("show", self.path("ours0"), "--format", "json").replace("\\u0000", ""))
         self.check_reports(self.path("ours0"), self.path("ours1"))
 
-    def in_columns(self, name):
+    def export_columns(self, name):
         """Returns the same capture in the columns layout."""
         columns = self.path(f"{name}-columns")
         self.checked_output("export", self.path(name), "--to", "columns", "-o", columns)
@@ -162,17 +162,17 @@ class HostileNames(Case):
         harness.capture_tree("6.12", self.path("tree"))
         for side in (0, 1):
             pack(self.path(f"made{side}"), made_document(side))
-            pack(self.path(f"ours{side}"), with_hostile_registry(unpack(self.path("tree")), side))
+            pack(self.path(f"ours{side}"), add_hostile_registry(unpack(self.path("tree")), side))
         for name in ("made", "ours"):
             for words in (["--format", "json"], ["--format", "csv", "--group-by", "comm-exact"], ["--format", "csv", "--group-by", "cgroup"]):
-                rows, columns = (self.checked_output("show", path, "--limit", "0", *words) for path in (self.path(f"{name}0"), self.in_columns(f"{name}0")))
+                rows, columns = (self.checked_output("show", path, "--limit", "0", *words) for path in (self.path(f"{name}0"), self.export_columns(f"{name}0")))
                 self.assertEqual(rows.replace(self.path(f"{name}0"), "FILE"), columns.replace(self.path(f"{name}0-columns"), "FILE"))
-            self.checked_output("compare", "--lifetime", self.in_columns(f"{name}0"), self.in_columns(f"{name}1"), "--group-by", "all", "--limit", "0")
+            self.checked_output("compare", "--lifetime", self.export_columns(f"{name}0"), self.export_columns(f"{name}1"), "--group-by", "all", "--limit", "0")
 
     def test_malformed_columns(self):
         """A message that quotes the contents of a file is plain text."""
         harness.capture_tree("6.12", self.path("tree"))
-        lines = subprocess.run(["zstd", "-dcq", self.in_columns("tree")], capture_output=True, check=True).stdout.splitlines(keepends=True)
+        lines = subprocess.run(["zstd", "-dcq", self.export_columns("tree")], capture_output=True, check=True).stdout.splitlines(keepends=True)
         name = json.dumps(hostile(3)).encode()
         for line, what, instead in ((1, b'"columns":{', b'"columns":{' + name + b":[" + b"1," * 5000 + b"1],"),
                                     (0, b'"tables":{', b'"tables":{' + name + b":[1],"),

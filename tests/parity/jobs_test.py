@@ -52,7 +52,7 @@ class Jobs(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.directory = scratch.name
 
-    def captured(self, root, name, *words):
+    def capture_with_options(self, root, name, *words):
         path = os.path.join(self.directory, name)
         harness.capture(path, *words, before=("--rootfs", root))
         return bytes_of(path)
@@ -67,7 +67,7 @@ class Jobs(unittest.TestCase):
         root = large_tree(self.directory)
         for layout in LAYOUTS:
             with self.subTest(layout):
-                one, two, three = (self.captured(root, f"{jobs}.ctprof.zst", "--layout", layout, "--jobs", str(jobs)) for jobs in (1, 2, 3))
+                one, two, three = (self.capture_with_options(root, f"{jobs}.ctprof.zst", "--layout", layout, "--jobs", str(jobs)) for jobs in (1, 2, 3))
                 self.assertGreater(self.threads_in(one), BATCH)
                 self.assert_same(one, two)
                 self.assert_same(one, three)
@@ -76,15 +76,15 @@ class Jobs(unittest.TestCase):
         columns = re.findall(rb'"entity":"thread".*?"tid":\[([0-9,]*)\]', text)
         return sum(len(column.split(b",")) for column in columns) if columns else text.count(b'"tid":')
 
-    def test_twice_the_same(self):
+    def test_two_captures_are_equal(self):
         for kernel in harness.kernels():
             for layout in LAYOUTS:
                 with self.subTest(kernel=kernel, layout=layout):
                     root = harness.fixture(kernel)
-                    first = self.captured(root, "a.ctprof.zst", "--layout", layout)
-                    self.assert_same(first, self.captured(root, "b.ctprof.zst", "--layout", layout, "--jobs", "2"))
+                    first = self.capture_with_options(root, "a.ctprof.zst", "--layout", layout)
+                    self.assert_same(first, self.capture_with_options(root, "b.ctprof.zst", "--layout", layout, "--jobs", "2"))
 
-    def test_exported(self):
+    def test_exports_do_not_depend_on_workers(self):
         """Exports of one capture are identical whatever the number of workers."""
         source = os.path.join(self.directory, "source.ctprof.zst")
         harness.capture(source, before=("--rootfs", large_tree(self.directory)))

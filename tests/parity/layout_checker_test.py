@@ -77,13 +77,13 @@ def get(document, place):
     return document
 
 
-def with_value(place, value):
+def replace_value(place, value):
     document = valid_document()
     get(document, place[:-1])[place[-1]] = value
     return document
 
 
-def without(place):
+def remove_value(place):
     document = valid_document()
     del get(document, place[:-1])[place[-1]]
     return document
@@ -119,7 +119,7 @@ class LayoutChecker(unittest.TestCase):
     def test_refuses_a_missing_key(self):
         for place in places(valid_document()):
             if is_fixed(place):
-                self.refuses(without(place), f"without {place}")
+                self.refuses(remove_value(place), f"without {place}")
 
     def test_refuses_another_type(self):
         strangers = ["x", 1.5, True, [], {}, 7]
@@ -128,51 +128,51 @@ class LayoutChecker(unittest.TestCase):
             expected = int if value is None else type(value)
             for stranger in strangers:
                 if type(stranger) is not expected:
-                    self.refuses(with_value(place, stranger), f"{place} = {stranger!r}")
+                    self.refuses(replace_value(place, stranger), f"{place} = {stranger!r}")
 
     def test_accepts_null_only_where_allowed(self):
         for place in places(valid_document()):
             if is_fixed(place):
-                wrong = layout_checker.check(with_value(place, None))
+                wrong = layout_checker.check(replace_value(place, None))
                 self.assertEqual(wrong == [], may_be_null(place) and place != ("parse_summary", "dominant_read_failure"), place)
 
     def test_refuses_numbers_out_of_range(self):
         for place in places(valid_document()):
             if type(get(valid_document(), place)) is int:
-                self.refuses(with_value(place, LIMITS.get(place[-1], 2**64)), f"{place} too large")
-                self.refuses(with_value(place, -(2**31) - 1 if place[-1] in SIGNED else -1), f"{place} too small")
+                self.refuses(replace_value(place, LIMITS.get(place[-1], 2**64)), f"{place} too large")
+                self.refuses(replace_value(place, -(2**31) - 1 if place[-1] in SIGNED else -1), f"{place} too small")
 
     def test_refuses_bad_rows(self):
         for field, value in (("state", ""), ("state", "SS"), ("cpu_affinity", [1, 0]), ("cpu_affinity", [1, 1]),
                              ("cpu_affinity", [-1]), ("smaps_rollup_kb", {})):
-            self.refuses(with_value(("threads", 1, field), value), f"{field} = {value!r}")
+            self.refuses(replace_value(("threads", 1, field), value), f"{field} = {value!r}")
 
     def test_refuses_rows_out_of_order(self):
         document = valid_document()
         document["threads"].reverse()
         self.refuses(document, "threads backwards")
-        self.refuses(with_value(("threads", 1), valid_thread(1, 1)), "a thread twice")
+        self.refuses(replace_value(("threads", 1), valid_thread(1, 1)), "a thread twice")
 
     def test_refuses_threads_without_their_cgroup(self):
-        self.refuses(with_value(("threads", 0, "cgroup"), "/elsewhere"), "cgroup without stats")
-        self.accepts(with_value(("threads", 0, "cgroup"), ""))
+        self.refuses(replace_value(("threads", 0, "cgroup"), "/elsewhere"), "cgroup without stats")
+        self.accepts(replace_value(("threads", 0, "cgroup"), ""))
 
     def test_refuses_one_spelling_without_the_other(self):
         for key in ("total_memory_kib", "total_memory_kb", "hugepages_size_kib", "hugepages_size_kb"):
-            self.refuses(without(("host", key)), f"host without {key}")
+            self.refuses(remove_value(("host", key)), f"host without {key}")
 
     def test_refuses_empty_values_of_the_host(self):
         for key, value in (("cpu_model", ""), ("cpu_model", None), ("sched_tunables", {}), ("cpufreq_governor", {}),
                            ("heap_state", {}), ("numa_nodes", 0), ("task_delayacct", "off"), ("config_task_xacct", "yes"),
                            ("cpufreq_governor", {"cpu0": "x"}), ("sched_tunables", {"other": "1"})):
-            self.refuses(with_value(("host", key), value), f"host.{key} = {value!r}")
+            self.refuses(replace_value(("host", key), value), f"host.{key} = {value!r}")
         for key in ("cpu_model", "numa_nodes", "sched_tunables", "heap_state"):
-            self.accepts(without(("host", key)))
+            self.accepts(remove_value(("host", key)))
 
     def test_refuses_a_summary_that_does_not_add_up(self):
         for key, value in (("read_failures", 4), ("dominant_read_failure", "stat"), ("dominant_read_failure", None),
                            ("read_failures_by_file", {"io": 3, "stat": 0}), ("read_failures_by_file", {"maps": 3})):
-            self.refuses(with_value(("parse_summary", key), value), f"{key} = {value!r}")
+            self.refuses(replace_value(("parse_summary", key), value), f"{key} = {value!r}")
 
     def test_refuses_invalid_json(self):
         text = json.dumps(valid_document())

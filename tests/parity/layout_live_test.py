@@ -14,7 +14,7 @@ class Layout(layout_test.Case):
         harness.capture(self.path)
         self.assert_valid(self.path)
 
-    def test_live_host_without_rights(self):
+    def test_live_host_without_privileges(self):
         if not harness.can_become_user():
             self.skipTest("needs root, to become an unprivileged user")
         harness.capture(self.path, prefix=harness.USER)

@@ -54,7 +54,7 @@ class ListsAll(unittest.TestCase):
                     if key not in before and key not in after and row["start_time_clock_ticks"] < start_ticks - 1]
         self.assertEqual(invented, [], "threads that never existed")
 
-    def test_rows_are_in_order_and_once(self):
+    def test_rows_are_ordered_and_unique(self):
         with harness.scratch() as directory:
             path = os.path.join(directory, "all.ctprof.zst")
             harness.capture(path)

@@ -19,7 +19,7 @@ import aggregation_test
 from cgroups_test import cgroup, join, may_make_cgroups
 from file_json import Gap
 from aggregation_test import AXES, differs, number, reduce
-from shown_cgroups_test import as_shown
+from shown_cgroups_test import convert_to_shown
 
 SPINS = ["sh", "-c", "echo ready; while :; do :; done"]
 
@@ -41,8 +41,8 @@ def value_of(rule, cells):
     """Returns the value as in JSON, or None if there is none."""
     values = [cell for cell in cells if not isinstance(cell, Gap)]
     if values and rule in ("MaxRatio", "LimitMax", "FloorMin"):
-        return as_shown(rule, min(values) if rule == "FloorMin" else max(values))
-    return as_shown(rule, values[0]) if len(values) == 1 else reduce(rule, values)
+        return convert_to_shown(rule, min(values) if rule == "FloorMin" else max(values))
+    return convert_to_shown(rule, values[0]) if len(values) == 1 else reduce(rule, values)
 
 
 def group_values(file, entity, groups):

@@ -33,7 +33,7 @@ if ALL_AXES:
 KEYS_OF_ALL = ["cgroup", "pcomm", "comm"]
 
 
-def with_hostile_names(document):
+def set_hostile_names(document):
     """Returns the same capture with a known boot, whose threads have names that are unsafe on a terminal."""
     document = copy.deepcopy(document)
     document["ctprof"]["boot_id"] = "one"
@@ -75,11 +75,11 @@ def output_of(*words):
     return finished.stdout
 
 
-def as_json(*words):
+def run_json(*words):
     return json.loads(output_of(*words, "--format", "json"))
 
 
-def as_csv(*words):
+def run_csv(*words):
     return list(csv.DictReader(io.StringIO(output_of(*words, "--format", "csv", "--limit", "0"), newline=""), strict=True))
 
 
@@ -184,7 +184,7 @@ def expected_of_compare(report):
                 yield value | {"group": group["group"]}, fields
 
 
-def by_place(rows, axis):
+def fields_by_place(rows, axis):
     """Returns {(section, group, metric, key): fields}."""
     maps = {row["metric"] for row, fields in rows for name in ("value", "baseline", "candidate") if is_map(fields.get(name))}
     return {(row["section"], group_of_json(row, axis), row["metric"], key): fields
@@ -207,7 +207,7 @@ class MachineFormats(unittest.TestCase):
     @classmethod
     def make_files(cls):
         first = unpack(cls.path("b"))
-        for name, document in (("named", with_hostile_names(first)), ("later", make_later_capture(with_hostile_names(first)))):
+        for name, document in (("named", set_hostile_names(first)), ("later", make_later_capture(set_hostile_names(first)))):
             pack(cls.path(name), document)
         windows = pathlib.Path(cls.directory) / "windows"
         recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "silence.tar.xz", windows)
@@ -233,7 +233,7 @@ class MachineFormats(unittest.TestCase):
 
     def test_validator_refuses_invalid_json(self):
         validator = schema_of("show")
-        report = as_json("show", self.path("a"), "--limit", "5")
+        report = run_json("show", self.path("a"), "--limit", "5")
         self.assert_none(validator.problems(report))
 
         def problems_after(edit):
@@ -253,38 +253,38 @@ class MachineFormats(unittest.TestCase):
         schema = schema_of("show")
         for name, axes in AXES_BY_FILE.items():
             for axis in axes:
-                self.assert_none(schema.problems(as_json("show", self.path(name), "--group-by", axis)))
+                self.assert_none(schema.problems(run_json("show", self.path(name), "--group-by", axis)))
         for axis in AXES if ALL_AXES else ["all"]:
-            self.assert_none(schema.problems(as_json("show", self.runs(), "--group-by", axis)))
-            self.assert_none(schema.problems(as_json("compare", self.path("named"), self.path("later"), "--group-by", axis)))
+            self.assert_none(schema.problems(run_json("show", self.runs(), "--group-by", axis)))
+            self.assert_none(schema.problems(run_json("compare", self.path("named"), self.path("later"), "--group-by", axis)))
 
     def test_compare(self):
         schema = schema_of("compare")
         for axis in AXES if ALL_AXES else ["cgroup", "all"]:
             pair = ("compare", self.path("a"), self.path("named"), "--group-by", axis)
-            self.assert_none(schema.problems(as_json(*pair)))
-            self.assert_none(schema.problems(as_json(*pair, "--limit", "3", "--rate")))
+            self.assert_none(schema.problems(run_json(*pair)))
+            self.assert_none(schema.problems(run_json(*pair, "--limit", "3", "--rate")))
         for axis in AXES if ALL_AXES else ["pcomm"]:
-            self.assert_none(schema.problems(as_json("compare", self.runs(), self.path("window"), "--group-by", axis)))
-            three = as_json("compare", self.path("a"), self.path("b"), self.path("named"), "--group-by", axis, "--rate")
+            self.assert_none(schema.problems(run_json("compare", self.runs(), self.path("window"), "--group-by", axis)))
+            three = run_json("compare", self.path("a"), self.path("b"), self.path("named"), "--group-by", axis, "--rate")
             self.assertIn("delta_2", three["rows"][0])
             self.assert_none(schema.problems(three))
 
     def test_other_verbs(self):
         capture = harness.run("--rootfs", harness.fixture("6.12"), "capture", "-o", self.path("c"), "--format", "json")
         self.assert_none(schema_of("capture").problems(json.loads(capture.stdout)))
-        self.assert_none(schema_of("metric-list").problems(as_json("metric-list")))
-        self.assert_none(schema_of("plugins").problems(as_json("plugins")))
+        self.assert_none(schema_of("metric-list").problems(run_json("metric-list")))
+        self.assert_none(schema_of("plugins").problems(run_json("plugins")))
         for metric in ("tid", "nr_wakeups_affine", "nr_threads", "cpu_efficiency", "cgroup.memory.current"):
-            self.assert_none(schema_of("help").problems(as_json("help", metric)))
-        self.assert_none(schema_of("plugins").problems(as_json("--rootfs", harness.fixture("6.12"), "plugins")))
+            self.assert_none(schema_of("help").problems(run_json("help", metric)))
+        self.assert_none(schema_of("plugins").problems(run_json("--rootfs", harness.fixture("6.12"), "plugins")))
 
     # ---- CSV
 
     def errors_in_csv(self, axis, expected, *words):
-        report = as_json(*words, "--group-by", axis)
-        lines = as_csv(*words, "--group-by", axis)
-        places = by_place(list(expected(report)), axis)
+        report = run_json(*words, "--group-by", axis)
+        lines = run_csv(*words, "--group-by", axis)
+        places = fields_by_place(list(expected(report)), axis)
         found = {(line["section"], group_of_csv(line), line["metric"], line["key"]): line for line in lines}
         if len(found) != len(lines):
             yield f"{len(lines) - len(found)} lines are repeated"
@@ -304,7 +304,7 @@ class MachineFormats(unittest.TestCase):
                     self.assert_none(list(self.errors_in_csv(axis, expected_of_show, "show", self.path(name))))
 
     def test_the_screen_of_a_window_with_itself(self):
-        report = as_json("compare", self.path("window"), self.path("window"))
+        report = run_json("compare", self.path("window"), self.path("window"))
         self.assert_none(schema_of("compare").problems(report))
         self.assertEqual([row for row in report["screen"]["rows"] if row["score"] != 0], [])
 
@@ -316,10 +316,10 @@ class MachineFormats(unittest.TestCase):
                 self.assert_none(list(self.errors_in_csv(axis, expected_of_compare, "compare", self.path("window"), self.runs())))
 
     def test_windows_are_marked(self):
-        self.assertIn("window", as_json("show", self.path("window"))["snapshot"])
-        self.assertNotIn("window", as_json("show", self.path("named"))["snapshot"])
-        self.assertIn("window", as_json("compare", self.path("named"), self.path("later"))["snapshot"])
-        self.assertEqual(len(as_json("show", self.runs())["snapshot"]["runs"]), 3)
+        self.assertIn("window", run_json("show", self.path("window"))["snapshot"])
+        self.assertNotIn("window", run_json("show", self.path("named"))["snapshot"])
+        self.assertIn("window", run_json("compare", self.path("named"), self.path("later"))["snapshot"])
+        self.assertEqual(len(run_json("show", self.runs())["snapshot"]["runs"]), 3)
 
     def test_fail_on_of_show(self):
         words = ("show", self.path("window"), "--fail-on", "thread_count > 1", "--metrics", "run_time_ns")
@@ -328,13 +328,13 @@ class MachineFormats(unittest.TestCase):
         self.assertEqual(finished.returncode, 1)
         self.assert_none(schema_of("show").problems(report))
         self.assertTrue(report["failed"])
-        failed = [line for line in as_csv(*words) if line["failed"] == "true"]
+        failed = [line for line in run_csv(*words) if line["failed"] == "true"]
         self.assertEqual({(line["group"], line["value"]) for line in failed}, {(row["group"], str(row["value"])) for row in report["failed"]})
 
     def test_conditions_of_a_window_use_differences(self):
         """Conditions, sort order and --metrics use differences, like the rows."""
         words = ("show", self.path("window"), "--metrics", "run_time_ns", "--group-by", "comm-exact")
-        rows = as_json(*words, "--sort-by", "run_time_ns")["rows"]
+        rows = run_json(*words, "--sort-by", "run_time_ns")["rows"]
         values = [row["value"] for row in rows if row["value"] is not None]
         self.assertEqual(values, sorted(values, reverse=True))
         self.assertGreater(len(values), 0)
@@ -345,7 +345,7 @@ class MachineFormats(unittest.TestCase):
         shown = {row["group"]: row["value"] for row in rows if row["value"] is not None}
         self.assertEqual(shown, {name: differences[name] for name in shown})
         self.assertTrue(any(value < lifetimes[name] for name, value in shown.items()))
-        ran = as_json(*words, "--where", "run_time_ns > 0")["rows"]
+        ran = run_json(*words, "--where", "run_time_ns > 0")["rows"]
         self.assertTrue(ran)
         self.assertTrue(all(row["value"] > 0 for row in ran))
         self.assertGreater(len(rows), len(ran))
@@ -370,7 +370,7 @@ class MachineFormats(unittest.TestCase):
     def test_failed_rows_are_in_csv(self):
         """This also holds for rows that are not shown, and for a group that exists on one side only."""
         words = ("compare", self.path("a"), self.path("named"), "--fail-on", "thread_count.candidate > 0", "--fail-on", "nice.baseline <= 0")
-        lines = as_csv(*words, "--metrics", "run_time_ns")
+        lines = run_csv(*words, "--metrics", "run_time_ns")
         failed = json.loads(harness.run(*words, "--metrics", "run_time_ns", "--format", "json").stdout)["failed"]
         self.assertEqual({line["metric"] for line in lines if line["failed"] == "true"}, {"thread_count", "nice"})
         self.assertEqual({line["failed"] for line in lines if line["metric"] == "run_time_ns"}, {"false"})

@@ -25,26 +25,26 @@ PAIRS = [("baseline", "candidate"), ("threads_baseline", "threads_candidate"), (
 NEGATED = {"delta": "delta", "delta_alive": "delta_alive", "delta_new": "delta_gone", "delta_gone": "delta_new", "rate": "rate"}
 
 
-def negated(delta):
+def negate(delta):
     """Negates a number, or each value of a map. A word stays the same."""
     if isinstance(delta, dict):
-        return {key: negated(part) for key, part in delta.items()}
+        return {key: negate(part) for key, part in delta.items()}
     return delta if delta is None or isinstance(delta, str) else -delta
 
 
-def mirrored(row):
+def mirror_row(row):
     """Returns the row that is expected when the files are exchanged, without the percentage, which then has another base."""
     other = {key: value for key, value in row.items() if key not in ("pct", "rate")}
     for one, two in PAIRS:
         other[one], other[two] = row[two], row[one]
-    return other | {key: negated(row[other_key]) for key, other_key in NEGATED.items() if other_key in row}
+    return other | {key: negate(row[other_key]) for key, other_key in NEGATED.items() if other_key in row}
 
 
 def is_zero(delta):
     return delta in (0, None, "same") or isinstance(delta, dict) and all(part == 0 for part in delta.values())
 
 
-def only_exchanged(key):
+def is_only_exchanged(key):
     return {"only_baseline": "only_candidate", "only_candidate": "only_baseline"}.get(key, key)
 
 
@@ -54,7 +54,7 @@ def output_of(*words):
     return finished.stdout
 
 
-def as_json(*words):
+def run_json(*words):
     return json.loads(output_of(*words, "--format", "json"))
 
 
@@ -69,7 +69,7 @@ def text_rows(text):
     return sections
 
 
-def mirrored_cells(cells):
+def mirror_cells(cells):
     """Exchanges metric, arrow and delta of a line of text."""
     metric, value, delta = cells
     before, after = (side.strip() for side in value.split(" → "))
@@ -114,7 +114,7 @@ class Case(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
 
     def check_itself(self, path, axis):
-        report = as_json("compare", "--lifetime", path, path, "--group-by", axis)
+        report = run_json("compare", "--lifetime", path, path, "--group-by", axis)
         self.assertGreater(len(report["rows"]), 0)
         names = [name for name in NEGATED if name in report["rows"][0]]
         self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names if not is_zero(row[name])])
@@ -126,13 +126,13 @@ class Case(unittest.TestCase):
         self.assertEqual(text_rows(text), {}, "no table has a row")
 
     def check_exchanged(self, a, b, axis, *words):
-        forward, backward = (as_json("compare", "--lifetime", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
+        forward, backward = (run_json("compare", "--lifetime", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
         self.assertGreater(len(forward["rows"]), 0)
         self.assertEqual([(row["group"], row["metric"]) for row in forward["rows"]], [(row["group"], row["metric"]) for row in backward["rows"]], "the order")
-        self.assert_none([f"{row['group']}: {row['metric']}: {mirrored(row)}\nis {other}" for row, other in zip(forward["rows"], backward["rows"])
-                          if mirrored(row) != {key: value for key, value in other.items() if key != "pct"}])
+        self.assert_none([f"{row['group']}: {row['metric']}: {mirror_row(row)}\nis {other}" for row, other in zip(forward["rows"], backward["rows"])
+                          if mirror_row(row) != {key: value for key, value in other.items() if key != "pct"}])
         self.assertEqual((forward["only_baseline"], forward["only_candidate"]), (backward["only_candidate"], backward["only_baseline"]))
-        self.assertEqual(forward["cut"], {only_exchanged(key): count for key, count in backward["cut"].items()})
+        self.assertEqual(forward["cut"], {is_only_exchanged(key): count for key, count in backward["cut"].items()})
         self.assertEqual([(row["key"], row["baseline"], row["candidate"]) for row in forward["host_diff"] or []],
                          [(row["key"], row["candidate"], row["baseline"]) for row in backward["host_diff"] or []])
 
@@ -140,7 +140,7 @@ class Case(unittest.TestCase):
         words = ("--group-by", axis, "--columns", "metric,arrow,delta", "--limit", "40")
         forward, backward = (text_rows(output_of("compare", "--lifetime", *files, *words)) for files in ((a, b), (b, a)))
         self.assertGreater(sum(map(len, forward.values())), 0)
-        self.assertEqual({name: [mirrored_cells(cells) for cells in rows] for name, rows in forward.items()}, backward)
+        self.assertEqual({name: [mirror_cells(cells) for cells in rows] for name, rows in forward.items()}, backward)
 
     def check(self, a, b):
         for axis in AXES:

@@ -14,7 +14,7 @@ import unittest
 import file_json
 import harness
 from file_json import Gap
-from aggregation_test import AXES, LARGEST, group_of, key_of, patterns_of, report_of, text
+from aggregation_test import AXES, LARGEST, group_of, key_of, patterns_of, report_of, format_cell
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 NAME = "ctp-turnover"
@@ -49,7 +49,7 @@ def largest(members, metric):
     for tid, _, row, _ in members:
         cell = row.get(metric, Gap("no column"))
         if not isinstance(cell, Gap) and cell > 0 and (best is None or cell > best[0]):
-            best = (cell, {"tid": tid, "comm": "" if isinstance(row["comm"], Gap) else text(row["comm"])})
+            best = (cell, {"tid": tid, "comm": "" if isinstance(row["comm"], Gap) else format_cell(row["comm"])})
     return best and best[1]
 
 
@@ -125,18 +125,18 @@ class Pair:
             yield f"{group}: {metric}: the rate is {row['rate']}, not {rate}"
 
 
-def negated(value):
+def negate(value):
     if isinstance(value, dict):
-        return {key: negated(part) for key, part in value.items()}
+        return {key: negate(part) for key, part in value.items()}
     return value if value is None or isinstance(value, str) else -value
 
 
-def swapped(row):
+def swap_row(row):
     """Returns the row that is expected when the files are exchanged, without its percentage."""
     other = {key.replace("baseline", "@").replace("candidate", "baseline").replace("@", "candidate"): value for key, value in row.items()}
-    new, exited_part = negated(row["delta_gone"]), negated(row["delta_new"])
-    return other | {"delta": negated(row["delta"]), "delta_alive": negated(row["delta_alive"]), "delta_new": new, "delta_gone": exited_part,
-                    "rate": negated(row["rate"]), "threads_new": row["threads_gone"], "threads_gone": row["threads_new"], "pct": None}
+    new, exited_part = negate(row["delta_gone"]), negate(row["delta_new"])
+    return other | {"delta": negate(row["delta"]), "delta_alive": negate(row["delta_alive"]), "delta_new": new, "delta_gone": exited_part,
+                    "rate": negate(row["rate"]), "threads_new": row["threads_gone"], "threads_gone": row["threads_new"], "pct": None}
 
 
 def is_zero(delta):
@@ -200,8 +200,8 @@ class OneBoot(unittest.TestCase):
                 there = report_of("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")
                 back = report_of("compare", "--lifetime", *reversed(self.paths), "--group-by", axis, "--rate")
                 self.assertEqual(len(there["rows"]), len(back["rows"]))
-                self.assert_none([f"{row['group']}: {row['metric']}: {swapped(row)}\n is {other}" for row, other
-                                  in zip(there["rows"], back["rows"]) if swapped(row) != other | {"pct": None}])
+                self.assert_none([f"{row['group']}: {row['metric']}: {swap_row(row)}\n is {other}" for row, other
+                                  in zip(there["rows"], back["rows"]) if swap_row(row) != other | {"pct": None}])
                 self.assertEqual((there["only_baseline"], there["only_candidate"]), (back["only_candidate"], back["only_baseline"]))
 
 

@@ -66,7 +66,7 @@ class PlantedLinks(Case):
         self.assertNotEqual(self.victim.read_bytes(), b"precious")
         self.assertTrue(self.out.is_symlink())
 
-    def test_a_link_of_our_own_is_followed(self):
+    def test_a_link_of_the_own_user_is_followed(self):
         self.out.symlink_to(self.victim)
         with harness.Switch(LINKS, "1"):
             self.assertEqual(capture(self.out).returncode, 0)
@@ -120,7 +120,7 @@ class PlantedLinks(Case):
 
 
 class Signals(Case):
-    def test_at_any_moment(self):
+    def test_signals_at_any_time(self):
         out = self.at / "a"
         for _ in range(ROUNDS):
             number = getattr(signal, "SIG" + random.choice(FATAL_SIGNALS))

@@ -157,7 +157,7 @@ class Signals(Case):
             self.skipTest("needs strace, and permission to use it")
         self.out = self.at / "a"
 
-    def without_nameless_files(self):
+    def fail_nameless_files(self):
         """Makes strace fail the last open that requests a file without a name, as on file systems without O_TMPFILE."""
         with tempfile.NamedTemporaryFile() as log:
             harness.under_strace(self, ["-e", "trace=openat"], *CAPTURE, str(self.out), log=log.name)
@@ -183,15 +183,15 @@ class Signals(Case):
         self.assert_nothing_left(["HUP", "INT", "TERM", "KILL"])
 
     def test_named_file_is_removed_after_signals_that_can_be_caught(self):
-        self.assert_nothing_left(FATAL_SIGNALS, self.without_nameless_files())
+        self.assert_nothing_left(FATAL_SIGNALS, self.fail_nameless_files())
 
     def test_named_file_replaces_the_old_one_after_success(self):
-        with StoppedCapture(self.out, self.without_nameless_files()) as held:
+        with StoppedCapture(self.out, self.fail_nameless_files()) as held:
             self.assertEqual(held.finish(), 0)
         self.assertEqual((self.names(), mode(self.out)), (["a"], 0o600))
 
     def test_ignored_signals_stay_ignored(self):
-        for inject in [(), self.without_nameless_files()]:
+        for inject in [(), self.fail_nameless_files()]:
             with StoppedCapture(self.out, inject, ignored=signal.SIGHUP) as held:
                 self.assertEqual(held.finish(signal.SIGHUP), 0)
             self.assertEqual(self.names(), ["a"])

@@ -90,7 +90,7 @@ def cgroups_below(cgroups, root):
     return {cgroup[len(root):]: cgroup for cgroup in cgroups if cgroup == root or cgroup.startswith(root.rstrip("/") + "/")}
 
 
-def renamed(baseline, candidate):
+def find_renames(baseline, candidate):
     before, after = kinds_on_one_side(baseline, candidate), kinds_on_one_side(candidate, baseline)
     candidates = []
     for a, kinds in before.items():

@@ -47,7 +47,7 @@ class Places(unittest.TestCase):
         self.directory = scratch.name
         self.path = os.path.join(scratch.name, "places.ctprof.zst")
 
-    def in_namespaces(self, options, *script):
+    def capture_in_namespaces(self, options, *script):
         """Runs shell lines in new namespaces. Skips the test where they are not permitted."""
         harness.needs_namespaces(self, options)
         finished = subprocess.run(["unshare", *options, "sh", "-ec", "\n".join(script)], capture_output=True, text=True, check=False,
@@ -58,8 +58,8 @@ class Places(unittest.TestCase):
         return finished.stdout, file
 
     def test_own_pid_namespace(self):
-        listed, file = self.in_namespaces(["-pf", "--mount-proc"], "sleep 30 & ls -d /proc/[0-9]*/task/*",
-                                          f"{harness.CTPROF} -q capture -o {self.path}")
+        listed, file = self.capture_in_namespaces(["-pf", "--mount-proc"], "sleep 30 & ls -d /proc/[0-9]*/task/*",
+                                                  f"{harness.CTPROF} -q capture -o {self.path}")
         tids = {int(path.split("/")[4]) for path in listed.split()}
         self.assertEqual(tids - {tid for _, tid in file.threads}, set(), "existing threads are missing in the file")
         self.assertLess(len(file.threads), 10, "threads of another namespace")
@@ -67,12 +67,12 @@ class Places(unittest.TestCase):
 
     def test_the_proc_of_another_pid_namespace(self):
         """Thread ids of that /proc belong to another namespace, so ctprof must not pass them to system calls."""
-        _, file = self.in_namespaces(["-pf"], f"{harness.CTPROF} -q capture -o {self.path}")
+        _, file = self.capture_in_namespaces(["-pf"], f"{harness.CTPROF} -q capture -o {self.path}")
         self.assertGreater(len(file.threads), 10)
         self.assertEqual(list(affinities_by_status(file)), [], "affinities of other threads")
 
     def test_a_live_tree_under_rootfs(self):
-        _, file = self.in_namespaces(
+        _, file = self.capture_in_namespaces(
             ["-m"], "mkdir -p root/proc root/sys", "mount --rbind /proc root/proc", "mount --rbind /sys root/sys",
             f"{harness.CTPROF} -q --rootfs root capture -o {self.path}")
         self.assertTrue(file.document["ctprof"]["live"])

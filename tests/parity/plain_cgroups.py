@@ -49,7 +49,7 @@ def words(path):
 
 # ---- contents of files ---------------------------------------------------------------------------------------------
 
-def flat_keyed(text):
+def parse_flat_keyed(text):
     return {key.decode(): int(value) for key, value in (line.split(b" ") for line in text.splitlines())}
 
 
@@ -81,11 +81,11 @@ def value_in(text, metric, file, key):
     if file == "io.stat":
         return io_stat(text, key.rpartition(":")[2])
     if key == "<key>":
-        return flat_keyed(text)
+        return parse_flat_keyed(text)
     if file == "cpu.max":
         return limit(text.split()[int(key.removeprefix("field ")) - 1])
     if key:
-        return flat_keyed(text).get(key)
+        return parse_flat_keyed(text).get(key)
     return limit(text.strip()) if metric["family"] == "limit" else int(text)
 
 
@@ -175,7 +175,7 @@ def sched_ext(root, metric):
         unloaded = os.path.exists(os.path.join(root, "sys/kernel/sched_ext")) and not loaded
         return missing("NotApplicable") if "/root/" in path and unloaded else missing("Unsupported")
     if key:
-        return flat_keyed(text)
+        return parse_flat_keyed(text)
     if metric["newtype"] == "CategoricalString":
         return text.strip()
     return int(text) != 0 if metric["newtype"] == "Flag" else int(text)

@@ -58,7 +58,7 @@ class Queries(unittest.TestCase):
     def rows(self, number):
         return self.connection.sql(self.queries[number]).fetchall()
 
-    def shown(self, metric, *words):
+    def read_shown(self, metric, *words):
         """Returns group -> its row of `show`."""
         report = json.loads(harness.run("show", "before.ctprof.zst", "--metrics", metric, "--no-thread-normalize", "--no-cg-normalize", "--limit", "0",
                                         "--format", "json", *words).stdout)
@@ -79,7 +79,7 @@ class Queries(unittest.TestCase):
         self.assertIn(None, [row[2] for row in self.rows(2)])
         self.assertIn(None, [row[1] for row in self.rows(3)])
         self.assertIn(None, [row[3] for row in self.rows(3)])
-        self.assertLess({row[0] for row in self.rows(4)}, {text(row["pcomm"]) for row in file.threads.values()})
+        self.assertLess({row[0] for row in self.rows(4)}, {format_cell(row["pcomm"]) for row in file.threads.values()})
 
     def tree_with_missing_files(self):
         """Copies a recorded tree. Removes the times of one process, those of another's leader, and the files of a cgroup. Kernel threads have no memory."""
@@ -146,12 +146,12 @@ class Queries(unittest.TestCase):
     def check_threads(self, file):
         """Compares all threads, although the query on the page is limited to ten."""
         found = self.connection.sql(self.queries[0].replace("LIMIT 10", "")).fetchall()
-        expected = [tuple(text(row[name]) for name in ("pcomm", "comm", "tid", "run_time_ns", "wait_time_ns")) for row in file.threads.values()]
+        expected = [tuple(format_cell(row[name]) for name in ("pcomm", "comm", "tid", "run_time_ns", "wait_time_ns")) for row in file.threads.values()]
         self.assertEqual(sorted(found, key=repr), sorted(expected, key=repr))
         self.assertEqual(len(self.rows(0)), min(10, len(file.threads)))
 
     def check_groups(self):
-        sums, counts = self.shown("run_time_ns"), self.shown("thread_count")
+        sums, counts = self.read_shown("run_time_ns"), self.read_shown("thread_count")
         self.assertEqual({pcomm: total for pcomm, _, total, _ in self.rows(1)},
                          {pcomm: sums[pcomm]["value"] if pcomm in sums else None for pcomm in counts})
         self.assertEqual({pcomm: count for pcomm, count, _, _ in self.rows(1)}, {pcomm: line["value"] for pcomm, line in counts.items()})
@@ -167,7 +167,7 @@ class Queries(unittest.TestCase):
     def check_cgroups(self, file):
         rows = self.rows(3)
         self.assertEqual([row[0] for row in rows], sorted(file.document["cgroup_stats"]))
-        usage = self.shown("cgroup.cpu.usage_usec", "--group-by", "cgroup")
+        usage = self.read_shown("cgroup.cpu.usage_usec", "--group-by", "cgroup")
         self.assertEqual({path: usec for path, usec, _, _ in rows if usec is not None},
                          {path: line["value"] for path, line in usage.items() if line["value"] is not None})
         for path, _, most, anon in rows:
@@ -184,7 +184,7 @@ class Queries(unittest.TestCase):
     def shown_maps(self):
         """Returns the maps by process name. Without normalization `show` lists each process separately, as NAME[PID]."""
         sums = {}
-        for group, line in self.shown("process.smaps_rollup").items():
+        for group, line in self.read_shown("process.smaps_rollup").items():
             name = re.sub(r"\[\d+\]$", "", group)
             for key, kib in (line["value"] or {}).items():
                 sums.setdefault(name, {}).setdefault(key, 0)
@@ -198,7 +198,7 @@ class Queries(unittest.TestCase):
             self.assertEqual(known, sum(not isinstance(row[metric], file_json.Gap) for row in file.threads.values()), metric)
 
 
-def text(cell):
+def format_cell(cell):
     """Returns the cell as DuckDB represents it."""
     if isinstance(cell, file_json.Gap):
         return None

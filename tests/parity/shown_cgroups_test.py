@@ -12,7 +12,7 @@ import patterns
 from file_json import NO_BOUND, Gap
 
 
-def as_shown(rule, cell):
+def convert_to_shown(rule, cell):
     """Returns a cell in the form of the JSON for a group with one member."""
     if rule == "MaxRatio":  # stored in hundredths
         return Fraction(cell, 100)
@@ -31,7 +31,7 @@ class ShownCgroups(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.path = os.path.join(scratch.name, "shown.ctprof.zst")
 
-    def shown(self, kernel, *words):
+    def read_shown(self, kernel, *words):
         """Returns the file, and group -> metric -> value."""
         harness.capture_tree(kernel, self.path)
         finished = harness.run("show", self.path, "--format", "json", "--limit", "0", *words)
@@ -46,7 +46,7 @@ class ShownCgroups(unittest.TestCase):
         for name, cell in row.items():
             if isinstance(cell, Gap):
                 continue
-            expected, found = as_shown(file.metrics[name]["rule"], cell), shown.get(name)
+            expected, found = convert_to_shown(file.metrics[name]["rule"], cell), shown.get(name)
             if isinstance(expected, Fraction):
                 found = None if found is None else round(Fraction(found), 6)
             if found != expected:
@@ -55,7 +55,7 @@ class ShownCgroups(unittest.TestCase):
     def test_cgroups(self):
         for kernel in ("5.10", "6.12", "7.2"):
             with self.subTest(kernel=kernel):
-                file, groups = self.shown(kernel, "--group-by", "cgroup")
+                file, groups = self.read_shown(kernel, "--group-by", "cgroup")
                 keys = patterns.cgroup_keys(set(file.cgroups))
                 self.assertEqual(len(set(keys.values())), len(file.cgroups), "two cgroups in one group")
                 for path, row in file.cgroups.items():
@@ -65,7 +65,7 @@ class ShownCgroups(unittest.TestCase):
     def test_the_host(self):
         for kernel in ("5.10", "6.12", "6.18-scx", "7.2"):
             with self.subTest(kernel=kernel):
-                file, groups = self.shown(kernel)
+                file, groups = self.read_shown(kernel)
                 self.assertEqual(list(self.wrong(file, file.host, groups["host"])), [])
 
 

@@ -44,7 +44,7 @@ REASON_TO_SKIP = why_not_available()
 
 
 @contextlib.contextmanager
-def switched(path, value):
+def with_sysctl(path, value):
     """Sets a sysctl during a block if that is permitted."""
     if not os.access(path, os.W_OK):
         yield
@@ -62,7 +62,7 @@ class TaskIterCase(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.directory = scratch.name
 
-    def captured(self, name, before, *words):
+    def capture_host(self, name, before, *words):
         path = os.path.join(self.directory, name + ".ctprof.zst")
         harness.capture(path, *words, before=before)
         return file_json.load(path)
@@ -74,7 +74,7 @@ class TaskIterCase(unittest.TestCase):
 class HiddenThreads(TaskIterCase):
     def test_hidden_threads_have_values(self):
         """If the kernel hides the first process from BPF, the values come from the files and taskstats, otherwise from the iterator."""
-        file = self.captured("all", ())
+        file = self.capture_host("all", ())
         self.assertEqual(file.faults(), [])
         first = file.threads[(1, 1)]
         for name in ("cpu_delay_count", "cpu_delay_total_ns", "hiwater_rss_bytes", "run_time_ns", "voluntary_csw", "nr_threads"):
@@ -84,7 +84,7 @@ class HiddenThreads(TaskIterCase):
 class Parity(TaskIterCase):
     def compare(self, *words, runs=()):
         """Compares three captures, and returns the threads that slept."""
-        found = agreement.Agreement(*(self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES))))
+        found = agreement.Agreement(*(self.capture_host(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES))))
         self.assertEqual(found.only_in_task_iter(), set())
         self.assertLessEqual({tgid for (tgid, _), row in found.ours.threads.items() if Gap("Denied") in row.values()}, {1})
         self.assert_none(found.find_differences(runs))
@@ -105,15 +105,15 @@ class Parity(TaskIterCase):
         return times
 
     def test_all_switched_on(self):
-        with switched(DELAYACCT, "1"), switched(SCHEDSTATS, "1"):
+        with with_sysctl(DELAYACCT, "1"), with_sysctl(SCHEDSTATS, "1"):
             self.compare_sleepers()
 
     def test_all_switched_off(self):
-        with switched(DELAYACCT, "0"), switched(SCHEDSTATS, "0"):
+        with with_sysctl(DELAYACCT, "0"), with_sysctl(SCHEDSTATS, "0"):
             self.compare_sleepers()
 
     def test_running(self):
-        with switched(DELAYACCT, "1"), switched(SCHEDSTATS, "1"), contextlib.ExitStack() as stack:
+        with with_sysctl(DELAYACCT, "1"), with_sysctl(SCHEDSTATS, "1"), contextlib.ExitStack() as stack:
             program = [sys.executable, os.path.join(os.path.dirname(os.path.realpath(__file__)), "busy.py")]
             busy = [stack.enter_context(harness.Process(program)) for _ in range(2)]
             sleeping = self.compare(runs=[process.pid for process in busy])
@@ -126,7 +126,7 @@ class Listing(TaskIterCase):
             with contextlib.ExitStack() as stack:
                 pids = [stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory)).pid for _ in range(count)]
                 words = [word for pid in pids for word in ("-p", str(pid))]
-                ours = self.captured("some", ITER, *words)
+                ours = self.capture_host("some", ITER, *words)
             self.assertEqual({tgid for tgid, _ in ours.threads}, set(pids))
             self.assertEqual(len(ours.threads), count * THREADS)
             self.assert_none(list(ours.faults()))
@@ -155,7 +155,7 @@ class Listing(TaskIterCase):
             with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
                 with open(os.path.join(test_cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
                     file.write(str(sleepers.pid))
-                ours = self.captured("cgroup", ITER)
+                ours = self.capture_host("cgroup", ITER)
                 with open(f"/proc/{sleepers.pid}/cgroup", encoding="utf-8") as file:
                     expected = next(line[3:].rstrip("\n") for line in file if line.startswith("0::"))
         finally:
@@ -171,7 +171,7 @@ class Switches(TaskIterCase):
             with open(DELAYACCT, "w", encoding="ascii") as file:
                 file.write("1")
             with harness.Helper("SLEEPERS", cwd=self.directory) as young:
-                ours = self.captured("switched", ITER)
+                ours = self.capture_host("switched", ITER)
         for name in ("blkio_delay_count", "wpcopy_delay_total_ns"):
             self.assertEqual(ours.threads[old.pid, old.pid][name], Gap("PredatesSwitch"), name)
             self.assertIsInstance(ours.threads[young.pid, young.pid][name], int, name)

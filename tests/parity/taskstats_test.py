@@ -50,7 +50,7 @@ class TaskstatsCase(unittest.TestCase):
             self.skipTest("needs a kernel with taskstats, and CAP_NET_ADMIN")
         self.addCleanup(self.reader.close)
 
-    def switched(self, value):
+    def with_switch(self, value):
         if not os.access(SWITCH, os.W_OK):
             self.skipTest("needs kernel.task_delayacct, and permission to set it")
         return harness.Switch(SWITCH, value)
@@ -85,7 +85,7 @@ class Sleeping(TaskstatsCase):
         return finished.stderr, captured
 
     def test_switched_on(self):
-        with self.switched("1"):
+        with self.with_switch("1"):
             output, captured = self.compare()
         mark = {row["delay_block_active"] for row in captured.document["threads"] if row["taskstats_measured"]}
         self.assertEqual(mark, {True})
@@ -94,18 +94,18 @@ class Sleeping(TaskstatsCase):
         self.assertEqual(output.count("kernel.task_delayacct was enabled after"), 0 if since_boot else 1, output)
 
     def test_switched_off(self):
-        with self.switched("0"):
+        with self.with_switch("0"):
             output, _ = self.compare(switched_on=False)
         self.assertEqual(output.count("\n"), 1, output)
         self.assertIn("sysctl kernel.task_delayacct=1", output)
 
     def test_several_workers(self):
-        with self.switched("1"):
+        with self.with_switch("1"):
             self.compare("--jobs", "3")
 
     def test_summary(self):
         """Each thread was requested once, and no request was lost."""
-        with self.switched("0"):
+        with self.with_switch("0"):
             _, captured = self.compare(switched_on=False)
         summary = captured.document["taskstats_summary"]
         self.assertEqual(summary["ok_count"] + summary["esrch_count"], len(captured.threads))
@@ -128,7 +128,7 @@ class SharedMetrics(TaskstatsCase):
 class Waiting(TaskstatsCase):
     def capture_waits(self, *words):
         """Returns the delay of each kind, in nanoseconds, of a thread that only waited. The capture must agree with the reader."""
-        with self.switched("1"), harness.Helper("DELAYS", *words) as helper:
+        with self.with_switch("1"), harness.Helper("DELAYS", *words) as helper:
             expected = harness.read_until_stable(lambda: self.ask(helper.pid), pid=helper.pid)
             harness.capture(self.file, "-p", str(helper.pid), before=TASKSTATS_ONLY)
         captured = file_json.load(self.file)

@@ -9,13 +9,13 @@ from fractions import Fraction
 
 import harness
 from file_json import Gap
-from aggregation_test import AXES, Groups, differs, group_of, report_of, text
+from aggregation_test import AXES, Groups, differs, group_of, report_of, format_cell
 
 
 def value(thread, name):
     """Returns None for a gap."""
     cell = thread.get(name)
-    return None if isinstance(cell, Gap) else text(cell)
+    return None if isinstance(cell, Gap) else format_cell(cell)
 
 
 def is_under(path, top):
@@ -83,7 +83,7 @@ class Where(unittest.TestCase):
                 groups_in_report = {group_of(row) for row in report["rows"] + report["only_baseline"] + report["only_candidate"]}
                 self.assertEqual(groups_in_report, large)
 
-    def test_rows_that_fail(self):
+    def test_fail_on_lists_failing_rows(self):
         whole = report_of("compare", "--lifetime", *self.paths)["rows"]
         for condition, holds in {
             "run_time_ns.pct > 5": lambda row: row["metric"] == "run_time_ns" and row["pct"] is not None and row["pct"] * 100 > 5,

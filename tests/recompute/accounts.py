@@ -21,7 +21,7 @@ class Span:
     """Tables of rows with their opening and final readings, and the two times of the span (ns of the boot's monotonic clock)."""
 
     def __init__(self, last, tables, opened, is_window, based):
-        self.last, self.tables, self.opened, self.is_window, self.based = last, tables, opened, is_window, based
+        self.last, self.tables, self.opening_time, self.is_window, self.based = last, tables, opened, is_window, based
         self.metrics, self.derived = last.metrics, last.derived
         self.closed = last.start
         self.first = last
@@ -46,7 +46,7 @@ class Span:
 
     def value(self, entity, name, row):
         if name == BLOCKED:
-            return self.blocked(row)
+            return self.blocked_time(row)
         table, metric = self.tables[entity], self.metrics[name]
         now = table.reading(name, row)
         if not self.is_window or metric["storage"] == "stacks":
@@ -104,7 +104,7 @@ class Span:
         table = self.tables[entity]
         return NOT_APPLICABLE if table.born[row] else table.opening(name, row)
 
-    def covered(self, name):
+    def covered_time(self, name):
         """Returns the time that a recorder covers, over all windows of the span; 0 for other metrics."""
         metric = self.metrics.get(name, {})
         recorders = [recorder for capture in self.captures for recorder in capture.summary.get("stacks", ())]
@@ -115,7 +115,7 @@ class Span:
         first, last = self.tables["thread"].moments[row]
         return last - first
 
-    def blocked(self, row):
+    def blocked_time(self, row):
         parts = [self.value("thread", name, row) for name in self.in_progress]
         gaps = [part for part in parts if not has_value(part)]
         return gaps[0] if gaps else max(0, self.wall(row) - sum(parts))
@@ -124,7 +124,7 @@ class Span:
         """Returns the mean time between both readings of threads that existed throughout; without such threads the window's length."""
         threads = self.tables["thread"]
         times = [self.wall(row) for row in range(threads.rows) if not threads.born[row] and not threads.ended[row] and threads.moments[row][0]]
-        return (sum(times), len(times)) if times else (self.closed - self.opened, 1)
+        return (sum(times), len(times)) if times else (self.closed - self.opening_time, 1)
 
 
 def map_key_is_counter(metric, key):
@@ -149,7 +149,7 @@ def difference(now, then):
 
 def of_capture(capture):
     based = capture.based
-    return Span(capture, capture.tables, capture.opened, capture.is_window, based)
+    return Span(capture, capture.tables, capture.opening_time, capture.is_window, based)
 
 
 # ---- windows between two snapshots -------------------------------------------------------------------------------------------------
@@ -257,8 +257,8 @@ def of_consecutive(captures):
         return of_capture(captures[0])
     last = captures[-1]
     tables = {entity: join_tables(entity, [capture.tables[entity] for capture in captures],
-                                  [capture.opened - captures[0].opened for capture in captures], last.metrics) for entity in ENTITIES}
-    span = Span(last, tables, captures[0].opened, True, set.intersection(*(capture.based for capture in captures)))
+                                  [capture.opening_time - captures[0].opening_time for capture in captures], last.metrics) for entity in ENTITIES}
+    span = Span(last, tables, captures[0].opening_time, True, set.intersection(*(capture.based for capture in captures)))
     span.first, span.captures = captures[0], captures
     span.unseen = sum(capture.window["ended_unseen"] for capture in captures)
     return span

@@ -174,7 +174,7 @@ class Capture:
         return self.about["start"]["monotonic_ns"]
 
     @property
-    def opened(self):
+    def opening_time(self):
         return self.window["opened"]["monotonic_ns"] if self.window else self.start
 
     def with_role(self, role):

@@ -94,12 +94,12 @@ class Case:
         name = " ".join([self.verb, *map(base_name, [*self.arguments(), *self.words]), *(["--derive"] if self.derive else []), axis])
         sides = make_sides(self.runs, self.per_second(), axis, self.words, self.derive)
         if "json" in formats:
-            self.rows(Checker(tally, name), product.as_json(self.verb, *words, "--details"), sides)
+            self.rows(Checker(tally, name), product.run_json(self.verb, *words, "--details"), sides)
         if "csv" in formats:
-            self.rows(CsvCheck(tally, name), product.as_csv(self.verb, *words), sides)
+            self.rows(CsvCheck(tally, name), product.run_csv(self.verb, *words), sides)
         if "screen" in formats and self.is_of_windows():
             rates = make_sides(self.runs, True, axis, self.words, self.derive)
-            report = product.as_json(self.verb, *words)
+            report = product.run_json(self.verb, *words)
             ScreenCheck(tally, name).check(report, rates)
             if len(rates) == 2:
                 significance.check(report, lambda what, where, *rest: tally.judge(f"judged {what}", (name, *where), *rest))

@@ -31,7 +31,7 @@ def as_text(value):
     return value if isinstance(value, str) else None
 
 
-def without_functions(lines):
+def remove_functions(lines):
     """Removes functions and stacks, which tests/record/stacks_test.py recomputes."""
     return (line for line in lines if not (line["metric"].endswith("_stacks") and line["key"]))
 
@@ -56,7 +56,7 @@ class CsvCheck:
             self.tally.judge("csv text", (*where, column), right, found, expected)
 
     def show(self, lines, side):
-        for line in without_functions(lines):
+        for line in remove_functions(lines):
             group, metric = group_of(line), line["metric"]
             where = (self.command, group, metric, line["key"]) if line["key"] else (self.command, group, metric)
             if not side.has(group, metric):
@@ -77,7 +77,7 @@ class CsvCheck:
 
     def compare(self, lines, sides):
         before, after = sides
-        for line in without_functions(lines):
+        for line in remove_functions(lines):
             group, metric = group_of(line), line["metric"]
             where = (self.command, group, metric, line["key"]) if line["key"] else (self.command, group, metric)
             if not before.has(group, metric) and not after.has(group, metric):

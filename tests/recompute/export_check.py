@@ -80,8 +80,8 @@ def check_perfetto(tally, path, span):
     """Checks that samples have times inside the window, in ns of the boot."""
     packets = [dict(fields(packet)) for number, packet in fields(export(path, "perfetto")) if number == PACKET]
     samples = [packet.get(TIMESTAMP, 0) for packet in packets if SAMPLES & packet.keys()]
-    length = span.closed - span.opened
+    length = span.closed - span.opening_time
     tally.judge("perfetto has samples", (os.path.basename(path),), bool(samples), len(samples), "samples")
     for time in samples:
-        right = span.opened - length <= time <= span.closed + length
-        tally.judge("perfetto time of a sample", (os.path.basename(path),), right, time, f"{span.opened} to {span.closed}")
+        right = span.opening_time - length <= time <= span.closed + length
+        tally.judge("perfetto time of a sample", (os.path.basename(path),), right, time, f"{span.opening_time} to {span.closed}")

@@ -22,7 +22,7 @@ class Heading:
 
     def times(self):
         time, count = self.span.rates_over()
-        return {"length_ns": self.span.closed - self.span.opened, "rates_over_ns": Fraction(time, count)}
+        return {"length_ns": self.span.closed - self.span.opening_time, "rates_over_ns": Fraction(time, count)}
 
     def threads(self):
         table = self.threads_table

@@ -30,11 +30,11 @@ def status(*words):
     return subprocess.run([CTPROF, *map(str, words)], capture_output=True, check=False, env=ENVIRONMENT).returncode
 
 
-def as_json(*words):
+def run_json(*words):
     return json.loads(run(*words, "--format", "json", "--limit", "0"))
 
 
-def as_csv(*words):
+def run_csv(*words):
     text = run(*words, "--details", "--format", "csv", "--limit", "0")
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
@@ -46,7 +46,7 @@ def read_lines(path):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def as_text(lines):
+def frames_to_text(lines):
     """Returns the text of one capture, whose last line contains the number of lines and bytes before it."""
     body = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines[:-1]).encode()
     return body + json.dumps(dict(lines[-1], lines=len(lines), bytes=len(body)), separators=(",", ":")).encode() + b"\n"
@@ -66,7 +66,7 @@ def write_frames(text, path):
 def edit(path, into, change):
     """Writes a copy of a capture; `change` edits its lines."""
     lines = read_lines(path)
-    write_frames(as_text(change(lines) or lines), into)
+    write_frames(frames_to_text(change(lines) or lines), into)
 
 
 def rename(names, column="pcomm"):
@@ -84,7 +84,7 @@ def on_another_boot(lines):
     lines[0]["ctprof"] |= {"boot_id": "00000000-0000-4000-8000-000000000000", "hostname": "other"}
 
 
-def with_derived(name, expression, unit, family, entity="thread"):
+def add_derived(name, expression, unit, family, entity="thread"):
     """Returns a change that adds a derived metric to the registry of the file."""
     def change(lines):
         lines[0]["registry"]["derived"].append(

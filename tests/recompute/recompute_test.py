@@ -43,7 +43,7 @@ class Recompute(unittest.TestCase):
     def files(self, name):
         return sorted(os.path.join(self.path(name), file) for file in os.listdir(self.path(name)) if file.endswith(".zst"))
 
-    def edited(self, name, change, into):
+    def edit_file(self, name, change, into):
         product.edit(self.path(name), self.path(into), change)
         return self.path(into)
 
@@ -71,7 +71,7 @@ class Recompute(unittest.TestCase):
         def change(lines):
             lines[1].pop("opening_only", None)
             return [line for line in lines if line["kind"] != "opening"]
-        Show(self.edited("window", change, "older")).check(self.tally, "pcomm")
+        Show(self.edit_file("window", change, "older")).check(self.tally, "pcomm")
         self.assertGreater(sum(count for kind, count in self.tally.checked.items() if "unknown in this file" in kind), 0)
         self.assert_same()
 
@@ -111,7 +111,7 @@ class Recompute(unittest.TestCase):
     def test_times_of_threads_do_not_exceed_their_windows(self):
         for name in ("window", "full", "without-bpf"):
             check_times(self.tally, name, LOADED.spans(self.path(name))[0])
-        report = product.as_json("show", self.pair(), "--details")
+        report = product.run_json("show", self.pair(), "--details")
         runs = LOADED.spans(self.pair())
         check_group_times(self.tally, "before..after", report, make_sides([runs], False, "pcomm")[0])
         self.assert_same()
@@ -135,7 +135,7 @@ class Recompute(unittest.TestCase):
         for number, file in enumerate(self.files("runs")):
             changed.append(os.path.join(self.scratch.name, f"changed-{number}.ctprof.zst"))
             product.edit(file, changed[-1], product.rename({"other": "churn"}))
-        rows = product.as_json("compare", *self.files("runs"), "--vs", *changed, "--details")["rows"]
+        rows = product.run_json("compare", *self.files("runs"), "--vs", *changed, "--details")["rows"]
         self.assertTrue(any(row["p"] is not None for row in rows))
         for before, row in zip(rows, rows[1:]):
             is_right = before["section"] != row["section"] or before["p"] is not None or row["p"] is None
@@ -200,7 +200,7 @@ class Recompute(unittest.TestCase):
 
     def test_lifetimes_of_different_boots(self):
         """Per second of age: the group's total divided by the age of its oldest thread, with one old busy process and young idle ones."""
-        other = self.edited("hog", product.on_another_boot, "other-boot")
+        other = self.edit_file("hog", product.on_another_boot, "other-boot")
         Compare([self.path("before")], [other]).check(self.tally, "pcomm", ("json", "csv"))
         Compare([self.path("hog")], [other]).check(self.tally, "pcomm", ("json",))
         self.assert_same()
@@ -208,20 +208,20 @@ class Recompute(unittest.TestCase):
     # ---- derived metrics of a registry -------------------------------------------------------------------------------------------
 
     def test_derived_metric_over_two_entities(self):
-        change = product.with_derived("test_rss_per_switch", "rss_bytes / nr_threads", "bytes", "gauge")
-        Show(self.edited("window", change, "two-entities")).check(self.tally, "pcomm", ("json",))
+        change = product.add_derived("test_rss_per_switch", "rss_bytes / nr_threads", "bytes", "gauge")
+        Show(self.edit_file("window", change, "two-entities")).check(self.tally, "pcomm", ("json",))
         self.assert_same()
 
     def test_level_of_counters(self):
         """A difference of counters that is declared a level is computed from their totals at both ends."""
-        change = product.with_derived("test_unread", "wchar - rchar", "bytes", "gauge")
-        Show(self.edited("window", change, "level")).check(self.tally, "pcomm", ("json",))
+        change = product.add_derived("test_unread", "wchar - rchar", "bytes", "gauge")
+        Show(self.edit_file("window", change, "level")).check(self.tally, "pcomm", ("json",))
         self.assert_same()
 
     def test_sum_of_counters_is_a_counter(self):
         """Independent of its declared family, it is a rate in sides with several windows."""
-        change = product.with_derived("test_switches", "voluntary_csw + nonvoluntary_csw", "count", "gauge")
-        Compare([self.edited("window", change, "sum-a")], [self.edited("stacks", change, "sum-b")]).check(self.tally, "pcomm", ("json",))
+        change = product.add_derived("test_switches", "voluntary_csw + nonvoluntary_csw", "count", "gauge")
+        Compare([self.edit_file("window", change, "sum-a")], [self.edit_file("stacks", change, "sum-b")]).check(self.tally, "pcomm", ("json",))
         self.assert_same()
 
 

@@ -118,7 +118,7 @@ def make_all(directory):
 
 # ---- the packed format -----------------------------------------------------------------------------------------------------------
 
-def without_host(lines):
+def remove_host_details(lines):
     """Removes the kernel command line, the host name, and the names of other programs."""
     kept = set(NAMES)
     for line in lines:
@@ -148,7 +148,7 @@ def blocks_of(lines):
 def pack(directory, into=ARCHIVE):
     with tarfile.open(into, "w:xz", preset=9) as archive:
         for path in sorted(pathlib.Path(directory).rglob("*.zst")):
-            text = b"".join(product.as_text(without_host(block)) for block in blocks_of(product.read_lines(path)))
+            text = b"".join(product.frames_to_text(remove_host_details(block)) for block in blocks_of(product.read_lines(path)))
             member = tarfile.TarInfo(str(path.relative_to(directory)).replace(".zst", ""))
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text))

@@ -28,15 +28,15 @@ class Side:
 
     def rate(self, number, metric):
         """Returns the factor for counters of a run; sums of a recorder are divided by the time that they cover."""
-        covered = self.per_second and self.covered(self.runs[number], metric)
+        covered = self.per_second and self.covered_time(self.runs[number], metric)
         return Fraction(SECOND, covered) if covered else self.rates[number]
 
-    def covered(self, run, metric):
+    def covered_time(self, run, metric):
         """Returns the ns that a recorded metric covers, or that all inputs of a derived one cover equally; 0: the threads' window."""
         if metric in run.definitions and metric not in run.span.metrics:
-            found = {self.covered(run, name.partition("[")[0]) for name, _ in formula.inputs(run.definitions[metric])}
+            found = {self.covered_time(run, name.partition("[")[0]) for name, _ in formula.inputs(run.definitions[metric])}
             return found.pop() if len(found) == 1 else 0
-        return run.span.covered(metric)
+        return run.span.covered_time(metric)
 
     def figures(self, group, metric):
         return [run.all.get((group, metric)) for run in self.runs]
@@ -78,9 +78,9 @@ class Side:
         found = getattr(figure, of)
         if found is UNKNOWN or found is None:
             return found
-        return self.scaled(found, self.rate(number, metric), run, metric) if figure.is_counter or isinstance(found, dict) else found
+        return self.scale(found, self.rate(number, metric), run, metric) if figure.is_counter or isinstance(found, dict) else found
 
-    def scaled(self, found, rate, run, metric):
+    def scale(self, found, rate, run, metric):
         if not isinstance(found, dict):
             return Fraction(as_number(found)) * rate
         if run.span.metrics.get(metric, {}).get("storage") != "map" or not self.per_second:
@@ -92,7 +92,7 @@ class Side:
             return self.value_in_run(0, group, metric)
         rule = next(figure.rule for figure in self.figures(group, metric) if figure)
         if is_text(rule) or rule.startswith("Range"):
-            return self.merged(rule, group, metric)
+            return self.merge(rule, group, metric)
         found = [self.value_in_run(number, group, metric) for number in range(len(self.runs))]
         known = [value for value in found if value is not None]
         if not known:
@@ -103,7 +103,7 @@ class Side:
         numbers = [as_number(value) for value in known]
         return None if None in numbers else median(numbers)
 
-    def merged(self, rule, group, metric):
+    def merge(self, rule, group, metric):
         """Reduces a metric without a median over the rows of all runs together."""
         figures = [figure for figure in self.figures(group, metric) if figure and figure.value is not None]
         if not figures:

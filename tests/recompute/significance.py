@@ -11,7 +11,7 @@ TOLERANCES = {"rel_tol": 1e-7, "abs_tol": 1e-9}
 SIXTY_FOUR_BITS = 2**64 - 1
 
 
-def without_nan(values):
+def remove_nan(values):
     return [value for value in values if value is not None]
 
 
@@ -56,7 +56,7 @@ class Design:
         self.are_all = self.ways <= MOST_LABELLINGS
         self.labellings = self.all() if self.are_all else self.draw_labellings()
 
-    def observed(self):
+    def observed_labelling(self):
         return (0,) * self.n if self.paired else (0,) * self.n + (1,) * self.m
 
     def all(self):
@@ -67,11 +67,11 @@ class Design:
             rest = [tuple(int(at in those) for at in range(self.n + self.m)) for those in map(set, chosen)]
             if self.has_mirror:
                 rest = [labelling for labelling in rest if not labelling[0]]
-        rest.remove(self.observed())
-        return [self.observed(), *rest]
+        rest.remove(self.observed_labelling())
+        return [self.observed_labelling(), *rest]
 
     def draw_labellings(self):
-        random, marks, found = Random(), list(self.observed()), []
+        random, marks, found = Random(), list(self.observed_labelling()), []
         for _ in range(DRAWN_LABELLINGS):
             found.append(tuple(marks))
             for left in range(len(marks), 0, -1):
@@ -90,7 +90,7 @@ class Design:
         if self.paired:
             different = sum(None not in pair and not is_same(*pair) for pair in zip(figures[:self.n], figures[self.n:]))
             return max(self.smallest_p(), min(1, 2 / 2**different))
-        known = without_nan(figures)
+        known = remove_nan(figures)
         different = len(known) - max(sum(is_same(one, other) for other in known) for one in known)
         total, side = self.n + self.m, min(self.n, self.m)
         if different >= side:
@@ -104,8 +104,8 @@ class Design:
             pairs = zip(values[:self.n], values[self.n:], labelling)
             return [], [(before - after if exchanged else after - before)
                         for before, after, exchanged in pairs if before is not None and after is not None]
-        return (without_nan([value for value, side in zip(values, labelling) if not side]),
-                without_nan([value for value, side in zip(values, labelling) if side]))
+        return (remove_nan([value for value, side in zip(values, labelling) if not side]),
+                remove_nan([value for value, side in zip(values, labelling) if side]))
 
     def difference(self, values, labelling):
         before, after = self.split(values, labelling)
@@ -141,9 +141,9 @@ class Row:
         self.design, self.reported = design, reported
         figures, floor = reported["figures"], reported["floor"]
         self.values = [None if figure is None else math.log(figure + floor) for figure in figures]
-        pad = design.pad(reported["resolution"] / (mean(without_nan(figures)) + floor))
+        pad = design.pad(reported["resolution"] / (mean(remove_nan(figures)) + floor))
         self.statistics = [design.statistic(self.values, labelling, pad) for labelling in design.labellings]
-        self.difference = design.difference(self.values, design.observed())
+        self.difference = design.difference(self.values, design.observed_labelling())
 
     def sides(self):
         """Returns the values between which the row shifts, and shift and interval as fractions of the first value."""
@@ -153,7 +153,7 @@ class Row:
             pairs = [pair for pair in pairs if None not in pair]
             sides = [mean([pair[side] for pair in pairs]) for side in (0, 1)]
         else:
-            sides = [mean(side) for side in self.design.split(self.values, self.design.observed())]
+            sides = [mean(side) for side in self.design.split(self.values, self.design.observed_labelling())]
         before, after = (max(0, math.exp(side) - floor) for side in sides)
         if before <= SAME * floor:
             return 0, after, None
@@ -164,7 +164,7 @@ class Row:
         """Returns p of the row without the family, if the candidate is shifted back, from differences of means."""
         n = self.design.n
         values = [None if value is None else value - (shift if at >= n else 0) for at, value in enumerate(self.values)]
-        seen = abs(self.design.difference(values, self.design.observed()))
+        seen = abs(self.design.difference(values, self.design.observed_labelling()))
         differences = [self.design.difference(values, labelling) for labelling in self.design.labellings]
         return sum(one is not None and abs(one) >= seen - SAME for one in differences) / len(differences)
 

@@ -69,7 +69,7 @@ class Round:
     def headings(self):
         """Checks the heading of each of many short windows."""
         spans = LOADED.spans(self.path("short"))
-        runs = product.as_json("show", self.path("short"))["snapshot"]["runs"]
+        runs = product.run_json("show", self.path("short"))["snapshot"]["runs"]
         for number, (run, span) in enumerate(zip(runs, spans, strict=True), 1):
             HeadingCheck(self.tally, f"run {number}").check(run["window"], Heading(span))
 
@@ -99,7 +99,7 @@ class Round:
             check_ids(self.tally, name)
         check_ids(self.tally, pair)
         check_exits_without_bpf(self.tally, "without-bpf", LOADED.captures_in(self.path("without-bpf"))[0])
-        report = product.as_json("show", pair, "--details")
+        report = product.run_json("show", pair, "--details")
         check_group_times(self.tally, "before..after", report, make_sides([LOADED.spans(pair)], False, "pcomm")[0])
         check_pprof(self.tally, self.path("stacks"), LOADED.spans(self.path("stacks"))[0])
         check_perfetto(self.tally, self.path("stacks"), LOADED.spans(self.path("stacks"))[0])

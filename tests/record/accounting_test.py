@@ -27,7 +27,7 @@ def record(path, *words, seconds=3):
         raise AssertionError(finished.stderr)
 
 
-def shown(path, *words):
+def read_shown(path, *words):
     finished = harness.run("show", path, "--format", "json", *words)
     if finished.returncode != 0:
         raise AssertionError(finished.stderr)
@@ -53,7 +53,7 @@ def read_times(path):
 
 def times_of(path, pid):
     """Returns name of a thread -> its three times; None for an unknown time."""
-    rows = shown(path, "--group-by", "comm-exact", "--where", f"tgid == {pid}", "--metrics", ",".join(TIMES))["rows"]
+    rows = read_shown(path, "--group-by", "comm-exact", "--where", f"tgid == {pid}", "--metrics", ",".join(TIMES))["rows"]
     found = {name: {} for name in NAMES}
     for row in rows:
         if row["group"] in found:
@@ -138,7 +138,7 @@ class Closure(unittest.TestCase):
 
     def test_with_all_plugins(self):
         reported, own_measurements = self.record_known_threads()
-        if shown(self.path)["snapshot"]["window"]["no_base"]["in_progress"]:
+        if read_shown(self.path)["snapshot"]["window"]["no_base"]["in_progress"]:
             self.skipTest("needs a BPF program that reads threads")
         self.assertEqual(self.assert_known(reported, own_measurements), 2)
         for name in NAMES:
@@ -154,12 +154,12 @@ class Closure(unittest.TestCase):
         self.assert_one_state(reported, 1, "k-starver")
         unknown = [name for name in NAMES if None in reported[name]]
         self.assertIn("k-starver", unknown)  # runnable at both ends of the window
-        no_base = shown(self.path)["snapshot"]["window"]["no_base"]
+        no_base = read_shown(self.path)["snapshot"]["window"]["no_base"]
         self.assertGreaterEqual(no_base["in_progress"], len(unknown))
 
     def test_the_share_of_blocked_time(self):
         self.record_known_threads()
-        report = shown(self.path, "--group-by", "comm-exact", "--metrics", "blocked_share", "--where", 'group == "k-blocked"')
+        report = read_shown(self.path, "--group-by", "comm-exact", "--metrics", "blocked_share", "--where", 'group == "k-blocked"')
         values = [row["value"] for row in report["rows"]]
         self.assertEqual(len(values), 1)
         self.assertGreater(values[0], 0.99)
@@ -174,9 +174,9 @@ class Accounting(unittest.TestCase):
 
     def window(self):
         record(self.path)
-        return shown(self.path, "--limit", "1")["snapshot"]["window"]
+        return read_shown(self.path, "--limit", "1")["snapshot"]["window"]
 
-    def assert_explained(self, window):
+    def assert_accounted(self, window):
         cpu = window["accounting"]
         self.assertIsNotNone(cpu)
         self.assertEqual(round(cpu["busy_ns"] - cpu["living_ns"] - cpu["ended_ns"] - cpu["unexplained_ns"], -2), 0)
@@ -188,7 +188,7 @@ class Accounting(unittest.TestCase):
     def test_under_a_burner(self):
         with harness.Helper("KNOWN_THREADS", "threads"):
             window = self.window()
-        self.assert_explained(window)
+        self.assert_accounted(window)
         cpu = window["accounting"]
         self.assertGreater(cpu["living_ns"] + cpu["ended_ns"], 0.9 * cpu["wall_ns"])  # two threads are always runnable
 
@@ -200,12 +200,12 @@ class Accounting(unittest.TestCase):
             self.skipTest("needs a source of exited threads")
         self.assertGreater(window["ended"], 100)
         self.assertGreater(window["accounting"]["ended_ns"], 0)
-        self.assert_explained(window)
+        self.assert_accounted(window)
 
     def test_the_json_of_a_window_matches_its_schema(self):
         record(self.path, seconds=1)
         schema = Validator(json.loads(harness.run("show", "--json-schema").stdout))
-        self.assertEqual(schema.problems(shown(self.path)), [])
+        self.assertEqual(schema.problems(read_shown(self.path)), [])
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def ctprof(*words):
     return subprocess.run([harness.CTPROF, *map(str, words)], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
 
 
-def hours(directory):
+def list_hour_files(directory):
     return sorted(pathlib.Path(directory).glob("*.ctprof.zst"))
 
 
@@ -49,10 +49,10 @@ def blocks(path):
 
 
 def all_blocks(directory):
-    return [block for path in hours(directory) for block in blocks(path)]
+    return [block for path in list_hour_files(directory) for block in blocks(path)]
 
 
-def indexed(directory):
+def count_indexed_windows(directory):
     """Returns the number of windows in the index."""
     try:
         return len((pathlib.Path(directory) / "index.tsv").read_bytes().splitlines())
@@ -66,31 +66,31 @@ class Always(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.place = pathlib.Path(scratch.name) / "log"
 
-    def shown(self, *words):
+    def run_show(self, *words):
         finished = ctprof("show", self.place, "--format", "json", *words)
         self.assertEqual(finished.returncode, 0, finished.stderr)
         return finished
 
-    def record_some(self, windows):
+    def record_windows(self, windows):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
-            self.assertTrue(wait_for(lambda: indexed(self.place) >= windows, 60))
+            self.assertTrue(wait_for(lambda: count_indexed_windows(self.place) >= windows, 60))
             recorder.signal(signal.SIGTERM)
             status, messages = recorder.finish()
         self.assertEqual(status, 0, messages)
         return messages
 
     def test_windows_are_back_to_back_and_the_last_one_is_closed(self):
-        messages = self.record_some(3)
+        messages = self.record_windows(3)
         self.assertIn("a window every 1 s; keeps 7 d, at most 2.0 GiB", messages)
         found = all_blocks(self.place)
         self.assertGreaterEqual(len(found), 4)
         for before, after in zip(found, found[1:]):
             self.assertEqual((before[0], before[2]), after[:2])
-        self.assertEqual(indexed(self.place), len(found))
-        for path in hours(self.place):
+        self.assertEqual(count_indexed_windows(self.place), len(found))
+        for path in list_hour_files(self.place):
             self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         # One window that covers all of them.
-        self.assertEqual(self.shown().stderr, "")
+        self.assertEqual(self.run_show().stderr, "")
         one = self.place.parent / "one.ctprof.zst"
         self.assertEqual(ctprof("export", self.place, "--to", "columns", "-o", one).returncode, 0)
         self.assertEqual(blocks(one), [(found[0][0], found[0][1], found[-1][2])])
@@ -139,17 +139,17 @@ class Always(unittest.TestCase):
 
     def test_removal_of_the_directory_ends_the_recording(self):
         with Recorder("--every", "1s", "-o", self.place) as recorder:
-            self.assertTrue(wait_for(lambda: indexed(self.place) >= 1, 60))
+            self.assertTrue(wait_for(lambda: count_indexed_windows(self.place) >= 1, 60))
             shutil.rmtree(self.place)
             status, messages = recorder.finish()
         self.assertEqual(status, 2, messages)
         self.assertIn(f"recording into the directory '{self.place}': it was removed", messages)
 
     def test_two_recordings_leave_a_gap(self):
-        self.record_some(1)
-        self.record_some(1)
-        self.assertIn("no recording exists from ", self.shown().stderr)
-        self.assertIn("leaves 2 windows, which are shown as runs", self.shown().stderr)
+        self.record_windows(1)
+        self.record_windows(1)
+        self.assertIn("no recording exists from ", self.run_show().stderr)
+        self.assertIn("leaves 2 windows, which are shown as runs", self.run_show().stderr)
         refused = ctprof("export", self.place, "--to", "columns", "-o", self.place.parent / "one")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("select one by --since and --until", refused.stderr)
@@ -158,9 +158,9 @@ class Always(unittest.TestCase):
         self.assertEqual(ctprof("compare", self.place, self.place).returncode, 0)
 
     def test_since_and_until(self):
-        self.record_some(1)
+        self.record_windows(1)
         first = all_blocks(self.place)[0]
-        self.assertEqual(self.shown("--since", "1 hour ago", "--until", "now").returncode, 0)
+        self.assertEqual(self.run_show("--since", "1 hour ago", "--until", "now").returncode, 0)
         one = self.place.parent / "one.ctprof.zst"
         finished = ctprof("export", self.place, "--since", "1 hour ago", "--to", "columns", "-o", one)
         self.assertEqual(finished.returncode, 0, finished.stderr)
@@ -194,13 +194,13 @@ class Always(unittest.TestCase):
         self.assertIn("estimated from one of 1 s", finished.stdout)
         self.assertIn("--max-size 10.0 MiB keeps", finished.stdout)
         self.assertFalse(self.place.exists())
-        self.record_some(2)
+        self.record_windows(2)
         before = {path: path.read_bytes() for path in self.place.iterdir()}
         finished = recording.run("--every", "1s", "--dry-run", "--keep", "2h", "-o", self.place)
         self.assertIn("a day; --keep 2 h needs", finished.stdout)
         self.assertEqual(before, {path: path.read_bytes() for path in self.place.iterdir()})
 
-    def test_other_peoples_directories_are_left_alone(self):
+    def test_directories_of_other_users_are_unchanged(self):
         self.place.mkdir()
         (self.place / "notes").write_text("mine")
         refused = recording.run("--every", "1s", "-o", self.place)
@@ -215,8 +215,8 @@ class Always(unittest.TestCase):
         for number in range(ROUNDS):
             with Recorder("--every", "1s", "-o", self.place) as recorder:
                 if number % 2 == 0:
-                    before = indexed(self.place)
-                    self.assertTrue(wait_for(lambda before=before: indexed(self.place) > before, 60))
+                    before = count_indexed_windows(self.place)
+                    self.assertTrue(wait_for(lambda before=before: count_indexed_windows(self.place) > before, 60))
                 time.sleep(chance.uniform(0, 0.5))
                 recorder.signal(signal.SIGKILL)
                 recorder.finish()
@@ -224,11 +224,11 @@ class Always(unittest.TestCase):
                 found = all_blocks(self.place)
                 self.assertGreaterEqual(len(found), known)
                 known = len(found)
-                for path in hours(self.place):
+                for path in list_hour_files(self.place):
                     self.assertEqual(ctprof("show", path).returncode, 0)
-                self.shown()
+                self.run_show()
         self.assertGreaterEqual(known, ROUNDS // 2)
-        self.record_some(1)
+        self.record_windows(1)
         self.assertGreater(len(all_blocks(self.place)), known)
 
     def test_a_full_disk_loses_windows_but_no_file(self):
@@ -236,10 +236,10 @@ class Always(unittest.TestCase):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(self.place)], check=False, capture_output=True).returncode != 0:
             self.skipTest("needs mounts")
         self.addCleanup(subprocess.run, ["umount", "-l", str(self.place)], check=False)
-        self.record_some(1)
+        self.record_windows(1)
         greedy = self.place / "greedy"
         with Recorder("--every", "1s", "-o", self.place) as recorder:
-            self.assertTrue(wait_for(lambda: indexed(self.place) > 3, 60))
+            self.assertTrue(wait_for(lambda: count_indexed_windows(self.place) > 3, 60))
             with open(greedy, "wb", buffering=0) as file:
                 try:
                     while file.write(bytes(4096)) == 4096:
@@ -251,15 +251,15 @@ class Always(unittest.TestCase):
                 while "could not be written and is missing: No space left on device" not in line:
                     self.assertNotEqual(line, "")
                     line = recorder.process.stderr.readline()
-            self.shown()
+            self.run_show()
             greedy.unlink()
             while " missing, " not in line:
                 line = recorder.process.stderr.readline()
                 self.assertNotEqual(line, "")
             recorder.signal(signal.SIGTERM)
             self.assertEqual(recorder.finish()[0], 0)
-        self.assertIn("no recording exists from ", self.shown().stderr)
-        for path in hours(self.place):
+        self.assertIn("no recording exists from ", self.run_show().stderr)
+        for path in list_hour_files(self.place):
             self.assertEqual(ctprof("show", path).returncode, 0)
 
 

@@ -26,7 +26,7 @@ class Denet(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
 
-    def exported(self):
+    def run_export(self):
         return subprocess.run([harness.CTPROF, "export", self.file, "--to", "denet", "-o", "-"], capture_output=True, text=True, check=False)
 
     def test_the_values_equal_those_of_the_file(self):
@@ -34,7 +34,7 @@ class Denet(unittest.TestCase):
             self.skipTest("needs permission to load BPF programs")
         finished = run("--recorders", "off-cpu", "-o", self.file, "--", os.environ["WAITS"], "turns", "1", "4")
         self.assertEqual(finished.returncode, 0, finished.stderr)
-        finished = self.exported()
+        finished = self.run_export()
         self.assertEqual(finished.returncode, 0, finished.stderr)
         sample = json.loads(finished.stdout)
         self.assertEqual(json_schema.Validator(SCHEMA).problems(sample), [])
@@ -68,7 +68,7 @@ class Denet(unittest.TestCase):
     def test_a_file_without_waits_is_refused(self):
         finished = run("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns")
         self.assertEqual(finished.returncode, 0, finished.stderr)
-        finished = self.exported()
+        finished = self.run_export()
         self.assertEqual(finished.returncode, 2)
         self.assertIn("the file has no times off CPUs: record with --recorders off-cpu", finished.stderr)
 

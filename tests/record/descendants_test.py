@@ -108,7 +108,7 @@ class Descendants(unittest.TestCase):
         messages = self.check_windows_back_to_back(*WITHOUT_BPF)
         self.assertEqual(messages.count("forks cannot be traced on this host"), 1, messages)
 
-    def test_shown(self):
+    def test_show_groups_by_descendants(self):
         self.record()
         finished = harness.run("show", self.file, "--where", "descendant", "--group-by", "comm-exact", "--metrics", "thread_count",
                                "--format", "json")

@@ -129,7 +129,7 @@ class ByBpf(ExitCase):
         self.assertLess(spent[1], 100 * MS)
 
     @needs(os.geteuid() == 0, "root")
-    def test_a_removed_cgroup_has_its_name(self):
+    def test_thread_of_removed_cgroup_keeps_its_path(self):
         with open("/proc/self/mounts", encoding="utf-8") as file:
             mount = next((line.split()[1] for line in file if line.split()[2] == "cgroup2"), None)
         if not mount:
@@ -142,7 +142,7 @@ class ByBpf(ExitCase):
         self.assertTrue(any(path and path.endswith("/" + os.path.basename(cgroup)) for path in paths), paths)
 
     @unittest.skipIf(harness.is_sanitized(), "a sanitizer makes draining too slow for the pace of a storm")
-    def test_a_storm_loses_nothing(self):
+    def test_a_storm_of_threads_loses_nothing(self):
         """The rate is that of an idle machine. A busy machine creates fewer threads per second, and loses none either."""
         window, output = self.record(STORM, str(STORM_THREADS), str(STORM_RATE))
         made, took_ms = map(int, output.split())
@@ -195,7 +195,7 @@ class SumOfRows(ExitCase):
               "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
               "print(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime)\n")
 
-    def used(self, options=()):
+    def measure_run_times(self, options=()):
         """Returns the run time of the rows and that of wait4, in ns."""
         window, used = self.record(sys.executable, "-c", self.SCRIPT, options=options)
         rows = [row for row in window.ended if row.value("comm") == "true"]
@@ -204,13 +204,13 @@ class SumOfRows(ExitCase):
 
     @by_bpf
     def test_by_bpf(self):
-        reported, used = self.used()
+        reported, used = self.measure_run_times()
         self.assertGreater(reported, 0.95 * used)
 
     @by_netlink
     def test_by_netlink(self):
         """The kernel reports the time up to its last tick or switch: almost nothing for a thread that exits sooner."""
-        reported, used = self.used(options=[FILES])
+        reported, used = self.measure_run_times(options=[FILES])
         self.assertGreater(reported, used - BATCH * TICK_NS)
         self.assertLess(reported, 1.05 * used)
 
@@ -262,7 +262,7 @@ class ExistingThreads(ExitCase):
     def check(self, *options):
         fifo, lines = os.path.join(self.directory, "fifo"), os.path.join(self.directory, "lines")
         os.mkfifo(fifo)
-        with harness.beside(ENDS, "threads", "50", lines, fifo) as ends:
+        with harness.background_process(ENDS, "threads", "50", lines, fifo) as ends:
             window, _ = self.record("sh", "-c", self.SCRIPT.format(fifo, lines), options=options)
             ends.wait(harness.TIMEOUT)
         self.assertEqual(ends.returncode, 0)

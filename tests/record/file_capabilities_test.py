@@ -63,7 +63,7 @@ class FileCapabilities(unittest.TestCase):
 
     # --- targets and tools
 
-    def hidden(self, name="hidden", mode=0o711):
+    def copy_hidden_program(self, name="hidden", mode=0o711):
         """Creates a copy of the program that root owns."""
         path = os.path.join(self.root, name)
         shutil.copy(os.environ["HIDDEN"], path)
@@ -98,7 +98,7 @@ class FileCapabilities(unittest.TestCase):
     # --- control: the user's own processes are visible
 
     def test_own_processes_have_names(self):
-        path = self.hidden(mode=0o755)
+        path = self.copy_hidden_program(mode=0o755)
         self.start(path, "spin")
         self.start(path, "wait")
         stacks = self.assert_shown("--recorders", RECORDERS)
@@ -114,7 +114,7 @@ class FileCapabilities(unittest.TestCase):
     # --- attacks with files
 
     def test_an_executable_without_read_permission(self):
-        self.start(self.hidden(), "spin")
+        self.start(self.copy_hidden_program(), "spin")
         self.assert_hidden()
 
     def test_a_file_with_the_inode_number_of_another(self):
@@ -122,7 +122,7 @@ class FileCapabilities(unittest.TestCase):
         os.mkdir(place)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", place], check=True)
-        secret = self.hidden("small/hidden")
+        secret = self.copy_hidden_program("small/hidden")
         symbols = subprocess.run(["nm", secret], check=True, capture_output=True, text=True).stdout
         offset = re.search(r"^0*([0-9a-f]+) T secret_function_that_computes$", symbols, re.M)[1]
         subprocess.run(["setcap", WITHOUT_MAPPINGS, self.program], check=True)
@@ -130,7 +130,7 @@ class FileCapabilities(unittest.TestCase):
         self.assert_hidden()
 
     def test_a_path_that_became_a_link_to_another_file(self):
-        secret = self.hidden()
+        secret = self.copy_hidden_program()
         path = os.path.join(self.work, "program")
         shutil.copy("/usr/bin/yes", path)
         process = subprocess.Popen([*harness.USER, path], stdout=subprocess.DEVNULL)
@@ -146,7 +146,7 @@ class FileCapabilities(unittest.TestCase):
         os.mkdir(place)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", place], check=True)
-        secret = self.hidden("small/hidden", 0o700)
+        secret = self.copy_hidden_program("small/hidden", 0o700)
         symbols = subprocess.run(["nm", secret], check=True, capture_output=True, text=True).stdout
         offset = re.search(r"^0*([0-9a-f]+) T secret_function_that_computes$", symbols, re.M)[1]
         self.start(sys.executable, ATTACKER, "namesake", secret, offset)
@@ -169,7 +169,7 @@ class FileCapabilities(unittest.TestCase):
             self.assertFalse(self.record("--recorders", "on-cpu", user=user).has(SECRET))
 
     def test_a_perf_map_that_is_another_file(self):
-        process = self.start(self.hidden("other", 0o755), "spin")
+        process = self.start(self.copy_hidden_program("other", 0o755), "spin")
         path = f"/tmp/perf-{process.pid}.map"
         self.addCleanup(pathlib.Path(path).unlink, missing_ok=True)
         lines = self.map_file()
@@ -203,7 +203,7 @@ class FileCapabilities(unittest.TestCase):
         self.assertFalse(self.record("--recorders", "on-cpu", "--debug-dir", directory).has(SECRET))
 
     def test_debuginfod_is_not_used(self):
-        self.start(self.hidden(mode=0o755), "spin")
+        self.start(self.copy_hidden_program(mode=0o755), "spin")
         with socket.create_server(("127.0.0.1", 0)) as server:
             server.setblocking(False)
             address = f"http://127.0.0.1:{server.getsockname()[1]}"
@@ -213,7 +213,7 @@ class FileCapabilities(unittest.TestCase):
     # --- attacks with processes
 
     def test_processes_of_root(self):
-        path = self.hidden(mode=0o755)
+        path = self.copy_hidden_program(mode=0o755)
         for how in ("spin", "wait"):
             self.start(path, how, user=False)
         self.assert_hidden()
@@ -222,13 +222,13 @@ class FileCapabilities(unittest.TestCase):
 
     def test_processes_of_root_that_exit_before_the_end(self):
         """After the exit the owner cannot be determined."""
-        path = self.hidden(mode=0o755)
+        path = self.copy_hidden_program(mode=0o755)
         for how in ("spin", "wait"):
             self.start("timeout", "0.6", path, how, user=False)
         self.assert_hidden()
 
     def test_a_capture_of_processes_of_root(self):
-        self.start(self.hidden(mode=0o755), "wait", user=False)
+        self.start(self.copy_hidden_program(mode=0o755), "wait", user=False)
         path = os.path.join(self.work, "look.ctprof.zst")
         finished = subprocess.run([*harness.USER, self.program, "capture", "-q", "--stacks", "-o", path], check=False, capture_output=True, text=True,
                                   timeout=harness.TIMEOUT)
@@ -238,13 +238,13 @@ class FileCapabilities(unittest.TestCase):
         self.assertEqual([offset for offset in stacks.offsets if offset >= HIGHEST_OFFSET], [])
 
     def test_a_setuid_program(self):
-        path = self.hidden(mode=0o4755)
+        path = self.copy_hidden_program(mode=0o4755)
         for how in ("spin", "wait"):
             self.start(path, how)
         self.assert_hidden()
 
     def test_a_program_with_a_group(self):
-        path = self.hidden()
+        path = self.copy_hidden_program()
         os.chown(path, 0, 4)
         os.chmod(path, 0o2755)
         for how in ("spin", "wait"):
@@ -252,7 +252,7 @@ class FileCapabilities(unittest.TestCase):
         self.assert_hidden()
 
     def test_a_program_with_capabilities(self):
-        path = self.hidden(mode=0o755)
+        path = self.copy_hidden_program(mode=0o755)
         subprocess.run(["setcap", "cap_net_raw+ep", path], check=True)
         for how in ("spin", "wait"):
             self.start(path, how)
@@ -260,15 +260,15 @@ class FileCapabilities(unittest.TestCase):
 
     def test_a_service_of_the_same_user_with_capabilities(self):
         self.start("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=+net_raw", "--ambient-caps=+net_raw",
-                  self.hidden(mode=0o755), "spin", user=False)
+                  self.copy_hidden_program(mode=0o755), "spin", user=False)
         self.assert_hidden()
 
     def test_an_undumpable_process(self):
-        self.start(self.hidden(mode=0o755), "undumpable")
+        self.start(self.copy_hidden_program(mode=0o755), "undumpable")
         self.assert_hidden()
 
     def test_a_process_of_another_group(self):
-        self.start("setpriv", f"--reuid={USER}", "--regid=4", "--clear-groups", self.hidden(mode=0o755), "spin", user=False)
+        self.start("setpriv", f"--reuid={USER}", "--regid=4", "--clear-groups", self.copy_hidden_program(mode=0o755), "spin", user=False)
         self.assert_hidden()
 
     def test_a_process_that_becomes_root_while_it_is_recorded(self):
@@ -276,14 +276,14 @@ class FileCapabilities(unittest.TestCase):
         first = os.path.join(self.work, "first")
         shutil.copy(os.environ["HIDDEN"], first)
         subprocess.run(["strip", "--strip-all", first], check=True)
-        self.start(first, "spin", self.hidden(mode=0o4755), "spin")
+        self.start(first, "spin", self.copy_hidden_program(mode=0o4755), "spin")
         self.assert_hidden()
 
     # --- window files of root
 
     def test_files_of_root_are_not_read(self):
         path = os.path.join(self.root, "roots.ctprof.zst")
-        self.start(self.hidden(mode=0o755), "spin", user=False)
+        self.start(self.copy_hidden_program(mode=0o755), "spin", user=False)
         subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", "on-cpu", "-o", path], check=True)
         os.chmod(path, 0o600)
         for words in (("show", path), ("symbolize", path, "-o", "out"), ("flame", path, "-o", "out.html"), ("export", path, "--to", "folded", "-o", "out")):
@@ -292,7 +292,7 @@ class FileCapabilities(unittest.TestCase):
             self.assertIn("Permission denied", finished.stderr)
 
     def test_redacted_files_of_root_have_no_addresses(self):
-        self.start(self.hidden(mode=0o755), "wait", user=False)
+        self.start(self.copy_hidden_program(mode=0o755), "wait", user=False)
         path, public = (os.path.join(self.root, name) for name in ("roots.ctprof.zst", "public.ctprof.zst"))
         subprocess.run([os.environ["CTPROF"], "record", "-q", "-d", "300ms", "--recorders", RECORDERS, "-o", path], check=True)
         self.assertTrue(any(offset > HIGHEST_OFFSET for offset in Stacks(path).offsets))

@@ -81,9 +81,9 @@ class Family:
 
 def observes_exits(pid):
     """Returns whether ctprof observes forks and exits: later children start in its window. The program for exits is attached last."""
-    texts = recording.each_open_file(pid, "fdinfo", pathlib.Path.read_text)
+    texts = recording.read_open_files(pid, "fdinfo", pathlib.Path.read_text)
     attached = {int(found[1]) for text in texts if "link_id:" in text and (found := re.search(r"(?m)^prog_id:\s*(\d+)$", text))}
-    programs = recording.loaded("prog") if attached else {}
+    programs = recording.list_bpf_objects("prog") if attached else {}
     return any(programs.get(program, {}).get("name") == "see_last_switch" for program in attached)
 
 
@@ -112,7 +112,7 @@ class Inherit(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
 
-    def recorded(self, *words):
+    def record_family(self, *words):
         """Records. Returns the pid of the parent, the pids of the lasting children, and the window."""
         with Family() as family:
             recorder = recording.Recorder("-o", self.file, "--metrics", "run_time_ns", "-p", family.pid, *words)
@@ -127,7 +127,7 @@ class Inherit(unittest.TestCase):
             return family.pid, lasting, recording.Window(self.file)
 
     def test_rows_and_all_recorders_follow_children(self):
-        parent, lasting, window = self.recorded("--recorders", ",".join(RECORDERS.values()), "--freq", "999", "--sleepers-freq", "50")
+        parent, lasting, window = self.record_family("--recorders", ",".join(RECORDERS.values()), "--freq", "999", "--sleepers-freq", "50")
         self.assertLessEqual(lasting | {parent}, {row.name[0] for row in window.living.values()})
         exited_tgids = {row.name[0] for row in window.ended.values()}
         self.assertGreater(len(exited_tgids), 5)
@@ -140,25 +140,25 @@ class Inherit(unittest.TestCase):
     def test_each_recorder_follows_children_by_itself(self):
         for metric, recorder in RECORDERS.items():
             with self.subTest(recorder):
-                _, lasting, window = self.recorded("--recorders", recorder, "--freq", "999", "--sleepers-freq", "50")
+                _, lasting, window = self.record_family("--recorders", recorder, "--freq", "999", "--sleepers-freq", "50")
                 self.assertLessEqual(lasting, {row.name[0] for row in window.living.values()})
                 self.assertLessEqual(lasting, set(weights(self.file)[metric]))
                 self.file.unlink()
 
     def test_without_recorders_rows_follow_children(self):
-        parent, lasting, window = self.recorded()
+        parent, lasting, window = self.record_family()
         self.assertLessEqual(lasting | {parent}, {row.name[0] for row in window.living.values()})
         self.assertGreater(len(window.ended), 5)
 
     def test_no_inherit_excludes_children(self):
-        parent, _, window = self.recorded("--no-inherit", "--recorders", ",".join(RECORDERS.values()))
+        parent, _, window = self.record_family("--no-inherit", "--recorders", ",".join(RECORDERS.values()))
         self.assertEqual({row.name[0] for row in [*window.living.values(), *window.ended.values()]}, {parent})
         for metric, by_process in weights(self.file).items():
             self.assertLessEqual(set(by_process), {parent}, metric)
 
     def test_other_processes_are_excluded(self):
-        with harness.busy() as busy:
-            parent, _, window = self.recorded("--recorders", ",".join(RECORDERS.values()), "--freq", "999")
+        with harness.busy_process() as busy:
+            parent, _, window = self.record_family("--recorders", ",".join(RECORDERS.values()), "--freq", "999")
         tgids = {row.name[0] for row in [*window.living.values(), *window.ended.values()]}
         self.assertNotIn(busy.pid, tgids)
         self.assertNotIn(1, tgids)

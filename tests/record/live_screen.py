@@ -219,7 +219,7 @@ class Screen:
                 return re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
         return None
 
-    def shown(self, name):
+    def show_length(self, name):
         """Returns the length of the window in the file in seconds, as `show` prints it."""
         finished = subprocess.run([harness.CTPROF, "show", str(self.files / name)], capture_output=True, text=True, check=True, timeout=harness.TIMEOUT)
         return float(re.search(r"   ([0-9.]+) s ", finished.stdout).group(1))

@@ -115,7 +115,7 @@ class Keys(unittest.TestCase):
         s.press_until("{", "the history begins here")
         s.press_until("}", "this is the newest window")
         s.keys("w")
-        seconds = s.shown(s.wait_for_written_file("3 windows"))
+        seconds = s.show_length(s.wait_for_written_file("3 windows"))
         self.assertGreater(seconds, 1)  # after a delayed window the next one is shorter
         s.keys("c")
         s.wait_for_text("A compared with B", "moved most", f"A: {clock(first)}", f"B: {clock(held)}")
@@ -130,7 +130,7 @@ class Keys(unittest.TestCase):
         s.wait_for_text("mark two windows first")
         s.keys("w")
         first = s.wait_for_written_file("1 window")
-        self.assertLess(s.shown(first), 60)
+        self.assertLess(s.show_length(first), 60)
         s.keys("w")
         s.wait_until(lambda now: s.written_file(now, "1 window") not in (None, first))
 

@@ -143,7 +143,7 @@ class MappedTest(unittest.TestCase):
         row = next(line for line in screen.splitlines() if line.startswith(os.path.basename(ALPHA)))
         self.assertRegex(row.split()[-1], "Mi$|Ki$")
 
-    def test_code_that_was_copied_to_anonymous_memory(self):
+    def test_code_copied_to_anonymous_memory(self):
         process = self.start(ALPHA, 60, "copied")
         self.finish(self.record(1, "-p", process.pid))
         self.assertGreater(self.share(process, WORK[ALPHA]), 0.9)

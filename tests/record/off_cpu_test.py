@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 import measurement  # noqa: E402
 import offcpu_file  # noqa: E402
-from recording import Recorder, harness, loaded, program_ids, run, wait_for  # noqa: E402
+from recording import Recorder, harness, list_bpf_objects, program_ids, run, wait_for  # noqa: E402
 
 WAITS = os.environ["WAITS"]
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "5"))
@@ -38,7 +38,7 @@ class Case(unittest.TestCase):
         self.here = pathlib.Path(scratch.name)
         self.file = self.here / ("it" + recording.SUFFIX)
 
-    def recorded(self, *words):
+    def record_off_cpu(self, *words):
         """Records with off-cpu. Returns the finished process and the content of the file."""
         process = run("--recorders", "off-cpu", "-o", self.file, *words)
         self.assertEqual(process.returncode, 0, process.stderr)
@@ -67,7 +67,7 @@ class Concurrent(Case):
     def test_no_leaf_is_a_tracing_function(self):
         with Recorder("-o", self.here / ("other" + recording.SUFFIX), "--recorders", "off-cpu", "--metrics", "run_time_ns") as other:
             self.assertTrue(wait_for(lambda: len(program_ids(other.process.pid)) > 2))
-            self.recorded("-d", "1s", "--offcpu-stacks", "every", "--metrics", "run_time_ns", "--", WAITS, "kinds", self.here / "file")
+            self.record_off_cpu("-d", "1s", "--offcpu-stacks", "every", "--metrics", "run_time_ns", "--", WAITS, "kinds", self.here / "file")
             other.signal(signal.SIGINT)
             self.assertEqual(other.finish()[0], 0)
         tracing = re.compile(r"__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_|bpf_trampoline_|bpf_get_")
@@ -93,8 +93,8 @@ class KnownWaits(Case):
 
     def kinds_once(self):
         """Runs once. Returns for each kind of wait by how many ns each difference exceeds its tolerance: negative if it is within."""
-        with harness.beside("sleep", "600") as sleeper:
-            process, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
+        with harness.background_process("sleep", "600") as sleeper:
+            process, window = self.record_off_cpu("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
         self.assert_whole(window)
         # The kernel measures run delay with the run queue's clock, which is updated only at the start of a wake-up or switch. The recorder reads
         # its clock later. So each end of a wait may differ by the cost of a switch on this machine.
@@ -132,7 +132,7 @@ class KnownWaits(Case):
         self.assertEqual(found["nap"].offcpu_interruptible_count, 50, found["nap"].cells)
         for name in "competes", "competes_too":
             self.assertGreater(found[name].offcpu_preempted_ns, 0.9 * found[name].offcpu_ns - found[name].offcpu_queued_ns, found[name].cells)
-        self.assert_slept(window.of(sleeper.pid))
+        self.assert_slept(window.threads_of(sleeper.pid))
         return beyond
 
     def assert_slept(self, threads):
@@ -147,7 +147,7 @@ class KnownWaits(Case):
 
     def test_weights_are_proportional_to_times(self):
         for period in "100us", "1ms", "10ms":
-            process, window = self.recorded("--offcpu-period", period, "--", WAITS, "turns", "3", "32")
+            process, window = self.record_off_cpu("--offcpu-period", period, "--", WAITS, "turns", "3", "32")
             self.assert_whole(window)
             long_ns, short_ns = map(int, process.stdout.split())
             places = {name: sum(thread.weight(name) for thread in window.threads) for name in ("waits_long", "waits_short")}
@@ -159,20 +159,20 @@ class KnownWaits(Case):
 class CompleteTimes(Case):
     """No wait is lost, and all times add up."""
 
-    def closed(self, process, least_threads=10):
+    def check_totals(self, process, least_threads=10):
         exact, threads = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", process.stderr).groups())
         self.assertGreaterEqual(threads, least_threads)
         self.assertGreaterEqual(exact, EXACT_SHARE * threads, process.stderr)
 
     def test_idle(self):
-        process, window = self.recorded("-d", "1s")
-        self.closed(process)
+        process, window = self.record_off_cpu("-d", "1s")
+        self.check_totals(process)
         self.assertNotRegex(process.stderr, r"off-cpu: .* lost")
         self.assert_whole(window)
 
     def test_in_a_crowd_with_stacks_of_all_waits(self):
-        process, window = self.recorded("--offcpu-stacks", "all", "--", WAITS, "crowd", "2")
-        self.closed(process, 40)
+        process, window = self.record_off_cpu("--offcpu-stacks", "all", "--", WAITS, "crowd", "2")
+        self.check_totals(process, 40)
         self.assert_whole(window, offcpu_file.KINDS)
         crowd = [thread for thread in window.threads if thread.descendant and thread.pcomm == "waits"]
         self.assertGreater(sum(thread.offcpu_count for thread in crowd), 10_000)
@@ -181,8 +181,8 @@ class CompleteTimes(Case):
                 self.assertEqual(thread.count(offcpu_file.BLOCKED), thread.voluntary_csw - 1, thread.cells)
 
     def test_a_stack_at_each_switch(self):
-        process, window = self.recorded("--offcpu-stacks", "every", "--ring", "64M", "--", WAITS, "turns", "1", "4")
-        self.closed(process)
+        process, window = self.record_off_cpu("--offcpu-stacks", "every", "--ring", "64M", "--", WAITS, "turns", "1", "4")
+        self.check_totals(process)
         turns = [thread for thread in window.threads if thread.descendant and thread.tid != thread.tgid]
         self.assertEqual(len(turns), 4, process.stderr)
         self.assert_whole(window, offcpu_file.KINDS)
@@ -191,8 +191,8 @@ class CompleteTimes(Case):
 
     def test_threads_that_exit(self):
         """Thousands of threads per second: threads that live within the window have as many switches as the kernel counted."""
-        process, window = self.recorded("--", os.environ["STORM"], "8000", "4000")
-        self.closed(process, 8000)
+        process, window = self.record_off_cpu("--", os.environ["STORM"], "8000", "4000")
+        self.check_totals(process, 8000)
         self.assertNotRegex(process.stderr, r"off-cpu: .* lost")
         exited = [thread for thread in window.threads if thread.descendant and thread.pcomm == "storm" and thread.born and thread.ended]
         self.assertGreaterEqual(len(exited), 8000)
@@ -203,10 +203,10 @@ class CompleteTimes(Case):
 
     def test_exec_by_another_thread_than_the_leader(self):
         """After an exec by another thread than the leader: the successor has its waits from before and after the exec, the old leader is separate."""
-        process, window = self.recorded("--offcpu-period", "100us", "--", os.environ["TAKEOVER"], "naps")
-        self.closed(process)
+        process, window = self.record_off_cpu("--offcpu-period", "100us", "--", os.environ["TAKEOVER"], "naps")
+        self.check_totals(process)
         self.assert_whole(window)
-        leader, successor = sorted((thread for thread in window.of(int(process.stdout)) if thread.tid == thread.tgid), key=lambda thread: thread.offcpu_count)
+        leader, successor = sorted((thread for thread in window.threads_of(int(process.stdout)) if thread.tid == thread.tgid), key=lambda thread: thread.offcpu_count)
         self.assertLess(leader.offcpu_count, 20, leader.cells)
         self.assertGreater(leader.offcpu_interruptible_ns, 100_000_000, leader.cells)
         self.assertGreaterEqual(successor.offcpu_interruptible_count, 150, successor.cells)
@@ -214,15 +214,15 @@ class CompleteTimes(Case):
         self.assertGreater(successor.weight("nap"), 0.8 * successor.weight(), successor.stacks)
 
     def test_selected_processes(self):
-        with harness.beside("sleep", "600") as sleeper:
-            _, window = self.recorded("-d", "300ms", "-p", sleeper.pid)
+        with harness.background_process("sleep", "600") as sleeper:
+            _, window = self.record_off_cpu("-d", "300ms", "-p", sleeper.pid)
         self.assertEqual({thread.tgid for thread in window.threads}, {sleeper.pid})
         self.assertEqual(window.threads[0].offcpu_count, 1)
         self.assertEqual(window.threads[0].weight(), window.threads[0].offcpu_ns)
 
     def test_windows_back_to_back(self):
         """A thread that sleeps all the time has one wait in each window."""
-        with harness.beside("sleep", "600") as sleeper:
+        with harness.background_process("sleep", "600") as sleeper:
             process = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
         self.assertEqual(process.returncode, 0, process.stderr)
         files = sorted(self.here.iterdir())
@@ -230,11 +230,11 @@ class CompleteTimes(Case):
         for file in files:
             window = offcpu_file.OffCpuFile(file)
             self.assert_whole(window)
-            self.assertEqual([thread.offcpu_count for thread in window.of(sleeper.pid)], [1])
-            self.assertGreater(window.of(sleeper.pid)[0].offcpu_ns, 250_000_000)
+            self.assertEqual([thread.offcpu_count for thread in window.threads_of(sleeper.pid)], [1])
+            self.assertGreater(window.threads_of(sleeper.pid)[0].offcpu_ns, 250_000_000)
 
     def test_a_budget_that_is_too_small_is_reported(self):
-        process, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
+        process, window = self.record_off_cpu("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
         self.assertRegex(process.stderr, r"the budget was nearly used up: a stack is now recorded per [\d.]+ ms of waiting")
         self.assert_whole(window)
 
@@ -270,7 +270,7 @@ class OneCgroup(Case):
     def record_followed_threads(self, script, *words):
         """Records while a shell outside of the cgroup runs the script, with the cgroup as $1. Returns threads by process, and the number of followed
         threads."""
-        process, window = self.recorded("--cgroup", f"/{self.cgroup.name}", *words, "--", "sh", "-c", script, "sh", self.cgroup)
+        process, window = self.record_off_cpu("--cgroup", f"/{self.cgroup.name}", *words, "--", "sh", "-c", script, "sh", self.cgroup)
         exact, number = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", process.stderr).groups())
         self.assertEqual(exact, number, process.stderr)
         found = collections.defaultdict(list)
@@ -307,7 +307,7 @@ class OneCgroup(Case):
 
     def test_selected_processes_of_the_cgroup(self):
         one, _ = self.sleeper(), self.sleeper()
-        process, window = self.recorded("--cgroup", f"/{self.cgroup.name}", "-p", one, "-d", "100ms")
+        process, window = self.record_off_cpu("--cgroup", f"/{self.cgroup.name}", "-p", one, "-d", "100ms")
         self.assertEqual([thread.tgid for thread in window.threads if thread.offcpu_count], [one])
         self.assertRegex(process.stderr, "for 1 of 1 threads")
 
@@ -328,20 +328,20 @@ class OneCgroup(Case):
 class Hidden(Case):
     def test_hidden_threads_have_gaps(self):
         """Some kernels hide threads from BPF programs. A busy thread is not reported as hidden."""
-        with harness.busy() as busy:
-            process, window = self.recorded("-d", "300ms")
+        with harness.busy_process() as busy:
+            process, window = self.record_off_cpu("-d", "300ms")
         hidden = re.search(r"off-cpu: .*this kernel hides (\d+) threads from BPF programs: their waits are unknown", process.stderr)
         unknown = [thread for thread in window.threads if thread.cells["offcpu_ns"] is None]
         self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, process.stderr)
         for thread in unknown:
             self.assertIsNone(thread.cells["offcpu_max_ns"])
             self.assertEqual(thread.stacks, [])
-        self.assertIsNotNone(window.of(busy.pid)[0].cells["offcpu_ns"])
+        self.assertIsNotNone(window.threads_of(busy.pid)[0].cells["offcpu_ns"])
         if not hidden:
             self.skipTest("this kernel hides no threads")
-        process, window = self.recorded("-d", "100ms", "-p", 1)
+        process, window = self.record_off_cpu("-d", "100ms", "-p", 1)
         self.assertRegex(process.stderr, r"off-cpu: .*this kernel hides \d+ threads from BPF programs")
-        self.assertEqual({thread.cells.get("offcpu_ns") for thread in window.of(1)}, {None})
+        self.assertEqual({thread.cells.get("offcpu_ns") for thread in window.threads_of(1)}, {None})
 
 
 class Cleanup(Case):
@@ -354,7 +354,7 @@ class Cleanup(Case):
                 programs = program_ids(pid)
                 recorder.process.kill() if at % 2 else recorder.process.terminate()
                 recorder.process.communicate()
-            self.assertTrue(wait_for(lambda programs=programs: not programs & loaded("prog").keys()), programs)
+            self.assertTrue(wait_for(lambda programs=programs: not programs & list_bpf_objects("prog").keys()), programs)
 
     def test_without_permission_one_sentence(self):
         self.here.chmod(0o777)

@@ -51,11 +51,11 @@ class OffCpuFile:
             self.rows[row] = Thread(cells, row in born, line["kind"] == "exited", last - first)
 
     def _add_stacks(self, parts):
-        def joined(part, key):
+        def join_parts(part, key):
             return [value for line in parts if line["part"] == part for value in line[key]]
-        strings = joined("strings", "text")
-        frames = ["[truncated]"] + [strings[name] for name in joined("frames", "name")]  # the first one is not in the file
-        parents, of_node = [0] + joined("nodes", "parent"), [0] + joined("nodes", "frame")
+        strings = join_parts("strings", "text")
+        frames = ["[truncated]"] + [strings[name] for name in join_parts("frames", "name")]  # the first one is not in the file
+        parents, of_node = [0] + join_parts("nodes", "parent"), [0] + join_parts("nodes", "frame")
         for line in parts:
             if line["part"] != "weights" or line["metric"] != "offcpu_stacks":
                 continue
@@ -66,7 +66,7 @@ class OffCpuFile:
                     node = parents[node]
                 self.rows[row].stacks.append((names, weight))
 
-    def of(self, tgid):
+    def threads_of(self, tgid):
         return [thread for thread in self.threads if thread.tgid == tgid]
 
     def thread(self, tid):

@@ -56,7 +56,7 @@ class Pairs(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.place = pathlib.Path(scratch.name)
 
-    def each_set(self, test):
+    def run_with_each_set(self, test):
         for recorders in SETS:
             with self.subTest(recorders=recorders):
                 place = self.place / "+".join(recorders)
@@ -94,7 +94,7 @@ class Pairs(unittest.TestCase):
                 self.assertEqual(folded_total(path, metric), shown_total(path, metric))
                 self.assertEqual(totals[metric], shown_total(path, metric))
                 self.assertGreater(totals[metric], 0)
-        self.each_set(check)
+        self.run_with_each_set(check)
 
     def test_redacted(self):
         def check(place, recorders, options):
@@ -104,7 +104,7 @@ class Pairs(unittest.TestCase):
             for name in recorders:
                 self.assertEqual(folded_total(redacted, RECORDERS[name]), folded_total(path, RECORDERS[name]))
             self.assertEqual(totals_by_index(redacted)[0][RECORDERS[recorders[0]]], totals_by_index(path)[0][RECORDERS[recorders[0]]])
-        self.each_set(check)
+        self.run_with_each_set(check)
 
     def test_several_runs(self):
         def check(place, recorders, options):
@@ -120,7 +120,7 @@ class Pairs(unittest.TestCase):
             ctprof("flame", "-q", turns, "-o", place / "flame.svg")
             rows = ctprof("export", "-q", turns, "--to", "csv", "--rows", "host", "-o", "-").splitlines()
             self.assertEqual(len({row.partition(",")[0] for row in rows[1:]}), 4)
-        self.each_set(check)
+        self.run_with_each_set(check)
 
     def test_an_archive(self):
         def check(place, recorders, options):
@@ -141,7 +141,7 @@ class Pairs(unittest.TestCase):
             self.check_readers(one, place)
             for name in recorders:
                 self.assertEqual(folded_total(one, RECORDERS[name]), sum(each[RECORDERS[name]] for each in totals))
-        self.each_set(check)
+        self.run_with_each_set(check)
 
     def test_live(self):
         def check(place, recorders, options):
@@ -152,7 +152,7 @@ class Pairs(unittest.TestCase):
                 screen.press(b"q")
                 screen.read_until(lambda _: screen.process.poll() is not None, 60)
                 self.assertEqual(screen.process.wait(harness.TIMEOUT), 0, screen.text)
-        self.each_set(check)
+        self.run_with_each_set(check)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import Window, harness, loaded, wait_for  # noqa: E402
+from recording import Window, harness, list_bpf_objects, wait_for  # noqa: E402
 
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "20"))
 
 
-def stopped():
+def list_stopped_processes():
     """Returns the processes in state T or t."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -33,8 +33,8 @@ def stopped():
 
 
 class Killed(unittest.TestCase):
-    def test_nothing_is_left(self):
-        if loaded("prog") is None:
+    def test_kill_leaves_nothing(self):
+        if list_bpf_objects("prog") is None:
             self.skipTest("needs bpftool, and permission to use it")
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
@@ -57,8 +57,8 @@ class Killed(unittest.TestCase):
                     Window(file)
                     whole += 1
                 for kind, ids in ours.items():
-                    self.assertTrue(wait_for(lambda kind=kind, ids=ids: not ids & loaded(kind).keys()), f"{kind}: {ids & loaded(kind).keys()}")
-                self.assertNotIn(target.pid, stopped())
+                    self.assertTrue(wait_for(lambda kind=kind, ids=ids: not ids & list_bpf_objects(kind).keys()), f"{kind}: {ids & list_bpf_objects(kind).keys()}")
+                self.assertNotIn(target.pid, list_stopped_processes())
         print(f"{ROUNDS} rounds: {with_programs} with programs loaded, {whole} with a complete file", file=sys.stderr)
         self.assertGreater(with_programs, ROUNDS // 20, "too few kills hit the recording at the right time")
 

@@ -48,7 +48,7 @@ class Case(unittest.TestCase):
         self.here = pathlib.Path(scratch.name)
         self.file = self.here / ("it" + recording.SUFFIX)
 
-    def recorded(self, *words):
+    def run_recording(self, *words):
         finished = run("-d", "500ms", "-o", self.file, "--metrics", "run_time_ns", *words)
         self.assertEqual(finished.returncode, 0, finished.stderr)
         Window(self.file)
@@ -62,7 +62,7 @@ class OnCpu(Case):
             self.skipTest("needs permission to sample")
 
     def test_one_line_has_the_counts(self):
-        output = self.recorded("--recorders", "on-cpu", "--freq", "999")
+        output = self.run_recording("--recorders", "on-cpu", "--freq", "999")
         lines = [line for line in output.splitlines() if "on-cpu:" in line]
         self.assertEqual(len(lines), 1, output)
         self.assertRegex(lines[0], r"^ctprof: on-cpu: \d+ stacks, ([\d.]+%|all) reach the root.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
@@ -70,7 +70,7 @@ class OnCpu(Case):
     def test_a_time_namespace_keeps_all_samples(self):
         harness.needs_namespaces(self, ["-T"])
         command = recording.command("--recorders", "on-cpu", "-d", "1s", "--metrics", "run_time_ns", "-o", self.file)
-        with harness.busy() as busy:
+        with harness.busy_process() as busy:
             finished = subprocess.run(["unshare", "-T", "--monotonic", "500000", "--boottime", "100000", *command], capture_output=True, text=True,
                                       timeout=recording.TIMEOUT, check=False)
             self.assertEqual(finished.returncode, 0, finished.stderr)
@@ -79,8 +79,8 @@ class OnCpu(Case):
         self.assertIn('"oncpu_samples"', shown.stdout)
 
     def test_a_ring_of_one_page_reports_its_losses(self):
-        with harness.busy():  # an idle CPU has no samples
-            output = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
+        with harness.busy_process():  # an idle CPU has no samples
+            output = self.run_recording("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
         self.assertRegex(output, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
         represented = re.search(r"samples represent ([\d.]+) of ([\d.]+) s of run time", output)
         self.assertIsNotNone(represented, output)
@@ -102,17 +102,17 @@ class OnCpu(Case):
         stacks = [line.rsplit(" ", 1)[0].split(";")[2:] for line in folded.splitlines() if line.startswith("deep;")]
         return max(len(stack) - stack.count("[truncated]") for stack in stacks)
 
-    def compiled(self, *options):
+    def compile_deep_program(self, *options):
         deep = self.here / "deep"
         (self.here / "deep.c").write_text(DEEP, encoding="ascii")
         subprocess.run(["gcc", "-O1", *options, "-o", deep, self.here / "deep.c"], check=True)
         return deep
 
     def test_a_stack_is_as_deep_as_requested(self):
-        deep = self.compiled()
+        deep = self.compile_deep_program()
         for depth, found in ((5, 5), (300, 300), (1000, 600)):
             with self.subTest(depth):
-                self.recorded("--recorders", "on-cpu", "--max-depth", depth, "--force", "--", deep)
+                self.run_recording("--recorders", "on-cpu", "--max-depth", depth, "--force", "--", deep)
                 (self.assertEqual if depth < 600 else self.assertGreater)(self.deepest(), found)
 
     def test_frame_pointers_are_followed_within_the_kernels_limit(self):
@@ -121,13 +121,13 @@ class OnCpu(Case):
         self.assertEqual(finished.returncode, 2)
         self.assertIn(f"--max-depth {most + 1}: the kernel follows frame pointers for at most {most} frames; lower --max-depth, raise "
                       "kernel.perf_event_max_stack, or use --unwind cfi", finished.stderr)
-        output = self.recorded("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999", "--", self.compiled("-fno-omit-frame-pointer"))
+        output = self.run_recording("--recorders", "on-cpu", "--unwind", "fp", "--max-depth", most, "--freq", "999", "--", self.compile_deep_program("-fno-omit-frame-pointer"))
         self.assertIn("with guessed frames", output)
 
     def test_stack_bytes_limits_copies(self):
         """Uses code without unwind rules, which the kernel does not walk: 600 frames of it need more than 1 KiB, and less than 64 KiB."""
-        deep = self.compiled("-fno-asynchronous-unwind-tables")
-        small, large = (self.recorded("--recorders", "on-cpu", "--freq", "499", "--force", "--stack-bytes", size, "--", deep) for size in ("1K", "64K"))
+        deep = self.compile_deep_program("-fno-asynchronous-unwind-tables")
+        small, large = (self.run_recording("--recorders", "on-cpu", "--freq", "499", "--force", "--stack-bytes", size, "--", deep) for size in ("1K", "64K"))
         cuts = [int(found[1]) if (found := re.search(r"(\d+) longer than the copied part", output)) else 0 for output in (small, large)]
         self.assertGreater(cuts[0], 50, small)
         self.assertLess(cuts[1], cuts[0] / 4, large)
@@ -150,9 +150,9 @@ class OnCpu(Case):
 
     def test_selected_processes(self):
         taken = {}
-        with harness.beside("sleep", "60") as sleeper, harness.busy() as busy:
+        with harness.background_process("sleep", "60") as sleeper, harness.busy_process() as busy:
             for process in sleeper, busy:
-                output = self.recorded("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
+                output = self.run_recording("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
                 taken[process] = int(re.search(r"on-cpu: (\d+) stack", output)[1])
         self.assertEqual(taken[sleeper], 0)
         self.assertGreater(taken[busy], 20)
@@ -199,7 +199,7 @@ class Workers(Case):
             self.addCleanup(reader.kill)
             if reader.stdout.readline() != "ready\n":
                 self.skipTest("this kernel has no io_uring")
-            self.recorded("--recorders", "off-cpu,sleepers", "--offcpu-period", "100us", "-p", reader.pid)
+            self.run_recording("--recorders", "off-cpu,sleepers", "--offcpu-period", "100us", "-p", reader.pid)
             reader.kill()
         for metric in ("offcpu_stacks", "sleeping_stacks"):
             folded = harness.run("export", self.file, "--to", "folded", "--metric", metric, "-o", "-").stdout
@@ -222,7 +222,7 @@ class Listed(unittest.TestCase):
 
 class InvalidRecords(Case):
     def test_an_invalid_record_ends_the_recorder_only(self):
-        output = self.recorded("--recorders", "inconsistent_record", "--plugin-path", BAD_PLUGINS)
+        output = self.run_recording("--recorders", "inconsistent_record", "--plugin-path", BAD_PLUGINS)
         self.assertRegex(output, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL instead of a stack$")
 
 

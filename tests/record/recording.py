@@ -34,7 +34,7 @@ def wait_for(is_so, seconds=TIMEOUT):
     return bool(is_so())
 
 
-def each_open_file(pid, directory, read):
+def read_open_files(pid, directory, read):
     """Returns read(entry) for each open file of the process, where `entry` is in /proc/PID/fd or fdinfo. Skips files that are closed meanwhile."""
     results = []
     with contextlib.suppress(OSError):
@@ -46,12 +46,12 @@ def each_open_file(pid, directory, read):
 
 def files_of_kind(pid, kind):
     """Returns the number of open anonymous inodes of the process whose kind starts with `kind`."""
-    return sum(file.startswith(f"anon_inode:{kind}") for file in each_open_file(pid, "fd", os.readlink))
+    return sum(file.startswith(f"anon_inode:{kind}") for file in read_open_files(pid, "fd", os.readlink))
 
 
 def object_ids(pid, kind):
     """Returns the ids of BPF objects of a kind, `prog` or `link`, that the process has open. The entry of a link also names its program."""
-    text = "".join(each_open_file(pid, "fdinfo", pathlib.Path.read_text))
+    text = "".join(read_open_files(pid, "fdinfo", pathlib.Path.read_text))
     return {int(number) for number in re.findall(rf"(?m)^{kind}_id:\s*(\d+)$", text)}
 
 
@@ -59,7 +59,7 @@ def program_ids(pid):
     return object_ids(pid, "prog")
 
 
-def loaded(kind):
+def list_bpf_objects(kind):
     """Returns the BPF objects of the host by id, from bpftool; None if it fails."""
     finished = subprocess.run(["bpftool", "--json", kind, "show"], check=False, capture_output=True)
     return {entry["id"]: entry for entry in json.loads(finished.stdout)} if finished.returncode == 0 else None

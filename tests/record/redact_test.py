@@ -87,7 +87,7 @@ class Redacted(unittest.TestCase):
         cls.files = [cls.here / (name + SUFFIX) for name in ("one", "two")]
         recorders = ["--recorders", "on-cpu"] if STACKS else []
         for file in cls.files:
-            with harness.busy():
+            with harness.busy_process():
                 finished = run("-d", "600ms", "-o", file, *recorders)
             assert finished.returncode == 0, finished.stderr
         cls.key = cls.here / "key"
@@ -98,27 +98,27 @@ class Redacted(unittest.TestCase):
         self.assertEqual(finished.returncode, 0, finished.stderr)
         return finished.stdout
 
-    def redacted(self, file, name, *words):
+    def export_redacted(self, file, name, *words):
         out = self.here / name
         self.output("export", "--no-sync", file, "--redact", "-o", out, *words)
         return out
 
-    def test_no_name_is_left(self):
+    def test_no_name_remains(self):
         names = Names(lines_of(self.files[0]))
         self.assertIn(os.path.basename(sys.executable)[:15], names.private)
         self.assertGreater(len(names.private), 10)
-        out = self.redacted(self.files[0], "out.zst")
+        out = self.export_redacted(self.files[0], "out.zst")
         self.assertEqual(names.left_in(bytes_of(out), lines_of(out)), [])
         self.assertGreater(len(names.left_in(bytes_of(self.files[0]), lines_of(self.files[0]))), len(names.private) / 2)
 
-    def test_no_name_is_left_in_other_formats(self):
+    def test_no_name_remains_in_other_formats(self):
         names = Names(lines_of(self.files[0]))
-        rows = subprocess.run(["zstd", "-dcq", self.redacted(self.files[0], "rows.zst", "--to", "ktstr")], check=True, capture_output=True).stdout
+        rows = subprocess.run(["zstd", "-dcq", self.export_redacted(self.files[0], "rows.zst", "--to", "ktstr")], check=True, capture_output=True).stdout
         whole = json.loads(rows)
         whole.pop("registry")
         self.assertEqual(names.left_in(json.dumps(whole, ensure_ascii=False), whole), [])
         if STACKS:
-            self.assertEqual(names.left_in(self.redacted(self.files[0], "folded", "--to", "folded").read_text(), {}), [])
+            self.assertEqual(names.left_in(self.export_redacted(self.files[0], "folded", "--to", "folded").read_text(), {}), [])
 
     def figures(self, *words):
         """Returns the rows of the JSON output without the names of their groups."""
@@ -129,19 +129,19 @@ class Redacted(unittest.TestCase):
         return sorted(json.dumps(row, sort_keys=True) for row in rows if row["metric"] != "host.sched_ext.state")
 
     def test_values_of_groups_are_unchanged(self):
-        other = self.redacted(self.files[0], "figures.zst")
+        other = self.export_redacted(self.files[0], "figures.zst")
         for axis in ("pcomm", "comm", "comm-exact", "cgroup", "all", "pid"):
             with self.subTest(axis):
                 self.assertEqual(self.figures("show", other, "--group-by", axis), self.figures("show", self.files[0], "--group-by", axis))
 
     def test_files_with_the_same_key_can_be_compared(self):
-        both = [self.redacted(file, f"keyed{i}.zst", "--redact-key", self.key) for i, file in enumerate(self.files)]
-        again = self.redacted(self.files[0], "again.zst", "--redact-key", self.key)
+        both = [self.export_redacted(file, f"keyed{i}.zst", "--redact-key", self.key) for i, file in enumerate(self.files)]
+        again = self.export_redacted(self.files[0], "again.zst", "--redact-key", self.key)
         self.assertEqual(bytes_of(both[0]), bytes_of(again))
         self.assertEqual(self.figures("compare", *both), self.figures("compare", *self.files))
 
     def test_files_without_a_key_cannot_be_compared(self):
-        first, second = (Names(lines_of(self.redacted(self.files[0], f"fresh{i}.zst"))).private for i in range(2))
+        first, second = (Names(lines_of(self.export_redacted(self.files[0], f"fresh{i}.zst"))).private for i in range(2))
         words = {name for name in first & second if len(name) > 3 and any(c.isalpha() for c in name)}
         self.assertEqual(words, set())
 

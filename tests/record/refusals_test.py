@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import harness, loaded, program_ids, wait_for  # noqa: E402
+from recording import harness, list_bpf_objects, program_ids, wait_for  # noqa: E402
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 # Of enum bpf_cmd: commands for loading, then commands for attaching.
@@ -53,7 +53,7 @@ def answer_bpf(commands, answer):
 
 def left_behind(before):
     """Returns new BPF programs for tracing that no process has open: those that a recorder left behind."""
-    following = {number for number, program in loaded("prog").items() if program["type"] in ("tracing", "raw_tracepoint", "perf_event")}
+    following = {number for number, program in list_bpf_objects("prog").items() if program["type"] in ("tracing", "raw_tracepoint", "perf_event")}
     in_use = set().union(*(program_ids(pid) for pid in os.listdir("/proc") if pid.isdigit()))
     return following - before - in_use
 
@@ -65,23 +65,23 @@ class Case(unittest.TestCase):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
-        before = set(loaded("prog"))
+        before = set(list_bpf_objects("prog"))
         self.addCleanup(lambda: self.assertTrue(wait_for(lambda: not left_behind(before)), left_behind(before)))
 
-    def recorded(self, recorder, before=(), **more):
+    def run_recording(self, recorder, before=(), **more):
         words = recording.command("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", recorder)
         return subprocess.run([*before, *words], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False, **more)
 
-    def without_btf(self, recorder):
+    def record_without_btf(self, recorder):
         """Records in a mount namespace without /sys/kernel/btf."""
-        finished = self.recorded(recorder, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"])
+        finished = self.run_recording(recorder, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"])
         if "mount" in finished.stderr or "unshare" in finished.stderr:
             self.skipTest(finished.stderr)
         return finished
 
 
 class OffCpu(Case):
-    def refused(self, finished):
+    def check_refusal(self, finished):
         """Checks that the recording was refused with one sentence, and returns its reason."""
         self.assertEqual(finished.returncode, 2, finished.stderr)
         self.assertFalse(self.file.exists())
@@ -94,7 +94,7 @@ class OffCpu(Case):
         for name, commands in COMMANDS.items():
             for answer in ANSWERS:
                 with self.subTest(refused=name, answer=errno.errorcode[answer]):
-                    messages = self.refused(self.recorded("off-cpu", preexec_fn=answer_bpf(commands, answer)))
+                    messages = self.check_refusal(self.run_recording("off-cpu", preexec_fn=answer_bpf(commands, answer)))
                     # Failures to load BTF have a message of libbpf.
                     if answer == errno.EPERM and name != "types":
                         self.assertTrue(messages.endswith(CLOSED), messages)
@@ -105,13 +105,13 @@ class OffCpu(Case):
                     self.assertEqual("a pass over all threads" in messages, name == "passes", messages)
 
     def test_no_btf(self):
-        self.assertRegex(self.refused(self.without_btf("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
+        self.assertRegex(self.check_refusal(self.record_without_btf("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
 
 
 class Sleepers(Case):
     """Without BPF the recorder reads /proc, and reports this."""
 
-    def by_proc(self, finished):
+    def check_proc_is_used(self, finished):
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertTrue(self.file.exists())
         # Threads that are hidden from BPF may have stacks that root cannot read, and on a busy host passes may be late.
@@ -125,14 +125,14 @@ class Sleepers(Case):
         for name in "programs", "maps", "links":
             for answer in ANSWERS:
                 with self.subTest(refused=name, answer=errno.errorcode[answer]):
-                    messages = self.by_proc(self.recorded("sleepers", preexec_fn=answer_bpf(COMMANDS[name], answer)))
+                    messages = self.check_proc_is_used(self.run_recording("sleepers", preexec_fn=answer_bpf(COMMANDS[name], answer)))
                     if answer == errno.EPERM:
                         self.assertEqual(messages, CLOSED)
                     else:
                         self.assertRegex(messages, r"^the kernel refused the BPF program that samples sleeping threads \(.*\), although Linux 5\.17")
 
     def test_no_btf(self):
-        self.assertRegex(self.by_proc(self.without_btf("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
+        self.assertRegex(self.check_proc_is_used(self.record_without_btf("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
 
 
 if __name__ == "__main__":

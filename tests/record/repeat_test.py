@@ -18,7 +18,7 @@ import measurement  # noqa: E402
 from recording import Recorder, Window, harness, run, wait_for  # noqa: E402
 
 
-def packed(line):
+def compress_line(line):
     return subprocess.run(["zstd", "-cq", f"--stream-size={len(line)}"], input=line, check=True, capture_output=True).stdout
 
 
@@ -27,7 +27,7 @@ def rewrite(path, change):
     lines = [change(line) for line in subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True, text=True).stdout.splitlines(True)]
     text_bytes = sum(len(line.encode()) for line in lines[:-1])
     lines[-1] = re.sub(r'"bytes":\d+', f'"bytes":{text_bytes}', lines[-1])
-    path.write_bytes(b"".join(packed(line.encode()) for line in lines))
+    path.write_bytes(b"".join(compress_line(line.encode()) for line in lines))
 
 
 @measurement.run_twice_at_most
@@ -159,14 +159,14 @@ class Repeat(unittest.TestCase):
         finished = run("--repeat", "6", "-d", "100ms", "-o", self.here)
         self.assertEqual(finished.returncode, 0, finished.stderr)
         runs = [self.here / name for name in recording.files_in(self.here)]
-        compared = self.compared(runs)
+        compared = self.compare_runs(runs)
         self.assertIn("blocked_time_ns", json.dumps(compared))
         rewrite(runs[3], lambda line: re.sub(r',"seen":\[[0-9,[\]]*\](?=[,}])', "", line))
-        again = self.compared(runs)
+        again = self.compare_runs(runs)
         self.assertNotEqual(again, compared)
         self.assertIn("blocked_time_ns", json.dumps(again))
 
-    def compared(self, runs):
+    def compare_runs(self, runs):
         finished = subprocess.run([harness.CTPROF, "compare", *runs[:3], "--vs", *runs[3:], "--format", "json"], capture_output=True, text=True)
         self.assertEqual((finished.returncode, finished.stderr), (0, ""))
         return json.loads(finished.stdout)

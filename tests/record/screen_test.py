@@ -143,7 +143,7 @@ class Differences:
             return now
         return now - base if is_number(base) and now >= base else UNKNOWN
 
-    def blocked(self, row):
+    def blocked_time(self, row):
         times = [self.of(name, row) for name in self.times]
         if not all(map(is_number, times)):
             return next(time for time in times if not is_number(time))
@@ -158,7 +158,7 @@ def total(cells):
     return sum(numbers) if numbers else 0 if not meaningful else UNKNOWN
 
 
-def added(cells):
+def add_cells(cells):
     cells = list(cells)
     return UNKNOWN if UNKNOWN in cells else sum(cells)
 
@@ -167,7 +167,7 @@ def is_inside(path, other):
     return other != "" and path != other and path.startswith(other.rstrip("/") + "/")
 
 
-def as_tree(rows):
+def build_tree(rows):
     """Returns [(depth, row)] of cgroups: each below its nearest ancestor, siblings by the largest score in their subtree."""
     def below(parent, rest):
         top = [row for row in rest if not any(is_inside(row[0], other[0]) for other in rest)]
@@ -223,7 +223,7 @@ class Screen:
 
     def find_headlines(self):
         """Returns [(headline, function that computes the total of a group)] in display order."""
-        found = [(BLOCKED, lambda group: total(self.differences.blocked(row) for row in self.groups[group]))]
+        found = [(BLOCKED, lambda group: total(self.differences.blocked_time(row) for row in self.groups[group]))]
         for metric in self.file.registry["metrics"]:
             if metric.get("headline"):
                 found.append((metric["headline"], self.reader(metric["name"])))
@@ -237,7 +237,7 @@ class Screen:
         terms = re.findall(r"max\([^)]*\)|\S+", text.replace(" + ", " "))
         readers = [[self.reader(name.strip("? ")) for name in term.removeprefix("max(").rstrip(")").split(",")] for term in terms]
         if "?" not in text:
-            return lambda group: added(reader(group) for [reader] in readers)
+            return lambda group: add_cells(reader(group) for [reader] in readers)
         def read(group):
             known = [[value for reader in term if is_number(value := reader(group))] for term in readers]
             return sum(max(values) for values in known if values) if any(known) else UNKNOWN
@@ -274,7 +274,7 @@ class Screen:
                 found.append((UNKNOWN if value is UNKNOWN else value * scale / self.file.rates_over, None))
         return found
 
-    def moved(self, at, figures):
+    def changed_value(self, at, figures):
         """Returns the value that is compared with the headline's floor; 0 if it is unknown."""
         value, change = figures[at]
         return abs((change if self.headlines[at][0]["shown"] == LEVEL else value) or 0)
@@ -310,7 +310,7 @@ class Screen:
             is_kernel = all(self.file.threads.cell("kernel_thread", row) for row in self.groups[group])
             if self.is_own(group):
                 self.out["own_threads"] += len(self.groups[group])
-            elif any(self.moved(at, figures[group]) >= self.floors[at] for at in orders) or \
+            elif any(self.changed_value(at, figures[group]) >= self.floors[at] for at in orders) or \
                     not is_kernel and self.has_other_threads(group, self.keys):
                 found.append((group, max(self.share(at, figures[group]) for at in orders), figures[group]))
             elif is_kernel:
@@ -347,7 +347,7 @@ class FirstScreen(unittest.TestCase):
             self.record(*places)
         report = self.screen("--group-by", "cgroup", "--no-cg-normalize")
         screen = Screen(File(self.path), "cgroup")
-        rows = as_tree(screen.rows())
+        rows = build_tree(screen.rows())
         self.assertLessEqual({0, 1, 2}, {depth for depth, _ in rows})
         self.assertEqual([(row["depth"], row["group"], row["score"]) for row in report["rows"]], [(depth, *row[:2]) for depth, row in rows])
 

@@ -43,7 +43,7 @@ def samples_in(weights):
     return sum(weights.values()) * FREQUENCY / 1e9
 
 
-def in_points(weights):
+def convert_to_points(weights):
     whole = sum(weights.values())
     return {name: 100 * weight / whole for name, weight in weights.items()}
 
@@ -57,7 +57,7 @@ class Shares(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.here = pathlib.Path(scratch.name)
 
-    def recorded(self, name, *command):
+    def record_program(self, name, *command):
         path = self.here / (name + recording.SUFFIX)
         finished = run("-q", "--recorders", "on-cpu", "--freq", str(FREQUENCY), "--metrics", "run_time_ns", "-o", path, "--", *command)
         self.assertEqual(finished.returncode, 0, finished.stderr)
@@ -71,11 +71,11 @@ class Shares(unittest.TestCase):
 
     def test_a_closed_library_an_exited_thread_and_an_inlined_function(self):
         shares = (49, 14, 7, 5)
-        path = self.recorded("shares", SHARES, 10, *shares)
+        path = self.record_program("shares", SHARES, 10, *shares)
         for names in FUNCTIONS, INLINED:
             found = functions_of(stacks_of("show", path), "shares")
             weights = {name: found.get(name, [0])[0] for name in names}
-            self.assert_near(in_points(weights), in_points(dict(zip(names, shares))), samples_in(weights))
+            self.assert_near(convert_to_points(weights), convert_to_points(dict(zip(names, shares))), samples_in(weights))
             self.assertEqual("inlined" in found, names is INLINED)
             finished = harness.run("symbolize", "-q", "--no-sync", "--inlines", path)
             self.assertEqual(finished.returncode, 0, finished.stderr)
@@ -83,7 +83,7 @@ class Shares(unittest.TestCase):
     @unittest.skipUnless(shutil.which("perf"), "needs perf")
     def test_perf_has_the_same_shares(self):
         data = str(self.here / "perf.data")
-        path = self.recorded("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-o", data, SHARES, 5, 50, 20, 10)
+        path = self.record_program("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-o", data, SHARES, 5, 50, 20, 10)
         report = subprocess.run(["perf", "report", "-i", data, "--stdio", "--comm", "shares", "--sort", "symbol", "-g", "none"],
                                 check=True, capture_output=True, text=True).stdout
         theirs = {name: float(points) for points, name in re.findall(r"^\s*([\d.]+)%\s+\[[.k]\] (\S+)", report, re.MULTILINE)}
@@ -91,10 +91,10 @@ class Shares(unittest.TestCase):
         whole = sum(theirs.values())
         theirs = {name: 100 * points / whole for name, points in theirs.items() if 100 * points / whole > 2}
         self.assertGreater(len(theirs), 2, report)
-        self.assert_near(in_points(weights), theirs, samples_in(weights), profilers=2)
+        self.assert_near(convert_to_points(weights), theirs, samples_in(weights), profilers=2)
 
-    def test_the_function_that_became_slower_is_first(self):
-        paths = [self.recorded(f"side{ms}", SHARES, 4, ms, 20, 10) for ms in (20, 26)]
+    def test_slower_function_is_first(self):
+        paths = [self.record_program(f"side{ms}", SHARES, 4, ms, 20, 10) for ms in (20, 26)]
         stacks = stacks_of("compare", *paths)
         first = stacks["groups"][0]
         self.assertEqual(first["group"], "shares")

@@ -46,7 +46,7 @@ class SilentMount(unittest.TestCase):
         self.programs.mkdir()
         shutil.copy(shutil.which("dash"), self.content)
 
-    def beside(self, *words):
+    def run_with_silent_mount(self, *words):
         command = [sys.executable, STUCK_MOUNT, self.programs, self.content, "/bin/sh", "-c", SCRIPT, "sh", self.programs, self.home / "said",
                    self.content.with_suffix(".stuck"), harness.CTPROF, *words]
         with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
@@ -59,11 +59,11 @@ class SilentMount(unittest.TestCase):
         return messages
 
     def test_a_recording_ends(self):
-        messages = self.beside("record", "-d", "1s", "--recorders", "on-cpu", "-o", self.home / "window.zst")
+        messages = self.run_with_silent_mount("record", "-d", "1s", "--recorders", "on-cpu", "-o", self.home / "window.zst")
         self.assertRegex(messages, rf"cannot open files of programs: '{re.escape(str(self.programs / 'file'))}': a file system did not answer")
 
     def test_a_capture_ends(self):
-        self.beside("capture", "--stacks", "-o", self.home / "snapshot.zst")
+        self.run_with_silent_mount("capture", "--stacks", "-o", self.home / "snapshot.zst")
 
 
 if __name__ == "__main__":

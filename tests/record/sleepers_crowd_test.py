@@ -52,7 +52,7 @@ class Crowd(unittest.TestCase):
             if not is_ready:
                 self.skipTest(f"this host does not allow {THREADS} threads")
             for _ in range(BUSY * os.cpu_count()):
-                others.enter_context(harness.busy())
+                others.enter_context(harness.busy_process())
             finished = run("-d", "5s", "-o", file, "--recorders", "sleepers", "--metrics", "run_time_ns")
         self.assertEqual(finished.returncode, 0, finished.stderr)
         delayed = re.search(r"(\d+) of (\d+) passes over all threads were not made in time", finished.stderr)

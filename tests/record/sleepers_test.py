@@ -109,7 +109,7 @@ class Case(unittest.TestCase):
         self.here = pathlib.Path(scratch.name)
         self.file = self.here / ("it" + recording.SUFFIX)
 
-    def recorded(self, *words, **more):
+    def run_recording(self, *words, **more):
         finished = run("-o", self.file, *METRICS, "--recorders", "sleepers", *words, **more)
         self.assertEqual(finished.returncode, 0, finished.stderr)
         return finished.stderr
@@ -120,16 +120,16 @@ class Case(unittest.TestCase):
             if not trap.is_ready:
                 self.skipTest("needs userfaultfd")
             output = take(*words, env=os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
-        self.by_bpf(output)
+        self.uses_bpf(output)
         self.assertRegex(output, rf"memory of process(es)? (\d+, )*{trap.pid}\b")
         self.assertTrue(all(names(stack, True) for stack in File(self.file).of(trap.pid)["trap"][0]["stacks"]))
         return File(self.file).of(waits.pid)
 
-    def by_bpf(self, output):
+    def uses_bpf(self, output):
         if "only their kernel part, from /proc" in output:
             self.skipTest("needs BPF: " + output)
 
-    def captured(self, *words, **more):
+    def capture_stacks(self, *words, **more):
         finished = subprocess.run([harness.CTPROF, "capture", "--no-sync", "-o", self.file, "--stacks", *map(str, words)], capture_output=True,
                                   text=True, timeout=recording.TIMEOUT, check=False, **more)
         self.assertEqual(finished.returncode, 0, finished.stderr)
@@ -159,7 +159,7 @@ class Case(unittest.TestCase):
 class RecordedStacks(Case):
     def test_each_wait_is_named(self):
         with Waits(self.here) as waits:
-            self.by_bpf(self.recorded("-d", "2s", "--sleepers-freq", "40"))
+            self.uses_bpf(self.run_recording("-d", "2s", "--sleepers-freq", "40"))
         threads = File(self.file).of(waits.pid)
         for name in ("at_futex", "at_pipe", "at_nanosleep", "at_fsync", "at_fault", "at_poll", "a) R 1 (b", "crowd"):
             with self.subTest(name):
@@ -174,8 +174,8 @@ class RecordedStacks(Case):
 
     def test_a_large_stack_is_complete_and_a_larger_one_is_truncated(self):
         with Waits(self.here) as waits:
-            output = self.recorded("-d", "500ms", "-p", waits.pid)
-        self.by_bpf(output)
+            output = self.run_recording("-d", "500ms", "-p", waits.pid)
+        self.uses_bpf(output)
         threads = File(self.file).of(waits.pid)
         (large,) = threads["at_large"][0]["stacks"]
         user = names(large, False)
@@ -190,7 +190,7 @@ class RecordedStacks(Case):
 
     def test_both_metrics_agree_and_sleepers_have_a_sample_of_each_pass(self):
         with Waits(self.here) as waits:
-            output = self.recorded("-d", "1500ms", "--sleepers-freq", "30")
+            output = self.run_recording("-d", "1500ms", "--sleepers-freq", "30")
         file = File(self.file)
         for row in file.rows.values():
             self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"] or 0, row["comm"])
@@ -201,7 +201,7 @@ class RecordedStacks(Case):
         self.assertGreater(passes, 1)
         self.assertLessEqual(max(row["sleeping_samples"] or 0 for row in file.rows.values()), passes)
         self.assertEqual({len(row["stacks"]) for row in threads["crowd"]}, {1})
-        self.by_bpf(output)
+        self.uses_bpf(output)
         # The stack of a thread that did not run was walked once: later samples are repeats.
         taken = int(re.search(r"sleepers: (\d+) stacks", output)[1])
         self.assertLess(taken, sum(row["sleeping_samples"] or 0 for row in file.rows.values()))
@@ -220,8 +220,8 @@ class RecordedStacks(Case):
                     self.assertNotIn("[rest]", [function for stack in row["stacks"] for function, _ in stack])
 
     def test_short_lived_threads_keep_their_samples(self):
-        with harness.beside(WAITS, "come", "100000", stdout=subprocess.DEVNULL) as come:
-            self.recorded("-d", "1500ms", "--sleepers-freq", "40")
+        with harness.background_process(WAITS, "come", "100000", stdout=subprocess.DEVNULL) as come:
+            self.run_recording("-d", "1500ms", "--sleepers-freq", "40")
         file = File(self.file)
         rows = [row for name, rows in file.of(come.pid).items() if name == "comes" for row in rows]
         self.assertGreater(len(rows), 20)
@@ -234,7 +234,7 @@ class RecordedStacks(Case):
         self.assertGreater(sum(row["sleeping_samples"] or 0 for row in rows), len(rows) / 2)
 
     def test_the_flame_graph_has_all_samples(self):
-        self.recorded("-d", "700ms")
+        self.run_recording("-d", "700ms")
         folded = subprocess.run([harness.CTPROF, "export", self.file, "--to", "folded", "--metric", "sleeping_stacks", "-o", "-"], check=True,
                                 capture_output=True, text=True).stdout
         rows = File(self.file).rows.values()
@@ -248,7 +248,7 @@ class RecordedStacks(Case):
 
     def test_with_the_other_recorders(self):
         with Waits(self.here) as waits:
-            output = self.recorded("-d", "700ms", "--recorders", "on-cpu,off-cpu,sleepers")
+            output = self.run_recording("-d", "700ms", "--recorders", "on-cpu,off-cpu,sleepers")
         if "on-cpu: " not in output or "off-cpu: " not in output:
             self.skipTest("needs on-cpu and off-cpu")
         threads = File(self.file).of(waits.pid)
@@ -256,21 +256,21 @@ class RecordedStacks(Case):
 
     def test_only_selected_processes_are_walked(self):
         with Waits(self.here) as waits:
-            output = self.recorded("-d", "500ms", "-p", waits.pid)
-        self.by_bpf(output)
+            output = self.run_recording("-d", "500ms", "-p", waits.pid)
+        self.uses_bpf(output)
         file = File(self.file)
         self.assertEqual({row["tgid"] for row in file.rows.values() if row["stacks"]}, {waits.pid})
         self.assertGreaterEqual(len([row for row in file.rows.values() if row["stacks"]]), 24)
 
     def test_by_frame_pointers(self):
         with Waits(self.here) as waits:
-            self.by_bpf(self.recorded("-d", "300ms", "--unwind", "fp"))
+            self.uses_bpf(self.run_recording("-d", "300ms", "--unwind", "fp"))
         stacks = File(self.file).of(waits.pid)["at_futex"][0]["stacks"]
         self.assertTrue(stacks)
         self.assertTrue(all(names(stack, False) for stack in stacks))
 
     def test_a_budget_is_kept_and_reported(self):
-        output = self.recorded("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
+        output = self.run_recording("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
         self.assertRegex(output, r"sleepers: \d+ of \d+ passes over all threads were skipped to stay within the budget")
         self.assertRegex(output, r"sleepers: \d+ stacks?.*, \d+ not taken")
 
@@ -287,13 +287,13 @@ class RecordedStacks(Case):
         self.assertEqual([name for name in recording.files_in(self.here) if name.startswith("it")], [])
 
     def test_an_unreadable_stack_does_not_delay_others(self):
-        self.check_thread(self.take_beside_unreadable_thread(self.recorded, "-d", "4s")["at_pipe"][0], "at_pipe")
+        self.check_thread(self.take_beside_unreadable_thread(self.run_recording, "-d", "4s")["at_pipe"][0], "at_pipe")
 
 
 class CapturedStacks(Case):
     def test_stacks_of_all_threads(self):
         with Waits(self.here) as waits:
-            output = self.captured()
+            output = self.capture_stacks()
         file = File(self.file)
         threads = file.of(waits.pid)
         for row in threads["crowd"]:
@@ -303,20 +303,20 @@ class CapturedStacks(Case):
         self.assertIn("\n## asleep\n", shown)
         lines = re.findall(r"(?m)^ *(\d+) threads?  +sleeps: (.*)$", shown)
         self.assertEqual(sum(int(count) for count, _ in lines), sum(bool(row["stacks"]) for rows in threads.values() for row in rows))
-        self.by_bpf(output)
+        self.uses_bpf(output)
         crowd = [count for count, stack in lines if "at_condition" in stack]
         self.assertEqual(crowd, ["24"])
         for name in ("at_futex", "at_pipe", "crowd"):
             self.check_thread(threads[name][0], name)
 
     def test_an_unreadable_stack_does_not_lose_others(self):
-        self.check_thread(self.take_beside_unreadable_thread(self.captured)["at_futex"][0], "at_futex")
+        self.check_thread(self.take_beside_unreadable_thread(self.capture_stacks)["at_futex"][0], "at_futex")
 
     def test_captures_have_no_differences_of_samples(self):
         first = self.here / ("first" + recording.SUFFIX)
-        self.captured()
+        self.capture_stacks()
         self.file.rename(first)
-        self.captured()
+        self.capture_stacks()
         shown = subprocess.run([harness.CTPROF, "show", f"{first}..{self.file}"], check=True, capture_output=True, text=True).stdout
         self.assertNotIn("sleeping_stacks", shown)
 
@@ -341,7 +341,7 @@ class WithoutBpf(Case):
         self.assertRegex(finished.stderr, r"(?m)^ctprof: sleepers: stacks have only their kernel part, from /proc: .*PID namespace.*$")
         return finished.stderr, File(self.file).rows.values()
 
-    def test_only_the_kernel_part(self):
+    def test_stacks_have_only_their_kernel_part(self):
         """Stacks without their user part are not reported as complete."""
         output, rows = self.record_namespace()
         rows = [row for row in rows if row["stacks"]]
@@ -375,9 +375,9 @@ class WithoutBpf(Case):
 class Hidden(Case):
     def test_hidden_threads_have_gaps(self):
         """Some kernels hide threads from BPF programs. A thread that never slept is not reported as hidden, and has the value 0."""
-        with harness.busy() as busy:
-            output = self.recorded("-d", "500ms")
-        self.by_bpf(output)
+        with harness.busy_process() as busy:
+            output = self.run_recording("-d", "500ms")
+        self.uses_bpf(output)
         hidden = re.search(r"sleepers: (?:.*; )?this kernel hides (\d+) threads from BPF programs: whether they sleep is unknown", output)
         rows = File(self.file).rows.values()
         unknown = [row for row in rows if row["sleeping_samples"] is None]
@@ -388,8 +388,8 @@ class Hidden(Case):
         self.assertEqual([row["sleeping_samples"] is None for row in rows if row["tgid"] == busy.pid], [False])
         if not hidden:
             self.skipTest("this kernel hides no threads")
-        with harness.beside("sleep", "600") as sleeper:
-            output = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
+        with harness.background_process("sleep", "600") as sleeper:
+            output = self.run_recording("-d", "300ms", "-p", f"1,{sleeper.pid}")
         self.assertRegex(output, r"sleepers: (?:.*; )?this kernel hides \d+ threads from BPF programs")
         samples = {row["tgid"]: row["sleeping_samples"] for row in File(self.file).rows.values()}
         self.assertIsNone(samples[1])

@@ -64,7 +64,7 @@ def report_of(*arguments):
     return json.loads(subprocess.run([CTPROF, *arguments, "--format", "json", "--no-thread-normalize"], check=True, capture_output=True).stdout)
 
 
-def named(function):
+def convert_to_json(function):
     """Returns the function as in JSON, which has no build id."""
     name, module, place = function
     return name, module, place and place[1]
@@ -86,7 +86,7 @@ class StacksTest(unittest.TestCase):
         self.assertEqual(list(Validator(schema).problems(report)), [])
         stacks = report["stacks"]
         functions = [(one["name"], one["module"], one["offset"]) for one in stacks["functions"]]
-        guessed = {named(function) for file in files for function in file.guessed} - {named(function) for file in files for function in file.sure}
+        guessed = {convert_to_json(function) for file in files for function in file.guessed} - {convert_to_json(function) for file in files for function in file.sure}
         for one, function in zip(stacks["functions"], functions):
             self.assertEqual(one["guessed"], function in guessed, function)
         self.assertEqual({group["group"] for group in stacks["groups"]}, {name for file in files for name in file.weights})
@@ -103,21 +103,21 @@ class StacksTest(unittest.TestCase):
         for function in set().union(*figures):
             of_sides = [[side[function][figure] * scale for side, scale in zip(figures, scales)] for figure in (0, 1)]
             if any(of_sides[1]):
-                expected[named(function), *map(rounded, of_sides)] += 1
-        rows = [(functions[row["function"]], rounded(row["self"]), rounded(row["total"])) for row in group["functions"]]
+                expected[convert_to_json(function), *map(round_all, of_sides)] += 1
+        rows = [(functions[row["function"]], round_all(row["self"]), round_all(row["total"])) for row in group["functions"]]
         self.assertEqual(collections.Counter(rows), expected)
         order = [(rank(row["self"]), rank(row["total"])) for row in group["functions"]]
         self.assertEqual(order, sorted(order, reverse=True))
         whole = [sum(file.weights[group["group"]].values()) * scale for file, scale in zip(files, scales)]
-        self.assertEqual(rounded(group["weights"]), rounded(whole))
+        self.assertEqual(round_all(group["weights"]), round_all(whole))
 
     def check_stacks(self, group, functions, files, scales):
         expected = collections.Counter()
         for stack in set().union(*(file.weights[group["group"]] for file in files)):
             weights = [file.weights[group["group"]][stack] * scale for file, scale in zip(files, scales)]
             if any(weights):
-                expected[tuple(map(named, stack)), rounded(weights)] += 1
-        rows = [(tuple(functions[one] for one in row["functions"]), rounded(row["weights"])) for row in group["stacks"]]
+                expected[tuple(map(convert_to_json, stack)), round_all(weights)] += 1
+        rows = [(tuple(functions[one] for one in row["functions"]), round_all(row["weights"])) for row in group["stacks"]]
         self.assertEqual(collections.Counter(rows), expected)
         order = [rank(row["weights"]) for row in group["stacks"]]
         self.assertEqual(order, sorted(order, reverse=True))
@@ -156,7 +156,7 @@ class StacksTest(unittest.TestCase):
         self.assertIn("oncpu_stacks", whole)
 
 
-def rounded(figures):
+def round_all(figures):
     return tuple(round(figure, 3) for figure in figures)
 
 

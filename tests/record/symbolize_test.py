@@ -43,7 +43,7 @@ def self_weights(path):
     return {functions[row["function"]]: row["self"][0] for row in group["functions"]}
 
 
-def by_name(path):
+def weights_by_name(path):
     return {name: weight for (name, _, _), weight in self_weights(path).items() if name}
 
 
@@ -97,11 +97,11 @@ class Symbolize(unittest.TestCase):
     @classmethod
     def record_to(cls, path, library, length, *words):
         """Records only the program: other processes of this host also have frames without names."""
-        with harness.beside(cls.program, "60", "49", "14", "7", "5", env=os.environ | {"SHARES_LIBRARY": str(library)}) as program:
+        with harness.background_process(cls.program, "60", "49", "14", "7", "5", env=os.environ | {"SHARES_LIBRARY": str(library)}) as program:
             finished = run("-q", "-d", length, "-p", program.pid, "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", *words, "-o", path)
         assert finished.returncode == 0, finished.stderr
 
-    def symbolized(self, *words):
+    def run_symbolize(self, *words):
         """Runs symbolize. Returns the new file and the output."""
         path = self.home / "run" / (self.id() + recording.SUFFIX)
         path.unlink(missing_ok=True)
@@ -111,10 +111,10 @@ class Symbolize(unittest.TestCase):
 
     def test_names_are_added_by_build_id_and_weights_are_unchanged(self):
         before = self_weights(self.recorded)
-        self.assertEqual(NAMES & by_name(self.recorded).keys(), {"twenty"})  # the library exports it
-        path, messages = self.symbolized("--debug-dir", self.home / "debug")
+        self.assertEqual(NAMES & weights_by_name(self.recorded).keys(), {"twenty"})  # the library exports it
+        path, messages = self.run_symbolize("--debug-dir", self.home / "debug")
         after = self_weights(path)
-        self.assertLessEqual(NAMES, by_name(path).keys())
+        self.assertLessEqual(NAMES, weights_by_name(path).keys())
         self.assertEqual(sum(before.values()), sum(after.values()))
         had_none = sum(name is None for name, _, _ in before)
         self.assertGreater(had_none, sum(name is None for name, _, _ in after))
@@ -123,23 +123,23 @@ class Symbolize(unittest.TestCase):
         self.assertGreaterEqual(int(found[1]), 3, messages)
 
     def test_functions_without_a_name_are_reported_by_build_id(self):
-        _, messages = self.symbolized()
+        _, messages = self.run_symbolize()
         self.assertIn("0 frames of ", messages)
         self.assertRegex(messages, rf"\d+ frames? of {re.escape(str(self.program))}, build id {build_id(PROGRAM)}")
 
     def test_a_debug_file_of_another_build_is_not_used(self):
-        path, _ = self.symbolized("--debug-dir", self.home / "wrong")
+        path, _ = self.run_symbolize("--debug-dir", self.home / "wrong")
         self.assertEqual(self_weights(path), self_weights(self.recorded))
 
     def test_several_directories(self):
-        path, _ = self.symbolized("--debug-dir", self.home / "wrong", "--debug-dir", self.home / "debug")
-        self.assertLessEqual(NAMES, by_name(path).keys())
+        path, _ = self.run_symbolize("--debug-dir", self.home / "wrong", "--debug-dir", self.home / "debug")
+        self.assertLessEqual(NAMES, weights_by_name(path).keys())
 
     def test_inlined_functions(self):
-        plain, _ = self.symbolized("--debug-dir", self.home / "debug")
-        weights = by_name(plain)
-        path, messages = self.symbolized("--debug-dir", self.home / "debug", "--inlines")
-        with_inlines = by_name(path)
+        plain, _ = self.run_symbolize("--debug-dir", self.home / "debug")
+        weights = weights_by_name(plain)
+        path, messages = self.run_symbolize("--debug-dir", self.home / "debug", "--inlines")
+        with_inlines = weights_by_name(path)
         self.assertNotIn("inlined", weights)
         for functions in (("around",), ("around", "inlined")):
             self.assertGreater(self.below(path, *functions), 0)
@@ -165,7 +165,7 @@ class Symbolize(unittest.TestCase):
             finished = harness.run("symbolize", path, "--no-sync", "--debug-dir", self.home / "debug")
             self.assertEqual(finished.returncode, 0, finished.stderr)
             self.assertRegex(finished.stdout, expected)
-            self.assertLessEqual(NAMES, by_name(path).keys())
+            self.assertLessEqual(NAMES, weights_by_name(path).keys())
             self.assertNotEqual(path.stat().st_ino, inode, "overwritten, not replaced")
         self.assertEqual(path.stat().st_mode & 0o777, 0o640)
         self.assertEqual(sorted(file.name for file in path.parent.iterdir() if file.name.startswith(".")), [])
@@ -188,7 +188,7 @@ class Symbolize(unittest.TestCase):
             _, messages = process.communicate(timeout=recording.TIMEOUT)
         self.assertEqual(process.returncode, 0, messages)
         self.assertRegex(messages, rf"cannot open files: '{re.escape(str(self.program))}'.*the file system does not answer")
-        self.assertLessEqual(NAMES, by_name(path).keys())
+        self.assertLessEqual(NAMES, weights_by_name(path).keys())
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
     def test_an_interrupt_writes_the_names_so_far(self):
@@ -204,7 +204,7 @@ class Symbolize(unittest.TestCase):
     def test_when_recording(self):
         path = self.home / "run" / ("named" + recording.SUFFIX)
         self.record_to(path, self.home / "bin" / "library.so", "1s", "--debug-dir", self.home / "debug", "--inlines")
-        self.assertLessEqual(NAMES - {"around"} | {"inlined"}, by_name(path).keys())
+        self.assertLessEqual(NAMES - {"around"} | {"inlined"}, weights_by_name(path).keys())
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ class Timehist(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.here = pathlib.Path(scratch.name)
 
-    def both(self, *program):
+    def record_with_both(self, *program):
         """Records the program with both. Returns its threads, and the times of timehist by tid. At an event the program that was attached first runs
         first, and delays the clock of the other. perf takes longer, so it is attached second."""
         data, file = self.here / "perf.data", self.here / ("it" + recording.SUFFIX)
@@ -122,7 +122,7 @@ class Timehist(unittest.TestCase):
         return threads, by_tid
 
     def compare(self, *program):
-        threads, by_tid = self.both(*program)
+        threads, by_tid = self.record_with_both(*program)
         for thread in threads:
             self.assertAlmostEqual(thread.offcpu_count, by_tid[thread.tid].turns, delta=HIDDEN, msg=thread.cells)
         self.check("wait", [(thread.offcpu_ns, by_tid[thread.tid].waited, 0) for thread in threads], program)

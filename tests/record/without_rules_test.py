@@ -29,7 +29,7 @@ class WithoutRules(unittest.TestCase):
         program, path = self.home / self.id().rpartition(".")[2], self.home / ("window" + recording.SUFFIX)
         subprocess.run([*compiler, "-O2", "-fomit-frame-pointer", "-pthread", SOURCE, "-o", program], check=True)
         path.unlink(missing_ok=True)
-        with harness.beside(program, *arguments) as process:
+        with harness.background_process(program, *arguments) as process:
             finished = run("-q", "-d", "2s", "-p", process.pid, "--recorders", recorder, "-o", path)
             self.assertEqual(finished.returncode, 0, finished.stderr)
             with contextlib.suppress(ProcessLookupError):

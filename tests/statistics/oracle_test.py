@@ -15,7 +15,7 @@ SAME = 1e-9
 MIN_RESOLUTION = 1e-4
 
 
-def without_nan(values):
+def remove_nan(values):
     return [value for value in values if not math.isnan(value)]
 
 
@@ -41,12 +41,12 @@ class Sides:
     def labellings(self):
         return [frozenset(chosen) for chosen in itertools.combinations(range(self.n + self.m), self.m)]
 
-    def observed(self):
+    def observed_labelling(self):
         return frozenset(range(self.n, self.n + self.m))
 
     def split(self, row, labelling):
-        return (without_nan(value for at, value in enumerate(row) if at not in labelling),
-                without_nan(value for at, value in enumerate(row) if at in labelling))
+        return (remove_nan(value for at, value in enumerate(row) if at not in labelling),
+                remove_nan(value for at, value in enumerate(row) if at in labelling))
 
     def shift(self, row, labelling):
         before, after = self.split(row, labelling)
@@ -64,11 +64,11 @@ class Sides:
     def pad(self, resolution):
         return max(resolution, MIN_RESOLUTION) * math.sqrt(1 / self.n + 1 / self.m)
 
-    def shifted(self, row, by):
+    def shift_back(self, row, by):
         return [value - by if at >= self.n else value for at, value in enumerate(row)]
 
-    def without_gaps(self, row):
-        before, after = self.split(row, self.observed())
+    def remove_gaps(self, row):
+        before, after = self.split(row, self.observed_labelling())
         return Sides(len(before), len(after)), before + after
 
 
@@ -81,11 +81,11 @@ class Pairs:
     def labellings(self):
         return list(itertools.product((1, -1), repeat=self.n))
 
-    def observed(self):
+    def observed_labelling(self):
         return (1,) * self.n
 
     def changes(self, row, labelling):
-        return without_nan(sign * (row[self.n + at] - row[at]) for at, sign in enumerate(labelling))
+        return remove_nan(sign * (row[self.n + at] - row[at]) for at, sign in enumerate(labelling))
 
     def shift(self, row, labelling):
         changes = self.changes(row, labelling)
@@ -101,10 +101,10 @@ class Pairs:
     def pad(self, resolution):
         return max(resolution, MIN_RESOLUTION) * math.sqrt(2 / self.n)
 
-    def shifted(self, row, by):
+    def shift_back(self, row, by):
         return [value - by if at >= self.n else value for at, value in enumerate(row)]
 
-    def without_gaps(self, row):
+    def remove_gaps(self, row):
         kept = [at for at in range(self.n) if not math.isnan(row[at] + row[self.n + at])]
         return Pairs(len(kept)), [row[at] for at in kept] + [row[self.n + at] for at in kept]
 
@@ -113,28 +113,28 @@ def at_least(values, minimum):
     return sum(value >= minimum * (1 - SAME) if math.isfinite(minimum) else value == minimum for value in values)
 
 
-def adjusted(design, rows, resolutions):
+def compute_adjusted_p(design, rows, resolutions):
     pads = [design.pad(resolution) for resolution in resolutions]
     labellings = design.labellings()
     table = [[design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)] for labelling in labellings]
     largest = [max(of_rows) for of_rows in table]
-    observed_statistics = table[labellings.index(design.observed())]
+    observed_statistics = table[labellings.index(design.observed_labelling())]
     return [at_least(largest, one) / len(largest) for one in observed_statistics]
 
 
 def unadjusted_p(design, row):
-    observed_shift = abs(design.shift(row, design.observed()))
+    observed_shift = abs(design.shift(row, design.observed_labelling()))
     at_least_as_large = sum(abs(design.shift(row, labelling)) >= observed_shift - SAME for labelling in design.labellings())
     return at_least_as_large / len(design.labellings())
 
 
 def end(design, row, alpha, sign):
     """Returns the largest shift that is not rejected, in one direction from the observed shift."""
-    design, row = design.without_gaps(row)
-    middle = design.shift(row, design.observed())
+    design, row = design.remove_gaps(row)
+    middle = design.shift(row, design.observed_labelling())
 
     def accepts(distance):
-        return unadjusted_p(design, design.shifted(row, middle + sign * distance)) > alpha
+        return unadjusted_p(design, design.shift_back(row, middle + sign * distance)) > alpha
     if not accepts(1e4):
         inside, outside = 0.0, 1e4
         for _ in range(80):
@@ -167,15 +167,15 @@ class Oracle(unittest.TestCase):
         has_mirror = isinstance(design, Pairs) or design.n == design.m
         self.assertEqual(stored, labellings / (2 if has_mirror else 1))
         self.assertAlmostEqual(floor, (2 if has_mirror else 1) / labellings, places=12)
-        for row, (shift, p, low, high, unadjusted), expected, resolution in zip(rows, found, adjusted(design, rows, resolutions), resolutions):
-            self.assertAlmostEqual(p, expected if not math.isnan(design.shift(row, design.observed())) else 1, places=9)
-            self.assertAlmostEqual(unadjusted, adjusted(design, [row], [resolution])[0] if not math.isnan(design.shift(row, design.observed())) else 1,
+        for row, (shift, p, low, high, unadjusted), expected, resolution in zip(rows, found, compute_adjusted_p(design, rows, resolutions), resolutions):
+            self.assertAlmostEqual(p, expected if not math.isnan(design.shift(row, design.observed_labelling())) else 1, places=9)
+            self.assertAlmostEqual(unadjusted, compute_adjusted_p(design, [row], [resolution])[0] if not math.isnan(design.shift(row, design.observed_labelling())) else 1,
                                    places=9)
-            design_without_gaps, values = design.without_gaps(row)
-            if not values or math.isnan(design_without_gaps.shift(values, design_without_gaps.observed())):
+            design_without_gaps, values = design.remove_gaps(row)
+            if not values or math.isnan(design_without_gaps.shift(values, design_without_gaps.observed_labelling())):
                 self.assertTrue(math.isnan(shift))
                 continue
-            self.assertAlmostEqual(shift, design_without_gaps.shift(values, design_without_gaps.observed()), places=9)
+            self.assertAlmostEqual(shift, design_without_gaps.shift(values, design_without_gaps.observed_labelling()), places=9)
             for reported, sign in ((low, -1), (high, 1)):
                 self.assertTrue(math.isclose(reported, end(design, row, alpha, sign), rel_tol=1e-6, abs_tol=1e-6),
                                 (row, reported, end(design, row, alpha, sign)))
@@ -252,7 +252,7 @@ class Designs(unittest.TestCase):
         for labelling in design.labellings()[::2]:
             largest.append(max(design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)))
         for row, pad, (_, p, _, _, _) in zip(rows, pads, found):
-            expected = at_least(largest, design.statistic(row, design.observed(), pad)) / len(largest)
+            expected = at_least(largest, design.statistic(row, design.observed_labelling(), pad)) / len(largest)
             self.assertLess(abs(p - expected), 5 * math.sqrt(expected * (1 - expected) / 5000) + 0.001)
 
     def test_exchanging_the_sides_mirrors_the_result(self):

@@ -20,12 +20,12 @@ TIME_STEP = 100_000
 NAMES = {"pcomm", "comm", "process.pcomm"}
 
 
-def rounded(first, last):
+def round_span(first, last):
     """Rounds both ends so that the span is not shortened."""
     return [first // TIME_STEP * TIME_STEP, -(-last // TIME_STEP) * TIME_STEP]
 
 
-def without_host(text):
+def remove_host_details(text):
     """Returns the lines of a run without the kernel command line; processes outside the load are named `other`."""
     lines = [json.loads(line) for line in text.splitlines()]
     for line in lines:
@@ -37,7 +37,7 @@ def without_host(text):
             table[column] = [name if name in kept_names else "other" for name in table[column]]
     for line in lines:
         if "seen" in line:
-            line["seen"] = [rounded(*span) for span in line["seen"]]
+            line["seen"] = [round_span(*span) for span in line["seen"]]
         if line["kind"] == "exited":
             for column, step in STEPS.items():
                 line["columns"][column] = [value and value // step * step for value in line["columns"][column]]
@@ -49,7 +49,7 @@ def without_host(text):
 def pack(runs, file):
     with tarfile.open(file, "w:xz", preset=9) as archive:
         for path in sorted(runs.glob("[ab]/*")):
-            text = without_host(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
+            text = remove_host_details(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
             member = tarfile.TarInfo(str(path.relative_to(runs)))
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text))

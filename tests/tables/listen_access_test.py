@@ -45,7 +45,7 @@ class Access(unittest.TestCase):
                 return server
         raise AssertionError("the server does not listen")
 
-    def token(self, text=TOKEN, mode=0o600):
+    def write_token(self, text=TOKEN, mode=0o600):
         path = os.path.join(self.directory, "token")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -66,7 +66,7 @@ class Access(unittest.TestCase):
 
     def test_token_is_required(self):
         path = os.path.join(self.directory, "socket")
-        self.start_server(f"unix:{path}", "--token-file", self.token())
+        self.start_server(f"unix:{path}", "--token-file", self.write_token())
         for headers, status in (((), 401), (("Authorization: Bearer " + self.TOKEN + "x",), 401), (("Authorization: Basic " + self.TOKEN,), 401),
                                 (("Authorization: Bearer " + self.TOKEN[:-1],), 401), (("Authorization: Bearer " + self.TOKEN,), 200)):
             self.assertTrue(self.request(path, *headers).startswith(f"HTTP/1.1 {status} "), headers)

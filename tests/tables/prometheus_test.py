@@ -186,7 +186,7 @@ class ListeningServer(Figures):
 
     def test_responds_and_stops_on_signal(self):
         server = self.server()
-        (head, text), again, (open_head, openmetrics) = self.respond_within_one_interval(server)
+        (head, text), again, (open_head, openmetrics) = self.request_within_one_interval(server)
         self.assertRegex(head, r"^HTTP/1\.1 200 OK\r\n")
         self.assertIn("Content-Type: text/plain; version=0.0.4; charset=utf-8", head)
         check(text)
@@ -206,7 +206,7 @@ class ListeningServer(Figures):
         self.assertGreater(second["ctprof_captured_timestamp_seconds", ()], first["ctprof_captured_timestamp_seconds", ()])
         self.assertEqual(server.stop(signal.SIGINT), (0, "", ""))
 
-    def respond_within_one_interval(self, server):
+    def request_within_one_interval(self, server):
         """Returns three responses from one reading, also on a busy host."""
         for _ in range(20):
             time.sleep(READING_INTERVAL)

@@ -19,7 +19,7 @@ SETTING_LINE = "/vm/hunt cgroup.memory.high max → 8.000MiB"
 MIN_READ_RATE = 1 << 20  # per second; even an emulated machine reads more
 
 
-def screen(output, verb, *names):
+def read_screen(output, verb, *names):
     paths = [os.path.join(output.out, "hunts", f"{name}.ctprof.zst") for name in names]
     finished = subprocess.run([output.ctprof, verb, *paths], capture_output=True, text=True, check=False)
     return Screen(finished.stdout + finished.stderr)
@@ -37,7 +37,7 @@ def memory_high(output):
     failed = [name for name in ("free", "limited") if output.notes.get(f"hunt-{name}") != "0"]
     if failed:
         return [f"record {name} failed: {output.text(f'hunts/{name}.log')}" for name in failed]
-    return check_screen(screen(output, "show", "limited"), False) + check_screen(screen(output, "compare", "free", "limited"), True)
+    return check_screen(read_screen(output, "show", "limited"), False) + check_screen(read_screen(output, "compare", "free", "limited"), True)
 
 
 CHECKS = {"the first screen shows memory.high": memory_high}

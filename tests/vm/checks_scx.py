@@ -36,7 +36,7 @@ def is_present(output):
     return "scx-full" in output.statuses
 
 
-def loaded(output):
+def all_schedulers_load(output):
     """Every scheduler was loaded, including the one that stalls, before the kernel removed it."""
     wrong = [f"{variant}: {output.notes.get(f'scx-{variant}', 'not loaded').strip()} {output.text(f'scx-{variant}.log').strip()}"
              for variant in ("full", "partial", "stall", "reject")
@@ -101,7 +101,7 @@ def refusal(output, name):
                 if offer["metric"] == "ext_enabled")
 
 
-def without_addresses(output):
+def works_without_addresses(output):
     """Where the kernel hides addresses, ext_enabled comes from /proc with the same values. task-iter reports what it lacks, and fills the rest."""
     wrong = [f"{name}: task-iter reports {refusal(output, name)}" for name, word in (("denied", "CAP_SYSLOG"), ("hidden", "kernel.kptr_restrict"))
              if refusal(output, name)[0] != "Denied" or word not in refusal(output, name)[1]]
@@ -119,6 +119,6 @@ def policies(output):
     return [f"{step}: vm-ext has {found[step]}, not {wanted[step]}" for step in STEPS if found[step] != wanted[step]]
 
 
-CHECKS = {"sched_ext: schedulers load": loaded, "sched_ext: values of the host": host, "sched_ext: CPU hotplug": hotplug,
+CHECKS = {"sched_ext: schedulers load": all_schedulers_load, "sched_ext: values of the host": host, "sched_ext: CPU hotplug": hotplug,
           "sched_ext: equal plain readings": plain_host, "sched_ext: thread by thread": threads, "sched_ext: policies": policies,
-          "sched_ext: in the iterator's pass": filled_by_iterator, "sched_ext: without addresses": without_addresses}
+          "sched_ext: in the iterator's pass": filled_by_iterator, "sched_ext: without addresses": works_without_addresses}

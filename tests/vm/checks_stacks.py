@@ -39,7 +39,7 @@ def stacks_of(out, name):
     return Stacks(os.path.join(out, "stacks", f"{name}.ctprof.zst"))
 
 
-def unrecorded(output, *names):
+def find_unrecorded(output, *names):
     """Returns an error for each of these windows that was not recorded."""
     return [f"record {name} ended with {output.notes.get(f'stacks-{name}')}: {output.text(f'stacks/{name}.log')}"
             for name in names if output.notes.get(f"stacks-{name}") != "0"]
@@ -97,7 +97,7 @@ def check_chains(thread, name, allowed=0.0, is_fine=is_whole):
 def check_cfi(output):
     """All stacks reach the root, and no frame is guessed."""
     names = windows(output, CFI_WINDOWS)
-    wrong = unrecorded(output, *names)
+    wrong = find_unrecorded(output, *names)
     if output.kernel.arch == "arm64" and output.notes["stacks-signs"] == "0":
         wrong.append("its CPUs do not sign return addresses")
     for name in names if not wrong else ():
@@ -111,7 +111,7 @@ def check_cfi(output):
 def check_frame_pointers(output):
     """All stacks reach the root, except that a few lack a caller. All frames above the leaf are marked as guessed."""
     names = windows(output, FRAME_POINTER_WINDOWS)
-    wrong = unrecorded(output, *names)
+    wrong = find_unrecorded(output, *names)
     for name in names if not wrong else ():
         thread, errors = find_known_thread(output, name)
         if errors:
@@ -128,7 +128,7 @@ def check_frame_pointers(output):
 def check_kernel_part(output):
     """Reads have named frames of the kernel and the user part below them. At 99 Hz there may be no such sample."""
     names = [name for name in windows(output, CFI_WINDOWS | FRAME_POINTER_WINDOWS) if name != "cfi-99"]
-    wrong = unrecorded(output, *names)
+    wrong = find_unrecorded(output, *names)
     for name in names if not wrong else ():
         thread, errors = find_known_thread(output, name)
         wrong += errors
@@ -147,7 +147,7 @@ def check_deferred(output):
     accepted, samples, chains = map(int, output.notes["stacks-defers"].split())
     if output.kernel.has(DEFERRED_UNWIND_CONFIG) != bool(accepted and samples and chains):
         return [f"deferred chains: the kernel returned {accepted}, with {samples} samples and {chains} chains"]
-    wrong = unrecorded(output, "fp-999")
+    wrong = find_unrecorded(output, "fp-999")
     thread, errors = (None, []) if wrong else find_known_thread(output, "fp-999")
     without = [(frames, weight) for frames, weight in thread.stacks
                if user_part(frames) in ((), (TRUNCATED,)) and DEFERRED_UNWIND_FUNCTION not in names(frames)] if thread else []
@@ -179,12 +179,12 @@ def check_weight(output, name, frequency):
 def check_weights(output):
     """The weight of the samples equals the run time, except for samples that are reported missing: the host stops the machine, and ticks are late."""
     names = windows(output, CFI_WINDOWS | FRAME_POINTER_WINDOWS)
-    return unrecorded(output, *names) or [line for name in names for line in check_weight(output, name, (CFI_WINDOWS | FRAME_POINTER_WINDOWS)[name])]
+    return find_unrecorded(output, *names) or [line for name in names for line in check_weight(output, name, (CFI_WINDOWS | FRAME_POINTER_WINDOWS)[name])]
 
 
 def check_kernel_threads(output):
     """Kernel threads have only kernel frames, down to the function that starts them."""
-    wrong = unrecorded(output, "cfi-999")
+    wrong = find_unrecorded(output, "cfi-999")
     if wrong:
         return wrong
     pids = set(map(int, output.text("stacks/of-kernel").split()))
@@ -207,7 +207,7 @@ def expected_shares(output):
 def shares(output):
     if "stacks-shares" not in output.notes:
         return []  # a build with a sanitizer does not have the program
-    wrong = unrecorded(output, "shares")
+    wrong = find_unrecorded(output, "shares")
     if wrong:
         return wrong
     stacks, expected = stacks_of(output.out, "shares"), expected_shares(output)
@@ -233,7 +233,7 @@ def offline_periods(output):
 
 def cpu_back(output):
     """The offline period is reported with its CPU and time. Stacks are correct before, during and after it, also of programs on that CPU."""
-    wrong = unrecorded(output, "cpu")
+    wrong = find_unrecorded(output, "cpu")
     if wrong:
         return wrong
     went, came = ([float(time) * 1e9 for time in output.notes[f"stacks-cpu-{what}"].split()] for what in ("went", "came"))
@@ -255,7 +255,7 @@ def cpu_back(output):
 
 def find_sleeper(output, recorder):
     """Returns (stacks, weight of the sleeping thread, errors)."""
-    wrong = unrecorded(output, recorder)
+    wrong = find_unrecorded(output, recorder)
     if wrong:
         return None, 0, wrong
     stacks, sleeper = stacks_of(output.out, recorder), int(output.text("stacks/sleeper"))

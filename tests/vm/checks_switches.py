@@ -64,7 +64,7 @@ def threads_of_others(output, capture):
     return [key for key in output.plain_threads("before") if key not in own]
 
 
-def without_rights(output):
+def reads_only_own_threads(output):
     """The user cannot read root's threads, but can read its own. Netlink is denied for all threads."""
     everything = supported_names(output, primary_metrics("taskstats"))
     return (check_cells(output, "user", everything, "Denied") + check_cells(output, "user", IO, "Denied", threads_of_others(output, "user"))
@@ -72,7 +72,7 @@ def without_rights(output):
             + check_cells(output, "user", ["policy", "run_time_ns", "voluntary_csw", *schedstats(output)], "value"))
 
 
-def with_one_capability(output):
+def reads_with_one_capability(output):
     """CAP_NET_ADMIN permits taskstats, CAP_SYS_PTRACE with CAP_DAC_READ_SEARCH the files of other users. Neither permits the other."""
     return (check_cells(output, "net-admin", [*delays(output), "cpu_delay_count"], "value")
             + check_cells(output, "net-admin", IO, "Denied", threads_of_others(output, "net-admin"))
@@ -115,7 +115,7 @@ def check_all_cells(output, capture, entity, names, wanted):
     return [] if found == {wanted} else [f"{capture}: {', '.join(names[:2])} ... are {sorted(found)}, not {wanted}"]
 
 
-def bare(output):
+def has_only_gaps_of_switches(output):
     """schedstats and delayacct are disabled by their switches, pressure by the command line."""
     pressure = supported_names(output, (metric for metric in expected.vocabulary() if metric["plugin"] == "psi"))
     return (check_all_cells(output, "bare", "thread", schedstats(output), "SwitchedOff")
@@ -158,9 +158,9 @@ def applies_remedies(output):
     return wrong if found == [{"SwitchedOff"}, {"value"}] else [*wrong, f"memory of a cgroup was and is {found}"]
 
 
-BARE_CHECKS = {"nothing switched on": bare, "no interrupt times without pressure": interrupts, "delayacct switched on later": switched_on_later,
+BARE_CHECKS = {"nothing switched on": has_only_gaps_of_switches, "no interrupt times without pressure": interrupts, "delayacct switched on later": switched_on_later,
                "commands of doctor have an effect": applies_remedies}
 
-CHECKS = {"schedstats off and on": schedstats_off, "delayacct off and on": delayacct_off, "a user without rights": without_rights,
-          "a user with one capability": with_one_capability, "yama 0 to 2": yama, "pressure off for a cgroup": pressure_off,
+CHECKS = {"schedstats off and on": schedstats_off, "delayacct off and on": delayacct_off, "a user without rights": reads_only_own_threads,
+          "a user with one capability": reads_with_one_capability, "yama 0 to 2": yama, "pressure off for a cgroup": pressure_off,
           "cgroups removed during captures": removal}

@@ -59,9 +59,9 @@ class GuestOutput:
     @functools.cache
     def file(self, capture):
         path = os.path.join(self.out, "captures", self.layout, f"{capture}.ctprof.zst")
-        return file_json.load(self.as_rows(path) if self.layout == "columns" else path)
+        return file_json.load(self.export_rows(path) if self.layout == "columns" else path)
 
-    def as_rows(self, path):
+    def export_rows(self, path):
         """Exports a capture in columns to the rows layout, which the plain reader of files supports."""
         rows = path.replace(".ctprof.zst", ".as-rows.ctprof.zst")
         subprocess.run([self.ctprof, "export", "-q", path, "--to", "ktstr", "-o", rows], check=True, capture_output=True)

@@ -77,7 +77,7 @@ class Cache:
         self.directory = directory
         os.makedirs(directory, exist_ok=True)
 
-    def cached(self, wanted):
+    def find_in_cache(self, wanted):
         """Returns the kernel in the cache, or None."""
         place = os.path.join(self.directory, f"{wanted.name}-{wanted.arch}")
         try:
@@ -110,7 +110,7 @@ class Cache:
 
     def get(self, wanted):
         """Returns the kernel. Raises Unavailable if it is neither available nor in the cache."""
-        cached = self.cached(wanted)
+        cached = self.find_in_cache(wanted)
         try:
             self.archive(wanted.arch).update()
             package = self.newest_package(wanted)
@@ -120,4 +120,4 @@ class Cache:
             if cached is None:
                 raise
             print(f"kernel {wanted.name}: {cached.version} from the cache, because the mirror is not available: {why}", file=sys.stderr)
-        return self.cached(wanted)
+        return self.find_in_cache(wanted)

@@ -98,7 +98,7 @@ class Jemalloc(FinderCase):
     def test_static_pie(self):
         self.check_unstripped_and_stripped(self.build("where.c", "-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"))
 
-    def test_other_thread_local_data_around_it(self):
+    def test_with_other_thread_local_data(self):
         with open(self.path("more.c"), "w") as more:
             more.write("_Thread_local long a[100] = {1}; _Thread_local char b[300] __attribute__((aligned(64)));\n")
         self.check_unstripped_and_stripped(self.build("where.c", self.path("more.c"), *ARCHIVE))
@@ -153,7 +153,7 @@ class Jemalloc(FinderCase):
                 run("strip", program)
                 self.check(program)
 
-    def test_two_in_one_process(self):
+    def test_two_allocators_in_one_process(self):
         with RunningProgram(self.build_prefixed("_rjem_"), LD_PRELOAD="libjemalloc.so.2") as running:
             (answer,) = find_counters(running.process.pid)
         self.assertEqual(answer[0], "found")
@@ -190,11 +190,11 @@ class Jemalloc(FinderCase):
         if os.geteuid() != 0:
             self.skipTest("needs root, to become another user")
         os.chmod(self.dir, 0o755)
-        someone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
-        stranger = shutil.copy(PRINT_COUNTERS, self.dir)
+        unprivileged = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
+        program_copy = shutil.copy(PRINT_COUNTERS, self.dir)
         for options in (["-ljemalloc"], WHOLE_ARCHIVE):
-            with self.subTest(options), RunningProgram(*someone, self.build("where.c", *options)) as running:
-                out = subprocess.run([*someone, stranger, str(running.process.pid)], capture_output=True, text=True, check=True).stdout
+            with self.subTest(options), RunningProgram(*unprivileged, self.build("where.c", *options)) as running:
+                out = subprocess.run([*unprivileged, program_copy, str(running.process.pid)], capture_output=True, text=True, check=True).stdout
                 self.assertEqual(out.split(), ["found", *running.own, "0"])
 
     def test_several_processes(self):
@@ -203,7 +203,7 @@ class Jemalloc(FinderCase):
             answers = find_counters(one.process.pid, other.process.pid, none.process.pid)
         self.assertEqual(answers, [["found", *one.own, "0"], ["found", *other.own, "0"], ["jemalloc-not-found", "0", "0", "0"]])
 
-    def test_another_root(self):
+    def test_process_with_another_root(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
         program = self.build("where.c", *WHOLE_ARCHIVE)
@@ -271,7 +271,7 @@ class DebugInformation(FinderCase):
         with RunningProgram("chroot", self.dir, "/program") as running:
             self.assertEqual(find_counters(running.process.pid), [["found", *running.own, "0"]])
 
-    def test_in_a_package_of_two_units(self):
+    def test_debug_package_of_two_units(self):
         source = os.path.join(SOURCES, "described.c")
         for version, packer in (("-gdwarf-4", "dwp"), ("-gdwarf-5", "llvm-dwp")):  # dwp 2.40 of GNU binutils crashes with version 5
             with self.subTest(version):
@@ -289,7 +289,7 @@ class DebugInformation(FinderCase):
                 self.check(program)
                 os.unlink(program + ".dwp")
 
-    def test_in_a_library(self):
+    def test_counters_in_a_library(self):
         for model, expected in (("initial-exec", "found"), ("global-dynamic", "dynamic-tls")):
             with self.subTest(model):
                 run(*CC, "-g", "-DLIBRARY", "-shared", "-fPIC", f"-ftls-model={model}", os.path.join(SOURCES, "described.c"), "-o", self.path("libd.so"))
@@ -323,7 +323,7 @@ class Stripped(FinderCase):
                 answer, own = self.find_in_stripped("-DSTATE=6", *options, compiler=["musl-gcc"])
                 self.assertEqual(answer, ["found", *own, "0"])
 
-    def test_a_pair_of_counters_that_is_not_jemallocs(self):
+    def test_pair_of_counters_of_another_allocator(self):
         self.assertEqual(self.find_in_stripped("-DSTATE=7")[0], ["jemalloc-not-found", "0", "0", "0"])
 
     def test_no_sorted_table_of_functions(self):
@@ -349,8 +349,8 @@ class UnreadableProcesses(unittest.TestCase):
             self.skipTest("needs root")
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o755)
-            stranger = shutil.copy(PRINT_COUNTERS, directory)
-            command = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", stranger, str(os.getpid())]
+            program_copy = shutil.copy(PRINT_COUNTERS, directory)
+            command = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", program_copy, str(os.getpid())]
             out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         self.assertEqual(out, "maps-read-failure 0 0 13\n")
 
