@@ -6,7 +6,7 @@ import shutil
 
 
 def product_copy(ctprof, directory):
-    """Copies into `directory`, which has the shape of a build tree then; returns the path of the program."""
+    """Copies into `directory`, with the structure of a build tree. Returns the path of the program."""
     program = os.path.realpath(ctprof)
     build = os.path.dirname(os.path.dirname(os.path.dirname(program)))
     copy = os.path.join(directory, "tools", "ctprof", "ctprof")

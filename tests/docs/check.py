@@ -27,7 +27,7 @@ SEEN_NO_OUTPUT = re.compile(rf"(writing|making the directory|listening at|readin
 
 
 def unpack(place):
-    """The recorded captures by kind: a path of a file or of a directory."""
+    """Unpacks the recorded captures. Each kind becomes a file or a directory of that name."""
     recordings.unpack(place)
     stacks = place / f"stacks{SUFFIX}"
     for side in ("stack-runs", "pairs/a", "pairs/b"):
@@ -46,7 +46,7 @@ class Page:
         directory.mkdir()
 
     def note_output(self, words, name):
-        """Remembers what a command that records would have written."""
+        """Stores which kind of file a recording command would have written."""
         if "capture" in words:
             self.snapshots += 1
             kind = f"before{SUFFIX}" if self.snapshots == 1 else f"after{SUFFIX}"
@@ -71,7 +71,7 @@ class Page:
         return "archive" if "log" in name else "stack-runs"
 
     def place(self, name):
-        """Puts a recorded capture where the command expects one; returns its name in the directory."""
+        """Copies a recorded capture to the path where the command expects a file. Returns its path in the directory."""
         name = self.relative(name)
         path = self.directory / name
         if not path.exists():
@@ -84,7 +84,7 @@ class Page:
         return name
 
     def input(self, word):
-        """The word with the files that it names in place: FILE, DIR, FILE#N or A..B."""
+        """Copies recorded captures to the paths in the word: FILE, DIR, FILE#N or A..B. Returns the word with paths in the directory."""
         parts = word.split("..") if SUFFIX + ".." in word else [word]
         names = []
         for number, part in enumerate(parts):
@@ -97,7 +97,7 @@ class Page:
         return "..".join(names)
 
     def make_file_of_several_captures(self, name):
-        """A file of several captures has the content of a file of an archive."""
+        """Copies a file of an archive, which contains several captures, to this path."""
         path = self.directory / self.relative(name)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,12 +140,12 @@ class Checker:
 
     @functools.cache
     def options(self, command):
-        """Each option of a command, and whether it takes a value."""
+        """Returns {option of the command: its argument; empty if it takes none}."""
         found = re.findall(r"^  (?:(-\w) \[ )?(--[a-z-]+)(?: \])?( [A-Z|a-z]\S*(?: CMD_B)?)?", self.run([command, "--help"]).stdout, re.M)
         return {name: value.strip() for short, long, value in found for name in (short, long) if name}
 
     def problem_of(self, words, page):
-        """Why a command of a page is wrong, or None."""
+        """Returns why a command of a page is wrong, or None."""
         if words[0] != "ctprof":
             return self.problem_of_dev(words[1:], page)
         words = words[1:]
@@ -191,7 +191,7 @@ class Checker:
         return self.problem_of_names(command, own) or self.problem_of_output(own + rest, page)
 
     def problem_of_names(self, command, words):
-        """Names of recorders and metrics, which ctprof checks only when it records."""
+        """Checks names of recorders and metrics, which ctprof checks only when it records."""
         for option, value in zip(words, words[1:]):
             if option in ("--recorders", "--metrics"):
                 for name in value.split(","):
@@ -202,7 +202,7 @@ class Checker:
 
     @staticmethod
     def replace_address_and_token(words):
-        """An address or a token in a directory that does not exist, so that ctprof does not begin to listen."""
+        """Replaces the address or the token file by a path in a directory that does not exist, so that ctprof does not begin to listen."""
         words = list(words)
         at = words.index("--listen") + 1
         if at < len(words) and words[at].startswith("unix:"):
@@ -214,7 +214,7 @@ class Checker:
         return words
 
     def replace_files(self, command, words, page):
-        """The words with paths below the directory of the page, and with recorded captures in place."""
+        """Returns the words with paths below the directory of the page, after copying recorded captures there."""
         options, found, at = self.options(command), [], 0
         while at < len(words):
             word, value = words[at], words[at + 1] if at + 1 < len(words) else None
@@ -237,7 +237,7 @@ class Checker:
         return found
 
     def problem_of_span(self, words):
-        """Problem of a code span, which may be a part of a command line: its command and options exist."""
+        """Checks that the command and the options of a code span exist. A span may be a part of a command line."""
         if re.fullmatch(r"[A-Z]+|-.*", words[1]):
             return None
         if words[1] not in self.commands:

@@ -10,7 +10,7 @@ import unittest
 import check
 import pages
 
-# Lines that must be refused: the test could otherwise accept everything.
+# Lines that the check must refuse; a check that accepts everything would otherwise pass.
 WRONG = (
     "ctprof shwo run.ctprof.zst",
     "ctprof show run.ctprof.zst --since-when 15:00",

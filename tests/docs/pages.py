@@ -15,7 +15,7 @@ def list_pages():
 
 
 def blocks_of(text):
-    """(number of the first line, lines) of each code block that can hold commands."""
+    """Yields (number of the first line, lines) of each code block that can contain commands."""
     block, first, fence, is_shell = [], 0, None, True
     for number, line in enumerate([*text.splitlines(), ""], 1):
         opening = re.match(r"\s*(```+|~~~+)\s*(\w*)", line)
@@ -38,7 +38,7 @@ def blocks_of(text):
 
 
 def join_continued_lines(lines):
-    """(offset, line) with continued lines joined."""
+    """Yields (offset, line), with continued lines joined."""
     at = 0
     while at < len(lines):
         start, line = at, lines[at]
@@ -50,7 +50,7 @@ def join_continued_lines(lines):
 
 
 def command_lines(text):
-    """(line number, shell line) of each line that a user types."""
+    """Yields (line number, shell line) of each line that a user types."""
     for first, lines in blocks_of(text):
         has_prompt = any(line.lstrip().startswith("$ ") for line in lines)
         for offset, line in join_continued_lines(lines):
@@ -61,7 +61,7 @@ def command_lines(text):
 
 
 def simple_commands(line):
-    """The words of each simple command of a shell line. Substitutions such as $! and $(hostname) become 1."""
+    """Yields the words of each simple command of a shell line. Substitutions such as $! and $(hostname) become 1."""
     line = re.sub(r"\$\([^()]*\)|\$[!?$]|\$\w+", "1", line)
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
@@ -79,26 +79,26 @@ def simple_commands(line):
 
 
 def remove_prefix(words):
-    """The words from the name of the program on."""
+    """Returns the words from the name of the program on."""
     while words and (words[0] in PREFIXES or re.fullmatch(r"[A-Z_]+=.*", words[0])):
         words = words[1:]
     return words
 
 
 def commands_of(text):
-    """(line number, words) of each command of ctprof or tools/dev in a page."""
+    """Yields (line number, words) of each command of ctprof or tools/dev in a page."""
     for number, line in command_lines(text):
         if not re.search(r"\bctprof\b|tools/dev", line):
             continue
         try:
             commands = list(map(remove_prefix, simple_commands(line)))
-        except ValueError:  # a quote is not closed: output, or a wrong command
+        except ValueError:  # an unclosed quote: output, or an invalid command
             commands = [line.split()] if re.match(r"(ctprof|(\./)?tools/dev) ", line) else []
         yield from ((number, words) for words in commands if words and words[0] in ("ctprof", "tools/dev", "./tools/dev"))
 
 
 def spans_of(text):
-    """(line number, words) of each code span that begins with ctprof and a word."""
+    """Yields (line number, words) of each code span that begins with ctprof and a word."""
     for match in re.finditer(r"(?<!`)`(ctprof [^`\n]+)`(?!`)", text):
         try:
             words = shlex.split(match.group(1).replace("...", ""))

@@ -88,7 +88,7 @@ class Measurements:
 
 
 def parse_measurements(text):
-    """(name, tid) -> Diary."""
+    """Returns (name, tid) -> Measurements."""
     found = {}
     for line in text.splitlines():
         name, tid, *figures = line.split()

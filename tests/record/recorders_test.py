@@ -231,7 +231,7 @@ class Strict(Case):
         finished = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "inconsistent_record", "--plugins",
                        "inconsistent_record,procfs-sched", "--plugin-path", BAD_PLUGINS)
         self.assertEqual(finished.returncode, 3, finished.stderr)
-        self.assertIn("lies: it failed: it recorded a stack with NULL instead of a stack", finished.stderr)
+        self.assertIn("inconsistent_record: it failed: it recorded a stack with NULL instead of a stack", finished.stderr)
         Window(self.file)
 
 

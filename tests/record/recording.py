@@ -132,7 +132,7 @@ class Window:
         self.processes = next((line["columns"] for line in lines if line["kind"] == "table" and line["entity"] == "process"), {})
 
     def of(self, pid):
-        """The living threads of a process."""
+        """Returns the living threads of a process."""
         return [row for row in self.living.values() if row.name[0] == pid]
 
 

@@ -39,7 +39,7 @@ def functions_of(stacks, group):
 
 
 def samples_in(weights):
-    """The number of samples in weights in nanoseconds."""
+    """Returns the number of samples that weights in nanoseconds represent."""
     return sum(weights.values()) * FREQUENCY / 1e9
 
 
