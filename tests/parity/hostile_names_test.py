@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks that the output of ctprof is plain text whatever names the system, a file or the command line contain: valid UTF-8, no control
+"""Checks that the output of ctprof is plain text, regardless of the names in the system, in files or on the command line: valid UTF-8, no control
 character but the newline, no character that changes the direction of text, separates lines or is invisible.
 
 The files are one recorded tree and two constructed files in which every text is hostile, including those that only the author of a

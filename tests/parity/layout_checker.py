@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A strict checker of the reference's file layout: would the newest and the oldest reader of the reference accept this file?
+"""A strict checker of the reference's file layout: checks that the newest and the oldest reader of the reference accept a file.
 
 It is written from the description of the layout, independently of ctprof's writer. It checks every required key, type and range, and both
 spellings of renamed keys. Additional keys are allowed, because the reference ignores them.

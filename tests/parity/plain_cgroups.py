@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""An independent plain reader of cgroups, pressure and sched_ext: what a capture should have found.
+"""An independent plain reader of cgroups, pressure and sched_ext: the values that a capture should contain.
 
 Takes the source of each metric from the column `source` of metrics.tsv: "<cgroup>/cpu.stat:usage_usec".
 Opens files by their whole path, reads them completely, and parses them in the simplest way.

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""An independent plain reader of /proc: what a capture should have found for a thread or a process.
+"""An independent plain reader of /proc: the values that a capture should contain for a thread or a process.
 
 Opens each file by its whole path, reads it completely, and parses it in the simplest way, so that a reader can compare it
 with proc(5) and the kernel. It shares no code with the plugins that it checks.

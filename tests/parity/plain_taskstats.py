@@ -4,7 +4,7 @@
 It computes the layout of the kernel's struct from the order of its members in <linux/taskstats.h>, and shares no code with the plugin
 that it checks.
 
-In scope:       the struct by version, requesting a thread, what a capture should have found for it.
+In scope:       the struct by version, requesting a thread, the values that a capture should contain for it.
 Out of scope:   reading captures (file_json.py), comparing (compare_rows.py).
 
     plain_taskstats.py TID ...    prints what it finds

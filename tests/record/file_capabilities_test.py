@@ -141,7 +141,7 @@ class FileCapabilities(unittest.TestCase):
         self.assert_hidden()
 
     def test_root_opens_no_path_with_its_own_rights(self):
-        """The same attack on root, who may read the file, but must not be led to it."""
+        """The same attack on root: root may read the file, but ctprof must not open it through the path of the attacker."""
         place = os.path.join(self.root, "small")
         os.mkdir(place)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)

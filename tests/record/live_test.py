@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""ctprof live in a tmux terminal: each key does what the help says, at any width, and the terminal is restored afterwards.
+"""ctprof live in a tmux terminal: each key works as the help describes, at any width, and the terminal is restored afterwards.
 
 Environment: CTPROF."""
 

@@ -15,7 +15,7 @@ COMPLETE_SINCE = (5, 17)
 
 
 def metrics_of_files(output):
-    """Returns the thread metrics that the kernel has, whichever plugin fills them."""
+    """Returns the thread metrics that the kernel has, regardless of the plugin that fills them."""
     metrics = (metric for metric in expected.vocabulary() if metric["plugin"] in FILES.split(",") and metric["entity"] == "thread")
     return {metric["name"] for metric in metrics if not expected.why_missing(metric, output.kernel, output.taskstats_version)}
 

@@ -102,7 +102,7 @@ def refusal(output, name):
 
 
 def works_without_addresses(output):
-    """Where the kernel hides addresses, ext_enabled comes from /proc with the same values. task-iter reports what it lacks, and fills the rest."""
+    """Where the kernel hides addresses, ext_enabled comes from /proc with the same values. task-iter reports the missing right, and fills the rest."""
     wrong = [f"{name}: task-iter reports {refusal(output, name)}" for name, word in (("denied", "CAP_SYSLOG"), ("hidden", "kernel.kptr_restrict"))
              if refusal(output, name)[0] != "Denied" or word not in refusal(output, name)[1]]
     wrong += [] if filling_plugin(output, "scx-denied") == "procfs-sched" else [f"ext_enabled is filled by {filling_plugin(output, 'scx-denied')}"]

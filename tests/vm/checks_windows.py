@@ -1,4 +1,4 @@
-"""Checks that threads that exited in a window have the values that they read about themselves, by whichever source this kernel supports.
+"""Checks that threads that exited in a window have the values that they read about themselves, with any source this kernel supports.
 
 In scope:       checks on the windows of guest/windows.sh, in which tests/record/ends.c ran.
 Out of scope:   the accuracy of the values (tests/record/exited_threads_test.py): an emulated machine is slow and interrupts at any time.
