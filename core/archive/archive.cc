@@ -54,12 +54,13 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
     return error("recording into the directory", path, why);
   const auto has_files = directory->has_files();
   if (!has_files) return has_files.error();
-  if (const auto stranger = directory->foreign_name();
-      !*has_files && (!stranger || !stranger->empty()))
-    return !stranger ? stranger.error()
-                     : error("recording into the directory", path,
-                             "it has other files, such as '" + *stranger +
-                                 "', and no recordings of --every; name a new or empty directory");
+  if (const auto foreign_name = directory->foreign_name();
+      !*has_files && (!foreign_name || !foreign_name->empty()))
+    return !foreign_name
+               ? foreign_name.error()
+               : error("recording into the directory", path,
+                       "it has other files, such as '" + *foreign_name +
+                           "', and no recordings of --every; name a new or empty directory");
   if (::faccessat(directory->fd(), ".", W_OK, AT_EACCESS) != 0)
     return errno_error("recording into the directory", path, errno);
   Archive archive(std::move(*directory), std::move(options));
@@ -192,20 +193,20 @@ FileAges Archive::compute_ages(const Snapshot& window, std::vector<std::string>&
   return ages;
 }
 
-void Archive::drop_old(const FileAges& compute_ages, std::vector<std::string>& messages) {
+void Archive::drop_old(const FileAges& ages, std::vector<std::string>& messages) {
   const std::uint64_t at = options_.now_unix_ns() + options_.time_to_next_window_ns;
   std::vector<HourFile> old;
-  for (const std::size_t place : find_too_old(files_, compute_ages, at, options_.rules))
+  for (const std::size_t place : find_too_old(files_, ages, at, options_.rules))
     old.push_back(files_[place].name);
   for (const HourFile& name : old) drop(name, messages);
 }
 
 // Drops the oldest files until `bytes` more fit. Returns whether they fit.
-bool Archive::drop_for_size(const FileAges& compute_ages, std::uint64_t bytes,
+bool Archive::drop_for_size(const FileAges& ages, std::uint64_t bytes,
                             std::vector<std::string>& messages) {
   const std::uint64_t most = options_.rules.max_bytes;
   if (bytes_with_window(files_, bytes) <= most) return true;
-  for (const HourFile& name : files_by_age(compute_ages)) {
+  for (const HourFile& name : files_by_age(ages)) {
     const std::string file = describe_file(*std::ranges::find(files_, name, &ArchiveFile::name));
     if (!drop(name, messages)) continue;
     messages.push_back("dropped " + file + " to stay within --max-size: less than " +
@@ -216,8 +217,8 @@ bool Archive::drop_for_size(const FileAges& compute_ages, std::uint64_t bytes,
 }
 
 // Drops the oldest file except the one that is appended to. Returns false if there is none.
-bool Archive::drop_for_disk(const FileAges& compute_ages, std::vector<std::string>& messages) {
-  const std::vector<HourFile> names = files_by_age(compute_ages);
+bool Archive::drop_for_disk(const FileAges& ages, std::vector<std::string>& messages) {
+  const std::vector<HourFile> names = files_by_age(ages);
   for (const HourFile& name : names) {
     if (name == last_appended_.value_or(names.back())) continue;
     const std::string file = describe_file(*std::ranges::find(files_, name, &ArchiveFile::name));
@@ -243,10 +244,9 @@ bool Archive::drop(const HourFile& name, std::vector<std::string>& messages) {
   return true;
 }
 
-std::vector<HourFile> Archive::files_by_age(const FileAges& compute_ages) const {
+std::vector<HourFile> Archive::files_by_age(const FileAges& ages) const {
   std::vector<HourFile> names;
-  for (const std::size_t place : compute_ages.sort_by_age(files_))
-    names.push_back(files_[place].name);
+  for (const std::size_t place : ages.sort_by_age(files_)) names.push_back(files_[place].name);
   return names;
 }
 

@@ -18,8 +18,9 @@ std::uint64_t wall_clock_offset(const Timestamp& moment) {
 // setting.
 bool have_same_clock(const ArchivedWindow& first, const ArchivedWindow& last) {
   constexpr std::uint64_t kMaxDriftNs = 10'000'000'000;  // drift that NTP corrects without a step
-  const std::uint64_t lag = wall_clock_offset(first.opened_at) - wall_clock_offset(last.ended_at);
-  return first.boot_id == last.boot_id && lag + kMaxDriftNs <= 2 * kMaxDriftNs;
+  const std::uint64_t clock_difference =
+      wall_clock_offset(first.opened_at) - wall_clock_offset(last.ended_at);
+  return first.boot_id == last.boot_id && clock_difference + kMaxDriftNs <= 2 * kMaxDriftNs;
 }
 
 // Calls `visit` with a set of windows that includes the oldest one and one for each clock setting.
@@ -34,9 +35,9 @@ void visit_ends(const ArchiveFile& file, Visitor visit) {
 
 }  // namespace
 
-FileAges::FileAges(std::span<const ArchiveFile> files, CurrentTime present,
+FileAges::FileAges(std::span<const ArchiveFile> files, CurrentTime current_time,
                    std::uint64_t max_age_ns)
-    : current_(std::move(present)) {
+    : current_(std::move(current_time)) {
   check_clock_step(current_.earlier_window, max_age_ns);
   for (const ArchiveFile& file : files)
     visit_ends(file, [&](const ArchivedWindow& window) { check_clock_step(window, max_age_ns); });

@@ -48,7 +48,7 @@ struct CurrentTime {
 // boot or clock setting.
 class FileAges {
  public:
-  FileAges(std::span<const ArchiveFile> files, CurrentTime present, std::uint64_t max_age_ns);
+  FileAges(std::span<const ArchiveFile> files, CurrentTime current_time, std::uint64_t max_age_ns);
 
   // Returns when the file's oldest window opened, according to the current wall clock; for a file
   // without windows, the hour of its name.

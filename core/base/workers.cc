@@ -32,8 +32,8 @@ unsigned count_spare_workers() {
 unsigned count_spare_workers(unsigned processors, std::string_view loadavg) {
   for (int average = 0; average < 3; ++average) sdk::take(loadavg, ' ');
   const unsigned running = sdk::number<unsigned>(sdk::take(loadavg, '/')).value;
-  const unsigned others = running > 0 ? running - 1 : 0;
-  return others < processors ? processors - others : 1;
+  const unsigned other_running = running > 0 ? running - 1 : 0;
+  return other_running < processors ? processors - other_running : 1;
 }
 
 std::vector<std::uint64_t> share_work(unsigned workers, std::size_t pieces,

@@ -227,13 +227,13 @@ void Session::forget_exited_children(const Snapshot& window) {
 // Reads the host. If this opens a window, starts watching for exited threads first.
 Result<Snapshot> Session::read_host(bool is_opening) {
   const ProcessStateGuard kept;
-  FailedSources lost;
+  FailedSources failed_sources;
   std::vector<SourceCost> costs;
   const auto wanted = wanted_metrics(options_, probed_);
   CaptureOptions pass_options = options_;
   pass_options.pids.insert(pass_options.pids.end(), children_.begin(), children_.end());
   for (;;) {
-    const auto plan = make_plan(probed_, wanted, lost);
+    const auto plan = make_plan(probed_, wanted, failed_sources);
     if (!plan) return plan.error();
     refusals_ = probed_.failures();
     refusals_.insert(refusals_.end(), plan->refusals.begin(), plan->refusals.end());
@@ -249,12 +249,12 @@ Result<Snapshot> Session::read_host(bool is_opening) {
     if (!*outcome) return outcome->error();
     if (auto* snapshot = std::get_if<Snapshot>(&**outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
-      snapshot->meta.left_out = skipped_metrics(options_, probed_);
+      snapshot->meta.uncaptured_metrics = skipped_metrics(options_, probed_);
       if (drain_tid != 0 && roots_->has_own_tids) snapshot->meta.own_threads.push_back(drain_tid);
       return std::move(*snapshot);
     }
     const auto& [source, cost] = std::get<FailedLister>(**outcome);
-    lost[source] = cost.failed;
+    failed_sources[source] = cost.failed;
     costs.push_back(cost);
   }
 }

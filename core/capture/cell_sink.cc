@@ -32,7 +32,7 @@ void prepare_cells(Column& column, std::size_t first_row, std::size_t rows) {
     std::ranges::fill(column.ids().subspan(first_row, rows), kNoValue);
 }
 
-void settle_cells(Column& column, std::size_t first_row, std::size_t rows) {
+void validate_cells(Column& column, std::size_t first_row, std::size_t rows) {
   const auto gaps = column.gaps().subspan(first_row, rows);
   const Storage storage = column.def().storage;
   if (is_pooled(storage)) mark_missing_values(column.ids().subspan(first_row, rows), gaps);

@@ -26,7 +26,7 @@ void prepare_cells(Column& column, std::size_t first_row, std::size_t rows);
 // Checks these rows after the source returns. A cell marked as a value becomes Untouched if nothing
 // was put there. A NaN or an infinity becomes Malformed, because rules and files cannot represent
 // it.
-void settle_cells(Column& column, std::size_t first_row, std::size_t rows);
+void validate_cells(Column& column, std::size_t first_row, std::size_t rows);
 
 class CellSink {
  public:

@@ -133,9 +133,9 @@ void ExitTracker::limit_rows() {
 std::size_t ExitTracker::count_exits() const {
   const Table& threads = exited_.rows.threads();
   const EventKinds kinds(threads);
-  std::size_t ends = exited_.merged;
-  for (std::uint32_t row = 0; row < threads.rows; ++row) ends += kinds.is_exit(row) ? 1 : 0;
-  return ends;
+  std::size_t exit_count = exited_.merged;
+  for (std::uint32_t row = 0; row < threads.rows; ++row) exit_count += kinds.is_exit(row) ? 1 : 0;
+  return exit_count;
 }
 
 bool ExitTracker::sees_forks() const {

@@ -79,7 +79,9 @@ class IdentityReader {
   // Reads at most kMaxRows threads into the rows from `first_row` on. Returns how many still
   // existed. The stat file of a blocking process is not read and becomes Busy.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
-  HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
+  HiddenColumns hidden_columns() const {
+    return {task_dirs_.data(), stats_.data(), stat_gaps_.data()};
+  }
   void release();
   // Reads only the cgroups, for rows that another source listed.
   void read_cgroups(std::size_t first_row, std::uint32_t rows);

@@ -31,7 +31,7 @@ class OpenTimeouts {
 
   std::chrono::milliseconds full_timeout() const { return timeout_; }
   // Returns the time limit of the next open.
-  std::chrono::milliseconds patience() const {
+  std::chrono::milliseconds next_time_limit() const {
     return count_ < kMaxFullWaits ? timeout_ : timeout_ / 20;
   }
   // Returns whether a file that the process has mapped may be opened.

@@ -107,11 +107,11 @@ std::uint32_t RecordedStacks::add_module(std::uint32_t module, std::uint64_t tgi
   if (number != kNoNumber) return number;
   Module added = modules_[module];
   const bool is_by_path = added.kind == Module::Kind::File && added.build_id.empty();
-  const auto is_another = [&] {
+  const auto is_used_by_other_module = [&] {
     return number < modules_by_number_.size() && modules_by_number_[number] != Modules::kUnknown;
   };
   number = stack_table().add_module(added);
-  for (added.process = tgid; is_by_path && is_another(); added.process += kNextProcess)
+  for (added.process = tgid; is_by_path && is_used_by_other_module(); added.process += kNextProcess)
     number = stack_table().add_module(added);
   if (modules_by_number_.size() <= number) modules_by_number_.resize(number + 1, Modules::kUnknown);
   return modules_by_number_[number] = module, number;
@@ -121,11 +121,11 @@ std::uint32_t RecordedStacks::add_stack_node(WalkEnd ending, std::uint64_t tgid)
   for (Frame& frame : frames_) frame.module = add_module(frame.module, tgid);
   const std::uint32_t node = stack_table().add_stack(frames_, ending);
   if (node != StackTable::kNoStack) return node;
-  ++tally_->no_room;
+  ++tally_->stacks_beyond_limit;
   return StackTable::kTop;
 }
 
-std::uint32_t RecordedStacks::rest_node() {
+std::uint32_t RecordedStacks::add_rest_node() {
   const std::uint32_t frame =
       stack_table().add_frame({Frame::kNoOffset, add_module(Modules::kUnknown, 0), false});
   const std::uint32_t node = stack_table().add_node({StackTable::kTop, frame});
@@ -150,7 +150,7 @@ RecordedStacks::UnwoundStack RecordedStacks::stack_of(const ctprof_record& recor
   const auto last = last_stacks_.find(thread);
   const bool is_known = (record.flags & CTPROF_RECORD_REST) == 0 && last != last_stacks_.end() &&
                         last->second.start == record.start_time_clock_ticks;
-  return is_known ? last->second : UnwoundStack{.node = rest_node()};
+  return is_known ? last->second : UnwoundStack{.node = add_rest_node()};
 }
 
 void RecordedStacks::note_unseen(ColumnSums& sums, const ThreadRows::Row* thread) {
@@ -175,13 +175,15 @@ void RecordedStacks::add_number(ColumnSums& sums, const ThreadRows::Row* thread,
 void RecordedStacks::count_record(const ctprof_record& record, const UnwoundStack& unwound) {
   const WalkEnd ending = unwound.ending;
   ++tally_->records;
-  tally_->to_root += ending == WalkEnd::Root;
-  tally_->cut += ending == WalkEnd::EndOfCopy;
-  tally_->deep += ending == WalkEnd::TooDeep;
+  tally_->complete_stacks += ending == WalkEnd::Root;
+  tally_->stacks_beyond_copy += ending == WalkEnd::EndOfCopy;
+  tally_->too_deep_stacks += ending == WalkEnd::TooDeep;
   tally_->without_user += (record.flags & CTPROF_RECORD_NO_USER) != 0;
-  tally_->lost += ending == WalkEnd::Failed && (record.flags & CTPROF_RECORD_NO_USER) == 0;
-  if (ending == WalkEnd::OtherStack) tally_->elsewhere = tally_->elsewhere.value_or(0) + 1;
-  tally_->guessed += unwound.is_guessed;
+  tally_->stacks_without_rule +=
+      ending == WalkEnd::Failed && (record.flags & CTPROF_RECORD_NO_USER) == 0;
+  if (ending == WalkEnd::OtherStack)
+    tally_->stacks_on_other_stack = tally_->stacks_on_other_stack.value_or(0) + 1;
+  tally_->guessed_stacks += unwound.is_guessed;
 }
 
 // A thread without a row started while the end of the window was read, or its exit was not
@@ -211,7 +213,7 @@ void RecordedStacks::add(const ctprof_record& record) {
   const UnwoundStack unwound = stack_of(record);
   if (!counts) return;
   if ((record.flags & CTPROF_RECORD_REST) == 0) count_record(record, unwound);
-  tally_->in_no_row += thread ? 0 : 1;
+  tally_->records_without_row += thread ? 0 : 1;
   (thread ? sums->stacks_by_row[thread->row] : sums->stacks_without_row)
       .push_back({unwound.node, record.weight});
 }
@@ -334,7 +336,8 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
   stacks.finish(names);
   for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {
     StackTally tally = window.meta.stacks[i];
-    if (i > 0) tally.unnamed = 0;  // counts the frames of all recorders; reported for the first one
+    if (i > 0)
+      tally.unnamed_frames = 0;  // counts the frames of all recorders; reported for the first one
     window.meta.notes.push_back(
         describe_recorder(recorded.recorders[i], tally,
                           describe_run_time_coverage(window, recorded.recorders[i], tally)));

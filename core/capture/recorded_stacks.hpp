@@ -139,7 +139,7 @@ class RecordedStacks {
   void add_number(ColumnSums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
   void count_record(const ctprof_record& record, const UnwoundStack& unwound);
   std::uint32_t add_stack_node(WalkEnd ending, std::uint64_t tgid);
-  std::uint32_t rest_node();
+  std::uint32_t add_rest_node();
   std::uint32_t add_module(std::uint32_t module, std::uint64_t tgid);
   const ElfFile* find_unchanged_file(std::uint32_t module);
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path);

@@ -53,13 +53,14 @@ std::string describe_longest_losses(const RecorderResult& recorded) {
 // incomplete set is never shown as 100%.
 std::string describe_complete_stacks(const StackTally& tally) {
   if (tally.records == 0) return {};
-  if (tally.to_root == tally.records) return ", all reach the root";
-  const std::uint64_t permille = tally.to_root * 1000 / tally.records;
+  if (tally.complete_stacks == tally.records) return ", all reach the root";
+  const std::uint64_t permille = tally.complete_stacks * 1000 / tally.records;
   const std::string reasons =
-      format_nonzero_count(tally.cut, "longer than the copied part") +
-      format_nonzero_count(tally.deep, "too deep") +
-      format_nonzero_count(tally.lost, "not unwound") +
-      format_nonzero_count(tally.elsewhere.value_or(0), "that continue on another stack") +
+      format_nonzero_count(tally.stacks_beyond_copy, "longer than the copied part") +
+      format_nonzero_count(tally.too_deep_stacks, "too deep") +
+      format_nonzero_count(tally.stacks_without_rule, "not unwound") +
+      format_nonzero_count(tally.stacks_on_other_stack.value_or(0),
+                           "that continue on another stack") +
       format_nonzero_count(tally.without_user, "without user part");
   return ", " + format_decimal(static_cast<double>(permille) / 10, "% reach the root") +
          (reasons.empty() ? "" : " (" + reasons.substr(2) + ")");
@@ -74,7 +75,7 @@ std::string describe_walked_share(const RecorderResult& recorded) {
 }
 
 std::string describe_unnamed_frames(const StackTally& tally) {
-  return format_nonzero_count(tally.unnamed,
+  return format_nonzero_count(tally.unnamed_frames,
                               "of " + std::to_string(tally.frames) + " frames unnamed");
 }
 
@@ -83,8 +84,9 @@ std::string describe_missing_records(const RecorderResult& recorded, const Stack
          format_nonzero_count(recorded.missed, "not taken") + describe_longest_losses(recorded) +
          format_nonzero_count(recorded.dropped_for_memory, "dropped for lack of memory") +
          format_nonzero_count(recorded.lost_changes, "mapping changes dropped for lack of memory") +
-         format_nonzero_count(tally.no_room, "dropped because the stack table was full") +
-         format_nonzero_count(tally.in_no_row, "of threads without a row");
+         format_nonzero_count(tally.stacks_beyond_limit,
+                              "dropped because the stack table was full") +
+         format_nonzero_count(tally.records_without_row, "of threads without a row");
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ std::string describe_recorder(const RecorderResult& recorded, const StackTally& 
   return recorded.source + ": " + std::to_string(stacks) + (stacks == 1 ? " stack" : " stacks") +
          describe_complete_stacks(tally) +
          (recorded.walked_stacks > 0 ? ", " + describe_walked_share(recorded) : "") +
-         format_nonzero_count(tally.guessed, "with guessed frames") +
+         format_nonzero_count(tally.guessed_stacks, "with guessed frames") +
          describe_missing_records(recorded, tally) +
          (coverage_text.empty() ? "" : ", " + coverage_text) + describe_unnamed_frames(tally) +
          "; " + format_decimal(cpu_ns / 1e6, " ms of CPU time, ") +

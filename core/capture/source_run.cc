@@ -214,7 +214,7 @@ void SourceRun::check_cells(Worker& worker, std::size_t first_row, std::uint32_t
   for (Column* column : columns_) {
     if (!column) continue;
     const auto gaps = column->gaps().subspan(first_row, rows);
-    settle_cells(*column, first_row, rows);
+    validate_cells(*column, first_row, rows);
     // Most batches have no wrong cell; one branch-free pass detects that.
     unsigned wrong_cells = 0;
     for (const ctprof_gap gap : gaps) wrong_cells += is_wrong(gap);

@@ -34,7 +34,7 @@ sdk::Fd TargetFiles::open_in_child(const OpenRequest& request, bool& has_timed_o
   ChildMessage answer;
   is_last_unopened_ = true;
   last_file_ = {};
-  switch (child_.send_request(to_message(request), timeouts_.patience(), answer)) {
+  switch (child_.send_request(to_message(request), timeouts_.next_time_limit(), answer)) {
     case ChildProcess::Outcome::Answered: break;
     case ChildProcess::Outcome::TimedOut: has_timed_out = true; return sdk::Fd();
     case ChildProcess::Outcome::Interrupted:

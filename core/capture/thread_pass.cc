@@ -159,7 +159,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
         reader.read(std::span(listed).subspan(
                         first, std::min<std::size_t>(kThreadsPerRun, listed.size() - first)),
                     first);
-    run_sources(worker, first, living_rows[run], reader.hidden());
+    run_sources(worker, first, living_rows[run], reader.hidden_columns());
     reader.release();
   };
   const auto tids =
@@ -226,7 +226,7 @@ bool ThreadPass::list_with(SourceRun& lister) {
 
 void ThreadPass::reorder(const std::vector<std::uint32_t>& order) {
   Table& table = snapshot.threads();
-  const std::vector<RowRun> runs = runs_of(order);
+  const std::vector<RowRange> runs = find_row_ranges(order);
   std::vector<std::vector<std::byte>> scratch(workers);
   share_work(order.size() < kMinRowsToShare ? 1 : workers, table.columns.size(),
              [&](unsigned worker, std::size_t column) {

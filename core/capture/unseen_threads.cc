@@ -37,7 +37,7 @@ std::vector<std::uint32_t> unseen_rows(const Table& table) {
 Table reserve_table(const Table& table, const std::vector<std::uint32_t>& rows) {
   Table reserve;
   reserve.rows = rows.size();
-  const std::vector<RowRun> runs = runs_of(rows);
+  const std::vector<RowRange> runs = find_row_ranges(rows);
   for (const std::string_view key : kKeys)
     reserve.add(identity_metric(key), Gap::Untouched).assign_rows(*table.find(key), runs);
   return reserve;

@@ -77,8 +77,8 @@ class TypeChecker {
     }
   }
 
-  std::string push(ValueType type, std::size_t instead_of = 0) {
-    stack_.resize(stack_.size() - instead_of);
+  std::string push(ValueType type, std::size_t popped_count = 0) {
+    stack_.resize(stack_.size() - popped_count);
     stack_.push_back(type);
     return {};
   }
@@ -113,7 +113,7 @@ class TypeChecker {
   std::vector<ValueType> stack_;
 };
 
-Value make_truth(bool holds) { return {ValueType::Boolean, holds ? 1.0 : 0.0}; }
+Value make_boolean(bool is_true) { return {ValueType::Boolean, is_true ? 1.0 : 0.0}; }
 bool is_missing(const Value& value) {
   return value.type != ValueType::Text && std::isnan(value.number);
 }
@@ -141,7 +141,7 @@ bool compare(Op op, const Value& a, const Value& b) {
 Value apply_binary(Op op, const Value& a, const Value& b) {
   const bool is_number = op == Op::Max || operator_of(op).operands == Operands::Numbers;
   return is_number ? Value{ValueType::Number, calculate(op, a.number, b.number)}
-                   : make_truth(compare(op, a, b));
+                   : make_boolean(compare(op, a, b));
 }
 
 // Executes an operator: replaces its one or two operands on the stack with the result.
@@ -151,11 +151,11 @@ void execute(std::vector<Value>& stack, const Program& program,
   if (instruction.op == Op::Negate) {
     top.number = -top.number;
   } else if (instruction.op == Op::Not) {
-    top = make_truth(top.number == 0);
+    top = make_boolean(top.number == 0);
   } else if (instruction.op == Op::Matches) {
-    top = make_truth(!is_missing(top) && program.patterns[instruction.index].matches(top.text));
+    top = make_boolean(!is_missing(top) && program.patterns[instruction.index].matches(top.text));
   } else if (instruction.op == Op::Under) {
-    top = make_truth(!is_missing(top) && is_under(top.text, program.texts[instruction.index]));
+    top = make_boolean(!is_missing(top) && is_under(top.text, program.texts[instruction.index]));
   } else {
     const Value right = top;
     stack.pop_back();

@@ -30,10 +30,10 @@ std::vector<double> compute_means(std::size_t nodes, std::span<const FlameWeight
 }
 
 // Returns the nodes of the family, ascending.
-std::vector<std::uint32_t> select_nodes(const std::vector<double>& compute_means, double floor) {
+std::vector<std::uint32_t> select_nodes(const std::vector<double>& means, double floor) {
   std::vector<std::uint32_t> found;
-  for (std::uint32_t node = 0; node < compute_means.size(); ++node)
-    if (compute_means[node] > 0 && compute_means[node] >= floor) found.push_back(node);
+  for (std::uint32_t node = 0; node < means.size(); ++node)
+    if (means[node] > 0 && means[node] >= floor) found.push_back(node);
   return found;
 }
 
@@ -87,7 +87,7 @@ void drop_ineligible_rows(std::vector<std::uint32_t>& family, statistics::Family
 }  // namespace
 
 void mark_insignificant(FlameTree& tree, std::span<const FlameWeights> runs,
-                        const SideDesign& design, const SignificanceThreshold& bar) {
+                        const SideDesign& design, const SignificanceThreshold& threshold) {
   tree.is_tested = true;
   for (FlameNode& node : tree.nodes) node.is_insignificant = true;
   const auto mean = compute_means(tree.nodes.size(), runs, design);
@@ -97,12 +97,12 @@ void mark_insignificant(FlameTree& tree, std::span<const FlameWeights> runs,
   auto family = select_nodes(mean, floor);
   if (family.empty()) return;
   auto rows = make_rows(family, tree.nodes.size(), runs, design, mean, floor);
-  drop_ineligible_rows(family, rows, design.design, bar.alpha);
+  drop_ineligible_rows(family, rows, design.design, threshold.alpha);
   if (family.empty()) return;
   const statistics::Family tested(design.design, std::move(rows));
   for (std::size_t row = 0; row < family.size(); ++row) {
-    const auto proof = test_row(tested, row, floor, bar);
-    tree.nodes[family[row]].is_insignificant = !proof || !proof->is_significant;
+    const auto test_result = test_row(tested, row, floor, threshold);
+    tree.nodes[family[row]].is_insignificant = !test_result || !test_result->is_significant;
   }
 }
 

@@ -30,6 +30,6 @@ struct FlameWeights {
 // Marks the nodes without a significant change. REQUIRES: `runs` are all runs of both sides, those
 // of the baseline first, in the order of the design.
 void mark_insignificant(FlameTree& tree, std::span<const FlameWeights> runs,
-                        const SideDesign& design, const SignificanceThreshold& bar);
+                        const SideDesign& design, const SignificanceThreshold& threshold);
 
 }  // namespace ctprof

@@ -54,8 +54,8 @@ class GroupTreeBuilder {
     mark_insignificant(tree_, runs, design, report.spec().significance);
     for (const auto& [stack, node] : nodes_) {
       if (tree_.nodes[node].is_insignificant) continue;
-      const auto proof = functions.find_result(at, book_->function(stack), 1);
-      tree_.nodes[node].is_insignificant = !proof || !proof->is_significant;
+      const auto test_result = functions.find_result(at, book_->function(stack), 1);
+      tree_.nodes[node].is_insignificant = !test_result || !test_result->is_significant;
     }
   }
 
@@ -63,8 +63,8 @@ class GroupTreeBuilder {
     tree_.has_baseline = has_baseline;
     for (std::size_t at = 0; at < weights_.size(); ++at) weights_[at].total = weights_[at].self;
     for (std::size_t at = weights_.size(); at-- > 1;)
-      for (std::size_t which = 0; which < 2; ++which)
-        weights_[tree_.nodes[at].parent].total[which] += weights_[at].total[which];
+      for (std::size_t side = 0; side < 2; ++side)
+        weights_[tree_.nodes[at].parent].total[side] += weights_[at].total[side];
     for (std::size_t at = 0; at < weights_.size(); ++at) {
       tree_.nodes[at].candidate = round_figures(weights_[at], 0);
       tree_.nodes[at].baseline = round_figures(weights_[at], 1);

@@ -64,7 +64,8 @@ class HeadlineRows {
     for (std::size_t side = 0; side < page_row.runs.size(); ++side)
       for (double& run : page_row.runs[side]) run /= shown.divisor[side];
     page_row.share = screen_->share(row, at);
-    if (figures.back().test_result) page_row.proof = remove_floor(*figures.back().test_result);
+    if (figures.back().test_result)
+      page_row.test_result = remove_floor(*figures.back().test_result);
     found_.rows.push_back(std::move(page_row));
   }
 
@@ -114,7 +115,7 @@ PageRow make_row(const Report& report, const ReportRow& report_row) {
   for (const SideFigure& side : report_row.sides)
     if (report_row.metric->has_number()) row.runs.push_back(report.rollup().run_numbers(side.at));
   if (!report_row.changes.empty() && report_row.changes.back().test_result)
-    row.proof = remove_floor(*report_row.changes.back().test_result);
+    row.test_result = remove_floor(*report_row.changes.back().test_result);
   return row;
 }
 
@@ -126,9 +127,9 @@ double get_magnitude(const PageRow& row) {
 // Returns totals by metric: the sum of all groups on the larger side, or their maximum if the
 // figures are not sums.
 std::vector<double> compute_totals(const Report& report, const std::vector<PageRow>& rows) {
-  std::vector<double> compute_totals(report.metrics().size());
+  std::vector<double> totals(report.metrics().size());
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
-    std::vector<double> side_totals(compute_totals.size());
+    std::vector<double> side_totals(totals.size());
     for (const PageRow& row : rows) {
       if (std::isnan(row.sides[side])) continue;
       const PlannedMetric& metric = report.metrics()[row.at.metric];
@@ -136,10 +137,10 @@ std::vector<double> compute_totals(const Report& report, const std::vector<PageR
       const double figure = std::abs(row.sides[side]);
       total = metric.is_sum || metric.is_cumulative ? total + figure : std::max(total, figure);
     }
-    for (std::size_t at = 0; at < compute_totals.size(); ++at)
-      compute_totals[at] = std::max(compute_totals[at], side_totals[at]);
+    for (std::size_t at = 0; at < totals.size(); ++at)
+      totals[at] = std::max(totals[at], side_totals[at]);
   }
-  return compute_totals;
+  return totals;
 }
 
 PageRows make_metric_rows(const Report& report) {
@@ -170,14 +171,15 @@ double get_sort_share(const PageRow& row) { return std::isnan(row.share) ? -1 : 
 
 // Sorts significant rows first; see the header.
 void sort_rows(std::vector<PageRow>& rows) {
-  const bool is_any_proven = std::ranges::any_of(rows, &PageRow::is_significant);
-  const auto p_alone = [&](const PageRow& row) {
-    return row.proof && !is_any_proven ? row.proof->unadjusted_p : 1;
+  const bool is_any_significant = std::ranges::any_of(rows, &PageRow::is_significant);
+  const auto get_unadjusted_p = [&](const PageRow& row) {
+    return row.test_result && !is_any_significant ? row.test_result->unadjusted_p : 1;
   };
   std::ranges::stable_sort(rows, [&](const PageRow& a, const PageRow& b) {
     if (a.is_significant() != b.is_significant()) return a.is_significant();
-    if (a.proof.has_value() != b.proof.has_value()) return a.proof.has_value();
-    if (p_alone(a) != p_alone(b)) return p_alone(a) < p_alone(b);
+    if (a.test_result.has_value() != b.test_result.has_value()) return a.test_result.has_value();
+    if (get_unadjusted_p(a) != get_unadjusted_p(b))
+      return get_unadjusted_p(a) < get_unadjusted_p(b);
     if (get_sort_share(a) != get_sort_share(b)) return get_sort_share(a) > get_sort_share(b);
     return std::tie(a.group, a.metric) < std::tie(b.group, b.metric);
   });
@@ -198,7 +200,7 @@ PageRows make_page_rows(const Report& report, bool details) {
   std::set<std::uint32_t> groups;
   for (PageRow& row : found.rows) {
     groups.insert(row.at.group);
-    found.are_tested = found.are_tested || row.proof;
+    found.are_tested = found.are_tested || row.test_result;
     row.is_insignificant = report.families().can_test() && !row.is_significant();
     drop_single_runs(row);
   }

@@ -32,12 +32,12 @@ struct PageRow {
   std::vector<std::string> texts;         // the same as text
   std::vector<std::vector<double>> runs;  // by side, for each run; empty if there is only one run
   double share = 0;                       // 0 to 1; NaN: unknown
-  std::optional<RowTestResult> proof;     // remove_floor(), for several runs; none: not tested
-  bool is_insignificant = false;          // for several runs: not significant
+  std::optional<RowTestResult> test_result;  // remove_floor(), for several runs; none: not tested
+  bool is_insignificant = false;             // for several runs: not significant
 
   // A shift is a factor, so there is none if either side is zero.
-  bool has_shift() const { return proof && !std::isnan(proof->shift) && sides[1] != 0; }
-  bool is_significant() const { return proof && proof->is_significant; }
+  bool has_shift() const { return test_result && !std::isnan(test_result->shift) && sides[1] != 0; }
+  bool is_significant() const { return test_result && test_result->is_significant; }
 
   // Returns the difference between the second side and the first; NaN if it is unknown.
   double get_change() const;

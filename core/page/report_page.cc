@@ -236,8 +236,8 @@ class PageWriter {
   std::vector<double> get_figures(const PageRow& row) const {
     if (!compares()) return {row.sides[0], row.share};
     const RowTestResult unknown{row.get_relative_change(), kNaN, kNaN, kNaN, false};
-    const RowTestResult& shift = row.has_shift() ? *row.proof : unknown;
-    const double p = row.proof ? row.proof->p : kNaN;
+    const RowTestResult& shift = row.has_shift() ? *row.test_result : unknown;
+    const double p = row.test_result ? row.test_result->p : kNaN;
     return {row.sides[0], row.sides[1], shift.shift, shift.low, shift.high, p, row.share};
   }
 
@@ -252,16 +252,17 @@ class PageWriter {
     text += std::isnan(change)  ? "-"
             : row.sides[0] == 0 ? (change == 0 ? "0" : "new")
             : row.sides[1] == 0 ? "gone"
-            : row.proof         ? format_shift(row.proof->shift)
+            : row.test_result   ? format_shift(row.test_result->shift)
                                 : format_spaced_percent(row.get_relative_change());
     append_element(out_, "td", text,
                    change > 0   ? "class=\"n change up\""
                    : change < 0 ? "class=\"n change down\""
                                 : "class=\"n change\"");
     if (!rows_.are_tested) return;
-    append_element(out_, "td", row.has_shift() ? format_interval(*row.proof) : "",
+    append_element(out_, "td", row.has_shift() ? format_interval(*row.test_result) : "",
                    "class=\"n interval\"");
-    append_element(out_, "td", row.proof ? format_p(row.proof->p) : "", "class=\"n p\"");
+    append_element(out_, "td", row.test_result ? format_p(row.test_result->p) : "",
+                   "class=\"n p\"");
   }
 
   // Appends dots that need no script: strokes of length zero with round or square ends.

@@ -24,22 +24,23 @@ std::string format_rounded(double value) { return std::to_string(std::llround(va
 std::string format_row_name(const PageRow& row) { return row.metric + " of " + row.group; }
 
 // Returns for example "+17% and +23%".
-std::string format_bounds(const RowTestResult& proof, std::string_view separator = " and ") {
-  if (!std::isfinite(proof.low) && !std::isfinite(proof.high)) return "unknown bounds";
+std::string format_bounds(const RowTestResult& test_result, std::string_view separator = " and ") {
+  if (!std::isfinite(test_result.low) && !std::isfinite(test_result.high)) return "unknown bounds";
   const auto format_one_bound = [&](double shift) {
-    return std::isfinite(shift) ? format_bound(proof, shift) : "?";
+    return std::isfinite(shift) ? format_bound(test_result, shift) : "?";
   };
-  return format_one_bound(proof.low) + std::string(separator) + format_one_bound(proof.high);
+  return format_one_bound(test_result.low) + std::string(separator) +
+         format_one_bound(test_result.high);
 }
 
 std::string format_change(const PageRow& row) {
   const std::string text = row.texts[0] + " → " + row.texts[1];
-  const std::string p = row.proof ? ", p " + format_p(row.proof->p) : "";
+  const std::string p = row.test_result ? ", p " + format_p(row.test_result->p) : "";
   if (row.sides[0] == 0) return text + " (new" + p + ")";
   if (row.sides[1] == 0) return text + " (gone" + p + ")";
-  if (row.proof)
-    return text + " (" + format_shift(row.proof->shift) + ", between " + format_bounds(*row.proof) +
-           p + ")";
+  if (row.test_result)
+    return text + " (" + format_shift(row.test_result->shift) + ", between " +
+           format_bounds(*row.test_result) + p + ")";
   return text + (std::isnan(row.get_relative_change())
                      ? ""
                      : " (" + format_spaced_percent(row.get_relative_change()) + ")");
@@ -93,9 +94,9 @@ std::string describe_required_runs(const Report& report) {
   const auto& design = report.families().design(1);
   const double alpha = report.spec().significance.alpha;
   if (!design || statistics::compute_smallest_p(design->design) <= alpha) return {};
-  const auto enough = statistics::compute_required_runs(alpha, design->design.is_paired);
+  const auto required_runs = statistics::compute_required_runs(alpha, design->design.is_paired);
   return ", too few for a significant difference at " + format_p(alpha) +
-         (enough ? "; " + std::to_string(*enough) + " on each side are enough" : "");
+         (required_runs ? "; " + std::to_string(*required_runs) + " on each side are enough" : "");
 }
 
 std::string describe_runs(const Report& report, const PageRows& rows) {
@@ -196,7 +197,9 @@ std::string format_spaced_percent(double fraction) {
   return text;
 }
 
-std::string format_interval(const RowTestResult& proof) { return format_bounds(proof, " to "); }
+std::string format_interval(const RowTestResult& test_result) {
+  return format_bounds(test_result, " to ");
+}
 
 std::vector<std::string> summarize_report(const Report& report, const PageRows& rows) {
   if (!report.is_comparison())

@@ -21,6 +21,6 @@ std::vector<std::string> summarize_report(const Report& report, const PageRows& 
 // Returns for example "+20.3 %"; "-" if it is unknown.
 std::string format_spaced_percent(double fraction);
 // Returns for example "+17% to +23%".
-std::string format_interval(const RowTestResult& proof);
+std::string format_interval(const RowTestResult& test_result);
 
 }  // namespace ctprof

@@ -118,7 +118,7 @@ void sort_cgroups(Snapshot& snapshot) {
   std::ranges::stable_sort(order, {}, [&](std::uint32_t row) {
     return paths->has_value(row) ? snapshot.pools->texts[paths->ids()[row]] : std::string_view{};
   });
-  const auto runs = runs_of(order);
+  const auto runs = find_row_ranges(order);
   std::vector<std::byte> scratch;
   for (Column& column : table.columns) column.reorder_rows(runs, scratch);
   if (!snapshot.window) return;
@@ -211,18 +211,18 @@ std::size_t clear_and_count(Container& container) {
 
 // Removes data that this version does not know, because it may contain names.
 std::size_t remove_unknown(Snapshot& snapshot, const Vocabulary& vocabulary) {
-  std::size_t left_out = std::erase_if(snapshot.objects, [&](const auto& object) {
+  std::size_t removed_items = std::erase_if(snapshot.objects, [&](const auto& object) {
     return object.first != kHostContext &&
            std::ranges::find(vocabulary.objects, object.first) == vocabulary.objects.end();
   });
   std::erase_if(snapshot.header_objects,
                 [&](const std::string& name) { return !snapshot.objects.contains(name); });
-  for (KeptKeys& keys : snapshot.unknown_keys) left_out += clear_and_count(keys);
+  for (KeptKeys& keys : snapshot.unknown_keys) removed_items += clear_and_count(keys);
   if (snapshot.window)
-    left_out += clear_and_count(snapshot.window->unknown_bases) +
-                clear_and_count(snapshot.window->unknown_opening_only);
+    removed_items += clear_and_count(snapshot.window->unknown_bases) +
+                     clear_and_count(snapshot.window->unknown_opening_only);
   UnknownDefinitions& unknown = snapshot.unknown_definitions;
-  return left_out + clear_and_count(snapshot.unknown_meta) +
+  return removed_items + clear_and_count(snapshot.unknown_meta) +
          clear_and_count(snapshot.unknown_summary_meta) + clear_and_count(snapshot.unknown_lines) +
          clear_and_count(snapshot.unknown_window) + clear_and_count(snapshot.unknown_tables) +
          clear_and_count(snapshot.unknown_gaps) + clear_and_count(snapshot.unknown_raw) +
@@ -247,7 +247,7 @@ std::string redact_json(std::string_view json, Pseudonyms& pseudonyms) {
   Scanner in(json);
   JsonWriter out;
   redact_value(in, out, {}, pseudonyms);
-  return in.failed() ? "null" : std::string(out.view());
+  return in.has_failed() ? "null" : std::string(out.view());
 }
 
 RedactionCounts redact(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudonyms& pseudonyms) {
@@ -268,7 +268,8 @@ RedactionCounts redact(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudon
   if (snapshot.window && snapshot.window->opening_only)
     done.names += redact_rows(*snapshot.window->opening_only, vocabulary, pseudonyms);
   done.names += cells.count() + redact_stacks(snapshot.pools->stacks.table, pseudonyms);
-  done.left_out = remove_unknown(snapshot, vocabulary) + redact_meta(snapshot.meta, pseudonyms);
+  done.removed_items =
+      remove_unknown(snapshot, vocabulary) + redact_meta(snapshot.meta, pseudonyms);
   for (auto& [key, object] : snapshot.objects) object = redact_json(object, pseudonyms);
   return done;
 }

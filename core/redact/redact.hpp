@@ -27,8 +27,8 @@ namespace ctprof {
 
 // The number of redactions.
 struct RedactionCounts {
-  std::size_t names = 0;     // cells, functions and modules that have a pseudonym now
-  std::size_t left_out = 0;  // removed messages, objects and members
+  std::size_t names = 0;          // cells, functions and modules that have a pseudonym now
+  std::size_t removed_items = 0;  // removed messages, objects and members
 };
 
 // Redacts the snapshot. `vocabulary` defines the metrics whose texts and keys are safe to keep.

@@ -40,15 +40,15 @@ void refuse(void* core, std::uint32_t index, ctprof_gap gap, const char* reason,
   offer->remedy = {};
 }
 
-void add_remedy(void* core, std::uint32_t index, const char* lack, std::size_t lack_size,
-                ctprof_remedy kind, const char* what, std::size_t what_size) {
+void add_remedy(void* core, std::uint32_t index, const char* missing, std::size_t missing_size,
+                ctprof_remedy kind, const char* text, std::size_t text_size) {
   ProbedOffer* offer = static_cast<ProbeResults*>(core)->find_offer(index);
   if (!offer) return;
   Remedy remedy;
-  if (kind <= CTPROF_REMEDY_KERNEL && what && what_size > 0)
-    remedy = {kind, text_of(what, what_size)};
-  if (lack && lack_size > 0)
-    return offer->remaining_gaps.push_back({text_of(lack, lack_size), std::move(remedy)});
+  if (kind <= CTPROF_REMEDY_KERNEL && text && text_size > 0)
+    remedy = {kind, text_of(text, text_size)};
+  if (missing && missing_size > 0)
+    return offer->remaining_gaps.push_back({text_of(missing, missing_size), std::move(remedy)});
   if (offer->refusal != Gap::None) offer->remedy = std::move(remedy);
 }
 

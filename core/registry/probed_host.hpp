@@ -30,7 +30,7 @@ namespace ctprof {
 // A change that would make a metric available; kind NONE if none is known.
 struct Remedy {
   ctprof_remedy kind = CTPROF_REMEDY_NONE;
-  std::string what;
+  std::string text;
 
   friend bool operator==(const Remedy&, const Remedy&) = default;
 };

@@ -19,11 +19,11 @@ DisplayedFigures compute_displayed_figures(const Report& report, const ScreenRow
   const auto figures = screen.figures(row, at);
   DisplayedFigures shown;
   for (const ScreenFigure& figure : figures) shown.sides.push_back(figure.value);
-  if (const auto& proof = figures.back().test_result; figures.size() == 2 && proof) {
+  if (const auto& test_result = figures.back().test_result; figures.size() == 2 && test_result) {
     const PlannedMetric& metric = report.metrics()[column.metric];
     shown.is_tested = true;
-    shown.sides = {to_screen_value(metric, proof->baseline_mean),
-                   to_screen_value(metric, proof->candidate_mean)};
+    shown.sides = {to_screen_value(metric, test_result->baseline_mean),
+                   to_screen_value(metric, test_result->candidate_mean)};
   }
   const bool have_equal_threads = std::ranges::all_of(row.threads, [&](const ScreenThreads& side) {
     return side.total() == row.threads.front().total();

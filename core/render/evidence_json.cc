@@ -30,8 +30,8 @@ class EvidenceWriter {
 
  private:
   void write_side(std::size_t side, const statistics::Design& design) {
-    const SignificanceThreshold& bar = report_->spec().significance;
-    const Evidence& details = *report_->families().details();
+    const SignificanceThreshold& threshold = report_->spec().significance;
+    const Evidence& details = *report_->families().get_details_evidence();
     const Evidence* headlines = report_->families().headlines();
     const statistics::Labellings& labellings = details.family(side)->labellings();
     const bool are_all = labellings.are_all();
@@ -43,12 +43,12 @@ class EvidenceWriter {
     json_->number_member("labellings",
                          are_all ? statistics::count_labellings(design) : labellings.size());
     json_->flag_member("all_labellings", are_all);
-    write_number("alpha", bar.alpha);
-    write_number("min_shift", bar.min_shift);
+    write_number("alpha", threshold.alpha);
+    write_number("min_shift", threshold.min_shift);
     write_number("smallest_p", statistics::compute_smallest_p(design));
     json_->key("enough_runs");
-    const auto enough = statistics::compute_required_runs(bar.alpha, design.is_paired);
-    enough ? json_->number(make_number(std::uint64_t{*enough})) : json_->raw("null");
+    const auto required_runs = statistics::compute_required_runs(threshold.alpha, design.is_paired);
+    required_runs ? json_->number(make_number(std::uint64_t{*required_runs})) : json_->raw("null");
     json_->flag_member("one_after_other",
                        are_separate_in_time(report_->runs(0), report_->runs(side)));
     json_->number_member("headline_rows", headlines ? headlines->rows(side).size() : 0);
@@ -64,7 +64,7 @@ class EvidenceWriter {
     json_->key(name);
     json_->open('[');
     const std::size_t rows = evidence ? evidence->rows(side).size() : 0;
-    const auto proofs =
+    const auto test_results =
         evidence ? evidence->results(side) : std::vector<std::optional<RowTestResult>>{};
     for (std::size_t at = 0; at < rows && (*may_write_row_)(); ++at) {
       const RowFigures row = evidence->figures(at, side);
@@ -72,14 +72,14 @@ class EvidenceWriter {
       write_group(*json_,
                   report_->grouping().name(report_->metrics()[row.metric].entity, row.group));
       json_->text_member("metric", report_->metrics()[row.metric].name);
-      write_row_end(row.floor, row.resolution, row.runs, proofs[at]);
+      write_row_end(row.floor, row.resolution, row.runs, test_results[at]);
     }
     json_->close(']');
   }
 
   void write_about(std::size_t side) {
     json_->key("about");
-    const Evidence* about = report_->families().about();
+    const Evidence* about = report_->families().get_about_evidence();
     if (!about) return json_->raw("null");
     json_->open('{');
     json_->text_member("condition", report_->spec().about->text());
@@ -113,7 +113,7 @@ class EvidenceWriter {
 
   // Writes the rest of the row's object.
   void write_row_end(double floor, double resolution, std::span<const double> runs,
-                     const std::optional<RowTestResult>& proof) {
+                     const std::optional<RowTestResult>& test_result) {
     write_number("floor", floor);
     write_number("resolution", resolution);
     json_->key("figures");
@@ -123,8 +123,8 @@ class EvidenceWriter {
       json_->number(figure);
     }
     json_->close(']');
-    write_test_result(*json_, proof, 1);
-    write_number("p_alone", proof ? proof->unadjusted_p : std::nan(""));
+    write_test_result(*json_, test_result, 1);
+    write_number("p_alone", test_result ? test_result->unadjusted_p : std::nan(""));
     json_->close('}');
   }
 

@@ -59,34 +59,34 @@ std::string describe_required_runs(const statistics::Design& design, double alph
 
 // Returns why rows with a small p are not marked as significant.
 std::string describe_hidden_rows(const Report& report, std::size_t side, const Evidence& evidence) {
-  const SignificanceThreshold& bar = report.spec().significance;
-  const std::size_t hidden = bar.min_shift > 0 ? evidence.count_below_min_shift(side) : 0;
+  const SignificanceThreshold& threshold = report.spec().significance;
+  const std::size_t hidden = threshold.min_shift > 0 ? evidence.count_below_min_shift(side) : 0;
   if (hidden == 0) return {};
-  return "; " + format_count(hidden, "row") + " with p of at most " + format_p(bar.alpha) +
+  return "; " + format_count(hidden, "row") + " with p of at most " + format_p(threshold.alpha) +
          (hidden == 1 ? " is" : " are") + " not significant only because of --min-shift " +
-         format_number("%g", bar.min_shift * 100) + "%";
+         format_number("%g", threshold.min_shift * 100) + "%";
 }
 
 std::string describe_tests(const Report& report, std::size_t side,
                            const statistics::Family& family) {
   const statistics::Design& design = family.labellings().design();
-  const SignificanceThreshold& bar = report.spec().significance;
-  const std::string alpha = format_p(bar.alpha);
+  const SignificanceThreshold& threshold = report.spec().significance;
+  const std::string alpha = format_p(threshold.alpha);
   const std::string side_prefix = report.sides().size() > 2 ? side_name(side) + ": " : "";
-  if (statistics::compute_smallest_p(design) > bar.alpha)
+  if (statistics::compute_smallest_p(design) > threshold.alpha)
     return side_prefix + describe_design(design) + " are too few for a significant difference at " +
-           alpha + describe_required_runs(design, bar.alpha);
+           alpha + describe_required_runs(design, threshold.alpha);
   std::string text = side_prefix + std::string(kNotSignificant) + ": not significant with " +
                      describe_design(design) + " at " + alpha;
-  if (bar.min_shift > 0)
-    text += " for a shift of " + format_number("%g", bar.min_shift * 100) + "% or more";
+  if (threshold.min_shift > 0)
+    text += " for a shift of " + format_number("%g", threshold.min_shift * 100) + "% or more";
   return text + " (" + describe_labellings(family.labellings()) + "; p is adjusted for " +
          format_count(family.rows(), "row") + ", intervals are not)";
 }
 
 const Evidence* get_evidence(const Report& report, bool of_screen) {
   Families& families = report.families();
-  return of_screen ? families.headlines() : families.details();
+  return of_screen ? families.headlines() : families.get_details_evidence();
 }
 
 // Returns whether any side has enough runs for a significant result.
@@ -105,17 +105,18 @@ bool is_any_significant(const Report& report, bool of_screen) {
 // Returns for example "--about group == "svc": 2 of 7 rows are significant by 8 pairs of runs ...".
 std::string describe_about_side(const Report& report, std::size_t side, const Evidence& evidence,
                                 const statistics::Family& family) {
-  const SignificanceThreshold& bar = report.spec().significance;
-  const auto proofs = evidence.results(side);
-  const auto proven = static_cast<std::size_t>(std::ranges::count_if(
-      proofs, [](const auto& proof) { return proof && proof->is_significant; }));
-  std::string text = "--about " + make_printable(report.spec().about->text()) + ": " +
-                     (report.sides().size() > 2 ? side_name(side) + ": " : "") +
-                     std::to_string(proven) + " of " + format_count(family.rows(), "row") +
-                     (proven == 1 ? " is" : " are") + " significant by " +
-                     describe_design(family.labellings().design()) + " at " + format_p(bar.alpha) +
-                     " (p is adjusted for these " + format_count(family.rows(), "row") + " only)" +
-                     describe_hidden_rows(report, side, evidence);
+  const SignificanceThreshold& threshold = report.spec().significance;
+  const auto test_results = evidence.results(side);
+  const auto significant_count = static_cast<std::size_t>(std::ranges::count_if(
+      test_results, [](const auto& proof) { return proof && proof->is_significant; }));
+  std::string text =
+      "--about " + make_printable(report.spec().about->text()) + ": " +
+      (report.sides().size() > 2 ? side_name(side) + ": " : "") +
+      std::to_string(significant_count) + " of " + format_count(family.rows(), "row") +
+      (significant_count == 1 ? " is" : " are") + " significant by " +
+      describe_design(family.labellings().design()) + " at " + format_p(threshold.alpha) +
+      " (p is adjusted for these " + format_count(family.rows(), "row") + " only)" +
+      describe_hidden_rows(report, side, evidence);
   if (report.may_about_follow_comparison())
     text +=
         "; chosen afterwards? These runs were compared before without this --about; if that result "
@@ -130,10 +131,11 @@ std::string format_shift(double shift) {
   return shift >= kMinFactor - 1 ? format_factor(shift) : format_signed_percent(shift) + "%";
 }
 
-std::string format_shift(const RowTestResult& proof) {
-  const std::string text = format_shift(proof.shift);
-  if (!std::isfinite(proof.low) || !std::isfinite(proof.high)) return text;
-  std::string low = format_bound(proof, proof.low), high = format_bound(proof, proof.high);
+std::string format_shift(const RowTestResult& test_result) {
+  const std::string text = format_shift(test_result.shift);
+  if (!std::isfinite(test_result.low) || !std::isfinite(test_result.high)) return text;
+  std::string low = format_bound(test_result, test_result.low),
+              high = format_bound(test_result, test_result.high);
   for (std::string* end : {&low, &high})
     if (end->ends_with('%')) end->pop_back();
   return text + " (" + low + " to " + high + ")";
@@ -170,7 +172,7 @@ std::string describe_evidence(const Report& report, bool is_for_screen, std::siz
 }
 
 std::string describe_about_evidence(const Report& report, std::size_t width) {
-  const Evidence* evidence = report.families().about();
+  const Evidence* evidence = report.families().get_about_evidence();
   if (!evidence) return {};
   std::string out;
   for (std::size_t side = 1; side < report.sides().size(); ++side)

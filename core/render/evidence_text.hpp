@@ -20,7 +20,7 @@ inline constexpr std::string_view kNotSignificant = "~";
 // Returns for example "+20%", "-3.1%" or "x12".
 std::string format_shift(double shift);
 // Returns "+20% (+15 to +24)"; without the interval if it has no bound.
-std::string format_shift(const RowTestResult& proof);
+std::string format_shift(const RowTestResult& test_result);
 // Returns a bound of the interval, as a percentage or as a factor like the shift: "+15%", "x12".
 std::string format_bound(const RowTestResult& proof, double bound);
 // Returns for example "0.0078".

@@ -144,7 +144,7 @@ ListEntry make_entry(const DerivedDef& def) {
 std::vector<ListEntry> make_entries(const MetricCatalog& catalog) {
   std::vector<ListEntry> entries;
   for (const MetricDef& def : catalog.metrics()) entries.push_back(make_entry(def));
-  for (const DerivedDef& def : catalog.derived()) entries.push_back(make_entry(def));
+  for (const DerivedDef& def : catalog.derived_metrics()) entries.push_back(make_entry(def));
   return entries;
 }
 

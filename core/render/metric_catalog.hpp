@@ -27,7 +27,7 @@ class MetricCatalog {
   // Returns the metrics to list: identity columns, and metrics that a plugin offers or the file has
   // a column for.
   const std::vector<MetricDef>& metrics() const { return metrics_; }
-  const std::vector<DerivedDef>& derived() const { return derived_; }
+  const std::vector<DerivedDef>& derived_metrics() const { return derived_; }
   const RuleBook& rules() const { return *rules_; }
 
   // Returns null if no metric has this name. Also finds metrics that are declared but not offered

@@ -30,7 +30,7 @@ struct MetricFacts {
 // Returns the derived metrics whose formula reads this metric.
 std::vector<std::string> find_readers(const MetricCatalog& catalog, std::string_view name) {
   std::vector<std::string> readers;
-  for (const DerivedDef& def : catalog.derived()) {
+  for (const DerivedDef& def : catalog.derived_metrics()) {
     const auto inputs = inputs_of(def.expression);
     if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) readers.push_back(def.name);
   }

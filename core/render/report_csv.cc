@@ -153,13 +153,13 @@ class CsvWriter {
   // Returns the only side that has the row's group; nothing if several have it.
   std::optional<std::size_t> find_only_side(const ReportRow& row) const {
     if (row.metric->entity == Entity::Host) return {};
-    std::optional<std::size_t> only;
+    std::optional<std::size_t> only_side;
     for (std::size_t side = 0; side < sides_; ++side) {
       if (!report_->grouping().has_group(side, row.at.group)) continue;
-      if (only) return {};
-      only = side;
+      if (only_side) return {};
+      only_side = side;
     }
-    return only;
+    return only_side;
   }
 
   // Writes the lines of functions and stacks: two for a function, one for a stack.

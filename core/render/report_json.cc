@@ -228,8 +228,8 @@ class ReportJsonWriter {
     for (std::size_t side = 0; report_->is_comparison() && side < report_->sides().size(); ++side)
       if (report_->one_sided_groups(side).over_limit)
         json_.number_member("only_" + side_name(side), report_->one_sided_groups(side).over_limit);
-    if (const std::size_t cut = report_->grouping().renames.size() - renames_written_)
-      json_.number_member("renamed_cgroups", cut);
+    if (const std::size_t omitted = report_->grouping().renames.size() - renames_written_)
+      json_.number_member("renamed_cgroups", omitted);
     json_.close('}');
   }
 

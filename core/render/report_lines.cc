@@ -58,15 +58,15 @@ std::string format_per_life(const ReportRow& row) {
 }
 
 // Returns "~ +3% (-2 to +9)" for a change that is not significant.
-std::string format_marked_shift(const RowTestResult& proof) {
-  return (proof.is_significant ? "" : std::string(kNotSignificant) + " ") +
-         format_shift(remove_floor(proof));
+std::string format_marked_shift(const RowTestResult& test_result) {
+  return (test_result.is_significant ? "" : std::string(kNotSignificant) + " ") +
+         format_shift(remove_floor(test_result));
 }
 
 // Returns whether no change of the row is significant, or none was tested.
 bool is_not_significant(const ReportRow& row) {
-  return std::ranges::none_of(row.changes, [](const SideChange& told) {
-    return told.test_result && told.test_result->is_significant;
+  return std::ranges::none_of(row.changes, [](const SideChange& change) {
+    return change.test_result && change.test_result->is_significant;
   });
 }
 
@@ -100,7 +100,7 @@ ReportLines::ReportLines(const Report& report, const ColumnChoice& choice)
   if (choice_.contains(ReportColumn::Uptime))
     uptimes_ = group_lifetime_shares(report.rollup(), report.grouping());
   const auto& sort = report.spec().sort;
-  if (report.is_comparison() && !sort.empty() && sort.front().by == SortKey::By::Metric)
+  if (report.is_comparison() && !sort.empty() && sort.front().by == SortKey::Criterion::Metric)
     sort_metric_ = &sort.front().metric;
 }
 
@@ -244,7 +244,7 @@ TableLine ReportLines::make_change_line(const ReportRow& row) const {
   line.baseline = format_value(row.sides.front().at);
   for (std::size_t side = 1; side < row.sides.size(); ++side)
     line.candidate += (side > 1 ? " → " : "") + format_value(row.sides[side].at);
-  for (const SideChange& told : row.changes) add_change(line, row, told);
+  for (const SideChange& change : row.changes) add_change(line, row, change);
   line.tint = choose_tint(row.changes.front().change.difference, row.changes.front().change.pct);
   if (has_tests() && is_not_significant(row)) line.tint = Tint::Faint;
   return line;

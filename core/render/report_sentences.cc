@@ -289,8 +289,9 @@ std::string describe_sides(const AbsentMetric& absent) {
 std::string format_missing_metrics_and_notes(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (sides, reason) -> names
   visit_rows(report, RowKind::AbsentMetric, [&](const ReportRow& row) {
-    const auto& on = row.absent_metric->is_absent_on;
-    const auto side = static_cast<std::size_t>(std::find(on.begin(), on.end(), true) - on.begin());
+    const auto& is_absent_on = row.absent_metric->is_absent_on;
+    const auto side = static_cast<std::size_t>(
+        std::find(is_absent_on.begin(), is_absent_on.end(), true) - is_absent_on.begin());
     std::string& names =
         absent[{describe_sides(*row.absent_metric),
                 find_reason(report, *row.metric, row.absent_metric->metric, side)}];

@@ -230,8 +230,8 @@ std::string format_report_text(const Report& report, std::span<const std::string
   append_one_sided(out, report, layout, allowance);
   out += format_renames(report, layout);
   if (report.spec().tests_rows) out += describe_evidence(report, false, layout.width);
-  const std::string leftovers_text = format_missing_metrics_and_notes(report, layout.width);
-  if (!leftovers_text.empty()) out += "\n" + leftovers_text;
+  const std::string missing_and_notes_text = format_missing_metrics_and_notes(report, layout.width);
+  if (!missing_and_notes_text.empty()) out += "\n" + missing_and_notes_text;
   for (const RunFacts& side : report.sides())
     for (const std::string& note : side.window ? side.meta.notes : std::vector<std::string>{})
       out += wrap_words(make_printable_short(note, kMaxNoteBytes), layout.width);

@@ -205,18 +205,18 @@ void write_kinds(JsonBuilder& json, std::string_view name, const std::vector<Thr
 
 }  // namespace
 
-void write_test_result(JsonBuilder& json, const std::optional<RowTestResult>& proof,
+void write_test_result(JsonBuilder& json, const std::optional<RowTestResult>& test_result,
                        std::size_t side) {
   const auto member = [&](std::string_view name, double RowTestResult::*figure) {
     json.key(make_candidate_key(name, side));
-    json.number(proof ? (*proof).*figure : std::nan(""));
+    json.number(test_result ? (*test_result).*figure : std::nan(""));
   };
   member("shift", &RowTestResult::shift);
   member("low", &RowTestResult::low);
   member("high", &RowTestResult::high);
   member("p", &RowTestResult::p);
   json.key(make_candidate_key("proven", side));
-  json.raw(!proof ? "null" : proof->is_significant ? "true" : "false");
+  json.raw(!test_result ? "null" : test_result->is_significant ? "true" : "false");
 }
 
 std::string_view get_output_unit(std::string_view unit) {

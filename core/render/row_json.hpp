@@ -81,7 +81,7 @@ class JsonBuilder {
 };
 
 // Writes null if the row was not tested. A missing bound is null, too.
-void write_test_result(JsonBuilder& json, const std::optional<RowTestResult>& proof,
+void write_test_result(JsonBuilder& json, const std::optional<RowTestResult>& test_result,
                        std::size_t side);
 
 // Returns the unit in the output: shares are stored in hundredths of a percent and written in

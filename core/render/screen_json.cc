@@ -94,10 +94,10 @@ void write_row(JsonBuilder& json, const Report& report, const ScreenRow& row) {
   json.close('}');
 }
 
-void write_omitted(JsonBuilder& json, const Screen& screen, std::size_t cut) {
+void write_omitted(JsonBuilder& json, const Screen& screen, std::size_t omitted_rows) {
   json.key("left_out");
   json.open('{');
-  json.number_member("rows", cut);
+  json.number_member("rows", omitted_rows);
   json.number_member("quiet_groups", screen.quiet_groups);
   json.number_member("quiet_kernel_threads", screen.quiet_kernel_threads);
   json.number_member("own_threads", screen.own_threads);

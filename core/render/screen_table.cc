@@ -77,8 +77,8 @@ std::string mark_insignificant(const std::string& steps, std::span<const ScreenF
   for (std::size_t side = 1; side < figures.size(); ++side) {
     const std::size_t arrow = text.find(kArrow, search_start);
     if (arrow == text.npos) break;
-    const auto& proof = figures[side].test_result;
-    if (families.design(side) && !(proof && proof->is_significant))
+    const auto& test_result = figures[side].test_result;
+    if (families.design(side) && !(test_result && test_result->is_significant))
       text.replace(arrow, kArrow.size(), kNotSignificant);
     search_start = arrow + 1;
   }
@@ -123,11 +123,11 @@ class CellFormatter {
 
  private:
   std::string format_values(const ScreenRow& row, std::size_t at) const {
-    std::vector<double> format_values = compute_displayed_figures(*report_, row, at).sides;
-    for (std::size_t side = 0; side < format_values.size(); ++side)
-      if (!has_known_value(row, side, at)) format_values[side] = kNaN;
-    return mark_insignificant(format_brief_steps(format_values, get_unit(at)),
-                              screen_->figures(row, at), report_->families());
+    std::vector<double> values = compute_displayed_figures(*report_, row, at).sides;
+    for (std::size_t side = 0; side < values.size(); ++side)
+      if (!has_known_value(row, side, at)) values[side] = kNaN;
+    return mark_insignificant(format_brief_steps(values, get_unit(at)), screen_->figures(row, at),
+                              report_->families());
   }
   // A group whose processes all exited has no memory level, and neither have kernel threads.
   bool has_known_value(const ScreenRow& row, std::size_t side, std::size_t at) const {
@@ -190,8 +190,9 @@ class ScreenTable {
   std::string describe_omitted_threads() const {
     if (table_form_.threads == ThreadCounts::None) return "threads";
     if (table_form_.threads == ThreadCounts::Living) return "threads started and exited";
-    const bool tells_all = table_form_.threads == ThreadCounts::All || !report_->is_comparison();
-    return tells_all ? "" : "threads started and exited before";
+    const bool shows_all_counts =
+        table_form_.threads == ThreadCounts::All || !report_->is_comparison();
+    return shows_all_counts ? "" : "threads started and exited before";
   }
 
   // Returns the labels of columns that were omitted for width. REQUIRES: append_to() was called.

@@ -142,13 +142,13 @@ std::string format_screen(const Report& report, std::span<const std::string> fil
                           const ScreenLayout& layout) {
   const std::size_t all = report.screen()->rows.size();
   // A third of the terminal is for findings, and another third for the groups of --about.
-  const std::size_t third = layout.lines / 3;
+  const std::size_t third_of_lines = layout.lines / 3;
   const std::string heading_text =
       format_opening(report, files, layout.text) +
-      format_findings(report, files, layout.text, layout.rows ? SIZE_MAX : third,
+      format_findings(report, files, layout.text, layout.rows ? SIZE_MAX : third_of_lines,
                       layout.record_waits) +
       format_about_rows(report, layout.text,
-                        layout.rows ? *layout.rows : std::max(kMinRows, third));
+                        layout.rows ? *layout.rows : std::max(kMinRows, third_of_lines));
   if (layout.rows)
     return format_with_rows(report, heading_text, layout.text, *layout.rows ? *layout.rows : all);
   // Lines about omitted data need space, too; one line is left for the prompt.

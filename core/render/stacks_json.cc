@@ -81,7 +81,7 @@ class StacksWriter {
     write_numbers("total", figures(row, &FunctionWeight::total));
     json_->key("evidence");
     json_->open('[');
-    for (const auto& proof : row.test_results) write_test_result_item(proof);
+    for (const auto& test_result : row.test_results) write_test_result_item(test_result);
     json_->close(']');
     json_->close('}');
   }

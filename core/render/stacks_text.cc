@@ -58,7 +58,7 @@ class GroupTables {
   // Returns the value that orders the groups; for waits, without idle ones.
   double get_rank() const {
     if (group_->waits.empty()) return std::abs(largest_change(group_->weights));
-    return std::abs(largest_change(sum_waits(&FoldedWait::busy_weights)));
+    return std::abs(largest_change(sum_waits(&MergedWait::busy_weights)));
   }
   bool is_only_idle() const {
     return !group_->waits.empty() && !shows_idle_ && count_busy_waits() == 0;
@@ -84,17 +84,16 @@ class GroupTables {
     return format_brief_steps(sides, metric_->unit) + per_second_;
   }
   TextCell make_change_cell(std::span<const double> sides, bool is_insignificant = false) const {
-    const double make_change_cell = largest_change(sides);
-    return {(is_insignificant ? std::string(kNotSignificant) : "") +
-                (make_change_cell > 0 ? "+" : "") + format_brief(make_change_cell, metric_->unit) +
-                per_second_,
-            is_insignificant ? Tint::Plain : choose_tint(make_change_cell)};
+    const double change = largest_change(sides);
+    return {(is_insignificant ? std::string(kNotSignificant) : "") + (change > 0 ? "+" : "") +
+                format_brief(change, metric_->unit) + per_second_,
+            is_insignificant ? Tint::Plain : choose_tint(change)};
   }
   // Returns the smallest p of the row's changes; empty if none was tested.
   static TextCell make_p_cell(const FunctionRow& row) {
     const RowTestResult* smallest = nullptr;
-    for (const auto& proof : row.test_results)
-      if (proof && (!smallest || proof->p < smallest->p)) smallest = &*proof;
+    for (const auto& test_result : row.test_results)
+      if (test_result && (!smallest || test_result->p < smallest->p)) smallest = &*test_result;
     return {smallest ? format_p(smallest->p) : ""};
   }
 
@@ -107,16 +106,16 @@ class GroupTables {
   }
 
   std::vector<TextColumn> make_columns(const char* header) const {
-    std::vector<TextColumn> make_columns;
-    if (compares()) make_columns.push_back({"change", Align::Right, 0, false});
-    make_columns.push_back({header, Align::Right, 0, false});
-    make_columns.push_back({"%", Align::Right, 0, false});
-    return make_columns;
+    std::vector<TextColumn> columns;
+    if (compares()) columns.push_back({"change", Align::Right, 0, false});
+    columns.push_back({header, Align::Right, 0, false});
+    columns.push_back({"%", Align::Right, 0, false});
+    return columns;
   }
 
-  std::vector<double> sum_waits(std::vector<double> FoldedWait::*part) const {
+  std::vector<double> sum_waits(std::vector<double> MergedWait::*part) const {
     std::vector<double> sums(group_->weights.size());
-    for (const FoldedWait& wait : group_->waits)
+    for (const MergedWait& wait : group_->waits)
       for (std::size_t side = 0; side < sums.size(); ++side) sums[side] += (wait.*part)[side];
     return sums;
   }
@@ -124,11 +123,11 @@ class GroupTables {
   std::size_t count_busy_waits() const {
     return static_cast<std::size_t>(std::ranges::count_if(group_->waits, is_busy));
   }
-  static bool is_busy(const FoldedWait& wait) {
+  static bool is_busy(const MergedWait& wait) {
     return std::ranges::any_of(wait.busy_weights, [](double side) { return side > 0; });
   }
 
-  std::vector<double> get_shown_weights(const FoldedWait& wait) const {
+  std::vector<double> get_shown_weights(const MergedWait& wait) const {
     std::vector<double> sides = wait.busy_weights;
     for (std::size_t side = 0; shows_idle_ && side < sides.size(); ++side)
       sides[side] += wait.idle_weights[side];
@@ -136,11 +135,11 @@ class GroupTables {
   }
 
   // Returns the waits to show, largest first.
-  std::vector<const FoldedWait*> select_waits() const {
-    std::vector<const FoldedWait*> shown;
-    for (const FoldedWait& wait : group_->waits)
+  std::vector<const MergedWait*> select_waits() const {
+    std::vector<const MergedWait*> shown;
+    for (const MergedWait& wait : group_->waits)
       if (shows_idle_ || is_busy(wait)) shown.push_back(&wait);
-    std::ranges::stable_sort(shown, std::ranges::greater{}, [&](const FoldedWait* wait) {
+    std::ranges::stable_sort(shown, std::ranges::greater{}, [&](const MergedWait* wait) {
       return std::abs(largest_change(get_shown_weights(*wait)));
     });
     return shown;
@@ -153,7 +152,7 @@ class GroupTables {
     auto layout = make_columns("waits");
     std::vector<std::size_t> widths;
     for (const TextColumn& column : layout) widths.push_back(get_display_width(column.header));
-    for (const FoldedWait* wait : rows) {
+    for (const MergedWait* wait : rows) {
       lines.push_back(make_cells(get_shown_weights(*wait)));
       for (std::size_t at = 0; at < widths.size(); ++at)
         widths[at] = std::max(widths[at], get_display_width(lines.back()[at].text));
@@ -171,7 +170,7 @@ class GroupTables {
 
   void append_omitted_waits(std::string& out, std::size_t omitted) const {
     if (omitted) out += format_count(omitted, "more wait") + " (--limit 0 shows all)\n";
-    const auto idle = sum_waits(&FoldedWait::idle_weights);
+    const auto idle = sum_waits(&MergedWait::idle_weights);
     const bool has_idle = std::ranges::any_of(idle, [](double side) { return side > 0; });
     if (has_idle && !shows_idle_)
       out += "idle, not shown: " + format_amounts(idle) + " (--idle shows them)\n";
@@ -238,8 +237,8 @@ class GroupTables {
   }
 
   void append_omitted_counts(std::string& out) const {
-    const auto count_omitted = [](std::size_t shown, std::size_t total, std::size_t cut) {
-      return total - shown + cut;
+    const auto count_omitted = [](std::size_t shown, std::size_t total, std::size_t over_limit) {
+      return total - shown + over_limit;
     };
     const std::size_t functions =
                           count_omitted(get_shown_count(max_functions_, group_->functions.size()),

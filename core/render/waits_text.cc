@@ -37,7 +37,7 @@ std::string find_callee(const StackBook& book, std::uint32_t stack, std::uint32_
 
 }  // namespace
 
-std::string format_wait(const StackBook& book, const FoldedWait& wait, std::size_t width) {
+std::string format_wait(const StackBook& book, const MergedWait& wait, std::size_t width) {
   if (wait.call.empty() || wait.stack == StackBook::kEmptyStack)
     return format_stack(book, wait.stack, width);
   const std::uint32_t application = find_application(book, wait.stack);

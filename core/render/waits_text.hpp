@@ -12,13 +12,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/compare/report/folded_waits.hpp"
+#include "core/compare/report/merged_waits.hpp"
 
 namespace ctprof {
 
 inline constexpr std::string_view kWaitColumn = "application → library (system call) ← caller";
 
 // Formats a wait within `width`, like format_stack().
-std::string format_wait(const StackBook& book, const FoldedWait& wait, std::size_t width);
+std::string format_wait(const StackBook& book, const MergedWait& wait, std::size_t width);
 
 }  // namespace ctprof

@@ -85,23 +85,25 @@ MostFrequent most_frequent_in(const CategoryTally& tally) {
 
 // The numbers of false and true readings.
 struct Flags {
-  std::uint64_t no, yes;
+  std::uint64_t false_count, true_count;
 };
 
 void add_flags(void* states, const ctprof_rows* rows) {
-  for_each_reading<Flags, std::uint8_t>(
-      states, *rows, [](Flags& flags, std::uint8_t set) { ++(set ? flags.yes : flags.no); });
+  for_each_reading<Flags, std::uint8_t>(states, *rows, [](Flags& flags, std::uint8_t set) {
+    ++(set ? flags.true_count : flags.false_count);
+  });
 }
 
 void merge_flags(void* into, const void* from) {
   const auto& other = *static_cast<const Flags*>(from);
-  static_cast<Flags*>(into)->no += other.no;
-  static_cast<Flags*>(into)->yes += other.yes;
+  static_cast<Flags*>(into)->false_count += other.false_count;
+  static_cast<Flags*>(into)->true_count += other.true_count;
 }
 
 MostFrequent most_frequent_in(const Flags& flags) {
-  const bool yes = flags.yes > flags.no;
-  return {yes ? "true" : "false", std::max(flags.yes, flags.no), flags.yes + flags.no};
+  const bool yes = flags.true_count > flags.false_count;
+  return {yes ? "true" : "false", std::max(flags.true_count, flags.false_count),
+          flags.true_count + flags.false_count};
 }
 
 template <class State>

@@ -16,9 +16,9 @@ std::size_t width_of(Storage storage) {
   return is_pooled(storage) ? sizeof(Id) : sizeof(std::uint64_t);
 }
 
-void copy_runs(std::byte* to, const std::byte* from, std::span<const RowRun> rows,
+void copy_runs(std::byte* to, const std::byte* from, std::span<const RowRange> rows,
                std::size_t width) {
-  for (const RowRun& run : rows) {
+  for (const RowRange& run : rows) {
     to = std::copy_n(from + run.first * width, run.count * width, to);
   }
 }
@@ -75,8 +75,8 @@ void count_gaps(std::span<const ctprof_gap> gaps, GapCounts& counts) {
   }
 }
 
-std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows) {
-  std::vector<RowRun> runs;
+std::vector<RowRange> find_row_ranges(std::span<const std::uint32_t> rows) {
+  std::vector<RowRange> runs;
   for (const std::uint32_t row : rows) {
     if (runs.empty() || runs.back().first + runs.back().count != row) runs.push_back({row, 0});
     ++runs.back().count;
@@ -119,15 +119,15 @@ bool Column::has_same_cell(std::size_t row, const Column& other) const {
                                         other.values_.data() + row * width_, width_) == 0;
 }
 
-void Column::assign_rows(const Column& from, std::span<const RowRun> rows) {
+void Column::assign_rows(const Column& from, std::span<const RowRange> rows) {
   std::size_t count = 0;
-  for (const RowRun& run : rows) count += run.count;
+  for (const RowRange& run : rows) count += run.count;
   resize(count, Gap::Untouched);
   copy_runs(values_.data(), from.values_.data(), rows, width_);
   copy_runs(gaps_.data(), from.gaps_.data(), rows, sizeof(ctprof_gap));
 }
 
-void Column::reorder_rows(std::span<const RowRun> order, std::vector<std::byte>& scratch) {
+void Column::reorder_rows(std::span<const RowRange> order, std::vector<std::byte>& scratch) {
   const auto reorder = [&](std::byte* bytes, std::size_t width) {
     scratch.assign(bytes, bytes + rows() * width);
     copy_runs(bytes, scratch.data(), order, width);

@@ -34,12 +34,12 @@ struct Provenance {
 };
 
 // Consecutive rows.
-struct RowRun {
+struct RowRange {
   std::uint32_t first;
   std::uint32_t count;
 };
 // Returns the shortest list of runs that contains `rows` in their order.
-std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows);
+std::vector<RowRange> find_row_ranges(std::span<const std::uint32_t> rows);
 
 // Adds the number of cells with a value to counts[0], and of each gap to its element. REQUIRES: all
 // gaps are known to this version.
@@ -132,10 +132,10 @@ class Column {
   bool has_same_cell(std::size_t row, const Column& other) const;
   // Replaces all cells by the listed rows of `from`. REQUIRES: `from` is another column with the
   // same storage.
-  void assign_rows(const Column& from, std::span<const RowRun> rows);
+  void assign_rows(const Column& from, std::span<const RowRange> rows);
   // Reorders the rows. REQUIRES: `order` contains each row once. `scratch` is working memory that
   // can be reused for the next column.
-  void reorder_rows(std::span<const RowRun> order, std::vector<std::byte>& scratch);
+  void reorder_rows(std::span<const RowRange> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
 
   Provenance provenance;

@@ -26,10 +26,10 @@ Column& Table::add(SharedMetric def, Gap initial) {
 
 void Table::keep_rows(std::span<const std::uint32_t> kept_rows) {
   if (kept_rows.size() == rows) return;
-  const std::vector<RowRun> runs = runs_of(kept_rows);
+  const std::vector<RowRange> runs = find_row_ranges(kept_rows);
   for (Column& column : columns) {
     std::size_t to = 0;
-    for (const RowRun& run : runs) {
+    for (const RowRange& run : runs) {
       if (to != run.first) column.move_rows(to, run.first, run.count);
       to += run.count;
     }

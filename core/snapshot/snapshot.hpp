@@ -62,19 +62,20 @@ struct StackTally {
   std::string plugin{};
   std::string source{};
   std::uint64_t records = 0;
-  std::uint64_t to_root = 0;  // records with complete stacks; the other records are divided into:
-  std::uint64_t cut = 0;      // the stack continues beyond the copied memory
-  std::uint64_t deep = 0;     // the stack has more frames than the limit
-  std::uint64_t lost = 0;     // no unwind rule was found for a frame
+  std::uint64_t complete_stacks =
+      0;  // records with complete stacks; the other records are divided into:
+  std::uint64_t stacks_beyond_copy = 0;   // the stack continues beyond the copied memory
+  std::uint64_t too_deep_stacks = 0;      // the stack has more frames than the limit
+  std::uint64_t stacks_without_rule = 0;  // no unwind rule was found for a frame
   std::optional<std::uint64_t>
-      elsewhere{};  // the stack continues on another stack; none: unknown, older file
-  std::uint64_t without_user = 0;  // records without the user part of the stack
-  std::uint64_t guessed = 0;       // records with guessed frames
-  std::uint64_t no_room =
+      stacks_on_other_stack{};  // the stack continues on another stack; none: unknown, older file
+  std::uint64_t without_user = 0;    // records without the user part of the stack
+  std::uint64_t guessed_stacks = 0;  // records with guessed frames
+  std::uint64_t stacks_beyond_limit =
       0;  // records of which only the weight is stored, because the table is full
-  std::uint64_t in_no_row = 0;  // records of threads that have no row in the window
-  std::uint64_t frames = 0;     // distinct frames of all sources
-  std::uint64_t unnamed = 0;    // distinct frames without a name
+  std::uint64_t records_without_row = 0;  // records of threads that have no row in the window
+  std::uint64_t frames = 0;               // distinct frames of all sources
+  std::uint64_t unnamed_frames = 0;       // distinct frames without a name
   // Length of the time that the sums cover, inside the window of each thread; none: the whole
   // window.
   std::optional<std::uint64_t> covered_ns{};
@@ -129,8 +130,9 @@ struct Meta {
   std::vector<SourceCost> sources;
   std::vector<Takeover> takeovers;
   std::vector<StackTally> stacks;
-  std::vector<std::string> left_out;  // expensive metrics that were not requested, by name
-  std::vector<std::string> notes;     // messages of the sources for the user
+  std::vector<std::string>
+      uncaptured_metrics;          // expensive metrics that were not requested, by name
+  std::vector<std::string> notes;  // messages of the sources for the user
 };
 
 // JSON kept as text: summaries, the host's context, and keys that this version does not know.
@@ -180,7 +182,7 @@ struct Snapshot {
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
   std::set<std::string, std::less<>> header_objects;  // keys of `objects` that a file in columns
                                                       // has in its header, in addition to the host
-  KeptMembers unknown_meta;  // members of the `ctprof` object
+  KeptMembers unknown_meta;                           // members of the `ctprof` object
   KeptMembers
       unknown_summary_meta;  // members of the `ctprof` object in the summary of a file in columns
   UnknownDefinitions unknown_definitions;

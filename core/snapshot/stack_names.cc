@@ -126,7 +126,7 @@ NamingResult name_stacks(Snapshot& window, const NameSources& sources, bool inli
   result.frames = table.frames().size() - 1;
   for (StackTally& tally : window.meta.stacks) {
     tally.frames = result.frames;
-    tally.unnamed = result.still_unnamed;
+    tally.unnamed_frames = result.still_unnamed;
   }
   return result;
 }

@@ -35,10 +35,11 @@ FileAddress read_eh_frame_address(std::string_view header, FileAddress address) 
   ByteCursor cursor(header, 1);
   const bool is_pc_relative = cursor.get<std::uint8_t>() == kPcRelativeSigned4;
   cursor.skip(2);
-  const FileAddress here = address + cursor.position();
+  const FileAddress field_address = address + cursor.position();
   const auto distance = cursor.get<std::int32_t>();
-  return is_pc_relative && cursor.ok() ? here + static_cast<std::uint64_t>(std::int64_t{distance})
-                                       : 0;
+  return is_pc_relative && cursor.ok()
+             ? field_address + static_cast<std::uint64_t>(std::int64_t{distance})
+             : 0;
 }
 
 // Reads the bytes of .eh_frame. Without section headers, its end is the end of the segment.

@@ -62,20 +62,20 @@ std::optional<std::int32_t> to_int32(std::int64_t value) {
 
 // Returns the rule for a return address that sp points to; nothing if the path pushed it from a
 // register.
-std::optional<UnwindRule> make_rule(const Path& way) {
-  const auto offset = to_int32(way.sp.offset + kStackWord);
-  if (!offset || way.find_push(way.sp)) return std::nullopt;
+std::optional<UnwindRule> make_rule(const Path& path) {
+  const auto offset = to_int32(path.sp.offset + kStackWord);
+  if (!offset || path.find_push(path.sp)) return std::nullopt;
   UnwindRule rule;
-  rule.cfa = way.sp.base;
+  rule.cfa = path.sp.base;
   rule.cfa_offset = *offset;
   rule.ra = RegisterLocation::AtCfa;
   rule.ra_offset = -static_cast<std::int32_t>(kStackWord);
   rule.bp =
-      way.bp.state == BpValue::State::Same ? RegisterLocation::Same : RegisterLocation::Unknown;
-  if (way.bp.state != BpValue::State::Stored) return rule;
-  const auto stored = to_int32(way.bp.place.offset);
+      path.bp.state == BpValue::State::Same ? RegisterLocation::Same : RegisterLocation::Unknown;
+  if (path.bp.state != BpValue::State::Stored) return rule;
+  const auto stored = to_int32(path.bp.place.offset);
   if (!stored) return std::nullopt;
-  rule.bp = way.bp.place.base == Cfa::Sp ? RegisterLocation::AtSp : RegisterLocation::AtBp;
+  rule.bp = path.bp.place.base == Cfa::Sp ? RegisterLocation::AtSp : RegisterLocation::AtBp;
   rule.bp_offset = *stored;
   return rule;
 }
@@ -136,108 +136,108 @@ class ForwardSearch {
   std::optional<UnwindRule> follow_all() {
     std::optional<UnwindRule> found;
     while (!paths_.empty() && !found && !is_in_register_) {
-      Path way = std::move(paths_.back());
+      Path path = std::move(paths_.back());
       paths_.pop_back();
-      found = follow(way);
+      found = follow(path);
     }
     return found;
   }
 
-  std::optional<UnwindRule> follow(Path& way) {
-    while (remaining_ > 0 && way.at < code_.size() && visited_.insert(way.at).second) {
+  std::optional<UnwindRule> follow(Path& path) {
+    while (remaining_ > 0 && path.at < code_.size() && visited_.insert(path.at).second) {
       --remaining_;
-      const X86Instruction next = decode_x86(code_.substr(way.at));
-      way.at += next.size;
+      const X86Instruction next = decode_x86(code_.substr(path.at));
+      path.at += next.size;
       if (next.kind == Kind::Return) {
-        is_in_register_ = way.find_push(way.sp) != nullptr;
-        return make_rule(way);
+        is_in_register_ = path.find_push(path.sp) != nullptr;
+        return make_rule(path);
       }
-      if (!step(way, next)) return std::nullopt;
+      if (!step(path, next)) return std::nullopt;
     }
     return std::nullopt;
   }
 
   // Returns false if the path ends here.
-  bool step(Path& way, const X86Instruction& next) {
+  bool step(Path& path, const X86Instruction& next) {
     switch (next.kind) {
       case Kind::Invalid:
       case Kind::Trap:
       case Kind::ChangesSp: return false;
-      case Kind::Call: return step_over_call(way);
-      case Kind::Jump: return jump(way, next.operand);
-      case Kind::Branch: return branch(way, next.operand);
-      case Kind::IndirectJump: return leave_function(way);
-      default: return apply(way, next);
+      case Kind::Call: return step_over_call(path);
+      case Kind::Jump: return jump(path, next.operand);
+      case Kind::Branch: return branch(path, next.operand);
+      case Kind::IndirectJump: return leave_function(path);
+      default: return apply(path, next);
     }
   }
 
-  bool step_over_call(Path& way) {
-    const bool is_aligned = (start_ + way.at) % kAlignment == 0;
-    if (is_aligned || !is_padding(code_, way.at, start_)) return true;
-    if (paths_over_padding_.size() < kMaxPaths) paths_over_padding_.push_back(way);
+  bool step_over_call(Path& path) {
+    const bool is_aligned = (start_ + path.at) % kAlignment == 0;
+    if (is_aligned || !is_padding(code_, path.at, start_)) return true;
+    if (paths_over_padding_.size() < kMaxPaths) paths_over_padding_.push_back(path);
     return false;
   }
 
-  std::optional<std::size_t> find_target(const Path& way, std::int64_t distance) const {
-    const std::int64_t target = static_cast<std::int64_t>(way.at) + distance;
+  std::optional<std::size_t> find_target(const Path& path, std::int64_t distance) const {
+    const std::int64_t target = static_cast<std::int64_t>(path.at) + distance;
     if (target < 0 || target >= static_cast<std::int64_t>(code_.size())) return std::nullopt;
     return static_cast<std::size_t>(target);
   }
-  bool jump(Path& way, std::int64_t distance) {
-    const auto target_offset = find_target(way, distance);
-    if (!target_offset) return leave_function(way);
-    way.at = *target_offset;
+  bool jump(Path& path, std::int64_t distance) {
+    const auto target_offset = find_target(path, distance);
+    if (!target_offset) return leave_function(path);
+    path.at = *target_offset;
     return true;
   }
-  bool branch(Path& way, std::int64_t distance) {
-    const auto target_offset = find_target(way, distance);
+  bool branch(Path& path, std::int64_t distance) {
+    const auto target_offset = find_target(path, distance);
     if (!target_offset || paths_.size() >= kMaxPaths) return true;
-    paths_.push_back(way);
+    paths_.push_back(path);
     paths_.back().at = *target_offset;
     return true;
   }
-  bool leave_function(const Path& way) {
-    if (const auto rule = make_rule(way); rule && tail_rules_.size() < CodeGuess::kMaxRules)
+  bool leave_function(const Path& path) {
+    if (const auto rule = make_rule(path); rule && tail_rules_.size() < CodeGuess::kMaxRules)
       tail_rules_.push_back(*rule);
     return false;
   }
 
-  bool apply(Path& way, const X86Instruction& next) {
+  bool apply(Path& path, const X86Instruction& next) {
     switch (next.kind) {
-      case Kind::Push: return push(way, {BpValue::State::Unknown, {}});
-      case Kind::PushBp: return push(way, way.bp);
-      case Kind::Pop: way.sp.offset += kStackWord; return true;
-      case Kind::PopBp: pop_bp(way); return true;
-      case Kind::AddSp: way.sp.offset += next.operand; return true;
+      case Kind::Push: return push(path, {BpValue::State::Unknown, {}});
+      case Kind::PushBp: return push(path, path.bp);
+      case Kind::Pop: path.sp.offset += kStackWord; return true;
+      case Kind::PopBp: pop_bp(path); return true;
+      case Kind::AddSp: path.sp.offset += next.operand; return true;
       case Kind::BpFromSp:
-        way.bp = {BpValue::State::Address, {way.sp.base, way.sp.offset + next.operand}};
+        path.bp = {BpValue::State::Address, {path.sp.base, path.sp.offset + next.operand}};
         return true;
-      case Kind::ChangesBp: way.bp = {BpValue::State::Unknown, {}}; return true;
-      case Kind::SpFromBp: return set_sp_from_bp(way, next.operand);
+      case Kind::ChangesBp: path.bp = {BpValue::State::Unknown, {}}; return true;
+      case Kind::SpFromBp: return set_sp_from_bp(path, next.operand);
       case Kind::Leave:
-        if (!set_sp_from_bp(way, 0)) return false;
-        pop_bp(way);
+        if (!set_sp_from_bp(path, 0)) return false;
+        pop_bp(path);
         return true;
       default: return true;
     }
   }
 
-  static bool push(Path& way, const BpValue& value) {
-    way.sp.offset -= kStackWord;
-    if (way.pushes.size() == kMaxPushes) return false;
-    way.pushes.push_back({way.sp, value});
+  static bool push(Path& path, const BpValue& value) {
+    path.sp.offset -= kStackWord;
+    if (path.pushes.size() == kMaxPushes) return false;
+    path.pushes.push_back({path.sp, value});
     return true;
   }
-  static void pop_bp(Path& way) {
-    const Path::Push* pushed = way.find_push(way.sp);
-    way.bp = pushed ? pushed->value : BpValue{BpValue::State::Stored, way.sp};
-    way.sp.offset += kStackWord;
+  static void pop_bp(Path& path) {
+    const Path::Push* pushed = path.find_push(path.sp);
+    path.bp = pushed ? pushed->value : BpValue{BpValue::State::Stored, path.sp};
+    path.sp.offset += kStackWord;
   }
-  static bool set_sp_from_bp(Path& way, std::int64_t added) {
-    if (way.bp.state == BpValue::State::Same) way.sp = {Cfa::Bp, 0};
-    if (way.bp.state == BpValue::State::Address) way.sp = way.bp.place;
-    way.sp.offset += added;
-    return way.bp.state == BpValue::State::Same || way.bp.state == BpValue::State::Address;
+  static bool set_sp_from_bp(Path& path, std::int64_t added) {
+    if (path.bp.state == BpValue::State::Same) path.sp = {Cfa::Bp, 0};
+    if (path.bp.state == BpValue::State::Address) path.sp = path.bp.place;
+    path.sp.offset += added;
+    return path.bp.state == BpValue::State::Same || path.bp.state == BpValue::State::Address;
   }
 
   std::string_view code_;
@@ -329,13 +329,13 @@ bool is_function_start(std::string_view code) {
          (first.kind == Kind::AddSp && first.operand < 0);
 }
 
-bool is_same(const UnwindRule& left, const UnwindRule& right) {
+bool are_equal_rules(const UnwindRule& left, const UnwindRule& right) {
   return left.cfa == right.cfa && left.cfa_offset == right.cfa_offset && left.bp == right.bp &&
          left.bp_offset == right.bp_offset;
 }
 
 void add_rule(CodeGuess& guess, const UnwindRule& rule) {
-  const auto is_same_rule = [&](const UnwindRule& other) { return is_same(other, rule); };
+  const auto is_same_rule = [&](const UnwindRule& other) { return are_equal_rules(other, rule); };
   if (guess.rules.size() < CodeGuess::kMaxRules && std::ranges::none_of(guess.rules, is_same_rule))
     guess.rules.push_back(rule);
 }

@@ -56,12 +56,12 @@ std::uint64_t get_file_size(int fd) {
 
 bool read_fully(int fd, std::uint64_t offset, char* buffer, std::size_t size) {
   while (size > 0) {
-    const ssize_t got = ::pread(fd, buffer, size, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    buffer += got;
-    offset += static_cast<std::uint64_t>(got);
-    size -= static_cast<std::size_t>(got);
+    const ssize_t bytes_read = ::pread(fd, buffer, size, static_cast<off_t>(offset));
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read <= 0) return false;
+    buffer += bytes_read;
+    offset += static_cast<std::uint64_t>(bytes_read);
+    size -= static_cast<std::size_t>(bytes_read);
   }
   return true;
 }

@@ -207,8 +207,8 @@ FrameEntries::CachedCommonEntry FrameEntries::read_common(std::uint64_t offset) 
 }
 
 std::uint64_t FrameEntries::read_pointer(ByteCursor& cursor, std::uint8_t encoding) const {
-  const FileAddress here = address_ + cursor.position();
-  if ((encoding & 0xf0) == kPcRelative) return here + read_encoded(cursor, encoding);
+  const FileAddress field_address = address_ + cursor.position();
+  if ((encoding & 0xf0) == kPcRelative) return field_address + read_encoded(cursor, encoding);
   return read_encoded(cursor, encoding & 0xf0 ? kInvalidEncoding : encoding);
 }
 

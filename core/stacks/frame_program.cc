@@ -68,7 +68,7 @@ std::int64_t multiply(std::uint64_t a, std::int64_t b) {
 }
 
 template <class Small>
-bool fits(std::int64_t offset) {
+bool fits_into(std::int64_t offset) {
   return offset == static_cast<Small>(offset);
 }
 
@@ -127,15 +127,16 @@ class ProgramRun {
     UnwindRule rule;
     rule.is_signal = common_.is_signal;
     rule.cfa = Cfa::Unknown;
-    if (!ok_ || !fits<std::int32_t>(state_.cfa_offset) || !fits<std::int16_t>(state_.cfa_added) ||
-        !fits<std::int32_t>(state_.ra.offset))
+    if (!ok_ || !fits_into<std::int32_t>(state_.cfa_offset) ||
+        !fits_into<std::int16_t>(state_.cfa_added) || !fits_into<std::int32_t>(state_.ra.offset))
       return rule;
     rule.cfa = cfa();
     rule.cfa_offset = static_cast<std::int32_t>(state_.cfa_offset);
     rule.cfa_added = static_cast<std::int16_t>(state_.cfa_added);
     rule.ra = state_.ra.saved;
     rule.ra_offset = static_cast<std::int32_t>(state_.ra.offset);
-    rule.bp = fits<std::int32_t>(state_.bp.offset) ? state_.bp.saved : RegisterLocation::Unknown;
+    rule.bp =
+        fits_into<std::int32_t>(state_.bp.offset) ? state_.bp.saved : RegisterLocation::Unknown;
     rule.bp_offset = static_cast<std::int32_t>(state_.bp.offset);
     return rule;
   }

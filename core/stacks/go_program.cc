@@ -49,11 +49,11 @@ GoTable find_table_in_section(const ElfFile& file) {
 
 // Returns whether the file has the Go linker's build id.
 bool has_go_note(const ElfFile& file) {
-  constexpr std::uint64_t kMostNoteBytes = 4096;
+  constexpr std::uint64_t kMaxNoteSegmentBytes = 4096;
   constexpr std::string_view kGo("Go\0\0", 4);
   for (const Elf64_Phdr& segment : file.segments())
     if (segment.p_type == PT_NOTE)
-      if (file.read_bytes(segment.p_offset, segment.p_filesz, kMostNoteBytes).find(kGo) !=
+      if (file.read_bytes(segment.p_offset, segment.p_filesz, kMaxNoteSegmentBytes).find(kGo) !=
           std::string::npos)
         return true;
   return false;

@@ -130,17 +130,16 @@ GoTable::Function GoTable::read_function(std::uint64_t index) const {
   return found;
 }
 
-void GoTable::read_function_data(Function& read_function, std::uint64_t at,
-                                 std::uint32_t values) const {
+void GoTable::read_function_data(Function& function, std::uint64_t at, std::uint32_t values) const {
   const std::uint64_t data = at + std::uint64_t{4} * values;
   if (is_relative()) {
-    read_function.inlined_tree = read_number<std::uint32_t>(data + 4 * kInlinedTree);
-    read_function.has_tree = read_function.inlined_tree != kNoData;
+    function.inlined_tree = read_number<std::uint32_t>(data + 4 * kInlinedTree);
+    function.has_tree = function.inlined_tree != kNoData;
   } else {  // pointers, which are aligned as in memory
     const std::uint64_t aligned =
         data + (kPointerSize - (address_ + data) % kPointerSize) % kPointerSize;
-    read_function.inlined_tree = read_number<std::uint64_t>(aligned + kPointerSize * kInlinedTree);
-    read_function.has_tree = read_function.inlined_tree != 0;
+    function.inlined_tree = read_number<std::uint64_t>(aligned + kPointerSize * kInlinedTree);
+    function.has_tree = function.inlined_tree != 0;
   }
 }
 

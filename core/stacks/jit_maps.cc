@@ -41,11 +41,11 @@ std::string read_chunk(int fd, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t got =
+    const ssize_t bytes_read =
         ::pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read <= 0) break;
+    done += static_cast<std::size_t>(bytes_read);
   }
   bytes.resize(done);
   return bytes;

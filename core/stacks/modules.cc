@@ -86,18 +86,18 @@ std::optional<UnwindRule> Modules::find_rule(std::uint64_t process, const CodeRa
                                              std::uint64_t offset) {
   KnownModule& known = known_[range.module];
   if (known.module.kind != Module::Kind::File) return find_rule_in(known, offset);
-  ProcessWork& spent = work_by_process_[process];
+  ProcessWork& work = work_by_process_[process];
   if (!known.file && known.attempts < kMaxOpenAttempts) {
-    if (!can_open(spent)) return refuse_rule(known);
-    ++spent.files;
+    if (!can_open(work)) return refuse_rule(known);
+    ++work.files;
     open(known, process, range);
-    charge(known, spent);
+    charge(known, work);
     if (!known.file && known.attempts < kMaxOpenAttempts) return std::nullopt;
   }
   if (!known.file) return UnwindRule{};
-  if (known.is_dropped || !has_budget(known, spent)) return refuse_rule(known);
+  if (known.is_dropped || !has_budget(known, work)) return refuse_rule(known);
   const UnwindRule rule = find_rule_in(known, offset);
-  charge(known, spent);
+  charge(known, work);
   return rule.cfa == Cfa::None && known.cfi.is_truncated() ? refuse_rule(known) : rule;
 }
 
@@ -119,12 +119,12 @@ UnwindRule Modules::refuse_rule(KnownModule& known) {
   return rule;
 }
 
-std::string Modules::read_code(KnownModule& known, const ProcessWork& spent,
+std::string Modules::read_code(KnownModule& known, const ProcessWork& work,
                                const CodeWindow& place) {
   const bool is_readable = known.file && known.file->machine() == EM_X86_64 &&
                            known.file->code_address(place.offset) && !known.is_dropped;
   const std::size_t size = place.bytes_before + place.bytes_after;
-  return is_readable && has_budget(known, spent)
+  return is_readable && has_budget(known, work)
              ? known.file->read_bytes(place.offset - place.bytes_before, size, size)
              : std::string();
 }
@@ -133,14 +133,14 @@ CodeGuess Modules::guess_frame(std::uint64_t process, const CodeRange& range,
                                std::uint64_t offset) {
   KnownModule& known = known_[range.module];
   if (known.module.kind != Module::Kind::File) return {};
-  ProcessWork& spent = work_by_process_[process];
+  ProcessWork& work = work_by_process_[process];
   const std::uint64_t before = std::min(offset, kCodeBytesBefore);
-  const std::string code = read_code(known, spent, {offset, before, kCodeBytesAfter});
+  const std::string code = read_code(known, work, {offset, before, kCodeBytesAfter});
   const auto address = known.file ? known.file->code_address(offset) : std::nullopt;
   if (code.size() <= before || !address) return {};
   CodeGuess guess = guess_from_code(code, before, *address - before);
   known.code_steps += guess.steps + kMaxCallSize;
-  charge(known, spent);
+  charge(known, work);
   return guess;
 }
 
@@ -166,22 +166,22 @@ bool Modules::is_start_context(std::uint32_t module, std::uint64_t offset) const
          is_start_context_code(file->read_bytes(offset, kStartContextSize, kStartContextSize));
 }
 
-bool Modules::has_budget(const KnownModule& known, const ProcessWork& spent) const {
-  const bool is_assured =
-      spent.steps < limits_.assured_steps_per_process && steps_ < limits_.steps + limits_.steps / 4;
-  return is_assured || (known.steps < limits_.steps_per_file &&
-                        spent.steps < limits_.steps_per_process && steps_ < limits_.steps);
+bool Modules::has_budget(const KnownModule& known, const ProcessWork& work) const {
+  const bool is_in_assured_share =
+      work.steps < limits_.assured_steps_per_process && steps_ < limits_.steps + limits_.steps / 4;
+  return is_in_assured_share || (known.steps < limits_.steps_per_file &&
+                                 work.steps < limits_.steps_per_process && steps_ < limits_.steps);
 }
 
-void Modules::charge(KnownModule& known, ProcessWork& spent) {
+void Modules::charge(KnownModule& known, ProcessWork& work) {
   const std::uint64_t steps = known.cfi.steps() + known.code_steps - known.steps;
   known.steps += steps;
-  spent.steps += steps;
+  work.steps += steps;
   steps_ += steps;
 }
 
-bool Modules::can_open(const ProcessWork& spent) const {
-  return spent.files < limits_.files_per_process && has_budget(KnownModule(), spent) &&
+bool Modules::can_open(const ProcessWork& work) const {
+  return work.files < limits_.files_per_process && has_budget(KnownModule(), work) &&
          opening_time_ < limits_.max_opening_time;
 }
 

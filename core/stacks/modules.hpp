@@ -144,12 +144,12 @@ class Modules {
   std::uint32_t find_or_add_number(Numbers& numbers, const typename Numbers::key_type& key,
                                    const Module& module);
   std::uint32_t add_module(const Module& module);
-  bool can_open(const ProcessWork& spent) const;
+  bool can_open(const ProcessWork& work) const;
   void open(KnownModule& known, std::uint64_t process, const CodeRange& range);
   void read_call_frames(KnownModule& known);
   void drop_largest();
-  bool has_budget(const KnownModule& known, const ProcessWork& spent) const;
-  void charge(KnownModule& known, ProcessWork& spent);
+  bool has_budget(const KnownModule& known, const ProcessWork& work) const;
+  void charge(KnownModule& known, ProcessWork& work);
   // Code at a file offset, and the number of bytes on both sides, which may begin before the
   // segment.
   struct CodeWindow {
@@ -157,7 +157,7 @@ class Modules {
     std::size_t bytes_before, bytes_after;
   };
   // Reads the code of a file that is within its budget; empty otherwise.
-  std::string read_code(KnownModule& known, const ProcessWork& spent, const CodeWindow& place);
+  std::string read_code(KnownModule& known, const ProcessWork& work, const CodeWindow& place);
   static UnwindRule find_rule_in(const KnownModule& known, std::uint64_t offset);
   static UnwindRule refuse_rule(KnownModule& known);
 

@@ -147,10 +147,10 @@ void StackTable::set_name_if_missing(std::uint32_t frame, const std::string& nam
   if (name_by_frame_[frame] == 0 && !name.empty()) set_name(frame, name);
 }
 
-void StackTable::set_name(std::uint32_t frame, std::string_view get_name) {
+void StackTable::set_name(std::uint32_t frame, std::string_view name) {
   const auto next = static_cast<std::uint32_t>(names_.size());
-  const auto [known, is_new] = name_numbers_.emplace(get_name, next);
-  if (is_new) names_.emplace_back(get_name);
+  const auto [known, is_new] = name_numbers_.emplace(name, next);
+  if (is_new) names_.emplace_back(name);
   name_by_frame_[frame] = known->second;
 }
 

@@ -244,12 +244,12 @@ void fill_from_dynsym_and_debugdata(std::span<const ElfFile* const> files, Funct
 
 // Returns whether a file is a program and not a library, which has an entry address, too.
 bool is_program(const ElfFile& file) {
-  constexpr std::uint64_t kMostEntries = 1024;
+  constexpr std::uint64_t kMaxDynamicEntries = 1024;
   if (file.type() == ET_EXEC) return true;
   const Elf64_Phdr* dynamic = file.segment(PT_DYNAMIC);
   if (!dynamic || file.type() != ET_DYN) return false;
   const auto entries = file.read_table<Elf64_Dyn>(
-      dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMostEntries);
+      dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMaxDynamicEntries);
   return std::ranges::any_of(entries, [](const Elf64_Dyn& entry) {
     return entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0;
   });

@@ -111,9 +111,9 @@ class Walk {
   bool follow_top_of_stack() {
     constexpr UnwindRule kTopOfStack{
         .cfa_offset = 8, .ra_offset = -8, .cfa = Cfa::Sp, .ra = RegisterLocation::AtCfa};
-    const bool was_cut = is_beyond_copy_;
+    const bool was_beyond_copy = is_beyond_copy_;
     const bool is_followed = follow_guess(kTopOfStack);
-    is_beyond_copy_ = was_cut;
+    is_beyond_copy_ = was_beyond_copy;
     return is_followed;
   }
 
@@ -304,11 +304,11 @@ std::optional<bool> Unwinder::follows_call(std::uint64_t process, const CodeRang
   const std::uint64_t key = RuleCache::make_key(range.module, offset);
   if (const auto known = follows_call_.find(key); known != follows_call_.end())
     return known->second;
-  const auto follows = modules_.follows_call(process, range, offset);
-  if (!follows) return std::nullopt;  // a later attempt may open its file
+  const auto is_after_call = modules_.follows_call(process, range, offset);
+  if (!is_after_call) return std::nullopt;  // a later attempt may open its file
   if (follows_call_.size() == kMaxGuesses) follows_call_.clear();
-  follows_call_.emplace(key, *follows);
-  return follows;
+  follows_call_.emplace(key, *is_after_call);
+  return is_after_call;
 }
 
 }  // namespace ctprof

@@ -283,13 +283,13 @@ SideMeans compute_side_means(std::span<const double> row, const Design& design) 
 
 Family::Family(const Design& design, FamilyRows rows)
     : labellings_(design), rows_(std::move(rows)) {
-  FamilyTest judge(labellings_, rows_);
-  largest_ = judge.take_largest();
+  FamilyTest family_test(labellings_, rows_);
+  largest_ = family_test.take_largest();
   std::ranges::sort(largest_);
-  errors_ = judge.take_errors();
-  pads_ = judge.take_pads();
-  unadjusted_ps_ = judge.take_unadjusted_p();
-  const std::vector<double> observed = judge.take_observed();
+  errors_ = family_test.take_errors();
+  pads_ = family_test.take_pads();
+  unadjusted_ps_ = family_test.take_unadjusted_p();
+  const std::vector<double> observed = family_test.take_observed();
   for (std::size_t row = 0; row < rows_.count(); ++row) {
     const SideMeans means = compute_side_means(rows_.row(row), design);
     shifts_.push_back(means.candidate - means.baseline);

@@ -251,18 +251,18 @@ void SeriesTotals::add(std::vector<SeriesFamily> families) {
 }
 
 OmittedSeries limit_series(std::vector<SeriesFamily>& families, std::size_t max_series) {
-  OmittedSeries cut;
+  OmittedSeries omitted;
   const std::size_t all = count_series(families);
-  if (max_series == 0 || all <= max_series) return cut;
+  if (max_series == 0 || all <= max_series) return omitted;
   const auto order = sort_by_weight(compute_weights(families));
   std::size_t remaining = all + 1;  // including the series about omitted groups
   std::set<Labels> dropped;
   for (auto it = order.rbegin(); it != order.rend() && remaining > max_series; ++it) {
     remaining -= it->second.series;
-    cut.series += it->second.series;
+    omitted.series += it->second.series;
     dropped.insert(it->first);
   }
-  cut.groups = dropped.size();
+  omitted.groups = dropped.size();
   for (SeriesFamily& family : families)
     std::erase_if(family.series, [&](const Series& series) {
       return dropped.count(get_group_labels(series)) > 0;
@@ -271,8 +271,8 @@ OmittedSeries limit_series(std::vector<SeriesFamily>& families, std::size_t max_
                       "",
                       SeriesType::Gauge,
                       "Groups without series, because there are more than --max-series allows.",
-                      {{{}, static_cast<double>(cut.groups)}}});
-  return cut;
+                      {{{}, static_cast<double>(omitted.groups)}}});
+  return omitted;
 }
 
 }  // namespace ctprof

@@ -46,11 +46,11 @@ void divide_cpu_time(const Snapshot& window, const Column& run, Accounting& acco
 }  // namespace
 
 double mean_thread_time_ns(const Window& window) {
-  const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].started;
+  const auto& is_started = window.openings[static_cast<std::size_t>(Entity::Thread)].started;
   double sum = 0, threads = 0;
   for (std::size_t row = 0; row < std::min(window.living_threads, window.seen_times.size());
        ++row) {
-    if (born[row] || window.seen_times[row].first == 0) continue;
+    if (is_started[row] || window.seen_times[row].first == 0) continue;
     sum += static_cast<double>(window.seen_times[row].last - window.seen_times[row].first);
     ++threads;
   }
@@ -138,12 +138,12 @@ void count_no_base(const Snapshot& window, WindowRows& rows) {
 
 WindowRows count_rows(const Snapshot& window) {
   const Window& window_data = *window.window;
-  const auto& born = window_data.openings[static_cast<std::size_t>(Entity::Thread)].started;
+  const auto& is_started = window_data.openings[static_cast<std::size_t>(Entity::Thread)].started;
   const std::vector<std::uint64_t> threads = threads_by_row(window);
   WindowRows rows;
   rows.after = window_data.living_threads;
   for (std::size_t row = 0; row < threads.size(); ++row) {
-    (born[row] ? rows.started : rows.before) += threads[row];
+    (is_started[row] ? rows.started : rows.before) += threads[row];
     if (row >= window_data.living_threads) rows.exited += threads[row];
   }
   count_no_base(window, rows);

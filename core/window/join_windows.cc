@@ -66,7 +66,7 @@ std::vector<std::uint32_t> rows_at_opening(const Table& table, const Opening& op
   return rows;
 }
 
-Column gather_rows(const Column& from, std::span<const RowRun> rows) {
+Column gather_rows(const Column& from, std::span<const RowRange> rows) {
   Column column(from.def(), 0, Gap::Untouched);
   column.assign_rows(from, rows);
   column.provenance = from.provenance;
@@ -77,7 +77,7 @@ Column gather_rows(const Column& from, std::span<const RowRun> rows) {
 // end.
 Table table_at_opening(const Table& table, const Opening& opening,
                        std::span<const std::uint32_t> rows) {
-  const std::vector<RowRun> runs = runs_of(rows);
+  const std::vector<RowRange> runs = find_row_ranges(rows);
   Table opening_table;
   opening_table.rows = rows.size();
   for (const Column& column : table.columns) {
@@ -287,21 +287,21 @@ void WindowJoiner::add(Snapshot window) {
 // time has the resolution of a clock tick.
 void WindowJoiner::record_start_times(const Snapshot& window) {
   const Window& window_data = *window.window;
-  const auto& born = window_data.openings[static_cast<std::size_t>(Entity::Thread)].started;
+  const auto& is_started = window_data.openings[static_cast<std::size_t>(Entity::Thread)].started;
   const auto names = thread_identities(window.threads());
   if (window_data.seen_times.size() != names.size()) return;
   for (std::size_t row = 0; row < names.size(); ++row)
-    if (born[row] != 0)
+    if (is_started[row] != 0)
       start_times_.try_emplace(
           names[row], window_data.opened_at.boottime_ns + window_data.seen_times[row].first);
 }
 
 void WindowJoiner::restore_start_times(Snapshot& whole) const {
   Window& window = *whole.window;
-  const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].started;
+  const auto& is_started = window.openings[static_cast<std::size_t>(Entity::Thread)].started;
   const auto names = thread_identities(whole.threads());
   for (std::size_t row = 0; row < window.seen_times.size(); ++row) {
-    const auto entry = born[row] != 0 ? start_times_.find(names[row]) : start_times_.end();
+    const auto entry = is_started[row] != 0 ? start_times_.find(names[row]) : start_times_.end();
     if (entry == start_times_.end()) continue;
     const std::uint64_t first =
         entry->second - std::min(entry->second, window.opened_at.boottime_ns);

@@ -128,7 +128,7 @@ void merge_by(ExitedThreads& exited, std::uint64_t since, unsigned key_mask) {
   std::vector<std::uint32_t> kept_rows;
   for (std::uint32_t row = 0; row < representatives.size(); ++row)
     if (representatives[row] == row) kept_rows.push_back(row);
-  const std::vector<RowRun> runs = runs_of(kept_rows);
+  const std::vector<RowRange> runs = find_row_ranges(kept_rows);
   for (Column& column : threads.columns) {
     add_cells(column, representatives, *exited.rows.pools);
     Column merged(column.def(), 0, Gap::Untouched);

@@ -38,7 +38,7 @@ void append_rows(Snapshot& to, Entity entity, const Snapshot& from,
 }
 
 void reorder(Table& table, std::span<const std::uint32_t> order) {
-  const auto runs = runs_of(order);
+  const auto runs = find_row_ranges(order);
   std::vector<std::byte> scratch;
   for (Column& column : table.columns) column.reorder_rows(runs, scratch);
 }

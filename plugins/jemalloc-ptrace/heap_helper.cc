@@ -18,13 +18,13 @@ std::string describe_timeout() {
   return "did not answer within " + std::to_string(kHelperTimeoutSeconds) + " seconds";
 }
 
-std::string describe_mount(const NameItem& mount, bool is_timeout) {
+std::string describe_slow_mount(const NameItem& mount, bool is_timeout) {
   return "the file system mounted at " + std::string(mount.mount_point) + ' ' +
          (is_timeout ? describe_timeout() : "is too slow") +
          ": no heap sizes of programs on it (Busy); check its server, or unmount it (umount -f)";
 }
 
-std::string describe_process(std::uint64_t tid, bool is_timeout) {
+std::string describe_slow_process(std::uint64_t tid, bool is_timeout) {
   return "reading files or memory of process " + std::to_string(tid) + ' ' +
          (is_timeout ? describe_timeout() : "is too slow") +
          ": no heap sizes of it (Busy); see what its threads wait for (/proc/" +
@@ -64,7 +64,7 @@ void store_answers(const SharedArea& board, std::uint32_t item, std::uint32_t& t
   for (std::size_t i = 0; i < question.tracees.size(); ++i)
     if (question.tracees[i].outcome.failed_step == ProbeStep::Done && threads < kMaxItems)
       store_thread_answer(board.threads[threads++], question.tracees[i], question.readings[i]);
-  question.still_runs = board.reads[item].still_runs == 1;
+  question.is_still_running = board.reads[item].is_still_running == 1;
 }
 
 }  // namespace
@@ -203,8 +203,8 @@ bool HeapHelper::abandon_helper(std::uint64_t tid, const ReadRequest* reading) {
     can_retry = mount.found_device != 0 &&
                 std::ranges::find(avoided_devices_, mount.found_device) == avoided_devices_.end();
     if (can_retry) avoided_devices_.push_back(mount.found_device);
-    add_note(mount.mount_point[0] != 0 ? describe_mount(mount, remaining_slices_ > 0)
-                                       : describe_process(tid, remaining_slices_ > 0));
+    add_note(mount.mount_point[0] != 0 ? describe_slow_mount(mount, remaining_slices_ > 0)
+                                       : describe_slow_process(tid, remaining_slices_ > 0));
   } else {
     add_note("a file of process " + std::to_string(tid) +
              " crashed the helper process that read it: the heap of that process is unknown");

@@ -42,7 +42,7 @@ struct ReadRequest {
   Counters counters;
   std::span<Tracee> tracees;
   std::span<Reading> readings;  // one for each tracee
-  bool still_runs = false;
+  bool is_still_running = false;
 };
 
 // Belongs to a plugin or its context. All workers of a session may use it concurrently; it locks.

@@ -179,7 +179,7 @@ void HeapReader::read_counters() {
   helper_.read(questions);
   std::size_t next = 0;
   for (Process& process : processes_)
-    if (!process.threads.empty()) process.still_runs = questions[next++].still_runs;
+    if (!process.threads.empty()) process.is_still_running = questions[next++].is_still_running;
 }
 
 void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
@@ -213,7 +213,7 @@ int HeapReader::check_replaced(const Process& process) {
   for (const sdk::Thread& thread : process.threads) {
     const ThreadImage current_image = read_image(thread);
     if (has_exited(current_image)) continue;
-    return process.still_runs && is_same_program(current_image, process.image) ? 0 : EBUSY;
+    return process.is_still_running && is_same_program(current_image, process.image) ? 0 : EBUSY;
   }
   return ESRCH;
 }

@@ -58,7 +58,7 @@ class HeapReader {
     Counters counters{};
     std::size_t first_tracee = 0;
     std::vector<sdk::Thread> threads{};
-    bool still_runs = false;
+    bool is_still_running = false;
   };
 
   // The rows of one process in the batch, and the first of them that is alive and may be read;

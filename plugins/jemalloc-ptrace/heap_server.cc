@@ -22,11 +22,11 @@ class AreaAccessMonitor final : public AccessMonitor {
   AreaAccessMonitor(SharedArea& board, std::atomic<std::uint32_t>& steps)
       : board_(board), steps_(steps) {}
 
-  bool allows(const Access& ahead) override {
-    if (ahead.device != 0 && is_avoided(ahead.device)) return false;
-    board_.device = ahead.device;
-    board_.address = ahead.address;
-    board_.operation = ahead.operation;
+  bool allows(const Access& next_access) override {
+    if (next_access.device != 0 && is_avoided(next_access.device)) return false;
+    board_.device = next_access.device;
+    board_.address = next_access.address;
+    board_.operation = next_access.operation;
     ++steps_;
     return true;
   }
@@ -77,7 +77,7 @@ class HeapServer {
   }
 
  private:
-  bool still_runs(ProgramNumber number) {
+  bool is_still_running(ProgramNumber number) {
     watch_.allows({.operation = Operation::Mappings});
     const auto found = programs_.find(number);
     return found != programs_.end() && found->second.is_still_running();
@@ -85,7 +85,7 @@ class HeapServer {
 
   // The program is opened before it is examined, so that a later execve is detected.
   void find(FindItem& item) {
-    item.is_same_program = item.known_program != 0 && still_runs(item.known_program) ? 1 : 0;
+    item.is_same_program = item.known_program != 0 && is_still_running(item.known_program) ? 1 : 0;
     if (item.is_same_program != 0) return;
     watch_.allows({.operation = Operation::Mappings});
     Program program(proc_, item.tid);
@@ -129,7 +129,7 @@ class HeapServer {
       threads[i].allocated = readings[i].allocated;
       threads[i].deallocated = readings[i].deallocated;
     }
-    item.still_runs = still_runs(item.program) ? 1 : 0;
+    item.is_still_running = is_still_running(item.program) ? 1 : 0;
   }
 
   std::span<ReadThread> threads_of_item(const ReadItem& item) const {

@@ -49,7 +49,7 @@ struct ReadItem {
   std::uint32_t must_open_program =
       0;  // an earlier helper knew the program: this one must open it now
   // Answer, after reading.
-  std::uint32_t still_runs = 0;
+  std::uint32_t is_still_running = 0;
 };
 
 struct ReadThread {

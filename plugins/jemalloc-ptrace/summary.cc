@@ -71,7 +71,7 @@ void note_expensive(const sdk::Summary& summary, const std::string& plugin) {
 
 // Reports processes that use or may use jemalloc and could not be read; denied and expensive ones
 // are reported separately.
-void note_unread(const sdk::Summary& summary, const std::string& plugin) {
+void note_unreadable(const sdk::Summary& summary, const std::string& plugin) {
   std::uint64_t unreadable = 0;
   std::string list;
   for (const Attach attach : {Attach::DwarfParseFailure, Attach::DynamicTls, Attach::TooMany,
@@ -117,9 +117,9 @@ void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelp
   summary.put("denied", tally(summary, Tally::Denied));
   note_denied(summary, tally(summary, Tally::Denied), plugin);
   note_expensive(summary, plugin);
-  note_unread(summary, plugin);
-  for (const std::string& trouble : helper.finish_capture())
-    summary.note(std::string(plugin) + ": " + trouble);
+  note_unreadable(summary, plugin);
+  for (const std::string& sentence : helper.finish_capture())
+    summary.note(std::string(plugin) + ": " + sentence);
 }
 
 }  // namespace ctprof::jemalloc

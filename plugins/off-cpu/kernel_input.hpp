@@ -79,7 +79,7 @@ class KernelInput : public Clocks {
   virtual bool read_stacks(const RecordCallback& callback) = 0;
   // Does the same for all other records. The stacks of a thread precede its exit record if exit
   // records are read first.
-  virtual void read_others(const RecordCallback& callback) = 0;
+  virtual void read_other_records(const RecordCallback& callback) = 0;
   // See StackTopReader.
   virtual std::vector<StackTop> read_user_stacks(std::vector<StackTop> requests, std::size_t size,
                                                  std::chrono::milliseconds timeout) = 0;

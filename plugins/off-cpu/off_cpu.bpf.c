@@ -49,7 +49,7 @@ static __always_inline void write_exit(struct task_struct* task, struct off_thre
   if (out) {
     out->kind = OFF_EXIT;
     out->unused = 0;
-    copy_identity(&out->who, task);
+    copy_identity(&out->identity, task);
     out->at = now;
     __builtin_memcpy(&out->thread, thread, sizeof out->thread);
     bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
@@ -129,7 +129,7 @@ int on_switch(__u64* arguments) { /* preempted or not, previous, next, previous 
   /* A waker may have changed the state since. It is 0 only if the thread was not put to sleep,
    * because a signal was pending. */
   if (has_previous_state && bits != 0) bits = (__u32)arguments[3];
-  struct off_cpu_state* cpu = this_cpu();
+  struct off_per_cpu* cpu = this_cpu();
   if (!cpu) return 0; /* never happens, but the verifier requires the check */
   ++cpu->counters[OFF_SWITCHES];
   if (previous->pid != 0) leave(previous, now, (__u8)arguments[0], bits);
@@ -207,7 +207,7 @@ static __always_inline struct task_struct* current_task(void) {
 
 /* Returns the current thread if its stack is due; null otherwise. */
 static __always_inline struct off_thread* due_thread(struct task_struct* task) {
-  struct off_cpu_state* cpu = this_cpu();
+  struct off_per_cpu* cpu = this_cpu();
   if (!cpu || (cpu->task == (__u64)task && !cpu->due)) return 0; /* the usual case */
   struct off_thread* thread = find_thread(task);
   if (!thread) return 0;
@@ -238,7 +238,7 @@ int on_resume_fexit(__u64* arguments) {
 static __always_inline int resume_walked(void) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct off_thread* thread = due_thread(task);
-  if (thread) tell_stack_walked(task, thread);
+  if (thread) write_walked_stack(task, thread);
   return 0;
 }
 
@@ -340,7 +340,7 @@ static __always_inline void copy_thread(struct off_thread* to, struct off_thread
 static __always_inline void write_snapshot(struct bpf_iter__task* ctx, struct task_struct* task) {
   struct off_thread* thread = find_thread(task);
   if (!thread || thread->state == OFF_EXITED) return;
-  copy_identity(&snapshot.who, task);
+  copy_identity(&snapshot.identity, task);
   copy_thread(&snapshot.thread, thread);
   snapshot.place.kernel_bytes = 0;
   snapshot.place.has_user = 0;
@@ -356,7 +356,7 @@ static __always_inline void write_check(struct bpf_iter__task* ctx, struct task_
   struct off_thread* thread = find_thread(task);
   struct off_check out = {};
   if (!thread) return;
-  copy_identity(&out.who, task);
+  copy_identity(&out.identity, task);
   out.events = thread->events;
   bpf_seq_write(ctx->meta->seq, &out, sizeof out);
 }
@@ -364,7 +364,7 @@ static __always_inline void write_check(struct bpf_iter__task* ctx, struct task_
 static __always_inline void write_process_id(struct bpf_iter__task* ctx, struct task_struct* task) {
   struct off_check out = {};
   if (task->pid != task->tgid) return;
-  copy_identity(&out.who, task);
+  copy_identity(&out.identity, task);
   bpf_seq_write(ctx->meta->seq, &out, sizeof out);
 }
 

@@ -314,7 +314,9 @@ bool Programs::read_stacks(const RecordCallback& callback) {
   return consume_ring(*stacks_, callback);
 }
 
-void Programs::read_others(const RecordCallback& callback) { consume_ring(*records_, callback); }
+void Programs::read_other_records(const RecordCallback& callback) {
+  consume_ring(*records_, callback);
+}
 
 std::vector<StackTop> Programs::read_user_stacks(std::vector<StackTop> requests, std::size_t size,
                                                  std::chrono::milliseconds timeout) {
@@ -339,11 +341,11 @@ std::string Programs::find_symbol(std::uint64_t address) {
 
 Counters Programs::counters() const {
   Counters sums{};
-  std::vector<::off_cpu_state> by_cpu(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+  std::vector<::off_per_cpu> by_cpu(static_cast<std::size_t>(libbpf_num_possible_cpus()));
   const std::uint32_t first = 0;
   const int map = bpf_map__fd(skeleton_->maps.cpus);
   if (bpf_map_lookup_elem(map, &first, by_cpu.data()) != 0) return sums;
-  for (const ::off_cpu_state& cpu : by_cpu)
+  for (const ::off_per_cpu& cpu : by_cpu)
     for (std::uint32_t counter = 0; counter < OFF_COUNTERS; ++counter)
       sums[counter] += cpu.counters[counter];
   return sums;

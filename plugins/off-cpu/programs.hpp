@@ -53,7 +53,7 @@ class Programs final : public KernelInput {
   void visit_threads(off_pass_purpose purpose, const RecordCallback& callback) override;
   std::uint64_t open_window(std::uint32_t number) override;
   bool read_stacks(const RecordCallback& callback) override;
-  void read_others(const RecordCallback& callback) override;
+  void read_other_records(const RecordCallback& callback) override;
   std::vector<StackTop> read_user_stacks(std::vector<StackTop> requests, std::size_t size,
                                          std::chrono::milliseconds timeout) override;
   void exchange_tables(const sdk::Records& records) override;

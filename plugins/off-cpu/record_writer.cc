@@ -44,30 +44,30 @@ void RecordWriter::put_process_change(const sdk::Records& records, const off_pro
                            : void(memory_[process.tgid] = MappedCode{});
 }
 
-sdk::Record RecordWriter::make_record(const ThreadAtTime& whose, std::uint32_t offer,
+sdk::Record RecordWriter::make_record(const ThreadAtTime& thread, std::uint32_t offer,
                                       std::uint64_t weight) const {
-  sdk::Record record(whose.identity.tgid, whose.identity.tid, weight);
+  sdk::Record record(thread.identity.tgid, thread.identity.tid, weight);
   record.offer = offer;
-  record.start_time_clock_ticks = whose.identity.start_boottime / ns_per_tick_;
-  record.at_ns = whose.at_ns + to_boottime_ns_;
+  record.start_time_clock_ticks = thread.identity.start_boottime / ns_per_tick_;
+  record.at_ns = thread.at_ns + to_boottime_ns_;
   record.flags = CTPROF_RECORD_OF_WINDOW;
   return record;
 }
 
-void RecordWriter::put_weight(const sdk::Records& records, const ThreadAtTime& whose,
+void RecordWriter::put_weight(const sdk::Records& records, const ThreadAtTime& thread,
                               std::uint32_t offer, std::uint64_t weight,
                               ctprof_record_flags flags) const {
   if (weight == 0) return;
-  sdk::Record record = make_record(whose, offer, weight);
+  sdk::Record record = make_record(thread, offer, weight);
   record.flags |= flags;
   records.put(record);
 }
 
-void RecordWriter::put_stack(const sdk::Records& records, const ThreadAtTime& whose,
+void RecordWriter::put_stack(const sdk::Records& records, const ThreadAtTime& thread,
                              const off_stack_place& place, std::span<const std::uint8_t> stack,
                              std::uint64_t weight, std::size_t own_frame_count) {
-  report_remapping(records, whose.identity, place);
-  sdk::Record record = make_record(whose, kOfferStacks, weight);
+  report_remapping(records, thread.identity, place);
+  sdk::Record record = make_record(thread, kOfferStacks, weight);
   std::uint64_t kernel[OFF_FRAMES];
   record.set_kernel(copy_kernel_frames(place, kernel, own_frame_count));
   if (place.has_user) {
@@ -80,10 +80,10 @@ void RecordWriter::put_stack(const sdk::Records& records, const ThreadAtTime& wh
   records.put(record);
 }
 
-void RecordWriter::put_walked_stack(const sdk::Records& records, const ThreadAtTime& whose,
+void RecordWriter::put_walked_stack(const sdk::Records& records, const ThreadAtTime& thread,
                                     const off_stack_place& place, const WalkedFrames& walked,
                                     std::uint64_t weight, std::size_t own_frame_count) {
-  sdk::Record record = make_record(whose, kOfferStacks, weight);
+  sdk::Record record = make_record(thread, kOfferStacks, weight);
   std::uint64_t kernel[OFF_FRAMES];
   record.set_kernel(copy_kernel_frames(place, kernel, own_frame_count));
   record.set_user_frames(walked.frames);
@@ -109,22 +109,22 @@ void RecordWriter::report_remapping(const sdk::Records& records, const off_ident
   records.put(change);
 }
 
-void RecordWriter::put_sums(const sdk::Records& records, const ThreadAtTime& whose,
-                            const WindowSums& happened) const {
-  const off_sums& sums = happened.sums;
-  put_weight(records, whose, kOfferCount, sums.waits);
-  put_weight(records, whose, kOfferTotal, happened.off_cpu_ns());
-  put_weight(records, whose, kOfferLongest, sums.longest);
-  put_weight(records, whose, kOfferShortest, sums.shortest);
+void RecordWriter::put_sums(const sdk::Records& records, const ThreadAtTime& thread,
+                            const WindowSums& window_sums) const {
+  const off_sums& sums = window_sums.sums;
+  put_weight(records, thread, kOfferCount, sums.waits);
+  put_weight(records, thread, kOfferTotal, window_sums.off_cpu_ns());
+  put_weight(records, thread, kOfferLongest, sums.longest);
+  put_weight(records, thread, kOfferShortest, sums.shortest);
   for (std::uint32_t kind = 0; kind < OFF_WAIT_STATES; ++kind) {
-    put_weight(records, whose, kOfferFirstState + 2 * kind, sums.counts[kind]);
-    put_weight(records, whose, kOfferFirstState + 2 * kind + 1, sums.ns[kind]);
+    put_weight(records, thread, kOfferFirstState + 2 * kind, sums.counts[kind]);
+    put_weight(records, thread, kOfferFirstState + 2 * kind + 1, sums.ns[kind]);
   }
 }
 
-void RecordWriter::put_rest(const sdk::Records& records, const ThreadAtTime& whose,
+void RecordWriter::put_rest(const sdk::Records& records, const ThreadAtTime& thread,
                             std::uint64_t weight) const {
-  put_weight(records, whose, kOfferStacks, weight, CTPROF_RECORD_REST);
+  put_weight(records, thread, kOfferStacks, weight, CTPROF_RECORD_REST);
 }
 
 }  // namespace ctprof::off_cpu

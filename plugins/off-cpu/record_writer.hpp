@@ -52,17 +52,18 @@ class RecordWriter {
 
   // Writes a stack. `stack`: memory from the place's stack pointer on; empty if it could not be
   // read. `own_frame_count`: the number of kernel frames, from the leaf on, that belong to tracing.
-  void put_stack(const sdk::Records& records, const ThreadAtTime& whose,
+  void put_stack(const sdk::Records& records, const ThreadAtTime& thread,
                  const off_stack_place& place, std::span<const std::uint8_t> stack,
                  std::uint64_t weight, std::size_t own_frame_count = 0);
   // Does the same with a user part that a program walked.
-  void put_walked_stack(const sdk::Records& records, const ThreadAtTime& whose,
+  void put_walked_stack(const sdk::Records& records, const ThreadAtTime& thread,
                         const off_stack_place& place, const WalkedFrames& walked,
                         std::uint64_t weight, std::size_t own_frame_count = 0);
   // Writes the waiting time that is charged to no stack.
-  void put_rest(const sdk::Records& records, const ThreadAtTime& whose, std::uint64_t weight) const;
-  void put_sums(const sdk::Records& records, const ThreadAtTime& whose,
-                const WindowSums& happened) const;
+  void put_rest(const sdk::Records& records, const ThreadAtTime& thread,
+                std::uint64_t weight) const;
+  void put_sums(const sdk::Records& records, const ThreadAtTime& thread,
+                const WindowSums& window_sums) const;
   void put_process_change(const sdk::Records& records, const off_process& process);
 
  private:
@@ -73,9 +74,9 @@ class RecordWriter {
 
   void report_remapping(const sdk::Records& records, const off_identity& identity,
                         const off_stack_place& place);
-  void put_weight(const sdk::Records& records, const ThreadAtTime& whose, std::uint32_t offer,
+  void put_weight(const sdk::Records& records, const ThreadAtTime& thread, std::uint32_t offer,
                   std::uint64_t weight, ctprof_record_flags flags = 0) const;
-  sdk::Record make_record(const ThreadAtTime& whose, std::uint32_t offer,
+  sdk::Record make_record(const ThreadAtTime& thread, std::uint32_t offer,
                           std::uint64_t weight) const;
 
   const Clocks& clocks_;

@@ -100,7 +100,7 @@ struct off_stack_place {
 struct off_stack {
   __u32 kind;
   __u32 window;
-  struct off_identity who;
+  struct off_identity identity;
   __u64 at; /* on CLOCK_MONOTONIC, like all times in this file */
   __u64 weight;
   struct off_origin origin;
@@ -123,7 +123,7 @@ struct off_miss {
 struct off_exit {
   __u32 kind;
   __u32 unused;
-  struct off_identity who;
+  struct off_identity identity;
   __u64 at;
   struct off_thread thread;
 };
@@ -138,7 +138,7 @@ struct off_process {
 
 /* The record of each thread in a pass over all threads. */
 struct off_snapshot {
-  struct off_identity who;
+  struct off_identity identity;
   struct off_thread thread;
   struct off_stack_place
       place; /* contains `kernel_bytes` bytes of `kernel`; none unless the thread waits
@@ -147,7 +147,7 @@ struct off_snapshot {
 
 /* The identity of a thread, and its number of events, which shows whether events occurred since. */
 struct off_check {
-  struct off_identity who;
+  struct off_identity identity;
   __u64 events;
 };
 
@@ -177,7 +177,7 @@ enum off_counter {
 };
 
 /* The state of one CPU. */
-struct off_cpu_state {
+struct off_per_cpu {
   __u64 counters[OFF_COUNTERS];
   __u64 task; /* the address of the thread that arrived last */
   __u64 due;  /* whether the program must check that thread when it resumes */

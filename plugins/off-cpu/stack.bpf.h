@@ -100,7 +100,7 @@ static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
   out->kind = OFF_STACK;
   out->window = thread->window;
   out->origin = thread->origin;
-  copy_identity(&out->who, task);
+  copy_identity(&out->identity, task);
   out->at = now;
   out->weight = weight;
   copy_user_place(&out->place, task);

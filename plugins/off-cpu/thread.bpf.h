@@ -54,16 +54,16 @@ struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
   __type(key, __u32);
-  __type(value, struct off_cpu_state);
+  __type(value, struct off_per_cpu);
 } cpus SEC(".maps");
 
-static __always_inline struct off_cpu_state* this_cpu(void) {
+static __always_inline struct off_per_cpu* this_cpu(void) {
   __u32 first = 0;
   return bpf_map_lookup_elem(&cpus, &first);
 }
 
 static __always_inline void count(__u32 counter) {
-  struct off_cpu_state* cpu = this_cpu();
+  struct off_per_cpu* cpu = this_cpu();
   if (cpu) ++cpu->counters[counter];
 }
 
@@ -73,10 +73,10 @@ static __always_inline struct off_thread* find_thread(struct task_struct* task) 
   return bpf_map_lookup_elem(&threads_by_tid, &tid);
 }
 
-static __always_inline void copy_identity(struct off_identity* who, struct task_struct* task) {
-  who->tgid = task_field(task, tgid);
-  who->tid = task_field(task, pid);
-  who->start_boottime = task_field(task, start_boottime);
+static __always_inline void copy_identity(struct off_identity* identity, struct task_struct* task) {
+  identity->tgid = task_field(task, tgid);
+  identity->tid = task_field(task, pid);
+  identity->start_boottime = task_field(task, start_boottime);
 }
 
 /* TASK_INTERRUPTIBLE and other states of linux/sched.h. */

@@ -44,7 +44,7 @@ Waits::Waits(const sdk::Host& host, std::unique_ptr<KernelInput> programs, const
       handover_(host, *programs_),
       own_frames_([this](std::uint64_t address) { return programs_->find_symbol(address); }) {
   if (programs_->resume_hook() == ResumeHook::None)
-    way_remark_ =
+    unwind_remark_ =
         "this kernel has no hook for stacks of resuming threads: only threads that still wait at "
         "the end of a window have a stack";
   if (!programs_->can_read_cgroups())
@@ -84,7 +84,7 @@ void Waits::window_ends() {
   programs_->visit_threads(OFF_COLLECT, [this](Bytes bytes) {
     const auto& look = *reinterpret_cast<const off_snapshot*>(bytes.data());
     if (!origins_at_end_.insert(key_of(look.thread.origin)).second) return;
-    threads_at_end_.push_back({look.who, look.thread, look.place, {}});
+    threads_at_end_.push_back({look.identity, look.thread, look.place, {}});
   });
   read_sleeping_stacks();
   find_hidden_threads();
@@ -96,7 +96,7 @@ void Waits::find_hidden_threads() {
   std::vector<std::uint32_t> tgids;
   HiddenThreads unseen(host_, programs_->now_ns(CLOCK_BOOTTIME));
   programs_->visit_threads(OFF_LIST_PROCESSES, [&](Bytes bytes) {
-    tgids.push_back(reinterpret_cast<const off_check*>(bytes.data())->who.tgid);
+    tgids.push_back(reinterpret_cast<const off_check*>(bytes.data())->identity.tgid);
   });
   std::ranges::sort(tgids);
   hidden_ = unseen.find(tgids, setup_.pids);
@@ -108,22 +108,22 @@ void Waits::read_sleeping_stacks() {
   std::unordered_map<Key, std::size_t, Hash> by_key;
   for (std::size_t i = 0; i < threads_at_end_.size(); ++i) {
     const Thread& thread = threads_at_end_[i];
-    by_key[key_of(thread.who)] = i;
+    by_key[key_of(thread.identity)] = i;
     if (!thread.place.has_user ||
         compute_window_sums(finished_window_, thread.thread, setup_.charges_all_waits)
                 .unfinished_wait_ns == 0)
       continue;
-    requests.push_back({thread.who.tgid, thread.place.sp, i});
+    requests.push_back({thread.identity.tgid, thread.place.sp, i});
   }
   const std::size_t size = choose_stack_bytes(requests.size());
   for (StackTop& top : programs_->read_user_stacks(std::move(requests), size, kReadTimeout))
     threads_at_end_[top.number].stack = std::move(top.bytes);
   programs_->visit_threads(OFF_CHECK, [&](Bytes bytes) {
     const auto& check = *reinterpret_cast<const off_check*>(bytes.data());
-    const auto entry = by_key.find(key_of(check.who));
+    const auto entry = by_key.find(key_of(check.identity));
     if (entry == by_key.end()) return;
     Thread& thread = threads_at_end_[entry->second];
-    thread.has_moved_on = check.events != thread.thread.events;
+    thread.has_changed_state = check.events != thread.thread.events;
   });
 }
 
@@ -148,7 +148,7 @@ void Waits::follow_moved_processes() {
 
 // Exits are handed over after the stacks of the exited threads.
 void Waits::read(const sdk::Records& records) {
-  programs_->read_others([&](Bytes bytes) {
+  programs_->read_other_records([&](Bytes bytes) {
     kind_of(bytes) == OFF_EXIT ? void(pending_exits_.emplace_back(bytes.begin(), bytes.end()))
                                : handle_record(records, bytes);
   });
@@ -245,7 +245,7 @@ void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::
   std::span<const std::uint8_t> memory;
   if (copied_bytes > skipped_bytes)
     memory = std::span(stack.user).first(copied_bytes).subspan(skipped_bytes);
-  handover_.put_stack(records, {stack.who, stack.at}, stack.place, memory, stack.weight,
+  handover_.put_stack(records, {stack.identity, stack.at}, stack.place, memory, stack.weight,
                       count_tracing_frames(stack.place));
   weights_[key_of(stack.origin)] += stack.weight;
 }
@@ -258,7 +258,7 @@ void Waits::put_walked_stack(const sdk::Records& records, const off_stack& stack
   const std::size_t read = std::min(size - OFF_STACK_WITHOUT_USER, sizeof frames);
   std::memcpy(frames, stack.user, read);
   const std::size_t count = std::min<std::size_t>(stack.pieces, read / sizeof frames[0]);
-  handover_.put_walked_stack(records, {stack.who, stack.at}, stack.place,
+  handover_.put_walked_stack(records, {stack.identity, stack.at}, stack.place,
                              {std::span(frames).first(count), stack.unused != 0}, stack.weight,
                              count_tracing_frames(stack.place));
   weights_[key_of(stack.origin)] += stack.weight;
@@ -274,9 +274,9 @@ std::size_t Waits::count_tracing_frames(const off_stack_place& place) {
 
 // The thread may have exited in the open window while the previous window is not handed over yet.
 void Waits::put_exit(const sdk::Records& records, const off_exit& end) {
-  Thread thread{end.who, end.thread, {}, {}};
+  Thread thread{end.identity, end.thread, {}, {}};
   // When another thread calls exec, the old leader may already have that thread's id as it exits.
-  if (end.thread.origin.tid == end.who.tgid) thread.who.tid = end.who.tgid;
+  if (end.thread.origin.tid == end.identity.tgid) thread.identity.tid = end.identity.tgid;
   if (has_finished_window_ && end.thread.window > finished_window_.number) {
     if (!origins_at_end_.contains(key_of(end.thread.origin)))
       put_thread(records, thread, finished_window_);
@@ -292,30 +292,31 @@ void Waits::put_exit(const sdk::Records& records, const off_exit& end) {
 // --- threads ---
 
 void Waits::put_thread(const sdk::Records& records, const Thread& thread, const WindowSpan& span) {
-  const WindowSums happened = compute_window_sums(span, thread.thread, setup_.charges_all_waits);
-  if (happened.wall_ns == 0) return;
-  check_sums(happened);
-  const ThreadAtTime whose{thread.who, span.ended_ns};
-  handover_.put_sums(records, whose, happened);
+  const WindowSums window_sums = compute_window_sums(span, thread.thread, setup_.charges_all_waits);
+  if (window_sums.wall_ns == 0) return;
+  check_sums(window_sums);
+  const ThreadAtTime thread_at_end{thread.identity, span.ended_ns};
+  handover_.put_sums(records, thread_at_end, window_sums);
   const auto charged_weight = weights_.find(key_of(thread.thread.origin));
   const std::uint64_t charged = charged_weight == weights_.end() ? 0 : charged_weight->second;
-  const std::uint64_t total = happened.stacks_ns(setup_.charges_all_waits);
+  const std::uint64_t total = window_sums.stacks_ns(setup_.charges_all_waits);
   const std::uint64_t remaining_ns = total > charged ? total - charged : 0;
-  const std::uint64_t unfinished_ns = std::min(happened.unfinished_wait_ns, remaining_ns);
+  const std::uint64_t unfinished_ns = std::min(window_sums.unfinished_wait_ns, remaining_ns);
   std::span<const std::uint8_t> stack;
-  if (!thread.has_moved_on) stack = thread.stack;
-  if (unfinished_ns > 0) handover_.put_stack(records, whose, thread.place, stack, unfinished_ns);
-  handover_.put_rest(records, whose, remaining_ns - unfinished_ns);
+  if (!thread.has_changed_state) stack = thread.stack;
+  if (unfinished_ns > 0)
+    handover_.put_stack(records, thread_at_end, thread.place, stack, unfinished_ns);
+  handover_.put_rest(records, thread_at_end, remaining_ns - unfinished_ns);
 }
 
-void Waits::check_sums(const WindowSums& happened) {
-  const std::int64_t error = happened.error_ns();
+void Waits::check_sums(const WindowSums& window_sums) {
+  const std::int64_t error = window_sums.error_ns();
   ++closure_.threads;
   if (error == 0) ++closure_.exact_threads;
   closure_.max_error_ns =
       std::max(closure_.max_error_ns, static_cast<std::uint64_t>(std::abs(error)));
-  closure_.unexpected_events += happened.sums.unexpected_events;
-  if (happened.sums.unexpected_events > 0) ++closure_.inconsistent_threads;
+  closure_.unexpected_events += window_sums.sums.unexpected_events;
+  if (window_sums.sums.unexpected_events > 0) ++closure_.inconsistent_threads;
 }
 
 // --- losses and cost ---
@@ -373,7 +374,7 @@ void Waits::adjust_period() {
 void Waits::report_remark(const sdk::Records& records) {
   if (!std::exchange(has_new_remark_, false)) return;
   std::string text;
-  for (const std::string* remark : {&closure_remark_, &budget_remark_, &way_remark_,
+  for (const std::string* remark : {&closure_remark_, &budget_remark_, &unwind_remark_,
                                     &cgroup_remark_, &hidden_remark_, &walk_remark_})
     if (!remark->empty()) text += (text.empty() ? "" : "; ") + *remark;
   records.remark(text);

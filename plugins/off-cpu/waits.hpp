@@ -58,11 +58,11 @@ class Waits {
     }
   };
   struct Thread {
-    off_identity who;
+    off_identity identity;
     off_thread thread;
     off_stack_place place;
     std::vector<std::uint8_t> stack;
-    bool has_moved_on = false;
+    bool has_changed_state = false;
   };
   // How well the times of a window add up.
   struct ConsistencyCheck {
@@ -81,8 +81,10 @@ class Waits {
   void follow_moved_processes();
   void find_hidden_threads();
   void finish_window(const sdk::Records& records);
-  void check_sums(const WindowSums& happened);
-  static Key key_of(const off_identity& who) { return {who.start_boottime, who.tid}; }
+  void check_sums(const WindowSums& window_sums);
+  static Key key_of(const off_identity& identity) {
+    return {identity.start_boottime, identity.tid};
+  }
   static Key key_of(const off_origin& origin) { return {origin.start_boottime, origin.tid}; }
   void count_lost_records(const sdk::Records& records);
   void count_cost(const sdk::Records& records);
@@ -112,7 +114,7 @@ class Waits {
   std::uint64_t accounted_switches_ = 0;
   std::uint64_t measuring_since_ns_ = 0;  // 0: not measuring
   std::uint64_t budgeted_ns_ = 0, budgeted_switches_ = 0;
-  std::string budget_remark_, way_remark_, cgroup_remark_, closure_remark_, hidden_remark_,
+  std::string budget_remark_, unwind_remark_, cgroup_remark_, closure_remark_, hidden_remark_,
       walk_remark_;
   bool has_new_remark_ = false;
   bool is_stopped_ = false;

@@ -74,7 +74,8 @@ static __always_inline int send_walked_stack(struct task_struct* task, struct of
 }
 
 /* Like write_stack, with a walked user part. */
-static __always_inline void tell_stack_walked(struct task_struct* task, struct off_thread* thread) {
+static __always_inline void write_walked_stack(struct task_struct* task,
+                                               struct off_thread* thread) {
   const __u64 weight = thread->due_weight;
   const __u64 now = bpf_ktime_get_ns();
   if (thread->window != 0 && thread->window == window_number_at(now) && may_show_stack(task) &&

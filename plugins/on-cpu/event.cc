@@ -138,10 +138,10 @@ int detect_features(Sampling& sampling, int cpu) {
   if (!can_open(candidate, cpu)) return errno;
   candidate.uses_cycles = true;
   sampling.uses_cycles = candidate.uses_cycles = can_open(candidate, cpu);
-  for (bool Sampling::*ability : {&Sampling::counts_lost, &Sampling::defers_user_chains}) {
-    if (ability == &Sampling::defers_user_chains && sampling.copies_stacks()) continue;
-    candidate.*ability = true;
-    sampling.*ability = candidate.*ability = can_open(candidate, cpu);
+  for (bool Sampling::*feature : {&Sampling::counts_lost, &Sampling::defers_user_chains}) {
+    if (feature == &Sampling::defers_user_chains && sampling.copies_stacks()) continue;
+    candidate.*feature = true;
+    sampling.*feature = candidate.*feature = can_open(candidate, cpu);
   }
   return 0;
 }

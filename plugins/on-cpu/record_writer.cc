@@ -77,10 +77,10 @@ sdk::Record make_record(const Sample& sample, const Sampling& sampling, std::uin
 void write_sample(const sdk::Records& records, const Sample& sample, const Sampling& sampling,
                   std::uint64_t at_ns) {
   records.put(make_record(sample, sampling, at_ns));
-  sdk::Record count_record(sample.tgid, sample.tid, 1);
-  count_record.offer = kSamplesOffer;
-  count_record.at_ns = at_ns;
-  records.put(count_record);
+  sdk::Record record(sample.tgid, sample.tid, 1);
+  record.offer = kSamplesOffer;
+  record.at_ns = at_ns;
+  records.put(record);
 }
 
 void write_change(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {

@@ -130,10 +130,10 @@ void BpfSampler::handle_records(Pass& pass, std::size_t size) {
 void BpfSampler::handle_record(Pass& pass, const ::sleeper_sample& record) const {
   if (record.head.tid == record.head.tgid) pass.visited_tgids.push_back(record.head.tgid);
   if (record.head.flags & SAMPLE_AWAKE) return;
-  const SleepingThread asleep{record.head.tgid, record.head.tid,
-                              record.head.start_boottime / ns_per_tick_};
-  if (record.head.flags & SAMPLE_HIDDEN) return pass.hidden_stacks.push_back(asleep);
-  if (record.head.flags & SAMPLE_UNCHANGED) return pass.unchanged.push_back(asleep);
+  const SleepingThread sleeping_thread{record.head.tgid, record.head.tid,
+                                       record.head.start_boottime / ns_per_tick_};
+  if (record.head.flags & SAMPLE_HIDDEN) return pass.hidden_stacks.push_back(sleeping_thread);
+  if (record.head.flags & SAMPLE_UNCHANGED) return pass.unchanged.push_back(sleeping_thread);
   fill_sleeper(pass, pass.changed_sleepers.emplace_back(), record);
 }
 

@@ -50,18 +50,19 @@ void raise_priority() { ::setpriority(PRIO_PROCESS, 0, kPassThreadNice); }
 
 }  // namespace
 
-std::uint64_t compute_next_due(const PassSchedule& pace, std::uint64_t began_ns,
+std::uint64_t compute_next_due(const PassSchedule& schedule, std::uint64_t began_ns,
                                std::uint64_t cost_ns) {
-  if (pace.budget_ppm == 0) return began_ns + pace.period_ns;
-  const auto allowed_cpus = static_cast<double>(pace.budget_ppm) * pace.cpus / 1e6;  // of one CPU
+  if (schedule.budget_ppm == 0) return began_ns + schedule.period_ns;
+  const auto allowed_cpus =
+      static_cast<double>(schedule.budget_ppm) * schedule.cpus / 1e6;  // of one CPU
   const auto budget_interval_ns =
       static_cast<std::uint64_t>(static_cast<double>(cost_ns) / allowed_cpus);
-  return began_ns + std::max(pace.period_ns, budget_interval_ns);
+  return began_ns + std::max(schedule.period_ns, budget_interval_ns);
 }
 
 struct PassThread::SharedState {
   SharedState(std::unique_ptr<Sampler> sampler, const PassSchedule& pass_schedule)
-      : looker(std::move(sampler)), pace(pass_schedule) {}
+      : looker(std::move(sampler)), schedule(pass_schedule) {}
 
   // The function of the thread. It first finishes a pass that was taken over, if there is one.
   void run();
@@ -75,7 +76,7 @@ struct PassThread::SharedState {
   void count_omitted(std::uint64_t until_ns);
 
   const std::unique_ptr<Sampler> looker;
-  const PassSchedule pace;
+  const PassSchedule schedule;
   std::mutex mutex;  // protects the members below
   std::condition_variable changed;
   std::unique_ptr<Pass> current;  // the pass that is being made; owned by the thread during that
@@ -134,7 +135,7 @@ bool PassThread::SharedState::finish_pass(std::unique_lock<std::mutex>& lock, Lo
   exception = pass_exception;
   last_sleepers = pass->sleepers();
   last_cost_ns = pass->cpu_ns + handover_ns;
-  ++account.made;
+  ++account.completed;
   finished_passes.push_back(std::move(pass));
   return true;
 }
@@ -146,26 +147,26 @@ void PassThread::SharedState::wait_until(std::unique_lock<std::mutex>& lock, std
 
 // Counts the passes that were due before `until_ns` and were omitted.
 void PassThread::SharedState::count_omitted(std::uint64_t until_ns) {
-  if (pace.is_single_pass || until_ns <= accounted_until_ns + pace.period_ns) return;
-  const std::uint64_t spared = (until_ns - accounted_until_ns - 1) / pace.period_ns;
-  account.omitted += spared;
-  account.unsampled += spared * last_sleepers;
-  accounted_until_ns += spared * pace.period_ns;
+  if (schedule.is_single_pass || until_ns <= accounted_until_ns + schedule.period_ns) return;
+  const std::uint64_t omitted_count = (until_ns - accounted_until_ns - 1) / schedule.period_ns;
+  account.omitted += omitted_count;
+  account.unsampled += omitted_count * last_sleepers;
+  accounted_until_ns += omitted_count * schedule.period_ns;
 }
 
 // Plans the next pass. If it is delayed by more than a period, the passes in between are omitted.
 void PassThread::SharedState::plan_next() {
   accounted_until_ns = due_ns;
-  due_ns = compute_next_due(pace, due_ns, last_cost_ns);
+  due_ns = compute_next_due(schedule, due_ns, last_cost_ns);
   if (const std::uint64_t now = clock_ns(CLOCK_MONOTONIC); now > due_ns)
-    due_ns += (now - due_ns) / pace.period_ns * pace.period_ns;
+    due_ns += (now - due_ns) / schedule.period_ns * schedule.period_ns;
 }
 
 // Returns false if there is no further pass.
 bool PassThread::SharedState::plan_following_pass() {
   changed.notify_all();
-  if (!pace.is_single_pass) plan_next();
-  return !pace.is_single_pass && !is_stopping && !exception;
+  if (!schedule.is_single_pass) plan_next();
+  return !schedule.is_single_pass && !is_stopping && !exception;
 }
 
 void PassThread::SharedState::run() {
@@ -176,14 +177,14 @@ void PassThread::SharedState::run() {
     if (!finish_pass(lock, [&] { looker->resume(*current); })) return;
     has_next_pass = plan_following_pass();
   } else {
-    due_ns = clock_ns(CLOCK_MONOTONIC) + (pace.is_single_pass ? 0 : pace.period_ns / 2);
-    accounted_until_ns = due_ns - pace.period_ns;
+    due_ns = clock_ns(CLOCK_MONOTONIC) + (schedule.is_single_pass ? 0 : schedule.period_ns / 2);
+    accounted_until_ns = due_ns - schedule.period_ns;
   }
   while (has_next_pass) {
     wait_until(lock, due_ns);
     if (is_stopping) break;
     if (finished_passes.size() >= kMaxPendingPasses) {
-      due_ns += pace.period_ns;
+      due_ns += schedule.period_ns;
       continue;
     }
     count_omitted(due_ns);
@@ -194,8 +195,8 @@ void PassThread::SharedState::run() {
   changed.notify_all();
 }
 
-PassThread::PassThread(SamplerFactory make, const PassSchedule& pace)
-    : make_sampler_(std::move(make)), schedule_(pace) {}
+PassThread::PassThread(SamplerFactory make, const PassSchedule& schedule)
+    : make_sampler_(std::move(make)), schedule_(schedule) {}
 
 PassThread::~PassThread() { stop(); }
 
@@ -266,12 +267,12 @@ void PassThread::return_pass(std::unique_ptr<Pass> pass, std::uint64_t handover_
 std::uint32_t PassThread::end_window() {
   const std::uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kFirstPassTimeoutNs;
   std::unique_lock lock(shared_state_->mutex);
-  const auto is_made = [&] {
+  const auto is_done = [&] {
     return shared_state_->began_ns == 0 &&
            (!schedule_.is_single_pass || !shared_state_->is_running);
   };
-  const bool is_first = shared_state_->account.made == 0;
-  while (!shared_state_->changed.wait_for(lock, kPassEndTimeout, is_made) && is_first &&
+  const bool is_first = shared_state_->account.completed == 0;
+  while (!shared_state_->changed.wait_for(lock, kPassEndTimeout, is_done) && is_first &&
          (schedule_.is_single_pass || shared_state_->looker->current_process() != 0) &&
          clock_ns(CLOCK_MONOTONIC) < until_ns) {
     lock.unlock();

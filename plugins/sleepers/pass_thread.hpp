@@ -45,7 +45,7 @@ struct PassSchedule {
 
 // Returns when the next pass is due after one that started at `began_ns` and cost `cost_ns`, so
 // that the budget is not exceeded.
-std::uint64_t compute_next_due(const PassSchedule& pace, std::uint64_t began_ns,
+std::uint64_t compute_next_due(const PassSchedule& schedule, std::uint64_t began_ns,
                                std::uint64_t cost_ns);
 
 class PassThread {
@@ -58,7 +58,7 @@ class PassThread {
   // Creates the sampler. May throw.
   using SamplerFactory = std::function<std::unique_ptr<Sampler>()>;
 
-  PassThread(SamplerFactory make, const PassSchedule& pace);
+  PassThread(SamplerFactory make, const PassSchedule& schedule);
   ~PassThread();
   PassThread(const PassThread&) = delete;
   PassThread& operator=(const PassThread&) = delete;
@@ -77,7 +77,7 @@ class PassThread {
   void stop();
   // The passes since the previous call.
   struct PassCounts {
-    std::uint64_t made = 0;       // passes
+    std::uint64_t completed = 0;  // passes
     std::uint64_t omitted = 0;    // passes that were due and omitted, for the budget or because of
                                   // delays
     std::uint64_t unsampled = 0;  // sleepers that were therefore not sampled

@@ -52,7 +52,7 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepingSample
      .description = "Number of samples in which the thread was asleep.",
      .file_path = "none"}};  // rows files contain no windows
 
-PassSchedule make_pace(const sdk::Window& window) {
+PassSchedule make_schedule(const sdk::Window& window) {
   const std::uint32_t passes =
       window.passes_hz() > 0 ? window.passes_hz() : kDefaultPassesPerSecond;
   return {.period_ns = kNsPerSecond / passes,
@@ -78,7 +78,7 @@ class Sleepers : public sdk::RecordSource {
         .uses_frame_pointers = window.user_kind() == CTPROF_USER_ADDRESSES,
         .max_kernel_frames = std::min<std::uint32_t>(SAMPLE_MAX_FRAMES, max_stack_depth(host_)),
         .parents = inherits_ ? pids_ : std::vector<std::uint64_t>{}});
-    watch_ = std::make_unique<PassThread>([this] { return make_sampler(); }, make_pace(window));
+    watch_ = std::make_unique<PassThread>([this] { return make_sampler(); }, make_schedule(window));
     watch_->begin();
   }
 
@@ -148,11 +148,11 @@ std::unique_ptr<Sampler> Sleepers::make_sampler() {
 
 // "process 7" or "processes 7, 8, 9 and 2 others"
 std::string list_processes(const std::set<std::uint32_t>& processes) {
-  constexpr std::size_t kMostShown = 5;
+  constexpr std::size_t kMaxShown = 5;
   std::string text = processes.size() > 1 ? "processes" : "process";
   std::size_t shown = 0;
   for (const std::uint32_t process : processes) {
-    if (shown == kMostShown) break;
+    if (shown == kMaxShown) break;
     text += (shown++ > 0 ? ", " : " ") + std::to_string(process);
   }
   const std::size_t other_count = processes.size() - shown;
@@ -211,8 +211,8 @@ void Sleepers::report_remarks(const PassThread::PassCounts& account,
              ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
              : "; stacks of other users' threads require CAP_SYS_PTRACE"));
   if (account.omitted > 0)
-    add(std::to_string(account.omitted) + " of " + std::to_string(account.made + account.omitted) +
-        " passes over all threads were " +
+    add(std::to_string(account.omitted) + " of " +
+        std::to_string(account.completed + account.omitted) + " passes over all threads were " +
         (has_budget_ ? "skipped to stay within the budget" : "not made in time"));
   if (!watch_->avoided_processes().empty())
     add("a read of the memory of " + list_processes(watch_->avoided_processes()) +

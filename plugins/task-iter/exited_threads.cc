@@ -29,7 +29,7 @@ struct ExitedThreads::Columns {
         comm(batch.column(sdk::kComm)),
         pcomm(batch.column(sdk::kPcomm)),
         cgroup(batch.column(sdk::kCgroup)),
-        born_at(batch.column(sdk::kBornAt)),
+        started_at(batch.column(sdk::kBornAt)),
         ended_at(batch.column(sdk::kEndedAt)),
         took_over(batch.column(sdk::kTookOver)),
         descendant(batch.column(sdk::kDescendant)),
@@ -37,7 +37,7 @@ struct ExitedThreads::Columns {
 
   ExitedThreadColumns task;
   sdk::Column<CTPROF_STRING> comm, pcomm, cgroup;
-  sdk::Column<CTPROF_U64> born_at, ended_at;
+  sdk::Column<CTPROF_U64> started_at, ended_at;
   sdk::Column<CTPROF_BOOL> took_over, descendant, was_born;
 };
 
@@ -97,32 +97,37 @@ bool ExitedThreads::handle_record(Rows& rows, std::span<const std::byte> bytes) 
     return true;
   }
   const auto* exec = *kind == EXIT_RECORD_EXEC ? cast_record<exit_record_exec>(bytes) : nullptr;
-  const auto* ended = *kind == EXIT_RECORD_THREAD
-                          ? cast_record<exit_record_thread>(bytes, EXIT_RECORD_THREAD_SIZE)
-                          : nullptr;
-  const auto* birth = *kind == EXIT_RECORD_FORK ? cast_record<exit_record_fork>(bytes) : nullptr;
-  if (!exec && !ended && !birth) return true;
-  const bool is_followed = exec ? exec->is_followed_child != 0
-                                : !ended || (ended->task.properties & RECORD_OF_FOLLOWED) != 0;
-  if (!is_selected(exec ? exec->tgid : ended ? ended->task.tgid : birth->tgid, is_followed))
+  const auto* exit_record = *kind == EXIT_RECORD_THREAD
+                                ? cast_record<exit_record_thread>(bytes, EXIT_RECORD_THREAD_SIZE)
+                                : nullptr;
+  const auto* fork_record =
+      *kind == EXIT_RECORD_FORK ? cast_record<exit_record_fork>(bytes) : nullptr;
+  if (!exec && !exit_record && !fork_record) return true;
+  const bool is_followed =
+      exec ? exec->is_followed_child != 0
+           : !exit_record || (exit_record->task.properties & RECORD_OF_FOLLOWED) != 0;
+  if (!is_selected(exec          ? exec->tgid
+                   : exit_record ? exit_record->task.tgid
+                                 : fork_record->tgid,
+                   is_followed))
     return true;
   if (!rows.add()) return false;
-  exec ? put(rows, *exec) : ended ? put(rows, *ended) : put(rows, *birth);
+  exec ? put(rows, *exec) : exit_record ? put(rows, *exit_record) : put(rows, *fork_record);
   return true;
 }
 
-void ExitedThreads::put(Rows& rows, const exit_record_thread& ended) {
+void ExitedThreads::put(Rows& rows, const exit_record_thread& exit_record) {
   Columns& columns = rows.columns();
   const std::uint32_t row = rows.row();
-  columns.task.put(row, ended.task, facts_);
-  columns.comm.put(row, short_name(ended.task));
-  columns.pcomm.put(row, bounded_text(ended.pcomm, sizeof ended.pcomm));
-  columns.born_at.put(row, ended.task.start_boottime);
-  columns.ended_at.put(row, ended.task.now_boottime);
+  columns.task.put(row, exit_record.task, facts_);
+  columns.comm.put(row, short_name(exit_record.task));
+  columns.pcomm.put(row, bounded_text(exit_record.pcomm, sizeof exit_record.pcomm));
+  columns.started_at.put(row, exit_record.task.start_boottime);
+  columns.ended_at.put(row, exit_record.task.now_boottime);
   columns.took_over.put(row, false);
   columns.was_born.put(row, false);
-  columns.descendant.put(row, (ended.task.properties & RECORD_OF_COMMAND) != 0);
-  put_cgroup(columns.cgroup, row, ended.task.cgroup_id);
+  columns.descendant.put(row, (exit_record.task.properties & RECORD_OF_COMMAND) != 0);
+  put_cgroup(columns.cgroup, row, exit_record.task.cgroup_id);
 }
 
 // Its start is already that of its leader; its earlier identity is unknown.
@@ -135,11 +140,11 @@ void ExitedThreads::put(Rows& rows, const exit_record_exec& exec) {
   rows.columns().was_born.put(rows.row(), false);
 }
 
-void ExitedThreads::put(Rows& rows, const exit_record_fork& birth) {
+void ExitedThreads::put(Rows& rows, const exit_record_fork& fork_record) {
   record task{};
-  task.tgid = task.tid = birth.tgid;
-  task.start_boottime = birth.start_boottime;
-  write_living_thread(rows, task, birth.start_boottime);
+  task.tgid = task.tid = fork_record.tgid;
+  task.start_boottime = fork_record.start_boottime;
+  write_living_thread(rows, task, fork_record.start_boottime);
   rows.columns().took_over.put(rows.row(), false);
   rows.columns().was_born.put(rows.row(), true);
 }
@@ -151,7 +156,7 @@ void ExitedThreads::write_living_thread(Rows& rows, const record& task, std::uin
   columns.task.put_identity(row, task, facts_, Gap::ThreadGone);
   for (auto* text : {&columns.comm, &columns.pcomm, &columns.cgroup})
     text->put(row, Gap::ThreadGone);
-  columns.born_at.put(row, Gap::ThreadGone);
+  columns.started_at.put(row, Gap::ThreadGone);
   columns.descendant.put(row, Gap::ThreadGone);
   columns.ended_at.put(row, at_ns);
 }

@@ -82,9 +82,9 @@ class ExitedThreads : public sdk::ExitedSource {
 
   bool is_selected(std::uint64_t tgid, bool is_followed) const;
   bool handle_record(Rows& rows, std::span<const std::byte> bytes);
-  void put(Rows& rows, const exit_record_thread& ended);
+  void put(Rows& rows, const exit_record_thread& exit_record);
   void put(Rows& rows, const exit_record_exec& exec);
-  void put(Rows& rows, const exit_record_fork& birth);
+  void put(Rows& rows, const exit_record_fork& fork_record);
   void write_living_thread(Rows& rows, const record& task, std::uint64_t at_ns);
   void store_path(const exit_record_cgroup& cgroup);
   void put_cgroup(sdk::Column<CTPROF_STRING>& cgroup, std::uint32_t row, std::uint64_t id);

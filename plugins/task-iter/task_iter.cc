@@ -17,4 +17,5 @@
 CTPROF_PLUGIN_WITH("task-iter", "1.0",
                    "Every thread and most of its metrics, in one pass of a BPF program over the "
                    "kernel's list of threads.",
-                   ctprof::task_iter::kExtra, ctprof::task_iter::ThreadLister, ctprof::task_iter::ExitedThreads)
+                   ctprof::task_iter::kExtra, ctprof::task_iter::ThreadLister,
+                   ctprof::task_iter::ExitedThreads)

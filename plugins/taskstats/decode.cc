@@ -36,7 +36,7 @@ Bytes find_attribute(Bytes list, std::uint16_t type) {
   return {};
 }
 
-Answer failed_answer(std::uint32_t sequence, int error) {
+Answer make_failed_answer(std::uint32_t sequence, int error) {
   return {.sequence = sequence, .error = error};
 }
 
@@ -79,18 +79,18 @@ constexpr std::uint16_t kFirstVersionWithTgid = 12;
 }  // namespace
 
 Answer parse_answer(Bytes message, std::uint16_t family) {
-  if (message.size() < kMessageHeader) return failed_answer(0, EBADMSG);
+  if (message.size() < kMessageHeader) return make_failed_answer(0, EBADMSG);
   const auto header = copy_as<nlmsghdr>(message);
-  if (header.nlmsg_len < kMessageHeader) return failed_answer(header.nlmsg_seq, EBADMSG);
-  if (header.nlmsg_len > message.size()) return failed_answer(header.nlmsg_seq, EMSGSIZE);
+  if (header.nlmsg_len < kMessageHeader) return make_failed_answer(header.nlmsg_seq, EBADMSG);
+  if (header.nlmsg_len > message.size()) return make_failed_answer(header.nlmsg_seq, EMSGSIZE);
   message = message.first(header.nlmsg_len);
   if (header.nlmsg_type == NLMSG_ERROR)
-    return failed_answer(header.nlmsg_seq, parse_error(message.subspan(kMessageHeader)));
+    return make_failed_answer(header.nlmsg_seq, parse_error(message.subspan(kMessageHeader)));
   if (header.nlmsg_type != family || message.size() < kAttributesOffset)
-    return failed_answer(header.nlmsg_seq, EBADMSG);
+    return make_failed_answer(header.nlmsg_seq, EBADMSG);
   const TaskPart thread = find_task_part(message.subspan(kAttributesOffset),
                                          TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_PID);
-  if (thread.stats.empty()) return failed_answer(header.nlmsg_seq, EBADMSG);
+  if (thread.stats.empty()) return make_failed_answer(header.nlmsg_seq, EBADMSG);
   return {.sequence = header.nlmsg_seq, .tid = thread.id, .stats = thread.stats};
 }
 

@@ -188,7 +188,7 @@ inline constexpr std::size_t kValuesPerDelayKind = 4;
 inline constexpr std::size_t kFirstSwitchedField = static_cast<std::size_t>(Field::BlkioCount);
 inline constexpr std::size_t kDelayFieldsEnd = static_cast<std::size_t>(Field::HiwaterRss);
 
-constexpr std::uint16_t first_version_of(Field field) {
+constexpr std::uint16_t find_first_version(Field field) {
   return kFieldInfos[index_of(field)].first_version;
 }
 

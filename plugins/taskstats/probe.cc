@@ -72,7 +72,7 @@ void probe_version(const sdk::Probe& probe, const Layout& layout, std::size_t fi
   for (std::size_t i = 0; i < fields; ++i) {
     const auto field = static_cast<Field>(i);
     if (layout.offset(field) != Layout::kAbsent) continue;
-    const std::uint16_t first_version = first_version_of(field);
+    const std::uint16_t first_version = find_first_version(field);
     refuse(probe, field, Gap::Unsupported,
            version_text + (layout.version() < first_version
                                ? "; this metric requires version " + std::to_string(first_version)

@@ -170,8 +170,8 @@ void Socket::drop_stale_answers() {
 
 SocketError Socket::listen(const std::string& cpus) {
   // A full buffer causes no error, and only drops messages that do not fit.
-  constexpr int kYes = 1;
-  ::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_NO_ENOBUFS, &kYes, sizeof kYes);
+  constexpr int kEnabled = 1;
+  ::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_NO_ENOBUFS, &kEnabled, sizeof kEnabled);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kListeningBufferBytes,
                sizeof kListeningBufferBytes);
   int error = send_cpu_request(TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus, NLM_F_ACK);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { kHz = 10 * 1000, kDepth = 96 * 1024 };
-static const uint64_t kWork = 400 * 1000 * 1000;
+static const uint64_t kIterations = 400 * 1000 * 1000;
 static const size_t kRing = 64 << 20;
 
 #if defined(__x86_64__)
@@ -78,7 +78,7 @@ static __attribute__((noinline)) uint64_t work(void) {
   volatile char stack_bytes[kDepth];
   for (size_t i = 0; i < sizeof stack_bytes; i += 64) stack_bytes[i] = 1;
   const uint64_t begin = cpu_ns();
-  for (uint64_t i = 0; i < kWork; ++i) __asm__ volatile("" : : "r"(i));
+  for (uint64_t i = 0; i < kIterations; ++i) __asm__ volatile("" : : "r"(i));
   return cpu_ns() - begin + (stack_bytes[0] - 1);
 }
 

@@ -77,7 +77,8 @@ std::set<std::uint32_t> processes() {
   return found;
 }
 
-std::unique_ptr<BpfSampler> load_looker(std::size_t max_copied, std::set<std::uint32_t> excluded) {
+std::unique_ptr<BpfSampler> load_sampler(std::size_t max_copied,
+                                         std::set<std::uint32_t> excluded_tgids) {
   int error = 0;
   auto program = Program::load(error);
   if (!program) {
@@ -85,12 +86,12 @@ std::unique_ptr<BpfSampler> load_looker(std::size_t max_copied, std::set<std::ui
     std::exit(1);
   }
   return std::make_unique<BpfSampler>(std::move(program), kNsPerTick, max_copied,
-                                      std::move(excluded));
+                                      std::move(excluded_tgids));
 }
 
 // Starts a new round every kPassesPerRound passes, so that every thread gets a full record again.
-Costs measure(int passes, std::size_t max_copied, std::set<std::uint32_t> excluded) {
-  const auto pass_reader = load_looker(max_copied, std::move(excluded));
+Costs measure(int passes, std::size_t max_copied, std::set<std::uint32_t> excluded_tgids) {
+  const auto pass_reader = load_sampler(max_copied, std::move(excluded_tgids));
   Costs costs;
   Pass pass;
   auto core = std::make_unique<Core>();

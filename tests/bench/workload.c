@@ -71,7 +71,7 @@ static void* work(void* role) {
 }
 
 // Waits for a byte on `gate`, works for `seconds`, then sleeps.
-static void run_role(const struct Role* role, int gate, unsigned seconds) {
+static void run_role(const struct Role* role, int start_fd, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, role->name);
   pthread_barrier_init(&start, NULL, kThreads + 1);
@@ -80,7 +80,7 @@ static void run_role(const struct Role* role, int gate, unsigned seconds) {
     if (pthread_create(&thread, NULL, work, (void*)role) != 0) _exit(1);
   }
   char byte;
-  if (read(gate, &byte, 1) != 1) _exit(0);
+  if (read(start_fd, &byte, 1) != 1) _exit(0);
   pthread_barrier_wait(&start);
   sleep(seconds);
   atomic_store(&working, false);
@@ -94,19 +94,19 @@ static void print_line(const char* word) {
 
 int main(int argc, char** argv) {
   const int seconds = argc == 2 ? atoi(argv[1]) : 0;
-  int gate[2];
-  if (seconds <= 0 || pipe(gate) != 0) return fprintf(stderr, "usage: workload SECONDS\n"), 2;
+  int start_fd[2];
+  if (seconds <= 0 || pipe(start_fd) != 0) return fprintf(stderr, "usage: workload SECONDS\n"), 2;
   memset(block, 'x', sizeof block);
   for (int i = 0; i < kRoles; i++) {
     if (fork() != 0) continue;
-    close(gate[1]);
-    run_role(&kRoleTable[i], gate[0], (unsigned)seconds);
+    close(start_fd[1]);
+    run_role(&kRoleTable[i], start_fd[0], (unsigned)seconds);
   }
   usleep(100 * 1000);
   print_line("ready");
   char line;
   if (read(STDIN_FILENO, &line, 1) != 1) return 0;
-  if (write(gate[1], "gogo", kRoles) != kRoles) return 1;
+  if (write(start_fd[1], "gogo", kRoles) != kRoles) return 1;
   sleep((unsigned)seconds + 1);
   print_line("done");
   while (read(STDIN_FILENO, &line, 1) > 0) {

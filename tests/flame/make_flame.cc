@@ -24,56 +24,57 @@ using StacksOwner = std::unique_ptr<StackProfileBuilder>;
 
 // A few frames of every kind, with simple sums.
 StacksOwner make_few() {
-  auto made = std::make_unique<StackProfileBuilder>(kTwoValues);
-  const std::uint32_t app = made->add_module("/usr/bin/worker"),
-                      libc = made->add_module("/lib/libc.so.6");
-  const std::uint32_t kernel = made->add_kernel(), jit = made->add_jit(70);
+  auto stacks = std::make_unique<StackProfileBuilder>(kTwoValues);
+  const std::uint32_t app = stacks->add_module("/usr/bin/worker"),
+                      libc = stacks->add_module("/lib/libc.so.6");
+  const std::uint32_t kernel = stacks->add_kernel(), jit = stacks->add_jit(70);
   const auto make_frame = [&](std::uint32_t module, const char* name) {
-    return made->make_frame(module, name);
+    return stacks->make_frame(module, name);
   };
   const Frame start = make_frame(app, "_start"), main = make_frame(app, "main"),
               parse = make_frame(app, "parse(char*)");
-  made->owner({"worker", "io 1", "/a.slice", 70, 71});
-  made->add_stack({start, main, parse}, {300'000'000, 3});
-  made->add_stack({start, main, parse, parse, make_frame(libc, "memcpy")}, {150'000'000, 2});
-  made->add_stack({start, main, make_frame(libc, "read"), make_frame(kernel, "entry_SYSCALL_64"),
-                   make_frame(kernel, "vfs_read")},
-                  {250'000'000, 0});
-  made->add_stack({start, main, make_frame(jit, "LazyCompile:~render app.js:3")}, {100'000'000, 1});
-  made->owner({"worker", "", "/a.slice", 70, 70});
-  made->add_stack({made->make_frame(app, "poll", true)}, {50'000'000, 0});
-  made->add_stack({make_frame(libc, "clone")}, {30'000'000, 0}, WalkEnd::EndOfCopy);
-  made->add_stack({made->make_frame(libc, "")}, {20'000'000, 0});
-  made->owner({"kworker/0:1", "", "", 9, 9});
-  made->add_stack({make_frame(kernel, "kthread"), make_frame(kernel, "worker_thread")},
-                  {100'000'000, 0});
-  return made;
+  stacks->add_owner({"worker", "io 1", "/a.slice", 70, 71});
+  stacks->add_stack({start, main, parse}, {300'000'000, 3});
+  stacks->add_stack({start, main, parse, parse, make_frame(libc, "memcpy")}, {150'000'000, 2});
+  stacks->add_stack({start, main, make_frame(libc, "read"), make_frame(kernel, "entry_SYSCALL_64"),
+                     make_frame(kernel, "vfs_read")},
+                    {250'000'000, 0});
+  stacks->add_stack({start, main, make_frame(jit, "LazyCompile:~render app.js:3")},
+                    {100'000'000, 1});
+  stacks->add_owner({"worker", "", "/a.slice", 70, 70});
+  stacks->add_stack({stacks->make_frame(app, "poll", true)}, {50'000'000, 0});
+  stacks->add_stack({make_frame(libc, "clone")}, {30'000'000, 0}, WalkEnd::EndOfCopy);
+  stacks->add_stack({stacks->make_frame(libc, "")}, {20'000'000, 0});
+  stacks->add_owner({"kworker/0:1", "", "", 9, 9});
+  stacks->add_stack({make_frame(kernel, "kthread"), make_frame(kernel, "worker_thread")},
+                    {100'000'000, 0});
+  return stacks;
 }
 
 // The same stacks at a later time: parse takes twice the time, read is missing.
 StacksOwner make_slower() {
-  auto made = std::make_unique<StackProfileBuilder>(kTwoValues);
-  const std::uint32_t app = made->add_module("/usr/bin/worker"),
-                      libc = made->add_module("/lib/libc.so.6");
-  const std::uint32_t kernel = made->add_kernel();
+  auto stacks = std::make_unique<StackProfileBuilder>(kTwoValues);
+  const std::uint32_t app = stacks->add_module("/usr/bin/worker"),
+                      libc = stacks->add_module("/lib/libc.so.6");
+  const std::uint32_t kernel = stacks->add_kernel();
   const auto make_frame = [&](std::uint32_t module, const char* name) {
-    return made->make_frame(module, name);
+    return stacks->make_frame(module, name);
   };
   const Frame start = make_frame(app, "_start"), main = make_frame(app, "main"),
               parse = make_frame(app, "parse(char*)");
-  made->owner({"worker", "io 1", "/a.slice", 80, 81});
-  made->add_stack({start, main, parse}, {600'000'000, 3});
-  made->add_stack({start, main, parse, parse, make_frame(libc, "memcpy")}, {100'000'000, 2});
-  made->add_stack({start, main, make_frame(app, "report")}, {60'000'000, 1});
-  made->owner({"kworker/0:1", "", "", 9, 9});
-  made->add_stack({make_frame(kernel, "kthread"), make_frame(kernel, "worker_thread")},
-                  {105'000'000, 0});
-  return made;
+  stacks->add_owner({"worker", "io 1", "/a.slice", 80, 81});
+  stacks->add_stack({start, main, parse}, {600'000'000, 3});
+  stacks->add_stack({start, main, parse, parse, make_frame(libc, "memcpy")}, {100'000'000, 2});
+  stacks->add_stack({start, main, make_frame(app, "report")}, {60'000'000, 1});
+  stacks->add_owner({"kworker/0:1", "", "", 9, 9});
+  stacks->add_stack({make_frame(kernel, "kthread"), make_frame(kernel, "worker_thread")},
+                    {105'000'000, 0});
+  return stacks;
 }
 
 // Names that users chose to attack readers.
 StacksOwner make_hostile() {
-  auto made = std::make_unique<StackProfileBuilder>(kTwoValues);
+  auto stacks = std::make_unique<StackProfileBuilder>(kTwoValues);
   const std::string bidi = "a\u202egnp.exe\u2066", marks = "zal\u0301\u0302\u0303\u0304go";
   const std::vector<std::string> names{"<script>alert(1)</script>",
                                        "</title></svg><img src=x onerror=alert(2)>",
@@ -96,52 +97,52 @@ StacksOwner make_hostile() {
                                        " ",
                                        "{\"x\":1}"};
   for (const std::string& name : names) {
-    const std::uint32_t module = made->add_module("/tmp/" + name);
-    made->owner({name, name, "/" + name, 1, 1});
-    made->add_stack({made->make_frame(module, name), made->make_frame(module, name + "2")},
-                    {1'000'000, 1});
+    const std::uint32_t module = stacks->add_module("/tmp/" + name);
+    stacks->add_owner({name, name, "/" + name, 1, 1});
+    stacks->add_stack({stacks->make_frame(module, name), stacks->make_frame(module, name + "2")},
+                      {1'000'000, 1});
   }
-  return made;
+  return stacks;
 }
 
 // Distinct stacks of all depths, with the number of frames of a busy host.
 StacksOwner make_many() {
   constexpr std::size_t kStacks = 100'000;
-  auto made = std::make_unique<StackProfileBuilder>(kOnCpu);
+  auto stacks = std::make_unique<StackProfileBuilder>(kOnCpu);
   std::mt19937_64 random(7);
   std::vector<Frame> frames;
   for (int module = 0; module < 50; ++module) {
     const std::uint32_t number =
-        made->add_module("/usr/lib/libpart" + std::to_string(module) + ".so");
+        stacks->add_module("/usr/lib/libpart" + std::to_string(module) + ".so");
     for (int name = 0; name < 100; ++name)
-      frames.push_back(made->make_frame(number, "part" + std::to_string(module) + "::function" +
-                                                    std::to_string(name) + "(Some const&, int)"));
+      frames.push_back(stacks->make_frame(number, "part" + std::to_string(module) + "::function" +
+                                                      std::to_string(name) + "(Some const&, int)"));
   }
   std::size_t remaining = 0;
   for (std::size_t stack = 0; stack < kStacks; ++stack, --remaining) {
     if (remaining == 0) {
       remaining = 1000;
-      made->owner({"process" + std::to_string(stack / 10'000), "thread" + std::to_string(stack), "",
-                   100 + stack / 10'000, 100 + stack});
+      stacks->add_owner({"process" + std::to_string(stack / 10'000),
+                         "thread" + std::to_string(stack), "", 100 + stack / 10'000, 100 + stack});
     }
     std::vector<Frame> path;
     for (std::size_t depth = 5 + random() % 40, frame_limit = 2; path.size() < depth; ++frame_limit)
       path.push_back(frames[random() % std::min(frame_limit, frames.size())]);
     path.push_back(frames[stack % frames.size()]);
     path.push_back(frames[stack / frames.size()]);
-    made->add_stack(path, {1000 + 1'000'000'000 / (1 + random() % 100'000)});
+    stacks->add_stack(path, {1000 + 1'000'000'000 / (1 + random() % 100'000)});
   }
-  return made;
+  return stacks;
 }
 
 StacksOwner make_deep() {
-  auto made = std::make_unique<StackProfileBuilder>(kOnCpu);
-  const std::uint32_t app = made->add_module("/usr/bin/worker");
-  made->owner({"worker", "", "", 1, 1});
-  std::vector<Frame> path(120, made->make_frame(app, "again"));
+  auto stacks = std::make_unique<StackProfileBuilder>(kOnCpu);
+  const std::uint32_t app = stacks->add_module("/usr/bin/worker");
+  stacks->add_owner({"worker", "", "", 1, 1});
+  std::vector<Frame> path(120, stacks->make_frame(app, "again"));
   for (std::uint64_t depth = 1; depth < 120; depth += 2)
-    made->add_stack({path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth)}, {depth});
-  return made;
+    stacks->add_stack({path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth)}, {depth});
+  return stacks;
 }
 
 StacksOwner make_empty() { return std::make_unique<StackProfileBuilder>(kOnCpu); }
@@ -219,10 +220,10 @@ auto find(const Table& table, std::string_view name) {
   std::exit(2);
 }
 
-Write find_writer(std::string_view name) {
-  for (const StackFormat& find_writer : get_stack_formats())
-    if (find_writer.name == name)
-      return [&](const StackProfile& p) { return export_profile(find_writer, p); };
+Write format(std::string_view name) {
+  for (const StackFormat& format : get_stack_formats())
+    if (format.name == name)
+      return [&](const StackProfile& p) { return export_profile(format, p); };
   return find(kWriters, name);
 }
 
@@ -233,9 +234,9 @@ int main(int count, char** words) {
   using namespace ctprof;
   using namespace ctprof::tests;
   if (count != 3) return 2;
-  const Write write = find_writer(words[2]);
-  const StacksOwner made = find(kStacks, words[1])();
-  const StackProfile& profile = made->get_profile();
+  const Write write = format(words[2]);
+  const StacksOwner stacks = find(kStacks, words[1])();
+  const StackProfile& profile = stacks->get_profile();
   const std::clock_t begin = std::clock();
   std::cout << write(profile);
   std::cerr << 1000 * (std::clock() - begin) / CLOCKS_PER_SEC << "\n";

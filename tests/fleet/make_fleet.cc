@@ -68,7 +68,7 @@ class Random {
 // The rows of a process: living threads, exited threads, and its own row.
 struct Process {
   std::uint64_t tgid = 0;
-  std::vector<std::uint32_t> living, ended;
+  std::vector<std::uint32_t> living, exited;
   std::optional<std::uint32_t> row;  // in the table of processes
 };
 
@@ -99,7 +99,7 @@ std::unique_ptr<Seed> load(const std::string& path) {
   for (std::uint32_t row = 0; row < tgids.size(); ++row) {
     Process& process = found[tgids[row]];
     process.tgid = tgids[row];
-    (row < seed->window.window->living_threads ? process.living : process.ended).push_back(row);
+    (row < seed->window.window->living_threads ? process.living : process.exited).push_back(row);
   }
   const auto process_ids = find_numbers(seed->window.table(Entity::Process), kProcessTgid);
   for (std::uint32_t row = 0; row < process_ids.size(); ++row) found[process_ids[row]].row = row;
@@ -111,12 +111,12 @@ std::unique_ptr<Seed> load(const std::string& path) {
 
 // A row of a table of the host: the seed's row, and its new ids.
 struct Row {
-  std::uint32_t from = 0;
+  std::uint32_t source_row = 0;
   std::uint64_t tgid = 0, tid = 0;
 };
 
 struct DrawnRows {
-  std::vector<Row> living, ended, processes;
+  std::vector<Row> living, exited, processes;
 };
 
 // Draws each process as often as the number of threads requires on average. Thus hosts differ in
@@ -135,7 +135,7 @@ DrawnRows draw_rows(const Seed& seed, std::size_t threads, Random& random) {
           rows.push_back({row, tgid, std::exchange(has_leader, true) ? next++ : tgid});
       };
       add(drawn.living, process.living);
-      add(drawn.ended, process.ended);
+      add(drawn.exited, process.exited);
       if (process.row && !process.living.empty())
         drawn.processes.push_back({*process.row, tgid, tgid});
     }
@@ -155,12 +155,12 @@ class Factors {
   std::array<double, 4096> factors_{};
 };
 
-bool varies(const MetricDef& def) {
+bool is_varied(const MetricDef& def) {
   return def.storage == Storage::U64 && !def.is_hidden && !def.is_setting && !def.is_mark &&
          (def.family == "cumulative" || def.family == "gauge") && def.entity != Entity::Host;
 }
 
-std::uint64_t scaled(std::uint64_t number, double factor) {
+std::uint64_t scale_number(std::uint64_t number, double factor) {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(number) * factor));
 }
 
@@ -183,7 +183,7 @@ class HostMaker {
     Snapshot host = make_host_without_rows(seed, number, kernel);
     fill_rows(host, seed, drawn);
     const double scale = static_cast<double>(seed.threads()) /
-                         static_cast<double>(drawn.living.size() + drawn.ended.size());
+                         static_cast<double>(drawn.living.size() + drawn.exited.size());
     vary_host(host, kernel, scale);
     write_host(std::move(host), seed, number);
   }
@@ -246,33 +246,33 @@ class HostMaker {
     context->second = boost::json::serialize(value);
   }
 
-  static void gather(std::deque<Column>& into, const std::deque<Column>& from,
-                     std::span<const Row> rows) {
+  static void copy_rows(std::deque<Column>& into, const std::deque<Column>& from,
+                        std::span<const Row> rows) {
     for (const Column& column : from) {
       into.emplace_back(column.shared_def(), rows.size(), Gap::Untouched).provenance =
           column.provenance;
       for (std::size_t row = 0; row < rows.size(); ++row)
-        into.back().copy_from(row, column, rows[row].from);
+        into.back().copy_from(row, column, rows[row].source_row);
     }
   }
 
   void fill_rows(Snapshot& host, Seed& seed, const DrawnRows& drawn) {
     std::vector<Row> threads = drawn.living;
-    threads.insert(threads.end(), drawn.ended.begin(), drawn.ended.end());
+    threads.insert(threads.end(), drawn.exited.begin(), drawn.exited.end());
     host.window->living_threads = drawn.living.size();
     host.meta.rows_listed = drawn.living.size() + host.meta.rows_absent;
     fill_table(host, seed.window, Entity::Thread, threads);
     fill_table(host, seed.window, Entity::Process, drawn.processes);
     for (const Entity entity : {Entity::Cgroup, Entity::Host}) {
       std::vector<Row> all(seed.window.table(entity).rows);
-      for (std::uint32_t row = 0; row < all.size(); ++row) all[row].from = row;
+      for (std::uint32_t row = 0; row < all.size(); ++row) all[row].source_row = row;
       fill_table(host, seed.window, entity, all);
     }
     set_ids(host, seed.window, threads, drawn.processes);
     for (const Row& row : threads) {
-      if (!seed.window.read_at.empty()) host.read_at.push_back(seed.window.read_at[row.from]);
+      if (!seed.window.read_at.empty()) host.read_at.push_back(seed.window.read_at[row.source_row]);
       if (!seed.window.window->seen_times.empty())
-        host.window->seen_times.push_back(seed.window.window->seen_times[row.from]);
+        host.window->seen_times.push_back(seed.window.window->seen_times[row.source_row]);
     }
     std::swap(host.pools, seed.window.pools);  // until the host is written
   }
@@ -281,12 +281,12 @@ class HostMaker {
                          std::span<const Row> rows) {
     const auto at = static_cast<std::size_t>(entity);
     host.tables[at].rows = rows.size();
-    gather(host.tables[at].columns, seed.tables[at].columns, rows);
+    copy_rows(host.tables[at].columns, seed.tables[at].columns, rows);
     const Opening& opening = seed.window->openings[at];
-    gather(host.window->openings[at].columns, opening.columns, rows);
+    copy_rows(host.window->openings[at].columns, opening.columns, rows);
     for (const Row& row : rows)
       if (!opening.started.empty())
-        host.window->openings[at].started.push_back(opening.started[row.from]);
+        host.window->openings[at].started.push_back(opening.started[row.source_row]);
   }
 
   static void set_ids(Snapshot& host, const Snapshot& seed, std::span<const Row> threads,
@@ -306,18 +306,18 @@ class HostMaker {
   }
 
   // Returns the factor that the shifts of a metric give for a row of threads or processes.
-  double shift_factor(const Snapshot& host, const MetricDef& def, std::size_t row,
-                      const std::string& kernel) const {
+  double compute_shift_factor(const Snapshot& host, const MetricDef& def, std::size_t row,
+                              const std::string& kernel) const {
     double factor = 1;
     for (const Shift& shift : options_->shifts) {
       if (shift.metric != def.name || shift.kernel != kernel) continue;
-      if (shift.group.empty() || name_of(host, def.entity, row) == shift.group)
+      if (shift.group.empty() || find_name(host, def.entity, row) == shift.group)
         factor *= shift.factor;
     }
     return factor;
   }
 
-  static std::string_view name_of(const Snapshot& host, Entity entity, std::size_t row) {
+  static std::string_view find_name(const Snapshot& host, Entity entity, std::size_t row) {
     const Column* names =
         host.table(entity).find(entity == Entity::Thread ? kPcomm : kProcessPcomm);
     return names && names->has_value(row) ? host.pools->texts[names->ids()[row]]
@@ -329,7 +329,7 @@ class HostMaker {
       Opening& opening = host.window->openings[static_cast<std::size_t>(entity)];
       for (Column& column : host.table(entity).columns) {
         const double host_factor = std::exp(options_->host_spread * random_.next_normal());
-        if (!varies(column.def())) continue;
+        if (!is_varied(column.def())) continue;
         Column* base = nullptr;
         for (Column& one : opening.columns)
           if (one.def().name == column.def().name) base = &one;
@@ -340,7 +340,7 @@ class HostMaker {
         const bool is_scaled = is_counter && entity == Entity::Thread;
         vary_column(column, base, opening.started, [&](std::size_t row) {
           return host_factor * row_factors_->draw_factor(random_) * (is_scaled ? scale : 1) *
-                 (is_shifted ? shift_factor(host, column.def(), row, kernel) : 1);
+                 (is_shifted ? compute_shift_factor(host, column.def(), row, kernel) : 1);
         });
       }
     }
@@ -358,12 +358,12 @@ class HostMaker {
       const bool has_base = base && base->has_value(row);
       const std::uint64_t before = has_base ? base->u64()[row] : 0;
       if (!is_counter) {
-        ends[row] = scaled(ends[row], factor);
-        if (has_base) base->u64()[row] = scaled(before, factor);
+        ends[row] = scale_number(ends[row], factor);
+        if (has_base) base->u64()[row] = scale_number(before, factor);
       } else if (has_base && ends[row] >= before) {
-        ends[row] = before + scaled(ends[row] - before, factor);
+        ends[row] = before + scale_number(ends[row] - before, factor);
       } else if (!started.empty() && started[row]) {
-        ends[row] = scaled(ends[row], factor);
+        ends[row] = scale_number(ends[row], factor);
       }
     }
   }

@@ -77,8 +77,8 @@ inline void read_option(FleetOptions& options, const std::string& option,
   if (option == "--hosts") {
     options.hosts = parse_count(value);
   } else if (option == "--threads") {
-    const auto [least, most] = split_at(value, ':');
-    options.min_threads = parse_count(least), options.max_threads = parse_count(most);
+    const auto [min_threads, max_threads] = split_at(value, ':');
+    options.min_threads = parse_count(min_threads), options.max_threads = parse_count(max_threads);
   } else if (option == "--kernel") {
     const auto [release, share] = split_at(value, '=');
     options.kernels.push_back({release, parse_number(share)});

@@ -42,9 +42,9 @@ std::uint64_t max_rule_steps(std::size_t size) {
 // Checks names under a limit: each name equals the one without a limit or is empty, and their size
 // is within the limit.
 void check_names(const ElfFile& file, const std::vector<FileAddress>& addresses) {
-  constexpr std::uint64_t kMost = 4096;
+  constexpr std::uint64_t kMaxNameWork = 4096;
   const auto all = find_names_in_file(file, addresses);
-  NameWork work(kMost);
+  NameWork work(kMaxNameWork);
   const auto some = find_names_in_file(file, addresses, nullptr, work);
   if (all.size() != addresses.size() || some.size() != addresses.size()) std::abort();
   std::uint64_t steps = 0;
@@ -52,7 +52,7 @@ void check_names(const ElfFile& file, const std::vector<FileAddress>& addresses)
     if (!some[i].empty() && some[i] != all[i]) std::abort();
     steps += some[i].size() * NameWork::kStepsPerNameByte;
   }
-  if (steps + work.get_remaining_steps() > kMost || (!work.is_exceeded() && some != all))
+  if (steps + work.get_remaining_steps() > kMaxNameWork || (!work.is_exceeded() && some != all))
     std::abort();
 }
 
@@ -71,8 +71,8 @@ void check_table(const ElfFile& file, const Cfi& cfi, std::size_t size) {
   const auto table = pack_rules(file, cfi, kLimits);
   // Work that may precede the check of each limit: two rules of a function, or the frame sizes of a
   // Go function.
-  const std::uint64_t most_beyond = 2 * max_rule_steps(size) + GoTable::kMaxSteps;
-  if (cfi.steps() - before > 2 * kLimits.steps + most_beyond) std::abort();
+  const std::uint64_t max_excess = 2 * max_rule_steps(size) + GoTable::kMaxSteps;
+  if (cfi.steps() - before > 2 * kLimits.steps + max_excess) std::abort();
   if (!table) return;
   if (table->rows.size() > kLimits.rows || table->pages.size() > kLimits.pages) std::abort();
   for (std::uint64_t place = 0; place < 0x4000; place += 61) {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file/columns/line_frames.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/read/load.hpp"

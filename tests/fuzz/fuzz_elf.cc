@@ -22,9 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto fields = [&](const ElfFile&) {
     return DebugFacts{{static_cast<std::int64_t>(size), 1 << 20}, size};
   };
-  const FileVerdict verdict = analyze_file(file, fields);
-  const CounterPair& counters = verdict.layout.counters;
-  if (verdict.attach == Attach::Found && counters.allocated >= counters.deallocated) std::abort();
+  const FileResult result = analyze_file(file, fields);
+  const CounterPair& counters = result.layout.counters;
+  if (result.attach == Attach::Found && counters.allocated >= counters.deallocated) std::abort();
   find_debug_sections(file);
   read_debug_hints(file);
   return 0;

@@ -31,23 +31,23 @@ static __thread volatile unsigned char junk[] = {
 static __thread volatile unsigned char junk[1];
 #endif
 
-static pthread_barrier_t all_have_allocated;
+static pthread_barrier_t allocation_barrier;
 static char** arguments;
-static const char* next; /* the next program */
-static int replacer;     /* number of the thread that calls execv; 0: the main thread */
+static const char* next_program; /* the next program */
+static int replacer;             /* number of the thread that calls execv; 0: the main thread */
 
-static void replace(void) {
+static void replace_program(void) {
   usleep(300);
-  execv(next, arguments);
+  execv(next_program, arguments);
   perror("exec_again");
   _exit(2);
 }
 
-static void* live(void* argument) {
+static void* run_thread(void* argument) {
   void* volatile block = malloc(kBytes);
   memset(block, junk[0], kBytes);
-  pthread_barrier_wait(&all_have_allocated);
-  if ((intptr_t)argument == replacer) replace();
+  pthread_barrier_wait(&allocation_barrier);
+  if ((intptr_t)argument == replacer) replace_program();
   for (;;) pause();
   return NULL;
 }
@@ -59,7 +59,7 @@ static void choose_next(void) {
   snprintf(number, sizeof number, "%d", (round + 1) % 1000);
   setenv("EXEC_AGAIN", number, 1);
   replacer = round / 2 % (kThreads + 1);
-  next = round % 2 == 0 ? arguments[2] : arguments[0];
+  next_program = round % 2 == 0 ? arguments[2] : arguments[0];
   if (round % 2 == 1 && arguments[1][0])
     setenv("LD_PRELOAD", arguments[1], 1);
   else
@@ -71,14 +71,14 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   arguments = argv;
   choose_next();
-  if (pthread_barrier_init(&all_have_allocated, NULL, kThreads + 1) != 0) return 2;
+  if (pthread_barrier_init(&allocation_barrier, NULL, kThreads + 1) != 0) return 2;
   for (int i = 1; i <= kThreads; ++i) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0)
+    if (pthread_create(&thread, NULL, run_thread, (void*)(intptr_t)i) != 0)
       return perror("exec_again"), 2;
   }
   if (write(STDOUT_FILENO, "x", 1) != 1) return 2;
-  pthread_barrier_wait(&all_have_allocated);
-  if (replacer == 0) replace();
+  pthread_barrier_wait(&allocation_barrier);
+  if (replacer == 0) replace_program();
   for (;;) pause();
 }

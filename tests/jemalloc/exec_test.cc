@@ -48,7 +48,7 @@ class ReplacingTarget {
   pid_t pid() const { return pid_; }
 
   // Must be called regularly, because the target exits when the pipe is full.
-  std::uint64_t starts() {
+  std::uint64_t count_starts() {
     std::array<char, 4096> bytes;
     for (ssize_t count; (count = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;)
       starts_ += static_cast<std::uint64_t>(count);
@@ -56,8 +56,8 @@ class ReplacingTarget {
   }
 
   bool keeps_running() {
-    const std::uint64_t before = starts();
-    return wait_until([&] { return starts() > before + 3; });
+    const std::uint64_t before = count_starts();
+    return wait_until([&] { return count_starts() > before + 3; });
   }
 
  private:
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_target_that_replaces_itself_keeps_running) {
   ReplacingTarget target;
   BOOST_REQUIRE(target.keeps_running());
   std::map<ProbeStep, int> outcomes;
-  while (target.starts() < kRounds) {
+  while (target.count_starts() < kRounds) {
     auto tracees = tracees_of(target.pid());
     ctprof::jemalloc::ThreadPointerReader(open_proc()).read(tracees);
     for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed_step];
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(no_value_comes_from_another_programs_memory,
   const LoadedPlugin plugin("jemalloc-ptrace");
   SourceDriver source(*plugin, 0, host);
   std::map<std::string, int> cells;
-  while (target.starts() < kRounds) {
+  while (target.count_starts() < kRounds) {
     std::vector<Ids> ids;
     for (const pid_t tid : threads_of(target.pid()))
       ids.push_back({pid, static_cast<std::uint64_t>(tid)});

@@ -2,7 +2,8 @@
 // signals, stops, other tracers and exits.
 //
 // Contents:  thread_pointers.hpp with real threads.
-// See also:  exec_test.cc, for programs that are replaced; undisturbed_targets_test.py, for whole captures.
+// See also:  exec_test.cc, for programs that are replaced; undisturbed_targets_test.py, for whole
+// captures.
 
 #define BOOST_TEST_MODULE jemalloc_harm
 #include <sys/ptrace.h>
@@ -53,7 +54,7 @@ void send_signals(Target& target, int count) {
               SIGRTMIN);
 }
 
-std::uint64_t count_done(const std::vector<Tracee>& tracees) {
+std::uint64_t count_successful(const std::vector<Tracee>& tracees) {
   return static_cast<std::uint64_t>(std::ranges::count_if(
       tracees, [](const Tracee& tracee) { return tracee.outcome.failed_step == ProbeStep::Done; }));
 }
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
   BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED) == target.pid());
   auto tracees = tracees_of(target.pid());
   ThreadPointerReader(open_proc()).read(tracees);
-  BOOST_TEST(count_done(tracees) == kThreads + 1);
+  BOOST_TEST(count_successful(tracees) == kThreads + 1);
   BOOST_TEST(wait_until([&] { return all_in_state(target.pid(), 'T'); }));
   const std::uint64_t ticks = target.page().ticks[0];
   sleep_us(20'000);
@@ -175,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_debugged_thread_is_busy_and_stays_traced_by_its_debugger)
   const Debugger debugger(target.pid());
   auto tracees = tracees_of(target.pid());
   ThreadPointerReader(open_proc()).read(tracees);
-  BOOST_TEST(count_done(tracees) == kThreads);
+  BOOST_TEST(count_successful(tracees) == kThreads);
   BOOST_TEST((tracees.front().outcome.failed_step == ProbeStep::Seize));
   BOOST_TEST(tracees.front().outcome.error == EPERM);
   const auto pid = static_cast<std::uint64_t>(target.pid());
@@ -191,7 +192,7 @@ BOOST_AUTO_TEST_CASE(is_denied_without_privileges,
                        return boost::test_tools::assertion_result(::getuid() == 0);
                      })) {
   Target target;
-  const pid_t nobody = start_child([&] {
+  const pid_t unprivileged_child = start_child([&] {
     auto tracees = tracees_of(target.pid());
     const auto pid = static_cast<std::uint64_t>(target.pid());
     const TestHost host("", {pid, pid}, 0);
@@ -204,7 +205,7 @@ BOOST_AUTO_TEST_CASE(is_denied_without_privileges,
                 ? 7
                 : 1);
   });
-  BOOST_TEST(WEXITSTATUS(end_child(nobody, 0)) == 7);
+  BOOST_TEST(WEXITSTATUS(end_child(unprivileged_child, 0)) == 7);
 }
 
 BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_no_trace) {
@@ -233,27 +234,27 @@ BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_no_tr
 BOOST_AUTO_TEST_CASE(threads_may_exit_during_probing) {
   SharedPage* page = make_shared_page();
   const pid_t churning_process = start_child([page] {
-    const auto live = [](void*) -> void* {
+    const auto run_short_thread = [](void*) -> void* {
       sleep_us(random_us(800));
       return nullptr;
     };
     for (;; ++page->ticks[0]) {
       std::array<pthread_t, kThreads> threads;
       for (pthread_t& thread : threads)
-        if (::pthread_create(&thread, nullptr, live, nullptr) != 0) ::_exit(1);
+        if (::pthread_create(&thread, nullptr, run_short_thread, nullptr) != 0) ::_exit(1);
       for (pthread_t& thread : threads) ::pthread_join(thread, nullptr);
     }
   });
   wait_until([&] { return page->ticks[0] > 0; });
-  std::uint64_t read = 0, gone = 0;
+  std::uint64_t read = 0, exited = 0;
   for (int round = 0; round < kRounds; ++round) {
     auto tracees = tracees_of(churning_process);
     ThreadPointerReader(open_proc()).read(tracees);
     BOOST_REQUIRE(std::ranges::all_of(tracees, is_valid_outcome));
-    read += count_done(tracees), gone += tracees.size() - count_done(tracees);
+    read += count_successful(tracees), exited += tracees.size() - count_successful(tracees);
   }
   BOOST_TEST(read > std::uint64_t{kRounds});
-  BOOST_TEST(gone > std::uint64_t{kRounds / 10});
+  BOOST_TEST(exited > std::uint64_t{kRounds / 10});
   const std::uint64_t ticks = page->ticks[0];
   BOOST_TEST(wait_until([&] { return page->ticks[0] > ticks + 5; }));
   end_child(churning_process, SIGKILL);

@@ -59,14 +59,14 @@ static void* replace_child(void* unused) {
   return unused;
 }
 
-static void* become_another(void* unused) {
+static void* execute_file(void* unused) {
   execl(path, path, (char*)NULL);
   perror("stuck: execl");
   return unused;
 }
 
 /* Afterwards libc functions do not work in this thread, so it makes system calls directly. */
-static void* lend_pointer(void* unused) {
+static void* set_thread_pointer(void* unused) {
 #if defined(__x86_64__)
   syscall(SYS_arch_prctl, ARCH_SET_FS, mapped + kHalf);
   for (;;) {
@@ -77,9 +77,9 @@ static void* lend_pointer(void* unused) {
   return unused;
 }
 
-static void start(void* (*deed)(void*)) {
+static void start_thread(void* (*thread_main)(void*)) {
   pthread_t thread;
-  if (pthread_create(&thread, NULL, deed, NULL) != 0) abort();
+  if (pthread_create(&thread, NULL, thread_main, NULL) != 0) abort();
 }
 
 int main(int argc, char** argv) {
@@ -91,11 +91,11 @@ int main(int argc, char** argv) {
     return perror("stuck: mmap"), 2;
   char byte;
   if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) != 1) return 2;
-  if (strcmp(mode, "memory") == 0) start(read_own_memory), start(change_mappings);
+  if (strcmp(mode, "memory") == 0) start_thread(read_own_memory), start_thread(change_mappings);
   if (strcmp(mode, "vfork") == 0)
-    start(read_own_memory), start(change_mappings), start(replace_child);
-  if (strcmp(mode, "exec") == 0) start(become_another);
-  if (strcmp(mode, "pointer") == 0) start(lend_pointer);
+    start_thread(read_own_memory), start_thread(change_mappings), start_thread(replace_child);
+  if (strcmp(mode, "exec") == 0) start_thread(execute_file);
+  if (strcmp(mode, "pointer") == 0) start_thread(set_thread_pointer);
   while (read(STDIN_FILENO, &byte, 1) > 0) continue;
   return 0;
 }

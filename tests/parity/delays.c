@@ -30,8 +30,8 @@ static void fail(const char* what) {
 
 /* Raises the priority, so that a test of another delay waits as little as possible for a CPU. */
 static void raise_priority(void) {
-  const struct sched_param least = {.sched_priority = 1};
-  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* if permitted */
+  const struct sched_param lowest = {.sched_priority = 1};
+  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest); /* if permitted */
 }
 
 static void wait_for_disk(const char* path) {
@@ -46,7 +46,7 @@ static void wait_for_disk(const char* path) {
   unlink(path);
 }
 
-static pid_t idle_child(void) {
+static pid_t start_idle_child(void) {
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) {
@@ -56,12 +56,12 @@ static pid_t idle_child(void) {
   return child;
 }
 
-static void end(pid_t child) {
+static void kill_child(pid_t child) {
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
 }
 
-static void touch(char* memory, char byte) {
+static void write_pages(char* memory, char byte) {
   for (int i = 0; i < kPages; ++i) memory[(size_t)i * kPage] = byte;
 }
 
@@ -70,10 +70,10 @@ static void wait_for_copies(void) {
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("mmap");
   madvise(memory, (size_t)kPages * kPage, MADV_NOHUGEPAGE); /* one copy per page */
-  touch(memory, 1);
-  const pid_t child = idle_child();
-  touch(memory, 2);
-  end(child);
+  write_pages(memory, 1);
+  const pid_t child = start_idle_child();
+  write_pages(memory, 2);
+  kill_child(child);
 }
 
 static void spin_until(time_t end) {

@@ -23,7 +23,7 @@ enum { kPools = 2, kAtStart = 4, kMaxWorkers = 16 };
 struct worker {
   const char* pool;
   int number;
-  sem_t start_work, done, turn;
+  sem_t start_work, work_done, turn;
   struct worker* next; /* the worker that this one wakes */
   int spin_ms, wakes;
 };
@@ -50,7 +50,7 @@ static void* run_worker(void* argument) {
   char name[16];
   snprintf(name, sizeof name, "%s-%d", self->pool, self->number);
   prctl(PR_SET_NAME, name);
-  sem_post(&self->done);
+  sem_post(&self->work_done);
   for (;;) {
     sem_wait(&self->start_work);
     spin(self->spin_ms);
@@ -58,21 +58,21 @@ static void* run_worker(void* argument) {
       sem_post(&self->next->turn);
       sem_wait(&self->turn);
     }
-    sem_post(&self->done);
+    sem_post(&self->work_done);
   }
   return NULL;
 }
 
-static void grow(struct pool* pool, int added) {
+static void add_workers(struct pool* pool, int added) {
   for (; added > 0 && pool->count < kMaxWorkers; --added) {
     struct worker* worker = &pool->workers[pool->count];
     *worker = (struct worker){.pool = pool->name, .number = pool->count++};
     sem_init(&worker->start_work, 0, 0);
-    sem_init(&worker->done, 0, 0);
+    sem_init(&worker->work_done, 0, 0);
     sem_init(&worker->turn, 0, 0);
     pthread_t thread;
     if (pthread_create(&thread, NULL, run_worker, worker) != 0) exit(1);
-    sem_wait(&worker->done);
+    sem_wait(&worker->work_done);
   }
 }
 
@@ -86,7 +86,7 @@ static void run_workers(struct pool* pool, int first, int spin_ms, int wakes) {
     worker->wakes = wakes;
   }
   for (int i = first; i < pool->count; ++i) sem_post(&pool->workers[i].start_work);
-  for (int i = first; i < pool->count; ++i) sem_wait(&pool->workers[i].done);
+  for (int i = first; i < pool->count; ++i) sem_wait(&pool->workers[i].work_done);
 }
 
 static void execute_command(const char* line) {
@@ -96,7 +96,7 @@ static void execute_command(const char* line) {
   if (sscanf(line + (first ? 5 : 0), "%7s %7s %d", verb, name, &number) != 3) exit(2);
   struct pool* pool = &pools[strcmp(name, pools[0].name) == 0 ? 0 : 1];
   if (strcmp(verb, "grow") == 0)
-    grow(pool, number);
+    add_workers(pool, number);
   else
     run_workers(pool, first, strcmp(verb, "spin") == 0 ? number : 0,
                 strcmp(verb, "wake") == 0 ? number : 0);
@@ -105,7 +105,7 @@ static void execute_command(const char* line) {
 int main(int count, char** arguments) {
   if (count != 2) return 2;
   prctl(PR_SET_NAME, arguments[1]);
-  for (int i = 0; i < kPools; ++i) grow(&pools[i], kAtStart);
+  for (int i = 0; i < kPools; ++i) add_workers(&pools[i], kAtStart);
   puts("ready");
   fflush(stdout);
   char line[64];

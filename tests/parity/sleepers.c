@@ -51,7 +51,7 @@ struct attributes {
   uint64_t period;
 };
 
-static pthread_barrier_t all_have_worked;
+static pthread_barrier_t work_barrier;
 
 static void fail(const char* what) {
   fprintf(stderr, "sleepers: %s: %s\n", what, strerror(errno));
@@ -59,7 +59,7 @@ static void fail(const char* what) {
 }
 
 /* Sets a policy. Without the right to do so, the thread keeps its policy. */
-static void take_policy(int number) {
+static void set_policy(int number) {
   const uint64_t ms = 1000 * 1000;
   struct attributes all[] = {
       {.policy = SCHED_FIFO, .priority = 10},
@@ -77,14 +77,14 @@ static void take_policy(int number) {
   syscall(SYS_sched_setattr, 0, &all[number], 0);
 }
 
-static void take_cpu(int number) {
+static void set_affinity(int number) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(0, &one);
   if (number % 4 == 3) sched_setaffinity(0, sizeof one, &one);
 }
 
-static void take_name(int number) {
+static void set_name(int number) {
   char plain[16];
   snprintf(plain, sizeof plain, "pool-%d-thread", number);
   prctl(PR_SET_NAME, number < kHostile ? kHostileNames[number] : plain);
@@ -122,21 +122,21 @@ static void write_and_read(int pages) {
   unlink(path);
 }
 
-static void nap(int times) {
+static void sleep_repeatedly(int times) {
   const struct timespec moment = {.tv_nsec = 100 * 1000};
   for (int i = 0; i < times; ++i) nanosleep(&moment, NULL);
 }
 
 static void* run_thread(void* argument) {
   const int number = (int)(intptr_t)argument;
-  take_name(number);
-  take_cpu(number - kHostile); /* pinned threads may not become DEADLINE */
-  take_policy(number - kHostile);
+  set_name(number);
+  set_affinity(number - kHostile); /* pinned threads may not become DEADLINE */
+  set_policy(number - kHostile);
   compute(1 + number % 5);
   touch_memory(1 + number);
   write_and_read(1 + number);
-  nap(number);
-  pthread_barrier_wait(&all_have_worked);
+  sleep_repeatedly(number);
+  pthread_barrier_wait(&work_barrier);
   for (;;) pause();
   return NULL;
 }
@@ -144,11 +144,11 @@ static void* run_thread(void* argument) {
 int main(void) {
   pthread_t threads[kThreads];
   prctl(PR_SET_NAME, "sleep) R (main");
-  if (pthread_barrier_init(&all_have_worked, NULL, kThreads + 1) != 0) fail("pthread_barrier_init");
+  if (pthread_barrier_init(&work_barrier, NULL, kThreads + 1) != 0) fail("pthread_barrier_init");
   for (int i = 0; i < kThreads; ++i)
     if (pthread_create(&threads[i], NULL, run_thread, (void*)(intptr_t)i) != 0)
       fail("pthread_create");
-  pthread_barrier_wait(&all_have_worked);
+  pthread_barrier_wait(&work_barrier);
   puts("ready");
   fflush(stdout);
   char byte;

@@ -14,7 +14,7 @@ namespace ctprof {
 
 // Returns the CPU time, in ns, that this machine needs now to copy `count` stacks of 8 KiB from
 // uncached memory to a reused buffer. No reader can be cheaper.
-inline double cost_of_copying(std::uint64_t count) {
+inline double measure_copying_cost(std::uint64_t count) {
   constexpr std::size_t kStack = 8 * 1024, kStacks = 8 * 1024;
   const std::vector<char> memory(kStack * kStacks, 'x');
   std::array<char, kStack> copy;

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kIo = 6, kPage = 4096, kMost = 4096 };
-static const char* const kIoNames[kIo] = {
+enum { kIoCounters = 6, kPage = 4096, kMaxTasks = 4096 };
+static const char* const kIoNames[kIoCounters] = {
     "rchar:", "wchar:", "syscr:", "syscw:", "\nread_bytes:", "\nwrite_bytes:"};
 
 struct exiting_task {
@@ -38,7 +38,7 @@ struct exiting_task {
   int tid;
   struct timespec cpu;
   struct rusage read;
-  unsigned long long io[kIo];
+  unsigned long long io[kIoCounters];
   struct rusage waited;
   pthread_t thread;
 };
@@ -78,7 +78,7 @@ static void read_self(struct exiting_task* exiting_task) {
   const int io = open("/proc/thread-self/io", O_RDONLY);
   const ssize_t size = read(io, text, sizeof text - 1);
   text[size > 0 ? size : 0] = 0;
-  for (int i = 0; i < kIo; ++i) {
+  for (int i = 0; i < kIoCounters; ++i) {
     const char* found = strstr(text, kIoNames[i]);
     exiting_task->io[i] = found ? strtoull(strchr(found, ':') + 1, NULL, 10) : 0;
   }
@@ -114,7 +114,7 @@ static void start(struct exiting_task* exiting_task, int threads) {
 
 // Waits until a task has exited. A process that was reported as exited still runs for a moment, so
 // this waits 1 ms before wait4.
-static void finish(struct exiting_task* exiting_task, int threads) {
+static void wait_for_exit(struct exiting_task* exiting_task, int threads) {
   siginfo_t info;
   if (threads) {
     pthread_join(exiting_task->thread, NULL);
@@ -135,32 +135,32 @@ static void print(FILE* file, const struct exiting_task* exiting_task) {
   fprintf(file, "%d %lld %ld %ld %ld %ld", exiting_task->tid,
           exiting_task->cpu.tv_sec * 1000000000LL + exiting_task->cpu.tv_nsec, read->ru_minflt,
           read->ru_majflt, read->ru_nvcsw, read->ru_nivcsw);
-  for (int i = 0; i < kIo; ++i) fprintf(file, " %llu", exiting_task->io[i]);
+  for (int i = 0; i < kIoCounters; ++i) fprintf(file, " %llu", exiting_task->io[i]);
   fprintf(file, " %lld %ld %ld %ld %ld\n", cpu_time_us(waited), waited->ru_minflt,
           waited->ru_majflt, waited->ru_nvcsw, waited->ru_nivcsw);
 }
 
 int main(int count, char** arguments) {
   const int number = count > 3 ? atoi(arguments[2]) : 0, threads = !strcmp(arguments[1], "threads");
-  if (number < 1 || number > kMost) return 2;
+  if (number < 1 || number > kMaxTasks) return 2;
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
   mlockall(MCL_CURRENT);
   tasks = mmap(NULL, sizeof *tasks * (size_t)number, PROT_READ | PROT_WRITE,
                MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (count > 4) {
-    int ends[2];
+    int pipe_ends[2];
     char byte;
-    if (pipe(ends)) return 1;
-    start_pipe = ends[0];
+    if (pipe(pipe_ends)) return 1;
+    start_pipe = pipe_ends[0];
     for (int i = 0; i < number; ++i) tasks[i].number = i, start(&tasks[i], threads);
     const int fifo = open(arguments[4], O_RDONLY);
     (void)!read(fifo, &byte, 1);
-    for (int i = 0; i < number; ++i) (void)!write(ends[1], "", 1);
+    for (int i = 0; i < number; ++i) (void)!write(pipe_ends[1], "", 1);
   }
   for (int i = 0; i < number; ++i) {
     tasks[i].number = i;
     if (start_pipe < 0) start(&tasks[i], threads);
-    finish(&tasks[i], threads);
+    wait_for_exit(&tasks[i], threads);
   }
   FILE* file = fopen(arguments[3], "w");
   for (int i = 0; i < number; ++i) print(file, &tasks[i]);

@@ -216,7 +216,7 @@ struct RaceTally {
 
 // Samples a process whose threads map these files in turn at the same addresses. Checks that each
 // leaf is attributed to the file that was mapped.
-RaceTally race(const std::vector<std::string>& libraries, std::chrono::milliseconds length) {
+RaceTally sample_race(const std::vector<std::string>& libraries, std::chrono::milliseconds length) {
   constexpr std::uint64_t kFirstNumber = 0x5a0000;
   std::vector<std::string> command{std::getenv("RACE")};
   command.insert(command.end(), libraries.begin(), libraries.end());
@@ -271,8 +271,8 @@ BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(no_frame_belongs_to_a_file_that_was_mapped_before) {
   const Directory directory;
   const char* seconds = std::getenv("TEST_SECONDS");
-  const RaceTally tally = race(copies_of_library(directory.path(), 3),
-                               std::chrono::seconds(seconds ? std::atoi(seconds) : 6));
+  const RaceTally tally = sample_race(copies_of_library(directory.path(), 3),
+                                      std::chrono::seconds(seconds ? std::atoi(seconds) : 6));
   BOOST_TEST(tally.in_libraries > 300u);
   BOOST_TEST(tally.wrong == 0u);
 }
@@ -281,6 +281,6 @@ BOOST_AUTO_TEST_CASE(no_frame_belongs_to_a_file_that_was_mapped_before) {
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(a_process_with_512_modules_is_walked_or_copied) {
   const Directory directory;
-  const RaceTally tally = race(copies_of_library(directory.path(), 512), 6s);
+  const RaceTally tally = sample_race(copies_of_library(directory.path(), 512), 6s);
   BOOST_TEST(tally.wrong == 0u);
 }

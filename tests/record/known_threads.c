@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMoments = 1 << 16, kMostWeight = -20 };
+enum { kMaxMeasurements = 1 << 16, kHighestPriority = -20 };
 static const uint64_t kMs = 1000 * 1000;
 
 struct measurement {
@@ -41,7 +41,7 @@ struct measurements {
   const char* name;
   int tid, schedstat;
   int count;
-  struct measurement moments[kMoments];
+  struct measurement list[kMaxMeasurements];
 };
 
 static volatile int must_stop;
@@ -52,7 +52,7 @@ static uint64_t now(clockid_t clock) {
   return (uint64_t)time.tv_sec * 1000 * kMs + (uint64_t)time.tv_nsec;
 }
 
-static void begin(struct measurements* measurements) {
+static void open_measurements(struct measurements* measurements) {
   pthread_setname_np(pthread_self(), measurements->name);
   char path[64];
   measurements->tid = (int)syscall(SYS_gettid);
@@ -63,10 +63,10 @@ static void begin(struct measurements* measurements) {
 static void measure(struct measurements* measurements) {
   char text[128] = "";
   unsigned long long run = 0, wait = 0;
-  if (measurements->count == kMoments) return;
+  if (measurements->count == kMaxMeasurements) return;
   if (pread(measurements->schedstat, text, sizeof text - 1, 0) <= 0) return;
   sscanf(text, "%llu %llu", &run, &wait);
-  measurements->moments[measurements->count++] =
+  measurements->list[measurements->count++] =
       (struct measurement){now(CLOCK_BOOTTIME), now(CLOCK_THREAD_CPUTIME_ID), wait};
 }
 
@@ -76,8 +76,8 @@ static void run_for(uint64_t ns) {
   }
 }
 
-static void* busy(void* measurements) {
-  begin(measurements);
+static void* run_busy(void* measurements) {
+  open_measurements(measurements);
   while (!must_stop) {
     measure(measurements);
     run_for(3 * kMs);
@@ -85,9 +85,9 @@ static void* busy(void* measurements) {
   return NULL;
 }
 
-static void* rhythm(void* measurements) {
+static void* run_rhythm(void* measurements) {
   const struct timespec pause = {.tv_nsec = 7 * 1000 * 1000};
-  begin(measurements);
+  open_measurements(measurements);
   while (!must_stop) {
     measure(measurements);
     run_for(3 * kMs);
@@ -97,15 +97,15 @@ static void* rhythm(void* measurements) {
   return NULL;
 }
 
-static void* blocked(void* name) {
+static void* run_blocked(void* name) {
   pthread_setname_np(pthread_self(), name);
   while (!must_stop) pause();
   return NULL;
 }
 
-static void* burner(void* name) {
+static void* run_burner(void* name) {
   pthread_setname_np(pthread_self(), name);
-  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), kMostWeight);
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), kHighestPriority);
   while (!must_stop) {
   }
   return NULL;
@@ -113,7 +113,7 @@ static void* burner(void* name) {
 
 /* Gets only the CPU time that the burner leaves. It is started before the burner, so that it can
  * set its policy. */
-static void* starver(void* name) {
+static void* run_starver(void* name) {
   const struct sched_param none = {.sched_priority = 0};
   pthread_setname_np(pthread_self(), name);
   sched_setscheduler(0, SCHED_IDLE, &none);
@@ -142,20 +142,20 @@ static int input_has_ended(int wait_ms) {
 static void print_measurements(const struct measurements* measurements) {
   for (int i = 0; i < measurements->count; ++i)
     printf("%s %d %llu %llu %llu\n", measurements->name, measurements->tid,
-           (unsigned long long)measurements->moments[i].at,
-           (unsigned long long)measurements->moments[i].run,
-           (unsigned long long)measurements->moments[i].wait);
+           (unsigned long long)measurements->list[i].at,
+           (unsigned long long)measurements->list[i].run,
+           (unsigned long long)measurements->list[i].wait);
 }
 
 static int run_threads(void) {
-  static struct measurements diaries[2] = {{.name = "k-busy"}, {.name = "k-rhythm"}};
+  static struct measurements threads[2] = {{.name = "k-busy"}, {.name = "k-rhythm"}};
   const int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
-  start(busy, &diaries[0], -1);
-  start(rhythm, &diaries[1], -1);
-  start(blocked, "k-blocked", -1);
-  start(starver, "k-starver", last);
+  start(run_busy, &threads[0], -1);
+  start(run_rhythm, &threads[1], -1);
+  start(run_blocked, "k-blocked", -1);
+  start(run_starver, "k-starver", last);
   usleep(100 * 1000);
-  start(burner, "k-burner", last);
+  start(run_burner, "k-burner", last);
   usleep(500 * 1000);
   puts("ready");
   fflush(stdout);
@@ -163,12 +163,12 @@ static int run_threads(void) {
   }
   must_stop = 1;
   usleep(20 * 1000);
-  for (int i = 0; i < 2; ++i) print_measurements(&diaries[i]);
+  for (int i = 0; i < 2; ++i) print_measurements(&threads[i]);
   fflush(stdout);
   _exit(0);
 }
 
-static void* filler(void* none) {
+static void* run_filler(void* none) {
   const struct sched_param priority = {.sched_priority = 0};
   sched_setscheduler(0, SCHED_IDLE, &priority);
   while (!must_stop) {
@@ -176,8 +176,8 @@ static void* filler(void* none) {
   return none;
 }
 
-static int storm(void) {
-  for (int cpu = 0; cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); ++cpu) start(filler, NULL, cpu);
+static int run_storm(void) {
+  for (int cpu = 0; cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); ++cpu) start(run_filler, NULL, cpu);
   puts("ready");
   fflush(stdout);
   while (!input_has_ended(0)) {
@@ -190,7 +190,7 @@ static int storm(void) {
 
 int main(int count, char** arguments) {
   if (count == 2 && strcmp(arguments[1], "threads") == 0) return run_threads();
-  if (count == 2 && strcmp(arguments[1], "storm") == 0) return storm();
+  if (count == 2 && strcmp(arguments[1], "storm") == 0) return run_storm();
   fputs("usage: known_threads threads|storm\n", stderr);
   return 2;
 }

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // Returns the address of an offset in this program's file. It is the same in forked children.
-std::uint64_t own_address(std::uint64_t offset) {
+std::uint64_t find_own_address(std::uint64_t offset) {
   static const std::vector<Mapping> mappings = [] {
     std::ifstream maps("/proc/self/maps");
     return parse_code_mappings(std::string{std::istreambuf_iterator<char>(maps), {}});
@@ -52,7 +52,7 @@ std::vector<ctprof_record> records_of(const RecorderResult& recorded, std::uint6
         if (record.tgid != tgid || record.offer != 0) return;
         ctprof_record& kept = records.emplace_back(record);
         if (record.user_kind == CTPROF_USER_FRAMES)
-          kept.ip = own_address(record.user[0] & ((1ull << CTPROF_FRAME_TABLE_SHIFT) - 1));
+          kept.ip = find_own_address(record.user[0] & ((1ull << CTPROF_FRAME_TABLE_SHIFT) - 1));
       },
       [](const ctprof_change&) {});
   return records;
@@ -86,9 +86,9 @@ BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(weights_of_samples_add_up_to_the_run_time) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
-  const double stolen_before_ns = cpu_time().stolen_ns;
+  const double stolen_before_ns = read_cpu_time().stolen_ns;
   const SampledWindow taken = record_window({.frequency_hz = 999}, 10s, {spinner.pid()});
-  const double stolen_ns = cpu_time().stolen_ns - stolen_before_ns;
+  const double stolen_ns = read_cpu_time().stolen_ns - stolen_before_ns;
   const auto records = records_of(taken.recorded, spinner.pid());
   const auto ran = static_cast<double>(taken.run_time_ns(spinner.pid()));
   BOOST_TEST_MESSAGE(records.size()
@@ -170,11 +170,11 @@ BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
 
 // Returns a window in which the CPUs were idle for more than 90 % of the time; on a busy host, the
 // tenth window.
-SampledWindow idle_window() {
+SampledWindow record_idle_window() {
   for (int tries = 1;; ++tries) {
-    const CpuTime before = cpu_time();
+    const CpuTime before = read_cpu_time();
     SampledWindow taken = record_window({.frequency_hz = 999}, 2s);
-    const CpuTime after = cpu_time();
+    const CpuTime after = read_cpu_time();
     const double idle = (after.idle_ns - before.idle_ns) / (after.total_ns - before.total_ns);
     BOOST_TEST_MESSAGE("idle for " << idle << " of the time, " << taken.recorded.missed
                                    << " ticks unseen, " << count_unthrottled_unseen(taken.recorded)
@@ -185,7 +185,7 @@ SampledWindow idle_window() {
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_no_ticks) {
-  const SampledWindow taken = idle_window();
+  const SampledWindow taken = record_idle_window();
   const auto ticks = static_cast<double>(taken.length_ns) * 999e-9 *
                      static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
   // Other programs may still run and miss some ticks. Before ctprof handled idle CPUs correctly,
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(frame_pointers_instead_of_copies) {
   }
 }
 
-constexpr double kMostOverCopying = 10;
+constexpr double kMaxRatioToCopying = 10;
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
@@ -260,10 +260,10 @@ BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
   // 1 % on a dedicated machine; ticks are missing while a hypervisor has the CPU.
   BOOST_TEST(count_unthrottled_unseen(recorded) <
              0.05 * static_cast<double>(recorded.stack_records));
-  const double floor_ns = cost_of_copying(recorded.stack_records);
+  const double floor_ns = measure_copying_cost(recorded.stack_records);
   BOOST_TEST_MESSAGE("reading took " << static_cast<double>(recorded.cpu_ns) / floor_ns
                                      << " times a copy");
-  BOOST_TEST(static_cast<double>(recorded.cpu_ns) < kMostOverCopying * floor_ns);
+  BOOST_TEST(static_cast<double>(recorded.cpu_ns) < kMaxRatioToCopying * floor_ns);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))

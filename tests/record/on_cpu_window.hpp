@@ -19,7 +19,7 @@
 
 namespace ctprof {
 
-inline const Registry& registry() {
+inline const Registry& load_registry() {
   static const Registry made = [] {
     const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
     LoadOptions options;
@@ -57,7 +57,7 @@ inline SampledWindow record_window(
   capture.metrics = std::vector<std::string>{"run_time_ns"};
   capture.pids = pids;
   capture.record = options;
-  auto session = Session::open(registry(), capture);
+  auto session = Session::open(load_registry(), capture);
   BOOST_REQUIRE_MESSAGE(session, session.error().text);
   const auto begun = session->begin();
   BOOST_REQUIRE_MESSAGE(begun, begun.error().text);
@@ -82,7 +82,7 @@ inline std::string sampling_refusal() {
   CaptureOptions capture;
   capture.is_window = true;
   capture.record.recorders = {"on-cpu"};
-  auto session = Session::open(registry(), capture);
+  auto session = Session::open(load_registry(), capture);
   if (!session) return session.error().text;
   const auto begun = session->begin();
   return begun ? "" : begun.error().text;
@@ -91,9 +91,9 @@ inline std::string sampling_refusal() {
 // Skips a test where the recorder cannot run, and reports why.
 inline boost::test_tools::assertion_result may_sample(boost::unit_test::test_unit_id) {
   static const std::string reason = sampling_refusal();
-  boost::test_tools::assertion_result may(reason.empty());
-  may.message() << reason;
-  return may;
+  boost::test_tools::assertion_result allowed(reason.empty());
+  allowed.message() << reason;
+  return allowed;
 }
 
 }  // namespace ctprof

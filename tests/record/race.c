@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kThreads = 4, kMostLibraries = 1024, kRounds = 20000, kFirstNumber = 0x5a0000 };
+enum { kThreads = 4, kMaxLibraries = 1024, kRounds = 20000, kFirstNumber = 0x5a0000 };
 
-static int libraries[kMostLibraries];
+static int libraries[kMaxLibraries];
 static int count;
 static uint64_t code_offset, code_size, spin_in_code;
 
@@ -43,7 +43,7 @@ static void find_code(const char* path) {
   }
 }
 
-static void* run(void* address) {
+static void* run_libraries(void* address) {
   for (unsigned round = (uintptr_t)address >> 20;; ++round) {
     const int number = (int)(round % (unsigned)count);
     void* at = mmap(address, code_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
@@ -58,11 +58,11 @@ static void* run(void* address) {
 int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   find_code(argv[1]);
-  for (; count < argc - 1 && count < kMostLibraries; ++count)
+  for (; count < argc - 1 && count < kMaxLibraries; ++count)
     libraries[count] = open(argv[count + 1], O_RDONLY | O_CLOEXEC);
   pthread_t thread;
   for (uintptr_t i = 0; i < kThreads; ++i)
-    pthread_create(&thread, NULL, run, (void*)(0x200000000000 + (i << 20)));
+    pthread_create(&thread, NULL, run_libraries, (void*)(0x200000000000 + (i << 20)));
   for (;;) {
     char* const command[] = {"true", NULL};
     pid_t child = 0;

@@ -61,15 +61,15 @@ static void read_by_worker(struct ring* ring, int pipe_fd, char* buffer) {
 
 int main(int count, char** arguments) {
   const struct timespec pause = {0, 10000000};
-  int ends[2];
+  int pipe_ends[2];
   char byte;
   struct ring ring = make_ring();
-  if (pipe(ends) != 0) return 2;
+  if (pipe(pipe_ends) != 0) return 2;
   const long rounds = (count > 1 ? atol(arguments[1]) : 1) * 100;
   for (long i = 0; i < rounds; ++i) {
-    read_by_worker(&ring, ends[0], &byte);
+    read_by_worker(&ring, pipe_ends[0], &byte);
     nanosleep(&pause, NULL);
-    if (write(ends[1], "x", 1) != 1) return 2;
+    if (write(pipe_ends[1], "x", 1) != 1) return 2;
     syscall(SYS_io_uring_enter, ring.fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
     if (i == 0) puts("ready"), fflush(stdout);
   }

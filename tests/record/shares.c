@@ -40,7 +40,7 @@ static void fail(const char* reason) {
   exit(1);
 }
 
-static void in_library(uint64_t ns) {
+static void spend_in_library(uint64_t ns) {
   void* const library = dlopen(getenv("SHARES_LIBRARY"), RTLD_NOW);
   if (!library) fail(dlerror());
   void (*twenty)(uint64_t) = NULL;
@@ -49,7 +49,7 @@ static void in_library(uint64_t ns) {
   dlclose(library);
 }
 
-static void in_thread(uint64_t ns) {
+static void spend_in_thread(uint64_t ns) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, ten, &ns) != 0) fail("no thread");
   pthread_join(thread, NULL);
@@ -57,17 +57,17 @@ static void in_thread(uint64_t ns) {
 
 static void run_cycle(const struct plan* plan) {
   seventy(plan->seventy);
-  in_library(plan->twenty);
-  in_thread(plan->ten);
+  spend_in_library(plan->twenty);
+  spend_in_thread(plan->ten);
   around(plan->inlined);
 }
 
-static uint64_t ms(const char* text) { return strtoull(text, NULL, 10) * kMs; }
+static uint64_t parse_ms(const char* text) { return strtoull(text, NULL, 10) * kMs; }
 
 int main(int count, char** arguments) {
   if (count < 5) fail("usage: shares SECONDS SEVENTY TWENTY TEN [INLINED]");
-  const struct plan plan = {ms(arguments[2]), ms(arguments[3]), ms(arguments[4]),
-                            count > 5 ? ms(arguments[5]) : 0};
+  const struct plan plan = {parse_ms(arguments[2]), parse_ms(arguments[3]), parse_ms(arguments[4]),
+                            count > 5 ? parse_ms(arguments[5]) : 0};
   struct timespec next;
   clock_gettime(CLOCK_MONOTONIC, &next);
   for (int cycles = atoi(arguments[1]) * 10; cycles > 0; --cycles) {

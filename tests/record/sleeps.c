@@ -111,12 +111,12 @@ NO_INLINE void at_poll(void) {
   NO_TAIL_CALL;
 }
 /* Keeps the compiler from removing the frame. */
-static void use(volatile char* frame) { __asm__ volatile("" : : "r"(frame) : "memory"); }
-NO_INLINE void large_frame(int left) {
+static void keep_frame(volatile char* frame) { __asm__ volatile("" : : "r"(frame) : "memory"); }
+NO_INLINE void large_frame(int remaining) {
   volatile char frame[2048];
-  use(frame);
-  if (left > 1)
-    large_frame(left - 1);
+  keep_frame(frame);
+  if (remaining > 1)
+    large_frame(remaining - 1);
   else
     poll(NULL, 0, -1);
   NO_TAIL_CALL;
@@ -125,11 +125,11 @@ NO_INLINE void at_large(void) {
   large_frame(kLargeFrames);
   NO_TAIL_CALL;
 }
-NO_INLINE void huge_frame(int left) {
+NO_INLINE void huge_frame(int remaining) {
   volatile char frame[32 * 1024];
-  use(frame);
-  if (left > 1)
-    huge_frame(left - 1);
+  keep_frame(frame);
+  if (remaining > 1)
+    huge_frame(remaining - 1);
   else
     poll(NULL, 0, -1);
   NO_TAIL_CALL;
@@ -143,32 +143,32 @@ NO_INLINE void at_condition(void) {
   for (;;) pthread_cond_wait(&never_signalled, &mutex);
 }
 
-typedef void way(void);
+typedef void wait_function(void);
 
-NO_INLINE void middle(way* wait) {
+NO_INLINE void middle(wait_function* wait) {
   wait();
   NO_TAIL_CALL;
 }
-NO_INLINE void outer(way* wait) {
+NO_INLINE void outer(wait_function* wait) {
   middle(wait);
   NO_TAIL_CALL;
 }
 NO_INLINE void* main_of(void* wait) {
-  outer(*(way**)wait);
+  outer(*(wait_function**)wait);
   NO_TAIL_CALL;
   return NULL;
 }
 
 /* Starts a thread that executes `wait`. The copy of `wait` is not freed, because the thread may
  * read it at any time. */
-static pthread_t begin(way* wait, const char* name) {
-  way** given = malloc(sizeof wait);
-  *given = wait;
+static pthread_t start_thread(wait_function* wait, const char* name) {
+  wait_function** wait_argument = malloc(sizeof wait);
+  *wait_argument = wait;
   pthread_attr_t small;
   pthread_t thread;
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 512 * 1024);
-  if (pthread_create(&thread, &small, main_of, given) != 0) exit(1);
+  if (pthread_create(&thread, &small, main_of, wait_argument) != 0) exit(1);
   pthread_setname_np(thread, name);
   return thread;
 }
@@ -181,20 +181,20 @@ static void wait_for_end(void) {
   _exit(0);
 }
 
-static void all(void) {
+static void start_all(void) {
   pthread_mutex_lock(&futex_mutex);
   depth = kDepth;
   make_fault_file();
-  begin(at_futex, "at_futex");
-  begin(at_pipe, "at_pipe");
-  begin(at_nanosleep, "at_nanosleep");
-  begin(at_fsync, "at_fsync");
-  begin(at_fault, "at_fault");
-  begin(at_poll, "at_poll");
-  begin(at_large, "at_large");
-  begin(at_huge, "at_huge");
-  begin(at_pipe, "a) R 1 (b");
-  for (int i = 0; i < kCrowd; ++i) begin(at_condition, "crowd");
+  start_thread(at_futex, "at_futex");
+  start_thread(at_pipe, "at_pipe");
+  start_thread(at_nanosleep, "at_nanosleep");
+  start_thread(at_fsync, "at_fsync");
+  start_thread(at_fault, "at_fault");
+  start_thread(at_poll, "at_poll");
+  start_thread(at_large, "at_large");
+  start_thread(at_huge, "at_huge");
+  start_thread(at_pipe, "a) R 1 (b");
+  for (int i = 0; i < kCrowd; ++i) start_thread(at_condition, "crowd");
   nap(300);
   wait_for_end();
 }
@@ -204,12 +204,12 @@ NO_INLINE void at_nap(void) {
   nap(30);
 }
 
-static int come(int count) {
-  enum { kAtOnce = 20 };
-  pthread_t threads[kAtOnce];
-  for (int done = 0; done < count; done += kAtOnce) {
-    for (int i = 0; i < kAtOnce; ++i) threads[i] = begin(at_nap, "comes");
-    for (int i = 0; i < kAtOnce; ++i) pthread_join(threads[i], NULL);
+static int run_short_threads(int count) {
+  enum { kConcurrentThreads = 20 };
+  pthread_t threads[kConcurrentThreads];
+  for (int done = 0; done < count; done += kConcurrentThreads) {
+    for (int i = 0; i < kConcurrentThreads; ++i) threads[i] = start_thread(at_nap, "comes");
+    for (int i = 0; i < kConcurrentThreads; ++i) pthread_join(threads[i], NULL);
   }
   return 0;
 }
@@ -228,7 +228,7 @@ static void* sleep_on(void* stack) {
   return NULL;
 }
 
-static int trap(void) {
+static int block_stack_readers(void) {
   struct uffdio_api api = {.api = UFFD_API};
   int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
   if (faults < 0 || ioctl(faults, UFFDIO_API, &api) != 0) {
@@ -253,9 +253,9 @@ static int trap(void) { return 77; }
 
 int main(int count, char** arguments) {
   prctl(PR_SET_PDEATHSIG, 9);
-  if (count == 3 && strcmp(arguments[1], "come") == 0) return come(atoi(arguments[2]));
-  if (count == 2 && strcmp(arguments[1], "trap") == 0) return trap();
+  if (count == 3 && strcmp(arguments[1], "come") == 0) return run_short_threads(atoi(arguments[2]));
+  if (count == 2 && strcmp(arguments[1], "trap") == 0) return block_stack_readers();
   if (count != 2) return 2;
   directory = arguments[1];
-  all();
+  start_all();
 }

@@ -17,7 +17,7 @@ static const long long kNsPerSecond = 1000000000;
 struct maker {
   pthread_t thread;
   long long threads;
-  long long ns_each;
+  long long ns_per_thread;
   int failed;
 };
 
@@ -32,7 +32,7 @@ static void wait_until(long long ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-static void* exit_at_once(void* unused) { return unused; }
+static void* exit_immediately(void* unused) { return unused; }
 
 // Creates threads. Sleeps only if a millisecond or more is left, so that the average rate is exact.
 static void* create_threads(void* argument) {
@@ -40,9 +40,10 @@ static void* create_threads(void* argument) {
   const long long start = now_ns();
   for (long long made = 0; made < maker->threads && !maker->failed; ++made) {
     pthread_t thread;
-    const long long due_ns = start + made * maker->ns_each;
+    const long long due_ns = start + made * maker->ns_per_thread;
     if (due_ns - now_ns() > kNsPerSecond / 1000) wait_until(due_ns);
-    maker->failed = pthread_create(&thread, NULL, exit_at_once, NULL) || pthread_join(thread, NULL);
+    maker->failed =
+        pthread_create(&thread, NULL, exit_immediately, NULL) || pthread_join(thread, NULL);
   }
   return NULL;
 }
@@ -54,7 +55,7 @@ int main(int count, char** arguments) {
   if (failed) return 2;
   for (int i = 0; i < kMakers; ++i) {
     makers[i].threads = atoll(arguments[1]) / kMakers;
-    makers[i].ns_each = kNsPerSecond * kMakers / atoll(arguments[2]);
+    makers[i].ns_per_thread = kNsPerSecond * kMakers / atoll(arguments[2]);
     failed |= pthread_create(&makers[i].thread, NULL, create_threads, &makers[i]);
   }
   for (int i = 0; i < kMakers && !failed; ++i) {

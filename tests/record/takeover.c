@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static char* self;
-static int naps;
+static char* own_path;
+static int uses_naps;
 
 static void spin(long ms) {
   struct timespec now;
@@ -33,29 +33,29 @@ __attribute__((noinline)) static void nap(int times) {
   for (int i = 0; i < times; ++i) nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
-static void* just_wait(void* unused) {
+static void* wait_forever(void* unused) {
   pause();
   return unused;
 }
 
 static void* take_over(void* unused) {
-  char* exec_arguments[] = {self, "again", naps ? "naps" : NULL, NULL};
-  naps ? nap(naps_before) : spin(30);
-  execv(self, exec_arguments);
+  char* exec_arguments[] = {own_path, "again", uses_naps ? "naps" : NULL, NULL};
+  uses_naps ? nap(naps_before) : spin(30);
+  execv(own_path, exec_arguments);
   return unused;
 }
 
 int main(int count, char** arguments) {
   pthread_t thread, waiting;
-  self = arguments[0];
-  naps = count > 1 && strcmp(arguments[count - 1], "naps") == 0;
+  own_path = arguments[0];
+  uses_naps = count > 1 && strcmp(arguments[count - 1], "naps") == 0;
   if (count > 1 && strcmp(arguments[1], "again") == 0) {
-    naps ? nap(naps_after) : spin(20);
+    uses_naps ? nap(naps_after) : spin(20);
     return 0;
   }
   printf("%d\n", (int)getpid());
   fflush(stdout);
-  if (naps && pthread_create(&waiting, NULL, just_wait, NULL)) return 1;
+  if (uses_naps && pthread_create(&waiting, NULL, wait_forever, NULL)) return 1;
   if (pthread_create(&thread, NULL, take_over, NULL)) return 1;
   return pthread_join(thread, NULL);
 }

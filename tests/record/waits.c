@@ -42,7 +42,7 @@ enum {
   kSyncs = 150,
   kPages = 1024,
   kPage = 4096,
-  kMostThreads = 64,
+  kMaxThreads = 64,
   kTransfers = 2000
 };
 
@@ -60,21 +60,21 @@ struct waiter {
   const char* name;
   void (*work)(struct waiter*);
   int tid, schedstat, calls, has_begun;
-  uint64_t blocked, off, first_delay, last_delay;
+  uint64_t blocked, off_cpu, first_delay, last_delay;
   struct measurement begun;
   pthread_t thread;
 };
 
-static uint64_t delay_of(const struct waiter* waiter) {
+static uint64_t read_delay(const struct waiter* waiter) {
   char text[128] = "";
-  unsigned long long run = 0, delay = 0;
+  unsigned long long run_waiters = 0, delay = 0;
   if (pread(waiter->schedstat, text, sizeof text - 1, 0) <= 0) abort();
-  sscanf(text, "%llu %llu", &run, &delay);
+  sscanf(text, "%llu %llu", &run_waiters, &delay);
   return delay;
 }
 
 static void begin_call(struct waiter* waiter) {
-  waiter->begun.delay = delay_of(waiter);
+  waiter->begun.delay = read_delay(waiter);
   waiter->begun.wall = now(CLOCK_MONOTONIC);
   waiter->begun.cpu = now(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -82,7 +82,7 @@ static void begin_call(struct waiter* waiter) {
 static uint64_t end_call(struct waiter* waiter) {
   const uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu;
   const uint64_t wall = now(CLOCK_MONOTONIC) - waiter->begun.wall;
-  const uint64_t delay = delay_of(waiter) - waiter->begun.delay;
+  const uint64_t delay = read_delay(waiter) - waiter->begun.delay;
   const uint64_t blocked = wall > cpu + delay ? wall - cpu - delay : 0;
   waiter->blocked += blocked;
   ++waiter->calls;
@@ -208,7 +208,7 @@ static void fault_in(struct waiter* waiter) {
   }
 }
 
-static void on_first_cpu(void) {
+static void pin_to_first_cpu(void) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(0, &set);
@@ -217,7 +217,7 @@ static void on_first_cpu(void) {
 
 /* Two threads of this kind share a CPU. */
 static void share_cpu(struct waiter* waiter) {
-  on_first_cpu();
+  pin_to_first_cpu();
   begin_call(waiter);
   while (now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu < 150 * kMs) continue;
   end_call(waiter);
@@ -238,18 +238,18 @@ static void alternate_waits(struct waiter* waiter) {
   }
 }
 
-static void* work(void* argument) {
+static void* run_waiter(void* argument) {
   struct waiter* waiter = argument;
   waiter->tid = (int)syscall(SYS_gettid);
   waiter->schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
-  waiter->first_delay = delay_of(waiter);
+  waiter->first_delay = read_delay(waiter);
   const uint64_t wall = now(CLOCK_MONOTONIC);
   const uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID);
   __atomic_store_n(&waiter->has_begun, 1, __ATOMIC_RELEASE);
   waiter->work(waiter);
   const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
-  waiter->off = now(CLOCK_MONOTONIC) - wall - used;
-  waiter->last_delay = delay_of(waiter);
+  waiter->off_cpu = now(CLOCK_MONOTONIC) - wall - used;
+  waiter->last_delay = read_delay(waiter);
   /* Exits directly: the exit path of the library may wait for an unknown time. */
   syscall(SYS_exit, 0);
   return NULL;
@@ -257,9 +257,9 @@ static void* work(void* argument) {
 
 /* Starts the threads one after the other: a new thread may have to wait for others in places that
  * it cannot measure. */
-static void run(struct waiter* waiters, int count) {
+static void run_waiters(struct waiter* waiters, int count) {
   for (int i = 0; i < count; ++i) {
-    if (pthread_create(&waiters[i].thread, NULL, work, &waiters[i]) != 0) abort();
+    if (pthread_create(&waiters[i].thread, NULL, run_waiter, &waiters[i]) != 0) abort();
     while (!__atomic_load_n(&waiters[i].has_begun, __ATOMIC_ACQUIRE)) sleep_ns(100 * 1000);
   }
   for (int i = 0; i < count; ++i) pthread_join(waiters[i].thread, NULL);
@@ -267,38 +267,38 @@ static void run(struct waiter* waiters, int count) {
 
 /* Writes back what it reads, until the pipe is closed. */
 static void* echo_bytes(void* argument) {
-  const int* ends = argument;
+  const int* pipe_ends = argument;
   char byte;
-  on_first_cpu();
-  while (read(ends[0], &byte, 1) == 1)
-    if (write(ends[1], &byte, 1) != 1) abort();
+  pin_to_first_cpu();
+  while (read(pipe_ends[0], &byte, 1) == 1)
+    if (write(pipe_ends[1], &byte, 1) != 1) abort();
   return NULL;
 }
 
 /* Returns the wall time of kTransfers transfers. */
 static uint64_t exchange_bytes(void) {
-  int there[2], back[2];
-  if (pipe(there) != 0 || pipe(back) != 0) abort();
-  int ends[] = {there[0], back[1]};
+  int to_other[2], from_other[2];
+  if (pipe(to_other) != 0 || pipe(from_other) != 0) abort();
+  int pipe_ends[] = {to_other[0], from_other[1]};
   pthread_t other;
   cpu_set_t before;
   sched_getaffinity(0, sizeof before, &before);
-  on_first_cpu();
-  if (pthread_create(&other, NULL, echo_bytes, ends) != 0) abort();
+  pin_to_first_cpu();
+  if (pthread_create(&other, NULL, echo_bytes, pipe_ends) != 0) abort();
   const uint64_t begun = now(CLOCK_MONOTONIC);
   for (int i = 0; i < kTransfers / 2; ++i) {
     char byte = 'x';
-    if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) abort();
+    if (write(to_other[1], &byte, 1) != 1 || read(from_other[0], &byte, 1) != 1) abort();
   }
   const uint64_t took = now(CLOCK_MONOTONIC) - begun;
-  close(there[1]);
+  close(to_other[1]);
   pthread_join(other, NULL);
-  close(there[0]), close(back[0]), close(back[1]);
+  close(to_other[0]), close(from_other[0]), close(from_other[1]);
   sched_setaffinity(0, sizeof before, &before);
   return took;
 }
 
-static int kinds(void) {
+static int run_kinds(void) {
   struct waiter waiters[] = {
       {.name = "nap", .work = nap},
       {.name = "futex", .work = wait_for_word},
@@ -313,22 +313,22 @@ static int kinds(void) {
   if (pipe(pipes) != 0) return 1;
   write_pages();
   uint64_t switch_time_ns = exchange_bytes();
-  run(waiters, kKinds);
+  run_waiters(waiters, kKinds);
   switch_time_ns += exchange_bytes();
   printf("%llu\n", (unsigned long long)(switch_time_ns / (2 * kTransfers)));
   for (int i = 0; i < kKinds; ++i)
     printf("%s %d %d %llu %llu %llu %llu\n", waiters[i].name, waiters[i].tid, waiters[i].calls,
-           (unsigned long long)waiters[i].blocked, (unsigned long long)waiters[i].off,
+           (unsigned long long)waiters[i].blocked, (unsigned long long)waiters[i].off_cpu,
            (unsigned long long)waiters[i].first_delay, (unsigned long long)waiters[i].last_delay);
   return 0;
 }
 
-static int turns(int seconds, int threads) {
-  static struct waiter waiters[kMostThreads];
-  if (threads < 1 || threads > kMostThreads) return 2;
+static int run_turns(int seconds, int threads) {
+  static struct waiter waiters[kMaxThreads];
+  if (threads < 1 || threads > kMaxThreads) return 2;
   until = now(CLOCK_MONOTONIC) + (uint64_t)seconds * 1000 * kMs;
   for (int i = 0; i < threads; ++i) waiters[i].work = alternate_waits;
-  run(waiters, threads);
+  run_waiters(waiters, threads);
   printf("%llu %llu\n", (unsigned long long)long_ns, (unsigned long long)short_ns);
   return 0;
 }
@@ -346,27 +346,28 @@ static void* forward_byte(void* argument) {
   return NULL;
 }
 
-static int crowd(int seconds) {
+static int run_crowd(int seconds) {
   enum { kPairs = 20 };
-  static struct pair ends[2 * kPairs];
+  static struct pair pipe_ends[2 * kPairs];
   pthread_t threads[2 * kPairs];
   until = now(CLOCK_MONOTONIC) + (uint64_t)seconds * 1000 * kMs;
   for (int i = 0; i < kPairs; ++i) {
-    int there[2], back[2];
-    if (pipe(there) != 0 || pipe(back) != 0) return 1;
-    ends[2 * i] = (struct pair){there[0], back[1]};
-    ends[2 * i + 1] = (struct pair){back[0], there[1]};
-    if (write(there[1], "x", 1) != 1) return 1;
+    int to_other[2], from_other[2];
+    if (pipe(to_other) != 0 || pipe(from_other) != 0) return 1;
+    pipe_ends[2 * i] = (struct pair){to_other[0], from_other[1]};
+    pipe_ends[2 * i + 1] = (struct pair){from_other[0], to_other[1]};
+    if (write(to_other[1], "x", 1) != 1) return 1;
   }
-  for (int i = 0; i < 2 * kPairs; ++i) pthread_create(&threads[i], NULL, forward_byte, &ends[i]);
+  for (int i = 0; i < 2 * kPairs; ++i)
+    pthread_create(&threads[i], NULL, forward_byte, &pipe_ends[i]);
   for (int i = 0; i < 2 * kPairs; ++i) pthread_join(threads[i], NULL);
   return 0;
 }
 
 int main(int argc, char** argv) {
   const char* mode = argc > 2 ? argv[1] : "";
-  if (strcmp(mode, "kinds") == 0) return path = argv[2], kinds();
-  if (strcmp(mode, "turns") == 0 && argc > 3) return turns(atoi(argv[2]), atoi(argv[3]));
-  if (strcmp(mode, "crowd") == 0) return crowd(atoi(argv[2]));
+  if (strcmp(mode, "kinds") == 0) return path = argv[2], run_kinds();
+  if (strcmp(mode, "turns") == 0 && argc > 3) return run_turns(atoi(argv[2]), atoi(argv[3]));
+  if (strcmp(mode, "crowd") == 0) return run_crowd(atoi(argv[2]));
   return 2;
 }

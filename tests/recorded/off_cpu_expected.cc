@@ -37,10 +37,10 @@ void add_open_state(const ExpectedWindow& window, const off_thread& thread, std:
   out.shortest = out.shortest == 0 ? away : std::min(out.shortest, away);
 }
 
-ExpectedThread compute_thread(const ExpectedWindow& window, const off_identity& who,
+ExpectedThread compute_thread(const ExpectedWindow& window, const off_identity& identity,
                               const off_thread& thread, std::uint64_t until, bool all_waits) {
   ExpectedThread out;
-  out.identity = who;
+  out.identity = identity;
   out.until = until;
   out.wall = until - std::max<std::uint64_t>(window.opened, thread.created);
   if (thread.window >= window.number) {
@@ -65,11 +65,11 @@ class Builder {
     windows_.push_back({.number = edge.number, .opened = edge.ns});
   }
   // Adds to the window before the one that was opened last.
-  void add_look(const off_snapshot& look) {
+  void add_snapshot(const off_snapshot& look) {
     ExpectedWindow& window = windows_[windows_.size() - 2];
     const off_thread& thread = look.thread;
     if (thread.created >= window.ended || thread.window > window.number + 1) return;
-    ExpectedThread made = compute_thread(window, look.who, thread, window.ended, all_waits_);
+    ExpectedThread made = compute_thread(window, look.identity, thread, window.ended, all_waits_);
     made.place = look.place;
     window.threads.try_emplace(origin_of(thread.origin), made);
   }
@@ -94,14 +94,14 @@ class Builder {
  private:
   void finish_thread(ExpectedWindow& window, const off_exit& end) const {
     const off_thread& thread = end.thread;
-    off_identity who = end.who;
-    if (thread.origin.tid == who.tgid) who.tid = who.tgid;
+    off_identity identity = end.identity;
+    if (thread.origin.tid == identity.tgid) identity.tid = identity.tgid;
     const bool ended_inside = end.at < window.ended && thread.window == window.number;
     const bool ended_in_next = thread.window == window.number + 1 && thread.created < window.ended;
     if (!ended_inside && !ended_in_next) return;
     window.threads.try_emplace(
         origin_of(thread.origin),
-        compute_thread(window, who, thread, ended_inside ? end.at : window.ended, all_waits_));
+        compute_thread(window, identity, thread, ended_inside ? end.at : window.ended, all_waits_));
   }
 
   bool all_waits_;
@@ -112,7 +112,7 @@ class Builder {
 
 void add_record(Builder& builder, const Frame& call, const Frame& record) {
   if (call.kind == kLook && call.as<std::uint32_t>() == OFF_COLLECT)
-    builder.add_look(record.as<off_snapshot>());
+    builder.add_snapshot(record.as<off_snapshot>());
   if (call.kind == kReadStacks)
     builder.add_stack(*reinterpret_cast<const off_stack*>(record.bytes.data()));
   if (call.kind == kReadOthers &&

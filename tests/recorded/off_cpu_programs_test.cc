@@ -163,7 +163,7 @@ BOOST_DATA_TEST_CASE(stack_weights_equal_the_waiting_time_of_a_window,
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     kernel_settings settings = default_settings(seed);
     settings.all_waits = all_waits;
-    if (seed == 1) settings.most_stacks = 2;  // most stacks are lost
+    if (seed == 1) settings.max_stack_records = 2;  // most stacks are lost
     if (seed == 2) settings.every_stack = 1;
     const Recording recording(tape, settings, number);
     std::uint64_t lost = 0;
@@ -185,7 +185,7 @@ BOOST_DATA_TEST_CASE(stack_weights_equal_the_waiting_time_of_a_window,
 BOOST_AUTO_TEST_CASE(counts_exits_that_do_not_fit_as_lost) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     kernel_settings settings = default_settings(seed);
-    settings.most_others = 0;
+    settings.max_other_records = 0;
     const Recording recording(load_sched_tape("ends"), settings, 7);
     std::uint64_t lost = 0, exits = 0;
     for (const Window& window : recording.windows) lost += window.received->lost();

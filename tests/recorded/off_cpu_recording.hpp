@@ -104,8 +104,8 @@ inline kernel_settings default_settings(unsigned seed) {
           .all_waits = 0,
           .seed = seed,
           .fixed_random = 0,
-          .most_stacks = 60'000,
-          .most_others = 60'000,
+          .max_stack_records = 60'000,
+          .max_other_records = 60'000,
           .tracing_frames = 4};
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kBeforeFirstNs = 10'000'000;
 // The constants of programs.cc.
-constexpr std::uint64_t kAheadNs = 500'000;
+constexpr std::uint64_t kEdgeDelayNs = 500'000;
 constexpr std::uint64_t kMaxReadNs = 300'000, kMaxEdgeOffsetNs = 500;
 
 void take_record(void* take, const void* record, unsigned long long size) {
@@ -85,8 +85,8 @@ void SimulatedInput::advance_to(std::uint64_t ns) {
 void SimulatedInput::advance_to_edge_near_switch() {
   for (std::size_t i = next_; i < events_.size(); ++i) {
     if (events_[i]->kind != SCHED_SWITCH || events_[i]->previous.tid == 0) continue;
-    if (events_[i]->at < now_ns_ + kAheadNs) continue;
-    return advance_to(events_[i]->at + random_() % kMaxEdgeOffsetNs - kAheadNs);
+    if (events_[i]->at < now_ns_ + kEdgeDelayNs) continue;
+    return advance_to(events_[i]->at + random_() % kMaxEdgeOffsetNs - kEdgeDelayNs);
   }
 }
 
@@ -96,7 +96,7 @@ void SimulatedInput::visit_threads(off_pass_purpose what, const off_cpu::RecordC
 }
 
 std::uint64_t SimulatedInput::open_window(std::uint32_t number) {
-  const std::uint64_t edge = now_ns_ + kAheadNs;
+  const std::uint64_t edge = now_ns_ + kEdgeDelayNs;
   kernel_set_window(number, edge);
   edges_.push_back(edge);
   advance_to(edge);
@@ -108,8 +108,8 @@ bool SimulatedInput::read_stacks(const off_cpu::RecordCallback& take) {
   return true;
 }
 
-void SimulatedInput::read_others(const off_cpu::RecordCallback& take) {
-  kernel_read_others(take_record, to_context(take));
+void SimulatedInput::read_other_records(const off_cpu::RecordCallback& take) {
+  kernel_read_other_records(take_record, to_context(take));
 }
 
 off_cpu::Counters SimulatedInput::counters() const {

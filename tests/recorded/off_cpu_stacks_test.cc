@@ -151,9 +151,9 @@ BOOST_DATA_TEST_CASE(a_wait_of_a_period_has_its_own_stack,
 
 BOOST_DATA_TEST_CASE(assigns_shorter_waits_at_thresholds,
                      data::make(kTapes) * data::make({50u, 300u, 2000u}), name, period_us) {
-  constexpr std::uint32_t kRandoms[] = {1u << 8, 1u << 30, 1u << 31, 0xFFFFFFFF};
+  constexpr std::uint32_t kRandomNumbers[] = {1u << 8, 1u << 30, 1u << 31, 0xFFFFFFFF};
   std::size_t stacks = 0;
-  for (const std::uint32_t random : kRandoms) {
+  for (const std::uint32_t random : kRandomNumbers) {
     kernel_settings settings = default_settings(random % 5);
     settings.period_ns = period_us * 1000ull;
     settings.fixed_random = random;

@@ -43,9 +43,9 @@ RecordingInput::RecordingInput(std::unique_ptr<off_cpu::KernelInput> input,
 void RecordingInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
   tape_.put_value(kLook, static_cast<std::uint32_t>(what));
   input_->visit_threads(what, [&](Bytes bytes) {
-    off_identity who;
-    std::memcpy(&who, bytes.data(), sizeof who);
-    if (std::ranges::find(pids_, who.tgid) == pids_.end()) return;
+    off_identity identity;
+    std::memcpy(&identity, bytes.data(), sizeof identity);
+    if (std::ranges::find(pids_, identity.tgid) == pids_.end()) return;
     tape_.put(kRecord, bytes);
     take(bytes);
   });
@@ -64,7 +64,7 @@ bool RecordingInput::read_stacks(const off_cpu::RecordCallback& take) {
     std::vector<std::byte> copy(bytes.begin(), bytes.end());
     if (copy.size() == sizeof(off_stack)) {
       off_stack& stack = *reinterpret_cast<off_stack*>(copy.data());
-      std::memset(stack.user, pattern_of(stack.who.tid), sizeof stack.user);
+      std::memset(stack.user, pattern_of(stack.identity.tid), sizeof stack.user);
     }
     tape_.put(kRecord, copy);
     take(bytes);
@@ -73,9 +73,9 @@ bool RecordingInput::read_stacks(const off_cpu::RecordCallback& take) {
   return is_all;
 }
 
-void RecordingInput::read_others(const off_cpu::RecordCallback& take) {
+void RecordingInput::read_other_records(const off_cpu::RecordCallback& take) {
   tape_.put(kReadOthers);
-  input_->read_others([&](Bytes bytes) {
+  input_->read_other_records([&](Bytes bytes) {
     tape_.put(kRecord, bytes);
     take(bytes);
   });
@@ -173,7 +173,7 @@ bool ReplayedInput::read_stacks(const off_cpu::RecordCallback& take) {
   return deliver(take) != 0;
 }
 
-void ReplayedInput::read_others(const off_cpu::RecordCallback& take) {
+void ReplayedInput::read_other_records(const off_cpu::RecordCallback& take) {
   event(kReadOthers);
   deliver(take);
 }

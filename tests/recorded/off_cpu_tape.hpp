@@ -78,7 +78,7 @@ class RecordingInput final : public off_cpu::KernelInput {
   void visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) override;
   std::uint64_t open_window(std::uint32_t number) override;
   bool read_stacks(const off_cpu::RecordCallback& take) override;
-  void read_others(const off_cpu::RecordCallback& take) override;
+  void read_other_records(const off_cpu::RecordCallback& take) override;
   std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop> wanted,
                                                   std::size_t size,
                                                   std::chrono::milliseconds patience) override;
@@ -108,7 +108,7 @@ class ReplayedInput final : public off_cpu::KernelInput {
   void visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) override;
   std::uint64_t open_window(std::uint32_t number) override;
   bool read_stacks(const off_cpu::RecordCallback& take) override;
-  void read_others(const off_cpu::RecordCallback& take) override;
+  void read_other_records(const off_cpu::RecordCallback& take) override;
   std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop> wanted,
                                                   std::size_t size,
                                                   std::chrono::milliseconds patience) override;

@@ -78,7 +78,7 @@ struct ReportedThread {
   std::vector<const ReceivedRecord*> stacks;
 };
 
-bool is_of(const ReceivedRecord& received, const ExpectedThread& thread) {
+bool belongs_to(const ReceivedRecord& received, const ExpectedThread& thread) {
   return received.record.tgid == thread.identity.tgid &&
          received.record.start_time_clock_ticks == thread.identity.start_boottime / kNsPerTick;
 }
@@ -86,7 +86,7 @@ bool is_of(const ReceivedRecord& received, const ExpectedThread& thread) {
 bool is_taken_stack(const Replay& replay, std::size_t window, const ReceivedRecord& received) {
   return std::ranges::any_of(replay.expected[window].stacks, [&](const off_stack* stack) {
     return received.record.at_ns == stack->at + replay.to_boottime &&
-           received.record.tid == stack->who.tid;
+           received.record.tid == stack->identity.tid;
   });
 }
 
@@ -99,7 +99,7 @@ std::map<Origin, ReportedThread> reported_threads(const Replay& replay, std::siz
     std::size_t threads = is_taken_stack(replay, window, received);
     for (const auto& [origin, thread] : replay.expected[window].threads) {
       if (record.at_ns != thread.until + replay.to_boottime || record.tid != thread.identity.tid ||
-          !is_of(received, thread))
+          !belongs_to(received, thread))
         continue;
       ++threads;
       ReportedThread& of_thread = all[origin];
@@ -140,9 +140,9 @@ std::vector<std::uint64_t> kernel_frames(const off_stack_place& place) {
 // The copy starts at the stack pointer, which can be anywhere in the recorded memory.
 void check_stack(const ReceivedRecord& got, const off_stack& stack, std::uint64_t to_boottime) {
   BOOST_TEST(got.record.weight == stack.weight);
-  BOOST_TEST(got.record.tgid == stack.who.tgid);
-  BOOST_TEST(got.record.tid == stack.who.tid);
-  BOOST_TEST(got.record.start_time_clock_ticks == stack.who.start_boottime / kNsPerTick);
+  BOOST_TEST(got.record.tgid == stack.identity.tgid);
+  BOOST_TEST(got.record.tid == stack.identity.tid);
+  BOOST_TEST(got.record.start_time_clock_ticks == stack.identity.start_boottime / kNsPerTick);
   BOOST_TEST(got.record.at_ns == stack.at + to_boottime);
   BOOST_TEST(got.kernel == kernel_frames(stack.place), boost::test_tools::per_element());
   BOOST_TEST(got.record.ip == stack.place.ip);
@@ -151,7 +151,7 @@ void check_stack(const ReceivedRecord& got, const off_stack& stack, std::uint64_
   const std::size_t copied = stack.pieces * std::size_t{OFF_PIECE};
   BOOST_TEST(got.stack.size() == (copied > skipped ? copied - skipped : 0));
   for (const std::uint8_t byte : got.stack)
-    if (byte != pattern_of(stack.who.tid)) BOOST_FAIL("memory of another thread");
+    if (byte != pattern_of(stack.identity.tid)) BOOST_FAIL("memory of another thread");
 }
 
 }  // namespace
@@ -237,7 +237,7 @@ BOOST_DATA_TEST_CASE(reports_each_recorded_stack_once, data::make(kTapes), name)
       by_time.emplace(std::pair(received.record.at_ns, received.record.tid), &received);
     for (const off_stack* stack : replay.expected[window].stacks) {
       const auto [begin, end] =
-          by_time.equal_range({stack->at + replay.to_boottime, stack->who.tid});
+          by_time.equal_range({stack->at + replay.to_boottime, stack->identity.tid});
       BOOST_TEST_REQUIRE(std::distance(begin, end) == 1);
       check_stack(*begin->second, *stack, replay.to_boottime);
       ++stacks;

@@ -26,7 +26,7 @@ using namespace ctprof::recorded::on_cpu_tape;
 namespace {
 
 constexpr std::uint64_t kCopies = 3;
-constexpr std::size_t kMostWaiting = 1024;
+constexpr std::size_t kMaxWaiting = 1024;
 using ModuleWords = std::vector<std::uint64_t>;
 
 struct Record {
@@ -132,8 +132,8 @@ void complete_at_last_slot(std::vector<Record>& records) {
   while (!has_no_user_stack(samples[first].tid)) ++first;
   std::size_t second = first + kCopies;
   while (!has_no_user_stack(samples[second].tid)) ++second;
-  complete_after(records, samples[first], samples[first + kMostWaiting - 1]);
-  complete_after(records, samples[second], samples[second + kCopies - 1 + kMostWaiting]);
+  complete_after(records, samples[first], samples[first + kMaxWaiting - 1]);
+  complete_after(records, samples[second], samples[second + kCopies - 1 + kMaxWaiting]);
 }
 
 // Each record is in the first read of its ring after it was written.
@@ -168,14 +168,14 @@ Expected expected_user_parts(const std::vector<Record>& records) {
   std::vector<const Record*> waiting;  // ordered by time; null: completed
   for (const Record& record : records) {
     if (record.is_sample) {
-      if (waiting.size() >= kMostWaiting)
-        expected.displaced += waiting[waiting.size() - kMostWaiting] != nullptr;
+      if (waiting.size() >= kMaxWaiting)
+        expected.displaced += waiting[waiting.size() - kMaxWaiting] != nullptr;
       waiting.push_back(&record);
       expected.user[{record.time_ns, record.tid}] = {};
       continue;
     }
     const std::size_t first =
-        waiting.size() - std::min(waiting.size(), kMostWaiting);  // others lost their slots
+        waiting.size() - std::min(waiting.size(), kMaxWaiting);  // others lost their slots
     for (std::size_t i = first; i < waiting.size(); ++i) {
       if (waiting[i] == nullptr || waiting[i]->tid != record.tid ||
           waiting[i]->number != record.number)

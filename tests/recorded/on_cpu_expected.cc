@@ -73,7 +73,7 @@ class Builder {
   }
   void add_counts(const CountsRead& counts) {
     recording_.cpus[counts.cpu].enabled_ns = counts.enabled_ns;
-    recording_.cpus[counts.cpu].lost_all = counts.lost;
+    recording_.cpus[counts.cpu].kernel_lost = counts.lost;
   }
   void add_record(std::uint64_t number, Bytes record) {
     const std::uint64_t type = word(record, 0) & UINT32_MAX;

@@ -20,9 +20,9 @@ struct ExpectedSample {
 };
 
 struct ExpectedCpu {
-  std::uint64_t samples = 0;   // without those of the idle task
-  std::uint64_t lost = 0;      // in records of the ring
-  std::uint64_t lost_all = 0;  // including losses that only the kernel's counter has
+  std::uint64_t samples = 0;      // without those of the idle task
+  std::uint64_t lost = 0;         // in records of the ring
+  std::uint64_t kernel_lost = 0;  // including losses that only the kernel's counter has
   std::uint64_t enabled_ns = 0;
   std::uint64_t idle_from_ns = 0, idle_until_ns = 0;
 };

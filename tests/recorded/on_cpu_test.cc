@@ -116,8 +116,8 @@ BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTapes), name) 
   std::uint64_t lost = 0, losses = 0, unreported = 0;
   std::set<std::uint64_t> ends;
   for (const auto& [number, cpu] : replay.expected.cpus) {
-    lost += std::max(cpu.lost, cpu.lost_all);
-    unreported += cpu.lost_all > cpu.lost;
+    lost += std::max(cpu.lost, cpu.kernel_lost);
+    unreported += cpu.kernel_lost > cpu.lost;
   }
   for (const ctprof_loss& loss : replay.received.losses) {
     BOOST_TEST(loss.kind == static_cast<ctprof_loss_kind>(CTPROF_LOSS_FULL));
@@ -142,7 +142,7 @@ std::uint64_t missed_ticks(const ExpectedRecording& expected, std::uint64_t peri
   for (const auto& [number, cpu] : expected.cpus) {
     const std::uint64_t idle = cpu.idle_until_ns - cpu.idle_from_ns + kUnevenNs;
     const std::uint64_t busy = cpu.enabled_ns - std::min(cpu.enabled_ns, idle);
-    const std::uint64_t known = cpu.samples + std::max(cpu.lost, cpu.lost_all) + kUnevenTicks;
+    const std::uint64_t known = cpu.samples + std::max(cpu.lost, cpu.kernel_lost) + kUnevenTicks;
     missed += std::max(busy / period_ns, known) - known;
   }
   return missed;

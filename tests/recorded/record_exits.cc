@@ -21,13 +21,13 @@ constexpr useconds_t kDrainUs = 20'000;
 
 // A workload, and the file in which it writes what each thread read about itself (default: its
 // output).
-struct Recipe {
+struct ExitWorkload {
   std::string name;
   std::vector<std::string> command;
   std::string lines;
 };
 
-std::vector<Recipe> recipes(const RecordingDirectories& places, const char* plugin) {
+std::vector<ExitWorkload> exit_workloads(const RecordingDirectories& places, const char* plugin) {
   const std::string ends = places.programs + "/ends", lines = places.scratch + "/" + plugin;
   return {{"threads", {ends, "threads", "60", lines + "1"}, lines + "1"},
           {"processes", {ends, "processes", "40", lines + "2"}, lines + "2"},
@@ -65,7 +65,7 @@ std::string text_of(const std::string& path) {
 }
 
 // Drains until the workload has exited, and once more after the source has stopped.
-void run(const Recipe& recipe, Workload& workload, TapeWriter& tape,
+void run(const ExitWorkload& recipe, Workload& workload, TapeWriter& tape,
          const std::function<void()>& drain, const std::function<void()>& stop) {
   tape.add_fact("pid", std::to_string(workload.pid()));
   workload.release();
@@ -78,7 +78,7 @@ void run(const Recipe& recipe, Workload& workload, TapeWriter& tape,
   tape.put_text(kOutput, recipe.lines.empty() ? workload.output() : text_of(recipe.lines));
 }
 
-void record_by_bpf(const Recipe& recipe, const RecordingDirectories& places) {
+void record_by_bpf(const ExitWorkload& recipe, const RecordingDirectories& places) {
   using namespace task_iter_tape;
   Workload workload(recipe.command);
   const InnerCgroup cgroup(workload.pid());
@@ -99,7 +99,7 @@ void record_by_bpf(const Recipe& recipe, const RecordingDirectories& places) {
   tape.save(places.output + "/task_iter_" + recipe.name + ".tape.zst");
 }
 
-void record_by_netlink(const Recipe& recipe, const RecordingDirectories& places) {
+void record_by_netlink(const ExitWorkload& recipe, const RecordingDirectories& places) {
   using namespace taskstats_tape;
   Workload workload(recipe.command);
   TapeWriter tape;
@@ -131,11 +131,12 @@ void record_by_netlink(const Recipe& recipe, const RecordingDirectories& places)
 }  // namespace
 
 void record_task_iter(const RecordingDirectories& directories) {
-  for (const Recipe& recipe : recipes(directories, "task_iter")) record_by_bpf(recipe, directories);
+  for (const ExitWorkload& recipe : exit_workloads(directories, "task_iter"))
+    record_by_bpf(recipe, directories);
 }
 
 void record_taskstats(const RecordingDirectories& directories) {
-  for (const Recipe& recipe : recipes(directories, "taskstats"))
+  for (const ExitWorkload& recipe : exit_workloads(directories, "taskstats"))
     record_by_netlink(recipe, directories);
 }
 

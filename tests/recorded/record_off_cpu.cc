@@ -15,7 +15,7 @@ namespace {
 
 using namespace off_cpu_tape;
 
-struct Recipe {
+struct OffCpuWorkload {
   const char* name;
   std::vector<std::string> command;
   off_cpu::Setup setup;
@@ -25,7 +25,7 @@ struct Recipe {
 constexpr int kDrainMs = 10;
 constexpr int kOneWindow = 1 << 30;
 
-std::vector<Recipe> recipes(const RecordingDirectories& places) {
+std::vector<OffCpuWorkload> off_cpu_workloads(const RecordingDirectories& places) {
   const std::string waits = places.programs + "/waits";
   return {
       {"kinds", {waits, "kinds", places.scratch + "/file"}, {.period_ns = 1'000'000}, kOneWindow},
@@ -67,7 +67,7 @@ class RecordingDriver {
   ReceivedData received_;
 };
 
-void record(const Recipe& recipe, const RecordingDirectories& places) {
+void record(const OffCpuWorkload& recipe, const RecordingDirectories& places) {
   Workload workload(recipe.command);
   off_cpu::Setup setup = recipe.setup;
   setup.pids = {static_cast<std::uint64_t>(workload.pid())};
@@ -100,7 +100,7 @@ void record(const Recipe& recipe, const RecordingDirectories& places) {
 }  // namespace
 
 void record_off_cpu(const RecordingDirectories& directories) {
-  for (const Recipe& recipe : recipes(directories)) record(recipe, directories);
+  for (const OffCpuWorkload& recipe : off_cpu_workloads(directories)) record(recipe, directories);
 }
 
 }  // namespace ctprof::recorded

@@ -30,7 +30,7 @@ struct EventRange {
 };
 
 void put_range(const std::vector<sched_event>& events, const EventRange& part, TapeWriter& tape) {
-  int births = 0;
+  int start_count = 0;
   for (const sched_event& event : events) {
     births += event.kind == SCHED_BIRTH;
     if (births >= part.from_birth && (part.to_birth == 0 || births < part.to_birth))

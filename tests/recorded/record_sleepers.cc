@@ -16,13 +16,13 @@ using namespace sleepers_tape;
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 constexpr int kPassesOfWindow = 12;
 
-struct Recipe {
+struct SleeperWorkload {
   const char* name;
   std::vector<std::string> command;
   useconds_t pause_us;
 };
 
-void record(const Recipe& recipe, const RecordingDirectories& places) {
+void record(const SleeperWorkload& recipe, const RecordingDirectories& places) {
   Workload workload(recipe.command);
   int error = 0;
   auto program = sleepers::Program::load(error);

@@ -7,10 +7,10 @@ namespace ctprof::recorded {
 namespace {
 
 constexpr std::uint32_t kUninterruptible = 2, kDead = 0x80, kNoLoad = 0x400;
-constexpr std::uint64_t kMostTurnBeyond = 1'000'000;  // a run may end this much after its switch
+constexpr std::uint64_t kMaxTurnDelayNs = 1'000'000;  // a run may end this much after its switch
 
-bool sleeps(std::uint32_t state) { return state == OFF_SLEEPING || state == OFF_BLOCKED; }
-bool waits(std::uint32_t state) { return state < OFF_WAIT_STATES; }
+bool is_sleeping(std::uint32_t state) { return state == OFF_SLEEPING || state == OFF_BLOCKED; }
+bool is_waiting(std::uint32_t state) { return state < OFF_WAIT_STATES; }
 
 // Follows one thread, event by event.
 class ThreadTimeline {
@@ -23,14 +23,14 @@ class ThreadTimeline {
     enter(OFF_QUEUED, now);
   }
   void wake_up(std::uint64_t now) {
-    if (sleeps(state_) || state_ == OFF_UNKNOWN) enter(OFF_QUEUED, now);
+    if (is_sleeping(state_) || state_ == OFF_UNKNOWN) enter(OFF_QUEUED, now);
   }
   void start_run(const sched_task& task, std::uint64_t now) {
-    line_.unseen_events += sleeps(state_) || state_ == OFF_RUNNING;
+    line_.unseen_events += is_sleeping(state_) || state_ == OFF_RUNNING;
     // The thread was woken up without an event. The scheduler knows how long it has been in the run
     // queue.
     const std::uint64_t queued = task.queue_clock - task.last_queued;
-    if (sleeps(state_) && task.last_queued != 0 && task.queue_clock > task.last_queued &&
+    if (is_sleeping(state_) && task.last_queued != 0 && task.queue_clock > task.last_queued &&
         queued <= now - since_)
       enter(OFF_QUEUED, now - queued);
     enter(OFF_RUNNING, now);
@@ -41,12 +41,12 @@ class ThreadTimeline {
   void end_run(const sched_event& event) {
     std::uint64_t now = event.at;
     const std::uint64_t ran = event.previous.ran - ran_;
-    if (waits(state_)) {                              // it got a CPU without an event
-      line_.unseen_events += sleeps(state_) ? 2 : 1;  // and was woken up without an event
+    if (is_waiting(state_)) {                              // it got a CPU without an event
+      line_.unseen_events += is_sleeping(state_) ? 2 : 1;  // and was woken up without an event
       const std::uint64_t arrived = ran < now - since_ ? now - ran : since_;
       enter(OFF_RUNNING, arrived);
     } else if (state_ == OFF_RUNNING && run_start_ != 0 &&
-               run_start_ + ran <= now + kMostTurnBeyond) {
+               run_start_ + ran <= now + kMaxTurnDelayNs) {
       now = std::max(run_start_ + ran, since_);
     }
     ran_ = event.previous.ran;
@@ -57,7 +57,7 @@ class ThreadTimeline {
   Timeline finish() {
     if (state_ != OFF_EXITED) {
       line_.spans.push_back({state_, since_, UINT64_MAX});
-      if (waits(state_)) line_.off_cpu_spans.emplace_back(off_cpu_since_, UINT64_MAX);
+      if (is_waiting(state_)) line_.off_cpu_spans.emplace_back(off_cpu_since_, UINT64_MAX);
     }
     return std::move(line_);
   }
@@ -72,8 +72,9 @@ class ThreadTimeline {
   void enter(std::uint32_t state, std::uint64_t now) {
     now = std::max(now, since_);  // clocks of two CPUs may differ
     if (state_ <= OFF_RUNNING) line_.spans.push_back({state_, since_, now});
-    if (!waits(state_) && waits(state)) off_cpu_since_ = now;
-    if (waits(state_) && !waits(state)) line_.off_cpu_spans.emplace_back(off_cpu_since_, now);
+    if (!is_waiting(state_) && is_waiting(state)) off_cpu_since_ = now;
+    if (is_waiting(state_) && !is_waiting(state))
+      line_.off_cpu_spans.emplace_back(off_cpu_since_, now);
     state_ = state;
     since_ = now;
   }
@@ -226,7 +227,7 @@ TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std:
     const std::uint64_t from = std::max(span.from, opened), to = std::min(span.to, ended);
     const bool is_instant = from == span.to && span.to < ended;  // a state of length zero counts
     if (from < to) out.ns[span.state] += to - from;
-    if (waits(span.state)) out.counts[span.state] += from < to || is_instant;
+    if (is_waiting(span.state)) out.counts[span.state] += from < to || is_instant;
   }
   for (const auto& [left, back] : line.off_cpu_spans) {
     const std::uint64_t from = std::max(left, opened), to = std::min(back, ended);

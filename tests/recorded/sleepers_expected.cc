@@ -10,7 +10,7 @@ namespace {
 
 using namespace sleepers_tape;
 
-constexpr int kMostCopies = 6;  // of one sleeper in one pass
+constexpr int kMaxCopies = 6;  // of one sleeper in one pass
 
 ExpectedSleeper sleeper_of(const ::sleeper_sample& look) {
   ExpectedSleeper sleeper;
@@ -42,7 +42,7 @@ class Builder {
       if (bytes_.size() < look.head.size) break;
       std::memcpy(&look, bytes_.data(), look.head.size);
       bytes_.erase(bytes_.begin(), bytes_.begin() + look.head.size);
-      add_look(look);
+      add_sample(look);
     }
     copies_ = 0;
   }
@@ -67,7 +67,7 @@ class Builder {
       if (checked.result == RECHECK_UNCHANGED) continue;
       ++windows_.moved_threads;
       if (checked.result == RECHECK_ASLEEP_AGAIN) sleeper = sleeper_of(checked.look);
-      if (copies_ == kMostCopies) sleeper.copied.reset();
+      if (copies_ == kMaxCopies) sleeper.copied.reset();
     }
   }
   ExpectedSleepers finish() {
@@ -77,7 +77,7 @@ class Builder {
 
  private:
   ExpectedPass& pass() { return windows_.windows.back().back(); }
-  void add_look(const ::sleeper_sample& look) {
+  void add_sample(const ::sleeper_sample& look) {
     const SleeperId id{look.head.tgid, look.head.tid, look.head.start_boottime};
     if (look.head.tgid == look.head.tid) pass().processes.push_back(look.head.tgid);
     if ((look.head.flags & SAMPLE_AWAKE) != 0) return;

@@ -54,7 +54,7 @@ struct Replay {
         pass.clear();
         pass.at_ns = cursor.peek().clock_ns;
         looker.sample(static_cast<std::uint32_t>(cursor.peek().as<std::uint64_t>()), pass);
-        met.push_back(pass.visited_tgids);
+        visited_by_pass.push_back(pass.visited_tgids);
         tally.add_pass(pass, windows.back()->sink());
         return;
       case kWindowEnds:
@@ -70,7 +70,7 @@ struct Replay {
   Tape tape;
   ExpectedSleepers expected;
   std::vector<std::unique_ptr<ReceivedData>> windows;
-  std::vector<std::vector<std::uint32_t>> met;
+  std::vector<std::vector<std::uint32_t>> visited_by_pass;
 };
 
 // Converts the start time to ticks, as in records.
@@ -202,7 +202,8 @@ BOOST_DATA_TEST_CASE(reports_the_processes_that_were_found, data::make(kTapes), 
   std::size_t pass = 0;
   for (const auto& window : replay.expected.windows)
     for (const ExpectedPass& expected : window)
-      BOOST_TEST(replay.met[pass++] == expected.processes, boost::test_tools::per_element());
+      BOOST_TEST(replay.visited_by_pass[pass++] == expected.processes,
+                 boost::test_tools::per_element());
   BOOST_TEST(pass > 10u);
 }
 
@@ -230,7 +231,7 @@ Tape split_tape(const std::string& name) {
 BOOST_DATA_TEST_CASE(joins_split_records, data::make(kTapes), name) {
   const Replay original(name), pieces(split_tape(name), {});
   BOOST_TEST(pieces.expected.split_records > 10u);
-  BOOST_TEST(pieces.met.size() == original.met.size());
+  BOOST_TEST(pieces.visited_by_pass.size() == original.visited_by_pass.size());
   for (std::size_t window = 0; window < original.windows.size(); ++window) {
     BOOST_TEST(
         (received_weights(*pieces.windows[window]) == received_weights(*original.windows[window])));
@@ -300,11 +301,11 @@ BOOST_AUTO_TEST_CASE(finds_no_more_threads_than_existed) {
   std::set<SleeperId> threads;
   for (const auto& window : replay.expected.windows)
     for (const ExpectedPass& pass : window) {
-      std::set<SleeperId> at_once(pass.unchanged.begin(), pass.unchanged.end());
-      for (const ExpectedSleeper& sleeper : pass.fresh) at_once.insert(sleeper.id);
-      BOOST_TEST(at_once.size() == pass.unchanged.size() + pass.fresh.size());
-      BOOST_TEST(at_once.size() <= 21u);
-      threads.insert(at_once.begin(), at_once.end());
+      std::set<SleeperId> unchanged_ids(pass.unchanged.begin(), pass.unchanged.end());
+      for (const ExpectedSleeper& sleeper : pass.fresh) unchanged_ids.insert(sleeper.id);
+      BOOST_TEST(unchanged_ids.size() == pass.unchanged.size() + pass.fresh.size());
+      BOOST_TEST(unchanged_ids.size() <= 21u);
+      threads.insert(unchanged_ids.begin(), unchanged_ids.end());
     }
   BOOST_TEST(threads.size() <= 121u);
   BOOST_TEST(threads.size() > 21u);

@@ -16,9 +16,9 @@ namespace {
 using namespace std::literals;
 
 constexpr std::string_view kMagic = "ctprof-tape 1\n\0\0"sv;  // 16 bytes: aligns frames
-constexpr std::size_t kMostCompressed = 16 << 20;
-constexpr std::size_t kMostBytes = 256 << 20;
-constexpr std::size_t kMostOfFrame = 16 << 20;
+constexpr std::size_t kMaxCompressedBytes = 16 << 20;
+constexpr std::size_t kMaxBytes = 256 << 20;
+constexpr std::size_t kMaxFrameBytes = 16 << 20;
 constexpr std::size_t kAlignment = 8;
 constexpr int kCompressionLevel = 19;
 
@@ -28,7 +28,9 @@ struct FrameHeader {
   std::uint64_t clock_ns;
 };
 
-std::size_t padded(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t add_padding(std::size_t size) {
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 void append(std::vector<std::byte>& out, Bytes bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
@@ -37,7 +39,7 @@ void append(std::vector<std::byte>& out, Bytes bytes) {
 void append_frame(std::vector<std::byte>& out, const FrameHeader& header, Bytes bytes) {
   append(out, std::as_bytes(std::span(&header, 1)));
   append(out, bytes);
-  out.resize(padded(out.size()));
+  out.resize(add_padding(out.size()));
 }
 
 [[noreturn]] void fail(const std::string& what, std::size_t offset) {
@@ -54,10 +56,10 @@ std::vector<Frame> parse_frames(Bytes bytes) {
     FrameHeader header;
     std::memcpy(&header, bytes.data() + at, sizeof header);
     const std::size_t begin = at + sizeof header;
-    if (header.size > kMostOfFrame) fail("a frame is too large", at);
-    if (padded(header.size) > bytes.size() - begin) fail("a frame is cut", at);
+    if (header.size > kMaxFrameBytes) fail("a frame is too large", at);
+    if (add_padding(header.size) > bytes.size() - begin) fail("a frame is cut", at);
     frames.push_back({header.kind, header.clock_ns, bytes.subspan(begin, header.size)});
-    at = begin + padded(header.size);
+    at = begin + add_padding(header.size);
   }
   if (frames.empty() || frames.front().kind != kFacts) fail("no facts", kMagic.size());
   if (frames.back().kind != kEnd) fail("the end is missing", at);
@@ -82,7 +84,7 @@ std::string text_of(const Layout& layout) {
 
 std::vector<std::byte> decompress(Bytes compressed) {
   const auto size = ::ZSTD_getFrameContentSize(compressed.data(), compressed.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kMostBytes)
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kMaxBytes)
     fail("no compressed tape of a reasonable size", 0);
   std::vector<std::byte> bytes(size);
   const std::size_t got =
@@ -152,7 +154,7 @@ void TapeWriter::save(const std::string& path) const {
 Tape Tape::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw BadTape("cannot open '" + path + "'");
-  std::vector<char> compressed(kMostCompressed);
+  std::vector<char> compressed(kMaxCompressedBytes);
   file.read(compressed.data(), static_cast<std::streamsize>(compressed.size()));
   if (!file.eof()) throw BadTape("'" + path + "' is larger than any tape");
   compressed.resize(static_cast<std::size_t>(file.gcount()));

@@ -12,7 +12,7 @@
 #include "core/rules/rule_book.hpp"
 #include "core/window/differences.hpp"
 #include "core/window/make_window.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::hand_made {

@@ -138,9 +138,9 @@ bool exceeds_min_shift(const RowTestResult& test_result, double min_shift) {
   return (shown.shift > 0 ? shown.low : -shown.high) >= min_shift;
 }
 
-std::optional<RowTestResult> proof_of(const statistics::Family& family, std::size_t row,
-                                      double floor, const statistics::Interval& interval,
-                                      const SignificanceThreshold& threshold) {
+std::optional<RowTestResult> make_test_result(const statistics::Family& family, std::size_t row,
+                                              double floor, const statistics::Interval& interval,
+                                              const SignificanceThreshold& threshold) {
   if (std::isnan(family.get_shift(row))) return std::nullopt;
   RowTestResult test_result{std::expm1(family.get_shift(row)), std::expm1(interval.low),
                             std::expm1(interval.high), family.get_p(row)};
@@ -170,7 +170,8 @@ RowTestResult remove_floor(const RowTestResult& with_floor) {
 
 std::optional<RowTestResult> test_row(const statistics::Family& family, std::size_t row,
                                       double floor, const SignificanceThreshold& threshold) {
-  return proof_of(family, row, floor, family.compute_interval(row, threshold.alpha), threshold);
+  return make_test_result(family, row, floor, family.compute_interval(row, threshold.alpha),
+                          threshold);
 }
 
 std::vector<std::optional<RowTestResult>> test_rows(const statistics::Family& family,
@@ -179,7 +180,7 @@ std::vector<std::optional<RowTestResult>> test_rows(const statistics::Family& fa
   const std::vector<statistics::Interval> intervals = family.compute_all_intervals(threshold.alpha);
   std::vector<std::optional<RowTestResult>> test_results;
   for (std::size_t row = 0; row < family.rows(); ++row)
-    test_results.push_back(proof_of(family, row, floors[row], intervals[row], threshold));
+    test_results.push_back(make_test_result(family, row, floors[row], intervals[row], threshold));
   return test_results;
 }
 

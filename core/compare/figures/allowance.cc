@@ -46,21 +46,21 @@ std::vector<bool> ExpensiveMetricFilter::find_over_allowance(Allowance allowance
                                                              std::size_t runs) const {
   const std::vector<PlannedMetric>& metrics = plan_->metrics;
   std::vector<bool> is_over_allowance(metrics.size());
-  const auto decide = [&](std::size_t i) {
+  const auto omit_if_expensive = [&](std::size_t i) {
     const bool fits = allowance.spend(kBytesPerValue * runs * groups.count(metrics[i].entity));
     const bool lacks_input = std::ranges::any_of(
         metrics[i].inputs, [&](const auto& input) { return input && is_over_allowance[*input]; });
     is_over_allowance[i] = !named_[i] && (!fits || lacks_input);
   };
-  const auto decide_all = [&](const auto& is_next) {
+  const auto omit_expensive = [&](const auto& is_next) {
     for (std::size_t i = 0; i < metrics.size(); ++i)
-      if (is_next(i)) decide(i);
+      if (is_next(i)) omit_if_expensive(i);
   };
   const auto is_plain = [&](std::size_t i) { return !metrics[i].expression; };
-  decide_all([&](std::size_t i) { return named_[i]; });
-  decide_all([&](std::size_t i) { return !named_[i] && metrics[i].is_shown && is_plain(i); });
-  decide_all([&](std::size_t i) { return !named_[i] && metrics[i].is_shown && !is_plain(i); });
-  decide_all([&](std::size_t i) { return !named_[i] && !metrics[i].is_shown; });
+  omit_expensive([&](std::size_t i) { return named_[i]; });
+  omit_expensive([&](std::size_t i) { return !named_[i] && metrics[i].is_shown && is_plain(i); });
+  omit_expensive([&](std::size_t i) { return !named_[i] && metrics[i].is_shown && !is_plain(i); });
+  omit_expensive([&](std::size_t i) { return !named_[i] && !metrics[i].is_shown; });
   return is_over_allowance;
 }
 

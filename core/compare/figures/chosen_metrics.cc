@@ -78,9 +78,9 @@ bool is_in_sections(const std::vector<std::string>& requested, const PlannedMetr
 
 Error missing_metric_error(const MetricPlan& plan, std::span<const Snapshot* const> sides,
                            const std::string& name) {
-  const auto left_out = find_uncaptured_metrics(sides);
+  const auto uncaptured = find_uncaptured_metrics(sides);
   const std::string metric = name.substr(0, name.find('['));
-  if (std::ranges::find(left_out, metric) == left_out.end())
+  if (std::ranges::find(uncaptured, metric) == uncaptured.end())
     return unknown_metric_error(plan, name);
   return {"'" + metric +
           "' was not recorded, because it is expensive to read: " + kHowToReadExpensive};
@@ -105,7 +105,7 @@ Result<void> select_shown(MetricPlan& plan, std::span<const Snapshot* const> sid
 
 Result<void> check_sort(const MetricPlan& plan, const Spec& spec, ReportKind kind) {
   for (const SortKey& key : spec.sort) {
-    if (key.by != SortKey::By::Metric || is_group_column_name(key.metric, spec)) continue;
+    if (key.by != SortKey::Criterion::Metric || is_group_column_name(key.metric, spec)) continue;
     const PlannedMetric* metric = find_sort_metric(plan, key.metric);
     if (!metric) {
       Error error = unknown_metric_error(plan, key.metric, sort_words(kind));
@@ -130,9 +130,9 @@ const PlannedMetric* find_sort_metric(const MetricPlan& plan, std::string_view w
 std::vector<SortKey> resolve_sort_keys(const MetricPlan& plan, const Spec& spec) {
   std::vector<SortKey> keys = spec.sort;
   for (SortKey& key : keys) {
-    if (key.by != SortKey::By::Metric) continue;
+    if (key.by != SortKey::Criterion::Metric) continue;
     if (is_group_column_name(key.metric, spec))
-      key = {SortKey::By::Name, {}, !key.ascending};
+      key = {SortKey::Criterion::Name, {}, !key.ascending};
     else if (const PlannedMetric* metric = find_sort_metric(plan, key.metric))
       key.metric = metric->name;
   }

@@ -75,22 +75,22 @@ class TurnoverBuilder {
 
   void count() {
     // A thread that stays is on both sides; it is counted on the baseline.
-    const auto on_baseline = [](ThreadTurnover::Counts& counts, ThreadState life) {
-      counts.unknown += life == ThreadState::Unknown;
-      counts.turnover.staying += life == ThreadState::Staying;
-      counts.turnover.removed += life == ThreadState::Changes;
+    const auto on_baseline = [](ThreadTurnover::Counts& counts, ThreadState state) {
+      counts.unknown += state == ThreadState::Unknown;
+      counts.turnover.staying += state == ThreadState::Staying;
+      counts.turnover.removed += state == ThreadState::Changes;
     };
-    const auto on_candidate = [](ThreadTurnover::Counts& counts, ThreadState life) {
-      counts.unknown += life == ThreadState::Unknown;
-      counts.turnover.added += life == ThreadState::Changes;
+    const auto on_candidate = [](ThreadTurnover::Counts& counts, ThreadState state) {
+      counts.unknown += state == ThreadState::Unknown;
+      counts.turnover.added += state == ThreadState::Changes;
     };
     count_side(*baseline_, before_, on_baseline);
     count_side(*candidate_, after_, on_candidate);
   }
 
-  void split(const PlannedMetric& metric, ThreadTurnover::GroupSums& splits) const {
-    splits.before = split(metric, *baseline_, before_);
-    splits.after = split(metric, *candidate_, after_);
+  void split(const PlannedMetric& metric, ThreadTurnover::GroupSums& sums) const {
+    sums.before = split(metric, *baseline_, before_);
+    sums.after = split(metric, *candidate_, after_);
   }
 
  private:
@@ -108,21 +108,21 @@ class TurnoverBuilder {
   std::vector<ThreadTurnover::SumParts> split(const PlannedMetric& metric,
                                               const GroupedThreads& side,
                                               const SideThreads& side_threads) const {
-    std::vector<ThreadTurnover::SumParts> splits(result_->groups_.size());
+    std::vector<ThreadTurnover::SumParts> sums_by_group(result_->groups_.size());
     const Column* column =
         metric.counts_rows ? nullptr : side.snapshot->threads().find_u64(metric.name);
-    if (!column && !metric.counts_rows) return splits;
+    if (!column && !metric.counts_rows) return sums_by_group;
     for (std::uint32_t row = 0; row < side.groups.size(); ++row) {
       if (side.groups[row] == kNoGroup || (column && !column->has_value(row))) continue;
       const std::uint64_t value = column ? column->u64()[row] : 1;
-      ThreadTurnover::SumParts& split = splits[side.groups[row]];
-      const ThreadState life = side_threads.states[row];
-      split.has_unknown = split.has_unknown || life == ThreadState::Unknown ||
+      ThreadTurnover::SumParts& split = sums_by_group[side.groups[row]];
+      const ThreadState state = side_threads.states[row];
+      split.has_unknown = split.has_unknown || state == ThreadState::Unknown ||
                           __builtin_add_overflow(split.total, value, &split.total);
-      (life == ThreadState::Staying ? split.staying : split.changing) += value;
+      (state == ThreadState::Staying ? split.staying : split.changing) += value;
       split.has_value = true;
     }
-    return splits;
+    return sums_by_group;
   }
 
   ThreadTurnover* result_;

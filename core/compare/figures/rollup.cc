@@ -147,14 +147,14 @@ template <class Number>
 std::vector<ctprof_number> Rollup::collect_run_numbers(CellPosition at, Number number) const {
   const SideRuns& side = sides_[at.side];
   std::vector<ctprof_number> numbers;
-  std::size_t absent = 0;
+  std::size_t absent_runs = 0;
   for (std::size_t run = side.first; run < side.first + side.count; ++run) {
     if (counts_as_zero(run, at))
-      ++absent;
+      ++absent_runs;
     else if (const std::uint32_t group_in_run = own_group(run, at); group_in_run != kNoGroup)
       numbers.push_back(number(run, group_in_run));
   }
-  if (!numbers.empty()) numbers.resize(numbers.size() + absent, make_number(std::uint64_t{0}));
+  if (!numbers.empty()) numbers.resize(numbers.size() + absent_runs, make_number(std::uint64_t{0}));
   return numbers;
 }
 
@@ -217,14 +217,14 @@ CellValue Rollup::read_over_runs(CellPosition at) const {
 std::vector<RunStacks> Rollup::stacks(CellPosition at) const {
   const SideRuns& side = sides_[at.side];
   std::vector<RunStacks> found;
-  std::size_t absent = 0;
+  std::size_t absent_runs = 0;
   for (std::size_t run = side.first; run < side.first + side.count; ++run) {
     if (counts_as_zero(run, at))
-      ++absent;
+      ++absent_runs;
     else if (const auto stacks = stacks_of_run(run, at.group, at.metric))
       found.push_back(*stacks);
   }
-  if (!found.empty()) found.resize(found.size() + absent);
+  if (!found.empty()) found.resize(found.size() + absent_runs);
   return found;
 }
 
@@ -259,10 +259,10 @@ DerivedParts Rollup::derived_parts(CellPosition at) const {
   return first;
 }
 
-const BusiestThread* Rollup::busiest(CellPosition at) const {
+const BusiestThread* Rollup::get_busiest_thread(CellPosition at) const {
   const BusiestThread* busiest_thread = nullptr;
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {
-    const BusiestThread* run_busiest = runs_[run].busiest(group, at.metric);
+    const BusiestThread* run_busiest = runs_[run].get_busiest_thread(group, at.metric);
     if (run_busiest && (!busiest_thread || run_busiest->reading > busiest_thread->reading))
       busiest_thread = run_busiest;
   });
@@ -306,11 +306,11 @@ Difference Rollup::change(CellPosition at, std::string_view key,
 }
 
 OpeningState Rollup::opening_state(CellPosition at) const {
-  OpeningState latest = OpeningState::None;
+  OpeningState combined_state = OpeningState::None;
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {
-    latest = std::max(latest, runs_[run].opening_state(group, at.metric));
+    combined_state = std::max(combined_state, runs_[run].opening_state(group, at.metric));
   });
-  return latest;
+  return combined_state;
 }
 
 const GroupTimes* Rollup::times(std::size_t side, std::uint32_t group) const {
@@ -340,14 +340,14 @@ std::map<std::string_view, MapEntry> Rollup::parts_over_runs(CellPosition at) co
                       });
   });
   const SideRuns& side = sides_[at.side];
-  std::size_t absent = 0;
+  std::size_t absent_runs = 0;
   for (std::size_t run = side.first; run < side.first + side.count; ++run)
-    absent += lacks_rows(run, at) && runs_[run].records_metric(at.metric);
+    absent_runs += lacks_rows(run, at) && runs_[run].records_metric(at.metric);
   std::map<std::string_view, MapEntry> parts;
   for (auto& [key, of_runs] : found) {
     auto& numbers = of_runs.second;
     if (plan_->metrics[at.metric].key_is_sum(key))
-      numbers.resize(numbers.size() + absent, make_number(std::uint64_t{0}));
+      numbers.resize(numbers.size() + absent_runs, make_number(std::uint64_t{0}));
     of_runs.first.number = median(std::move(numbers));
     parts.emplace(key, of_runs.first);
   }

@@ -105,7 +105,7 @@ class Rollup {
   // Returns which optional inputs a derived value consists of.
   DerivedParts derived_parts(CellPosition at) const;
   // Null if there is none.
-  const BusiestThread* busiest(CellPosition at) const;
+  const BusiestThread* get_busiest_thread(CellPosition at) const;
   // Returns the change of a gauge since the opening of the window, and the opening value.
   Difference change(CellPosition at) const;
   // Returns the change of a map key whose value is `end_value`; no value for a side with several

@@ -50,15 +50,15 @@ InputState RunFigures::input_state(const std::optional<std::size_t>& input,
 
 OpeningState RunFigures::derived_opening_state(std::uint32_t group,
                                                const PlannedMetric& metric) const {
-  OpeningState latest = OpeningState::None;
+  OpeningState combined_state = OpeningState::None;
   for (std::size_t i = 0; i < metric.inputs.size(); ++i) {
     const auto input = metric.inputs[i];
     const OpeningState input_opening = input ? opening_state(group, *input) : OpeningState::None;
     const bool is_optional = metric.expression->inputs()[i].optional;
     if (input_opening == OpeningState::None && !is_optional) return OpeningState::None;
-    latest = std::max(latest, input_opening);
+    combined_state = std::max(combined_state, input_opening);
   }
-  return latest;
+  return combined_state;
 }
 
 // Returns no value for a counter, for a ratio of counters, and if any input was not read at the

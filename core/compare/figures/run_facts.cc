@@ -130,21 +130,23 @@ class SettingsComparison {
   void compare_hosts() {
     const auto host = window_->objects.find(kHostContext);
     if (window_->window->host_context.empty() || host == window_->objects.end()) return;
-    const auto then = host_members(window_->window->host_context), now = host_members(host->second);
-    if (!then || !now) return;
-    for (const auto& [key, before] : *then)
-      if (const auto it = now->find(key); it != now->end() && it->second != before)
-        if (const auto earlier_text = json_text(before), is = json_text(it->second);
-            earlier_text && is)
-          add({key, Entity::Host, {}, {{}, *earlier_text}, {{}, *is}}, {});
+    const auto opening_members = host_members(window_->window->host_context),
+               closing_members = host_members(host->second);
+    if (!opening_members || !closing_members) return;
+    for (const auto& [key, before] : *opening_members)
+      if (const auto it = closing_members->find(key);
+          it != closing_members->end() && it->second != before)
+        if (const auto opening_text = json_text(before), closing_text = json_text(it->second);
+            opening_text && closing_text)
+          add({key, Entity::Host, {}, {{}, *opening_text}, {{}, *closing_text}}, {});
   }
 
   void add(SettingChange change, const std::string& name) {
     const bool is_path = change.entity == Entity::Cgroup;
     const std::uint32_t family = is_path ? paths_.add(name) : families_.add(name);
-    const ChangeKey same{change.metric, family, change.before.text, change.after.text};
-    if (changes_.size() >= kMaxChanges && !changes_.contains(same)) return void(++omitted_);
-    ++changes_.try_emplace(same, std::move(change)).first->second.rows;
+    const ChangeKey change_key{change.metric, family, change.before.text, change.after.text};
+    if (changes_.size() >= kMaxChanges && !changes_.contains(change_key)) return void(++omitted_);
+    ++changes_.try_emplace(change_key, std::move(change)).first->second.rows;
   }
 
   const Column* names_of(Entity entity) const {

@@ -104,11 +104,12 @@ std::uint64_t non_negative_value(const Column& column, std::size_t row, const Po
 }  // namespace
 
 RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
-                       const std::vector<bool>& left_out, const RunStackNumbers& nodes)
+                       const std::vector<bool>& omitted_metrics, const RunStackNumbers& nodes)
     : plan_(&plan), groups_(rows.groups), content_(std::make_unique<StateContent>()) {
   content_->set_snapshot(snapshot, nodes);
   for (std::size_t metric = 0; metric < plan.metrics.size(); ++metric)
-    metrics_.push_back(left_out[metric] ? Cells() : reduce(snapshot, rows, plan.metrics[metric]));
+    metrics_.push_back(omitted_metrics[metric] ? Cells()
+                                               : reduce(snapshot, rows, plan.metrics[metric]));
   collect_times(snapshot, rows.group_of_row[static_cast<std::size_t>(Entity::Thread)]);
   if (snapshot.window) add_opening_only(snapshot, rows);
   content_->release_snapshot();
@@ -318,7 +319,7 @@ DerivedParts RunFigures::derived_parts(std::uint32_t group, std::size_t metric) 
   return {std::span(inputs).subspan(group * inputs_per_group, inputs_per_group)};
 }
 
-const BusiestThread* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {
+const BusiestThread* RunFigures::get_busiest_thread(std::uint32_t group, std::size_t metric) const {
   const auto& busiest = metrics_[metric].busiest;
   return busiest.empty() || busiest[group].reading == 0 ? nullptr : &busiest[group];
 }

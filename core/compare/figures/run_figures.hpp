@@ -118,7 +118,7 @@ class RunFigures {
   // this object; `nodes` refers to the snapshot's stacks if the plan has a metric of stacks
   // (has_stacks).
   RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
-             const std::vector<bool>& left_out, const RunStackNumbers& nodes);
+             const std::vector<bool>& omitted_metrics, const RunStackNumbers& nodes);
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 
@@ -136,7 +136,7 @@ class RunFigures {
   Coverage coverage(std::uint32_t group, std::size_t metric) const;
   DerivedParts derived_parts(std::uint32_t group, std::size_t metric) const;
   // Null if there is none.
-  const BusiestThread* busiest(std::uint32_t group, std::size_t metric) const;
+  const BusiestThread* get_busiest_thread(std::uint32_t group, std::size_t metric) const;
   // Returns the value of a gauge at the end minus its value at the opening, over the rows of each
   // end; a sum over no rows is zero. For a derived gauge, evaluates it with its inputs at both
   // ends. Returns no value outside windows and where the change is unknown.

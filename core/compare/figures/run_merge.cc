@@ -48,11 +48,11 @@ void RunFigures::merge(const RunFigures& other) {
     Absence &own_absence = metrics_[metric].absence, other_absence = other.metrics_[metric].absence;
     if (own_absence.rows < other_absence.rows)
       own_absence.most_frequent_gap = other_absence.most_frequent_gap;
-    const bool knows = own_absence.in_file && other_absence.in_file;
+    const bool are_both_in_file = own_absence.in_file && other_absence.in_file;
     own_absence = {own_absence.in_file || other_absence.in_file,
                    own_absence.rows + other_absence.rows, own_absence.most_frequent_gap,
-                   knows ? own_absence.is_unsupported && other_absence.is_unsupported
-                         : own_absence.is_unsupported || other_absence.is_unsupported};
+                   are_both_in_file ? own_absence.is_unsupported && other_absence.is_unsupported
+                                    : own_absence.is_unsupported || other_absence.is_unsupported};
   }
   auto& host_rows = groups_.rows_of[static_cast<std::size_t>(Entity::Host)];
   host_rows[0] += other.groups_.rows(Entity::Host, 0);

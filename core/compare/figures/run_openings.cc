@@ -67,14 +67,18 @@ void RunFigures::add_opening_only(const Snapshot& snapshot, const RowGroups& row
 void RunFigures::add_opening_only(OpeningCells& found, const Snapshot& opening_only,
                                   const RowGroups& rows, const PlannedMetric& metric) {
   const Groups groups = rows.group_of_opening_row[static_cast<std::size_t>(metric.entity)];
-  const Column* then = opening_only.table(metric.entity).find(metric.name);
+  const Column* opening_column = opening_only.table(metric.entity).find(metric.name);
   for (std::size_t row = 0; row < groups.size(); ++row) {
-    if (groups[row] == kNoGroup || (then && then->gap(row) == Gap::NotApplicable)) continue;
-    const bool is_known = rows.opening_filter_is_known && then && then->has_value(row);
+    if (groups[row] == kNoGroup ||
+        (opening_column && opening_column->gap(row) == Gap::NotApplicable))
+      continue;
+    const bool is_known =
+        rows.opening_filter_is_known && opening_column && opening_column->has_value(row);
     OpeningState& beginning = found.opening_states[groups[row]];
     beginning = std::max(beginning, is_known ? OpeningState::Present : OpeningState::Unknown);
   }
-  if (then && !groups.empty()) found.states.add(make_rows_for_rule(*then, groups, metric, false));
+  if (opening_column && !groups.empty())
+    found.states.add(make_rows_for_rule(*opening_column, groups, metric, false));
 }
 
 // Without Window::opening_only, the opening value is unknown for each group with a thread that

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMaxNames = 64;
 
 std::span<const std::string> uncaptured_names(const Meta& meta) {
-  return std::span(meta.left_out).first(std::min(kMaxNames, meta.left_out.size()));
+  return std::span(meta.uncaptured_metrics)
+      .first(std::min(kMaxNames, meta.uncaptured_metrics.size()));
 }
 
 bool has_column(const Snapshot& run, const std::string& metric) {

@@ -114,7 +114,7 @@ Result<void> classify_condition(ClassifiedConditions& classified, const Conditio
 
 }  // namespace
 
-Result<ClassifiedConditions> classify_conditions(const Where& where,
+Result<ClassifiedConditions> classify_conditions(const WhereConditions& where,
                                                  std::span<const Snapshot* const> sides,
                                                  const MetricPlan& plan) {
   ClassifiedConditions classified;
@@ -201,7 +201,7 @@ class GroupCondition {
     }
   }
 
-  bool holds(std::size_t side, std::uint32_t group, std::string_view name) const {
+  bool is_true_for(std::size_t side, std::uint32_t group, std::string_view name) const {
     std::vector<Value> values;
     for (std::size_t i = 0; i < metrics_.size(); ++i) values.push_back(value(i, side, group, name));
     return condition_->is_true(values);
@@ -233,7 +233,8 @@ void filter_groups(Grouping& grouping, std::span<const Condition> conditions, co
       const std::string name = readable_key(grouping.names[group]);
       bool is_true_on_any_side = false;
       for (std::size_t side = 0; side < rollup.sides() && !is_true_on_any_side; ++side)
-        is_true_on_any_side = grouping.has_group(side, group) && bound.holds(side, group, name);
+        is_true_on_any_side =
+            grouping.has_group(side, group) && bound.is_true_for(side, group, name);
       is_kept[group] = is_true_on_any_side;
     }
   }

@@ -29,7 +29,7 @@ struct ClassifiedConditions {
 
 // The error names a metric that no file has, with the nearest name, or a metric that a condition
 // cannot use.
-Result<ClassifiedConditions> classify_conditions(const Where& where,
+Result<ClassifiedConditions> classify_conditions(const WhereConditions& where,
                                                  std::span<const Snapshot* const> sides,
                                                  const MetricPlan& plan);
 

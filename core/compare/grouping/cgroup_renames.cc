@@ -110,7 +110,7 @@ class RenameFinder {
   // There can be many replicas with identical kinds. Pairs the first cgroups of both sides, then
   // the second ones and so on, which gives the same result as comparing all pairs. Surplus cgroups
   // of one side are paired with the first cgroup of the other side.
-  void pair_identical(std::vector<CgroupSimilarity>& left_over) {
+  void pair_identical(std::vector<CgroupSimilarity>& surplus_pairs) {
     std::map<Kinds, std::array<std::vector<std::uint32_t>, 2>> candidates_by_kinds;
     for (std::size_t side = 0; side < 2; ++side)
       for (std::uint32_t i = 0; i < sides_[side].size(); ++i)
@@ -118,11 +118,11 @@ class RenameFinder {
     std::vector<CgroupSimilarity> found;
     for (const auto& [kinds, by_side] : candidates_by_kinds) {
       if (kinds.size() < kMinCommonKinds || by_side[0].empty() || by_side[1].empty()) continue;
-      const std::size_t both = std::min(by_side[0].size(), by_side[1].size());
+      const std::size_t common_count = std::min(by_side[0].size(), by_side[1].size());
       for (std::size_t i = 0; i < std::max(by_side[0].size(), by_side[1].size()); ++i) {
         const std::uint32_t a = i < by_side[0].size() ? by_side[0][i] : by_side[0][0],
                             b = i < by_side[1].size() ? by_side[1][i] : by_side[1][0];
-        (i < both ? found : left_over).push_back({a, b, kinds.size(), kinds.size()});
+        (i < common_count ? found : surplus_pairs).push_back({a, b, kinds.size(), kinds.size()});
       }
     }
     sort(found);
@@ -159,8 +159,8 @@ class RenameFinder {
   }
 
   // Sorts the most similar pairs first, and equally similar pairs by name.
-  void sort(std::vector<CgroupSimilarity>& likenesses) const {
-    std::sort(likenesses.begin(), likenesses.end(),
+  void sort(std::vector<CgroupSimilarity>& similarities) const {
+    std::sort(similarities.begin(), similarities.end(),
               [&](const CgroupSimilarity& a, const CgroupSimilarity& b) {
                 return is_more_similar(a, b);
               });
@@ -169,9 +169,9 @@ class RenameFinder {
   // Returns the first kinds of a set, enough that any two similar sets have one of them in common.
   static std::span<const std::uint32_t> search_prefix(const Kinds& kinds) {
     if (kinds.size() < kMinCommonKinds) return {};
-    const std::size_t most_left =
+    const std::size_t max_missing_kinds =
         (kMinShareNumerator * kinds.size() + kMinShareDenominator - 1) / kMinShareDenominator - 1;
-    return std::span(kinds).first(kinds.size() - most_left);
+    return std::span(kinds).first(kinds.size() - max_missing_kinds);
   }
 
   void add_if_similar(std::vector<CgroupSimilarity>& found, std::uint32_t a,

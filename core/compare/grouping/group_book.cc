@@ -171,7 +171,7 @@ void regroup_exited_threads(RowGroups& run, const Snapshot& snapshot, bool by_te
 }  // namespace
 
 GroupBook::GroupBook(const Spec& spec)
-    : by_(spec.group_by),
+    : group_by_(spec.group_by),
       group_metric_(spec.group_metric),
       separates_processes_(spec.literal_names && spec.group_by != GroupBy::Pid) {
   for (const std::string_view column : find_axis(spec.group_by).columns) {
@@ -195,15 +195,16 @@ GroupBook::Rows GroupBook::number_names(KeyPart& part, const Snapshot& snapshot,
   const Column* column = table.find(name);
   if (column && column->def().storage != Storage::String) column = nullptr;
   const auto number_of = [&](std::string_view text) {
-    if (by_ == GroupBy::Service) return std::get<LiteralNames>(part.names).add(find_service(text));
+    if (group_by_ == GroupBy::Service)
+      return std::get<LiteralNames>(part.names).add(find_service(text));
     return std::visit([&](auto& names) { return names.add(text); }, part.names);
   };
   Rows number_of_row(table.rows, kNoGroup), number_of_id(snapshot.pools->texts.size(), kNoGroup);
-  std::uint32_t nameless = kNoGroup;
+  std::uint32_t empty_name_number = kNoGroup;
   for (std::size_t row = 0; row < number_of_row.size(); ++row) {
     if (!kept_rows.empty() && !kept_rows[row]) continue;
     const bool has_name = column && column->has_value(row);
-    std::uint32_t& number = has_name ? number_of_id[column->ids()[row]] : nameless;
+    std::uint32_t& number = has_name ? number_of_id[column->ids()[row]] : empty_name_number;
     if (number == kNoGroup)
       number = number_of(has_name ? snapshot.pools->texts[column->ids()[row]] : std::string_view{});
     number_of_row[row] = number;
@@ -217,14 +218,14 @@ GroupBook::Rows GroupBook::number_processes(KeyPart& part, const Snapshot& snaps
                                             std::optional<ProcessTrees>& trees) {
   const ProcessKeys processes(snapshot);
   const Column* metric =
-      by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
+      group_by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
   auto& names = std::get<LiteralNames>(part.names);
   Rows number_of_row(snapshot.threads().rows, kNoGroup);
   for (std::size_t row = 0; row < number_of_row.size(); ++row) {
     if (!kept_rows.empty() && !kept_rows[row]) continue;
     if (trees)
       number_of_row[row] = names.add(trees->tree_name_of_thread(row));
-    else if (by_ == GroupBy::Pid)
+    else if (group_by_ == GroupBy::Pid)
       number_of_row[row] = names.add(processes.key_of_thread(row));
     else
       number_of_row[row] =
@@ -245,7 +246,7 @@ void GroupBook::separate_processes(Rows& threads, Rows& cgroups, Rows& processes
     const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
     const std::uint32_t name = process_names_.add(keys.key_of_process(row, leader));
     // Under `all`, the process name is inserted between the cgroup and the thread of its leader.
-    const std::uint64_t leader_group = by_ == GroupBy::All ? processes[row] : 0;
+    const std::uint64_t leader_group = group_by_ == GroupBy::All ? processes[row] : 0;
     processes[row] = number_separate_group((leader_group + 1) << 32 | name);
   }
   for (Rows* rows : {&threads, &cgroups})
@@ -262,13 +263,13 @@ std::uint32_t GroupBook::number_separate_group(std::uint64_t pair) {
 
 // Combines the group number of each row with the name number of the next key part.
 void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
-  PairNumbers& joint = pair_numbers_[part - 1];
+  PairNumbers& pair_numbers = pair_numbers_[part - 1];
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows[row] == kNoGroup) continue;
     const std::uint64_t pair = std::uint64_t{rows[row]} << 32 | next[row];
-    const auto [place, is_new] =
-        joint.number_of_pair.try_emplace(pair, static_cast<std::uint32_t>(joint.pairs.size()));
-    if (is_new) joint.pairs.push_back(pair);
+    const auto [place, is_new] = pair_numbers.number_of_pair.try_emplace(
+        pair, static_cast<std::uint32_t>(pair_numbers.pairs.size()));
+    if (is_new) pair_numbers.pairs.push_back(pair);
     rows[row] = place->second;
   }
 }
@@ -280,7 +281,7 @@ RowGroups GroupBook::add_rows(const Snapshot& snapshot, const KeptRows& kept_row
   Rows& cgroups = run.group_of_row[static_cast<std::size_t>(Entity::Cgroup)];
   Rows& processes = run.group_of_row[static_cast<std::size_t>(Entity::Process)];
   const bool by_process =
-      by_ == GroupBy::Pid || by_ == GroupBy::ProcessText || by_ == GroupBy::Tree;
+      group_by_ == GroupBy::Pid || group_by_ == GroupBy::ProcessText || group_by_ == GroupBy::Tree;
   threads = by_process ? number_processes(parts_[0], snapshot, kept_rows, trees)
                        : number_names(parts_[0], snapshot, snapshot.threads(), parts_[0].column,
                                       kept_rows);
@@ -290,8 +291,8 @@ RowGroups GroupBook::add_rows(const Snapshot& snapshot, const KeptRows& kept_row
         number_names(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept_rows),
         part);
   const Table& table = snapshot.table(Entity::Cgroup);
-  cgroups = by_ == GroupBy::Cgroup ? number_names(parts_[0], snapshot, table, kCgroupPath, {})
-                                   : Rows(table.rows, kNoGroup);
+  cgroups = group_by_ == GroupBy::Cgroup ? number_names(parts_[0], snapshot, table, kCgroupPath, {})
+                                         : Rows(table.rows, kNoGroup);
   processes = group_processes(snapshot, threads);
   if (separates_processes_) separate_processes(threads, cgroups, processes, snapshot);
   GroupNumbering numbering(run.groups);
@@ -305,14 +306,15 @@ RowGroups GroupBook::add_rows(const Snapshot& snapshot, const KeptRows& kept_row
 RowGroups GroupBook::add(const Snapshot& snapshot, const KeptRows& kept_rows,
                          const KeptRows& kept_opening_rows) {
   std::optional<ProcessTrees> trees, trees_of_opening;
-  if (by_ == GroupBy::Tree) trees.emplace(snapshot);
+  if (group_by_ == GroupBy::Tree) trees.emplace(snapshot);
   RowGroups run = add_rows(snapshot, kept_rows, trees);
   if (!snapshot.window || !snapshot.window->opening_only) return run;
   const Snapshot& opening = *snapshot.window->opening_only;
   if (trees) trees_of_opening.emplace(opening, &*trees);
   run.group_of_opening_row =
       renumber_groups(add_rows(opening, kept_opening_rows, trees_of_opening), run);
-  if (!separates_processes_) regroup_exited_threads(run, snapshot, by_ == GroupBy::ProcessText);
+  if (!separates_processes_)
+    regroup_exited_threads(run, snapshot, group_by_ == GroupBy::ProcessText);
   return run;
 }
 
@@ -349,7 +351,7 @@ std::vector<std::string> GroupBook::compose_separate_keys(
     const std::uint64_t leader_group = pair >> 32;
     const std::string& named =
         leader_group > 0 ? names[static_cast<std::uint32_t>(pair)] : keys[pair];
-    if (leader_group == 0 || by_ != GroupBy::All) {
+    if (leader_group == 0 || group_by_ != GroupBy::All) {
       found.push_back(named);
       continue;
     }

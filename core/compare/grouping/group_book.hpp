@@ -102,7 +102,7 @@ class GroupBook {
   std::vector<std::string> compose_keys(NamesOfPart name) const;
   std::vector<std::string> compose_separate_keys(const std::vector<std::string>& keys) const;
 
-  GroupBy by_;
+  GroupBy group_by_;
   std::string group_metric_;
   bool separates_processes_;  // each process is a group
   std::vector<KeyPart> parts_;

@@ -26,10 +26,10 @@ std::vector<bool> find_metrics_without_number(const MetricPlan& plan) {
 }
 
 Result<MetricPlan> plan_capture(const Snapshot& capture, Spec spec,
-                                const PluginDefinitions& knowledge) {
+                                const PluginDefinitions& plugin_definitions) {
   const Snapshot* const side = &capture;
   spec.busiest = false;
-  return plan_metrics({&side, 1}, spec, knowledge);
+  return plan_metrics({&side, 1}, spec, plugin_definitions);
 }
 
 // Returns whether one of the paths is an ancestor of this path.
@@ -74,12 +74,12 @@ CapturePlan::Definitions CapturePlan::definitions_of(const Snapshot& capture) {
 }
 
 Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
-                                      const PluginDefinitions& knowledge) {
+                                      const PluginDefinitions& plugin_definitions) {
   const Snapshot* const side = &capture;
   if (auto axis_check = check_axis({&side, 1}, spec); !axis_check) return axis_check.error();
-  auto metrics = plan_capture(capture, spec, knowledge);
+  auto metrics = plan_capture(capture, spec, plugin_definitions);
   if (!metrics) return metrics.error();
-  auto cgroup_plan = plan_capture(capture, Spec{.group_by = GroupBy::Cgroup}, knowledge);
+  auto cgroup_plan = plan_capture(capture, Spec{.group_by = GroupBy::Cgroup}, plugin_definitions);
   if (!cgroup_plan) return cgroup_plan.error();
   CapturePlan plan;
   plan.spec_ = spec;
@@ -151,27 +151,27 @@ CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan)
 // Reduces the groups; an additional last group contains all rows.
 void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunStackNumbers& nodes) {
   const MetricPlan& plan = plan_->metrics();
-  std::vector<bool> left_out = ExpensiveMetricFilter(plan, plan_->spec(), {})
-                                   .find_for_run(rows.groups, capture.text_bytes, 1);
-  omitted_metrics_ = static_cast<std::size_t>(std::ranges::count(left_out, true));
-  const std::vector<bool> numberless = find_metrics_without_number(plan);
-  for (std::size_t at = 0; at < left_out.size(); ++at)
-    if (numberless[at]) left_out[at] = true;
+  std::vector<bool> is_omitted = ExpensiveMetricFilter(plan, plan_->spec(), {})
+                                     .find_for_run(rows.groups, capture.text_bytes, 1);
+  omitted_metrics_ = static_cast<std::size_t>(std::ranges::count(is_omitted, true));
+  const std::vector<bool> without_number = find_metrics_without_number(plan);
+  for (std::size_t at = 0; at < is_omitted.size(); ++at)
+    if (without_number[at]) is_omitted[at] = true;
   const auto groups = static_cast<std::uint32_t>(rows.groups.keys.size());
   rows.groups.keys.push_back(kNoGroup);
   rows.groups.threads.push_back(0);
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
     rows.groups.rows_of[static_cast<std::size_t>(entity)].push_back(0);
-  figures_.emplace(capture, rows, plan, left_out, nodes);
+  figures_.emplace(capture, rows, plan, is_omitted, nodes);
   for (std::uint32_t group = 0; group < groups; ++group) figures_->merge_groups(groups, group);
   figures_->finish();
 }
 
 void CaptureFigures::reduce_cgroups(const Snapshot& capture, const RunStackNumbers& nodes) {
   const MetricPlan& plan = plan_->cgroup_metrics();
-  std::vector<bool> left_out = find_metrics_without_number(plan);
-  for (std::size_t at = 0; at < left_out.size(); ++at)
-    if (plan.metrics[at].entity != Entity::Cgroup) left_out[at] = true;
+  std::vector<bool> is_omitted = find_metrics_without_number(plan);
+  for (std::size_t at = 0; at < is_omitted.size(); ++at)
+    if (plan.metrics[at].entity != Entity::Cgroup) is_omitted[at] = true;
   RowGroups rows;
   rows.groups.keys = {0};
   rows.groups.threads = {0};
@@ -182,7 +182,7 @@ void CaptureFigures::reduce_cgroups(const Snapshot& capture, const RunStackNumbe
   rows.group_of_row[kCgroupRows] = group_topmost_cgroups(capture);
   rows.groups.rows_of[kCgroupRows] = {
       static_cast<std::uint32_t>(std::ranges::count(rows.group_of_row[kCgroupRows], 0u))};
-  cgroup_figures_.emplace(capture, rows, plan, left_out, nodes);
+  cgroup_figures_.emplace(capture, rows, plan, is_omitted, nodes);
   cgroup_figures_->finish();
 }
 

@@ -33,7 +33,7 @@ class CapturePlan {
  public:
   // The error reports that the capture does not have the axis of `spec`.
   static Result<CapturePlan> make(const Snapshot& capture, const Spec& spec,
-                                  const PluginDefinitions& knowledge);
+                                  const PluginDefinitions& plugin_definitions);
   // Returns whether another capture would have the same plan.
   bool is_valid_for(const Snapshot& capture) const;
 

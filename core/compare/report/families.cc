@@ -20,7 +20,7 @@ bool is_of_recorder(std::span<const std::vector<ScreenThreads>> threads, std::ui
 }
 
 // Excludes settings and limits, which are chosen, categories, which are no numbers, and peaks.
-bool can_be_judged(const PlannedMetric& metric) {
+bool has_testable_number(const PlannedMetric& metric) {
   return metric.is_shown && !metric.is_omitted && !metric.is_setting && metric.has_number() &&
          metric.family != "categorical" && metric.family != "limit" && metric.family != "peak";
 }
@@ -43,10 +43,10 @@ bool Families::can_test() const {
 std::vector<std::uint32_t> Families::groups() const {
   std::vector<std::uint32_t> kept_groups;
   for (std::uint32_t group = 0; group < grouping_->names.size(); ++group) {
-    bool is_there = false;
+    bool is_on_any_side = false;
     for (std::size_t side = 0; side < grouping_->sides.size(); ++side)
-      is_there = is_there || grouping_->has_group(side, group);
-    if (is_there && (is_of_recorder_.empty() || !is_of_recorder_[group]))
+      is_on_any_side = is_on_any_side || grouping_->has_group(side, group);
+    if (is_on_any_side && (is_of_recorder_.empty() || !is_of_recorder_[group]))
       kept_groups.push_back(group);
   }
   return kept_groups;
@@ -67,15 +67,15 @@ bool Families::are_blocks() const {
 Evidence Families::test_headlines(std::span<const ScreenColumn> columns,
                                   std::span<const std::optional<SideDesign>> designs,
                                   const std::vector<std::uint32_t>* only_groups) const {
-  std::vector<TestedMetric> judged;
+  std::vector<TestedMetric> tested_metrics;
   for (const ScreenColumn& column : columns) {
     const bool is_level = column.headline.shown == CTPROF_SHOWN_LEVEL;
     if (is_level && are_blocks()) continue;
-    judged.push_back({static_cast<std::uint32_t>(column.metric),
-                      is_level ? column.floor : column.headline.floor,
-                      family_criterion_of(column.headline)});
+    tested_metrics.push_back({static_cast<std::uint32_t>(column.metric),
+                              is_level ? column.floor : column.headline.floor,
+                              family_criterion_of(column.headline)});
   }
-  return Evidence(*rollup_, *plan_, only_groups ? *only_groups : groups(), judged, designs,
+  return Evidence(*rollup_, *plan_, only_groups ? *only_groups : groups(), tested_metrics, designs,
                   threshold_);
 }
 
@@ -86,19 +86,19 @@ void Families::add_about(std::span<const ScreenColumn> columns, std::vector<std:
 }
 
 std::vector<TestedMetric> Families::find_tested_metrics() const {
-  std::vector<TestedMetric> judged;
+  std::vector<TestedMetric> tested_metrics;
   for (std::uint32_t at = 0; at < plan_->metrics.size(); ++at) {
     const PlannedMetric& metric = plan_->metrics[at];
-    if (!can_be_judged(metric) || (are_blocks() && metric.family == "gauge")) continue;
+    if (!has_testable_number(metric) || (are_blocks() && metric.family == "gauge")) continue;
     const bool has_floor = metric.headline && rollup_->shows_rates();
     const FamilyCriterion entry =
         has_floor ? family_criterion_of(*metric.headline) : FamilyCriterion::Mean;
-    judged.push_back({at, has_floor ? metric.headline->floor : 0, entry});
+    tested_metrics.push_back({at, has_floor ? metric.headline->floor : 0, entry});
   }
-  return judged;
+  return tested_metrics;
 }
 
-const Evidence* Families::details() {
+const Evidence* Families::get_details_evidence() {
   if (!details_ && can_test())
     details_ = std::make_unique<Evidence>(*rollup_, *plan_, groups(), find_tested_metrics(),
                                           designs_, threshold_);
@@ -107,7 +107,8 @@ const Evidence* Families::details() {
 
 bool Families::has_significant_detail() {
   if (!has_significant_detail_)
-    has_significant_detail_ = details() && details()->has_significant_row();
+    has_significant_detail_ =
+        get_details_evidence() && get_details_evidence()->has_significant_row();
   return *has_significant_detail_;
 }
 
@@ -116,7 +117,7 @@ std::optional<RowTestResult> Families::find_result(std::uint32_t group, std::siz
   if (!can_test()) return std::nullopt;
   if (headlines_)
     if (auto test_result = headlines_->find_result(group, metric, side)) return test_result;
-  return details()->find_result(group, metric, side);
+  return get_details_evidence()->find_result(group, metric, side);
 }
 
 }  // namespace ctprof

@@ -54,12 +54,12 @@ class Families {
   // Null without headlines.
   const Evidence* headlines() const { return headlines_.get(); }
   // Null if nothing is tested. Computed on first use.
-  const Evidence* details();
+  const Evidence* get_details_evidence();
   // Returns whether a row of the details is significant.
   bool has_significant_detail();
   // The family of the groups of Spec::about, whose headlines are tested separately. Null without
   // such groups. `groups` are ascending.
-  const Evidence* about() const { return about_.get(); }
+  const Evidence* get_about_evidence() const { return about_.get(); }
   std::span<const std::uint32_t> about_groups() const { return about_groups_; }
   void add_about(std::span<const ScreenColumn> columns, std::vector<std::uint32_t> groups);
   // Returns the one result to show for a row: from the headlines if they contain the row, otherwise

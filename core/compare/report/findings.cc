@@ -95,32 +95,33 @@ class CauseFinder {
     return "; " + screen_->columns[at].headline.label + " " + format_brief_steps(ends, unit(at));
   }
 
-  void add(std::string_view rule, const ScreenRow& row, std::string what, double weight,
+  void add(std::string_view rule, const ScreenRow& row, std::string statement, double weight,
            NextStep next) {
-    findings_.push_back({rule, row.group, report_->grouping().names[row.group], std::move(what),
-                         std::isnan(weight) ? 0 : weight, next});
+    findings_.push_back({rule, row.group, report_->grouping().names[row.group],
+                         std::move(statement), std::isnan(weight) ? 0 : weight, next});
   }
 
   void find_wait(const ScreenRow& row) {
     if (!run_ || !wait_) return;
-    const double waited = current_value(row, *wait_), ran = current_value(row, *run_);
+    const double wait_share = current_value(row, *wait_), run_share = current_value(row, *run_);
     if (!exceeds(row, *wait_, kMinWait)) return;
-    if (!(waited >= kMinWaitShare * (ran + waited))) return;
+    if (!(wait_share >= kMinWaitShare * (run_share + wait_share))) return;
     add("wait", row,
-        "waited " + duration_in_window(waited) + " for a CPU in " + window_duration() + " (" +
-            format_finding_percent(waited / (ran + waited)) + " of the time that it was runnable)" +
-            describe_busiest_groups(row) + describe_change(row, *wait_),
+        "waited " + duration_in_window(wait_share) + " for a CPU in " + window_duration() + " (" +
+            format_finding_percent(wait_share / (run_share + wait_share)) +
+            " of the time that it was runnable)" + describe_busiest_groups(row) +
+            describe_change(row, *wait_),
         screen_->share(row, *wait_), NextStep::Threads);
   }
 
   // Returns the groups that ran most during the wait.
   std::string describe_busiest_groups(const ScreenRow& waiting) {
-    constexpr std::size_t kMost = 2;
-    if (!busiest_) find_busiest(kMost + 1);
+    constexpr std::size_t kMaxNamedGroups = 2;
+    if (!busiest_) find_busiest(kMaxNamedGroups + 1);
     std::string text;
     std::size_t named = 0;
     for (const auto& [ran, group] : *busiest_) {
-      if (group == waiting.group || named == kMost) continue;
+      if (group == waiting.group || named == kMaxNamedGroups) continue;
       text += (named++ == 0 ? ", while " : " and ") + name_of(group) + " ran for " +
               duration_in_window(-ran);
     }
@@ -275,8 +276,8 @@ class CauseFinder {
       const PlannedMetric& setting = report_->metrics()[at];
       if (!setting.is_setting || setting.entity == Entity::Host) continue;
       if (report_->changes().change(row.group, at, side).state != ChangeState::Changed) continue;
-      const auto text = [&](std::size_t of_side) {
-        return report_->rollup().text({of_side, row.group, at});
+      const auto text = [&](std::size_t side_index) {
+        return report_->rollup().text({side_index, row.group, at});
       };
       add("setting", row,
           setting.name + " " + text(0) + " → " + text(side) +

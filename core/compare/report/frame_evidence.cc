@@ -115,7 +115,7 @@ void FrameEvidence::visit(std::size_t side,
                           const std::function<void(const TestedFunction&)>& visit) const {
   if (side > sides_.size() || !sides_[side - 1].family) return;
   const Side& tested_side = sides_[side - 1];
-  const auto proofs = test_rows(*tested_side.family, tested_side.floors, threshold_);
+  const auto test_results = test_rows(*tested_side.family, tested_side.floors, threshold_);
   for (std::size_t row = 0; row < tested_side.rows.size(); ++row) {
     const auto& [metric, group, function] = tested_side.rows[row];
     visit({{group, metric},
@@ -123,7 +123,7 @@ void FrameEvidence::visit(std::size_t side,
            tested_side.floors[row],
            tested_side.resolutions[row],
            tested_side.figures[row],
-           proofs[row]});
+           test_results[row]});
   }
 }
 

@@ -115,14 +115,14 @@ std::vector<Change> Order::changes_of(RowPosition row) const {
   return changes;
 }
 
-double Order::rank_of_change(SortKey::By by, RowPosition row,
+double Order::rank_of_change(SortKey::Criterion by, RowPosition row,
                              std::span<const Change> changes) const {
   double largest = kNaN;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const Change& change = changes[i];
-    if (by == SortKey::By::Movers)
+    if (by == SortKey::Criterion::Movers)
       largest = larger_rank(largest, relative_change(row, change, i + 1));
-    else if (by == SortKey::By::Percent)
+    else if (by == SortKey::Criterion::Percent)
       largest = larger_rank(largest, std::fabs(change.pct));
     else if (change.difference.is_known())
       largest = larger_rank(largest, std::fabs(change.difference.real));
@@ -131,9 +131,9 @@ double Order::rank_of_change(SortKey::By by, RowPosition row,
 }
 
 double Order::rank(const Key& key, RowPosition row, std::span<const Change> changes) const {
-  if (key.by == SortKey::By::Name)
+  if (key.by == SortKey::Criterion::Name)
     return key.sign * row.group;  // groups are numbered in the order of their names
-  if (key.by == SortKey::By::Metric) return key.sign * metric_rank(key.metric, row);
+  if (key.by == SortKey::Criterion::Metric) return key.sign * metric_rank(key.metric, row);
   if (!changes.empty()) return key.sign * rank_of_change(key.by, row, changes);
   return key.sign * rank_of_change(key.by, row, changes_of(row));
 }

@@ -51,7 +51,7 @@ class Order {
  private:
   using KeyTotals = std::map<std::string, double, std::less<>>;
   struct Key {
-    SortKey::By by;
+    SortKey::Criterion by;
     double sign;         // -1 reverses the order
     std::size_t metric;  // the sort metric
   };
@@ -60,7 +60,8 @@ class Order {
   double relative_change_of_map(RowPosition row, std::size_t side) const;
   // Returns the rank of a row by one key, larger ranks first; NaN if it has none.
   double rank(const Key& key, RowPosition row, std::span<const Change> changes) const;
-  double rank_of_change(SortKey::By by, RowPosition row, std::span<const Change> changes) const;
+  double rank_of_change(SortKey::Criterion by, RowPosition row,
+                        std::span<const Change> changes) const;
   std::vector<Change> changes_of(RowPosition row) const;
   double metric_rank(std::size_t metric, RowPosition row) const;
   bool comes_before(const RankedRow& a, const RankedRow& b) const;

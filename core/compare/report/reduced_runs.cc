@@ -90,22 +90,22 @@ class Reducer {
     const Snapshot& run = **loaded;
     const KeptRows kept_rows = select_threads(run, where_->threads);
     const Snapshot* const opening_only = run.window ? run.window->opening_only.get() : nullptr;
-    const bool judges_opening =
+    const bool can_filter_opening =
         !opening_only || has_condition_columns(*opening_only, where_->threads);
-    const KeptRows kept_opening_rows = opening_only && judges_opening
+    const KeptRows kept_opening_rows = opening_only && can_filter_opening
                                            ? select_threads(*opening_only, where_->threads)
                                            : KeptRows();
     RunFacts facts = collect_run_facts(run);
     turn.wait();
     RowGroups rows = reduced_.groups.add(run, kept_rows, kept_opening_rows);
-    rows.opening_filter_is_known = judges_opening;
+    rows.opening_filter_is_known = can_filter_opening;
     const std::vector<std::uint32_t> nodes = add_stacks(run);
-    const std::vector<bool> left_out = find_omitted(rows.groups, run.text_bytes);
+    const std::vector<bool> omitted_metrics = find_omitted(rows.groups, run.text_bytes);
     turn.pass_on();
     ReducedRun reduced{.facts = std::move(facts),
                        .rows = {},
                        .kept_threads = {count_kept(kept_rows), kept_rows.size()},
-                       .figures = figures(run, rows, left_out, nodes),
+                       .figures = figures(run, rows, omitted_metrics, nodes),
                        .threads = {},
                        .signs = {},
                        .snapshot = {}};
@@ -139,11 +139,12 @@ class Reducer {
     return is_over_allowance;
   }
 
-  RunFigures figures(const Snapshot& run, const RowGroups& rows, const std::vector<bool>& left_out,
+  RunFigures figures(const Snapshot& run, const RowGroups& rows,
+                     const std::vector<bool>& omitted_metrics,
                      std::span<const std::uint32_t> nodes) {
-    if (!has_stacks_) return {run, rows, *plan_, left_out, {}};
+    if (!has_stacks_) return {run, rows, *plan_, omitted_metrics, {}};
     const std::shared_lock lock(book_);
-    return {run, rows, *plan_, left_out, {&reduced_.stacks, nodes}};
+    return {run, rows, *plan_, omitted_metrics, {&reduced_.stacks, nodes}};
   }
 
   const LoadRun* load_;

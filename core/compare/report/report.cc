@@ -32,9 +32,9 @@ std::vector<SortKey> choose_sort_keys(const Spec& spec, Runs runs, bool compares
       runs.front()->window ? find_role(runs.front()->threads().columns, "run-time") : nullptr;
   const PlannedMetric* metric = run ? plan.find(run->def().name) : nullptr;
   if (!compares && metric && metric->has_number())
-    return {SortKey{SortKey::By::Metric, metric->name, false}};
-  return {compares ? SortKey{SortKey::By::Movers, {}, false}
-                   : SortKey{SortKey::By::Name, {}, true}};
+    return {SortKey{SortKey::Criterion::Metric, metric->name, false}};
+  return {compares ? SortKey{SortKey::Criterion::Movers, {}, false}
+                   : SortKey{SortKey::Criterion::Name, {}, true}};
 }
 
 std::vector<RunFacts> take_facts(std::span<ReducedRun> runs) {
@@ -218,7 +218,7 @@ void Report::Data::build_screen(std::span<const ReducedRun> reduced) {
   select_about_groups(columns.columns);
   Screen new_screen =
       make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
-                  families.headlines(), {families.about_groups(), families.about()});
+                  families.headlines(), {families.about_groups(), families.get_about_evidence()});
   if (sort_keys_are_columns(spec, new_screen))
     sort_rows(new_screen, spec);
   else if (spec.group_by == GroupBy::Cgroup)
@@ -244,17 +244,18 @@ double Report::per_second_of_age(CellPosition at) const {
                          : kNaN;
 }
 
-Result<Report> Report::make(Runs runs, const Spec& spec, const PluginDefinitions& knowledge) {
+Result<Report> Report::make(Runs runs, const Spec& spec,
+                            const PluginDefinitions& plugin_definitions) {
   const auto load = [&](std::size_t run) -> Result<std::shared_ptr<const Snapshot>> {
     return std::shared_ptr<const Snapshot>(std::shared_ptr<void>(), runs[run]);
   };
-  return make(runs, load, spec, knowledge);
+  return make(runs, load, spec, plugin_definitions);
 }
 
 Result<Report> Report::make(Runs outlines, const LoadRun& load, const Spec& spec,
-                            const PluginDefinitions& knowledge) {
+                            const PluginDefinitions& plugin_definitions) {
   if (auto check_result = check_axis(outlines, spec); !check_result) return check_result.error();
-  auto planned = plan_metrics(outlines, spec, knowledge);
+  auto planned = plan_metrics(outlines, spec, plugin_definitions);
   if (!planned) return planned.error();
   auto plan = std::make_unique<MetricPlan>(std::move(*planned));
   const std::vector<SideRuns> sides = divide_into_sides(spec, outlines.size());

@@ -63,13 +63,13 @@ class Report {
   // `spec` assigns the runs to sides. REQUIRES: at least one run; all are snapshots, or all are
   // windows that already contain differences.
   static Result<Report> make(std::span<const Snapshot* const> runs, const Spec& spec,
-                             const PluginDefinitions& knowledge);
+                             const PluginDefinitions& plugin_definitions);
   // Creates a report of runs that are loaded one after the other and not kept. The report is
   // planned from the columns of `outlines`. The error can come from loading a run. REQUIRES:
   // windows, which have the same columns when they are loaded; the spec names no map key
   // (may_name_map_keys).
   static Result<Report> make(std::span<const Snapshot* const> outlines, const LoadRun& load,
-                             const Spec& spec, const PluginDefinitions& knowledge);
+                             const Spec& spec, const PluginDefinitions& plugin_definitions);
 
   const Spec& spec() const { return data_->spec; }
   // Returns for each side the facts of its first run, with the text size of all its runs.

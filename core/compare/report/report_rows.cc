@@ -150,7 +150,8 @@ std::pair<int, double> Report::evidence_rank(RowPosition row) const {
   constexpr int kSignificant = 0, kTested = 1, kNeverTested = 2;
   std::pair<int, double> place{kNeverTested, 1};
   for (std::size_t side = 1; side < sides().size(); ++side) {
-    const auto test_result = families().details()->find_result(row.group, row.metric, side);
+    const auto test_result =
+        families().get_details_evidence()->find_result(row.group, row.metric, side);
     if (!test_result) continue;
     const double p = families().has_significant_detail() ? 1 : test_result->unadjusted_p;
     place = std::min(place, std::pair(test_result->is_significant ? kSignificant : kTested, p));

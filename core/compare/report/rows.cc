@@ -96,12 +96,11 @@ class RowStream {
   }
 
   void visit_renames() {
-    const auto& visit_renames = report_->grouping().renames;
+    const auto& renames = report_->grouping().renames;
     const std::size_t limit = report_->spec().limit;
-    for (std::size_t i = 0;
-         i < (limit ? std::min(limit, visit_renames.size()) : visit_renames.size()); ++i) {
+    for (std::size_t i = 0; i < (limit ? std::min(limit, renames.size()) : renames.size()); ++i) {
       reset_row(RowKind::RenamedCgroup);
-      row_.rename = &visit_renames[i];
+      row_.rename = &renames[i];
       (*visit_)(row_);
     }
   }
@@ -180,15 +179,15 @@ class RowStream {
   }
 
   void visit_metric(RowKind kind, RowPosition at, std::size_t only_side = 0,
-                    std::size_t cut_keys = 0) {
+                    std::size_t keys_over_limit = 0) {
     fill_metric_row(kind, at);
     row_.side = only_side;
     if (row_.metric->is_map()) row_.keys = find_key_figures(*report_, at);
     for (const KeyFigure& key : row_.keys)
       row_.is_per_second = row_.is_per_second || key.is_per_second;
-    if (cut_keys > 0)
-      keep_largest_changes(row_.keys, row_.sides.size(), row_.key_count() - cut_keys);
-    row_.keys_are_limited = cut_keys > 0;
+    if (keys_over_limit > 0)
+      keep_largest_changes(row_.keys, row_.sides.size(), row_.key_count() - keys_over_limit);
+    row_.keys_are_limited = keys_over_limit > 0;
     (*visit_)(row_);
   }
 
@@ -229,7 +228,7 @@ class RowStream {
         is_host_metric() ? all_threads(side) : report_->grouping().sides[side].threads(at.group);
     figure.coverage = report_->rollup().coverage(at);
     figure.derived_parts = report_->rollup().derived_parts(at);
-    figure.busiest = report_->rollup().busiest(at);
+    figure.busiest = report_->rollup().get_busiest_thread(at);
     figure.change = report_->rollup().change(at);
     figure.opening_state = report_->rollup().opening_state(at);
     figure.runs = report_->rollup().runs_with(at);
@@ -250,7 +249,8 @@ class RowStream {
     if (const bool has_evidence =
             row_.kind == RowKind::Metric || row_.kind == RowKind::FailedMetric;
         has_evidence && report_->families().can_test() && report_->spec().tests_rows)
-      side_change.test_result = report_->families().details()->find_result(group, metric, side);
+      side_change.test_result =
+          report_->families().get_details_evidence()->find_result(group, metric, side);
   }
 
   const Report* report_;
@@ -302,22 +302,22 @@ double largest_difference(std::span<const KeyFigure> key) {
 }
 
 void visit_rows(const Report& report, RowKind kind, const RowVisitor& visit) {
-  RowStream teller(report, visit);
+  RowStream stream(report, visit);
   switch (kind) {
     case RowKind::Section:
-    case RowKind::Metric: return teller.visit_sections();
-    case RowKind::FailedMetric: return teller.visit_failed();
+    case RowKind::Metric: return stream.visit_sections();
+    case RowKind::FailedMetric: return stream.visit_failed();
     case RowKind::OneSidedHeader:
     case RowKind::Group:
-    case RowKind::Figure: return teller.visit_one_sided_groups();
+    case RowKind::Figure: return stream.visit_one_sided_groups();
     case RowKind::Stacks:
     case RowKind::Function:
-    case RowKind::Stack: return teller.visit_stacks();
-    case RowKind::RenamedCgroup: return teller.visit_renames();
+    case RowKind::Stack: return stream.visit_stacks();
+    case RowKind::RenamedCgroup: return stream.visit_renames();
     case RowKind::HostsHeader:
-    case RowKind::HostFact: return teller.visit_host_facts();
-    case RowKind::AbsentMetric: return teller.visit_absent_metrics();
-    case RowKind::Note: return teller.visit_notes();
+    case RowKind::HostFact: return stream.visit_host_facts();
+    case RowKind::AbsentMetric: return stream.visit_absent_metrics();
+    case RowKind::Note: return stream.visit_notes();
   }
 }
 

@@ -122,8 +122,8 @@ class ScreenBuilder {
 
   void order_rows(std::vector<ScreenRow>& rows) const {
     for (ScreenRow& row : rows) compute_score(row);
-    const bool is_any_proven = std::ranges::any_of(rows, &ScreenRow::is_significant);
-    if (headlines_ && !is_any_proven)
+    const bool is_any_significant = std::ranges::any_of(rows, &ScreenRow::is_significant);
+    if (headlines_ && !is_any_significant)
       for (ScreenRow& row : rows) rank_by_unadjusted_p(row);
     std::ranges::stable_sort(rows, {}, [](const ScreenRow& row) {
       return std::tuple(!row.is_significant, row.unadjusted_p, -row.score);
@@ -139,8 +139,9 @@ class ScreenBuilder {
   void rank_by_unadjusted_p(ScreenRow& row) const {
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
       const double p = min_unadjusted_p(screen_.figures(row, at));
-      const bool is_larger = share_or_negative(row, at) > share_or_negative(row, row.score_column);
-      if (p > row.unadjusted_p || p == 1 || (p == row.unadjusted_p && !is_larger)) continue;
+      const bool has_larger_share =
+          share_or_negative(row, at) > share_or_negative(row, row.score_column);
+      if (p > row.unadjusted_p || p == 1 || (p == row.unadjusted_p && !has_larger_share)) continue;
       row.unadjusted_p = p;
       row.score_column = at;
       row.has_score_value = true;
@@ -227,19 +228,20 @@ class ScreenBuilder {
   // column has a share of the machine, the row shows the column with the largest share of its
   // total.
   void compute_score(ScreenRow& row) const {
-    double most_of_total = 0;
+    double largest_share_of_total = 0;
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
       const double share = screen_.share(row, at), share_in_total = share_of_total(row, at);
-      const bool is_proven = has_significant_change(screen_.figures(row, at));
-      if (is_proven < row.is_significant) continue;
-      const bool is_first = is_proven > row.is_significant;
-      const bool is_more = share > row.score || (row.score == 0 && share_in_total > most_of_total);
-      if (!is_first && !is_more) continue;
-      row.is_significant = is_proven;
+      const bool is_significant = has_significant_change(screen_.figures(row, at));
+      if (is_significant < row.is_significant) continue;
+      const bool is_first = is_significant > row.is_significant;
+      const bool has_higher_score =
+          share > row.score || (row.score == 0 && share_in_total > largest_share_of_total);
+      if (!is_first && !has_higher_score) continue;
+      row.is_significant = is_significant;
       row.score = std::isnan(share) ? 0 : share;
       row.score_column = at;
       row.has_score_value = row.score > 0 || share_in_total > 0;
-      most_of_total = share_in_total;
+      largest_share_of_total = share_in_total;
     }
   }
 

@@ -22,7 +22,7 @@ double rank_by_threads(const ScreenRow& row) {
 }
 
 double rank_by(const SortKey& key, const Screen& screen, const Spec& spec, const ScreenRow& row) {
-  if (key.by == SortKey::By::Movers) return row.score;
+  if (key.by == SortKey::Criterion::Movers) return row.score;
   if (is_group_column_name(key.metric, spec)) return row.group;  // numbered in the order of names
   if (key.metric == kThreadsColumn) return rank_by_threads(row);
   const std::size_t at = *find_column(screen, key.metric);
@@ -40,8 +40,8 @@ bool precedes(double a, double b, bool ascending) {
 
 bool sort_keys_are_columns(const Spec& spec, const Screen& screen) {
   return !spec.sort.empty() && std::ranges::all_of(spec.sort, [&](const SortKey& key) {
-    if (key.by == SortKey::By::Movers) return key.metric == kMovedColumn;
-    return key.by == SortKey::By::Metric &&
+    if (key.by == SortKey::Criterion::Movers) return key.metric == kMovedColumn;
+    return key.by == SortKey::Criterion::Metric &&
            (is_group_column_name(key.metric, spec) || key.metric == kThreadsColumn ||
             find_column(screen, key.metric));
   });

@@ -85,17 +85,17 @@ class SignFindings {
     const double capacity_ns = window_ns() * std::max(screen_->machine.cpus, 1.0);
     return capacity_ns > 0 ? std::min(ns / capacity_ns, 1.0) : 0;
   }
-  bool exceeds(double figure, double was, double least) const {
-    return exceeds_threshold(*report_, figure, was, least);
+  bool exceeds(double figure, double earlier_figure, double threshold) const {
+    return exceeds_threshold(*report_, figure, earlier_figure, threshold);
   }
-  void add(std::string_view rule, std::uint32_t group, std::string what, double weight,
+  void add(std::string_view rule, std::uint32_t group, std::string statement, double weight,
            NextStep next) {
     findings_->push_back(
-        {rule, group, report_->grouping().names[group], std::move(what), weight, next});
+        {rule, group, report_->grouping().names[group], std::move(statement), weight, next});
   }
-  void add_host_finding(std::string_view rule, std::string subject, std::string what, double weight,
-                        NextStep next) {
-    findings_->push_back({rule, {}, std::move(subject), std::move(what), weight, next});
+  void add_host_finding(std::string_view rule, std::string subject, std::string statement,
+                        double weight, NextStep next) {
+    findings_->push_back({rule, {}, std::move(subject), std::move(statement), weight, next});
   }
 
   void find_in_groups() {

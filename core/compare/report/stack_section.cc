@@ -28,9 +28,9 @@ bool is_of_waits(const PlannedMetric& metric) {
 template <class Rows>
 std::size_t truncate_rows(Rows& rows, std::size_t limit) {
   if (limit == 0 || rows.size() <= limit) return 0;
-  const std::size_t cut = rows.size() - limit;
+  const std::size_t removed_rows = rows.size() - limit;
   rows.resize(limit);
-  return cut;
+  return removed_rows;
 }
 
 // Joins the items of several sides, each ascending by `key`, into one row for each key.
@@ -77,13 +77,13 @@ double largest_change(std::span<const double> sides) {
 
 StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                            const Rollup& rollup, std::span<const std::uint32_t> groups,
-                           StackLimits limits, StackTesting judging, SignsOfSides signs)
+                           StackLimits limits, StackTesting testing, SignsOfSides signs)
     : book_(&book),
       plan_(&plan),
       rollup_(&rollup),
       limits_(limits),
       figures_(book),
-      testing_(judging),
+      testing_(testing),
       signs_(signs),
       testing_allowance_(limits.allowance) {
   constexpr std::uint32_t kHost[] = {0};
@@ -120,15 +120,15 @@ void StackSection::add_metric(std::uint32_t metric, std::span<const std::uint32_
         weight = side_weight;
     if (weight > 0) ranked.push_back({at, weight});
   }
-  const auto heavier = [](const RankedGroup& a, const RankedGroup& b) {
+  const auto has_larger_weight = [](const RankedGroup& a, const RankedGroup& b) {
     return std::pair(-a.rank, a.at.group) < std::pair(-b.rank, b.at.group);
   };
-  std::ranges::sort(ranked, heavier);
+  std::ranges::sort(ranked, has_larger_weight);
   groups_over_allowance_ +=
       std::erase_if(ranked, [&](const RankedGroup& one) { return !spend_allowance_for(one.at); });
   if (rollup_->sides() > 1) {
     for (RankedGroup& one : ranked) one.rank = rank(one.at);
-    std::ranges::sort(ranked, heavier);
+    std::ranges::sort(ranked, has_larger_weight);
   }
   groups_over_limit_ += truncate_rows(ranked, limits_.limit);
   for (const RankedGroup& one : ranked) groups_.push_back(one.at);
@@ -137,11 +137,12 @@ void StackSection::add_metric(std::uint32_t metric, std::span<const std::uint32_
 // Spends the work to compute the weights of functions: one step for each function of each stack.
 // Returns false if it exceeds the allowance.
 bool StackSection::spend_allowance_for(RowPosition at) {
-  bool is_affordable = true;
+  bool is_within_allowance = true;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
     for (const RunStacks& run : rollup_->stacks({side, at.group, at.metric}))
-      is_affordable = limits_.allowance.spend(figures_.count_steps(run)) && is_affordable;
-  return is_affordable;
+      is_within_allowance =
+          limits_.allowance.spend(figures_.count_steps(run)) && is_within_allowance;
+  return is_within_allowance;
 }
 
 // Returns the largest change of a function's self weight.
@@ -205,7 +206,7 @@ std::vector<LongWait> StackSection::find_long_waits(RowPosition at, std::size_t 
   return found;
 }
 
-std::vector<FoldedWait> StackSection::find_waits(RowPosition at,
+std::vector<MergedWait> StackSection::find_waits(RowPosition at,
                                                  std::span<const StackRow> stacks) const {
   if (!limits_.folds_waits || !is_of_waits(plan_->metrics[at.metric])) return {};
   std::vector<std::vector<LongWait>> long_waits;
@@ -213,7 +214,7 @@ std::vector<FoldedWait> StackSection::find_waits(RowPosition at,
     long_waits.push_back(find_long_waits(at, side));
   std::vector<WaitStack> all;
   for (const StackRow& row : stacks) all.push_back({row.stack, row.sides});
-  return fold_waits(*book_, all, long_waits);
+  return merge_waits(*book_, all, long_waits);
 }
 
 const FrameEvidence& StackSection::evidence() {
@@ -252,7 +253,7 @@ StackGroup StackSection::make_group(RowPosition at) {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits, StackTesting judging,
+                                                 StackLimits limits, StackTesting testing,
                                                  SignsOfSides signs) {
   if (std::ranges::none_of(plan.metrics, is_listed_metric)) return nullptr;
   std::vector<std::uint32_t> groups;
@@ -263,7 +264,7 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
     std::iota(groups.begin(), groups.end(), 0);
   }
   auto section =
-      std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, judging, signs);
+      std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, testing, signs);
   if (const std::size_t dropped_stacks = book.dropped_stacks())
     plan.notes.push_back(std::to_string(dropped_stacks) +
                          " stacks exceed the limit; only totals include their weights");

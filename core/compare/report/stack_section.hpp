@@ -29,8 +29,8 @@
 #include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/stack_figures.hpp"
 #include "core/compare/grouping/grouping.hpp"
-#include "core/compare/report/folded_waits.hpp"
 #include "core/compare/report/frame_evidence.hpp"
+#include "core/compare/report/merged_waits.hpp"
 #include "core/compare/report/order.hpp"
 #include "core/compare/report/screen.hpp"
 
@@ -65,7 +65,7 @@ struct StackGroup {
   std::vector<FunctionRow> functions;
   std::vector<StackRow> stacks;
   // All stacks of a metric of waits, if StackLimits::folds_waits.
-  std::vector<FoldedWait> waits{};
+  std::vector<MergedWait> waits{};
   std::size_t functions_over_limit = 0, stacks_over_limit = 0;  // beyond the limit
 };
 
@@ -99,7 +99,7 @@ class StackSection {
   // outlive this object.
   StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits,
-               StackTesting judging = {}, SignsOfSides signs = {});
+               StackTesting testing = {}, SignsOfSides signs = {});
 
   const StackBook& book() const { return *book_; }
   // Returns the groups in output order, limited for each metric.
@@ -128,7 +128,7 @@ class StackSection {
   double rank(RowPosition at);
   std::vector<FunctionRow> functions_of(std::span<const SideStacks> sides) const;
   std::vector<StackRow> stacks_of(std::span<const SideStacks> sides) const;
-  std::vector<FoldedWait> find_waits(RowPosition at, std::span<const StackRow> stacks) const;
+  std::vector<MergedWait> find_waits(RowPosition at, std::span<const StackRow> stacks) const;
   std::vector<LongWait> find_long_waits(RowPosition at, std::size_t side) const;
   std::vector<SideStacks> sides_of(RowPosition at);
 
@@ -150,7 +150,7 @@ class StackSection {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits, StackTesting judging = {},
+                                                 StackLimits limits, StackTesting testing = {},
                                                  SignsOfSides signs = {});
 
 }  // namespace ctprof

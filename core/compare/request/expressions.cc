@@ -9,7 +9,7 @@
 
 namespace ctprof {
 
-Result<void> add_condition(Where& where, std::string_view text) {
+Result<void> add_condition(WhereConditions& where, std::string_view text) {
   const auto condition = Condition::parse(text, "reading --where");
   if (!condition) return condition.error();
   for (Condition& part : condition->split_conjunction()) {

@@ -35,12 +35,12 @@ inline bool is_group_property(std::string_view input) {
 // The conditions of --where, all of which must be true. A condition that names metrics of threads
 // applies to threads. A condition applies to groups if it names `threads`, `group` or a metric that
 // only groups have: metrics of processes and cgroups, derived metrics, and thread_count.
-struct Where {
+struct WhereConditions {
   std::vector<Condition> conditions{};
 };
 
 // Adds the parts of the condition that && joins at the top level. Errors concern only the text.
-Result<void> add_condition(Where& where, std::string_view text);
+Result<void> add_condition(WhereConditions& where, std::string_view text);
 
 // Parses --about: a condition on group names, or one group name. `axis` is the axis word that names
 // groups, such as "pcomm"; the condition can use that word and `group`. It cannot use metrics,

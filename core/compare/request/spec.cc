@@ -21,15 +21,15 @@ constexpr GroupWord kGroupWords[] = {
 
 struct SortWord {
   std::string_view word;
-  SortKey::By by;
+  SortKey::Criterion by;
   bool ascending;      // the default direction
   bool compares_only;  // needs two sides
 };
-constexpr SortWord kSortWords[] = {{"movers", SortKey::By::Movers, false, true},
-                                   {"delta", SortKey::By::Delta, false, true},
-                                   {kMovedColumn, SortKey::By::Movers, false, true},
-                                   {"pct", SortKey::By::Percent, false, true},
-                                   {"name", SortKey::By::Name, true, false}};
+constexpr SortWord kSortWords[] = {{"movers", SortKey::Criterion::Movers, false, true},
+                                   {"delta", SortKey::Criterion::Delta, false, true},
+                                   {kMovedColumn, SortKey::Criterion::Movers, false, true},
+                                   {"pct", SortKey::Criterion::Percent, false, true},
+                                   {"name", SortKey::Criterion::Name, true, false}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -63,7 +63,7 @@ Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportK
   if (word.empty()) return refusal("sort-by", text, "an entry is empty");
   const auto match = std::find_if(std::begin(kSortWords), std::end(kSortWords),
                                   [&](const SortWord& w) { return w.word == word; });
-  SortKey key{SortKey::By::Metric, normalize_name(word), false};
+  SortKey key{SortKey::Criterion::Metric, normalize_name(word), false};
   if (match != std::end(kSortWords)) {
     if (match->compares_only && kind == ReportKind::Show)
       return refusal(

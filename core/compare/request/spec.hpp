@@ -55,8 +55,8 @@ inline constexpr std::string_view kThreadsColumn = "threads", kMovedColumn = "mo
 // One sort key of rows: a word of the table in spec.cc, or the name of a metric or of a column of
 // the first screen.
 struct SortKey {
-  enum class By : std::uint8_t { Movers, Delta, Percent, Name, Metric };
-  By by = By::Movers;
+  enum class Criterion : std::uint8_t { Movers, Delta, Percent, Name, Metric };
+  Criterion by = Criterion::Movers;
   std::string metric;
   bool ascending = false;
 };
@@ -105,7 +105,7 @@ struct Spec {
   bool busiest = true;                  // also show the busiest thread of each group
   // Omits and counts rows that did not change; under show, rows that are zero.
   bool only_changed = false;
-  Where where{};                     // restricts threads and groups
+  WhereConditions where{};           // restricts threads and groups
   std::vector<DerivedDef> derive{};  // metrics that the user defines
   std::vector<Condition> fail_on{};  // selects rows for exit status 1
   // Selects the groups whose headlines are tested separately.

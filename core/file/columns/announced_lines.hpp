@@ -23,8 +23,8 @@ struct AnnouncedLines {
   std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves
 };
 
-inline constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits::kThreads,
-                                                              limits::kCgroups, 1};
+inline constexpr std::array<std::size_t, kEntities> kMaxRowsByEntity{
+    limits::kThreads, limits::kThreads, limits::kCgroups, 1};
 
 // Returns whether the list may receive one more entity: it is not full, the name is not too long,
 // and it is not in the list yet.

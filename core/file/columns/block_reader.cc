@@ -52,7 +52,7 @@ std::string find_kind(std::string_view line) {
       kind = in.text();
     else
       in.skip(limits::kDepth - 1);
-  return in.failed() ? std::string() : kind;
+  return in.has_failed() ? std::string() : kind;
 }
 
 constexpr std::array<std::string_view, 8> kKnownKinds{"header", "window",     "table",   "exited",
@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, 8> kKnownKinds{"header", "window",     "t
 
 // Parses the next line, which is not a table, and advances.
 Result<KeptMembers> BlockReader::parse_next_line(Parse parse) {
-  const auto text = unfolder_.decompress(zstd_, frame(next_));
+  const auto text = decompressor_.decompress(zstd_, frame(next_));
   if (!text) return text.error();
   auto parsed = parse(*text);
   if (!parsed) return error_at_line(next_, parsed.error());
@@ -147,14 +147,14 @@ Result<void> BlockReader::fill_tables(std::span<const TableSlice> pieces, Snapsh
   // The state of one worker.
   struct ReadState {
     ReadState(Snapshot& snapshot, TableReader& tables) : worker(snapshot, tables) {}
-    FrameDecompressor unfolder;
+    FrameDecompressor decompressor;
     TableReader::Worker worker;
   };
   std::vector<std::optional<ReadState>> states(workers_);
   std::mutex failure_mutex;
   std::optional<std::pair<std::size_t, Error>> failure;  // the error of the first invalid line
   const auto read = [&](ReadState& state, std::size_t piece) -> Result<void> {
-    const auto text = state.unfolder.decompress(zstd_, frame(next_ + piece));
+    const auto text = state.decompressor.decompress(zstd_, frame(next_ + piece));
     if (!text) return text.error();
     Result<void> done;
     if (const auto place = pieces[piece].unknown_position) {
@@ -180,7 +180,7 @@ Result<void> BlockReader::read_stacks(std::size_t first, std::size_t lines, Snap
                                       PoolBudget& budget) {
   StackReader stacks(snapshot, budget);
   for (std::size_t line = first; line < first + lines; ++line) {
-    const auto text = unfolder_.decompress(zstd_, frame(line));
+    const auto text = decompressor_.decompress(zstd_, frame(line));
     if (!text) return text.error();
     if (auto done = stacks.read(*text); !done) return error_at_line(line, done.error());
   }
@@ -201,18 +201,18 @@ Result<bool> BlockReader::read_rest(Snapshot* snapshot) {
     const auto found = parse_next_line();
     if (!found) return found.error();
     const std::string kind = text_member(*found, "kind");
-    Result<void> fine;
+    Result<void> result;
     if (kind == "end")
-      fine = !has_summary ? Error{"ends a block without a summary"}
-                          : check_end(*found, frame_of(number) - frame_of(first_) + 1,
-                                      text_bytes_before(number));
+      result = !has_summary ? Error{"ends a block without a summary"}
+                            : check_end(*found, frame_of(number) - frame_of(first_) + 1,
+                                        text_bytes_before(number));
     else if (kind.empty() || has_summary || std::ranges::count(kOrderedKinds, kind) > 0)
-      fine = Error{"is of kind '" + kind.substr(0, 40) + "' out of order"};
+      result = Error{"is of kind '" + kind.substr(0, 40) + "' out of order"};
     else if (kind == "summary" && snapshot)
-      fine = read_summary(*found, *snapshot);
+      result = read_summary(*found, *snapshot);
     else if (kind != "summary" && kind != kOpeningLine && snapshot)
-      fine = keep_text(to_object(*found), snapshot->unknown_lines.emplace_back());
-    if (!fine) return error_at_line(number, fine.error());
+      result = keep_text(to_object(*found), snapshot->unknown_lines.emplace_back());
+    if (!result) return error_at_line(number, result.error());
     if (kind == "end") return true;
     has_summary = kind == "summary";
   }
@@ -225,7 +225,7 @@ bool BlockReader::set_aside_unknown_lines(std::vector<RawJson>& kept) {
   std::vector<std::size_t> remaining;
   std::size_t line = first_;
   for (std::string kind; line < lines_.size() && kind != "end"; ++line) {
-    const auto text = unfolder_.decompress(zstd_, frame(line));
+    const auto text = decompressor_.decompress(zstd_, frame(line));
     if (!text) break;
     kind = find_kind(*text);
     const bool is_unknown = !kind.empty() && std::ranges::count(kKnownKinds, kind) == 0;

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/header.hpp"
-#include "core/file/columns/line_frames.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -73,7 +73,7 @@ class BlockReader {
   std::string_view zstd_;
   std::span<const Frame> frames_;
   unsigned workers_;
-  FrameDecompressor unfolder_;
+  FrameDecompressor decompressor_;
   std::vector<std::size_t> lines_;          // indexes of frames, without those set aside
   std::size_t next_ = 0;                    // index into lines_
   std::size_t first_ = 0;                   // index into lines_ of the block's first line

@@ -22,7 +22,7 @@ bool is_before(const ctprof_entry& a, const ctprof_entry& b) {
   return to_view(a.key) < to_view(b.key);
 }
 
-constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
 
 std::span<std::uint64_t> as_unsigned(std::span<std::int64_t> cells) {
   return {reinterpret_cast<std::uint64_t*>(cells.data()), cells.size()};
@@ -51,7 +51,7 @@ void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
       return read_cells(in, rows, column, [&](std::size_t row) {
         return bounds.min > 0 ? 0
                               : in.read_plain_numbers(as_unsigned(rest(column.i64(), row)),
-                                                      std::min(bounds.max, kMostSigned));
+                                                      std::min(bounds.max, kMaxSigned));
       });
     case Storage::Bool:
       return read_cells(in, rows, column, [&](std::size_t row) {
@@ -85,7 +85,7 @@ void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column, const
     gaps[row] = is_null ? kNotInFile : static_cast<ctprof_gap>(CTPROF_VALUE);
     if (!is_null) read_cell(in, column, row);
   }
-  if (!in.failed() && row != end)
+  if (!in.has_failed() && row != end)
     in.fail("column " + quote_name(column.def().name) + " has " + std::to_string(row - rows.first) +
             " cells instead of " + std::to_string(rows.count));
 }
@@ -186,7 +186,7 @@ void CellReader::read_map(Scanner& in, Column& column, std::size_t row) {
   has_new_keys_ = false;
   read_entries(in);
   budget_->spend(0, in, entries_.size() + 1);
-  if (in.failed()) return;
+  if (in.has_failed()) return;
   if (has_new_keys_)
     keys_ascend_ = std::adjacent_find(entries_.begin(), entries_.end(), std::not_fn(is_before)) ==
                    entries_.end();
@@ -212,7 +212,7 @@ void CellReader::read_entries(Scanner& in) {
 // Reads the value of the last key.
 void CellReader::add_value(Scanner& in) {
   const std::uint64_t value = in.number();
-  if (!in.failed()) entries_.back().value = value;
+  if (!in.has_failed()) entries_.back().value = value;
 }
 
 // Adds the next key. Tries first the key that the previous map had at the same position.
@@ -226,7 +226,7 @@ void CellReader::add_key(Scanner& in, bool is_member) {
       return entries_.push_back({expected_[at].text, 0});
   }
   const std::string_view text = is_member ? in.key() : in.text();
-  if (in.failed()) return;
+  if (in.has_failed()) return;
   has_new_keys_ = true;
   expected_.resize(at);
   expected_.push_back(find_or_add_key(in, text));

@@ -28,14 +28,14 @@ inline constexpr std::string_view kTooMuchMemory =
 // The memory that pools and kept keys may use; overhead is estimated generously. Threads: any.
 class PoolBudget {
  public:
-  explicit PoolBudget(std::size_t most) : most_(most) {}
+  explicit PoolBudget(std::size_t most) : max_items_(most) {}
   // Records `items` more items with `bytes` in total. Fails the scanner if they exceed the budget.
   void spend(std::size_t bytes, Scanner& in, std::size_t items = 1) {
-    if ((used_ += bytes + items * limits::kPooledOverhead) > most_) in.fail(kTooMuchMemory);
+    if ((used_ += bytes + items * limits::kPooledOverhead) > max_items_) in.fail(kTooMuchMemory);
   }
 
  private:
-  std::size_t most_;
+  std::size_t max_items_;
   std::atomic<std::size_t> used_{0};
 };
 

@@ -105,16 +105,17 @@ Result<void> read_meta_member(const KeptMembers& line, Meta& meta, KeptMembers& 
 
 // Reads the numbers of rows of one table's lines.
 void read_row_counts(Scanner& in, Entity entity, std::size_t most_lines,
-                     std::vector<TableSlice>& pieces, std::size_t first = 0, bool ended = false) {
-  const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
+                     std::vector<TableSlice>& pieces, std::size_t first = 0,
+                     bool is_exited = false) {
+  const std::size_t most = kMaxRowsByEntity[static_cast<std::size_t>(entity)];
   for (in.enter('['); in.next(']');) {
     const std::uint64_t rows = in.number();
-    if (in.failed()) return;
+    if (in.has_failed()) return;
     if (rows == 0) return in.fail("a table without rows is announced");
     if (rows > most - first)
       return in.fail("more than " + std::to_string(most) + " rows of " + std::string(name(entity)) +
                      " are announced");
-    if (pieces.size() <= most_lines) pieces.push_back({entity, first, rows, ended});
+    if (pieces.size() <= most_lines) pieces.push_back({entity, first, rows, is_exited});
     first += rows;
   }
 }
@@ -124,7 +125,7 @@ void read_unknown_row_counts(Scanner& in, std::size_t most_lines, AnnouncedLines
   std::size_t first = 0;
   for (in.enter('['); in.next(']');) {
     const std::uint64_t rows = in.number();
-    if (in.failed()) return;
+    if (in.has_failed()) return;
     if (rows == 0 || rows > limits::kThreads - first)
       return in.fail("no rows or too many rows of " + announced.unknown.back().entity +
                      " are announced");
@@ -198,7 +199,7 @@ Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size
   for (in.enter('{'); in.next('}');) {
     const std::string word(in.key());
     Entity entity{};
-    if (in.failed()) break;
+    if (in.has_failed()) break;
     if (!parse(word, entity)) {
       if (!can_add_entity(announced.unknown, word))
         in.fail("rows of '" + word.substr(0, 40) +
@@ -210,14 +211,14 @@ Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size
     else
       read_row_counts(in, entity, most_lines, pieces);
   }
-  if (in.failed()) return Error{"announces wrong tables: " + in.error_text()};
+  if (in.has_failed()) return Error{"announces wrong tables: " + in.error_text()};
   if (const auto exited = header.find("exited"); exited != header.end()) {
     std::size_t living = 0;
     for (const TableSlice& piece : pieces)
       if (!piece.unknown_position && piece.entity == Entity::Thread) living += piece.rows;
     Scanner exited_scanner(exited->second);
     read_row_counts(exited_scanner, Entity::Thread, most_lines, pieces, living, true);
-    if (exited_scanner.failed())
+    if (exited_scanner.has_failed())
       return Error{"announces wrong rows of exited threads: " + exited_scanner.error_text()};
   }
   return announced;

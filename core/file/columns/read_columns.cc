@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/file/columns/block_reader.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/header.hpp"
-#include "core/file/columns/line_frames.hpp"
 #include "core/file/columns/memory_limit.hpp"
 #include "core/file/layout/limits.hpp"
 
@@ -26,10 +26,10 @@ Error no_such_block(std::size_t number, std::size_t whole) {
 // Returns a decompressor that the calling thread reuses: creating one takes as long as reading the
 // header of a small file.
 ZSTD_DStream* thread_local_stream() {
-  struct Free {
+  struct StreamDeleter {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
-  thread_local const std::unique_ptr<ZSTD_DStream, Free> stream(ZSTD_createDStream());
+  thread_local const std::unique_ptr<ZSTD_DStream, StreamDeleter> stream(ZSTD_createDStream());
   if (stream) ZSTD_DCtx_reset(stream.get(), ZSTD_reset_session_only);
   return stream.get();
 }
@@ -95,7 +95,7 @@ BlockList list_blocks(std::string_view zstd) {
   Frames frames;
   if (auto valid = find_frames(zstd, frames); !valid) found.invalid_reason = valid.error().text;
   BlockReader reader(zstd, frames.complete, 1);
-  const auto begin_of = [&](std::size_t frame) {
+  const auto frame_offset = [&](std::size_t frame) {
     return frame == frames.complete.size() ? frames.end : frames.complete[frame].offset;
   };
   while (!reader.at_end()) {
@@ -104,11 +104,11 @@ BlockList list_blocks(std::string_view zstd) {
     if (!taken) found.invalid_reason = taken.error().text;
     found.is_truncated = taken && !*taken && found.invalid_reason.empty();
     if (!taken || !*taken) return found;
-    const Timestamp ended = outline.meta.start;
-    const std::size_t end = begin_of(reader.next_frame());
+    const Timestamp ended_at = outline.meta.start;
+    const std::size_t end = frame_offset(reader.next_frame());
     found.blocks.push_back({found.end, end - found.end, outline.window.has_value(),
                             outline.meta.boot_id,
-                            outline.window ? outline.window->opened_at : ended, ended});
+                            outline.window ? outline.window->opened_at : ended_at, ended_at});
     found.end = end;
   }
   found.is_truncated = frames.is_truncated;
@@ -130,7 +130,7 @@ Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
 
 namespace {
 
-Error run_error(std::size_t number, const std::string& cause) {
+Error window_error(std::size_t number, const std::string& cause) {
   return {"capture " + std::to_string(number) + " " + cause + "; name a single capture as FILE#N"};
 }
 
@@ -144,10 +144,10 @@ Result<void> read_remaining_windows(BlockReader& reader, Windows& windows) {
     windows.is_truncated = taken && !*taken;
     if (!taken || !*taken) continue;
     const std::size_t number = windows.snapshots.size() + 1;
-    if (!next.window) return run_error(number, "is a snapshot among windows");
+    if (!next.window) return window_error(number, "is a snapshot among windows");
     memory += estimate_memory(next);
     if (memory > limits::kMemory)
-      return run_error(number, "and the captures before it take too much memory");
+      return window_error(number, "and the captures before it take too much memory");
     windows.snapshots.push_back(std::move(next));
   }
   return {};

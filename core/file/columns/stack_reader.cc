@@ -67,7 +67,7 @@ struct StackReader::Items {
 
   void read(Scanner& in) {
     for (in.enter('{'); in.next('}');) read_member(in, std::string(in.key()));
-    if (!in.failed() && !in.at_end()) in.fail("more than one value");
+    if (!in.has_failed() && !in.at_end()) in.fail("more than one value");
   }
 
   std::size_t text_bytes() const {
@@ -143,7 +143,7 @@ Result<void> StackReader::read(std::string_view line) {
   Scanner in(line);
   Items items;
   items.read(in);
-  if (in.failed()) return line_error(in.error_text());
+  if (in.has_failed()) return line_error(in.error_text());
   if (items.kind != "stacks") return Error{"holds no stacks, which the header announces there"};
   return add_items(items, in);
 }
@@ -160,7 +160,7 @@ Result<void> StackReader::add_items(const Items& items, Scanner& in) {
   const std::size_t count = part->count_items(items);
   if (count == SIZE_MAX) return line_error("its lists differ in length");
   budget_->spend(items.text_bytes(), in, count);
-  return in.failed() ? Result<void>(line_error(in.error_text())) : (this->*part->add)(items);
+  return in.has_failed() ? Result<void>(line_error(in.error_text())) : (this->*part->add)(items);
 }
 
 Result<void> StackReader::add_strings(const Items& items) {

@@ -113,26 +113,27 @@ Result<void> TableReader::read(std::string_view text, const TableSlice& slice, W
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');)
     if (!read_member(line, in.key())) return unexpected_line(slice);
-  if (!in.failed() && !in.at_end()) in.fail("more than one value");
-  if (!in.failed() && !line.matches_slice()) return unexpected_line(slice);
-  if (!in.failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_columns(line));
-  if (!in.failed() && !line.base_gaps.empty())
+  if (!in.has_failed() && !in.at_end()) in.fail("more than one value");
+  if (!in.has_failed() && !line.matches_slice()) return unexpected_line(slice);
+  if (!in.has_failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_columns(line));
+  if (!in.has_failed() && !line.base_gaps.empty())
     read_gaps(line, line.base_gaps, opening_columns(line));
-  if (!in.failed() && snapshot_->window) copy_ends_to_bases(line);
-  if (!in.failed() && !line.raw.empty()) read_raw(line, line.raw, table_columns(line));
-  if (!in.failed() && !line.base_raw.empty()) read_raw(line, line.base_raw, opening_columns(line));
-  return in.failed() ? Result<void>(Error{"is wrong: " + in.error_text()}) : Result<void>();
+  if (!in.has_failed() && snapshot_->window) copy_ends_to_bases(line);
+  if (!in.has_failed() && !line.raw.empty()) read_raw(line, line.raw, table_columns(line));
+  if (!in.has_failed() && !line.base_raw.empty())
+    read_raw(line, line.base_raw, opening_columns(line));
+  return in.has_failed() ? Result<void>(Error{"is wrong: " + in.error_text()}) : Result<void>();
 }
 
 // Reads one member. Returns false if the line does not contain the announced rows.
 bool TableReader::read_member(Line& line, std::string_view key) {
   Scanner& in = line.in;
-  if (key == "kind") return (line.is_table = in.text() == line.piece.kind()) || in.failed();
+  if (key == "kind") return (line.is_table = in.text() == line.piece.kind()) || in.has_failed();
   if (key == "entity")
-    return (line.is_entity = in.text() == name(line.piece.entity)) || in.failed();
+    return (line.is_entity = in.text() == name(line.piece.entity)) || in.has_failed();
   if (key == "first_row")
-    return (line.is_first = in.number() == line.piece.first_row) || in.failed();
-  if (!in.failed() && !line.piece.is_opening_only && !line.matches_slice()) return false;
+    return (line.is_first = in.number() == line.piece.first_row) || in.has_failed();
+  if (!in.has_failed() && !line.piece.is_opening_only && !line.matches_slice()) return false;
   if (key == "columns")
     read_columns(line);
   else if (key == "gaps")
@@ -207,7 +208,7 @@ void TableReader::read_unknown_keys(Line& line) {
 
 void TableReader::keep_unknown_cell(Line& line, const std::string& path, std::size_t row,
                                     std::string_view json) {
-  if (line.in.failed()) return;
+  if (line.in.has_failed()) return;
   if (path.size() > limits::kKeyBytes || split_path(path).size() > limits::kPathKeys)
     return line.in.fail("a key is too long");
   budget_.spend(path.size() + json.size(), line.in);
@@ -231,7 +232,7 @@ void TableReader::read_read_times(Line& line) {
     if (row == rows.end()) return in.fail("read_at is too long");
     read_at[row] = in.number();
   }
-  if (!in.failed() && row != rows.end()) in.fail("read_at is too short");
+  if (!in.has_failed() && row != rows.end()) in.fail("read_at is too short");
   has_read_times_ = true;
 }
 
@@ -305,7 +306,7 @@ void TableReader::read_seen(Line& line) {
     if (in.next(']')) seen.last = in.number();
     if (in.next(']') || seen.first > seen.last) return in.fail("seen is not a span of time");
   }
-  if (!in.failed() && row != line.piece.range().end()) in.fail("seen is too short");
+  if (!in.has_failed() && row != line.piece.range().end()) in.fail("seen is too short");
   has_seen_times_ = true;
 }
 
@@ -313,7 +314,7 @@ void TableReader::read_gaps(Line& line, std::string_view text, const ColumnSet& 
   line.in = Scanner(text);
   for (line.in.enter('['); line.in.next(']');) {
     const GapPattern pattern = read_gap_pattern(line.in, line.piece.rows);
-    if (!line.in.failed()) apply_gap_pattern(line, pattern, target);
+    if (!line.in.has_failed()) apply_gap_pattern(line, pattern, target);
   }
 }
 

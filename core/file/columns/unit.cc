@@ -2,9 +2,9 @@
 
 #include "core/file/columns/block_reader.cc"
 #include "core/file/columns/cell_reader.cc"
+#include "core/file/columns/compressed_lines.cc"
 #include "core/file/columns/gap_pattern.cc"
 #include "core/file/columns/header.cc"
-#include "core/file/columns/line_frames.cc"
 #include "core/file/columns/memory_limit.cc"
 #include "core/file/columns/read_columns.cc"
 #include "core/file/columns/registry_cache.cc"

@@ -164,7 +164,7 @@ Error opening_rows_error() {
 }
 
 Result<void> announce_opening(const OpeningLines& lines, Entity entity, AnnouncedLines& announced) {
-  const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
+  const std::size_t most = kMaxRowsByEntity[static_cast<std::size_t>(entity)];
   std::size_t first = 0;
   for (const std::uint64_t rows : lines.rows) {
     if (rows == 0 || rows > most - first) return opening_rows_error();

@@ -9,8 +9,8 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/workers.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/header.hpp"
-#include "core/file/columns/line_frames.hpp"
 #include "core/file/columns/stack_lines.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/limits.hpp"
@@ -40,9 +40,9 @@ struct WorkerBuffers {
 
 std::vector<TableSlice> slice_tables(const Snapshot& snapshot) {
   std::vector<TableSlice> pieces;
-  const auto add = [&](Entity entity, std::size_t first, std::size_t end, bool ended) {
+  const auto add = [&](Entity entity, std::size_t first, std::size_t end, bool is_exited) {
     for (; first < end; first += kRowsPerLine)
-      pieces.push_back({entity, first, std::min(kRowsPerLine, end - first), ended});
+      pieces.push_back({entity, first, std::min(kRowsPerLine, end - first), is_exited});
   };
   const std::size_t threads = snapshot.threads().rows;
   const std::size_t living = snapshot.window ? snapshot.window->living_threads : threads;
@@ -144,13 +144,14 @@ std::size_t rows_in(std::span<const TableSlice> pieces) {
 
 // Writes the long header in parallel with the tables, on the assumption that each slice becomes one
 // line. Writes it again if a slice needed several lines.
-CompressedBlock compress_block(const Snapshot& snapshot, unsigned workers, WorkerBufferSet& hands) {
+CompressedBlock compress_block(const Snapshot& snapshot, unsigned workers,
+                               WorkerBufferSet& buffer_set) {
   const std::vector<TableSlice> pieces = slice_tables(snapshot);
   const TableWriter writer(snapshot);
   CompressedBlock block{{}, std::vector<CompressedLines>(pieces.size()), {}, {}};
   if (rows_in(pieces) < kMinRowsToShare) workers = 1;
   share_work(workers, 1 + pieces.size(), [&](unsigned worker, std::size_t i) {
-    WorkerBuffers& buffers = hands.for_worker(worker);
+    WorkerBuffers& buffers = buffer_set.for_worker(worker);
     if (i > 0) return compress_slice(writer, pieces[i - 1], buffers, block.tables[i - 1]);
     block.stacks = compress_stacks(snapshot, buffers);
     if (snapshot.window && snapshot.window->opening_only)
@@ -158,7 +159,7 @@ CompressedBlock compress_block(const Snapshot& snapshot, unsigned workers, Worke
     block.header = compress_header(snapshot, pieces, block.stacks, buffers);
   });
   if (const auto lines = slices_of(block); lines.size() > pieces.size())
-    block.header = compress_header(snapshot, lines, block.stacks, hands.any_allocated());
+    block.header = compress_header(snapshot, lines, block.stacks, buffer_set.any_allocated());
   return block;
 }
 
@@ -166,10 +167,10 @@ CompressedBlock compress_block(const Snapshot& snapshot, unsigned workers, Worke
 class LineWriter {
  public:
   // REQUIRES: both outlive this object.
-  LineWriter(Sink& out, FrameCompressor& folder) : out_(&out), folder_(&folder) {}
+  LineWriter(Sink& out, FrameCompressor& compressor) : out_(&out), compressor_(&compressor) {}
 
   Result<void> write(std::string_view text) {
-    return write_frame(folder_->compress(text), text.size(), 1);
+    return write_frame(compressor_->compress(text), text.size(), 1);
   }
   Result<void> write(const CompressedLines& made) {
     text_bytes_ += made.text_bytes;
@@ -179,8 +180,8 @@ class LineWriter {
     return {};
   }
   // Writes padding, which readers skip.
-  Result<void> write_padding(BlockPlacement stands) {
-    const std::string padding = stands == BlockPlacement::OnlyBlock
+  Result<void> write_padding(BlockPlacement placement) {
+    const std::string padding = placement == BlockPlacement::OnlyBlock
                                     ? columns::make_padding(text_bytes_, bytes_)
                                     : make_padding_for_block(text_bytes_, bytes_);
     return padding.empty() ? Result<void>() : put(padding);
@@ -200,7 +201,7 @@ class LineWriter {
   }
 
   Sink* out_;
-  FrameCompressor* folder_;
+  FrameCompressor* compressor_;
   std::uint64_t lines_ = 0;
   std::uint64_t text_bytes_ = 0;
   std::uint64_t bytes_ = 0;  // compressed
@@ -216,12 +217,12 @@ Result<void> write_unknown(std::span<const UnknownRows> unknown, LineWriter& lin
 // Writes the tables: rows of unknown entities precede those of exited threads.
 Result<void> write_tables(const Snapshot& snapshot, std::span<const CompressedLines> tables,
                           LineWriter& lines) {
-  const auto ended = std::ranges::find_if(
+  const auto first_exited = std::ranges::find_if(
       tables, [](const CompressedLines& table) { return table.pieces.front().is_exited; });
-  for (const CompressedLines& table : std::span(tables.begin(), ended))
+  for (const CompressedLines& table : std::span(tables.begin(), first_exited))
     if (auto done = lines.write(table); !done) return done;
   if (auto done = write_unknown(snapshot.unknown_tables, lines); !done) return done;
-  for (const CompressedLines& table : std::span(ended, tables.end()))
+  for (const CompressedLines& table : std::span(first_exited, tables.end()))
     if (auto done = lines.write(table); !done) return done;
   return {};
 }
@@ -253,9 +254,9 @@ Result<void> write_lines(const Snapshot& snapshot, const CompressedBlock& block,
 
 Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
                                   BlockPlacement placement) {
-  WorkerBufferSet hands(level, workers);
-  const CompressedBlock block = compress_block(snapshot, workers, hands);
-  LineWriter lines(out, hands.any_allocated().compressor);
+  WorkerBufferSet buffer_set(level, workers);
+  const CompressedBlock block = compress_block(snapshot, workers, buffer_set);
+  LineWriter lines(out, buffer_set.any_allocated().compressor);
   if (auto done = write_lines(snapshot, block, lines); !done) return done.error();
   if (auto done = lines.write_padding(placement); !done) return done.error();
   return lines.text_bytes();

@@ -1,4 +1,5 @@
-// Writes a snapshot as a block of a file in columns: lines, each a zstd frame (line_frames.hpp).
+// Writes a snapshot as a block of a file in columns: lines, each a zstd frame
+// (compressed_lines.hpp).
 //
 //   {"kind":"header",...}                describes the block (header.hpp)
 //   {"kind":"window",...}                only for a window (header.hpp)

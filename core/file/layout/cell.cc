@@ -30,7 +30,7 @@ bool is_json(const std::string& text) {
   return !failed;
 }
 
-bool fits(std::int64_t value, Bounds bounds) {
+bool is_within_bounds(std::int64_t value, Bounds bounds) {
   return value >= bounds.min && (value < 0 || static_cast<std::uint64_t>(value) <= bounds.max);
 }
 
@@ -74,7 +74,7 @@ std::uint8_t CellCodes::code_of_value(std::size_t row) const {
       if (unbounded_ && column_->u64()[row] == kNoBound) return kUnbounded;
       fine = column_->u64()[row] <= bounds_.max;
       break;
-    case Storage::I64: fine = fits(column_->i64()[row], bounds_); break;
+    case Storage::I64: fine = is_within_bounds(column_->i64()[row], bounds_); break;
     case Storage::F64: fine = std::isfinite(column_->f64()[row]); break;
     default: break;
   }

@@ -57,18 +57,18 @@ void each_field(T& tally, Visitor&& visit) {
   visit("plugin", tally.plugin);
   visit("source", tally.source);
   visit("records", tally.records);
-  visit("to_root", tally.to_root);
-  visit("cut", tally.cut);
-  visit("deep", tally.deep);
-  visit("lost", tally.lost);
+  visit("to_root", tally.complete_stacks);
+  visit("cut", tally.stacks_beyond_copy);
+  visit("deep", tally.too_deep_stacks);
+  visit("lost", tally.stacks_without_rule);
   visit("without_user", tally.without_user);
-  visit("guessed", tally.guessed);
-  visit("no_room", tally.no_room);
-  visit("in_no_row", tally.in_no_row);
+  visit("guessed", tally.guessed_stacks);
+  visit("no_room", tally.stacks_beyond_limit);
+  visit("in_no_row", tally.records_without_row);
   visit("frames", tally.frames);
-  visit("unnamed", tally.unnamed);
+  visit("unnamed", tally.unnamed_frames);
   visit("covered_ns", tally.covered_ns);
-  visit("elsewhere", tally.elsewhere);
+  visit("elsewhere", tally.stacks_on_other_stack);
 }
 
 template <SameOrConst<Takeover> T, class Visitor>
@@ -98,7 +98,7 @@ void each_field(T& meta, Visitor&& visit) {
   visit("cgroup_mount", meta.cgroup_mount);
   visit("cgroup_root", meta.cgroup_root);
   visit("pair", meta.pair);
-  visit("left_out", meta.left_out);
+  visit("left_out", meta.uncaptured_metrics);
   visit("cpu_time_ns", meta.cpu_time_ns);
   visit("own_threads", meta.own_threads);
   visit("rows_listed", meta.rows_listed);

@@ -15,11 +15,11 @@ Result<KeptMembers> parse_members(std::string_view object, std::size_t depth) {
     if (members.size() == most) in.fail("too many keys");
     if (key.size() > limits::kKeyBytes) in.fail("a key is too long");
     const std::string_view value = in.skip(limits::kDepth - depth);
-    if (in.failed()) break;
+    if (in.has_failed()) break;
     if (!members.emplace(std::move(key), remove_blanks(value)).second) in.fail("a key is repeated");
   }
-  if (!in.failed() && !in.at_end()) in.fail("more than one value");
-  if (in.failed()) return Error{in.error_text()};
+  if (!in.has_failed() && !in.at_end()) in.fail("more than one value");
+  if (in.has_failed()) return Error{in.error_text()};
   return members;
 }
 
@@ -27,7 +27,7 @@ std::vector<std::string_view> split_array(std::string_view array) {
   std::vector<std::string_view> items;
   Scanner in(array);
   for (in.enter('['); in.next(']');) items.push_back(in.skip());
-  if (in.failed()) items.clear();
+  if (in.has_failed()) items.clear();
   return items;
 }
 

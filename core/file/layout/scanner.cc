@@ -100,7 +100,7 @@ void append_utf8(std::string& out, std::uint32_t point) {
 }  // namespace
 
 void Scanner::fail(std::string_view what) {
-  if (failed()) return;
+  if (has_failed()) return;
   error_text_ = std::string(what) + " at byte " + std::to_string(position());
   at_ = end_;
 }
@@ -119,16 +119,16 @@ bool Scanner::enter(char bracket) {
 }
 
 bool Scanner::next_or_end(char bracket) {
-  if (failed() || consume(bracket)) return is_at_first_item_ = false;
+  if (has_failed() || consume(bracket)) return is_at_first_item_ = false;
   if (!is_at_first_item_ && !consume(',')) fail("a comma or a closing bracket was expected");
   is_at_first_item_ = false;
-  return !failed();
+  return !has_failed();
 }
 
 std::string_view Scanner::key() {
   const std::string_view name = text();
-  if (!failed() && !consume(':')) fail("a colon was expected");
-  return failed() ? std::string_view{} : name;
+  if (!has_failed() && !consume(':')) fail("a colon was expected");
+  return has_failed() ? std::string_view{} : name;
 }
 
 bool Scanner::consume_word(std::string_view text) {
@@ -330,8 +330,8 @@ std::string_view Scanner::skip(std::size_t most_depth) {
   peek();
   const char* const start = at_;
   skip_nested_value(most_depth);
-  return failed() ? std::string_view{}
-                  : std::string_view(start, static_cast<std::size_t>(at_ - start));
+  return has_failed() ? std::string_view{}
+                      : std::string_view(start, static_cast<std::size_t>(at_ - start));
 }
 
 void Scanner::skip_nested_value(std::size_t depth_left) {
@@ -381,6 +381,6 @@ std::string remove_blanks(std::string_view json) {
   return out;
 }
 
-bool Scanner::at_end() { return !failed() && peek() == '\0' && at_ == end_; }
+bool Scanner::at_end() { return !has_failed() && peek() == '\0' && at_ == end_; }
 
 }  // namespace ctprof

@@ -29,7 +29,7 @@ class Scanner {
   explicit Scanner(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
-  bool failed() const { return !error_text_.empty(); }
+  bool has_failed() const { return !error_text_.empty(); }
   // Returns the error, for example "a number was expected at byte 17"; empty without an error.
   const std::string& error_text() const { return error_text_; }
   void fail(std::string_view what);

@@ -40,8 +40,8 @@ Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabular
   auto builder = std::make_unique<SnapshotBuilder>();
   PassResult end = pass({}, *builder);
   if (end.is_content_error && !end.registry && !builder->has_own_registry) {
-    SnapshotBuilder nothing;
-    end.registry = pass({.registry = {}, .only_find_registry = true}, nothing).registry;
+    SnapshotBuilder unused_builder;
+    end.registry = pass({.registry = {}, .only_find_registry = true}, unused_builder).registry;
   }
   if (end.registry) {
     builder = std::make_unique<SnapshotBuilder>();
@@ -65,12 +65,13 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
 }
 
 // Returns messages about data at the end of a file that is skipped.
-std::vector<std::string> end_messages(const std::string& unread, bool torn,
+std::vector<std::string> end_messages(const std::string& unread_reason, bool is_truncated,
                                       const std::string& path) {
   std::vector<std::string> messages;
-  if (!unread.empty())
-    messages.push_back("'" + path + "' continues with data that is skipped: " + unread);
-  if (torn) messages.push_back("'" + path + "' ends with an incomplete capture, which is skipped");
+  if (!unread_reason.empty())
+    messages.push_back("'" + path + "' continues with data that is skipped: " + unread_reason);
+  if (is_truncated)
+    messages.push_back("'" + path + "' ends with an incomplete capture, which is skipped");
   return messages;
 }
 
@@ -97,7 +98,7 @@ Result<Snapshot> read_columns(std::string_view zstd, const CaptureName& name) {
   }
 }
 
-std::vector<Snapshot> single_run(Snapshot snapshot) {
+std::vector<Snapshot> as_single_run(Snapshot snapshot) {
   std::vector<Snapshot> runs;
   runs.push_back(std::move(snapshot));
   return runs;
@@ -107,7 +108,7 @@ std::vector<Snapshot> single_run(Snapshot snapshot) {
 Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName& name) {
   auto first = read_columns(zstd, name);
   if (!first) return first.error();
-  if (!first->window) return single_run(std::move(*first));
+  if (!first->window) return as_single_run(std::move(*first));
   try {
     auto windows = columns::read_windows(zstd, std::move(*first), count_spare_workers());
     if (!windows) return error("reading", name.path, windows.error().text);
@@ -254,7 +255,7 @@ Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocab
     if (auto done = read_bytes(name.path, bytes); !done) return done.error();
     if (!name.has_number && columns::is_columns(bytes)) return read_runs(bytes, name);
     auto snapshot = load_bytes(bytes, name, vocabulary);
-    return snapshot ? single_run(std::move(*snapshot))
+    return snapshot ? as_single_run(std::move(*snapshot))
                     : Result<std::vector<Snapshot>>(snapshot.error());
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
@@ -265,14 +266,14 @@ namespace {
 
 using Messages = std::vector<std::string>;
 
-Result<Messages> pass_single(Result<Snapshot> capture, const CaptureConsumer& take) {
+Result<Messages> consume_capture(Result<Snapshot> capture, const CaptureConsumer& take) {
   if (!capture) return capture.error();
   if (auto taken = take(std::move(*capture)); !taken) return taken.error();
   return Messages{};
 }
 
-Result<Messages> pass_blocks(std::string_view zstd, const std::string& path, unsigned workers,
-                             const CaptureConsumer& take) {
+Result<Messages> consume_blocks(std::string_view zstd, const std::string& path, unsigned workers,
+                                const CaptureConsumer& take) {
   Result<void> taken;
   const auto read = columns::read_all_blocks(zstd, workers, [&](Snapshot capture) {
     taken = take(std::move(capture));
@@ -290,8 +291,8 @@ Result<Messages> load_captures_of_file(const std::string& path, const Vocabulary
   try {
     std::string bytes;
     if (auto done = read_file_bytes(path, bytes); !done) return done.error();
-    if (columns::is_columns(bytes)) return pass_blocks(bytes, path, 1, consume);
-    return pass_single(load_bytes(bytes, {.path = path}, vocabulary), consume);
+    if (columns::is_columns(bytes)) return consume_blocks(bytes, path, 1, consume);
+    return consume_capture(load_bytes(bytes, {.path = path}, vocabulary), consume);
   } catch (const std::bad_alloc&) {
     return error("reading", path, "not enough memory");
   }
@@ -305,8 +306,8 @@ Result<Messages> load_captures_of_argument(const std::string& argument,
     std::string bytes;
     if (auto done = read_bytes(name.path, bytes); !done) return done.error();
     if (!name.has_number && columns::is_columns(bytes))
-      return pass_blocks(bytes, name.path, count_spare_workers(), consume);
-    return pass_single(load_bytes(bytes, name, vocabulary), consume);
+      return consume_blocks(bytes, name.path, count_spare_workers(), consume);
+    return consume_capture(load_bytes(bytes, name, vocabulary), consume);
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
   }

@@ -20,7 +20,7 @@ bool is_derived_column(const MetricDef& def) {
   return def.name == kProcessTgid || def.name == kProcessPcomm || def.name == kCgroupPath;
 }
 
-constexpr std::array<std::size_t, kRoots> kMostRows{limits::kThreads, limits::kCgroups, 1};
+constexpr std::array<std::size_t, kRoots> kMaxRowsByRoot{limits::kThreads, limits::kCgroups, 1};
 
 }  // namespace
 
@@ -73,8 +73,9 @@ void SnapshotBuilder::make_fillers() {
     for (const KeyPath& alias : aliases_of(placed.column->def()))
       layout.add_alias(alias, placed.leaf);
   for (const TreeRoot root : {TreeRoot::Thread, TreeRoot::Cgroup, TreeRoot::Host})
-    filler(root) = RowFiller(layout.leaf_count(root) + 1, kMostRows[static_cast<std::size_t>(root)],
-                             *snapshot.pools, texts_, budget);
+    filler(root) =
+        RowFiller(layout.leaf_count(root) + 1, kMaxRowsByRoot[static_cast<std::size_t>(root)],
+                  *snapshot.pools, texts_, budget);
   filler(TreeRoot::Thread).set_expected_rows(snapshot.meta.rows_listed);
   for (const ColumnLeaf& placed : column_leaves_)
     filler(placed.root).add_column(placed.leaf, *placed.column);
@@ -165,7 +166,7 @@ std::vector<std::uint32_t> sorted_order(std::size_t rows, Before before) {
 
 void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order) {
   std::vector<std::byte> scratch;
-  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns)
+  for (const std::vector<RowRange> runs = find_row_ranges(order); Column & column : table.columns)
     column.reorder_rows(runs, scratch);
   std::vector<std::uint32_t> new_row(order.size());
   for (std::uint32_t row = 0; row < order.size(); ++row) new_row[order[row]] = row;
@@ -193,7 +194,8 @@ void sort_threads(SnapshotBuilder& builder) {
   reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)],
           order);
   std::vector<std::byte> scratch;
-  for (const std::vector<RowRun> runs = runs_of(order); Column & column : builder.process_columns)
+  for (const std::vector<RowRange> runs = find_row_ranges(order);
+       Column & column : builder.process_columns)
     column.reorder_rows(runs, scratch);
   if (snapshot.read_at.empty()) return;
   std::vector<std::uint64_t> read_at;
@@ -236,7 +238,7 @@ void rebuild_processes(SnapshotBuilder& builder) {
   const Table& threads = builder.snapshot.threads();
   Table& processes = builder.snapshot.table(Entity::Process);
   const std::vector<std::uint32_t> rows = leader_rows(threads);
-  const std::vector<RowRun> runs = runs_of(rows);
+  const std::vector<RowRange> runs = find_row_ranges(rows);
   processes.rows = rows.size();
   auto gathered = builder.process_columns.begin();
   for (Column& column : processes.columns) {

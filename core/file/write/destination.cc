@@ -54,7 +54,7 @@ Result<Destination> Destination::resolve(const std::string& path) {
   if (path == "-") return Destination(path, Kind::StandardOutput);
   Destination place(path, Kind::File);
   if (auto opened = place.open_directory(path); !opened) return opened.error();
-  if (auto looked = place.check_existing(); !looked) return looked.error();
+  if (auto check_result = place.check_existing(); !check_result) return check_result.error();
   return place;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/workers.hpp"
-#include "core/file/columns/line_frames.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/write_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/destination.hpp"

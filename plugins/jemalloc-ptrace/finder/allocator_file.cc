@@ -27,7 +27,7 @@ class FileAnalysis {
     if (!is_program_) slots_ = read_tls_slots(file);
   }
 
-  FileVerdict verdict(const DebugFilesQuery& query) {
+  FileResult analyze(const DebugFilesQuery& query) {
     bool is_jemalloc = dynamic_symbols_.has_mallctl || dynamic_symbols_.tsd_offset || cache_offset_;
     auto layout = is_jemalloc || is_program_ ? find_by_code(dynamic_symbols_) : std::nullopt;
     if (!layout && is_program_) {
@@ -35,17 +35,17 @@ class FileAnalysis {
       is_jemalloc = is_jemalloc || static_symbols_.has_mallctl || static_symbols_.tsd_offset;
       if (is_jemalloc) layout = find_by_code(static_symbols_);
     }
-    if (!is_jemalloc) return layout ? verdict_of_exported(*layout) : verdict_of_stripped();
+    if (!is_jemalloc) return layout ? analyze_exported(*layout) : analyze_stripped();
     if (!is_program_ && slots_.slots.empty() && slots_.uses_module_numbers)
       return {.attach = Attach::DynamicTls};
     if (!layout) layout = find_in_debug_files(query);
     if (!layout) layout = find_by_version();
     if (!layout && is_program_) layout = find_by_all_code(TsdImage(file_));
-    return layout ? make_found_verdict(*layout) : FileVerdict{.attach = Attach::DwarfParseFailure};
+    return layout ? make_found_result(*layout) : FileResult{.attach = Attach::DwarfParseFailure};
   }
 
  private:
-  FileVerdict make_found_verdict(const Layout& layout) const {
+  FileResult make_found_result(const Layout& layout) const {
     const Elf64_Phdr* first = file_.find_first_load();
     if (first == nullptr) return {};
     return {Attach::Found, layout, first->p_vaddr, first->p_offset};
@@ -53,17 +53,17 @@ class FileAnalysis {
 
   // Requires jemalloc's messages, because a malloc and a free that add to counters need not be
   // jemalloc's.
-  FileVerdict verdict_of_exported(const Layout& layout) const {
-    return has_constant(file_, kMessagePrefix) ? make_found_verdict(layout) : FileVerdict{};
+  FileResult analyze_exported(const Layout& layout) const {
+    return has_constant(file_, kMessagePrefix) ? make_found_result(layout) : FileResult{};
   }
 
   // Without any name, jemalloc is identified by the start of its segment, and by its messages.
-  FileVerdict verdict_of_stripped() const {
+  FileResult analyze_stripped() const {
     if (!is_program_) return {};
     const TsdImage image(file_);
     if (!image.may_be_jemalloc() || !has_constant(file_, kMessagePrefix)) return {};
     const auto layout = find_by_all_code(image);
-    return layout ? make_found_verdict(*layout) : FileVerdict{.attach = Attach::DwarfParseFailure};
+    return layout ? make_found_result(*layout) : FileResult{.attach = Attach::DwarfParseFailure};
   }
 
   std::optional<Layout> find_by_all_code(const TsdImage& image) const {
@@ -192,14 +192,14 @@ class FileAnalysis {
 
 }  // namespace
 
-FileVerdict analyze_file(const ElfFile& file, const DebugFilesQuery& query) {
+FileResult analyze_file(const ElfFile& file, const DebugFilesQuery& query) {
   if (file.kind() == ElfKind::None) return {};
   if (file.kind() == ElfKind::OtherClass) return {.attach = Attach::ArchMismatch};
   const Elf64_Phdr* tls = file.find_tls();
   if (tls == nullptr || tls->p_memsz < kMinTlsBytes ||
       tls->p_memsz > static_cast<std::uint64_t>(kMaxTlsBytes))
     return {};
-  return FileAnalysis(file).verdict(query);
+  return FileAnalysis(file).analyze(query);
 }
 
 }  // namespace ctprof::jemalloc

@@ -33,7 +33,7 @@ struct Layout {
   CounterPair counters{};
 };
 
-struct FileVerdict {
+struct FileResult {
   Attach attach =
       Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
   Layout layout{};          // only for Found
@@ -49,6 +49,6 @@ struct DebugFacts {
 };
 using DebugFilesQuery = std::function<std::optional<DebugFacts>(const ElfFile&)>;
 
-FileVerdict analyze_file(const ElfFile& file, const DebugFilesQuery& query);
+FileResult analyze_file(const ElfFile& file, const DebugFilesQuery& query);
 
 }  // namespace ctprof::jemalloc

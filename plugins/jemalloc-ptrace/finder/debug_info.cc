@@ -53,7 +53,7 @@ class SectionTexts {
     for (Elf_Scn* section = nullptr; (section = dw.elf_nextscn(elf, section)) != nullptr;) {
       const Elf64_Shdr* header = dw.elf64_getshdr(section);
       const char* name = header ? dw.elf_strptr(elf, names, header->sh_name) : nullptr;
-      if (!name || !is_debug_section(name) || all_.size() == kMostSections) continue;
+      if (!name || !is_debug_section(name) || all_.size() == kMaxSections) continue;
       if (const Elf_Data* data = dw.elf_rawdata(section, nullptr); data && data->d_buf)
         all_.emplace_back(static_cast<const char*>(data->d_buf), data->d_size);
     }
@@ -72,7 +72,7 @@ class SectionTexts {
   }
 
  private:
-  static constexpr std::size_t kMostSections = 64;  // a file has about twelve
+  static constexpr std::size_t kMaxSections = 64;  // a file has about twelve
 
   std::vector<std::string_view> all_;
 };
@@ -187,8 +187,8 @@ namespace {
 
 constexpr std::uint64_t kMaxNotes = 64 << 10;
 constexpr std::uint64_t kMaxLink = 4096;
-constexpr std::uint64_t kMaxChecked = 256ULL << 20;
-constexpr std::size_t kCheckedAtOnce = 1 << 20;
+constexpr std::uint64_t kMaxChecksumBytes = 256ULL << 20;
+constexpr std::size_t kChecksumPieceBytes = 1 << 20;
 
 constexpr const char* kDebugDirectory = "/usr/lib/debug";
 
@@ -233,21 +233,21 @@ void read_link(const ElfFile& file, const Elf64_Shdr& header, DebugHints& hints)
 }
 
 std::optional<std::uint32_t> compute_checksum(const ElfFile& file, std::uint64_t size) {
-  if (size > kMaxChecked) return std::nullopt;
+  if (size > kMaxChecksumBytes) return std::nullopt;
   uLong sum = ::crc32(0, nullptr, 0);
-  for (std::uint64_t at = 0; at < size; at += kCheckedAtOnce) {
-    const auto piece = file.table<Bytef>(at, size - at, kCheckedAtOnce);
+  for (std::uint64_t at = 0; at < size; at += kChecksumPieceBytes) {
+    const auto piece = file.table<Bytef>(at, size - at, kChecksumPieceBytes);
     if (piece.empty()) return std::nullopt;
     sum = ::crc32(sum, piece.data(), static_cast<uInt>(piece.size()));
   }
   return static_cast<std::uint32_t>(sum);
 }
 
-enum class Proof : std::uint8_t { None, BuildId, Checksum };
+enum class MatchKind : std::uint8_t { None, BuildId, Checksum };
 
 struct Candidate {
   std::string path;
-  Proof proof;
+  MatchKind match_kind;
 };
 
 std::string format_hex(std::string_view bytes) {
@@ -262,27 +262,27 @@ std::string format_hex(std::string_view bytes) {
 
 std::vector<Candidate> list_candidates(const std::string& path, const DebugHints& hints) {
   // A package contains no build id: only its name ties it to the file.
-  std::vector<Candidate> found{{path + ".dwp", Proof::None},
-                               {path + ".debuginfo", Proof::BuildId},
-                               {path + ".debug", Proof::BuildId}};
+  std::vector<Candidate> found{{path + ".dwp", MatchKind::None},
+                               {path + ".debuginfo", MatchKind::BuildId},
+                               {path + ".debug", MatchKind::BuildId}};
   if (const std::string id = format_hex(hints.build_id); id.size() > 2)
     found.push_back({std::string(kDebugDirectory) + "/.build-id/" + id.substr(0, 2) + '/' +
                          id.substr(2) + ".debug",
-                     Proof::BuildId});
+                     MatchKind::BuildId});
   if (hints.link.empty()) return found;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   for (const std::string& directory_path :
        {directory, directory + ".debug/", kDebugDirectory + directory})
-    found.push_back({directory_path + hints.link, Proof::Checksum});
+    found.push_back({directory_path + hints.link, MatchKind::Checksum});
   return found;
 }
 
-bool belongs_to_file(const ElfFile& file, const DebugHints& hints, Proof proof,
+bool belongs_to_file(const ElfFile& file, const DebugHints& hints, MatchKind match_kind,
                      std::uint64_t size) {
-  switch (proof) {
-    case Proof::None: return true;
-    case Proof::BuildId: return read_build_id(file) == hints.build_id;
-    case Proof::Checksum: return compute_checksum(file, size) == hints.checksum;
+  switch (match_kind) {
+    case MatchKind::None: return true;
+    case MatchKind::BuildId: return read_build_id(file) == hints.build_id;
+    case MatchKind::Checksum: return compute_checksum(file, size) == hints.checksum;
   }
   return false;
 }
@@ -306,7 +306,7 @@ std::optional<DebugFacts> read_candidate(int root, const Candidate& candidate,
   if (!opened.fd) return std::nullopt;
   const ElfFile file(opened.fd.get(), context.budget);
   if (file.kind() != ElfKind::Elf64 ||
-      !belongs_to_file(file, context.hints, candidate.proof, file.size()))
+      !belongs_to_file(file, context.hints, candidate.match_kind, file.size()))
     return std::nullopt;
   return read_facts(file);
 }

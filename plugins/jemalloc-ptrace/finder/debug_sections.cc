@@ -107,20 +107,20 @@ class ElfImage {
 
  private:
   Elf64_Ehdr make_header(std::uint16_t machine) const {
-    Elf64_Ehdr make_header{};
-    std::memcpy(make_header.e_ident, ELFMAG, SELFMAG);
-    make_header.e_ident[EI_CLASS] = ELFCLASS64;
-    make_header.e_ident[EI_DATA] = ELFDATA2LSB;
-    make_header.e_ident[EI_VERSION] = EV_CURRENT;
-    make_header.e_type = ET_REL;
-    make_header.e_machine = machine;
-    make_header.e_version = EV_CURRENT;
-    make_header.e_shoff = sizeof make_header + body_.size();
-    make_header.e_ehsize = sizeof make_header;
-    make_header.e_shentsize = sizeof(Elf64_Shdr);
-    make_header.e_shnum = static_cast<std::uint16_t>(headers_.size());
-    make_header.e_shstrndx = static_cast<std::uint16_t>(headers_.size() - 1);
-    return make_header;
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_type = ET_REL;
+    header.e_machine = machine;
+    header.e_version = EV_CURRENT;
+    header.e_shoff = sizeof header + body_.size();
+    header.e_ehsize = sizeof header;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = static_cast<std::uint16_t>(headers_.size());
+    header.e_shstrndx = static_cast<std::uint16_t>(headers_.size() - 1);
+    return header;
   }
 
   std::string names_ = std::string(1, '\0');

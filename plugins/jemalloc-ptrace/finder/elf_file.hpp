@@ -75,7 +75,7 @@ class CaptureBudget {
 
   // Returns the budget of the next file.
   Allowance next_allowance() const;
-  void spend(const FileBudget& file) { spent_ns_ += file.elapsed().count(); }
+  void charge(const FileBudget& file) { spent_ns_ += file.elapsed().count(); }
   FileBudget::NowFunction now() const { return now_; }
 
  private:

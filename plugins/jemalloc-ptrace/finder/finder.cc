@@ -36,55 +36,56 @@ constexpr std::size_t kMaxMappings = 1024;
 FindResult make_failure(Attach attach, int error = 0) { return {attach, {}, error}; }
 
 // The result for one file, computed once for all processes and threads.
-struct VerdictEntry {
+struct FileResultEntry {
   std::once_flag once;
-  FileVerdict verdict;
-  std::atomic<bool> is_dismissed{false};  // `verdict` is final: the file has no jemalloc
+  FileResult file_result;
+  std::atomic<bool> is_excluded{false};  // `verdict` is final: the file has no jemalloc
 };
 
-class VerdictCache {
+class FileResultCache {
  public:
-  std::shared_ptr<VerdictEntry> find_entry(const FileId& id) {
+  std::shared_ptr<FileResultEntry> find_entry(const FileId& id) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
     return found == entries_.end() ? nullptr : found->second;
   }
 
-  std::shared_ptr<VerdictEntry> entry(const FileId& id) {
+  std::shared_ptr<FileResultEntry> entry(const FileId& id) {
     const std::lock_guard lock(mutex_);
     auto& slot = entries_[id];
-    if (!slot) slot = std::make_shared<VerdictEntry>();
+    if (!slot) slot = std::make_shared<FileResultEntry>();
     return slot;
   }
 
  private:
   std::mutex mutex_;
-  std::map<FileId, std::shared_ptr<VerdictEntry>> entries_;
+  std::map<FileId, std::shared_ptr<FileResultEntry>> entries_;
 };
 
 // Searches debug information under the root of the first process that mapped the file, then under
 // that of ctprof.
-FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
-                       const std::string& path, CaptureBudget& capture, AccessMonitor* watch) {
+FileResult analyze_opened_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
+                               const std::string& path, CaptureBudget& capture,
+                               AccessMonitor* watch) {
   const ElfFile file(opened.fd.get(),
                      std::make_shared<FileBudget>(capture.next_allowance(), capture.now()));
-  FileVerdict verdict = analyze_file(file, [&](const ElfFile& suspect) {
+  FileResult file_result = analyze_file(file, [&](const ElfFile& stripped_file) {
     const sdk::Fd process_root = open_root(proc, tgid);
     const sdk::Fd own_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    auto facts = find_debug_facts(suspect, path, {process_root.get(), own_root.get()}, watch);
+    auto facts = find_debug_facts(stripped_file, path, {process_root.get(), own_root.get()}, watch);
     if (watch)
       watch->allows(
           {.operation = Operation::File,
            .device = opened.id.device});  // the debug facts were read with other accesses announced
     return facts;
   });
-  capture.spend(*file.budget());
-  if (file.budget()->is_spent() && verdict.attach != Attach::Found)
+  capture.charge(*file.budget());
+  if (file.budget()->is_spent() && file_result.attach != Attach::Found)
     return {.attach = Attach::TooCostly, .error = file.budget()->is_full() ? EFBIG : EBUSY};
   const bool is_foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
-  if (is_foreign && verdict.attach != Attach::NotJemalloc)
-    verdict = {.attach = Attach::ArchMismatch};
-  return verdict;
+  if (is_foreign && file_result.attach != Attach::NotJemalloc)
+    file_result = {.attach = Attach::ArchMismatch};
+  return file_result;
 }
 
 // Returns whether a mapping is memory without a file, despite its name: it cannot be opened by its
@@ -96,9 +97,9 @@ bool is_bare_memory(const MappedFile& file) {
 
 // Returns the address where the loader placed the file's address 0. It is unsigned, because it may
 // wrap around.
-std::uint64_t compute_load_bias(const MappedFile& file, const FileVerdict& verdict) {
+std::uint64_t compute_load_bias(const MappedFile& file, const FileResult& file_result) {
   return file.first_mapping.start - file.first_mapping.offset -
-         (verdict.load_address - verdict.load_offset);
+         (file_result.load_address - file_result.load_offset);
 }
 
 FindResult read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) {
@@ -111,12 +112,13 @@ FindResult read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& va
 }
 
 // Locates one file's counters in the process; sets `pair` if the result is Found.
-FindResult locate_in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict,
-                             AccessMonitor* watch, CounterPair& pair) {
-  pair = verdict.layout.counters;
-  if (!verdict.layout.slot) return make_failure(Attach::Found);
+FindResult locate_in_process(std::uint64_t tgid, const MappedFile& file,
+                             const FileResult& file_result, AccessMonitor* watch,
+                             CounterPair& pair) {
+  pair = file_result.layout.counters;
+  if (!file_result.layout.slot) return make_failure(Attach::Found);
   std::int64_t start = 0;
-  const std::uint64_t slot = compute_load_bias(file, verdict) + *verdict.layout.slot;
+  const std::uint64_t slot = compute_load_bias(file, file_result) + *file_result.layout.slot;
   if (watch && !watch->allows({.operation = Operation::Memory, .address = slot}))
     return make_failure(Attach::NotAnswering);
   FindResult found = read_slot(tgid, slot, start);
@@ -143,25 +145,25 @@ class ProcessResult {
   void add_failure(const FindResult& failure) {
     const bool is_jemalloc =
         failure.attach == Attach::DwarfParseFailure || failure.attach == Attach::DynamicTls;
-    (is_jemalloc ? failure_ : unjudged_) = failure;
+    (is_jemalloc ? failure_ : unreadable_) = failure;
   }
 
   FindResult result() const {
     if (failure_.attach != Attach::NotJemalloc) return failure_;
-    return result_.attach == Attach::Found ? result_ : unjudged_;
+    return result_.attach == Attach::Found ? result_ : unreadable_;
   }
 
  private:
   FindResult result_ = make_failure(Attach::NotJemalloc);
   FindResult failure_ = make_failure(Attach::NotJemalloc);
-  FindResult unjudged_ = make_failure(Attach::NotJemalloc);
+  FindResult unreadable_ = make_failure(Attach::NotJemalloc);
 };
 
 // Opens map_files of a process with many threads: each has one or two stacks among the mappings.
 sdk::Fd open_map_files(int proc, const std::string& process) {
-  constexpr nlink_t kMany = 256;
+  constexpr nlink_t kManyThreads = 256;
   struct stat tasks {};
-  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kMany)
+  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kManyThreads)
     return sdk::Fd();
   return sdk::Fd(
       ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -184,33 +186,34 @@ FindResult read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& file
 
 struct Finder::Impl {
   sdk::Host host;
-  VerdictCache verdicts;
+  FileResultCache file_results;
   CaptureBudget budget;
   AccessMonitor* watch;
 
   FindResult find(std::uint64_t tgid);
   bool dismisses(int maps);
-  std::shared_ptr<VerdictEntry> find_verdict(std::uint64_t tgid, const MappedFile& file,
-                                             int& error);
+  std::shared_ptr<FileResultEntry> find_file_result(std::uint64_t tgid, const MappedFile& file,
+                                                    int& error);
   void examine_file(std::uint64_t tgid, const MappedFile& file, ProcessResult& outcomes);
 };
 
 // The identity in maps is sufficient for a file that was seen before: it is not opened again.
-std::shared_ptr<VerdictEntry> Finder::Impl::find_verdict(std::uint64_t tgid, const MappedFile& file,
-                                                         int& error) {
-  auto entry = verdicts.find_entry(file.file);
+std::shared_ptr<FileResultEntry> Finder::Impl::find_file_result(std::uint64_t tgid,
+                                                                const MappedFile& file,
+                                                                int& error) {
+  auto entry = file_results.find_entry(file.file);
   OpenedFile opened;
   if (!entry) {
     opened = open_mapped(host.proc(), tgid, file, watch);
     error = opened.error;
     if (!opened.fd) return nullptr;
-    entry = verdicts.entry(opened.id);
+    entry = file_results.entry(opened.id);
   }
   std::call_once(entry->once, [&] {
     if (!opened.fd) opened = open_mapped(host.proc(), tgid, file, watch);
     if (!opened.fd) return;
-    entry->verdict = judge_file(opened, host.proc(), tgid, file.path, budget, watch);
-    entry->is_dismissed = entry->verdict.attach == Attach::NotJemalloc;
+    entry->file_result = analyze_opened_file(opened, host.proc(), tgid, file.path, budget, watch);
+    entry->is_excluded = entry->file_result.attach == Attach::NotJemalloc;
   });
   return entry;
 }
@@ -234,8 +237,8 @@ bool Finder::Impl::dismisses(int maps) {
   bool are_all_dismissed = true;
   std::size_t mapping_count = 0;
   const int error = for_each_code_mapping(maps, [&](const FileId& id) {
-    const auto entry = verdicts.find_entry(id);
-    are_all_dismissed = entry && entry->is_dismissed && ++mapping_count <= kMaxMappings;
+    const auto entry = file_results.find_entry(id);
+    are_all_dismissed = entry && entry->is_excluded && ++mapping_count <= kMaxMappings;
     return are_all_dismissed;
   });
   return error == 0 && are_all_dismissed && mapping_count > 0;
@@ -244,16 +247,16 @@ bool Finder::Impl::dismisses(int maps) {
 void Finder::Impl::examine_file(std::uint64_t tgid, const MappedFile& file,
                                 ProcessResult& outcomes) {
   int error = 0;
-  const auto entry = find_verdict(tgid, file, error);
+  const auto entry = find_file_result(tgid, file, error);
   if (!entry)
     return outcomes.add_failure(
         make_failure(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error));
-  const FileVerdict& verdict = entry->verdict;
-  if (verdict.attach == Attach::NotJemalloc) return;
-  if (verdict.attach != Attach::Found)
-    return outcomes.add_failure(make_failure(verdict.attach, verdict.error));
+  const FileResult& file_result = entry->file_result;
+  if (file_result.attach == Attach::NotJemalloc) return;
+  if (file_result.attach != Attach::Found)
+    return outcomes.add_failure(make_failure(file_result.attach, file_result.error));
   CounterPair pair{};
-  const FindResult found = locate_in_process(tgid, file, verdict, watch, pair);
+  const FindResult found = locate_in_process(tgid, file, file_result, watch, pair);
   found.attach == Attach::Found ? outcomes.add_counters(pair) : outcomes.add_unlocated(found);
 }
 

@@ -151,7 +151,7 @@ struct Query {
 static_assert(sizeof(Query) == 104);
 constexpr unsigned long kQuery = _IOWR('f', 17, Query);
 constexpr std::uint64_t kExecutable = 0x04;
-constexpr std::uint64_t kThisOrNext = 0x10;
+constexpr std::uint64_t kCoveringOrNext = 0x10;
 constexpr std::uint64_t kFileBacked = 0x20;
 
 Mapping make_mapping(const Query& answer) {
@@ -202,13 +202,13 @@ std::uint64_t parse_start(std::string_view range) {
 }  // namespace
 
 int check_memory_exists(int maps) {
-  Query query = make_query(kThisOrNext, 0);
+  Query query = make_query(kCoveringOrNext, 0);
   return ::ioctl(maps, kQuery, &query) == 0 || errno == ENOENT ? 0 : errno;
 }
 
 int for_each_code_mapping(int maps, const std::function<bool(const FileId&)>& take) {
   for (std::uint64_t at = 0;;) {
-    Query query = make_query(kThisOrNext | kFileBacked | kExecutable, at);
+    Query query = make_query(kCoveringOrNext | kFileBacked | kExecutable, at);
     if (::ioctl(maps, kQuery, &query) != 0) return errno == ENOENT ? 0 : errno;
     if (!take(make_mapping(query).file)) return 0;
     at = query.end;
@@ -217,7 +217,7 @@ int for_each_code_mapping(int maps, const std::function<bool(const FileId&)>& ta
 
 int query_code_files(int maps, std::vector<MappedFile>& files) {
   QueryResults results(maps);
-  while (results.query(kThisOrNext | kFileBacked, results.last_end())) continue;
+  while (results.query(kCoveringOrNext | kFileBacked, results.last_end())) continue;
   const int error = errno;
   files = results.take();
   if (error == ENAMETOOLONG) return ENOTTY;

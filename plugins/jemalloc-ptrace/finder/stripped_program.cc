@@ -156,8 +156,8 @@ struct Record {
 };
 
 std::vector<Function> read_unwind_records(const ElfFile& file, const Elf64_Shdr& section) {
-  constexpr std::uint64_t kMostBytes = 64 << 20;
-  const auto bytes = file.table<std::uint8_t>(section.sh_offset, section.sh_size, kMostBytes);
+  constexpr std::uint64_t kMaxTableBytes = 64 << 20;
+  const auto bytes = file.table<std::uint8_t>(section.sh_offset, section.sh_size, kMaxTableBytes);
   std::vector<Function> functions;
   Record record{};
   for (std::size_t at = 0; bytes.size() - at >= sizeof record;) {

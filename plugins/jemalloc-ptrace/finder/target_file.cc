@@ -15,16 +15,16 @@ constexpr unsigned kAnonymousMajor = 0;
 OpenedFile make_failure() { return {sdk::Fd(), {}, errno}; }
 OpenedFile make_failure(int error) { return {sdk::Fd(), {}, error}; }
 
-bool is_allowed(AccessMonitor* watch, const Access& ahead) {
-  return watch == nullptr || watch->allows(ahead);
+bool is_allowed(AccessMonitor* watch, const Access& next_access) {
+  return watch == nullptr || watch->allows(next_access);
 }
 
 // Opens the file of a descriptor that only names it, once its type is known to be safe.
 OpenedFile open_regular_file(const sdk::Fd& path_fd, AccessMonitor* watch) {
   if (!path_fd) return make_failure();
   struct statx status {};
-  constexpr unsigned kWanted = STATX_TYPE | STATX_INO;
-  if (::statx(path_fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &status) != 0)
+  constexpr unsigned kStatxMask = STATX_TYPE | STATX_INO;
+  if (::statx(path_fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kStatxMask, &status) != 0)
     return make_failure();
   if (!S_ISREG(status.stx_mode)) return make_failure(ENOENT);
   const FileId id{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};

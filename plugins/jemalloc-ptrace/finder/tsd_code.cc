@@ -70,7 +70,7 @@ class CodeReader {
     const unsigned operation = i.opcode >> 3;
     const unsigned form = i.opcode & 7;
     if (operation == kCompare) return;
-    if (form > 3) return registers_.forget(kRax);
+    if (form > 3) return registers_.set_unknown(kRax);
     const bool add = operation == kAdd && i.is_64_bit && (form & 1) != 0;
     if (form > 1)
       return registers_.set(i.reg, add ? add_values(registers_[i.reg], read_operand(i)) : Value{});
@@ -97,19 +97,19 @@ class CodeReader {
   }
 
   void push_or_pop(const X86Instruction& i) {
-    if (i.opcode >= 0x58) registers_.forget(i.reg);
+    if (i.opcode >= 0x58) registers_.set_unknown(i.reg);
   }
 
   void call() {
     for (unsigned number = 0; number < 16; ++number)
-      if ((kCallClobbers >> number & 1) != 0) registers_.forget(number);
+      if ((kCallClobbers >> number & 1) != 0) registers_.set_unknown(number);
   }
 
   void step_other_opcode(const X86Instruction& i) {
     const unsigned extension = i.reg & 7;
     if (i.opcode == 0xFF && extension == kIndirectCall) return call();
-    if (i.opcode == 0x98) return registers_.forget(kRax);
-    if (i.opcode == 0x99) return registers_.forget(kRdx);
+    if (i.opcode == 0x98) return registers_.set_unknown(kRax);
+    if (i.opcode == 0x99) return registers_.set_unknown(kRdx);
     if (i.opcode == 0xA8 || i.opcode == 0xA9) return;  // TEST
     if (i.opcode >= 0xA4 && i.opcode <= 0xAF)
       return call();  // string instructions: they write fewer registers than a call
@@ -117,15 +117,15 @@ class CodeReader {
     if (!i.has_modrm) return;
     const bool writes_only_rm = (i.opcode & 0xFE) == 0xC0 || (i.opcode & 0xFC) == 0xD0 ||
                                 (i.opcode & 0xFE) == 0xFE || i.opcode == 0x8F;
-    if (writes_only_rm && !i.memory) registers_.forget(i.rm);
+    if (writes_only_rm && !i.memory) registers_.set_unknown(i.rm);
     if (!writes_only_rm) forget_operands(i);
   }
 
   void multiply_or_test(const X86Instruction& i, unsigned extension) {
     if (extension < 2) return;
-    if (extension < 4 && !i.memory) return registers_.forget(i.rm);
-    registers_.forget(kRax);
-    registers_.forget(kRdx);
+    if (extension < 4 && !i.memory) return registers_.set_unknown(i.rm);
+    registers_.set_unknown(kRax);
+    registers_.set_unknown(kRdx);
   }
 
   void step_two_byte_opcode(const X86Instruction& i) {
@@ -138,8 +138,8 @@ class CodeReader {
   }
 
   void forget_operands(const X86Instruction& i) {
-    registers_.forget(i.reg);
-    if (i.has_modrm && !i.memory) registers_.forget(i.rm);
+    registers_.set_unknown(i.reg);
+    if (i.has_modrm && !i.memory) registers_.set_unknown(i.rm);
   }
 
   // Returns the address of a memory operand.
@@ -236,14 +236,14 @@ class CodeReader {
     if (w.matches(0xFFC00000, 0xF9000000)) return store(w);
     if (w.matches(0x0A000000, 0x08000000)) return other_memory(w);
     if (w.matches(0x1C000000, 0x14000000)) return;  // branches and system instructions
-    registers_.forget(w.destination());
+    registers_.set_unknown(w.destination());
   }
 
   std::vector<TlsAddress> take() { return registers_.take_places(); }
 
  private:
   void call() {
-    for (unsigned number = 0; number < kCallClobbers; ++number) registers_.forget(number);
+    for (unsigned number = 0; number < kCallClobbers; ++number) registers_.set_unknown(number);
   }
 
   void set_page_address(Word w, std::uint64_t address) {
@@ -279,10 +279,12 @@ class CodeReader {
 
   void set_wide_constant_part(Word w) {
     if (!registers_[w.destination()].is(Value::Kind::Constant))
-      return registers_.forget(w.destination());
-    const std::uint64_t hole = ~(0xffffULL << (16 * w.field(21, 2)));
-    const auto kept = static_cast<std::uint64_t>(registers_[w.destination()].place.offset) & hole;
-    registers_.set(w.destination(), make_constant(static_cast<std::int64_t>(kept) | read_chunk(w)));
+      return registers_.set_unknown(w.destination());
+    const std::uint64_t kept_bits_mask = ~(0xffffULL << (16 * w.field(21, 2)));
+    const auto kept_bits =
+        static_cast<std::uint64_t>(registers_[w.destination()].place.offset) & kept_bits_mask;
+    registers_.set(w.destination(),
+                   make_constant(static_cast<std::int64_t>(kept_bits) | read_chunk(w)));
   }
 
   // Returns the target of a 64-bit access with an immediate offset.
@@ -309,12 +311,12 @@ class CodeReader {
   // Handles other loads and stores: all registers that they may write become unknown, including a
   // base that is updated.
   void other_memory(Word w) {
-    registers_.forget(w.destination());
+    registers_.set_unknown(w.destination());
     const bool is_pair = w.matches(0x3A000000, 0x28000000);
-    if (is_pair) registers_.forget(w.field(10, 5));
+    if (is_pair) registers_.set_unknown(w.field(10, 5));
     const bool updates_base =
         is_pair ? w.field(23, 1) != 0 : w.matches(0x3B200000, 0x38000000) && w.field(10, 1) != 0;
-    if (updates_base) registers_.forget(w.first_source());
+    if (updates_base) registers_.set_unknown(w.first_source());
   }
 
   Registers registers_;

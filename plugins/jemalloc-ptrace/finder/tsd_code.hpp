@@ -107,7 +107,7 @@ class Registers {
  public:
   const Value& operator[](unsigned number) const { return values_[number & 31]; }
   void set(unsigned number, const Value& value) { values_[number & 31] = value; }
-  void forget(unsigned number) { set(number, {}); }
+  void set_unknown(unsigned number) { set(number, {}); }
 
   void add_place(const TlsAddress& place) {
     if (added_places_.size() < kMaxPlaces &&

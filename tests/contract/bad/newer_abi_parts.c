@@ -26,16 +26,16 @@ static int32_t collect(void* worker, struct ctprof_batch* batch) {
 }
 
 /* clang-format off */
-static const struct ctprof_metric kOdd = {
-  .size = sizeof kOdd, .storage = 76, .name = "newer_abi_parts_odd", .newtype = "Odd", .rule = "OddSum"};
+static const struct ctprof_metric kUnsupportedMetric = {
+  .size = sizeof kUnsupportedMetric, .storage = 76, .name = "newer_abi_parts_odd", .newtype = "Odd", .rule = "OddSum"};
 static const struct ctprof_metric kValue = {
   .size = sizeof kValue, .storage = CTPROF_U64, .name = "newer_abi_parts_value", .newtype = "GaugeCount", .rule = "MaxGaugeCount",
   .description = "The thread's id."};
-static const struct ctprof_offer kOffers[] = {{.metric = &kOdd}, {.metric = &kValue}};
-static const struct ctprof_offer kOddOffers[] = {{.metric = &kOdd}};
+static const struct ctprof_offer kOffers[] = {{.metric = &kUnsupportedMetric}, {.metric = &kValue}};
+static const struct ctprof_offer kUnsupportedOffers[] = {{.metric = &kUnsupportedMetric}};
 static const char* const kReads[] = {"tid"};
 static const struct ctprof_source kSources[] = {
-  {.size = sizeof kSources[0], .stage = 98, .name = "odd", .offers = CTPROF_ARRAY_OF(kOddOffers)},
+  {.size = sizeof kSources[0], .stage = 98, .name = "odd", .offers = CTPROF_ARRAY_OF(kUnsupportedOffers)},
   {.size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "newer_abi_parts", .offers = CTPROF_ARRAY_OF(kOffers),
    .reads = CTPROF_ARRAY_OF(kReads), .open_worker = open_nothing, .collect = collect, .close_worker = close_nothing},
   {.size = sizeof kSources[0], .stage = 99, .name = "oddest"}};

@@ -1,2 +1,2 @@
 /* A library, but not a plugin. */
-const int something_else = 1;
+const int not_a_plugin = 1;

@@ -16,15 +16,15 @@ static int32_t collect_nothing(void* worker, struct ctprof_batch* batch) {
 /* clang-format off */
 #define METRIC(what) { \
   .size = sizeof(struct ctprof_metric), .storage = CTPROF_U64, .name = what, .newtype = "GaugeCount", .rule = "MaxGaugeCount"}
-static const struct ctprof_metric kHen = METRIC(NAME "_hen"), kEgg = METRIC(NAME "_egg");
-static const struct ctprof_offer kHens[] = {{.metric = &kHen}}, kEggs[] = {{.metric = &kEgg}};
-static const char* const kHenReads[] = {NAME "_egg"};
-static const char* const kEggReads[] = {NAME "_hen"};
+static const struct ctprof_metric kFirstMetric = METRIC(NAME "_hen"), kSecondMetric = METRIC(NAME "_egg");
+static const struct ctprof_offer kFirstOffers[] = {{.metric = &kFirstMetric}}, kSecondOffers[] = {{.metric = &kSecondMetric}};
+static const char* const kFirstReads[] = {NAME "_egg"};
+static const char* const kSecondReads[] = {NAME "_hen"};
 
 #define SOURCE(what, offered, read) { \
   .size = sizeof(struct ctprof_source), .stage = CTPROF_STAGE_THREAD, .name = what, .offers = CTPROF_ARRAY_OF(offered), \
   .reads = CTPROF_ARRAY_OF(read), .open_worker = open_nothing, .collect = collect_nothing, .close_worker = close_nothing}
-static const struct ctprof_source kSources[] = {SOURCE("hen", kHens, kHenReads), SOURCE("egg", kEggs, kEggReads)};
+static const struct ctprof_source kSources[] = {SOURCE("hen", kFirstOffers, kFirstReads), SOURCE("egg", kSecondOffers, kSecondReads)};
 
 const struct ctprof_plugin ctprof_plugin = {
   .abi = CTPROF_ABI, .size = sizeof ctprof_plugin, .name = NAME, .version = "1.0", .description = "For tests.",

@@ -15,7 +15,7 @@ constexpr Place kPlace = THROWS_IN;
 constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{
     {.name = NAME "_value", .description = "The thread's id."}};
 
-class Throws : public sdk::ThreadSource {
+class ThrowingSource : public sdk::ThreadSource {
  public:
   static constexpr auto kOffers = sdk::offers(kValue);
 
@@ -23,7 +23,7 @@ class Throws : public sdk::ThreadSource {
     if (kPlace == PROBE) throw std::runtime_error("thrown while probing");
   }
 
-  explicit Throws(const sdk::Host&) {
+  explicit ThrowingSource(const sdk::Host&) {
     if (kPlace == CONSTRUCTOR) throw 7;
   }
 
@@ -38,4 +38,4 @@ class Throws : public sdk::ThreadSource {
 
 }  // namespace
 
-CTPROF_PLUGIN(NAME, "1.0", "For tests.", Throws)
+CTPROF_PLUGIN(NAME, "1.0", "For tests.", ThrowingSource)

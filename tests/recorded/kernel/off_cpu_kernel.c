@@ -31,9 +31,9 @@ struct ring_record {
 static struct kernel_task* tasks[kMostTasks];
 static unsigned task_count;
 static struct task_struct idle;
-static struct off_cpu_state cpu_states[kCpus];
+static struct off_per_cpu cpu_states[kCpus];
 static struct ring_record* records[kMostRecords];
-static unsigned record_count, stack_count, most_stacks, most_others;
+static unsigned record_count, stack_count, max_stack_records, max_other_records;
 static unsigned cpu;
 static __u64 clock_ns;
 static __u32 random_state, fixed_random;
@@ -66,8 +66,8 @@ void* bpf_task_storage_get(void* map, struct task_struct* task, void* value, __u
 }
 void* bpf_ringbuf_reserve(void* map, __u64 size, __u64 flags) {
   (void)flags;
-  if (map == (void*)&stacks && stack_count >= most_stacks) return 0;
-  if (map != (void*)&stacks && record_count - stack_count >= most_others) return 0;
+  if (map == (void*)&stacks && stack_count >= max_stack_records) return 0;
+  if (map != (void*)&stacks && record_count - stack_count >= max_other_records) return 0;
   if (record_count == kMostRecords || size > sizeof(struct off_stack)) return 0;
   struct ring_record* record = malloc(sizeof *record);
   record->map = map;
@@ -135,8 +135,8 @@ void kernel_reset(const struct kernel_settings* settings) {
   all_waits = settings->all_waits;
   random_state = settings->seed * 2654435761u + 1;
   fixed_random = settings->fixed_random;
-  most_stacks = settings->most_stacks;
-  most_others = settings->most_others;
+  max_stack_records = settings->max_stack_records;
+  max_other_records = settings->max_other_records;
   tracing_frames = settings->tracing_frames;
   clock_ns = 0;
   current = &idle;
@@ -241,7 +241,7 @@ void kernel_read_stacks(kernel_record_callback take, void* context) {
   read_map(&stacks, take, context);
   stack_count = 0;
 }
-void kernel_read_others(kernel_record_callback take, void* context) {
+void kernel_read_other_records(kernel_record_callback take, void* context) {
   read_map(&told, take, context);
 }
 

@@ -25,11 +25,11 @@ struct kernel_settings {
   unsigned long long period_ns;
   unsigned every_stack;
   unsigned all_waits;
-  unsigned seed;           /* of the random numbers */
-  unsigned fixed_random;   /* if not 0, replaces all random numbers */
-  unsigned most_stacks;    /* capacity for stacks that were not read yet */
-  unsigned most_others;    /* the same for records of exits and processes */
-  unsigned tracing_frames; /* at the leaf of stacks taken when a thread resumes */
+  unsigned seed;              /* of the random numbers */
+  unsigned fixed_random;      /* if not 0, replaces all random numbers */
+  unsigned max_stack_records; /* capacity for stacks that were not read yet */
+  unsigned max_other_records; /* the same for records of exits and processes */
+  unsigned tracing_frames;    /* at the leaf of stacks taken when a thread resumes */
 };
 
 void kernel_reset(const struct kernel_settings* settings);
@@ -50,7 +50,7 @@ void kernel_exec(const struct sched_event* event, struct kernel_task* task);
 typedef void (*kernel_record_callback)(void* context, const void* record, unsigned long long size);
 void kernel_run_task_iterator(unsigned what, kernel_record_callback take, void* context);
 void kernel_read_stacks(kernel_record_callback take, void* context);
-void kernel_read_others(kernel_record_callback take, void* context);
+void kernel_read_other_records(kernel_record_callback take, void* context);
 /* Sets the start of the window with this number. */
 void kernel_set_window(unsigned number, unsigned long long opened_ns);
 unsigned long long kernel_counter(unsigned counter);

@@ -44,7 +44,7 @@ static __always_inline struct sched_event* new_event(__u32 kind, __u64 now) {
   return event;
 }
 
-static __always_inline int tell_one(__u32 kind, struct task_struct* task, __u32 why) {
+static __always_inline int write_event(__u32 kind, struct task_struct* task, __u32 why) {
   const __u64 now = bpf_ktime_get_ns();
   if (task->tgid != wanted) return 0;
   struct sched_event* event = new_event(kind, now);
@@ -73,15 +73,15 @@ int on_switch(__u64* arguments) { /* preempted, previous, next, state */
 
 SEC("tp_btf/sched_wakeup")
 int on_wakeup(__u64* arguments) { /* task */
-  return tell_one(SCHED_WAKEUP, (struct task_struct*)arguments[0], 0);
+  return write_event(SCHED_WAKEUP, (struct task_struct*)arguments[0], 0);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int on_birth(__u64* arguments) { /* task */
-  return tell_one(SCHED_BIRTH, (struct task_struct*)arguments[0], 0);
+  return write_event(SCHED_BIRTH, (struct task_struct*)arguments[0], 0);
 }
 
 SEC("tp_btf/sched_process_exec")
 int on_exec(__u64* arguments) { /* task, previous tid */
-  return tell_one(SCHED_EXEC, (struct task_struct*)arguments[0], (__u32)arguments[1]);
+  return write_event(SCHED_EXEC, (struct task_struct*)arguments[0], (__u32)arguments[1]);
 }

@@ -42,14 +42,14 @@ BOOST_AUTO_TEST_CASE(keeps_files_when_the_clock_is_set_far_forward) {
     Archive archive = world.open();
     world.add_windows(archive, kBegin + 2 * kHour, kHour);
   }
-  constexpr std::uint64_t kWrong = 90 * kSecond, kBoot = kWrong - 30 * kSecond;
+  constexpr std::uint64_t kWrongTime = 90 * kSecond, kBoot = kWrongTime - 30 * kSecond;
   const std::uint64_t right = world.now + kHour, booted = right - kMinute;
   Archive archive = world.open();
-  world.now = kWrong + 30 * kSecond;
-  BOOST_TEST(archive.add(window_of(kWrong, world.now, "c", kBoot)).empty());
+  world.now = kWrongTime + 30 * kSecond;
+  BOOST_TEST(archive.add(window_of(kWrongTime, world.now, "c", kBoot)).empty());
   // The clock was set inside this window.
   Snapshot window = window_of(right - kSecond, right, "c", booted);
-  window.window->opened_at.wall_unix_ns = kWrong + 30 * kSecond;
+  window.window->opened_at.wall_unix_ns = kWrongTime + 30 * kSecond;
   world.now = right;
   std::vector<std::string> messages = archive.add(window);
   BOOST_REQUIRE(messages.size() == 1u);
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(keeps_files_when_the_clock_is_set_far_forward) {
       messages.push_back(std::move(sentence));
   BOOST_TEST(messages.size() == 1u);
   BOOST_TEST(!fs::exists(world.path(kFirst)));
-  BOOST_TEST(!fs::exists(world.path(file_name_of(hour_file_at(kWrong)))));
+  BOOST_TEST(!fs::exists(world.path(file_name_of(hour_file_at(kWrongTime)))));
   BOOST_TEST(archive.files().size() >= 23u);
 }
 
@@ -75,15 +75,15 @@ BOOST_AUTO_TEST_CASE(keeps_files_while_the_clock_is_wrong) {
     world.add_windows(archive, kBegin + 2 * kHour, kHour);  // of an earlier boot
   }
   const std::uint64_t booted = kBegin + 2 * kHour;
-  constexpr std::uint64_t kYears = 3650 * kDay;
+  constexpr std::uint64_t kTenYears = 3650 * kDay;
   for (const bool is_restarted : {false, true}) {
     std::optional<Archive> archive(world.open());
     const std::uint64_t begun = world.now;
     BOOST_TEST(archive->add(window_of(begun, begun + kHour, "c", booted)).empty());
     if (is_restarted) archive.reset(), archive.emplace(world.open());
-    world.now = begun + 2 * kHour + kYears;
+    world.now = begun + 2 * kHour + kTenYears;
     const auto messages =
-        archive->add(window_of(world.now - kHour, world.now, "c", booted + kYears));
+        archive->add(window_of(world.now - kHour, world.now, "c", booted + kTenYears));
     BOOST_REQUIRE(messages.size() == 1u);
     BOOST_TEST(messages[0].starts_with("the clock was set forward by 3650 d: "));
     world.now = begun + 3 * kHour;
@@ -185,10 +185,10 @@ BOOST_AUTO_TEST_CASE(a_full_disk_drops_the_oldest_files_and_then_windows) {
     for (const std::string& name : world.names()) fs::remove(world.path(name));
   }
   {
-    for (bool fits = true; fits;) {
+    for (bool has_space = true; has_space;) {
       std::ofstream disk_filler(world.path("lost+found"), std::ios::app);
       disk_filler << std::string(4096, 'x') << std::flush;
-      fits = disk_filler.good();
+      has_space = disk_filler.good();
     }
     Archive archive = world.open();
     messages = world.add_windows(archive, world.now + 3 * kHour, kHour);

@@ -184,13 +184,13 @@ BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
   const WindowSeries enough = series_of(autoregressive_series(100, 0)),
                      few = series_of(autoregressive_series(29, 0)),
                      slow = series_of(autoregressive_series(100, 0.97));
-  const BlockPlan of_few = plan_blocks(std::vector{enough, few});
-  BOOST_TEST(of_few.sides.empty());
-  BOOST_TEST(of_few.reason_for_none ==
+  const BlockPlan plan_of_few = plan_blocks(std::vector{enough, few});
+  BOOST_TEST(plan_of_few.sides.empty());
+  BOOST_TEST(plan_of_few.reason_for_none ==
              "too few to test: 29 windows on one side; at least 30 are needed");
-  const BlockPlan of_slow = plan_blocks(std::vector{enough, slow});
-  BOOST_TEST(of_slow.sides.empty());
-  BOOST_TEST(of_slow.reason_for_none.starts_with("too few to test: 100 windows have "));
+  const BlockPlan plan_of_slow = plan_blocks(std::vector{enough, slow});
+  BOOST_TEST(plan_of_slow.sides.empty());
+  BOOST_TEST(plan_of_slow.reason_for_none.starts_with("too few to test: 100 windows have "));
 }
 
 // The values of a window are counts per second; a block is the joined window.

@@ -178,11 +178,11 @@ BOOST_AUTO_TEST_CASE(rethrows_an_exception_of_a_worker) {
 
 BOOST_AUTO_TEST_CASE(runs_a_periodic_function_during_the_work) {
   std::atomic<int> times{0};
-  const auto until_three = [&] {
+  const auto stop_at_three = [&] {
     while (times < 3) std::this_thread::yield();
   };
   const std::uint64_t tid = run_with_periodic_task(
-      std::chrono::milliseconds(1), [&] { ++times; }, until_three);
+      std::chrono::milliseconds(1), [&] { ++times; }, stop_at_three);
   BOOST_TEST(tid != static_cast<std::uint64_t>(::gettid()));
   const int then = times;
   while (::syscall(SYS_tgkill, ::getpid(), tid, 0) == 0)

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 std::string value(std::uint64_t number, std::string_view unit) {
   return format_scaled(make_number(number), unit);
 }
-std::string real(double number, std::string_view unit) {
+std::string format_real(double number, std::string_view unit) {
   return format_scaled(make_number(number), unit);
 }
 std::string delta(std::uint64_t a, std::uint64_t b, std::string_view unit) {
@@ -58,23 +58,23 @@ BOOST_AUTO_TEST_CASE(selects_the_prefix_after_rounding) {
   BOOST_TEST(value(999'999'999, "ns") == "1.000s");
   BOOST_TEST(value(1024 * 1024 - 1, "bytes") == "1023.999KiB");
   BOOST_TEST(value(1024ull * 1024 * 1024 - 1, "bytes") == "1.000GiB");
-  BOOST_TEST(real(999.999, "ns") == "1.000µs");
-  BOOST_TEST(real(999.99, "ns") == "999.99ns");
+  BOOST_TEST(format_real(999.999, "ns") == "1.000µs");
+  BOOST_TEST(format_real(999.99, "ns") == "999.99ns");
 }
 
 BOOST_AUTO_TEST_CASE(prints_real_numbers_with_their_unit) {
-  BOOST_TEST(real(0.5, "ratio") == "0.500");
-  BOOST_TEST(real(0.0005, "ratio") == "0.001");
-  BOOST_TEST(real(0.0004, "ratio") == "<0.001");
-  BOOST_TEST(real(-0.0004, "ratio") == "-<0.001");
-  BOOST_TEST(real(0.0, "ratio") == "0.000");
-  BOOST_TEST(real(0.004, "percent") == "<0.01%");
-  BOOST_TEST(real(12.34, "percent") == "12.34%");
-  BOOST_TEST(real(12.34, "centipercent") == "12.34%");
-  BOOST_TEST(real(2.5, "ns") == "2.50ns");
-  BOOST_TEST(real(2500, "ns") == "2.500µs");
-  BOOST_TEST(real(1.5, "none") == "1.5");
-  BOOST_TEST(real(std::numeric_limits<double>::infinity(), "bytes") == "max");
+  BOOST_TEST(format_real(0.5, "ratio") == "0.500");
+  BOOST_TEST(format_real(0.0005, "ratio") == "0.001");
+  BOOST_TEST(format_real(0.0004, "ratio") == "<0.001");
+  BOOST_TEST(format_real(-0.0004, "ratio") == "-<0.001");
+  BOOST_TEST(format_real(0.0, "ratio") == "0.000");
+  BOOST_TEST(format_real(0.004, "percent") == "<0.01%");
+  BOOST_TEST(format_real(12.34, "percent") == "12.34%");
+  BOOST_TEST(format_real(12.34, "centipercent") == "12.34%");
+  BOOST_TEST(format_real(2.5, "ns") == "2.50ns");
+  BOOST_TEST(format_real(2500, "ns") == "2.500µs");
+  BOOST_TEST(format_real(1.5, "none") == "1.5");
+  BOOST_TEST(format_real(std::numeric_limits<double>::infinity(), "bytes") == "max");
 }
 
 BOOST_AUTO_TEST_CASE(prints_differences_exactly_with_a_sign) {

@@ -88,33 +88,33 @@ BOOST_AUTO_TEST_CASE(reports_no_change_of_an_unchanged_host) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_clock_changes_and_suspend) {
-  using Told = std::vector<std::string>;
+  using Texts = std::vector<std::string>;
   BOOST_TEST(describe_changes(host_state_at(100, 10, 10), host_state_at(113, 20, 20)) ==
-                 Told{"the clock was set forward by 3.000 s"},
+                 Texts{"the clock was set forward by 3.000 s"},
              boost::test_tools::per_element());
   BOOST_TEST(describe_changes(host_state_at(100, 10, 10), host_state_at(10, 20, 20)) ==
-                 Told{"the clock was set back by 100.000 s"},
+                 Texts{"the clock was set back by 100.000 s"},
              boost::test_tools::per_element());
   BOOST_TEST(describe_changes(host_state_at(100, 10, 10), host_state_at(110, 20, 13)) ==
-                 Told{"the host was suspended for 7.000 s"},
+                 Texts{"the host was suspended for 7.000 s"},
              boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(reports_cpus_that_went_on_and_offline) {
-  using Told = std::vector<std::string>;
+  using Texts = std::vector<std::string>;
   HostState before = host_state_at(100, 10, 10), after = host_state_at(110, 20, 20);
   before.cpus = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
   after.cpus = {{0, 1}, {1, 9}, {4, 5}, {7, 8}};
   BOOST_TEST(
-      describe_changes(before, after) == (Told{"CPUs 2 and 3 went offline", "CPU 7 came online",
-                                               "CPU 1 went offline and came back"}),
+      describe_changes(before, after) == (Texts{"CPUs 2 and 3 went offline", "CPU 7 came online",
+                                                "CPU 1 went offline and came back"}),
       boost::test_tools::per_element());
   before.cpus.clear();
   for (unsigned cpu = 0; cpu < 200; ++cpu) before.cpus[cpu] = cpu;
   after.cpus = {};
   BOOST_TEST(describe_changes(before, after) ==
-                 Told{"CPUs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 184 others "
-                      "went offline"},
+                 Texts{"CPUs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 184 others "
+                       "went offline"},
              boost::test_tools::per_element());
 }
 

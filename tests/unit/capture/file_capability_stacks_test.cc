@@ -20,7 +20,7 @@ namespace {
 
 using namespace hand_made;
 
-using Whose = OwnProcesses::Access;
+using Access = OwnProcesses::Access;
 
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 constexpr std::uint64_t kNoProcess = 1 << 22;  // larger than any process id
@@ -86,15 +86,15 @@ BOOST_AUTO_TEST_SUITE(lent_stacks_test)
 BOOST_AUTO_TEST_CASE(without_file_capabilities_all_processes_count_as_own) {
   OwnProcesses own(proc().get(), false);
   for (const std::uint64_t process : {kSelf, std::uint64_t{1}, kNoProcess})
-    BOOST_TEST((own.find_access(process) == Whose::Own));
+    BOOST_TEST((own.find_access(process) == Access::Own));
 }
 
 BOOST_AUTO_TEST_CASE(processes_of_other_users_are_foreign, *needs_root()) {
   const NobodyProcess other_process;
   OwnProcesses own(proc().get(), true);
-  BOOST_TEST((own.find_access(kSelf) == Whose::Own));
-  BOOST_TEST((own.find_access(kNoProcess) == Whose::Exited));
-  BOOST_TEST((own.find_access(other_process.id()) == Whose::Foreign));
+  BOOST_TEST((own.find_access(kSelf) == Access::Own));
+  BOOST_TEST((own.find_access(kNoProcess) == Access::Exited));
+  BOOST_TEST((own.find_access(other_process.id()) == Access::Foreign));
 }
 
 BOOST_AUTO_TEST_CASE(own_stacks_have_no_addresses) {

@@ -50,7 +50,7 @@ void skip(const char* why) { BOOST_TEST_MESSAGE("skipped: " << why); }
 
 BOOST_AUTO_TEST_SUITE(overlay_mount_test)
 
-bool reads_what_it_maps_of_an_overlay(const Scratch& scratch) {
+bool can_read_mapped_overlay_file(const Scratch& scratch) {
   const std::string path = scratch / "merged/file";
   const MappedPath mapped(path);
   TargetFiles files(proc().get(), kTimeout);
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(devices_in_maps_and_stat_may_differ, *needs_root()) {
   const OverlayLayers layers;
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
-                              [&] { return reads_what_it_maps_of_an_overlay(scratch); });
+                              [&] { return can_read_mapped_overlay_file(scratch); });
 }
 
 // Finds the mapping of a process whose path ends with `path`.
@@ -80,7 +80,7 @@ std::string read_through_layer(std::uint64_t process, Mapping mapping, const Fil
 }
 
 // Opens a file by device and inode of its layer, which maps lists only before Linux 6.8.
-bool opens_the_file_over_a_layer(const Scratch& scratch) {
+bool can_open_overlay_file_by_layer(const Scratch& scratch) {
   const MappedPath mapped(scratch / "merged/file");
   const auto self = static_cast<std::uint64_t>(::getpid());
   const FileId layer = id_of(scratch / "lower/file");
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(opens_overlay_files_through_their_layers, *needs_root()) {
   const OverlayLayers layers;
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
-                              [&] { return opens_the_file_over_a_layer(scratch); });
+                              [&] { return can_open_overlay_file_by_layer(scratch); });
 }
 
 // A process with an overlay in new namespaces that maps a file of it, until this object is

@@ -57,8 +57,9 @@ KeptFrames keep_frames(const ctprof_record& record, std::size_t depth, Snapshot 
   recording.stacks().finish();
   const auto frames = recording.frames(0);
   const StackTally& tally = recording.window().meta.stacks.at(0);
-  const bool is_marked = tally.deep + tally.lost > 0;
-  return {frames.size() - (is_marked ? 1 : 0), tally.deep};  // without the mark [truncated]
+  const bool is_marked = tally.too_deep_stacks + tally.stacks_without_rule > 0;
+  return {frames.size() - (is_marked ? 1 : 0),
+          tally.too_deep_stacks};  // without the mark [truncated]
 }
 
 BOOST_AUTO_TEST_SUITE(recorded_depth_test)

@@ -47,7 +47,7 @@ void take_record_at_function(Recording& recording, std::uint64_t start, std::uin
   recording.stacks().add(with_addresses(record_of(kProcess, tid, 1, 0, began), addresses));
 }
 
-PinnedFile pinned(const FileId& file, const std::string& path, std::uint64_t version) {
+PinnedFile make_pinned_file(const FileId& file, const std::string& path, std::uint64_t version) {
   sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   const auto stamp = read_stamp(named.get());
   BOOST_REQUIRE(stamp.has_value());
@@ -107,10 +107,10 @@ BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
   const std::string path = scratch / "program";
   write_file(path, program_with_function("alpha"));
   const FileId file = id_of(path);
-  std::vector<PinnedFile> files{pinned(file, path, 1)};
+  std::vector<PinnedFile> files{make_pinned_file(file, path, 1)};
   const std::uint64_t first_ns = boottime_ns();
   write_file(path, program_with_function("beta", 1));
-  files.push_back(pinned(file, path, 2));
+  files.push_back(make_pinned_file(file, path, 2));
   files[0].stamp.changed_ns -= 2 * kNsPerSecond;
   Recording recording;
   recording.stacks().set_pinned_files(files);
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
   for (const char* function : {"alpha", "beta"}) {
     const std::string made = scratch / function;
     write_file(made, program_with_function(function));
-    files.push_back(pinned(id_of(made), made, files.size() + 1));
+    files.push_back(make_pinned_file(id_of(made), made, files.size() + 1));
     mappings.push_back(mapping_of_file(id_of(made), path, files.size() * kCode));
   }
   Recording recording;
@@ -194,8 +194,8 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
   std::vector<Mapping> mappings;
   for (const sdk::Fd* memory : {&program, &generated}) {
     const Mapping mapping = mapping_in_memory(*memory, (files.size() + 1) * kCode);
-    files.push_back(
-        pinned(mapping.file, "/proc/self/fd/" + std::to_string(memory->get()), files.size() + 1));
+    files.push_back(make_pinned_file(mapping.file, "/proc/self/fd/" + std::to_string(memory->get()),
+                                     files.size() + 1));
     mappings.push_back(mapping);
   }
   Recording recording;

@@ -11,7 +11,7 @@
 #include "core/capture/recorded_stacks.hpp"
 #include "tests/unit/capture/own_stack.hpp"
 #include "tests/unit/capture/test_recording.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 
 namespace ctprof::recorded_limits_test {
 namespace {
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
     recording.stacks().add(set_stack_copy(record_of(kSelf, kSelf, 10), taken));
   recording.stacks().finish();
   BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
-  BOOST_TEST(recording.window().meta.stacks.at(0).lost == 3u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).stacks_without_rule == 3u);
   BOOST_TEST(recording.window().meta.notes ==
              std::vector{"cannot unwind all stacks: '" +
                          std::filesystem::canonical("/proc/self/exe").string() +

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_mapping_replaces_earlier_mappings) {
   recording.stacks().add(make_mapping_change(7, 5, "/no/such/one", 1));
   recording.stacks().add(make_mapping_change(7, 6, "/no/such/other", 2));
   BOOST_TEST(module_path(recording) == "/no/such/other");
-  BOOST_TEST(recording.window().meta.stacks.at(0).unnamed == 1u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).unnamed_frames == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_later_reading_replaces_earlier_changes) {

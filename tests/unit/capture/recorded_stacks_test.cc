@@ -18,7 +18,7 @@
 #include "core/window/differences.hpp"
 #include "tests/unit/capture/own_stack.hpp"
 #include "tests/unit/capture/test_recording.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::recorded_stacks_test {
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(unwinds_and_names_a_stack_of_this_process) {
   const StackTally& tally = recording.window().meta.stacks.at(0);
   BOOST_TEST(tally.records == 3u);
   // The copy ends inside the padding below the stack.
-  BOOST_TEST(tally.to_root + tally.cut == 3u);
-  BOOST_TEST(tally.lost == 0u);
+  BOOST_TEST(tally.complete_stacks + tally.stacks_beyond_copy == 3u);
+  BOOST_TEST(tally.stacks_without_rule == 0u);
   BOOST_TEST(recording.window().meta.notes.empty());
 }
 
@@ -85,16 +85,16 @@ BOOST_AUTO_TEST_CASE(names_frames_of_unwind_tables) {
   take_table_frames(recording);
   BOOST_TEST(recording.row_text(0).find("take_stack") != std::string::npos, recording.row_text(0));
   const StackTally& tally = recording.window().meta.stacks.at(0);
-  BOOST_TEST(tally.to_root == 1u);
-  BOOST_TEST(tally.deep == 1u);
-  BOOST_TEST(tally.guessed == 2u);
+  BOOST_TEST(tally.complete_stacks == 1u);
+  BOOST_TEST(tally.too_deep_stacks == 1u);
+  BOOST_TEST(tally.guessed_stacks == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(does_not_name_frames_of_files_that_changed_after_unwinding) {
   Recording recording(window_of_self());
   take_table_frames(recording, [](FileStamp& stamp) { ++stamp.written_ns; });
   BOOST_TEST(recording.row_text(0).find("take_stack") == std::string::npos, recording.row_text(0));
-  BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 1u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).complete_stacks == 1u);
   BOOST_REQUIRE(recording.window().meta.notes.size() == 1u);
   BOOST_TEST(recording.window().meta.notes[0].find("unit-capture") != std::string::npos,
              recording.window().meta.notes[0]);
@@ -124,9 +124,9 @@ BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
   BOOST_TEST(!frames[2].is_guessed);
   BOOST_TEST(frames[3].is_guessed);
   BOOST_TEST((recording.row_text(0).find("take_stack") != std::string::npos));
-  BOOST_TEST(recording.window().meta.stacks.at(0).guessed == 1u);
-  BOOST_TEST(recording.window().meta.stacks.at(0).lost == 1u);
-  BOOST_TEST(recording.window().meta.stacks.at(0).to_root == 0u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).guessed_stacks == 1u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).stacks_without_rule == 1u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).complete_stacks == 0u);
 }
 
 // A JIT compiler announces its dump file by mapping it.
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_threads_by_start_time_or_record_time) {
   BOOST_TEST(recording.row_text(0) == " 1");
   BOOST_TEST(recording.row_text(1) == " 20");
   BOOST_TEST(recording.row_text(2) == " 10");
-  BOOST_TEST(recording.window().meta.stacks.at(0).in_no_row == 3u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).records_without_row == 3u);
   BOOST_TEST(recording.window().meta.notes.at(0) ==
              "224 ns of oncpu_stacks belong to threads without a row");
 }
@@ -190,7 +190,7 @@ std::string rows_text(ExclusiveEnds ends, const std::vector<std::uint64_t>& seco
       recording.stacks().add(record_of(7, tid, 1, second * kSecond));
   recording.stacks().finish();
   return recording.row_text(0) + recording.row_text(1) + recording.row_text(2) + ", " +
-         std::to_string(recording.window().meta.stacks.at(0).in_no_row);
+         std::to_string(recording.window().meta.stacks.at(0).records_without_row);
 }
 
 // Thread 8 exits at 12 and starts again at 15. The window contains no times of thread 9.
@@ -224,9 +224,9 @@ BOOST_AUTO_TEST_CASE(marks_incomplete_stacks) {
   BOOST_TEST(recording.row_text(0) == "[truncated] 1");
   BOOST_TEST(recording.row_text(1) == "[truncated] 2");
   const StackTally& tally = recording.window().meta.stacks.at(0);
-  BOOST_TEST(tally.deep == 1u);
+  BOOST_TEST(tally.too_deep_stacks == 1u);
   BOOST_TEST(tally.without_user == 1u);
-  BOOST_TEST(tally.to_root == 0u);
+  BOOST_TEST(tally.complete_stacks == 0u);
   BOOST_TEST(
       describe_recorder(RecorderResult(1024), tally)
           .starts_with(": 2 stacks, 0.0% reach the root (1 too deep, 1 without user part); "));
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_repeated_stack_needs_no_frames) {
   BOOST_TEST(recording.row_text(0) == "[rest] 8, [truncated] 4");
   BOOST_TEST(recording.row_text(1) == "[rest] 4");
   BOOST_TEST(recording.window().meta.stacks.at(0).records == 3u);
-  BOOST_TEST(recording.window().meta.stacks.at(0).deep == 2u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).too_deep_stacks == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_may_not_be_seen_have_a_gap) {

@@ -324,10 +324,10 @@ BOOST_AUTO_TEST_CASE(summary_counts_incomplete_stacks) {
   recorded.source = "small";
   recorded.stack_records = 2100;  // includes records before the window opened
   recorded.cpu_ns = 12'300'000;
-  StackTally tally{.records = 2000, .to_root = 2000, .frames = 300};
+  StackTally tally{.records = 2000, .complete_stacks = 2000, .frames = 300};
   BOOST_TEST(describe_recorder(recorded, tally) ==
              "small: 2000 stacks, all reach the root; 12.3 ms of CPU time, 0.0 MiB");
-  tally.to_root = 1999, tally.cut = 1, tally.unnamed = 7;
+  tally.complete_stacks = 1999, tally.stacks_beyond_copy = 1, tally.unnamed_frames = 7;
   BOOST_TEST(describe_recorder(recorded, tally) ==
              "small: 2000 stacks, 99.9% reach the root (1 longer than the copied part), 7 of 300 "
              "frames unnamed; 12.3 ms of CPU time, 0.0 MiB");

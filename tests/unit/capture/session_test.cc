@@ -95,20 +95,20 @@ Gap gap_of_wakeups(const Snapshot& snapshot) {
 }
 
 // Context of a plugin. Counts its instances.
-struct Kept {
+struct CountedContext {
   static inline std::atomic<int> open_count = 0, opened_total = 0;
-  explicit Kept(const sdk::Host&) { ++open_count, ++opened_total; }
-  ~Kept() { --open_count; }
+  explicit CountedContext(const sdk::Host&) { ++open_count, ++opened_total; }
+  ~CountedContext() { --open_count; }
   int answer = 42;
 };
-struct Refuses {
-  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is missing"); }
+struct FailingContext {
+  explicit FailingContext(const sdk::Host&) { throw std::runtime_error("the device is missing"); }
 };
 
 // Fills a column with a value from the plugin's context.
-struct Asks : OfferingSource<kOne> {
-  explicit Asks(const sdk::Host& host)
-      : OfferingSource(host), answer_(host.context<Kept>().answer) {}
+struct ContextSource : OfferingSource<kOne> {
+  explicit ContextSource(const sdk::Host& host)
+      : OfferingSource(host), answer_(host.context<CountedContext>().answer) {}
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(kOne);
     for (const sdk::Thread thread : batch.threads())
@@ -203,21 +203,22 @@ BOOST_AUTO_TEST_CASE(probes_a_switch_again_for_each_capture) {
 }
 
 BOOST_AUTO_TEST_CASE(opens_and_closes_each_plugin_once_per_capture) {
-  const Registry registry = fake::make_registry({plugin_with_context<Kept, Asks>("keeper")});
+  const Registry registry =
+      fake::make_registry({plugin_with_context<CountedContext, ContextSource>("keeper")});
   const SwitchableTree tree;
   for (int i = 1; i <= 3; ++i) {
     const auto snapshot =
         capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 2});
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
-    BOOST_TEST(Kept::opened_total == i);
-    BOOST_TEST(Kept::open_count == 0);
+    BOOST_TEST(CountedContext::opened_total == i);
+    BOOST_TEST(CountedContext::open_count == 0);
   }
 }
 
 BOOST_AUTO_TEST_CASE(reports_why_a_plugin_cannot_be_opened) {
   const Registry registry =
-      fake::make_registry({plugin_with_context<Refuses, OfferingSource<kOne>>("failing")});
+      fake::make_registry({plugin_with_context<FailingContext, OfferingSource<kOne>>("failing")});
   const ProbedHost probed(registry, host_without_files());
   BOOST_CHECK(probed.find("one")->offers[0].refusal == Gap::SourceFailed);
   BOOST_TEST(probed.find("one")->offers[0].reason == "the device is missing");

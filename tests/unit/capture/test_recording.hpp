@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/capture/recorded_stacks.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::hand_made {

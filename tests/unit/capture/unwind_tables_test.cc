@@ -183,7 +183,7 @@ Mapping mapping_of_program(const std::string& path) {
 }
 
 // Maps the program on the overlay, and requests the table of the file that the kernel reads.
-bool has_table_over_layer(const Scratch& scratch) {
+bool has_table_of_overlay_file(const Scratch& scratch) {
   const std::string path = scratch / "merged/program";
   const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0) == MAP_FAILED)
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_no_table, *own_mounts::needs_root(
   own_mounts::make_layer_directories(scratch);
   std::filesystem::copy_file(own_program(), scratch / "lower/program");
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
-                              [&] { return !has_table_over_layer(scratch); });
+                              [&] { return !has_table_of_overlay_file(scratch); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

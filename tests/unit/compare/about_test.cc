@@ -38,20 +38,20 @@ BOOST_AUTO_TEST_CASE(text_counts_rows_that_only_min_shift_hides) {
 BOOST_AUTO_TEST_CASE(a_shift_matches_the_values_beside_it) {
   const TwoSides sides({100, 100, 300, 900}, {400, 100, 100, 1000});  // medians 200 and 250
   const Report report = sides.report();
-  const RowTestResult proof = *cpu_of(report, "app").test_result;
+  const RowTestResult result = *cpu_of(report, "app").test_result;
   double before = 0, after = 0;
   for (const double ms : {100, 100, 300, 900}) before += std::log(ms * 1e6 + 1e7) / 4;
   for (const double ms : {400, 100, 100, 1000}) after += std::log(ms * 1e6 + 1e7) / 4;
-  BOOST_TEST(proof.baseline_mean == std::exp(before) - 1e7, boost::test_tools::tolerance(1e-9));
-  BOOST_TEST(proof.candidate_mean == std::exp(after) - 1e7, boost::test_tools::tolerance(1e-9));
-  const RowTestResult proof_without_floor = remove_floor(proof);
-  BOOST_TEST(proof_without_floor.shift == proof.candidate_mean / proof.baseline_mean - 1,
+  BOOST_TEST(result.baseline_mean == std::exp(before) - 1e7, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(result.candidate_mean == std::exp(after) - 1e7, boost::test_tools::tolerance(1e-9));
+  const RowTestResult proof_without_floor = remove_floor(result);
+  BOOST_TEST(proof_without_floor.shift == result.candidate_mean / result.baseline_mean - 1,
              boost::test_tools::tolerance(1e-9));
   BOOST_TEST((proof_without_floor.low <= proof_without_floor.shift &&
               proof_without_floor.shift <= proof_without_floor.high));
   const std::string text = screen_of(report, 160);
   BOOST_TEST(text.find("%cpu 23.2~25.6 +11% (-92 to +853)") != text.npos, text);
-  RowTestResult none = proof;
+  RowTestResult none = result;
   none.baseline_mean = 0;
   BOOST_TEST(std::isnan(remove_floor(none).shift));
 }
@@ -75,10 +75,10 @@ BOOST_AUTO_TEST_CASE(orders_rows_by_their_own_p_if_none_is_significant) {
   double before = 0;
   for (const json::value& row : document.at("rows").as_array()) {
     if (row.at("p").is_null() || row.at("metric") != "cpu") continue;
-    for (const json::value& judged : document.at("evidence").at(0).at("details").as_array())
-      if (judged.at("group") == row.at("group") && judged.at("metric") == row.at("metric")) {
-        BOOST_TEST(before <= judged.at("p_alone").to_number<double>());
-        before = judged.at("p_alone").to_number<double>();
+    for (const json::value& detail : document.at("evidence").at(0).at("details").as_array())
+      if (detail.at("group") == row.at("group") && detail.at("metric") == row.at("metric")) {
+        BOOST_TEST(before <= detail.at("p_alone").to_number<double>());
+        before = detail.at("p_alone").to_number<double>();
       }
   }
   BOOST_TEST(before > 0);
@@ -97,7 +97,8 @@ BOOST_AUTO_TEST_CASE(about_tests_its_groups_as_a_separate_family) {
   spec.record_comparison = [&](std::string_view runs) { return key = runs, true; };
   const Report report = sides.report(spec);
   const auto& names = report.grouping().names;
-  const Evidence &about = *report.families().about(), &all = *report.families().headlines();
+  const Evidence &about = *report.families().get_about_evidence(),
+                 &all = *report.families().headlines();
   BOOST_TEST(about.rows(1).size() == 2u);
   BOOST_TEST(about.rows(1).size() < all.rows(1).size());
   for (const auto& [group, metric] : about.rows(1)) {

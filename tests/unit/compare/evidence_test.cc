@@ -30,15 +30,15 @@ BOOST_AUTO_TEST_CASE(a_significant_row_comes_first_with_its_p_and_interval) {
   BOOST_TEST(report.grouping().names[report.screen()->rows[0].group] == "app");
   BOOST_TEST(report.screen()->rows[0].is_significant);
   BOOST_TEST(!find_row(report, "steady").is_significant);
-  const RowTestResult proof = *cpu_of(report, "app").test_result;
-  BOOST_TEST(proof.p == 2.0 / 70, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(proof.is_significant);
+  const RowTestResult result = *cpu_of(report, "app").test_result;
+  BOOST_TEST(result.p == 2.0 / 70, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(result.is_significant);
   // The floor, 1 % of a CPU, is added to 30 % and 36 %.
   double logs = 0;
   for (std::size_t i = 0; i < 4; ++i)
     logs += std::log((kAfter[i] / 10. + 1) / (kBefore[i] / 10. + 1)) / 4;
-  BOOST_TEST(proof.shift == std::expm1(logs), boost::test_tools::tolerance(1e-9));
-  BOOST_TEST((proof.low > 0.15 && proof.low < proof.shift && proof.shift < proof.high));
+  BOOST_TEST(result.shift == std::expm1(logs), boost::test_tools::tolerance(1e-9));
+  BOOST_TEST((result.low > 0.15 && result.low < result.shift && result.shift < result.high));
   BOOST_TEST(!cpu_of(report, "steady").test_result->is_significant);
 }
 
@@ -102,11 +102,11 @@ BOOST_AUTO_TEST_CASE(does_not_test_quiet_groups_and_threads_of_ctprof) {
   const Report report = sides.report();
   const auto& names = report.grouping().names;
   for (std::uint32_t group = 0; group < names.size(); ++group) {
-    const bool is_judged = report.families()
+    const bool is_tested = report.families()
                                .headlines()
                                ->find_result(group, metric_index(report, "cpu"), 1)
                                .has_value();
-    BOOST_TEST(is_judged == (names[group] == "app" || names[group] == "other"), names[group]);
+    BOOST_TEST(is_tested == (names[group] == "app" || names[group] == "other"), names[group]);
   }
 }
 
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(pairs_alternating_runs) {
   std::swap(sides.runs[6], sides.runs[11]);
   const Report report = sides.report();
   BOOST_TEST(report.families().design(1)->design.is_paired);
-  const RowTestResult proof = *cpu_of(report, "app").test_result;
-  BOOST_TEST(proof.p == 2.0 / 64, boost::test_tools::tolerance(1e-12));
+  const RowTestResult result = *cpu_of(report, "app").test_result;
+  BOOST_TEST(result.p == 2.0 / 64, boost::test_tools::tolerance(1e-12));
   const std::string text = screen_of(report, 160);
   BOOST_TEST(text.find("6 pairs of runs at 0.05 (all 64 labellings") != text.npos, text);
   // A run without a partner is not used.
@@ -151,9 +151,9 @@ BOOST_AUTO_TEST_CASE(absent_groups_are_zero_and_gaps_stay_missing) {
   BOOST_TEST(rollup.number_of_run(0, fresh, cpu) == 0);
   BOOST_TEST(std::isnan(rollup.number_of_run(1, fresh, cpu)));
   BOOST_TEST(rollup.number_of_run(4, fresh, cpu) > 0);
-  const RowTestResult proof = *cpu_of(report, "fresh").test_result;
-  BOOST_TEST(proof.is_significant);
-  BOOST_TEST(proof.shift > 5);
+  const RowTestResult result = *cpu_of(report, "fresh").test_result;
+  BOOST_TEST(result.is_significant);
+  BOOST_TEST(result.shift > 5);
 }
 
 BOOST_AUTO_TEST_CASE(details_are_a_separate_family) {

@@ -91,7 +91,7 @@ std::string member_texts(const json::object& row, std::initializer_list<std::str
     text += (text.empty() ? "" : " ") + json::serialize(row.at(name));
   return text;
 }
-std::string contributions(const json::object& row) {
+std::string read_contributions(const json::object& row) {
   return member_texts(row, {"delta", "delta_alive", "delta_new", "delta_gone"});
 }
 std::string thread_counts(const json::object& row) {
@@ -102,17 +102,17 @@ BOOST_AUTO_TEST_SUITE(one_boot_test)
 
 BOOST_AUTO_TEST_CASE(splits_a_difference_into_living_new_and_exited_threads) {
   const json::object report = comparison_json(before(), after());
-  BOOST_TEST(contributions(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
+  BOOST_TEST(read_contributions(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
   BOOST_TEST(thread_counts(row_of(report, "pool", "run_time_ns")) == "1 2 2");
-  BOOST_TEST(contributions(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
-  BOOST_TEST(contributions(row_of(report, "pool", "wait_max")) ==
+  BOOST_TEST(read_contributions(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
+  BOOST_TEST(read_contributions(row_of(report, "pool", "wait_max")) ==
              "-9 null null null");  // a maximum is not a sum of parts
 }
 
 BOOST_AUTO_TEST_CASE(a_renamed_thread_leaves_one_group_and_joins_another) {
   const json::object report = comparison_json(before(), after());
-  BOOST_TEST(contributions(row_of(report, "x", "run_time_ns")) == "-7 0 0 -7");
-  BOOST_TEST(contributions(row_of(report, "y", "run_time_ns")) == "8 0 8 0");
+  BOOST_TEST(read_contributions(row_of(report, "x", "run_time_ns")) == "-7 0 0 -7");
+  BOOST_TEST(read_contributions(row_of(report, "y", "run_time_ns")) == "8 0 8 0");
   BOOST_TEST(thread_counts(row_of(report, "y", "run_time_ns")) == "1 1 0");
 }
 
@@ -124,12 +124,12 @@ BOOST_AUTO_TEST_CASE(the_host_counts_a_renamed_thread_as_living) {
   }
   const json::object row = row_of(comparison_json(a, b), "host", "host_ns");
   BOOST_TEST(thread_counts(row) == "4 2 2");
-  BOOST_TEST(contributions(row) == "0 null null null");
+  BOOST_TEST(read_contributions(row) == "0 null null null");
 }
 
 BOOST_AUTO_TEST_CASE(exchanging_the_files_exchanges_new_and_exited_threads) {
   const json::object row = row_of(comparison_json(after(), before()), "pool", "run_time_ns");
-  BOOST_TEST(contributions(row) == "-12 -50 50 -12");
+  BOOST_TEST(read_contributions(row) == "-12 -50 50 -12");
   BOOST_TEST(thread_counts(row) == "1 2 2");
 }
 
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(contributions_are_unknown_across_boots) {
     b.meta.boot_id = boot;
     if (boot.empty()) a.meta.boot_id = boot;
     const json::object row = row_of(comparison_json(a, b), "pool", "run_time_ns");
-    BOOST_TEST(contributions(row) == "12 null null null");
+    BOOST_TEST(read_contributions(row) == "12 null null null");
     BOOST_TEST(thread_counts(row) == "null null null");
   }
 }
@@ -149,12 +149,12 @@ BOOST_AUTO_TEST_CASE(a_thread_without_a_start_time_has_unknown_identity) {
   Column& starts = *a.threads().find(kStartTime);
   starts.gaps()[2] = static_cast<ctprof_gap>(Gap::ThreadGone);
   const json::object report = comparison_json(a, after());
-  BOOST_TEST(contributions(row_of(report, "pool", "run_time_ns")) == "12 null null null");
+  BOOST_TEST(read_contributions(row_of(report, "pool", "run_time_ns")) == "12 null null null");
   BOOST_TEST(thread_counts(row_of(report, "pool", "run_time_ns")) == "null null null");
   BOOST_TEST(thread_counts(row_of(report, "x", "run_time_ns")) == "1 0 1");
   // A thread without a reading contributes nothing to this sum.
   a.threads().find("run_time_ns")->gaps()[2] = static_cast<ctprof_gap>(Gap::ThreadGone);
-  BOOST_TEST(contributions(row_of(comparison_json(a, after()), "pool", "run_time_ns")) ==
+  BOOST_TEST(read_contributions(row_of(comparison_json(a, after()), "pool", "run_time_ns")) ==
              "42 50 12 -20");
 }
 

@@ -151,10 +151,11 @@ BOOST_AUTO_TEST_CASE(a_process_without_memory_at_the_end_loses_its_opening_value
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_opening_value_makes_the_change_unknown) {
-  std::vector<Process> unread = kPool;
-  unread[1].mib.reset();
-  Snapshot window = checked_window(make_window(snapshot_at(10, unread), snapshot_at(20, kReplaced),
-                                               exited_threads({kPool[0], kPool[1]})));
+  std::vector<Process> pool_with_gap = kPool;
+  pool_with_gap[1].mib.reset();
+  Snapshot window =
+      checked_window(make_window(snapshot_at(10, pool_with_gap), snapshot_at(20, kReplaced),
+                                 exited_threads({kPool[0], kPool[1]})));
   BOOST_TEST(gauge_change(std::move(window), "pool") == (GaugeChange{130, kUnknown, false}));
 }
 
@@ -242,16 +243,16 @@ BOOST_AUTO_TEST_CASE(merged_windows_count_exits_of_each) {
   };
   for (const bool seen : {true, false}) {
     std::vector<Snapshot> both = windows(seen);
-    WindowJoiner laps(std::move(both[0]));
-    laps.add(std::move(both[1]));
-    BOOST_TEST(gauge_change(checked_window(std::move(laps).join()), "pool") ==
+    WindowJoiner joiner(std::move(both[0]));
+    joiner.add(std::move(both[1]));
+    BOOST_TEST(gauge_change(checked_window(std::move(joiner).join()), "pool") ==
                (GaugeChange{130, 10, false}));
   }
   std::vector<Snapshot> old = windows(true);
   old[0].window->opening_only.reset();
-  WindowJoiner laps(std::move(old[0]));
-  laps.add(std::move(old[1]));
-  BOOST_TEST(gauge_change(checked_window(std::move(laps).join()), "pool") ==
+  WindowJoiner joiner(std::move(old[0]));
+  joiner.add(std::move(old[1]));
+  BOOST_TEST(gauge_change(checked_window(std::move(joiner).join()), "pool") ==
              (GaugeChange{130, kUnknown, false}));
 }
 

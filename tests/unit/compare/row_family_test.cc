@@ -90,16 +90,16 @@ BOOST_AUTO_TEST_CASE(levels_qualify_by_range_and_other_rows_by_group) {
 
 // Rounding in the last digits of a sum of 1,501 values must not count as a difference.
 BOOST_AUTO_TEST_CASE(a_row_of_equal_values_does_not_rank_above_others) {
-  constexpr statistics::Design kMany{1000, 501};
-  std::vector<double> shifted(kMany.runs()), even(kMany.runs(), 0);
+  constexpr statistics::Design kManyRuns{1000, 501};
+  std::vector<double> shifted(kManyRuns.runs()), even(kManyRuns.runs(), 0);
   for (std::size_t run = 0; run < shifted.size(); ++run)
-    shifted[run] = static_cast<double>(20 + run % 7 + (run < kMany.baseline ? 0 : 2));
+    shifted[run] = static_cast<double>(20 + run % 7 + (run < kManyRuns.baseline ? 0 : 2));
   statistics::FamilyRows rows;
   for (const double run : shifted) rows.values.push_back(std::log(run + 1));
   for (const double floor : {1048576., 3.})
     for (const double run : even) rows.values.push_back(std::log(run + floor));
   rows.resolutions.assign(3, 0);
-  BOOST_TEST(statistics::Family(kMany, std::move(rows)).get_p(0) < 0.001);
+  BOOST_TEST(statistics::Family(kManyRuns, std::move(rows)).get_p(0) < 0.001);
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_gets_a_relative_floor) {

@@ -162,7 +162,7 @@ std::vector<std::string> result_lines(const Rollup& rollup, const Grouping& grou
       rollup.append_json(line, at);
       line += " " + std::to_string(coverage.values) + "/" + std::to_string(coverage.rows) + " ";
       rollup.append_extras(line, at);
-      if (const BusiestThread* busiest = rollup.busiest(at))
+      if (const BusiestThread* busiest = rollup.get_busiest_thread(at))
         line += " " + std::to_string(busiest->tid);
       lines.push_back(line);
     }

@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE(counts_quiet_kernel_threads_and_threads_of_ctprof) {
 BOOST_AUTO_TEST_CASE(a_column_that_counts_changes_does_not_order_rows) {
   const std::vector<ThreadActivity> pool{{.name = "pool", .cpu = kSecond, .idle = 9 * kSecond},
                                          {.name = "run", .cpu = 2 * kSecond, .idle = 9 * kSecond}};
-  std::vector<ThreadActivity> awake = pool;
-  awake[0].idle = 4 * kSecond;
-  const Snapshot before = window_of(pool), after = window_of(awake);
+  std::vector<ThreadActivity> without_sleep = pool;
+  without_sleep[0].idle = 4 * kSecond;
+  const Snapshot before = window_of(pool), after = window_of(without_sleep);
   BOOST_TEST(row_names(report_of(before)) == "run pool");
   const Report report = report_of({&before, &after});
   BOOST_TEST(row_names(report) == "pool run");

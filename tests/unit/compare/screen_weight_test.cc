@@ -13,9 +13,9 @@ namespace {
 
 using namespace screen_windows;
 
-const MetricDef kWaited = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
-                                                  {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                                    "wait-time"),
+const MetricDef kWaitTime = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
+                                                    {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                      "wait-time"),
                 kDisk = with_headline(metric("disk", "MonotonicNs", "SumNs"),
                                       {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
                 kWritten = with_headline(metric("written", "Bytes", "SumBytes"),
@@ -42,7 +42,7 @@ void add_from_zero(Snapshot& snapshot, const MetricDef& def, const Cells<std::ui
 
 Snapshot window_with_counters(const std::vector<ThreadActivity>& all, const MoreCounters& more) {
   return window_of(all, 10, {}, [&](Snapshot& snapshot, bool is_end) {
-    add_from_zero(snapshot, kWaited, more.waited, is_end);
+    add_from_zero(snapshot, kWaitTime, more.waited, is_end);
     add_from_zero(snapshot, kDisk, more.disk, is_end);
     add_from_zero(snapshot, kWritten, more.written, is_end);
     snapshot.table(Entity::Host).rows = 1;

@@ -140,11 +140,11 @@ BOOST_AUTO_TEST_CASE(fail_on_uses_the_shown_values) {
   BOOST_REQUIRE(report.failed_section().rows.size() == 1u);
   BOOST_TEST(json_member(report_json(report), "web", "run_time_ns", "value", "failed") == "60");
   BOOST_TEST(report_csv(report).find("web,run_time_ns,,ns,60,") != std::string::npos);
-  const auto of_two = parse_fail_on("run_time_ns.pct > 5", false);
-  BOOST_REQUIRE(!of_two);
+  const auto conditions = parse_fail_on("run_time_ns.pct > 5", false);
+  BOOST_REQUIRE(!conditions);
   BOOST_TEST(
-      of_two.error().text.ends_with("'run_time_ns.pct' needs two sides; show accepts only the "
-                                    "name of the metric"));
+      conditions.error().text.ends_with("'run_time_ns.pct' needs two sides; show accepts only the "
+                                        "name of the metric"));
 }
 
 BOOST_AUTO_TEST_CASE(where_counts_the_threads_of_all_runs) {

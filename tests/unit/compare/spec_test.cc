@@ -20,11 +20,11 @@ BOOST_AUTO_TEST_CASE(parses_sort_keys) {
   const auto keys = parse_sort(" run_time_ns : ASC , name,pct:asc,delta", ReportKind::Compare);
   BOOST_REQUIRE(keys);
   BOOST_REQUIRE(keys->size() == 4);
-  BOOST_TEST(((*keys)[0].by == SortKey::By::Metric && (*keys)[0].metric == "run_time_ns" &&
+  BOOST_TEST(((*keys)[0].by == SortKey::Criterion::Metric && (*keys)[0].metric == "run_time_ns" &&
               (*keys)[0].ascending));
-  BOOST_TEST(((*keys)[1].by == SortKey::By::Name && (*keys)[1].ascending));
-  BOOST_TEST(((*keys)[2].by == SortKey::By::Percent && (*keys)[2].ascending));
-  BOOST_TEST(((*keys)[3].by == SortKey::By::Delta && !(*keys)[3].ascending));
+  BOOST_TEST(((*keys)[1].by == SortKey::Criterion::Name && (*keys)[1].ascending));
+  BOOST_TEST(((*keys)[2].by == SortKey::Criterion::Percent && (*keys)[2].ascending));
+  BOOST_TEST(((*keys)[3].by == SortKey::Criterion::Delta && !(*keys)[3].ascending));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_invalid_sort_keys) {

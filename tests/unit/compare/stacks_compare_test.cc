@@ -153,13 +153,13 @@ BOOST_AUTO_TEST_CASE(a_metric_that_one_side_lacks_is_not_a_change) {
   const Snapshot before = window_of(both);
   Snapshot after = window_of(both);
   after.threads().find("on")->gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
-  const Report unread = report_of({&before, &after});
-  const StackGroup group = first_group(unread);
+  const Report report_with_gap = report_of({&before, &after});
+  const StackGroup group = first_group(report_with_gap);
   BOOST_TEST(group.functions[0].sides[0].self == 9e5);
   BOOST_TEST(std::isnan(group.functions[0].sides[1].self));
   BOOST_TEST(largest_change(figures(group.functions[0], &FunctionWeight::self)) == 0);
-  const Snapshot gone = window_of({{"b", {{{"p:g"}, 3 * kMs}}}});
-  const StackGroup first = first_group(report_of({&before, &gone}));
+  const Snapshot without_a = window_of({{"b", {{{"p:g"}, 3 * kMs}}}});
+  const StackGroup first = first_group(report_of({&before, &without_a}));
   BOOST_TEST(largest_change(figures(first.functions[0], &FunctionWeight::self)) == -9e5);
   after.threads().find("on")->gaps()[1] = static_cast<ctprof_gap>(Gap::ThreadGone);
   const Report none = report_of({&before, &after});
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_metric_that_one_side_lacks_is_not_a_change) {
 BOOST_AUTO_TEST_CASE(totals_can_be_used_in_conditions) {
   const Snapshot snapshot =
       window_of({{"a", {{{"p:f"}, 9}}}, {"a", {{{"p:f"}, 2}}}, {"b", {{{"p:f"}, 10}}}});
-  Where where;
+  WhereConditions where;
   BOOST_REQUIRE(add_condition(where, "on > 5"));
   const Report of_threads = report_of({&snapshot}, {.where = where});
   BOOST_TEST(total_of(of_threads) == 9);
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(the_busiest_thread_is_the_one_with_the_heaviest_stacks) {
   const Snapshot snapshot = window_of({{"a", {{{"p:f"}, 9}}}, {"a", {{{"p:f"}, 5}, {{"p:g"}, 5}}}});
   const Report report = report_of({&snapshot});
   const RowPosition at = report.stacks()->groups()[0];
-  const BusiestThread* busiest = report.rollup().busiest({0, at.group, at.metric});
+  const BusiestThread* busiest = report.rollup().get_busiest_thread({0, at.group, at.metric});
   BOOST_REQUIRE(busiest);
   BOOST_TEST((busiest->tid == 2 && busiest->reading == 10));
 }
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(work_is_proportional_to_the_size_of_files) {
 
 // Returns runs of a group. One function has a larger weight in the second half of the runs, one
 // only varies, and one is too small to be tested.
-std::vector<Snapshot> runs_that_differ() {
+std::vector<Snapshot> make_differing_runs() {
   std::vector<Snapshot> runs;
   for (std::uint64_t run = 0; run < 8; ++run) {
     const std::uint64_t slower = run < 4 ? 0 : 30 * kMs, wavers = (run * 5) % 8 * kMs;
@@ -261,7 +261,7 @@ StackGroup compare_runs(const std::vector<Snapshot>& runs, std::optional<Report>
 
 BOOST_AUTO_TEST_CASE(tests_functions_for_significance) {
   std::optional<Report> report;
-  const StackGroup group = compare_runs(runs_that_differ(), report);
+  const StackGroup group = compare_runs(make_differing_runs(), report);
   BOOST_REQUIRE(report->stacks()->is_tested());
   BOOST_TEST(name_of(*report, group.functions[0]) == "render (bin)");
   const auto find_proof = [&](const std::string& name) -> std::optional<RowTestResult> {
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(tests_functions_for_significance) {
 }
 
 BOOST_AUTO_TEST_CASE(does_not_test_functions_of_single_runs) {
-  const std::vector<Snapshot> runs = runs_that_differ();
+  const std::vector<Snapshot> runs = make_differing_runs();
   const Report report = report_of({&runs[0], &runs[7]});
   const StackGroup group = first_group(report);
   BOOST_TEST(!report.stacks()->is_tested());

@@ -24,7 +24,7 @@ const std::map<std::string, Value> kKnown{
     {"quoted", {ValueType::Text, 0, "a\"b\\c"}},
     {"cgroup", {ValueType::Text, 0, "/system.slice/a.service"}}};
 
-bool holds(std::string_view text) {
+bool is_condition_true(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
   BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
   std::vector<Value> values;
@@ -75,18 +75,18 @@ BOOST_AUTO_TEST_CASE(compares_numbers) {
   for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two",
                            "-nice == 5", "1 == 1", "one + two * 2 == 5", "max(one, two) / 2 == 1",
                            "(one + two) * 2 == 6", "two - one - one == 0"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
   for (const char* text :
        {"one < 1", "one <= 0", "one > two", "nice == 5", "one != 1", "one / (two - 2) == 0"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(compares_texts) {
   for (const char* text : {R"(comm == "nginx: worker")", R"(comm != "nginx")", R"(nothing == "")",
                            R"(quoted == "a\"b\\c")", R"("nginx: worker" == comm)"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
   for (const char* text : {R"(comm == "nginx")", R"(comm != "nginx: worker")", R"(quoted == "ab")"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(matches_patterns) {
@@ -94,47 +94,47 @@ BOOST_AUTO_TEST_CASE(matches_patterns) {
        {R"(comm =~ "^nginx")", R"(comm =~ "work")", R"(comm =~ "r$")",
         R"(comm =~ "^(apache|nginx): \w+$")", R"(comm =~ "")", R"(nothing =~ "^$")",
         R"(quoted =~ "\"")", R"(quoted =~ "\\c$")", R"(cgroup =~ "\.slice/")"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
   for (const char* text : {R"(comm =~ "^worker")", R"(comm =~ "nginx$")",
                            R"(cgroup =~ "systemX.slice")", R"(nothing =~ ".")"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(tests_cgroup_paths) {
   for (const char* text : {R"(cgroup under "/system.slice")", R"(cgroup under "/system.slice/")",
                            R"(cgroup under "/")", R"(cgroup under "/system.slice/a.service")"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
   for (const char* text : {R"(cgroup under "/system")",
                            R"(cgroup under "/system.slice/a.service/b")", R"(nothing under "/")"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(evaluates_logical_operators) {
   for (const char* text :
        {"one == 1 && two == 2", "one == 2 || two == 2", "!(one == 2)", "!!(one == 1)",
         "one == 1 || one == 2 && two == 3", "!(one == 1) || two == 2", "one==1&&!(two==1)"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
   for (const char* text :
        {"one == 1 && two == 3", "(one == 1 || one == 2) && two == 3", "!(one == 1)"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_value_makes_a_comparison_false) {
   for (const char* text :
        {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"",
         "gone == \"\"", "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
   for (const char* text :
        {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(evaluates_boolean_names_without_an_operator) {
   for (const char* text :
        {"yes", "yes && nice < 0", "no || yes", "!(no)", "yes == 1", "no + 1 > no"})
-    BOOST_TEST(holds(text), text);
+    BOOST_TEST(is_condition_true(text), text);
   for (const char* text : {"no", "gone", "yes && gone", "!(yes)", "yes == 0"})
-    BOOST_TEST(!holds(text), text);
+    BOOST_TEST(!is_condition_true(text), text);
   BOOST_TEST(refusal("yes && no == 0") == "");
   BOOST_TEST(refusal("yes =~ \"1\"").ends_with("'=~' needs a text on its left"));
 }

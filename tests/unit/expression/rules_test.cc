@@ -310,18 +310,18 @@ BOOST_AUTO_TEST_CASE(rule_descriptions_match_the_sdk) {
 
 BOOST_AUTO_TEST_CASE(uses_plugin_rules_and_fallbacks) {
   RuleBook with_plugin;
-  ctprof_rule mine = *kRuleBook.find("SumNs");
-  mine.name = "mine.P99";
-  with_plugin.add(mine, "mine");
-  bool stands_in = true;
-  BOOST_TEST(with_plugin.find("mine.P99", "MaxPeak", &stands_in) == &mine);
-  BOOST_TEST(!stands_in);
-  BOOST_TEST(kRuleBook.find("mine.P99", "MaxPeak", &stands_in)->name == std::string("MaxPeak"));
-  BOOST_TEST(stands_in);
+  ctprof_rule plugin_rule = *kRuleBook.find("SumNs");
+  plugin_rule.name = "mine.P99";
+  with_plugin.add(plugin_rule, "mine");
+  bool is_fallback = true;
+  BOOST_TEST(with_plugin.find("mine.P99", "MaxPeak", &is_fallback) == &plugin_rule);
+  BOOST_TEST(!is_fallback);
+  BOOST_TEST(kRuleBook.find("mine.P99", "MaxPeak", &is_fallback)->name == std::string("MaxPeak"));
+  BOOST_TEST(is_fallback);
   BOOST_TEST(!kRuleBook.find("mine.P99"));
-  ctprof_rule impostor = mine;
-  impostor.name = "SumNs";
-  with_plugin.add(impostor, "mine");
+  ctprof_rule duplicate_rule = plugin_rule;
+  duplicate_rule.name = "SumNs";
+  with_plugin.add(duplicate_rule, "mine");
   BOOST_TEST(with_plugin.find("SumNs") == kRuleBook.find("SumNs"));
 }
 

@@ -64,7 +64,7 @@ const std::string& idle_text() {
   return text;
 }
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
+std::string replace_text(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.find(from);
   BOOST_REQUIRE(at != text.npos);
   return text.replace(at, from.size(), to);
@@ -213,9 +213,10 @@ BOOST_AUTO_TEST_CASE(refuses_decompression_bombs) {
   check_message(failure_of_text("{\"a\":\"" + std::string(2'000'000, 'x') + "\"}"),
                 {"string too large"});
   check_message(failure_of_text("{\"" + std::string(100'000, 'x') + "\":1}"), {"key too large"});
-  const std::string items = repeated(",1000000", 1000), rows = repeated("{},", 1000);
-  check_message(failure_of_text("{\"a\":[1" + repeated(items, 10'000) + "]}"), {"a is more than"});
-  check_message(failure_of_text("{\"threads\":[" + repeated(rows, 1000) + "{}]}"),
+  const std::string items = repeat_text(",1000000", 1000), rows = repeat_text("{},", 1000);
+  check_message(failure_of_text("{\"a\":[1" + repeat_text(items, 10'000) + "]}"),
+                {"a is more than"});
+  check_message(failure_of_text("{\"threads\":[" + repeat_text(rows, 1000) + "{}]}"),
                 {"requires more memory"});
   std::string kinds = "{\"threads\":[{";
   for (int key = 0; key < 10'000; ++key) kinds += "\"unknown" + std::to_string(key) + "\":0,";
@@ -235,45 +236,46 @@ BOOST_AUTO_TEST_CASE(requires_columns_that_distinguish_threads) {
 }
 
 BOOST_AUTO_TEST_CASE(checks_the_registry_of_the_file) {
-  check_message(failure_of_text(replaced(idle_text(), "\"format\":1", "\"format\":2")),
+  check_message(failure_of_text(replace_text(idle_text(), "\"format\":1", "\"format\":2")),
                 {"format 2"});
-  check_message(failure_of_text(replaced(idle_text(), "\"user_hz\":100", "\"user_hz\":\"x\"")),
+  check_message(failure_of_text(replace_text(idle_text(), "\"user_hz\":100", "\"user_hz\":\"x\"")),
                 {"ctprof.user_hz"});
   std::string sources;
   for (int i = 0; i < 5000; ++i) sources += "{},";
   check_message(
-      failure_of_text(replaced(idle_text(), "\"sources\":[", "\"sources\":[" + sources + "{}")),
+      failure_of_text(replace_text(idle_text(), "\"sources\":[", "\"sources\":[" + sources + "{}")),
       {"ctprof.sources has more than 4096 items"});
-  check_message(failure_of_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,499]")),
+  check_message(failure_of_text(replace_text(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,499]")),
                 {"gaps.thread[", "add up to 500 rows"});
-  check_message(failure_of_text(replaced(idle_text(), "\"runs\":[5,500]",
-                                         "\"runs\":[5,18446744073709551615,5,501]")),
+  check_message(failure_of_text(replace_text(idle_text(), "\"runs\":[5,500]",
+                                             "\"runs\":[5,18446744073709551615,5,501]")),
                 {"add up to 500 rows"});
-  check_message(failure_of_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,500,0]")),
-                {"add up to 500 rows"});
-  check_message(failure_of_text(replaced(idle_text(), "\"read_at\":[", "\"read_at\":[1,")),
-                {"read_at"});
   check_message(
-      failure_of_text(replaced(idle_text(), "\"raw\":{\"thread\":{}",
-                               "\"raw\":{\"thread\":{\"comm\":[{\"hex\":\"f\",\"rows\":[0,1]}]}")),
-      {"raw.thread.comm"});
-  check_message(failure_of_text(
-                    replaced(idle_text(), "\"raw\":{\"thread\":{}",
-                             "\"raw\":{\"thread\":{\"comm\":[{\"hex\":\"ff\",\"rows\":[500,1]}]}")),
+      failure_of_text(replace_text(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,500,0]")),
+      {"add up to 500 rows"});
+  check_message(failure_of_text(replace_text(idle_text(), "\"read_at\":[", "\"read_at\":[1,")),
+                {"read_at"});
+  check_message(failure_of_text(replace_text(
+                    idle_text(), "\"raw\":{\"thread\":{}",
+                    "\"raw\":{\"thread\":{\"comm\":[{\"hex\":\"f\",\"rows\":[0,1]}]}")),
+                {"raw.thread.comm"});
+  check_message(failure_of_text(replace_text(
+                    idle_text(), "\"raw\":{\"thread\":{}",
+                    "\"raw\":{\"thread\":{\"comm\":[{\"hex\":\"ff\",\"rows\":[500,1]}]}")),
                 {"raw.thread.comm"});
   check_message(
-      failure_of_text(replaced(idle_text(), "\"storage\":\"u64\"", "\"storage\":\"string\"")),
+      failure_of_text(replace_text(idle_text(), "\"storage\":\"u64\"", "\"storage\":\"string\"")),
       {"registry.metrics", "'tid'"});
   check_message(
-      failure_of_text(replaced(idle_text(), "\"storage\":\"u64\"", "\"storage\":\"pile\"")),
+      failure_of_text(replace_text(idle_text(), "\"storage\":\"u64\"", "\"storage\":\"pile\"")),
       {"registry.metrics", "'tid'"});
   check_message(
-      failure_of_text(replaced(idle_text(), "\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"")),
+      failure_of_text(replace_text(idle_text(), "\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"")),
       {"registry.metrics", "units"});
-  check_message(failure_of_text(replaced(idle_text(), "\"name\":\"tgid\"", "\"name\":\"tid\"")),
+  check_message(failure_of_text(replace_text(idle_text(), "\"name\":\"tgid\"", "\"name\":\"tid\"")),
                 {"'tid' twice"});
   check_message(
-      failure_of_text(replaced(idle_text(), "\"newtype\":\"IdU32\"", "\"newtype\":\"Moons\"")),
+      failure_of_text(replace_text(idle_text(), "\"newtype\":\"IdU32\"", "\"newtype\":\"Moons\"")),
       {"registry.metrics", "'tid'", "defines this name differently"});
 }
 
@@ -287,8 +289,9 @@ BOOST_AUTO_TEST_CASE(needs_no_ids_without_threads) {
 
 // An unknown gap code of a later version is still a gap.
 BOOST_AUTO_TEST_CASE(an_unknown_gap_code_is_malformed) {
-  const auto snapshot = load_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[77,500]"),
-                                  "x", shipped_vocabulary());
+  const auto snapshot =
+      load_text(replace_text(idle_text(), "\"runs\":[5,500]", "\"runs\":[77,500]"), "x",
+                shipped_vocabulary());
   BOOST_REQUIRE(snapshot.has_value());
   BOOST_TEST((snapshot->threads().find("wait_sum")->gap(3) == Gap::Malformed));
 }
@@ -296,8 +299,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_gap_code_is_malformed) {
 // A metric with an unknown newtype must not prevent reading the rest.
 BOOST_AUTO_TEST_CASE(a_metric_of_an_unknown_newtype_is_an_unknown_key) {
   const auto snapshot =
-      load_text(replaced(idle_text(), "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\""), "x",
-                shipped_vocabulary());
+      load_text(replace_text(idle_text(), "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\""),
+                "x", shipped_vocabulary());
   BOOST_REQUIRE(snapshot.has_value());
   BOOST_TEST(!snapshot->threads().find("utime_clock_ticks"));
   BOOST_TEST(snapshot->unknown_keys[0].at("utime_clock_ticks").size() == 500u);

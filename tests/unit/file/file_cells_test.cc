@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(the_scanner_accepts_only_json) {
   const auto wrong = [](std::string_view text) {
     Scanner in(text);
     in.skip();
-    return in.failed() || !in.at_end();
+    return in.has_failed() || !in.at_end();
   };
   for (const char* good : {"0", "-0", "1.5e3", "\"\\u00e4\\ud83d\\ude00\"", "[]", "{}", "[1, 2]",
                            "{\"a\" : [null , true,false]}", " \"x\" "})
@@ -39,14 +39,14 @@ BOOST_AUTO_TEST_CASE(the_scanner_accepts_only_json) {
   BOOST_TEST(number.number() == std::numeric_limits<std::uint64_t>::max());
   Scanner too_large("18446744073709551616");
   too_large.number();
-  BOOST_TEST(too_large.failed());
+  BOOST_TEST(too_large.has_failed());
 }
 
 BOOST_AUTO_TEST_CASE(reads_numbers_up_to_their_end) {
   Scanner in("[0,7 ,12345678901234567890, 18446744073709551615,1]");
   std::vector<std::uint64_t> read;
   for (in.enter('['); in.next(']');) read.push_back(in.number());
-  BOOST_TEST(!in.failed());
+  BOOST_TEST(!in.has_failed());
   BOOST_TEST(read == (std::vector<std::uint64_t>{0, 7, 12345678901234567890u,
                                                  std::numeric_limits<std::uint64_t>::max(), 1}),
              boost::test_tools::per_element());
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(reads_numbers_up_to_their_end) {
     wrong.next(']');
     wrong.number();
     wrong.next(']');
-    BOOST_TEST(wrong.failed(), bad);
+    BOOST_TEST(wrong.has_failed(), bad);
   }
 }
 
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(the_fast_path_reads_plain_numbers_equally) {
       if (values.size() == rows) return in.fail("column 'some' is too long"), in.error_text();
       values.push_back(in.consume_null() ? 0 : in.number());
     }
-    if (!in.failed() && values.size() < rows)
+    if (!in.has_failed() && values.size() < rows)
       in.fail("column 'some' has " + std::to_string(values.size()) + " cells instead of " +
               std::to_string(rows));
     return in.error_text();
@@ -136,7 +136,7 @@ std::string read_column(Storage storage, const std::string& text, std::size_t ro
   Column column(def, rows, Gap::Untouched);
   Scanner in(text);
   columns::CellReader(pools, budget).read(in, {0, rows}, column);
-  if (in.failed()) return "refused";
+  if (in.has_failed()) return "refused";
   std::string read;
   for (std::size_t row = 0; row < rows; ++row) {
     read += std::string(name(column.gap(row))) + " ";
@@ -173,9 +173,9 @@ BOOST_AUTO_TEST_CASE(ignores_blanks) {
           wide += (rows ? " , " : "") + item;
           if (i % again == again - 1) rest /= items.size();
         }
-        for (const std::size_t asked : {rows - 1, rows, rows + 1}) {
-          const std::string read = read_column(storage, dense + "]", asked);
-          BOOST_TEST(read == read_column(storage, wide + " ]", asked), dense);
+        for (const std::size_t requested_rows : {rows - 1, rows, rows + 1}) {
+          const std::string read = read_column(storage, dense + "]", requested_rows);
+          BOOST_TEST(read == read_column(storage, wide + " ]", requested_rows), dense);
           sound += read != "refused";
         }
       }

@@ -152,16 +152,16 @@ BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_too_large) {
 // --- other members of a table line ---
 
 BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
-  const auto gaps_say = [](const std::string& gaps, const std::string& words) {
+  const auto check_gaps_error = [](const std::string& gaps, const std::string& words) {
     check_thread_line("\"gaps\":[", "\"gaps\":[" + gaps + ",", {words});
   };
-  gaps_say(R"({"columns":["tid"],"runs":[5,1]})", "gaps of 'tid' are more than its nulls");
-  gaps_say(R"({"columns":["tid"],"runs":[5]})", "gaps of 'tid' are more than its nulls");
-  gaps_say(R"({"columns":["tid","tid"],"runs":[]})", "gaps of 'tid' are repeated");
-  gaps_say(R"({"columns":[],"runs":[5,0]})", "a run has zero rows");
-  gaps_say(R"({"columns":[],"runs":[)" + repeated("5,1,", kThreads) + "5,1]}",
-           "more runs than rows");
-  gaps_say("7", "an object was expected");
+  check_gaps_error(R"({"columns":["tid"],"runs":[5,1]})", "gaps of 'tid' are more than its nulls");
+  check_gaps_error(R"({"columns":["tid"],"runs":[5]})", "gaps of 'tid' are more than its nulls");
+  check_gaps_error(R"({"columns":["tid","tid"],"runs":[]})", "gaps of 'tid' are repeated");
+  check_gaps_error(R"({"columns":[],"runs":[5,0]})", "a run has zero rows");
+  check_gaps_error(R"({"columns":[],"runs":[)" + repeat_text("5,1,", kThreads) + "5,1]}",
+                   "more runs than rows");
+  check_gaps_error("7", "an object was expected");
   check_thread_line("\"runs\":[5,20]", "\"runs\":[5,19]", {"are fewer than its nulls"});
   check_thread_line("\"runs\":[5,20]", "\"runs\":[5,18446744073709551615]",
                     {"are more than its nulls"});
@@ -170,25 +170,25 @@ BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
 }
 
 BOOST_AUTO_TEST_CASE(requires_row_numbers_inside_the_line) {
-  const auto more_say = [](const std::string& more, const std::string& words) {
+  const auto check_member_error = [](const std::string& more, const std::string& words) {
     check_thread_line("\"columns\":", more + ",\"columns\":", {words});
   };
   for (const std::string row : {"20", "18446744073709551615"}) {
-    more_say("\"unknown\":{\"x\":[[" + row + ",1]]}", "a pair of a row and a value");
-    more_say("\"raw\":{\"comm\":[[" + row + ",\"ff\"]]}", "bytes in hexadecimal");
+    check_member_error("\"unknown\":{\"x\":[[" + row + ",1]]}", "a pair of a row and a value");
+    check_member_error("\"raw\":{\"comm\":[[" + row + ",\"ff\"]]}", "bytes in hexadecimal");
   }
   for (const std::string row : {"-1", "\"0\""}) {
-    more_say("\"unknown\":{\"x\":[[" + row + ",1]]}", "a whole number from 0");
-    more_say("\"raw\":{\"comm\":[[" + row + ",\"ff\"]]}", "a whole number from 0");
+    check_member_error("\"unknown\":{\"x\":[[" + row + ",1]]}", "a whole number from 0");
+    check_member_error("\"raw\":{\"comm\":[[" + row + ",\"ff\"]]}", "a whole number from 0");
   }
   for (const char* pair : {"[]", "[0]", "[0,1,2]", "7"})
-    more_say("\"unknown\":{\"x\":[" + std::string(pair) + "]}", "");
+    check_member_error("\"unknown\":{\"x\":[" + std::string(pair) + "]}", "");
   for (const char* pair : {"[]", "[0]", "[0,\"f\"]", "[0,\"fg\"]", "[0,\"ff\",1]"})
-    more_say("\"raw\":{\"comm\":[" + std::string(pair) + "]}", "bytes in hexadecimal");
-  more_say(R"("unknown":{"x":[[3,1],[4,1],[3,1]]})", "row 3 of thread has 'x' twice");
-  more_say(R"("unknown":{"x":[[3,1]],"x":[[3,1]]})", "row 3 of thread has 'x' twice");
-  more_say(R"("unknown":{"x":[[3,1]],"\\x":[[3,1]]})", "row 3 of thread has 'x' twice");
-  more_say(R"("unknown":{"":[[3,1]]})", "an unknown key has no path");
+    check_member_error("\"raw\":{\"comm\":[" + std::string(pair) + "]}", "bytes in hexadecimal");
+  check_member_error(R"("unknown":{"x":[[3,1],[4,1],[3,1]]})", "row 3 of thread has 'x' twice");
+  check_member_error(R"("unknown":{"x":[[3,1]],"x":[[3,1]]})", "row 3 of thread has 'x' twice");
+  check_member_error(R"("unknown":{"x":[[3,1]],"\\x":[[3,1]]})", "row 3 of thread has 'x' twice");
+  check_member_error(R"("unknown":{"":[[3,1]]})", "an unknown key has no path");
 }
 
 // --- the header ---
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(announced_rows_use_no_memory) {
   check_replaced("\"thread\":20", {"an array was expected"});
   check_replaced("\"thread\":[19]", {"is too long"});
   check_replaced("\"thread\":[10,10]", {"line 2 "});
-  check_replaced("\"thread\":[" + repeated("1,", 1'000'000) + "1]", {"it is truncated"});
+  check_replaced("\"thread\":[" + repeat_text("1,", 1'000'000) + "1]", {"it is truncated"});
 }
 
 // --- decompression bombs ---
@@ -246,7 +246,7 @@ Lines file_with_line(std::string line, std::size_t rows) {
   return update_line_counts(lines);
 }
 
-constexpr std::string_view kBegins = R"({"kind":"table","entity":"thread","first_row":0,)";
+constexpr std::string_view kTableStart = R"({"kind":"table","entity":"thread","first_row":0,)";
 
 BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
   Lines lines = small_file();
@@ -255,8 +255,9 @@ BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
                  "{\"kind\":\"blank\"" + std::string(40 * limits::kMiB, ' ') + "}\n");
   check_error(update_line_counts(lines),
               {"decompresses to more than ", "the limit for a file of its size"});
-  check_error(file_with_line(std::string(kBegins) + std::string(limits::kLineBytes, ' ') + "}", 20),
-              {"is longer than 67108864 bytes"});
+  check_error(
+      file_with_line(std::string(kTableStart) + std::string(limits::kLineBytes, ' ') + "}", 20),
+      {"is longer than 67108864 bytes"});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_deeply_nested_values) {
@@ -287,7 +288,7 @@ BOOST_AUTO_TEST_CASE(refuses_items_that_are_too_large_or_too_many) {
                               "\"process.smaps_rollup\":[[" + keys + "[\"x\",1]],"),
               {"a map has too many keys"});
   check_thread_line("\"gaps\":[",
-                    "\"gaps\":[{\"columns\":[" + repeated("\"a\",", 5000) + "\"a\"]},",
+                    "\"gaps\":[{\"columns\":[" + repeat_text("\"a\",", 5000) + "\"a\"]},",
                     {"too many columns"});
   std::string members;
   for (int i = 0; i < 70'000; ++i) members += "\"k" + std::to_string(i) + "\":0,";
@@ -297,33 +298,34 @@ BOOST_AUTO_TEST_CASE(refuses_items_that_are_too_large_or_too_many) {
     check_error(replace_in_line(small_file(), 0, object, object + members),
                 {"line 1 is wrong: ", "too many keys"});
   check_error(replace_in_line(small_file(), small_file().size() - 2, "\"sources\":[",
-                              "\"sources\":[" + repeated("{},", 5000) + "{}"),
+                              "\"sources\":[" + repeat_text("{},", 5000) + "{}"),
               {"ctprof.sources has more than 4096 items"});
   check_error(replace_in_line(small_file(), 0, "\"ctprof\":{",
-                              "\"ctprof\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
+                              "\"ctprof\":{\"newer\":[" + repeat_text("1,", 9'000'000) + "1],"),
               {"ctprof is longer than"});
   check_error(replace_in_line(small_file(), 0, "\"registry\":{",
-                              "\"registry\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
+                              "\"registry\":{\"newer\":[" + repeat_text("1,", 9'000'000) + "1],"),
               {"registry is longer than"});
 }
 
 // A short line can create millions of cells: rows without columns, or sets of all CPUs.
 BOOST_AUTO_TEST_CASE(refuses_files_that_need_too_much_memory) {
-  check_error(file_with_line(std::string(kBegins) + std::string(8'400'000, ' ') + "\"columns\":{}}",
-                             4'000'000),
-              {"requires more memory than allowed for a file of its size"});
+  check_error(
+      file_with_line(std::string(kTableStart) + std::string(8'400'000, ' ') + "\"columns\":{}}",
+                     4'000'000),
+      {"requires more memory than allowed for a file of its size"});
   std::string sets;
   for (int i = 0; i < 100'000; ++i) sets += i % 2 ? "\"0-65535\"," : "\"0-65534\",";
-  check_error(
-      file_with_line(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}",
-                     100'001),
-      {"requires more memory than allowed for a file of its size"});
+  check_error(file_with_line(
+                  std::string(kTableStart) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}",
+                  100'001),
+              {"requires more memory than allowed for a file of its size"});
 }
 
 BOOST_AUTO_TEST_CASE(refuses_too_many_lines) {
   columns::FrameCompressor folder(1);
   const std::string frame = folder.compress("");
-  check_error(compress_lines({small_file()[0]}) + repeated(frame, limits::kLines + 1),
+  check_error(compress_lines({small_file()[0]}) + repeat_text(frame, limits::kLines + 1),
               {"has more than 1048576 lines"});
 }
 

@@ -34,11 +34,11 @@ BOOST_AUTO_TEST_CASE(both_layouts_contain_the_same_data) {
     BOOST_REQUIRE(Document(original, shipped_vocabulary()).write(rows).has_value());
     auto from_rows = load_text(rows.text(), "rows", shipped_vocabulary());
     BOOST_REQUIRE(from_rows.has_value());
-    const Snapshot through_both = load(to_file_bytes(*from_rows));
+    const Snapshot converted_twice = load(to_file_bytes(*from_rows));
     StringSink again;
-    BOOST_REQUIRE(Document(through_both, shipped_vocabulary()).write(again).has_value());
+    BOOST_REQUIRE(Document(converted_twice, shipped_vocabulary()).write(again).has_value());
     BOOST_TEST_CONTEXT("seed " << seed) {
-      BOOST_TEST(difference(original, through_both) == "");
+      BOOST_TEST(difference(original, converted_twice) == "");
       BOOST_TEST((again.text() == rows.text()), "rows, columns and rows again differ");
     }
   }

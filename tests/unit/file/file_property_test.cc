@@ -19,7 +19,7 @@ std::string text_of(const Snapshot& snapshot, const Vocabulary& vocabulary) {
   return sink.text();
 }
 
-Snapshot loaded(const std::string& text, const Vocabulary& vocabulary) {
+Snapshot load_text_or_throw(const std::string& text, const Vocabulary& vocabulary) {
   auto snapshot = load_text(text, "test", vocabulary);
   BOOST_REQUIRE_MESSAGE(snapshot.has_value(), snapshot.error().text);
   return std::move(*snapshot);
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = RandomHost(static_cast<std::uint64_t>(seed)).make();
     const std::string text = text_of(made, shipped_vocabulary());
-    const Snapshot again = loaded(text, shipped_vocabulary());
+    const Snapshot again = load_text_or_throw(text, shipped_vocabulary());
     BOOST_TEST_CONTEXT("seed " << seed) {
       BOOST_TEST(difference(made, again) == "");
       BOOST_TEST(!again.is_foreign);
@@ -51,14 +51,16 @@ BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
 BOOST_AUTO_TEST_CASE(reads_own_files_without_plugins) {
   for (int seed = 0; seed < kSnapshots; ++seed) {
     const Snapshot made = RandomHost(static_cast<std::uint64_t>(seed)).make();
-    const Snapshot again = loaded(text_of(made, shipped_vocabulary()), bare_vocabulary());
+    const Snapshot again =
+        load_text_or_throw(text_of(made, shipped_vocabulary()), bare_vocabulary());
     BOOST_TEST_CONTEXT("seed " << seed) { BOOST_TEST(difference(made, again) == ""); }
   }
 }
 
 BOOST_AUTO_TEST_CASE(keeps_meta_data) {
   const Snapshot made = RandomHost(7).make();
-  const Snapshot again = loaded(text_of(made, shipped_vocabulary()), shipped_vocabulary());
+  const Snapshot again =
+      load_text_or_throw(text_of(made, shipped_vocabulary()), shipped_vocabulary());
   BOOST_TEST(again.meta.start.wall_unix_ns == made.meta.start.wall_unix_ns);
   BOOST_TEST(again.meta.end.boottime_ns == made.meta.end.boottime_ns);
   BOOST_TEST((again.meta.hostname == made.meta.hostname));
@@ -79,8 +81,8 @@ BOOST_AUTO_TEST_CASE(accepts_any_order_of_keys) {
   const std::string moved = text.substr(0, registry) +
                             text.substr(gaps + 1, text.size() - gaps - 2) + "," +
                             text.substr(registry, gaps - registry) + "}";
-  BOOST_TEST(difference(made, loaded(moved, shipped_vocabulary())) == "");
-  BOOST_TEST(difference(made, loaded(moved, bare_vocabulary())) == "");
+  BOOST_TEST(difference(made, load_text_or_throw(moved, shipped_vocabulary())) == "");
+  BOOST_TEST(difference(made, load_text_or_throw(moved, bare_vocabulary())) == "");
 }
 
 BOOST_AUTO_TEST_CASE(accepts_any_border_of_slices) {
@@ -90,7 +92,7 @@ BOOST_AUTO_TEST_CASE(accepts_any_border_of_slices) {
   std::string text = text_of(made, shipped_vocabulary());
   for (int pad = 0; pad < 200; ++pad) {  // shifts the border of two slices by up to 200 bytes
     text.insert(0, 1, ' ');
-    BOOST_REQUIRE(difference(made, loaded(text, shipped_vocabulary())) == "");
+    BOOST_REQUIRE(difference(made, load_text_or_throw(text, shipped_vocabulary())) == "");
   }
 }
 

@@ -9,7 +9,7 @@
 #include "core/file/layout/limits.hpp"
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/column_lines.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 
 namespace ctprof::tests::file_stacks_test {
 namespace {

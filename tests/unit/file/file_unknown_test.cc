@@ -24,7 +24,7 @@ constexpr std::string_view kDiskDerived =
 constexpr std::string_view kDiskLine =
     "{\"kind\":\"table\",\"entity\":\"disk\",\"first_row\":0,"
     "\"columns\":{\"device\":[\"sda\",\"sdb\"],\"disk_read_bytes\":[1,null]}}\n";
-constexpr std::string_view kMoreDisks =
+constexpr std::string_view kOtherDisksLine =
     "{\"kind\":\"table\",\"entity\":\"disk\",\"first_row\":2,\"columns\":{\"device\":[\"sdc\"]}}\n";
 constexpr std::string_view kNetLine =
     "{\"kind\":\"table\",\"entity\":\"net\",\"first_row\":0,\"columns\":{\"nic\":[\"lo\"]}}\n";
@@ -75,7 +75,7 @@ Lines file_with_disks() {
       replace_once(lines[0], R"(],"placeholders")",
                    (has_derived ? "," : "") + std::string(kDiskDerived) + R"(],"placeholders")");
   lines[0] = replace_once(lines[0], R"("host":[1])", R"("host":[1],"disk":[2,1],"net":[1])");
-  const Lines more{std::string(kDiskLine), std::string(kMoreDisks), std::string(kNetLine)};
+  const Lines more{std::string(kDiskLine), std::string(kOtherDisksLine), std::string(kNetLine)};
   lines.insert(lines.end() - 2, more.begin(), more.end());
   return update_line_counts(lines);
 }
@@ -210,30 +210,32 @@ BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
 
 BOOST_AUTO_TEST_CASE(requires_the_unknown_tables_that_the_header_announces) {
   const Lines lines = file_with_disks();
-  const auto says = [](const Lines& changed, std::string_view words) {
+  const auto check_refusal_contains = [](const Lines& changed, std::string_view words) {
     const std::string sentence = refusal(compress_lines(update_line_counts(changed)));
     BOOST_TEST((sentence.find(words) != sentence.npos), sentence << " is not: " << words);
   };
   const std::size_t disks = lines.size() - 5;
-  says(replace_in_line(lines, disks, "disk", "disc"),
-       "line 6 is not the table that the header announces "
-       "there: rows of disk from 0");
-  says(replace_in_line(lines, disks, "table", "exited"), "is not the table");
-  says(replace_in_line(lines, disks, "\"first_row\":0", "\"first_row\":1"), "is not the table");
-  says(replace_in_line(lines, disks, "]}}", "]}"), "line 6 is wrong");
-  says(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[2000,1])"),
-       "too short for the 2000 rows");
-  says(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[0,1])"),
-       "no rows or too many rows of disk");
-  says(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[2,5000000])"),
-       "too many rows of disk");
-  says(replace_in_line(lines, 0, R"("net":[1])", R"("disk":[1])"), "announced twice");
-  says(replace_in_line(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
-                       "\"run_time_ns\",\"entity\":\"disk\""),
-       "'run_time_ns' twice");
-  says(replace_in_line(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
-                       "\"tid\",\"entity\":\"disk\""),
-       "'tid'");
+  check_refusal_contains(replace_in_line(lines, disks, "disk", "disc"),
+                         "line 6 is not the table that the header announces "
+                         "there: rows of disk from 0");
+  check_refusal_contains(replace_in_line(lines, disks, "table", "exited"), "is not the table");
+  check_refusal_contains(replace_in_line(lines, disks, "\"first_row\":0", "\"first_row\":1"),
+                         "is not the table");
+  check_refusal_contains(replace_in_line(lines, disks, "]}}", "]}"), "line 6 is wrong");
+  check_refusal_contains(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[2000,1])"),
+                         "too short for the 2000 rows");
+  check_refusal_contains(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[0,1])"),
+                         "no rows or too many rows of disk");
+  check_refusal_contains(replace_in_line(lines, 0, R"("disk":[2,1])", R"("disk":[2,5000000])"),
+                         "too many rows of disk");
+  check_refusal_contains(replace_in_line(lines, 0, R"("net":[1])", R"("disk":[1])"),
+                         "announced twice");
+  check_refusal_contains(replace_in_line(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
+                                         "\"run_time_ns\",\"entity\":\"disk\""),
+                         "'run_time_ns' twice");
+  check_refusal_contains(replace_in_line(lines, 0, "\"disk_read_bytes\",\"entity\":\"disk\"",
+                                         "\"tid\",\"entity\":\"disk\""),
+                         "'tid'");
 }
 
 BOOST_AUTO_TEST_CASE(limits_the_number_of_unknown_entities) {

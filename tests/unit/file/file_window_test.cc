@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(checks_the_window_line) {
 BOOST_AUTO_TEST_CASE(checks_the_rows_of_a_window) {
   const auto check_refusal = [](std::string_view what, std::string_view instead,
                                 std::string_view words) {
-    const std::string said = refusal_with(kThreads, what, instead);
-    BOOST_TEST((said.find(words) != said.npos), said << ", not " << words);
+    const std::string refusal_text = refusal_with(kThreads, what, instead);
+    BOOST_TEST((refusal_text.find(words) != refusal_text.npos), refusal_text << ", not " << words);
   };
   check_refusal("\"bases\":{", "\"bases\":{\"no_such\":[1,2],",
                 "no base of 'no_such' is announced");

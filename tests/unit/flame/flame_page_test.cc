@@ -24,7 +24,7 @@ std::string page_of(const StackOwner& owner, const std::string& module, const st
                     const std::string& title, FlameStyle::Format form) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t number = stacks.add_module(module);
-  stacks.owner(owner);
+  stacks.add_owner(owner);
   stacks.add_stack({stacks.make_frame(number, "main"), stacks.make_frame(number, function)}, {60});
   const FlameTree tree = make_flame_tree({{&stacks.get_profile(), 0, 0}});
   FlameStyle style;

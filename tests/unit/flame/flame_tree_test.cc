@@ -54,12 +54,12 @@ BOOST_AUTO_TEST_CASE(adds_totals_below_process_and_thread) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/worker");
   const Frame main = stacks.make_frame(module, "main"), read = stacks.make_frame(module, "read");
-  stacks.owner({.process = "worker", .thread = "io", .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = "io", .cgroup = {}});
   stacks.add_stack({main, read}, {60});
   stacks.add_stack({main}, {30});
-  stacks.owner({.process = "worker", .thread = "", .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = "", .cgroup = {}});
   stacks.add_stack({main}, {5});
-  stacks.owner({.process = "", .thread = "", .cgroup = "/a.slice"});
+  stacks.add_owner({.process = "", .thread = "", .cgroup = "/a.slice"});
   stacks.add_stack({main}, {7});
   BOOST_TEST(
       lines_of(tree_of(stacks)) == (Lines{" 0/102", "worker 0/95", "worker;io 0/90",
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(omits_idle_waits_on_request) {
   const Frame main = stacks.make_frame(module, "main"),
               poll = stacks.make_frame(kernel, "__x64_sys_poll"),
               futex = stacks.make_frame(kernel, "__x64_sys_futex");
-  stacks.owner({.process = "worker"});
+  stacks.add_owner({.process = "worker"});
   stacks.add_stack({main, poll}, {60});
   stacks.add_stack({main, futex}, {30});
   FlameRun run{.profile = &stacks.get_profile()};
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(merges_recursive_functions_on_request) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/walk");
   const Frame main = stacks.make_frame(module, "main"), walk = stacks.make_frame(module, "walk");
-  stacks.owner({.process = "walk"});
+  stacks.add_owner({.process = "walk"});
   stacks.add_stack({main, walk, walk, walk}, {60});
   stacks.add_stack({main, walk}, {5});
   FlameRun run{.profile = &stacks.get_profile()};
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(merges_two_addresses_of_one_function) {
   const std::uint32_t module = stacks.add_module("/bin/worker");
   const Frame here = stacks.make_frame_at(module, 0x10, "main");
   const Frame there = stacks.make_frame_at(module, 0x20, "main");
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack({here}, {1});
   stacks.add_stack({there}, {2});
   stacks.add_stack({here, there, here}, {4});
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(labels_unnamed_frames_with_module_and_offset) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t library = stacks.add_module("/usr/lib/libc.so.6"),
                       kernel = stacks.add_kernel();
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack({Frame{0x1f40, library, false}, Frame{0xffffffff81000010, kernel, false}}, {1},
                    WalkEnd::EndOfCopy);
   const FlameTree tree = tree_of(stacks);
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(labels_unnamed_frames_with_module_and_offset) {
 BOOST_AUTO_TEST_CASE(distinguishes_kinds_of_frames) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/node"), jit = stacks.add_jit(7);
-  stacks.owner({.process = "node", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "node", .thread = {}, .cgroup = {}});
   stacks.add_stack({stacks.make_frame(jit, "render"), stacks.make_frame(module, "guess", true)},
                    {1});
   const FlameTree tree = tree_of(stacks);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(sums_saturate) {
   constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/worker");
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack({stacks.make_frame(module, "a")}, {kMaxU64});
   stacks.add_stack({stacks.make_frame(module, "b")}, {kMaxU64});
   const FlameTree tree = tree_of(stacks);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(sums_saturate) {
 
 BOOST_AUTO_TEST_CASE(small_nodes_are_merged_and_counted) {
   StackProfileBuilder stacks(kOnCpu);
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   add_leaves(stacks, stacks.add_module("/bin/worker"), 100);  // 5050 in total
   const FlameTree tree = merge_small_nodes(tree_of(stacks), 1000, 0.01);
   // The nodes 51 to 100 remain; 1 to 50 are merged.
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(small_nodes_are_merged_and_counted) {
 BOOST_AUTO_TEST_CASE(limits_the_number_of_nodes) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/worker");
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   for (int leaf = 0; leaf < 100; ++leaf)
     stacks.add_stack({stacks.make_frame(module, "main"),
                       stacks.make_frame(module, "leaf" + std::to_string(leaf)),
@@ -186,13 +186,13 @@ BOOST_AUTO_TEST_CASE(limits_the_number_of_nodes) {
 BOOST_AUTO_TEST_CASE(matches_nodes_of_two_sides_by_name) {
   StackProfileBuilder before(kOnCpu), after(kOnCpu);
   const std::uint32_t old_module = before.add_module("/bin/worker");
-  before.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  before.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   before.add_stack({before.make_frame(old_module, "gone"), before.make_frame(old_module, "leaf")},
                    {8});
   before.add_stack({before.make_frame(old_module, "main")}, {10});
   const std::uint32_t new_module =
       (after.add_module("/lib/other"), after.add_module("/bin/worker"));
-  after.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  after.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   after.make_frame(new_module, "new");
   after.add_stack({after.make_frame(new_module, "main")}, {30});
   const FlameTree tree =
@@ -201,18 +201,18 @@ BOOST_AUTO_TEST_CASE(matches_nodes_of_two_sides_by_name) {
   BOOST_TEST(node_at(tree, "worker;main").candidate.self == 30u);
   BOOST_TEST(node_at(tree, "worker;main").baseline.self == 10u);
   BOOST_TEST(tree.root().baseline.total == 18u);
-  const std::vector<std::uint32_t> gone = find_baseline_only(tree);
-  BOOST_REQUIRE(gone.size() == 1u);
-  BOOST_TEST(join_texts(get_path(tree, gone[0]), ";") == "worker;gone");
+  const std::vector<std::uint32_t> baseline_only = find_baseline_only(tree);
+  BOOST_REQUIRE(baseline_only.size() == 1u);
+  BOOST_TEST(join_texts(get_path(tree, baseline_only[0]), ";") == "worker;gone");
   BOOST_TEST(merge_small_nodes(tree, 1000, 0).small_nodes == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_weight_without_a_stack_has_no_function) {
   StackTable table;
-  const std::uint32_t nobody = table.add_module({});
-  const std::uint32_t rest = table.add_frame({Frame::kNoOffset, nobody});
+  const std::uint32_t unknown_module = table.add_module({});
+  const std::uint32_t rest = table.add_frame({Frame::kNoOffset, unknown_module});
   BOOST_TEST((get_frame_kind(table, rest) == FrameKind::Truncated));
-  BOOST_TEST((get_frame_kind(table, table.add_frame({7, nobody})) == FrameKind::Native));
+  BOOST_TEST((get_frame_kind(table, table.add_frame({7, unknown_module})) == FrameKind::Native));
 }
 
 // Each run has a table of its own, in which equal numbers mean different functions.
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(adds_the_runs_of_a_side) {
   for (StackProfileBuilder* run : {&first, &second, &before}) {
     const std::uint32_t module = run->add_module("/bin/worker");
     if (run == &second) run->make_frame(module, "other");
-    run->owner({.process = "worker", .thread = {}, .cgroup = {}});
+    run->add_owner({.process = "worker", .thread = {}, .cgroup = {}});
     run->add_stack({run->make_frame(module, "main"), run->make_frame(module, "read")}, {10});
   }
   second.add_stack({second.make_frame(0, "main")}, {3});
@@ -232,8 +232,9 @@ BOOST_AUTO_TEST_CASE(adds_the_runs_of_a_side) {
   const FlameTree tree = make_flame_tree(runs, {{&before.get_profile(), 0, 10}});
   BOOST_TEST(tree.baseline_scale == 2);
   BOOST_TEST(node_at(tree, "worker;main;read").baseline.self == 10u);
-  const FlameSide untold{{&first.get_profile(), 0, 5}, {&second.get_profile(), 0, 0}};
-  BOOST_TEST(make_flame_tree(untold, {{&before.get_profile(), 0, 10}}).baseline_scale == 1);
+  const FlameSide side_without_time{{&first.get_profile(), 0, 5}, {&second.get_profile(), 0, 0}};
+  BOOST_TEST(make_flame_tree(side_without_time, {{&before.get_profile(), 0, 10}}).baseline_scale ==
+             1);
 }
 
 namespace {
@@ -244,7 +245,7 @@ void add_run(StackProfileBuilder& run, std::uint64_t at, bool is_candidate, std:
   const std::uint64_t variation = 40 * (at % 4);
   const std::uint32_t module = run.add_module("/bin/worker");
   const Frame main = run.make_frame(module, "main");
-  run.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  run.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   run.add_stack({main, run.make_frame(module, "slow")},
                 {seconds * (is_candidate ? 6000 + variation : 5000 + variation)});
   run.add_stack({main, run.make_frame(module, "even")}, {seconds * (5000 + 3 * variation)});

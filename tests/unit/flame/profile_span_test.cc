@@ -11,7 +11,7 @@
 #include "core/flame/flame_tree.hpp"
 #include "core/flame/stack_formats.hpp"
 #include "core/flame/window_profile.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::tests::profile_span_test {

@@ -31,7 +31,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kMostMemory = 256 * kMiB;
 #elif defined(__has_feature)
-constexpr std::size_t kMostMemory = (__has_feature(address_sanitizer) ? 256 : 64) * kMiB;
+constexpr std::size_t kMaxMemory = (__has_feature(address_sanitizer) ? 256 : 64) * kMiB;
 #else
 constexpr std::size_t kMostMemory = 64 * kMiB;
 #endif
@@ -90,8 +90,8 @@ std::size_t measure_memory(std::uint16_t sections) {
 BOOST_AUTO_TEST_SUITE(jemalloc_budget_test)
 
 BOOST_AUTO_TEST_CASE(limits_memory_for_unterminated_names) {
-  BOOST_REQUIRE(measure_memory(1'000) < kMostMemory);
-  BOOST_TEST(measure_memory(65'535) < kMostMemory);
+  BOOST_REQUIRE(measure_memory(1'000) < kMaxMemory);
+  BOOST_TEST(measure_memory(65'535) < kMaxMemory);
 }
 
 // A file of this size is not read.
@@ -122,10 +122,10 @@ BOOST_AUTO_TEST_CASE(a_budget_ends_with_its_time) {
 // The more time earlier files took, the less a capture allows for each further file.
 BOOST_AUTO_TEST_CASE(a_capture_reduces_budgets_after_expensive_files) {
   CaptureBudget capture;
-  const auto bytes_after = [&](int more_ms) {
+  const auto bytes_after = [&](int additional_ms) {
     const FileBudget file(kFullFileAllowance, clock_of_test);
-    now_ms += more_ms;
-    capture.spend(file);
+    now_ms += additional_ms;
+    capture.charge(file);
     return capture.next_allowance().bytes;
   };
   BOOST_TEST(capture.next_allowance().bytes == kFullFileAllowance.bytes);

@@ -22,7 +22,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 namespace {
 
-struct Recorded {
+struct RecordedCode {
   std::uint64_t address = 0;
   Bytes bytes;
   Code code() const { return {address, bytes}; }
@@ -36,9 +36,9 @@ Bytes bytes_of(const std::string& hex) {
 }
 
 // Returns recorded code by "version machine function".
-const std::map<std::string, Recorded>& recorded() {
+const std::map<std::string, RecordedCode>& recorded() {
   static const auto all = [] {
-    std::map<std::string, Recorded> functions;
+    std::map<std::string, RecordedCode> functions;
     std::ifstream file(CTPROF_SOURCE_DIR "/tests/unit/jemalloc/jemalloc_code.txt");
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);

@@ -106,11 +106,11 @@ BOOST_AUTO_TEST_CASE(uses_debug_information_last,
                      *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
   const ElfFile file(self.get(), without_time_limit());
-  const auto verdict = analyze_file(file, [](const ElfFile&) {
+  const auto result = analyze_file(file, [](const ElfFile&) {
     return DebugFacts{{16, 32}, std::nullopt};
   });
-  BOOST_REQUIRE((verdict.attach == Attach::Found));
-  BOOST_TEST(verdict.layout.counters.deallocated - verdict.layout.counters.allocated == 16);
+  BOOST_REQUIRE((result.attach == Attach::Found));
+  BOOST_TEST(result.layout.counters.deallocated - result.layout.counters.allocated == 16);
   const auto outside = analyze_file(file, [](const ElfFile&) {
     return DebugFacts{{16, 1 << 20}, std::nullopt};
   });

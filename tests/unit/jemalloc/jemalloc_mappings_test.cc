@@ -96,14 +96,15 @@ BOOST_AUTO_TEST_CASE(ranges_have_the_names_of_map_files) {
 
 namespace {
 
-void expect_same(const std::vector<MappedFile>& asked, const std::vector<MappedFile>& read) {
-  BOOST_REQUIRE(asked.size() == read.size());
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    BOOST_TEST(asked[i].path == read[i].path);
-    BOOST_TEST(asked[i].range == read[i].range);
-    BOOST_TEST((asked[i].file == read[i].file));
-    BOOST_TEST(asked[i].first_mapping.start == read[i].first_mapping.start);
-    BOOST_TEST(asked[i].first_mapping.offset == read[i].first_mapping.offset);
+void expect_same(const std::vector<MappedFile>& from_queries,
+                 const std::vector<MappedFile>& from_text) {
+  BOOST_REQUIRE(from_queries.size() == from_text.size());
+  for (std::size_t i = 0; i < from_text.size(); ++i) {
+    BOOST_TEST(from_queries[i].path == from_text[i].path);
+    BOOST_TEST(from_queries[i].range == from_text[i].range);
+    BOOST_TEST((from_queries[i].file == from_text[i].file));
+    BOOST_TEST(from_queries[i].first_mapping.start == from_text[i].first_mapping.start);
+    BOOST_TEST(from_queries[i].first_mapping.offset == from_text[i].first_mapping.offset);
   }
 }
 

@@ -34,12 +34,12 @@ BOOST_AUTO_TEST_CASE(columns_match_proc_stat_of_this_host) {
   sdk::TextFile file;
   const auto now = [&] { return parse_stat(file.read_records(AT_FDCWD, "/proc/stat").value); };
   const Stat before = now();
-  const std::uint64_t up_before = monotonic_ns();
+  const std::uint64_t uptime_before = monotonic_ns();
   SourceDriver driver(*plugin, 0, host);
   BOOST_TEST(driver.probe().empty());
   driver.collect_host();
   const Stat after = now();
-  BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) >= up_before);
+  BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) >= uptime_before);
   BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) <= monotonic_ns());
   const auto is_between = [&](const char* metric, const auto& figure, std::uint64_t factor) {
     const std::uint64_t value = std::stoull(driver.cell(metric, 0));

@@ -167,7 +167,7 @@ struct Tally {
 
 // A running program can be stopped in a hand-written prologue, or where a thread starts or exits.
 // Such a stack may be incomplete if it is marked so.
-bool most_reach_their_root(const Tally& tally) { return 100 * tally.roots >= 98 * tally.stacks; }
+bool reaches_root_mostly(const Tally& tally) { return 100 * tally.roots >= 98 * tally.stacks; }
 
 std::string frame_list(const std::vector<Frame>& frames, const Modules& modules) {
   std::ostringstream text;
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(running_programs_have_equal_stacks) {
   for (const Command& command : {python, sqlite, perl}) {
     const Tally tally = compare_process(command, round_count());
     BOOST_TEST(tally.unequal == 0u);
-    BOOST_TEST(most_reach_their_root(tally));
+    BOOST_TEST(reaches_root_mostly(tally));
   }
 }
 
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(the_target_program_has_equal_stacks) {
   const Tally tally = compare_process({target}, round_count());
   BOOST_TEST(tally.stacks == 3 * round_count());
   BOOST_TEST(tally.unequal == 0u);
-  BOOST_TEST(most_reach_their_root(tally));
+  BOOST_TEST(reaches_root_mostly(tally));
 }
 
 // For manual tests of other programs: CTPROF_STACKS_OF='java -jar x.jar' unit-live -t

@@ -60,11 +60,11 @@ Registry task_iter() {
 }
 
 // Returns whether task-iter listed the threads and filled their identity columns.
-bool is_ours(const Snapshot& snapshot) {
+bool is_from_task_iter(const Snapshot& snapshot) {
   return snapshot.threads().find(kTid)->provenance.plugin == "task-iter";
 }
 
-std::size_t own_rows(const Snapshot& snapshot) {
+std::size_t count_own_rows(const Snapshot& snapshot) {
   const auto tgids = snapshot.threads().find(kTgid)->u64();
   return static_cast<std::size_t>(
       std::count(tgids.begin(), tgids.end(), static_cast<std::uint64_t>(::getpid())));
@@ -134,7 +134,7 @@ Result<Snapshot> capture_once(bool only_this_process) {
 
 boost::test_tools::assertion_result can_load_programs(boost::unit_test::test_unit_id) {
   const auto snapshot = capture_once(true);
-  boost::test_tools::assertion_result can(snapshot && is_ours(*snapshot));
+  boost::test_tools::assertion_result can(snapshot && is_from_task_iter(*snapshot));
   can.message() << "needs leave to load BPF programs, and a kernel that takes ours";
   return can;
 }
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_session_loads_its_program,
 
 BOOST_AUTO_TEST_CASE(consecutive_captures_leak_nothing,
                      *boost::unit_test::precondition(can_load_programs)) {
-  constexpr std::size_t kMoreAllocated = 4 * 1024, kMoreResident = 2 * 1024 * 1024;
+  constexpr std::size_t kMaxAllocatedGrowth = 4 * 1024, kMaxResidentGrowth = 2 * 1024 * 1024;
   const int captures = wanted_captures();
   int done = 0;
   const auto run = [&done](int until) {
@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(consecutive_captures_leak_nothing,
   BOOST_TEST(use_after_first.bpf == 0);
   BOOST_TEST(use_at_end.files == use_after_first.files);
   BOOST_TEST(use_at_end.bpf == use_after_first.bpf);
-  BOOST_TEST(use_at_end.allocated < use_after_first.allocated + kMoreAllocated);
+  BOOST_TEST(use_at_end.allocated < use_after_first.allocated + kMaxAllocatedGrowth);
   if (!kSanitized)
-    BOOST_TEST(use_at_end.resident_bytes < use_after_first.resident_bytes + kMoreResident);
+    BOOST_TEST(use_at_end.resident_bytes < use_after_first.resident_bytes + kMaxResidentGrowth);
 }
 
 BOOST_AUTO_TEST_CASE(concurrent_captures_are_independent,
@@ -185,8 +185,9 @@ BOOST_AUTO_TEST_CASE(concurrent_captures_are_independent,
           const auto snapshot = capture_once(!all);
           // A full capture has the four threads and the main thread; a capture of this process has
           // no other rows.
-          const bool right = snapshot && is_ours(*snapshot) && own_rows(*snapshot) >= 1 &&
-                             (all || own_rows(*snapshot) == snapshot->threads().rows);
+          const bool right = snapshot && is_from_task_iter(*snapshot) &&
+                             count_own_rows(*snapshot) >= 1 &&
+                             (all || count_own_rows(*snapshot) == snapshot->threads().rows);
           if (!right) ++count;
         }
       });

@@ -26,14 +26,14 @@ BOOST_AUTO_TEST_CASE(a_thread_that_sleeps_throughout_sleeps_for_the_whole_window
     off_thread sleeping_thread = thread(OFF_SLEEPING, window, 10);
     sleeping_thread.sums[1].ns[OFF_RUNNING] = 77;  // from an old window
     sleeping_thread.current_wait = 5;
-    const WindowSums happened = compute_window_sums(kSpan, sleeping_thread, false);
-    BOOST_TEST(happened.error_ns() == 0);
-    BOOST_TEST(happened.sums.ns[OFF_SLEEPING] == 1000u);
-    BOOST_TEST(happened.sums.counts[OFF_SLEEPING] == 1u);
-    BOOST_TEST(happened.sums.waits == 1u);
-    BOOST_TEST(happened.sums.longest == 1000u);
-    BOOST_TEST(happened.sums.shortest == 1000u);
-    BOOST_TEST(happened.unfinished_wait_ns == 1000u);
+    const WindowSums window_sums = compute_window_sums(kSpan, sleeping_thread, false);
+    BOOST_TEST(window_sums.error_ns() == 0);
+    BOOST_TEST(window_sums.sums.ns[OFF_SLEEPING] == 1000u);
+    BOOST_TEST(window_sums.sums.counts[OFF_SLEEPING] == 1u);
+    BOOST_TEST(window_sums.sums.waits == 1u);
+    BOOST_TEST(window_sums.sums.longest == 1000u);
+    BOOST_TEST(window_sums.sums.shortest == 1000u);
+    BOOST_TEST(window_sums.unfinished_wait_ns == 1000u);
   }
 }
 
@@ -45,12 +45,12 @@ BOOST_AUTO_TEST_CASE(adds_the_wait_in_progress_at_the_end) {
   queued_thread.sums[1].ns[OFF_SLEEPING] = 400;
   queued_thread.sums[1].counts[OFF_SLEEPING] = 1;
   for (const bool all : {false, true}) {
-    const WindowSums happened = compute_window_sums(kSpan, queued_thread, all);
-    BOOST_TEST(happened.error_ns() == 0);
-    BOOST_TEST(happened.sums.ns[OFF_QUEUED] == 100u);
-    BOOST_TEST(happened.sums.longest == 500u);
-    BOOST_TEST(happened.unfinished_wait_ns == (all ? 500u : 400u));
-    BOOST_TEST(happened.stacks_ns(all) == (all ? 500u : 400u));
+    const WindowSums window_sums = compute_window_sums(kSpan, queued_thread, all);
+    BOOST_TEST(window_sums.error_ns() == 0);
+    BOOST_TEST(window_sums.sums.ns[OFF_QUEUED] == 100u);
+    BOOST_TEST(window_sums.sums.longest == 500u);
+    BOOST_TEST(window_sums.unfinished_wait_ns == (all ? 500u : 400u));
+    BOOST_TEST(window_sums.stacks_ns(all) == (all ? 500u : 400u));
   }
 }
 
@@ -58,18 +58,18 @@ BOOST_AUTO_TEST_CASE(a_thread_with_an_event_after_the_end_has_complete_sums) {
   off_thread later = thread(OFF_RUNNING, 4, 2100);
   later.sums[1].ns[OFF_BLOCKED] = 1000;
   later.sums[0].ns[OFF_BLOCKED] = 100;
-  const WindowSums happened = compute_window_sums(kSpan, later, false);
-  BOOST_TEST(happened.error_ns() == 0);
-  BOOST_TEST(happened.off_cpu_ns() == 1000u);
-  BOOST_TEST(happened.unfinished_wait_ns == 0u);
+  const WindowSums window_sums = compute_window_sums(kSpan, later, false);
+  BOOST_TEST(window_sums.error_ns() == 0);
+  BOOST_TEST(window_sums.off_cpu_ns() == 1000u);
+  BOOST_TEST(window_sums.unfinished_wait_ns == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(truncates_a_run_that_ends_after_the_window) {
   off_thread leaving = thread(OFF_SLEEPING, 3, 2004);
   leaving.sums[1].ns[OFF_RUNNING] = 1004;
-  const WindowSums happened = compute_window_sums(kSpan, leaving, false);
-  BOOST_TEST(happened.error_ns() == 0);
-  BOOST_TEST(happened.sums.waits == 0u);
+  const WindowSums window_sums = compute_window_sums(kSpan, leaving, false);
+  BOOST_TEST(window_sums.error_ns() == 0);
+  BOOST_TEST(window_sums.sums.waits == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_started_thread_counts_from_its_start) {

@@ -34,7 +34,7 @@ class SingleStackInput final : public KernelInput {
     if (!record_.empty()) take(std::exchange(record_, {}));
     return true;
   }
-  void read_others(const RecordCallback&) override {}
+  void read_other_records(const RecordCallback&) override {}
   std::vector<StackTop> read_user_stacks(std::vector<StackTop>, std::size_t,
                                          std::chrono::milliseconds) override {
     return {};
@@ -55,7 +55,7 @@ std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, b
   off_stack stack{};
   stack.kind = OFF_WALKED_STACK;
   stack.window = 1;
-  stack.who = {7, 8, 5};
+  stack.identity = {7, 8, 5};
   stack.at = 500;
   stack.weight = 300;
   stack.place.has_user = 1;

@@ -28,26 +28,26 @@ struct ReceivedRecord {
 };
 
 // Receives the records and changes of a tally.
-struct Core {
+struct TallyCore {
   std::vector<ReceivedRecord> records;
   std::vector<ctprof_change> changes;
 
   static void put_record(void* core, const ctprof_record* r) {
-    static_cast<Core*>(core)->records.push_back({r->tgid,
-                                                 r->tid,
-                                                 r->start_time_clock_ticks,
-                                                 r->offer,
-                                                 r->weight,
-                                                 (r->flags & CTPROF_RECORD_AGAIN) != 0,
-                                                 (r->flags & CTPROF_RECORD_NO_USER) != 0,
-                                                 (r->flags & CTPROF_RECORD_UNSEEN) != 0,
-                                                 (r->flags & CTPROF_RECORD_CUT) != 0,
-                                                 {r->kernel, r->kernel + r->kernel_count},
-                                                 {r->user, r->user + r->user_count},
-                                                 r->stack_size});
+    static_cast<TallyCore*>(core)->records.push_back({r->tgid,
+                                                      r->tid,
+                                                      r->start_time_clock_ticks,
+                                                      r->offer,
+                                                      r->weight,
+                                                      (r->flags & CTPROF_RECORD_AGAIN) != 0,
+                                                      (r->flags & CTPROF_RECORD_NO_USER) != 0,
+                                                      (r->flags & CTPROF_RECORD_UNSEEN) != 0,
+                                                      (r->flags & CTPROF_RECORD_CUT) != 0,
+                                                      {r->kernel, r->kernel + r->kernel_count},
+                                                      {r->user, r->user + r->user_count},
+                                                      r->stack_size});
   }
   static void put_change(void* core, const ctprof_change* put_change) {
-    static_cast<Core*>(core)->changes.push_back(*put_change);
+    static_cast<TallyCore*>(core)->changes.push_back(*put_change);
   }
   ctprof_records target() {
     ctprof_records to{};
@@ -83,7 +83,7 @@ std::vector<std::uint32_t> all_indices(const Pass& pass) {
 }
 
 struct TallyFixture {
-  Core core;
+  TallyCore core;
   ctprof_records to = core.target();
   sdk::Records records{to};
   Tally tally{RecordFormat{}};
@@ -235,7 +235,7 @@ BOOST_FIXTURE_TEST_CASE(changed_code_requires_reading_mappings_again, TallyFixtu
 }
 
 BOOST_AUTO_TEST_CASE(follows_frame_pointers_within_the_copy) {
-  Core core;
+  TallyCore core;
   ctprof_records to = core.target();
   Tally tally(RecordFormat{.depth = 1, .uses_frame_pointers = true});
   Pass pass;
@@ -294,8 +294,9 @@ BOOST_AUTO_TEST_CASE(copies_the_readable_part_of_a_stack) {
 // Each thread may copy 64 KiB of the requested 256 KiB; for the rest, a pass may copy 16 MiB in
 // total.
 BOOST_AUTO_TEST_CASE(limits_large_copies_of_a_pass) {
-  constexpr std::size_t kUsual = 64 << 10, kMost = 256 << 10, kBeyond = 16 << 20;
-  const std::vector<std::uint8_t> memory(kMost, 'x');
+  constexpr std::size_t kNormalBytes = 64 << 10, kMaxStackBytes = 256 << 10,
+                        kMaxExtraBytes = 16 << 20;
+  const std::vector<std::uint8_t> memory(kMaxStackBytes, 'x');
   Pass pass;
   Sleeper one = make_sleeper(pass, static_cast<std::uint32_t>(::getpid()), 1, 0);
   one.user = UserPart::Copied;
@@ -303,11 +304,12 @@ BOOST_AUTO_TEST_CASE(limits_large_copies_of_a_pass) {
   one.stack_extent = 1 << 20;
   pass.changed_sleepers.assign(100, one);
   StackCopier(0, {}).copy(pass, all_indices(pass));
-  constexpr std::size_t kFullCopies = kBeyond / (kMost - kUsual);
+  constexpr std::size_t kFullCopies = kMaxExtraBytes / (kMaxStackBytes - kNormalBytes);
   for (std::size_t i = 0; i < pass.changed_sleepers.size(); ++i)
     if (i != kFullCopies)
-      BOOST_TEST(pass.changed_sleepers[i].copied == (i < kFullCopies ? kMost : kUsual));
-  BOOST_TEST(pass.copied == pass.changed_sleepers.size() * kUsual + kBeyond);
+      BOOST_TEST(pass.changed_sleepers[i].copied ==
+                 (i < kFullCopies ? kMaxStackBytes : kNormalBytes));
+  BOOST_TEST(pass.copied == pass.changed_sleepers.size() * kNormalBytes + kMaxExtraBytes);
 }
 
 BOOST_AUTO_TEST_CASE(avoided_or_exited_processes_have_no_user_stack) {

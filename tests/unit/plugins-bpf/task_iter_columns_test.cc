@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "plugins/task-iter/columns.hpp"
-#include "tests/unit/support/by_name.hpp"
+#include "tests/unit/support/cells_by_name.hpp"
 
 namespace task_iter_columns_test {
 using namespace ctprof::task_iter;

@@ -9,7 +9,7 @@
 
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
-#include "tests/unit/support/by_name.hpp"
+#include "tests/unit/support/cells_by_name.hpp"
 
 namespace taskstats_columns_test {
 using namespace ctprof::taskstats;

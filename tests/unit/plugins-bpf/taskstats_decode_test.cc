@@ -212,8 +212,9 @@ BOOST_AUTO_TEST_CASE(version_and_length_both_limit_the_fields) {
   BOOST_TEST(Layout(10, 352).offset(Field::CompactCount) == Layout::kAbsent);
   BOOST_TEST(Layout(0, 2).offset(Field::CpuCount) == Layout::kAbsent);
   BOOST_TEST(Layout(16, 16).offset(Field::CpuCount) == Layout::kAbsent);
-  BOOST_TEST((first_version_of(Field::WpcopyTotal) == 13 &&
-              first_version_of(Field::IrqCount) == 14 && first_version_of(Field::BlkioMax) == 15));
+  BOOST_TEST((find_first_version(Field::WpcopyTotal) == 13 &&
+              find_first_version(Field::IrqCount) == 14 &&
+              find_first_version(Field::BlkioMax) == 15));
 }
 
 BOOST_AUTO_TEST_CASE(returns_errors_of_the_kernel) {

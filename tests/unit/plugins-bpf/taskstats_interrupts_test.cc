@@ -18,8 +18,9 @@ using ctprof::taskstats::measures_interrupts;
 namespace {
 
 // Names in BTF of Debian's Linux 6.12 as bpftool shows them, and with the option enabled.
-const std::string kWithout = "\0nr_iowait\0last_blocked_load_update_tick\0prev_irq_times\0"s;
-const std::string kWith = "\0nr_iowait\0prev_irq_time\0prev_steal_time\0"s;
+const std::string kNamesWithoutOption =
+    "\0nr_iowait\0last_blocked_load_update_tick\0prev_irq_times\0"s;
+const std::string kNamesWithOption = "\0nr_iowait\0prev_irq_time\0prev_steal_time\0"s;
 
 struct FakeHost {
   std::string root = "/tmp/ctprof-interrupts-XXXXXX";
@@ -50,16 +51,16 @@ BOOST_AUTO_TEST_SUITE(taskstats_interrupts_test)
 
 BOOST_FIXTURE_TEST_CASE(pressure_files_decide_first, FakeHost) {
   file("/proc/pressure/cpu", "");
-  file("/sys/kernel/btf/vmlinux", kWith);
+  file("/sys/kernel/btf/vmlinux", kNamesWithOption);
   BOOST_TEST(answer() == 0);
   file("/proc/pressure/irq", "");
   BOOST_TEST(answer() == 1);
 }
 
 BOOST_FIXTURE_TEST_CASE(btf_decides_without_pressure_files, FakeHost) {
-  file("/sys/kernel/btf/vmlinux", kWithout);
+  file("/sys/kernel/btf/vmlinux", kNamesWithoutOption);
   BOOST_TEST(answer() == 0);
-  file("/sys/kernel/btf/vmlinux", kWith);
+  file("/sys/kernel/btf/vmlinux", kNamesWithOption);
   BOOST_TEST(answer() == 1);
 }
 

@@ -188,12 +188,12 @@ BOOST_AUTO_TEST_CASE(the_summary_counts_threads, *needs_net_admin()) {
   std::vector<Ids> ids(200, {own_pid(), own_pid()});  // exceeds one batch
   for (std::size_t i = 0; i < 30; ++i) ids[i * 6 + 1] = {own_pid(), kMissingPid};
   threads.collect(ids, {"run_time_ns"});
-  const auto said = threads.summary(ids.size());
-  BOOST_TEST(field(said, "ok_count") == "170");
-  BOOST_TEST(field(said, "eperm_count") == "0");
-  BOOST_TEST(field(said, "esrch_count") == "30");
-  BOOST_TEST(field(said, "other_err_count") == "0");
-  BOOST_TEST(field(said, "asked_again_count") == "0");
+  const auto summary = threads.summary(ids.size());
+  BOOST_TEST(field(summary, "ok_count") == "170");
+  BOOST_TEST(field(summary, "eperm_count") == "0");
+  BOOST_TEST(field(summary, "esrch_count") == "30");
+  BOOST_TEST(field(summary, "other_err_count") == "0");
+  BOOST_TEST(field(summary, "asked_again_count") == "0");
   for (std::size_t i = 0; i < ids.size(); ++i)
     BOOST_TEST((threads.cell("run_time_ns", i) == "ThreadGone") == (ids[i].tid == kMissingPid),
                "row " << i);
@@ -208,9 +208,9 @@ BOOST_AUTO_TEST_CASE(repeats_requests_after_dropped_answers, *needs_net_admin())
   has_minimal_buffer = true;
   threads.collect(ids, {"hiwater_vm_bytes"});
   has_minimal_buffer = false;
-  const auto said = threads.summary(ids.size());
-  BOOST_TEST(field(said, "ok_count") == "200");
-  BOOST_TEST(std::stoul(field(said, "asked_again_count")) > 100u);
+  const auto summary = threads.summary(ids.size());
+  BOOST_TEST(field(summary, "ok_count") == "200");
+  BOOST_TEST(std::stoul(field(summary, "asked_again_count")) > 100u);
   BOOST_TEST(threads.cell("hiwater_vm_bytes", 0) != threads.cell("hiwater_vm_bytes", 1));
   for (std::size_t i = 0; i < ids.size(); ++i)
     BOOST_TEST(
@@ -224,9 +224,9 @@ BOOST_AUTO_TEST_CASE(denies_reads_after_the_capability_is_lost, *needs_net_admin
                             const TestHost host("", {own_pid(), own_pid()}, kLive);
                             SourceDriver threads(*plugin(), kThreads, host);
                             threads.collect({{own_pid(), own_pid()}});
-                            const auto said = threads.summary(1);
+                            const auto summary = threads.summary(1);
                             return threads.cell("blkio_delay_count", 0) == "Denied" &&
-                                   field(said, "eperm_count") == "1";
+                                   field(summary, "eperm_count") == "1";
                           }));
 }
 

@@ -70,17 +70,18 @@ BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_gets_its_share_of_samples)
 }
 
 BOOST_AUTO_TEST_CASE(periods_vary_by_2_to_4_percent_around_the_nominal_mean) {
-  constexpr int kDrawn = 10'000;
+  constexpr int kDrawnPeriods = 10'000;
   TickClock clock(kPeriod, 1);
   double sum = 0;
-  for (int i = 0; i < kDrawn; ++i) {
+  for (int i = 0; i < kDrawnPeriods; ++i) {
     const auto period = static_cast<std::int64_t>(clock.draw_period());
     const std::int64_t difference = std::abs(period - static_cast<std::int64_t>(kPeriod));
     BOOST_TEST(difference >= static_cast<std::int64_t>(kPeriod) / 50);
     BOOST_TEST(difference <= static_cast<std::int64_t>(kPeriod) / 25);
     sum += static_cast<double>(period);
   }
-  BOOST_TEST(sum / kDrawn == static_cast<double>(kPeriod), boost::test_tools::tolerance(0.001));
+  BOOST_TEST(sum / kDrawnPeriods == static_cast<double>(kPeriod),
+             boost::test_tools::tolerance(0.001));
 }
 
 BOOST_AUTO_TEST_CASE(missed_ticks_add_no_weight) {

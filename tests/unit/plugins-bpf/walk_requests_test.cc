@@ -26,9 +26,9 @@ class RecordingTables final : public WalkTables {
     numbers.push_back(table.number);
     return true;
   }
-  void remove_file(const walk_file& file) override { forgotten.push_back(file.inode); }
+  void remove_file(const walk_file& file) override { removed_files.push_back(file.inode); }
 
-  std::vector<std::uint64_t> added, forgotten;
+  std::vector<std::uint64_t> added, removed_files;
   std::vector<std::uint32_t> numbers;
 
  private:
@@ -41,20 +41,20 @@ struct ReceivedRequest {
 };
 
 // A core whose answers the test sets.
-class Core {
+class RequestCore {
  public:
-  Core() {
+  RequestCore() {
     abi_.size = sizeof abi_;
     abi_.core = this;
     abi_.want_table = [](void* core, const ctprof_table_request* request) {
-      auto& self = *static_cast<Core*>(core);
+      auto& self = *static_cast<RequestCore*>(core);
       self.received_requests.push_back(
           {*request,
            std::string(request->path.data ? request->path.data : "", request->path.size)});
       self.answers_.push_back({request->request, self.number});
     };
     abi_.next_table = [](void* core, ctprof_unwind_table* table) {
-      auto& answers = static_cast<Core*>(core)->answers_;
+      auto& answers = static_cast<RequestCore*>(core)->answers_;
       if (answers.empty()) return 0;
       table->request = answers.front().first;
       table->number = answers.front().second;
@@ -62,8 +62,8 @@ class Core {
       return 1;
     };
   }
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
+  RequestCore(const RequestCore&) = delete;
+  RequestCore& operator=(const RequestCore&) = delete;
 
   sdk::Records records() { return sdk::Records(abi_); }
 
@@ -93,7 +93,7 @@ walk_miss make_miss(std::uint64_t inode) {
 BOOST_AUTO_TEST_SUITE(walk_requests_test)
 
 BOOST_AUTO_TEST_CASE(requests_tables_of_the_vdso_and_of_files_with_paths) {
-  Core core;
+  RequestCore core;
   core.number = 4;
   RecordingTables tables;
   WalkRequests requests;
@@ -117,12 +117,12 @@ BOOST_AUTO_TEST_CASE(requests_tables_of_the_vdso_and_of_files_with_paths) {
   BOOST_TEST(tables.added == (std::vector<std::uint64_t>{0, 77}), boost::test_tools::per_element());
   BOOST_TEST(tables.numbers == (std::vector<std::uint32_t>{4, 4}),
              boost::test_tools::per_element());
-  BOOST_TEST(tables.forgotten.empty());
+  BOOST_TEST(tables.removed_files.empty());
 }
 
 // A walk may reach the vDSO before the recorder has received its table.
 BOOST_AUTO_TEST_CASE(a_miss_in_the_vdso_does_not_remove_its_table) {
-  Core core;
+  RequestCore core;
   core.number = 4;
   RecordingTables tables;
   WalkRequests requests;
@@ -134,12 +134,12 @@ BOOST_AUTO_TEST_CASE(a_miss_in_the_vdso_does_not_remove_its_table) {
   requests.add_miss(8, {});
   requests.exchange(core.records(), tables);
   BOOST_TEST(core.received_requests.size() == 1u);
-  BOOST_TEST(tables.forgotten.empty());
+  BOOST_TEST(tables.removed_files.empty());
 }
 
 // The process may have exited before the file was opened.
 BOOST_AUTO_TEST_CASE(repeats_requests_for_a_file_without_a_table) {
-  Core core;
+  RequestCore core;
   RecordingTables tables;
   WalkRequests requests;
   for (unsigned i = 0; i < 3 * WalkRequests::kMaxAttempts; ++i) {
@@ -147,12 +147,12 @@ BOOST_AUTO_TEST_CASE(repeats_requests_for_a_file_without_a_table) {
     requests.exchange(core.records(), tables);
   }
   BOOST_TEST(tables.added.empty());
-  const auto forgotten = std::ranges::count(tables.forgotten, 77u);
-  BOOST_TEST(forgotten == WalkRequests::kMaxAttempts - 1);
+  const auto removed_files = std::ranges::count(tables.removed_files, 77u);
+  BOOST_TEST(removed_files == WalkRequests::kMaxAttempts - 1);
 }
 
 BOOST_AUTO_TEST_CASE(reports_files_whose_tables_exceed_the_space) {
-  Core core;
+  RequestCore core;
   core.number = 4;
   RecordingTables tables(2);  // the vDSO and one file
   WalkRequests requests;

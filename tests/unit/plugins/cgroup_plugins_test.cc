@@ -20,7 +20,7 @@ constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
 constexpr std::array kKernels{"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"};
 
 const std::string kService = "/ctp.slice/work.service";
-const std::string kWeird = "/ctp.slice/weird name\\x2d\"q\".scope";
+const std::string kEscapedName = "/ctp.slice/weird name\\x2d\"q\".scope";
 
 const LoadedPlugin& plugin(const std::string& name) {
   static std::map<std::string, LoadedPlugin> loaded;
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(offers_all_metrics_on_7_2) {
 BOOST_AUTO_TEST_CASE(reads_recorded_cgroups) {
   const TestHost host(fixture_path("6.12"), {1, 1}, 0);
   SourceDriver cgroups(*plugin("cgroup"), kOnlySource, host);
-  cgroups.collect_cgroups({"/", kService, kWeird, "/nobody", "/../outside"});
+  cgroups.collect_cgroups({"/", kService, kEscapedName, "/nobody", "/../outside"});
   BOOST_TEST(cgroups.cell("cgroup.cpu.usage_usec", 0) == "10040000");
   BOOST_TEST(cgroups.cell("cgroup.memory.current", 0) == "NotApplicable");
   BOOST_TEST(cgroups.cell("cgroup.cpu.max_quota_us", 0) == "NotApplicable");
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {
       for (const auto& [name, source] : {std::pair{"cgroup", kOnlySource}, {"psi", kPsiCgroups}}) {
         SourceDriver cgroups(*plugin(name), source, host);
         const auto refusals = cgroups.probe();
-        cgroups.collect_cgroups({"/", "/ctp.slice", kService, kWeird});
+        cgroups.collect_cgroups({"/", "/ctp.slice", kService, kEscapedName});
         check_all_cells(cgroups, refusals);
       }
       SourceDriver host_source(*plugin("psi"), kHost, host);

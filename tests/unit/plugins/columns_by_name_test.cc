@@ -14,7 +14,7 @@
 #include "plugins/procfs-sched/status.hpp"
 #include "plugins/procfs-sched/thread_files.hpp"
 #include "plugins/psi/pressure.hpp"
-#include "tests/unit/support/by_name.hpp"
+#include "tests/unit/support/cells_by_name.hpp"
 
 namespace columns_by_name_test {
 using namespace ctprof;
@@ -229,14 +229,14 @@ BOOST_AUTO_TEST_CASE(finds_exchanged_columns) {
     sdk::ReadingOf<sdk::MonotonicNs> run = std::uint64_t{1};
     sdk::ReadingOf<sdk::MonotonicNs> wait = std::uint64_t{2};
   };
-  using Right = sdk::Table<sdk::Fill<vocabulary::run_time_ns, &Figures::run>,
-                           sdk::Fill<vocabulary::wait_time_ns, &Figures::wait>>;
-  using Swapped = sdk::Table<sdk::Fill<vocabulary::run_time_ns, &Figures::wait>,
-                             sdk::Fill<vocabulary::wait_time_ns, &Figures::run>>;
+  using CorrectTable = sdk::Table<sdk::Fill<vocabulary::run_time_ns, &Figures::run>,
+                                  sdk::Fill<vocabulary::wait_time_ns, &Figures::wait>>;
+  using SwappedTable = sdk::Table<sdk::Fill<vocabulary::run_time_ns, &Figures::wait>,
+                                  sdk::Fill<vocabulary::wait_time_ns, &Figures::run>>;
   const auto fill = [](auto& columns) { columns.put(0, Figures{}); };
   const CellTexts expected{{"run_time_ns", "1"}, {"wait_time_ns", "2"}};
-  BOOST_TEST((fill_one_row<Right>(fill) == expected));
-  BOOST_TEST((fill_one_row<Swapped>(fill) != expected));
+  BOOST_TEST((fill_one_row<CorrectTable>(fill) == expected));
+  BOOST_TEST((fill_one_row<SwappedTable>(fill) != expected));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,7 +77,7 @@ class SliceCounter {
   bool counts_ = false;
 };
 
-constexpr int kSlicesUntilLate = ctprof::kHelperTimeoutSeconds * 1000 / ctprof::kHelperSliceMs;
+constexpr int kSlicesUntilTimeout = ctprof::kHelperTimeoutSeconds * 1000 / ctprof::kHelperSliceMs;
 
 // Requests one step from the helper, and waits until it is done.
 void take_step(Area& area) {
@@ -168,11 +168,11 @@ BOOST_AUTO_TEST_CASE(stops_waiting_for_a_hanging_helper) {
   BOOST_REQUIRE(helper.error() == 0);
   slices.begin();
   BOOST_TEST((helper.request() == Reply::TimedOut));
-  BOOST_TEST(slices.count == kSlicesUntilLate);
+  BOOST_TEST(slices.count == kSlicesUntilTimeout);
 }
 
 BOOST_AUTO_TEST_CASE(waits_for_a_helper_that_makes_progress) {
-  constexpr int kSteps = 3 * kSlicesUntilLate;
+  constexpr int kSteps = 3 * kSlicesUntilTimeout;
   SliceCounter slices;
   HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(kSteps), slices.wait());
   BOOST_REQUIRE(helper.error() == 0);
@@ -188,29 +188,30 @@ BOOST_AUTO_TEST_CASE(waits_for_a_helper_that_makes_progress) {
 
 // A helper that makes progress in each slice must not be waited for without limit.
 BOOST_AUTO_TEST_CASE(limits_the_wait_for_a_helper_that_makes_progress) {
-  constexpr int kMost = 3 * kSlicesUntilLate;
+  constexpr int kMaxSteps = 3 * kSlicesUntilTimeout;
   SliceCounter slices;
-  HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(2 * kMost), slices.wait());
+  HelperProcess helper(proc(), sizeof(Area), kLimits, steps_on_request(2 * kMaxSteps),
+                       slices.wait());
   BOOST_REQUIRE(helper.error() == 0);
   slices.ends_slice = [&] {
     take_step(area_of(helper));
     return true;
   };
   slices.begin();
-  int left = kMost;
+  int left = kMaxSteps;
   BOOST_TEST((helper.request(left) == Reply::TimedOut));
   BOOST_TEST(left == 0);
-  BOOST_TEST(slices.count == kMost);
+  BOOST_TEST(slices.count == kMaxSteps);
 }
 
 BOOST_AUTO_TEST_CASE(waits_for_a_busy_helper_only_on_request) {
-  constexpr int kMost = 3 * kSlicesUntilLate;
+  constexpr int kMaxSteps = 3 * kSlicesUntilTimeout;
   const auto reply_of = [](const ctprof::HelperLimits& limits, SliceCounter& slices) {
     HelperProcess helper(proc(), sizeof(Area), limits, run_until_stopped, slices.wait());
     BOOST_REQUIRE(helper.error() == 0);
     Area& area = area_of(helper);
     slices.ends_slice = [&] {
-      if (slices.count == kMost)
+      if (slices.count == kMaxSteps)
         area.stops = true;
       else
         wait_for_cpu_time(area);
@@ -219,11 +220,11 @@ BOOST_AUTO_TEST_CASE(waits_for_a_busy_helper_only_on_request) {
     slices.begin();
     return helper.request();
   };
-  SliceCounter patient, impatient;
-  BOOST_TEST((reply_of(kBusyLimits, patient) == Reply::Answered));
-  BOOST_TEST(patient.count == kMost);
+  SliceCounter slow_answers, impatient;
+  BOOST_TEST((reply_of(kBusyLimits, slow_answers) == Reply::Answered));
+  BOOST_TEST(slow_answers.count == kMaxSteps);
   BOOST_TEST((reply_of(kLimits, impatient) == Reply::TimedOut));
-  BOOST_TEST(impatient.count == kSlicesUntilLate);
+  BOOST_TEST(impatient.count == kSlicesUntilTimeout);
 }
 
 BOOST_AUTO_TEST_CASE(reports_a_helper_that_exited) {

@@ -21,11 +21,11 @@ constexpr const char* kHeader =
 
 bool parses(const std::string& text, std::map<std::string, std::uint64_t>& sizes) {
   std::vector<ctprof_entry> entries;
-  const bool fine = parse_smaps_rollup(text, entries);
+  const bool is_valid = parse_smaps_rollup(text, entries);
   sizes.clear();
   for (const ctprof_entry& entry : entries)
     sizes[std::string(entry.key.data, entry.key.size)] = entry.value;
-  return fine;
+  return is_valid;
 }
 
 }  // namespace

@@ -165,10 +165,10 @@ BOOST_AUTO_TEST_CASE(map_keys_cover_every_recorded_key) {
     const auto begin = keys.find(" " + kind);
     BOOST_TEST_REQUIRE(begin != keys.npos, row.at("metric") + ": " + kind);
     const std::string part = keys.substr(begin, keys.find(';', begin) - begin) + " ";
-    const bool named = part.find(" " + row.at("key") + " ") != part.npos;
-    const bool named_elsewhere =
-        !named && (keys + " ").find(" " + row.at("key") + " ") != keys.npos;
-    BOOST_TEST((named || (part.find(" * ") != part.npos && !named_elsewhere)), row.at("key"));
+    const bool is_named = part.find(" " + row.at("key") + " ") != part.npos;
+    const bool is_named_elsewhere =
+        !is_named && (keys + " ").find(" " + row.at("key") + " ") != keys.npos;
+    BOOST_TEST((is_named || (part.find(" * ") != part.npos && !is_named_elsewhere)), row.at("key"));
   }
 }
 

@@ -111,13 +111,13 @@ Plugin make_test_plugin(const DeclaredMetrics& known, DeclaredMetrics* declares,
 }
 
 BOOST_AUTO_TEST_CASE(plugins_with_rules_share_no_definitions) {
-  DeclaredMetrics of_layout, of_another;
+  DeclaredMetrics of_layout, of_plugin;
   const Plugin layout = make_test_plugin({}, &of_layout),
-               another = make_test_plugin({}, &of_another, true);
+               another = make_test_plugin({}, &of_plugin, true);
   const MetricDef& declared = *layout.declared_metrics[0];
   BOOST_TEST(&*make_test_plugin(of_layout, nullptr).sources[0].offers[0].metric == &declared);
   BOOST_TEST(&*make_test_plugin(of_layout, nullptr, true).sources[0].offers[0].metric != &declared);
-  BOOST_TEST(!of_another.find(kOne.abi));
+  BOOST_TEST(!of_plugin.find(kOne.abi));
   DeclaredMetrics all;
   all.add(std::move(of_layout));
   BOOST_REQUIRE(all.find(kOne.abi));

@@ -27,7 +27,7 @@ struct RemedySource : OfferingSource<kOne> {
 };
 
 // Refuses twice; the second refusal has no remedy.
-struct RefusesTwice : OfferingSource<kOne> {
+struct TwiceRefusingSource : OfferingSource<kOne> {
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     probe.refuse_all(Gap::Denied, "it is closed", sdk::by_boot("open=1"));
     probe.refuse_all(Gap::Unsupported, "the file is missing");
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_has_a_remedy_and_a_working_offer_its_lacks) {
 }
 
 BOOST_AUTO_TEST_CASE(a_later_refusal_replaces_the_remedy) {
-  const Registry merged = make_registry({make_fake_plugin<RefusesTwice>("one")});
+  const Registry merged = make_registry({make_fake_plugin<TwiceRefusingSource>("one")});
   const ProbedHost probed(merged, host_without_files());
   BOOST_TEST(probed.find("one")->offers[0].reason == "the file is missing");
   BOOST_CHECK(probed.find("one")->offers[0].remedy == Remedy{});

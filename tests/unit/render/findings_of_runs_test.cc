@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(a_tested_difference_is_a_finding_only_if_it_is_significant)
     const std::string files[] = {"a", "b"};
     return format_findings(sides.report(), files, {}, 100, "ctprof record");
   };
-  const std::string chance = findings({{300, 303, 297, 301}, {300, 302, 900, 901}});
-  BOOST_TEST(!contains(chance, "app"), chance);
+  const std::string insignificant = findings({{300, 303, 297, 301}, {300, 302, 900, 901}});
+  BOOST_TEST(!contains(insignificant, "app"), insignificant);
   const std::string significant = findings({{300, 303, 297, 301}, {601, 602, 900, 901}});
   BOOST_TEST(contains(significant, "app ran for 7.4 s in 10.0 s; %cpu 30.0→73.6"), significant);
 }
@@ -93,15 +93,15 @@ BOOST_AUTO_TEST_CASE(reports_memory_growth_between_sides_only_if_it_is_significa
     for (const Snapshot& run : runs) all.push_back(&run);
     return text_of(all, {4, 4});
   };
-  const std::string chance = text({100, 101, 102, 103, 100, 101, 400, 401});
-  BOOST_TEST(!contains(chance, "grew"), chance);
+  const std::string insignificant = text({100, 101, 102, 103, 100, 101, 400, 401});
+  BOOST_TEST(!contains(insignificant, "grew"), insignificant);
   const std::string significant = text({100, 100, 100, 100, 300, 300, 400, 400});
   BOOST_TEST(contains(significant, "grower grew by 247MiB between the windows, to 347MiB"),
              significant);
 }
 
 // Returns a window of exited processes that their parent has not reaped.
-Snapshot zombies() {
+Snapshot make_zombie_window() {
   static const MetricDef kState = with_role(metric("state", "Char", "ModeChar"), "state");
   const std::vector<ThreadActivity> all(12, {.name = "child"});
   return window_of(all, 10, {}, [&](Snapshot& snapshot, bool) {
@@ -110,7 +110,7 @@ Snapshot zombies() {
 }
 
 BOOST_AUTO_TEST_CASE(reports_no_new_state_for_sides_of_several_runs) {
-  const Snapshot window = zombies();
+  const Snapshot window = make_zombie_window();
   BOOST_TEST(contains(text_of({&window}, {}), "child has 12 zombies"), text_of({&window}, {}));
   BOOST_TEST(text_of({&window, &window, &window}, {2, 1}) == "");
   BOOST_TEST(text_of({&window, &window}, {1, 1}) == "");

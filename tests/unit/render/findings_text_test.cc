@@ -12,9 +12,9 @@ namespace {
 
 using namespace screen_windows;
 
-const MetricDef kWaited = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
-                                                  {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                                    "wait-time"),
+const MetricDef kWaitTime = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
+                                                    {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                      "wait-time"),
                 kDisk = with_headline(metric("disk", "MonotonicNs", "SumNs"),
                                       {"%disk", 6, CTPROF_SHOWN_PERCENT, false, 1e7}),
                 kResident = with_role(with_headline(metric("resident", "GaugeBytes",
@@ -34,7 +34,7 @@ Snapshot window_with_counters(const std::vector<ThreadActivity>& all,
       if (!cells.empty())
         add_u64(snapshot, def, is_end ? cells : Cells<std::uint64_t>(cells.size(), 0));
     };
-    add_counter(kWaited, more.waited);
+    add_counter(kWaitTime, more.waited);
     add_counter(kDisk, more.disk);
     if (!more.resident_after.empty())
       add_u64(snapshot, kResident, is_end ? more.resident_after : more.resident_before);

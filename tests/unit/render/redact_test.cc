@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(replaces_or_omits_unchecked_texts) {
   snapshot.unknown_meta["later"] = R"("alice")";
   Pseudonyms pseudonyms(kKey);
   const RedactionCounts done = redact(snapshot, {}, pseudonyms);
-  BOOST_TEST(done.left_out == 3u);
+  BOOST_TEST(done.removed_items == 3u);
   BOOST_TEST(snapshot.meta.notes.empty());
   BOOST_TEST(snapshot.unknown_meta.empty());
   BOOST_TEST(!snapshot.objects.contains("thirdparty_summary"));

@@ -214,10 +214,11 @@ BOOST_AUTO_TEST_CASE(escapes_all_names_for_the_terminal) {
   a.meta.hostname = hostile_name;
   add_text(a, metric("policy", "CategoricalString", "Mode"), {hostile_name});
   add_text(b, metric("policy", "CategoricalString", "Mode"), {"OTHER", hostile_name});
-  MetricDef odd_pair = metric(hostile_name, "MonotonicNs", "no.such.rule" + hostile_name);
-  odd_pair.fallback = "SumNs";
-  add_u64(a, odd_pair, {1});
-  add_u64(b, odd_pair, {2, 3});
+  MetricDef pair_with_unknown_rule =
+      metric(hostile_name, "MonotonicNs", "no.such.rule" + hostile_name);
+  pair_with_unknown_rule.fallback = "SumNs";
+  add_u64(a, pair_with_unknown_rule, {1});
+  add_u64(b, pair_with_unknown_rule, {2, 3});
   const std::string text = text_of({&a, &b}, {.only_changed = true}, {});
   for (const std::string_view bad : {"\x1b", "\x07", "\xe2\x80\xae", "\xff", "\xc2\x9b"})
     BOOST_TEST(text.find(bad) == std::string::npos);

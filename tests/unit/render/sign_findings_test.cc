@@ -13,9 +13,9 @@ namespace {
 
 using namespace screen_windows;
 
-const MetricDef kWaited = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
-                                                  {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                                    "wait-time"),
+const MetricDef kWaitTime = with_role(with_headline(metric("waited", "MonotonicNs", "SumNs"),
+                                                    {"%wait", 5, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                                      "wait-time"),
                 kVoluntarySwitches = with_role(metric("given_up", "MonotonicCount", "SumCount"),
                                                "voluntary-switches"),
                 kFaults = with_role(metric("faults", "MonotonicCount", "SumCount"), "major-faults"),
@@ -72,7 +72,7 @@ Snapshot end_of(const std::vector<Row>& all, bool is_last) {
   add_u64(snapshot, identity_metric(kStartTime), starts);
   add_bool(snapshot, identity_metric(kKernelThread), Cells<bool>(all.size(), false));
   add_u64(snapshot, kCpu, cpu);
-  add_u64(snapshot, kWaited, waited);
+  add_u64(snapshot, kWaitTime, waited);
   add_u64(snapshot, kVoluntarySwitches, voluntary_switches);
   add_u64(snapshot, kFaults, faults);
   add_text(snapshot, kState, states);
@@ -123,7 +123,7 @@ const std::vector<Row> kLockConvoy = threads(3, {.cpu = 2 * kSecond, .voluntary_
                          return all;
                        }();
 
-std::vector<Row> zombies(std::size_t count) {
+std::vector<Row> make_zombies(std::size_t count) {
   std::vector<Row> all;
   for (std::size_t at = 1; at <= count; ++at)
     all.push_back({.process = at, .name = "child", .thread = "child", .after = "Z"});
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(a_pool_with_one_working_thread_is_not_a_finding) {
 }
 
 BOOST_AUTO_TEST_CASE(finds_zombies_and_shows_states) {
-  const std::string text = text_of(zombies(12));
+  const std::string text = text_of(make_zombies(12));
   BOOST_TEST(
       text ==
       "1 child has 12 zombies: processes that exited and whose parent did not wait for them\n    "
       "ctprof show a.zst --group-by pid --where 'pcomm == \"child\"' --metrics state\n");
-  BOOST_TEST(text_of(zombies(9)) == "");
+  BOOST_TEST(text_of(make_zombies(9)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(finds_threads_in_uninterruptible_sleep) {
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(computes_growth_of_processes_in_both_windows) {
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_the_first_window_is_not_a_finding) {
-  for (const auto& all : {kLockConvoy, kTail, zombies(12)}) {
+  for (const auto& all : {kLockConvoy, kTail, make_zombies(12)}) {
     const Snapshot same = window_with(all), calm = window_with(threads(5, {.cpu = kMs}));
     BOOST_TEST(text_of(report_of({&same, &same})) == "");
     BOOST_TEST(text_of(report_of({&calm, &same})) != "");

@@ -42,7 +42,7 @@ std::string rows(TableFormat form) {
 
 BOOST_AUTO_TEST_SUITE(tables_test)
 
-std::string safe_row(const std::vector<std::string>& texts) {
+std::string format_csv_safe_row(const std::vector<std::string>& texts) {
   StringSink sink;
   TextRowWriter out(TableFormat::Csv, sink, true);
   for (const std::string& text : texts) out.text(text);
@@ -54,10 +54,10 @@ std::string safe_row(const std::vector<std::string>& texts) {
 
 // The prefixes that OWASP lists; numbers are not marked.
 BOOST_AUTO_TEST_CASE(marks_texts_that_look_like_formulas) {
-  BOOST_TEST(safe_row({"=1+1", "+1", "-1", "@SUM(A1)"}) ==
+  BOOST_TEST(format_csv_safe_row({"=1+1", "+1", "-1", "@SUM(A1)"}) ==
              "\"'=1+1\",\"'+1\",\"'-1\",\"'@SUM(A1)\",-5\n");
-  BOOST_TEST(safe_row({"\t=1", "\r=1", " =1"}) == "\"'\t=1\",\"'\r=1\",\"' =1\",-5\n");
-  BOOST_TEST(safe_row({"a=1", "1-1", ""}) == "a=1,1-1,\"\",-5\n");
+  BOOST_TEST(format_csv_safe_row({"\t=1", "\r=1", " =1"}) == "\"'\t=1\",\"'\r=1\",\"' =1\",-5\n");
+  BOOST_TEST(format_csv_safe_row({"a=1", "1-1", ""}) == "a=1,1-1,\"\",-5\n");
 }
 
 BOOST_AUTO_TEST_CASE(writes_rows_as_json) {

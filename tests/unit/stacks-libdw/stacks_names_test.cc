@@ -14,7 +14,7 @@
 
 #include "core/stacks/symbols.hpp"
 #include "core/stacks/unpack.hpp"
-#include "tests/unit/stacks/stacks_forms.hpp"
+#include "tests/unit/stacks/stacks_variants.hpp"
 
 namespace ctprof::tests::stacks_names_test {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/stacks/demangle.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
-#include "tests/unit/stacks/stacks_forms.hpp"
+#include "tests/unit/stacks/stacks_variants.hpp"
 #include "tests/unit/support/bytes_read.hpp"
 
 namespace ctprof::tests::stacks_debug_files_test {

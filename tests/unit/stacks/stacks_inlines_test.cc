@@ -23,7 +23,7 @@
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
 #include "tests/unit/stacks/elf_builder.hpp"
-#include "tests/unit/stacks/stacks_forms.hpp"
+#include "tests/unit/stacks/stacks_variants.hpp"
 
 namespace ctprof::tests::stacks_inlines_test {
 namespace {
@@ -133,10 +133,10 @@ BOOST_AUTO_TEST_CASE(agrees_with_llvm_symbolizer) {
   const auto expected = chains_of_llvm(path, addresses);
   BOOST_TEST_REQUIRE(expected.size() == addresses.size());
   std::size_t differing = 0, deepest = 0;
-  std::map<std::string, int> met;
+  std::map<std::string, int> function_counts;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Names chain = chain_of(inlines, i);
-    for (const std::string& name : chain) ++met[name];
+    for (const std::string& name : chain) ++function_counts[name];
     deepest = std::max(deepest, chain.size());
     if (chain == expected[i]) continue;
     if (++differing < 10) {
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(agrees_with_llvm_symbolizer) {
     }
   }
   BOOST_TEST_MESSAGE(addresses.size()
-                     << " addresses, " << met.size() << " functions, up to " << deepest << " deep, "
-                     << differing << " differing, " << took.count() << " ms");
+                     << " addresses, " << function_counts.size() << " functions, up to " << deepest
+                     << " deep, " << differing << " differing, " << took.count() << " ms");
   BOOST_TEST(differing == 0u);
   BOOST_TEST(deepest >= 2u);
 }
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(stops_at_the_time_limit) {
 BOOST_AUTO_TEST_CASE(refuses_sections_that_are_too_large) {
   const EnlargedFile large(600 << 20), small(60 << 20);
   const Addresses addresses{0x1000};
-  const auto outcome = [&](const EnlargedFile& swollen) {
-    return find_inlines(OpenedFile(swollen.path()).file, {}, addresses, kNoLimit).outcome;
+  const auto outcome = [&](const EnlargedFile& enlarged_file) {
+    return find_inlines(OpenedFile(enlarged_file.path()).file, {}, addresses, kNoLimit).outcome;
   };
   BOOST_TEST((outcome(large) == Outcome::TooLarge));
   BOOST_TEST((outcome(small) == Outcome::Complete));

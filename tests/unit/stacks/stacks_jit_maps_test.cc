@@ -131,8 +131,8 @@ BOOST_AUTO_TEST_CASE(opens_only_safe_maps_of_exited_processes) {
   const std::string path = room / "perf-7.map", directory = (room / "").parent_path();
   std::ofstream(path) << "1000 10 made\n";
   const std::uint64_t later = realtime_ns() + 60 * kNsPerSecond;
-  const auto open = [&](std::uint64_t existed) {
-    return text_of(open_perf_map_of_exited(7, existed, directory));
+  const auto open = [&](std::uint64_t started_at) {
+    return text_of(open_perf_map_of_exited(7, started_at, directory));
   };
   BOOST_TEST(open(later) == "1000 10 made\n");
   BOOST_TEST(open(kNsPerSecond) == "none");  // it belongs to a later process

@@ -71,27 +71,27 @@ BOOST_AUTO_TEST_CASE(marks_stacks_that_did_not_reach_their_root) {
 BOOST_AUTO_TEST_CASE(a_guessed_frame_differs_from_a_certain_one) {
   StackTable table;
   const std::uint32_t module = table.add_module(file_module("/bin/a"));
-  const std::vector<Frame> sure{{3, module, false}}, guessed{{3, module, true}};
-  BOOST_TEST(table.add_stack(sure, WalkEnd::Root) != table.add_stack(guessed, WalkEnd::Root));
+  const std::vector<Frame> certain{{3, module, false}}, guessed{{3, module, true}};
+  BOOST_TEST(table.add_stack(certain, WalkEnd::Root) != table.add_stack(guessed, WalkEnd::Root));
 }
 
 BOOST_AUTO_TEST_CASE(merges_two_tables) {
-  StackTable ours, other_node;
-  ours.add_module(file_module("/bin/other"));
-  const std::uint32_t here = ours.add_module(file_module("/bin/a"));
+  StackTable merged_table, other_node;
+  merged_table.add_module(file_module("/bin/other"));
+  const std::uint32_t here = merged_table.add_module(file_module("/bin/a"));
   const std::uint32_t there = other_node.add_module(file_module("/bin/a"));
   const std::vector<Frame> frames{{2, here}, {1, here}}, same{{2, there}, {1, there}},
       longer{{9, there}, {2, there}, {1, there}};
-  const std::uint32_t node = ours.add_stack(frames, WalkEnd::Root);
+  const std::uint32_t node = merged_table.add_stack(frames, WalkEnd::Root);
   const std::uint32_t second = other_node.add_stack(longer, WalkEnd::Root);
   const std::uint32_t first = other_node.add_stack(same, WalkEnd::Root);
   other_node.set_name(other_node.nodes()[first].frame, "two");
-  const Numbers now = ours.merge(other_node);
+  const Numbers now = merged_table.merge(other_node);
   BOOST_TEST(now[StackTable::kTop] == StackTable::kTop);
   BOOST_TEST(now[first] == node);
-  BOOST_TEST(ours.nodes()[now[second]].parent == node);
-  BOOST_TEST(ours.get_name(ours.nodes()[node].frame) == "two");
-  BOOST_TEST(ours.modules().size() == 2u);
+  BOOST_TEST(merged_table.nodes()[now[second]].parent == node);
+  BOOST_TEST(merged_table.get_name(merged_table.nodes()[node].frame) == "two");
+  BOOST_TEST(merged_table.modules().size() == 2u);
 }
 
 // Windows of one file may contain code of two programs at one place: for a path without a build id,

@@ -128,7 +128,7 @@ const std::vector<std::string>& expressible_programs() {
   return programs;
 }
 
-ElfBuilder make_program(bool with_inexpressible) {
+ElfBuilder make_program(bool has_inexpressible_rules) {
   ElfBuilder elf;
   elf.add_common_entry(kX86InitialRules);
   std::uint64_t start = kFirst;
@@ -137,7 +137,7 @@ ElfBuilder make_program(bool with_inexpressible) {
     start += kFunctionDistance;
   };
   for (const std::string& rule : expressible_programs()) add(rule);
-  if (with_inexpressible) {
+  if (has_inexpressible_rules) {
     add(to_bytes({0x11, 16, 0x7e}));  // return address elsewhere
     add(to_bytes({0x0c, 10, 0}));     // CFA in another register
   }
@@ -177,8 +177,8 @@ struct EndCounts {
   std::size_t root = 0, deep = 0, failed = 0, reached_by_copy = 0;
 };
 
-EndCounts compare_random(bool with_inexpressible) {
-  const ElfBuilder elf = make_program(with_inexpressible);
+EndCounts compare_random(bool has_inexpressible_rules) {
+  const ElfBuilder elf = make_program(has_inexpressible_rules);
   WalkPair walks([elf](std::uint64_t, const CodeRange&, const std::string&) { return elf.open(); });
   walks.map({kLoaded, kLoaded + ElfBuilder::kSize, 0, {1, 2}, "/bin/made"});
   walks.map({kAnonymous, kAnonymous + 0x1000, 0, {}, ""});

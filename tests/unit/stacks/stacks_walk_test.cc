@@ -21,14 +21,14 @@ constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0
 constexpr FileId kFile{1, 2};
 
 // Functions of the file, by their addresses in it.
-constexpr std::uint64_t kLeaf = 0x4000;      // CFA = sp + 16
-constexpr std::uint64_t kNext = 0x4040;      // adjacent: CFA = bp + 16, bp saved
-constexpr std::uint64_t kFramed = 0x4100;    // CFA = bp + 16, bp saved
-constexpr std::uint64_t kEpilogue = 0x4200;  // CFA = sp + 8, bp at CFA - 16
-constexpr std::uint64_t kRoot = 0x4300;      // no return address
-constexpr std::uint64_t kSignal = 0x4400;    // the kernel's signal frame
-constexpr std::uint64_t kStuck = 0x4500;     // CFA = sp
-constexpr std::uint64_t kStored = 0x4600;    // CFA = *(sp + 16) + 8
+constexpr std::uint64_t kLeaf = 0x4000;              // CFA = sp + 16
+constexpr std::uint64_t kNext = 0x4040;              // adjacent: CFA = bp + 16, bp saved
+constexpr std::uint64_t kWithFramePointer = 0x4100;  // CFA = bp + 16, bp saved
+constexpr std::uint64_t kEpilogue = 0x4200;          // CFA = sp + 8, bp at CFA - 16
+constexpr std::uint64_t kRoot = 0x4300;              // no return address
+constexpr std::uint64_t kSignal = 0x4400;            // the kernel's signal frame
+constexpr std::uint64_t kConstantSp = 0x4500;        // CFA = sp
+constexpr std::uint64_t kStoredSp = 0x4600;          // CFA = *(sp + 16) + 8
 constexpr std::uint64_t kNoRules = 0x5000;
 
 ElfBuilder make_program() {
@@ -36,7 +36,7 @@ ElfBuilder make_program() {
   elf.add_common_entry(kX86InitialRules);
   elf.add_function(kLeaf, 64, to_bytes({0x0e, 16}));
   elf.add_function(kNext, 64, to_bytes({0x86, 2, 0x0c, 6, 16}));
-  elf.add_function(kFramed, 64, to_bytes({0x86, 2, 0x0c, 6, 16}));
+  elf.add_function(kWithFramePointer, 64, to_bytes({0x86, 2, 0x0c, 6, 16}));
   elf.add_function(kEpilogue, 64, to_bytes({0x86, 2}));
   elf.add_function(kRoot, 64, to_bytes({0x07, 16}));
   elf.add_common_entry("", "zRS");
@@ -44,8 +44,8 @@ ElfBuilder make_program() {
                    to_bytes({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01, 0x10,
                              6, 3, 0x77, 0xf8, 0}));
   elf.add_common_entry(kX86InitialRules);
-  elf.add_function(kStuck, 64, to_bytes({0x0e, 0}));
-  elf.add_function(kStored, 64, to_bytes({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}));
+  elf.add_function(kConstantSp, 64, to_bytes({0x0e, 0}));
+  elf.add_function(kStoredSp, 64, to_bytes({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}));
   elf.put_code(kRoot + 3, to_bytes({0xe8, 0, 0, 0, 0}));  // guesses need a preceding call
   return elf;
 }
@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(walks_to_the_root) {
   Process process;
   const WalkEnd ending =
       process.walk({loaded_address(kLeaf), kSp, kSp + 32, 0},
-                   {0, loaded_address(kFramed), 0, 0, /*bp*/ 99, loaded_address(kRoot)});
+                   {0, loaded_address(kWithFramePointer), 0, 0, /*bp*/ 99, loaded_address(kRoot)});
   BOOST_TEST(ending == WalkEnd::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kWithFramePointer + 7, kRoot + 7}));
   for (const Frame& frame : process.frames) BOOST_TEST(!frame.is_guessed);
 }
 
@@ -111,25 +111,26 @@ BOOST_AUTO_TEST_CASE(a_return_address_of_zero_is_the_root) {
 
 BOOST_AUTO_TEST_CASE(reads_a_stored_stack_pointer) {
   Process process;
-  const WalkEnd ending = process.walk({loaded_address(kStored), kSp, 0, 0},
+  const WalkEnd ending = process.walk({loaded_address(kStoredSp), kSp, 0, 0},
                                       {0, 0, /*sp + 16*/ kSp + 32, 0, loaded_address(kRoot)});
   BOOST_TEST(ending == WalkEnd::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kStored + 8, kRoot + 7}));
+  BOOST_TEST(process.offsets() == (Offsets{kStoredSp + 8, kRoot + 7}));
 }
 
 BOOST_AUTO_TEST_CASE(stops_at_the_end_of_the_copy) {
   Process process;
   BOOST_TEST(process.walk({loaded_address(kLeaf), kSp, 0, 0}, {0}) == WalkEnd::EndOfCopy);
   BOOST_TEST(process.walk({loaded_address(kLeaf), kSp, 0, 0}, {}) == WalkEnd::EndOfCopy);
-  BOOST_TEST(process.walk({loaded_address(kFramed), kSp, kSp + 0x8000, 0}, {1, 2, 3}) ==
+  BOOST_TEST(process.walk({loaded_address(kWithFramePointer), kSp, kSp + 0x8000, 0}, {1, 2, 3}) ==
              WalkEnd::EndOfCopy);
   BOOST_TEST(process.frames.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(invalid_registers_give_a_lost_stack) {
   Process process;
-  BOOST_TEST(process.walk({loaded_address(kFramed), kSp, 0x1234, 0}, {1, 2, 3}) == WalkEnd::Failed);
-  BOOST_TEST(process.walk({loaded_address(kFramed), kSp, UINT64_MAX, 0}, {1, 2, 3}) ==
+  BOOST_TEST(process.walk({loaded_address(kWithFramePointer), kSp, 0x1234, 0}, {1, 2, 3}) ==
+             WalkEnd::Failed);
+  BOOST_TEST(process.walk({loaded_address(kWithFramePointer), kSp, UINT64_MAX, 0}, {1, 2, 3}) ==
              WalkEnd::Failed);
   BOOST_TEST(process.walk({loaded_address(kNoRules), kSp, UINT64_MAX - 7, 0}, {1, 2, 3}) ==
              WalkEnd::Failed);
@@ -144,9 +145,9 @@ BOOST_AUTO_TEST_CASE(keeps_bp_after_it_was_popped) {
   Process process;
   const WalkEnd ending =
       process.walk({loaded_address(kEpilogue), kSp, kSp + 16, 0},
-                   {loaded_address(kFramed), 0, /*bp*/ 0, loaded_address(kRoot)});
+                   {loaded_address(kWithFramePointer), 0, /*bp*/ 0, loaded_address(kRoot)});
   BOOST_TEST(ending == WalkEnd::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kEpilogue + 8, kFramed + 7, kRoot + 7}));
+  BOOST_TEST(process.offsets() == (Offsets{kEpilogue + 8, kWithFramePointer + 7, kRoot + 7}));
 }
 
 BOOST_AUTO_TEST_CASE(handles_a_return_address_at_a_first_byte) {
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_zero_bp_ends_only_a_chain_of_frame_pointers) {
 // The perf trampolines of Python call back into the interpreter and keep no frame pointer.
 BOOST_AUTO_TEST_CASE(walks_trampolines_of_python) {
   std::string image = make_program().image();
-  image.replace(kFramed + 3, 5, "\xe8\0\0\0\0", 5);
+  image.replace(kWithFramePointer + 3, 5, "\xe8\0\0\0\0", 5);
   Modules modules([&](std::uint64_t, const CodeRange&, const std::string&) {
     return ElfBuilder::memory_file(image);
   });
@@ -211,13 +212,13 @@ BOOST_AUTO_TEST_CASE(walks_trampolines_of_python) {
     const std::string_view bytes(reinterpret_cast<const char*>(stack.data()), 8 * stack.size());
     return unwinder.walk(space, {loaded_address(kLeaf), kSp, kSp + 32, 0}, {kSp, bytes}, frames);
   };
-  BOOST_TEST(walk(loaded_address(kFramed)) == WalkEnd::Root);
+  BOOST_TEST(walk(loaded_address(kWithFramePointer)) == WalkEnd::Root);
   BOOST_REQUIRE(frames.size() == 4u);
   BOOST_TEST(frames[1].offset == kAnonymous + 5);
-  BOOST_TEST(frames[2].offset == kFramed + 7);
+  BOOST_TEST(frames[2].offset == kWithFramePointer + 7);
   BOOST_TEST(frames[2].is_guessed);
   BOOST_TEST(frames[3].offset == kRoot + 7);
-  walk(loaded_address(kFramed, 16));  // no call precedes it: along bp
+  walk(loaded_address(kWithFramePointer, 16));  // no call precedes it: along bp
   BOOST_REQUIRE(frames.size() >= 3u);
   BOOST_TEST(frames[2].offset == kRoot + 7);
 }
@@ -232,7 +233,8 @@ BOOST_AUTO_TEST_CASE(a_guess_outside_code_adds_no_frame) {
 BOOST_AUTO_TEST_CASE(refuses_a_stack_that_does_not_grow) {
   Process process;
   BOOST_TEST(process.walk({loaded_address(kLeaf), kSp, 0, 0},
-                          {0, loaded_address(kStuck), loaded_address(kStuck)}) == WalkEnd::Failed);
+                          {0, loaded_address(kConstantSp), loaded_address(kConstantSp)}) ==
+             WalkEnd::Failed);
   BOOST_TEST(process.frames.size() == 2u);
 }
 
@@ -250,16 +252,16 @@ BOOST_AUTO_TEST_CASE(walks_stacks_of_aarch64) {
   ElfBuilder elf(EM_AARCH64);
   elf.add_common_entry(to_bytes({0x0c, 31, 0}), "zR", 30);
   elf.add_function(kLeaf, 64, "");
-  elf.add_function(kFramed, 64, to_bytes({0x0e, 16, 0x9d, 2, 0x9e, 1, 0x0d, 29}));
+  elf.add_function(kWithFramePointer, 64, to_bytes({0x0e, 16, 0x9d, 2, 0x9e, 1, 0x0d, 29}));
   elf.add_function(kEpilogue, 64, to_bytes({0x0e, 16}));
   elf.add_function(kRoot, 64, to_bytes({0x07, 30}));
   constexpr std::uint64_t kSignature = 0x00aa000000000000;
   Process process(elf, EM_AARCH64);
-  const WalkEnd ending =
-      process.walk({loaded_address(kLeaf), kSp, kSp, loaded_address(kFramed) | kSignature},
-                   {0, loaded_address(kRoot) | kSignature});
+  const WalkEnd ending = process.walk(
+      {loaded_address(kLeaf), kSp, kSp, loaded_address(kWithFramePointer) | kSignature},
+      {0, loaded_address(kRoot) | kSignature});
   BOOST_TEST(ending == WalkEnd::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kWithFramePointer + 7, kRoot + 7}));
   // A caller without a saved return address is impossible, as lr has changed since.
   BOOST_TEST(process.walk({loaded_address(kLeaf), kSp, kSp, loaded_address(kEpilogue)}, {0, 0}) ==
              WalkEnd::Failed);
@@ -269,10 +271,11 @@ BOOST_AUTO_TEST_CASE(walks_stacks_of_aarch64) {
 // The kernel follows bp into arbitrary data.
 BOOST_AUTO_TEST_CASE(addresses_from_the_kernel_end_before_data) {
   Process process;
-  BOOST_TEST(process.place({loaded_address(kLeaf), loaded_address(kFramed),
+  BOOST_TEST(process.place({loaded_address(kLeaf), loaded_address(kWithFramePointer),
                             loaded_address(kRoot)}) == WalkEnd::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
-  BOOST_TEST(process.place({loaded_address(kLeaf), loaded_address(kFramed)}) == WalkEnd::Failed);
+  BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kWithFramePointer + 7, kRoot + 7}));
+  BOOST_TEST(process.place({loaded_address(kLeaf), loaded_address(kWithFramePointer)}) ==
+             WalkEnd::Failed);
   BOOST_TEST(process.frames.size() == 2u);
   BOOST_TEST(process.place({loaded_address(kLeaf), 0x2a, loaded_address(kRoot)}) ==
              WalkEnd::Failed);

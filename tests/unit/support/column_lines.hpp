@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file/columns/line_frames.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 #include "core/file/file.hpp"
 #include "core/file/read/load.hpp"
 #include "tests/unit/support/random_host.hpp"
@@ -61,11 +61,11 @@ inline Snapshot load(std::string_view bytes, const CaptureName& name = {"test"})
 inline std::string refusal(std::string_view bytes, const CaptureName& name = {"test"}) {
   const auto snapshot = load_bytes(bytes, name, shipped_vocabulary());
   if (snapshot) return "";
-  constexpr std::string_view kBegins = "reading 'test': ";
+  constexpr std::string_view kErrorPrefix = "reading 'test': ";
   const std::string& sentence = snapshot.error().text;
-  BOOST_TEST(sentence.starts_with(kBegins), sentence);
+  BOOST_TEST(sentence.starts_with(kErrorPrefix), sentence);
   BOOST_TEST(sentence.find('\n') == sentence.npos);
-  return sentence.substr(kBegins.size());
+  return sentence.substr(kErrorPrefix.size());
 }
 
 inline Lines lines_of(std::string_view bytes) {

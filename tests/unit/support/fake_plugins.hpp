@@ -20,12 +20,12 @@ inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneAsGauge{
     {.name = "one", .description = "one"}};
 
 // A source that offers one metric and refuses it at probe time if kRefuses is true.
-template <const auto& Metric, int Rank = 0, bool Refuses = false>
+template <const auto& Metric, int Rank = 0, bool kRefuses = false>
 struct OfferingSource : sdk::ThreadSource {
   static constexpr auto kOffers = sdk::offers(Metric);
   static constexpr std::int32_t kRank = Rank;
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
-    if (Refuses) probe.refuse_all(Gap::SwitchedOff, "the switch is off");
+    if (kRefuses) probe.refuse_all(Gap::SwitchedOff, "the switch is off");
   }
   explicit OfferingSource(const sdk::Host&) {}
   void collect(const sdk::Batch& batch) {

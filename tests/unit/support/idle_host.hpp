@@ -171,9 +171,9 @@ class IdleHost {
 };
 
 // Finds the first difference between two snapshots, as text; empty if they are equal.
-class Differ {
+class SnapshotComparer {
  public:
-  Differ(const Snapshot& a, const Snapshot& b) : a_(a), b_(b) {}
+  SnapshotComparer(const Snapshot& a, const Snapshot& b) : a_(a), b_(b) {}
 
   std::string first() {
     for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host})
@@ -262,8 +262,10 @@ class Differ {
     if (!a.opening_only != !b.opening_only)
       return note_difference("whether opening-only rows are known");
     if (!a.opening_only) return;
-    const std::string said = Differ(*a.opening_only, *b.opening_only).first();
-    if (!said.empty()) note_difference("opening-only rows: " + said);
+    const std::string opening_only_difference =
+        SnapshotComparer(*a.opening_only, *b.opening_only).first();
+    if (!opening_only_difference.empty())
+      note_difference("opening-only rows: " + opening_only_difference);
   }
 
   void compare_openings(const Opening& a, const Opening& b) {
@@ -326,9 +328,11 @@ class Differ {
   std::string difference_;
 };
 
-inline std::string difference(const Snapshot& a, const Snapshot& b) { return Differ(a, b).first(); }
+inline std::string difference(const Snapshot& a, const Snapshot& b) {
+  return SnapshotComparer(a, b).first();
+}
 
-inline std::string repeated(std::string_view item, std::size_t times) {
+inline std::string repeat_text(std::string_view item, std::size_t times) {
   std::string text;
   text.reserve(item.size() * times);
   for (std::size_t i = 0; i < times; ++i) text += item;

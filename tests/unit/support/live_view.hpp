@@ -27,10 +27,10 @@ inline Sample sample(std::uint64_t number, std::size_t bytes = 100) {
 }
 
 // Returns the first words of the lines below the table heading `heading`, such as "b a c".
-inline std::string rows_below(const std::string& picture, const std::string& heading) {
+inline std::string rows_below(const std::string& screen_text, const std::string& heading) {
   std::string names;
   bool is_below = false;
-  for (const std::string_view line : split(picture, '\n')) {
+  for (const std::string_view line : split(screen_text, '\n')) {
     const std::string word(line.substr(0, line.find(' ')));
     if (is_below && (word.empty() || word == "not")) break;
     if (is_below) names += (names.empty() ? "" : " ") + word;
@@ -41,9 +41,9 @@ inline std::string rows_below(const std::string& picture, const std::string& hea
 
 struct ViewFixture {
   Registry registry{LoadedPlugins{}};
-  WindowReporter teller{registry, {}, {}};
+  WindowReporter reporter{registry, {}, {}};
   History history{1 << 20};
-  View view{teller, history};
+  View view{reporter, history};
 
   std::string text(Size size) {
     std::string all;
@@ -83,7 +83,9 @@ struct BusyHostFixture : ViewFixture {
   std::string rows_on_screen(const std::string& heading = "process") {
     return rows_below(text({30, 120}), heading);
   }
-  bool shows(const std::string& words) { return text({30, 120}).find(words) != std::string::npos; }
+  bool contains_text(const std::string& words) {
+    return text({30, 120}).find(words) != std::string::npos;
+  }
 };
 
 }  // namespace ctprof::live::live_view

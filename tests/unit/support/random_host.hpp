@@ -181,7 +181,7 @@ class RandomHost {
       case Storage::F64: column.f64()[row] = random_real(); return;
       case Storage::Bool: column.bools()[row] = static_cast<std::uint8_t>(random_below(2)); return;
       case Storage::String: column.ids()[row] = texts().intern(random_text()); return;
-      case Storage::Bitset: column.ids()[row] = bits(); return;
+      case Storage::Bitset: column.ids()[row] = make_bitset(); return;
       case Storage::Map: column.ids()[row] = map(); return;
       case Storage::Array:
         column.ids()[row] = snapshot_.pools->words.intern(std::vector{random_(), std::uint64_t{0}});
@@ -196,9 +196,9 @@ class RandomHost {
   }
 
   double random_real() {
-    constexpr double kOdd[] = {
+    constexpr double kUnusualNumbers[] = {
         0.0, -0.0, 1.0, 0.1, -1e300, 5e-324, 1.7976931348623157e308, 123456789012345680.0};
-    return random_below(2) ? kOdd[random_below(std::size(kOdd))]
+    return random_below(2) ? kUnusualNumbers[random_below(std::size(kUnusualNumbers))]
                            : std::ldexp(static_cast<double>(random_()),
                                         static_cast<int>(random_below(400)) - 300);
   }
@@ -227,7 +227,7 @@ class RandomHost {
     return text;
   }
 
-  Id bits() {
+  Id make_bitset() {
     std::vector<std::uint64_t> words(random_below(5));
     for (std::uint64_t& word : words) word = random_();
     while (!words.empty() && words.back() == 0) words.pop_back();

@@ -127,8 +127,8 @@ inline std::string row_names(const Report& report) {
 }
 
 inline const ScreenRow& find_row(const Report& report, const std::string& name) {
-  for (const ScreenRow& find_row : report.screen()->rows)
-    if (report.grouping().names[find_row.group] == name) return find_row;
+  for (const ScreenRow& row : report.screen()->rows)
+    if (report.grouping().names[row.group] == name) return row;
   throw std::out_of_range(name);
 }
 

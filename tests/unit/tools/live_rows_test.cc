@@ -19,16 +19,16 @@ BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyHostFixture) {
   BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   press_keys(U"r");
   BOOST_TEST(rows_on_screen() == "kswapd0 a c b");
-  BOOST_TEST(shows("by score, reversed"));
+  BOOST_TEST(contains_text("by score, reversed"));
   press_keys(U"r");
   BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   press_keys(U"s");
   BOOST_TEST(rows_on_screen() == "a b c kswapd0");
   press_keys(U"r");
   BOOST_TEST(rows_on_screen() == "kswapd0 c b a");
-  BOOST_TEST(shows("by name, reversed"));
+  BOOST_TEST(contains_text("by name, reversed"));
   press_keys(U"s");  // the next column sorts its largest values first
-  BOOST_TEST(shows("by %cpu   "));
+  BOOST_TEST(contains_text("by %cpu   "));
   BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   press_keys(U"s");
   BOOST_TEST(rows_on_screen() == "a c b kswapd0");
@@ -39,24 +39,24 @@ BOOST_FIXTURE_TEST_CASE(reverses_any_order, BusyHostFixture) {
 BOOST_FIXTURE_TEST_CASE(keeps_separate_orders_for_groups_and_threads, BusyHostFixture) {
   press_keys(U"r");
   view.take(to_key(SpecialKey::Enter));
-  BOOST_TEST(shows("threads of kswapd0, by score   "));
+  BOOST_TEST(contains_text("threads of kswapd0, by score   "));
   BOOST_TEST(rows_on_screen("thread") == "kswapd0");
   view.take(to_key(SpecialKey::Escape));
-  BOOST_TEST(shows("by score, reversed"));
+  BOOST_TEST(contains_text("by score, reversed"));
 }
 
 BOOST_FIXTURE_TEST_CASE(hides_and_counts_kernel_threads, BusyHostFixture) {
   press_keys(U"K");
   BOOST_TEST(rows_on_screen() == "b c a");
-  BOOST_TEST(shows("kernel threads are hidden"));
-  BOOST_TEST(shows("1 row of kernel threads (K)"));
+  BOOST_TEST(contains_text("kernel threads are hidden"));
+  BOOST_TEST(contains_text("1 row of kernel threads (K)"));
   press_keys(U"/k");
   view.take(to_key(SpecialKey::Enter));
-  BOOST_TEST(shows("kernel threads are hidden; K shows them"));
+  BOOST_TEST(contains_text("kernel threads are hidden; K shows them"));
   view.take(to_key(SpecialKey::Escape));
   press_keys(U"K");
   BOOST_TEST(rows_on_screen() == "b c a kswapd0");
-  BOOST_TEST(!shows("of kernel threads (K)"));
+  BOOST_TEST(!contains_text("of kernel threads (K)"));
 }
 
 BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyHostFixture) {
@@ -68,13 +68,13 @@ BOOST_FIXTURE_TEST_CASE(hides_kernel_threads_of_a_group, BusyHostFixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(shows_findings_above_the_table_only_if_there_are_some, BusyHostFixture) {
-  BOOST_TEST(!shows("\n1 "));
+  BOOST_TEST(!contains_text("\n1 "));
   add_wait(2, "server");
-  const std::string picture = text({30, 120});
-  const std::size_t finding = picture.find("1 server waited 9.0 s for a CPU in 10.0 s");
-  BOOST_TEST(finding < picture.find("processes by name"));
-  BOOST_TEST(finding < picture.find("\nprocess "));
-  BOOST_TEST(picture.find("ctprof show") == std::string::npos);
+  const std::string screen_text = text({30, 120});
+  const std::size_t finding = screen_text.find("1 server waited 9.0 s for a CPU in 10.0 s");
+  BOOST_TEST(finding < screen_text.find("processes by name"));
+  BOOST_TEST(finding < screen_text.find("\nprocess "));
+  BOOST_TEST(screen_text.find("ctprof show") == std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyHostFixture) {
@@ -83,8 +83,8 @@ BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyHostFix
   for (const std::size_t lines : {16, 24, 30, 60}) {
     std::size_t taken = 0;
     bool is_above = true;
-    const std::string picture = text({lines, 40});
-    for (const std::string_view line : split(picture, '\n')) {
+    const std::string screen_text = text({lines, 40});
+    for (const std::string_view line : split(screen_text, '\n')) {
       is_above = is_above && line.find("now   ") != 0;
       taken += is_above && (line.starts_with("1 ") || taken > 0);
     }
@@ -95,15 +95,15 @@ BOOST_FIXTURE_TEST_CASE(findings_take_few_lines_of_a_small_terminal, BusyHostFix
 
 BOOST_FIXTURE_TEST_CASE(shows_findings_in_full_with_their_commands, BusyHostFixture) {
   press_keys(U"f");
-  BOOST_TEST(shows("no findings in this window"));
+  BOOST_TEST(contains_text("no findings in this window"));
   press_keys(U"f");
   BOOST_TEST(rows_on_screen() == "b c a kswapd0");
   add_wait(2, "server");
   press_keys(U"f");
-  BOOST_TEST(shows("1 server waited 9.0 s for a CPU in 10.0 s (95 % of the time"));
-  BOOST_TEST(shows("ctprof show FILE --group-by comm --where 'pcomm == \"server\"'"));
+  BOOST_TEST(contains_text("1 server waited 9.0 s for a CPU in 10.0 s (95 % of the time"));
+  BOOST_TEST(contains_text("ctprof show FILE --group-by comm --where 'pcomm == \"server\"'"));
   view.take(to_key(SpecialKey::Escape));
-  BOOST_TEST(shows("processes by name"));
+  BOOST_TEST(contains_text("processes by name"));
 }
 
 BOOST_FIXTURE_TEST_CASE(counts_the_lines_below_a_page, ViewFixture) {
@@ -129,18 +129,18 @@ BOOST_FIXTURE_TEST_CASE(an_ellipsis_marks_truncated_text_below_the_table, BusyHo
 BOOST_FIXTURE_TEST_CASE(a_thread_page_starts_with_name_and_values, BusyHostFixture) {
   view.take(to_key(SpecialKey::Enter));
   view.take(to_key(SpecialKey::Enter));
-  const std::string picture = text({30, 80});
-  const std::size_t name = picture.find("\nb   %cpu 50.0   sw/s 10.0");
+  const std::string screen_text = text({30, 80});
+  const std::size_t name = screen_text.find("\nb   %cpu 50.0   sw/s 10.0");
   BOOST_TEST(name != std::string::npos);
-  BOOST_TEST(name < picture.find("\nmetric "));
+  BOOST_TEST(name < screen_text.find("\nmetric "));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_thread_page_never_shortens_names_and_values, BusyHostFixture) {
   view.take(to_key(SpecialKey::Enter));
   view.take(to_key(SpecialKey::Enter));
   for (const std::size_t width : {40, 60, 80, 120, 200}) {
-    const std::string picture = text({40, width});
-    for (const std::string_view line : split(picture, '\n')) {
+    const std::string screen_text = text({40, width});
+    for (const std::string_view line : split(screen_text, '\n')) {
       if (!line.starts_with("start_time")) continue;
       BOOST_TEST(line.find("start_time_clock_ticks  ") == 0);
       BOOST_TEST(line.find("5ticks") < std::string::npos);
@@ -169,9 +169,9 @@ BOOST_FIXTURE_TEST_CASE(shows_the_length_of_the_first_window_before_it_closes, V
 }
 
 BOOST_FIXTURE_TEST_CASE(shows_intervals_other_than_one_second, BusyHostFixture) {
-  BOOST_TEST(!shows("every"));
+  BOOST_TEST(!contains_text("every"));
   press_keys(U"+");
-  BOOST_TEST(shows("every 2 s"));
+  BOOST_TEST(contains_text("every 2 s"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

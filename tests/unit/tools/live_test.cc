@@ -168,9 +168,9 @@ BOOST_FIXTURE_TEST_CASE(writes_the_windows_between_marks, ViewFixture) {
 // Marks outlive the history, but the windows between them do not.
 BOOST_AUTO_TEST_CASE(does_not_write_windows_that_left_the_history) {
   const Registry registry{LoadedPlugins{}};
-  const WindowReporter teller(registry, {}, {});
+  const WindowReporter reporter(registry, {}, {});
   History history(300);
-  View view(teller, history);
+  View view(reporter, history);
   history.add(sample(1));
   view.on_new_window();
   view.take(U'a');

@@ -15,13 +15,13 @@ using namespace hand_made;
 
 // Returns a snapshot of processes with one thread each: tid, start in ticks, parent.
 Snapshot processes_at(std::uint64_t second, const std::vector<std::array<std::uint64_t, 3>>& all) {
-  std::vector<StartedThread> born;
+  std::vector<StartedThread> started;
   Cells<std::uint64_t> parents;
   for (const auto& [tid, start, parent] : all) {
-    born.push_back({tid, start});
+    started.push_back({tid, start});
     parents.push_back(parent);
   }
-  Snapshot snapshot = snapshot_at(second, born);
+  Snapshot snapshot = snapshot_at(second, started);
   add_u64(snapshot, identity_metric(kParent), parents);
   return snapshot;
 }
@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(marks_descendants_in_consecutive_windows) {
   ExitedThreads ended;
   ended.forks = {{60, 1100, 11 * kSecond}, {62, 1200, 12 * kSecond}, {61, 2000, 20 * kSecond + 1}};
   mark_descendants(first, boundary, ended, {50});
-  auto lap = make_consecutive_window(first, std::move(boundary), ended);
-  BOOST_REQUIRE(lap);
-  BOOST_TEST(descendants(*lap) == (std::vector<std::uint64_t>{50, 60}),
+  auto first_window = make_consecutive_window(first, std::move(boundary), ended);
+  BOOST_REQUIRE(first_window);
+  BOOST_TEST(descendants(*first_window) == (std::vector<std::uint64_t>{50, 60}),
              boost::test_tools::per_element());
   BOOST_REQUIRE_EQUAL(ended.forks.size(), 1u);
   BOOST_TEST(ended.forks[0].tgid == 61u);
 
-  const Snapshot middle = closing_snapshot(std::move(*lap));
+  const Snapshot middle = closing_snapshot(std::move(*first_window));
   Snapshot last = processes_at(30, {{60, 1100, 1}, {61, 2000, 1}, {63, 2500, 60}, {70, 1100, 1}});
   mark_descendants(middle, last, ended, {50});
   BOOST_TEST(descendants(last) == (std::vector<std::uint64_t>{60, 61, 63}),

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_replaced_leader_of_a_new_process_gets_its_id_back) {
 }
 
 // Returns this many threads of two processes, with two names each; from thread 100 on they are new.
-ExitedThreads many_exited(std::uint64_t count) {
+ExitedThreads make_exited_threads(std::uint64_t count) {
   std::vector<Thread> named;
   Cells<std::uint64_t> starts, faults, peaks, nices;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -182,14 +182,14 @@ const Column& ended_column(const ExitedThreads& ended, const std::string& name) 
 }
 
 BOOST_AUTO_TEST_CASE(few_exited_threads_keep_their_rows) {
-  ExitedThreads ended = many_exited(500);
+  ExitedThreads ended = make_exited_threads(500);
   merge_exited_threads(ended, 100, 500);
   BOOST_TEST(ended.rows.threads().rows == 500u);
   BOOST_TEST(ended.merged == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(many_exited_threads_share_rows_if_they_are_equal) {
-  ExitedThreads ended = many_exited(500);
+  ExitedThreads ended = make_exited_threads(500);
   merge_exited_threads(ended, 100, 300);
   BOOST_TEST(ended.rows.threads().rows == 104u);
   BOOST_TEST(ended.merged == 396u);
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(many_exited_threads_share_rows_if_they_are_equal) {
 }
 
 BOOST_AUTO_TEST_CASE(merges_descendants_only_with_descendants) {
-  ExitedThreads ended = many_exited(500);
+  ExitedThreads ended = make_exited_threads(500);
   Cells<bool> marks;
   for (std::size_t row = 0; row < 500; ++row) marks.push_back(row >= 200);
   add_bool(ended.rows, identity_metric(kDescendant), marks);
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_merged_row_has_a_thread_count) {
 }
 
 BOOST_AUTO_TEST_CASE(an_approximate_start_is_not_a_new_thread) {
-  ExitedThreads ended = many_exited(200);
+  ExitedThreads ended = make_exited_threads(200);
   add_u64(ended.rows, metric(std::string(kStartErrorTicks), "IdU64", "Key"),
           Cells<std::uint64_t>(200, 50));
   merge_exited_threads(ended, 100, 100);
@@ -277,15 +277,15 @@ BOOST_AUTO_TEST_CASE(each_of_two_consecutive_windows_has_its_own_exits) {
   ended.exit_ns = {15 * kSecond, 20 * kSecond + 100, 12 * kSecond, 21 * kSecond, 9 * kSecond};
   ended.execs = {{1, 8, 0, 19 * kSecond}, {1, 9, 0, 21 * kSecond}};
 
-  auto lap = make_consecutive_window(first, std::move(boundary), ended);
-  BOOST_REQUIRE(lap);
+  auto first_window = make_consecutive_window(first, std::move(boundary), ended);
+  BOOST_REQUIRE(first_window);
   BOOST_TEST(ended.rows.threads().rows == 3u);
   BOOST_TEST((ended.exit_ns ==
               std::vector<std::uint64_t>{20 * kSecond + 100, 12 * kSecond, 21 * kSecond}));
   BOOST_REQUIRE_EQUAL(ended.execs.size(), 1u);
   BOOST_TEST(ended.execs[0].tid == 9u);
 
-  const Snapshot middle = closing_snapshot(std::move(*lap));
+  const Snapshot middle = closing_snapshot(std::move(*first_window));
   BOOST_TEST(!middle.window);
   BOOST_TEST(middle.threads().rows == 3u);
   BOOST_TEST((middle.read_at == std::vector<std::uint64_t>{7, 7, 7}));

@@ -8,7 +8,7 @@
 
 #include "core/window/join_windows.hpp"
 #include "core/window/merge_exited_threads.hpp"
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::window_stacks_test {
@@ -22,8 +22,8 @@ Snapshot add_recorded_stacks(Snapshot window, const Cells<StackValue>& cells) {
   return window;
 }
 
-Snapshot make_lap_with_stacks(const Snapshot& before, Snapshot after, ExitedThreads ended,
-                              const Cells<StackValue>& cells) {
+Snapshot make_window_with_stacks(const Snapshot& before, Snapshot after, ExitedThreads ended,
+                                 const Cells<StackValue>& cells) {
   auto made = make_window(before, std::move(after), std::move(ended));
   BOOST_REQUIRE(made);
   return add_recorded_stacks(std::move(*made), cells);
@@ -45,11 +45,11 @@ BOOST_AUTO_TEST_SUITE(window_stacks_test)
 
 BOOST_AUTO_TEST_CASE(recorded_stacks_have_no_base) {
   Snapshot window =
-      make_lap_with_stacks(snapshot_at(10, {{1, 5}, {2, 5}}), snapshot_at(20, {{1, 5}}),
-                           exited_at(15, {{2, 5}}), {{{{"main;work", 7}}}, {{{"main", 3}}}});
+      make_window_with_stacks(snapshot_at(10, {{1, 5}, {2, 5}}), snapshot_at(20, {{1, 5}}),
+                              exited_at(15, {{2, 5}}), {{{{"main;work", 7}}}, {{{"main", 3}}}});
   convert_to_differences(window);
   BOOST_TEST(stack_texts(window) == "1: main;work 7; 2: main 3");
-  BOOST_TEST(stack_texts(opening_snapshot(make_lap_with_stacks(
+  BOOST_TEST(stack_texts(opening_snapshot(make_window_with_stacks(
                  snapshot_at(10, {{1, 5}}), snapshot_at(20, {{1, 5}}), {}, {{}}))) == "no column");
   BOOST_TEST(stack_texts(closing_snapshot(std::move(window))) == "no column");
 }
@@ -57,19 +57,19 @@ BOOST_AUTO_TEST_CASE(recorded_stacks_have_no_base) {
 BOOST_AUTO_TEST_CASE(joined_windows_add_equal_stacks) {
   const std::vector<StartedThread> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}},
       third{{1, 5}, {4, 2500}}, last{{1, 5}};
-  WindowJoiner laps(make_lap_with_stacks(snapshot_at(10, first), snapshot_at(20, second),
-                                         exited_at(15, {{9, 1200}}),
-                                         {{{{"main;work", 7}, {"main", 1}}},
-                                          {{{"main;wait", 2}}},
-                                          {{{"main", 3}}},
-                                          {{{"main;end", 1}}}}));
-  laps.add(make_lap_with_stacks(
+  WindowJoiner joiner(make_window_with_stacks(snapshot_at(10, first), snapshot_at(20, second),
+                                              exited_at(15, {{9, 1200}}),
+                                              {{{{"main;work", 7}, {"main", 1}}},
+                                               {{{"main;wait", 2}}},
+                                               {{{"main", 3}}},
+                                               {{{"main;end", 1}}}}));
+  joiner.add(make_window_with_stacks(
       snapshot_at(20, second), snapshot_at(30, third), exited_at(25, {{2, 5}, {3, 1500}}),
       {{{{"other", 5}, {"main;work", 10}}}, {}, {{{"main;wait", 40}}}, {{{"main", 4}}}}));
-  laps.add(make_lap_with_stacks(snapshot_at(30, third), snapshot_at(40, last),
-                                exited_at(35, {{4, 2500}}),
-                                {{{{"main;work", 100}}}, {{{"main", 6}}}}));
-  auto whole = std::move(laps).join();
+  joiner.add(make_window_with_stacks(snapshot_at(30, third), snapshot_at(40, last),
+                                     exited_at(35, {{4, 2500}}),
+                                     {{{{"main;work", 100}}}, {{{"main", 6}}}}));
+  auto whole = std::move(joiner).join();
   BOOST_REQUIRE(whole);
   BOOST_TEST(stack_texts(*whole) ==
              "1: main 1, main;work 117, other 5; 2: main;wait 42; 3: main 7; 4: main 6; "
@@ -81,11 +81,11 @@ BOOST_AUTO_TEST_CASE(joined_windows_add_equal_stacks) {
 // report.
 BOOST_AUTO_TEST_CASE(reports_stacks_of_threads_without_a_row) {
   const std::vector<StartedThread> both{{1, 5}, {2, 5}}, one{{1, 5}};
-  WindowJoiner laps(make_lap_with_stacks(snapshot_at(10, both), snapshot_at(20, both), {},
-                                         {{{{"main", 7}}}, {{{"main", 2}}}}));
+  WindowJoiner joiner(make_window_with_stacks(snapshot_at(10, both), snapshot_at(20, both), {},
+                                              {{{{"main", 7}}}, {{{"main", 2}}}}));
   auto second = make_window(snapshot_at(20, both), snapshot_at(30, one), {});
-  laps.add(std::move(*second));
-  auto whole = std::move(laps).join();
+  joiner.add(std::move(*second));
+  auto whole = std::move(joiner).join();
   BOOST_REQUIRE(whole);
   BOOST_TEST(stack_texts(*whole) == "1: main 7");
   BOOST_TEST(whole->window->notes ==
@@ -134,9 +134,9 @@ BOOST_AUTO_TEST_CASE(joined_windows_reduce_numbers_by_their_rule) {
     BOOST_REQUIRE(window);
     return with_numbers(std::move(*window), cells);
   };
-  WindowJoiner laps(made(first, second, {}, 10, {7, 2, 3}));
-  laps.add(made(second, third, exited_at(25, {{2, 5}, {3, 1500}}), 20, {5, 40, std::nullopt}));
-  auto whole = std::move(laps).join();
+  WindowJoiner joiner(made(first, second, {}, 10, {7, 2, 3}));
+  joiner.add(made(second, third, exited_at(25, {{2, 5}, {3, 1500}}), 20, {5, 40, std::nullopt}));
+  auto whole = std::move(joiner).join();
   BOOST_REQUIRE(whole);
   convert_to_differences(*whole);
   BOOST_TEST(number_texts(*whole, "samples") == "1: 12; 2: 42; 3: 3");

@@ -47,15 +47,15 @@ static void read_zeros(void) {
 /* Returns whether the sample's chain contains the mark of a deferred user part. */
 static int has_deferred_user_part(const struct perf_event_header* header) {
   const uint64_t* const words = (const uint64_t*)(header + 1);
-  const size_t count = (header->size - sizeof *header) / sizeof *words;
-  for (size_t i = 0; i < count; ++i)
+  const size_t count_records = (header->size - sizeof *header) / sizeof *words;
+  for (size_t i = 0; i < count_records; ++i)
     if (words[i] == kUserDeferredMark) return 1;
   return 0;
 }
 
 /* The ring is larger than all records, so reading it once is enough. */
-static void count(const struct perf_event_mmap_page* page, const char* data, unsigned* samples,
-                  unsigned* chains) {
+static void count_records(const struct perf_event_mmap_page* page, const char* data,
+                          unsigned* samples, unsigned* chains) {
   for (uint64_t at = 0; at < page->data_head;) {
     const struct perf_event_header* const header = (const struct perf_event_header*)(data + at);
     if (header->size == 0 || at + header->size > (uint64_t)kPages * (uint64_t)sysconf(_SC_PAGESIZE))
@@ -77,7 +77,7 @@ int main(void) {
     ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
     read_zeros();
     ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
-    count((const struct perf_event_mmap_page*)ring, ring + page, &samples, &chains);
+    count_records((const struct perf_event_mmap_page*)ring, ring + page, &samples, &chains);
   }
   printf("%d %u %u\n", event >= 0, samples, chains);
   return 0;

@@ -127,7 +127,7 @@ struct Child {
   int to, from;
 };
 
-static void join(const char* cgroup) {
+static void join_cgroup(const char* cgroup) {
   char path[256];
   snprintf(path, sizeof path, "/sys/fs/cgroup/%s/cgroup.procs", cgroup);
   const int file = open(path, O_WRONLY);
@@ -146,7 +146,7 @@ static int receive_byte(int from) {
 static void run_family(const struct Family* family, int from, int to) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, family->name);
-  join(family->cgroup);
+  join_cgroup(family->cgroup);
   if (family->prepare) family->prepare();
   send_byte(to);
   if (!receive_byte(from)) _exit(0);

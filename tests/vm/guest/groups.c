@@ -12,7 +12,7 @@ enum { kSpinMs = 400, kSaveMs = 150, kBurstMs = 30, kTries = 4 };
 
 static void exceed_quota(void) { spin_ms(kSpinMs); }
 
-static void burst(void) {
+static void run_bursts(void) {
   for (int i = 0; i < 3; ++i) {
     sleep_ms(kSaveMs);
     spin_ms(kBurstMs);
@@ -37,6 +37,6 @@ static void exceed_pids_limit(void) {
 }
 
 const struct Family kGroups[] = {{"vm-throttled", "vm/throttled", NULL, exceed_quota},
-                                 {"vm-burst", "vm/burst", NULL, burst},
+                                 {"vm-burst", "vm/burst", NULL, run_bursts},
                                  {"vm-pids", "vm/pids", NULL, exceed_pids_limit},
                                  {0}};

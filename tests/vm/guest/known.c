@@ -25,7 +25,7 @@ __asm__(
     "xor %ebp, %ebp\nand $-16, %rsp\ncall known_main\nhlt\n.cfi_endproc\n.size _start, . - "
     "_start\n");
 
-static long call(long number, long first, long second, long third, long fourth) {
+static long call_system(long number, long first, long second, long third, long fourth) {
   register long r10 __asm__("r10") = fourth;
   long result;
   __asm__ volatile("syscall"
@@ -68,10 +68,10 @@ static KNOWN void known_heavy(uint64_t parts) {
 
 /* Its stack frame differs in size from its caller's, so that a wrong unwind rule is noticed. */
 static KNOWN void known_middle(uint64_t parts) {
-  volatile uint64_t kept[31];
-  kept[0] = parts;
-  known_heavy(kept[0]);
-  kept[30] = parts;
+  volatile uint64_t padding[31];
+  padding[0] = parts;
+  known_heavy(padding[0]);
+  padding[30] = parts;
 }
 
 static KNOWN void known_light(uint64_t parts) {
@@ -81,11 +81,11 @@ static KNOWN void known_light(uint64_t parts) {
 
 static KNOWN void known_reader(long file) {
   volatile long count = kReads;
-  while (count-- > 0) call(SYS_read, file, (long)buffer, kBytes, 0);
+  while (count-- > 0) call_system(SYS_read, file, (long)buffer, kBytes, 0);
 }
 
 void known_main(void) {
-  const long file = call(SYS_openat, AT_FDCWD, (long)"/dev/zero", O_RDONLY, 0);
+  const long file = call_system(SYS_openat, AT_FDCWD, (long)"/dev/zero", O_RDONLY, 0);
   for (;;) {
     known_middle(heavy_parts);
     known_light(light_parts);

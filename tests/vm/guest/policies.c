@@ -29,24 +29,26 @@ static void set_or_fail(struct attributes wanted) {
   check(set_attributes(wanted) == 0, "sched_setattr");
 }
 
-static void fifo(void) { set_or_fail((struct attributes){.policy = SCHED_FIFO, .priority = 7}); }
-static void round_robin(void) {
+static void set_fifo(void) {
+  set_or_fail((struct attributes){.policy = SCHED_FIFO, .priority = 7});
+}
+static void set_round_robin(void) {
   set_or_fail((struct attributes){.policy = SCHED_RR, .priority = 3});
 }
-static void batch(void) { set_or_fail((struct attributes){.policy = SCHED_BATCH, .nice = 5}); }
-static void idle(void) { set_or_fail((struct attributes){.policy = SCHED_IDLE}); }
-static void deadline(void) {
+static void set_batch(void) { set_or_fail((struct attributes){.policy = SCHED_BATCH, .nice = 5}); }
+static void set_idle(void) { set_or_fail((struct attributes){.policy = SCHED_IDLE}); }
+static void set_deadline(void) {
   set_or_fail((struct attributes){
       .policy = kPolicyDeadline, .runtime = 10000000, .deadline = 50000000, .period = 100000000});
 }
-static void with_nice(void) { set_or_fail((struct attributes){.nice = -7}); }
-static void with_slice(void) {
+static void set_nice(void) { set_or_fail((struct attributes){.nice = -7}); }
+static void set_slice(void) {
   set_or_fail((struct attributes){.runtime = 7000000});
 } /* the slice, from Linux 6.12 on */
-static void pinned(void) { pin(0, 2); }
+static void pin_to_cpu_1(void) { pin(0, 2); }
 
 /* A kernel without sched_ext rejects this policy, and the thread keeps its own. */
-static void ext(void) {
+static void set_ext(void) {
   check(set_attributes((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL,
         "SCHED_EXT");
 }
@@ -59,9 +61,9 @@ static void compute(void) {
 }
 
 const struct Family kPolicies[] = {
-    {"vm-fifo", "vm/rest", fifo, compute},        {"vm-rr", "vm/rest", round_robin, compute},
-    {"vm-batch", "vm/rest", batch, compute},      {"vm-idle", "vm/rest", idle, compute},
-    {"vm-dl", "vm/rest", deadline, compute},      {"vm-nice", "vm/rest", with_nice, compute},
-    {"vm-slice", "vm/rest", with_slice, compute}, {"vm-pinned", "vm/rest", pinned, compute},
-    {"vm-ext", "vm/rest", ext, compute},          {0},
+    {"vm-fifo", "vm/rest", set_fifo, compute},   {"vm-rr", "vm/rest", set_round_robin, compute},
+    {"vm-batch", "vm/rest", set_batch, compute}, {"vm-idle", "vm/rest", set_idle, compute},
+    {"vm-dl", "vm/rest", set_deadline, compute}, {"vm-nice", "vm/rest", set_nice, compute},
+    {"vm-slice", "vm/rest", set_slice, compute}, {"vm-pinned", "vm/rest", pin_to_cpu_1, compute},
+    {"vm-ext", "vm/rest", set_ext, compute},     {0},
 };

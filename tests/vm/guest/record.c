@@ -53,10 +53,10 @@ static void copy(const char* path) {
   static char bytes[kMaxFileSize];
   const int file = open(path, O_RDONLY | O_NONBLOCK);
   if (file < 0) return;
-  ssize_t size = 0, got = 0;
-  while ((got = read(file, bytes + size, sizeof bytes - (size_t)size)) > 0) size += got;
+  ssize_t size = 0, received = 0;
+  while ((received = read(file, bytes + size, sizeof bytes - (size_t)size)) > 0) size += received;
   close(file);
-  if (got == 0) write_copy(path, bytes, (size_t)size);
+  if (received == 0) write_copy(path, bytes, (size_t)size);
 }
 
 static int copy_found(const char* path, const struct stat* status, int kind, struct FTW* place) {
@@ -91,13 +91,13 @@ static size_t request_attributes(int family, int command, int type, const void* 
       (struct nlmsghdr){(unsigned)request_size, (unsigned short)family, NLM_F_REQUEST, 1, 0};
   static char message[kMaxFileSize];
   if (send(netlink, &request, request_size, 0) < 0) fail("netlink");
-  const ssize_t got = recv(netlink, message, sizeof message, 0);
+  const ssize_t received = recv(netlink, message, sizeof message, 0);
   const size_t before = NLMSG_HDRLEN + GENL_HDRLEN;
-  if (got <= (ssize_t)before || ((struct nlmsghdr*)message)->nlmsg_type == NLMSG_ERROR ||
-      (size_t)got - before > capacity)
+  if (received <= (ssize_t)before || ((struct nlmsghdr*)message)->nlmsg_type == NLMSG_ERROR ||
+      (size_t)received - before > capacity)
     return 0;
-  memcpy(answer, message + before, (size_t)got - before);
-  return (size_t)got - before;
+  memcpy(answer, message + before, (size_t)received - before);
+  return (size_t)received - before;
 }
 
 /* Returns the attribute of this type in `bytes`, without its header, or NULL. */

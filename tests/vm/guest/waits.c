@@ -36,7 +36,7 @@ static void sync_often(void) {
 static void prepare_direct(void) { fill_file("/disk/direct", kFilePages); }
 
 /* Returns for how long since boot all tasks of this cgroup waited for a disk. */
-static long stalled_us(void) {
+static long read_stalled_us(void) {
   char text[512] = {0};
   const int file = open("/sys/fs/cgroup/vm/io/io.pressure", O_RDONLY);
   check(file >= 0 && read(file, text, sizeof text - 1) > 0, "io.pressure");
@@ -54,7 +54,8 @@ static void read_past_the_cache(void) {
   check(posix_memalign(&block, kPage, kPage) == 0, "posix_memalign");
   const int file = open("/disk/direct", O_RDONLY | O_DIRECT);
   check(file >= 0, "/disk/direct");
-  for (int i = 0; i < kMaxReads && (i % kReads != 0 || i == 0 || stalled_us() < kMinStallUs); ++i)
+  for (int i = 0; i < kMaxReads && (i % kReads != 0 || i == 0 || read_stalled_us() < kMinStallUs);
+       ++i)
     check(pread(file, block, kPage, (off_t)(i % kFilePages) * kPage) == kPage, "pread");
   close(file);
   free(block);
@@ -86,7 +87,7 @@ static void spin_on_cpu_0(void) { spin_ms(kSpinMs); }
 
 static int rival_gate[2];
 
-static void rival_spins(void) {
+static void run_rival(void) {
   char byte;
   check(read(rival_gate[0], &byte, 1) == 1, "gate");
   spin_on_cpu_0();
@@ -95,7 +96,7 @@ static void rival_spins(void) {
 static void prepare_rivals(void) {
   pin(0, 1);
   check(pipe(rival_gate) == 0, "pipe");
-  start_thread("vm-rivals+", rival_spins);
+  start_thread("vm-rivals+", run_rival);
 }
 
 static void wait_for_turns(void) {

@@ -7,7 +7,7 @@
 
 #include "drives.h"
 
-enum { kRounds = 40, kFallAsleepMs = 2 }; /* time for the partner to fall asleep */
+enum { kRounds = 40, kPartnerSleepMs = 2 }; /* time for the partner to fall asleep */
 
 /* The partner wakes the main thread. Each of them waits at its own gate first. */
 static int to_main, to_partner, pipe_to_main[2], pipe_to_partner[2];
@@ -32,7 +32,7 @@ static void make_gates(void) {
 static void wake_main(void) {
   for (int i = 0; i < kRounds; ++i) {
     wait_at(to_partner);
-    sleep_ms(kFallAsleepMs);
+    sleep_ms(kPartnerSleepMs);
     open_gate(to_main);
   }
 }
@@ -72,7 +72,7 @@ static void reply_by_pipe(void) {
   pin(0, 1);
   for (int i = 0; i < kRounds; ++i) {
     read_byte(pipe_to_partner[0]);
-    sleep_ms(kFallAsleepMs);
+    sleep_ms(kPartnerSleepMs);
     write_byte(pipe_to_main[1]);
   }
 }
@@ -95,7 +95,7 @@ static void move_and_wake_main(void) {
   pin(0, 1);
   wait_at(to_partner);
   for (int i = 0; i < kRounds; ++i) {
-    sleep_ms(kFallAsleepMs);
+    sleep_ms(kPartnerSleepMs);
     pin(getpid(), i % 2 ? 1 : 2);
     open_gate(to_main);
   }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kAnyNumber = SIZE_MAX;
 
-constexpr std::array kVerbs{
+constexpr std::array kCommands{
     CommandInfo{"capture", "snapshot,snap,save,dump,ps", "-o FILE",
                 "write a snapshot of every thread of this host",
                 "ctprof capture -o before.ctprof.zst", &run_capture, 0, true},
@@ -76,23 +76,24 @@ constexpr std::array kVerbs{
 
 }  // namespace
 
-std::span<const CommandInfo> command_table() { return kVerbs; }
+std::span<const CommandInfo> command_table() { return kCommands; }
 
 const CommandInfo* find_command(std::string_view name) {
-  const auto it = std::ranges::find(kVerbs, name, &CommandInfo::name);
-  return it == kVerbs.end() ? nullptr : &*it;
+  const auto it = std::ranges::find(kCommands, name, &CommandInfo::name);
+  return it == kCommands.end() ? nullptr : &*it;
 }
 
-std::string command_hint(std::string_view given, std::vector<std::string> others) {
-  std::string word(given);
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const CommandInfo& verb : kVerbs)
-    if (is_listed(verb.also, word)) return " (did you mean '" + std::string(verb.name) + "'?)";
-  for (const CommandInfo& verb : kVerbs) others.emplace_back(verb.name);
-  return suggest_nearest(given, others);
+std::string command_hint(std::string_view word, std::vector<std::string> other_words) {
+  std::string lower_word(word);
+  for (char& c : lower_word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const CommandInfo& command : kCommands)
+    if (is_listed(command.similar_names, lower_word))
+      return " (did you mean '" + std::string(command.name) + "'?)";
+  for (const CommandInfo& command : kCommands) other_words.emplace_back(command.name);
+  return suggest_nearest(word, other_words);
 }
 
-std::string why_unknown_command(const std::string& name) {
+std::string explain_unknown_command(const std::string& name) {
   return find_command(name) ? "" : "unknown command '" + name + "'" + command_hint(name);
 }
 

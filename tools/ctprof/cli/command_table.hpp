@@ -14,12 +14,12 @@ namespace ctprof::cli {
 
 struct CommandInfo {
   std::string_view name;
-  std::string_view also;       // names of similar commands in other tools; only for hints
-  std::string_view arguments;  // as shown in the help
+  std::string_view similar_names;  // names of similar commands in other tools; only for hints
+  std::string_view arguments;      // as shown in the help
   std::string_view summary;
   std::string_view example;
   int (*run)(const Options&);
-  std::size_t most_arguments;
+  std::size_t max_arguments;
   bool reads_kernel = false;  // keeps capabilities of ctprof's file; other commands drop them first
 };
 std::span<const CommandInfo> command_table();
@@ -27,9 +27,9 @@ std::span<const CommandInfo> command_table();
 const CommandInfo* find_command(std::string_view name);
 // Returns " (did you mean 'compare'?)" for "diff", "comapre" and "Compare", otherwise an empty
 // string. `other_words` are further candidates.
-std::string command_hint(std::string_view given, std::vector<std::string> others = {});
+std::string command_hint(std::string_view word, std::vector<std::string> other_words = {});
 
 // An empty text for a command, else "unknown command 'dif' (did you mean 'diff'?)".
-std::string why_unknown_command(const std::string& name);
+std::string explain_unknown_command(const std::string& name);
 
 }  // namespace ctprof::cli

@@ -16,7 +16,7 @@
 #include "tools/ctprof/cli/command_table.hpp"
 #include "tools/ctprof/commands/export_tables.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/fleet/questions.hpp"
+#include "tools/ctprof/fleet/subcommand_table.hpp"
 #include "tools/ctprof/options/option_table.hpp"
 #include "tools/ctprof/options/settings.hpp"
 #include "tools/ctprof/options/table_options.hpp"
@@ -239,12 +239,12 @@ Candidates argument_candidates(std::string_view command) {
   if (command == "fleet") {
     Candidates questions{kCompleteFiles};
     for (const FleetSubcommand& question : fleet_subcommands())
-      questions.push_back({std::string(question.name), std::string(question.what)});
+      questions.push_back({std::string(question.name), std::string(question.summary)});
     return questions;
   }
   const CommandInfo* command_info = find_command(command);
-  return command_info && command_info->most_arguments > 0 ? Candidates{kCompleteFiles}
-                                                          : Candidates{};
+  return command_info && command_info->max_arguments > 0 ? Candidates{kCompleteFiles}
+                                                         : Candidates{};
 }
 
 Candidates all_candidates(std::span<const std::string> words) {

@@ -102,7 +102,7 @@ std::string json_of(const Sources& sources) {
 }  // namespace
 
 int run_config(const Options& options) {
-  const auto sources = read_settings(&why_unknown_command);
+  const auto sources = read_settings(&explain_unknown_command);
   if (!sources) return fail(sources.error());
   if (options.format == Format::Json) return print(json_of(*sources));
   return print_paged(options, runs_privileged() ? std::string(kNoSettingsText) : text_of(*sources));

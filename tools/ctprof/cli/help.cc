@@ -15,7 +15,7 @@
 #include "schemas.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/fleet/questions.hpp"
+#include "tools/ctprof/fleet/subcommand_table.hpp"
 #include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/options/option_descriptions.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -48,9 +48,9 @@ class CatalogSource {
 
   // The result is valid while this object exists.
   MetricCatalog catalog() const {
-    return file_
-               ? MetricCatalog::from_snapshot(file_->snapshots().front(), *file_->knowledge().rules)
-               : MetricCatalog::from_registry(*plugins_);
+    return file_ ? MetricCatalog::from_snapshot(file_->snapshots().front(),
+                                                *file_->definitions().rules)
+                 : MetricCatalog::from_registry(*plugins_);
   }
 
  private:
@@ -83,7 +83,7 @@ std::string fleet_help() {
   std::string text = "Subcommands:\n";
   for (const FleetSubcommand& question : fleet_subcommands())
     text += list_line(std::string(question.name) + " " + std::string(question.arguments), 28,
-                      question.what);
+                      question.summary);
   return text + "\n`ctprof fleet SUBCOMMAND --help` describes the options of a subcommand.\n";
 }
 
@@ -110,7 +110,7 @@ std::string usage_of(const CommandInfo& command) {
   return command.arguments.empty() ? usage : usage + " " + std::string(command.arguments);
 }
 
-std::string more_examples(const CommandInfo& command) {
+std::string additional_examples(const CommandInfo& command) {
   return command.run == &run_record
              ? "  ctprof record --recorders on-cpu,off-cpu -d 5s -o stacks.ctprof.zst\n"
                "  ctprof record -o build.ctprof.zst -- make -j4\n"
@@ -121,7 +121,7 @@ std::string help_of(const CommandInfo& command) {
   return ctprof::wrap_words(
              "ctprof " + std::string(command.name) + ": " + std::string(command.summary) + ".",
              terminal_width()) +
-         "\nExample:\n  " + std::string(command.example) + "\n" + more_examples(command) +
+         "\nExample:\n  " + std::string(command.example) + "\n" + additional_examples(command) +
          "\nUsage: " + usage_of(command) + "\n\n" +
          (command.run == &run_fleet ? fleet_help() : options_help(std::string(command.name))) +
          (command.run == &run_live ? keys_help() : "");

@@ -73,7 +73,7 @@ int run_help(const Options& options) {
 int run_command(const Options& options) {
   const CommandInfo* command = find_command(options.command_name);
   if (!command) return report_unknown_command(options.command_name);
-  if (auto checked = check_arguments(*command, options, command->most_arguments); !checked)
+  if (auto checked = check_arguments(*command, options, command->max_arguments); !checked)
     return fail(checked.error());
   if (options.help) return print_paged(options, help_of(*command));
   return options.json_schema ? print_schema(command->name) : command->run(options);
@@ -107,7 +107,7 @@ bool works_without_settings(const Options& options) {
 }
 
 Result<Options> parse_command_line(int argc, char** argv) {
-  const auto settings = read_settings(&why_unknown_command);
+  const auto settings = read_settings(&explain_unknown_command);
   auto options = parse_options(argc, argv, settings ? *settings : std::vector<SettingsSource>());
   if (!settings) {
     if (!options || !works_without_settings(*options)) return settings.error();
@@ -160,8 +160,8 @@ int run_main(int argc, char** argv) {
     return run(*options);
   } catch (const ctprof::PluginException& exception) {
     return fail(exception.what());
-  } catch (const NamedFailure& trouble) {
-    return fail(trouble.what());
+  } catch (const NamedFailure& failure) {
+    return fail(failure.what());
   } catch (const std::bad_alloc&) {
     return fail("not enough memory");
   } catch (const std::exception& exception) {
@@ -172,10 +172,10 @@ int run_main(int argc, char** argv) {
 // If there is no memory for an exception, the C++ runtime ends the program without mentioning
 // memory.
 bool has_memory_to_fail() {
-  constexpr std::size_t kLeast = 1 << 20;
+  constexpr std::size_t kMinBytes = 1 << 20;
   void* const memory =
-      ::mmap(nullptr, kLeast, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory != MAP_FAILED && ::munmap(memory, kLeast) == 0;
+      ::mmap(nullptr, kMinBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED && ::munmap(memory, kMinBytes) == 0;
 }
 
 int fail_without_memory() {

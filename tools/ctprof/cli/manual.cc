@@ -16,7 +16,7 @@
 #include "tools/ctprof/cli/help.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/fleet/questions.hpp"
+#include "tools/ctprof/fleet/subcommand_table.hpp"
 #include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/options/option_table.hpp"
 #include "tools/ctprof/options/settings.hpp"
@@ -195,7 +195,8 @@ std::string command_page(const CommandInfo& verb) {
     if (is_listed(option.commands, verb.name)) page.option(option);
   for (const FleetSubcommand& question :
        is_fleet ? fleet_subcommands() : std::span<const FleetSubcommand>())
-    page.entry(std::string(question.name) + " " + std::string(question.arguments), question.what);
+    page.entry(std::string(question.name) + " " + std::string(question.arguments),
+               question.summary);
   if (verb.run == &run_live) page.heading("KEYS");
   for (const live::KeyInfo& key :
        verb.run == &run_live ? live::key_table() : std::span<const live::KeyInfo>())

@@ -112,7 +112,7 @@ std::string json_of(const Outcome& outcome) {
   out.put(',');
   out.key("left_out");
   out.put('[');
-  for (const std::string& metric : outcome.snapshot.meta.left_out) {
+  for (const std::string& metric : outcome.snapshot.meta.uncaptured_metrics) {
     out.text(metric);
     out.put(',');
   }
@@ -182,8 +182,8 @@ void note_sources(const Snapshot& snapshot, const Registry& registry, const Opti
   if (!options.verbose) return;
   for (const std::string& sentence : describe_unreadable_processes(snapshot))
     print_note(options, sentence);
-  if (!snapshot.meta.left_out.empty())
-    print_note(options, describe_uncaptured_metrics(snapshot.meta.left_out));
+  if (!snapshot.meta.uncaptured_metrics.empty())
+    print_note(options, describe_uncaptured_metrics(snapshot.meta.uncaptured_metrics));
 }
 
 // Writes the file with the user's own privileges. Drops the capabilities first, since nothing more
@@ -216,8 +216,8 @@ int print_outcome(const Outcome& outcome, bool to_stderr, const Options& options
   const std::string text =
       options.format == Format::Json ? json_of(outcome) : summary_line(outcome);
   if (!to_stderr) return print(text);
-  say(text);
-  return kFine;
+  print_to_stderr(text);
+  return kSuccess;
 }
 
 // Never frees the object: at process exit the kernel reclaims all memory at once, which is faster.
@@ -254,7 +254,7 @@ int run_capture(const Options& options) {
   shortfall.add(*snapshot);
   const auto outcome = write_snapshot_file(*snapshot, *registry, *target, options);
   if (!outcome) return fail(outcome.error());
-  return shortfall.report(options.quiet ? kFine
+  return shortfall.report(options.quiet ? kSuccess
                                         : print_outcome(*outcome, target->is_stdout, options));
 }
 

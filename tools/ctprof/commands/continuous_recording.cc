@@ -325,7 +325,7 @@ int run_continuous_recording(const Options& options) {
   if (options.continuous.dry_run) return run_dry_run(options);
   Shortfall shortfall(options);
   if (auto done = record_continuously(options, shortfall); !done) return fail(done.error());
-  return shortfall.report(kFine);
+  return shortfall.report(kSuccess);
 }
 
 }  // namespace ctprof::cli

@@ -15,7 +15,7 @@
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/commands/commands.hpp"
-#include "tools/ctprof/commands/verdicts.hpp"
+#include "tools/ctprof/commands/offer_statuses.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
@@ -54,7 +54,7 @@ void add_setcap(Advice& advice) {
   std::set<std::string> capabilities;
   for (const Gain& gain : advice.gains)
     if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && !gain.only_for_root)
-      capabilities.insert(gain.remedy.what), command.gains.push_back(gain);
+      capabilities.insert(gain.remedy.text), command.gains.push_back(gain);
   Setcap setcap = setcap_for(capabilities);
   advice.notes = std::move(setcap.notes);
   command.text = std::move(setcap.command);
@@ -97,7 +97,7 @@ void put_remedy(JsonWriter& out, const Remedy& remedy) {
   if (remedy.kind == CTPROF_REMEDY_NONE) return out.raw("null,");
   out.put('{');
   out.member("kind", kRemedyKinds[remedy.kind]);
-  out.member("what", remedy.what);
+  out.member("what", remedy.text);
   out.close('}');
   out.put(',');
 }
@@ -141,7 +141,7 @@ Advice make_advice(const ProbedHost& probed, bool live) {
   if (!live) return advice;
   add_setcap(advice);
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_COMMAND) add_command(advice, {gain.remedy.what, {gain}});
+    if (gain.remedy.kind == CTPROF_REMEDY_COMMAND) add_command(advice, {gain.remedy.text, {gain}});
   return advice;
 }
 
@@ -165,7 +165,7 @@ std::string json_of(const Advice& advice, const Registry& registry) {
 constexpr std::size_t kMaxListedNames = 8;
 
 // Extra indentation of the second and later lines of a sentence.
-constexpr std::size_t kHanging = 4;
+constexpr std::size_t kHangingIndent = 4;
 
 // Indexed by ctprof_remedy: the words before the remedy.
 constexpr std::array<std::string_view, 5> kRemedyPhrases{
@@ -185,9 +185,9 @@ std::string summarize_diagnosis(const Diagnosis& diagnosis) {
 // Commands are not wrapped.
 std::string text_of(const Remedy& remedy, std::size_t width) {
   if (remedy.kind == CTPROF_REMEDY_NONE) return {};
-  const std::string text = std::string(kRemedyPhrases[remedy.kind]) + remedy.what;
+  const std::string text = std::string(kRemedyPhrases[remedy.kind]) + remedy.text;
   return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + make_printable(text) + "\n"
-                                              : wrap_words("-> " + text, 4, width, kHanging);
+                                              : wrap_words("-> " + text, 4, width, kHangingIndent);
 }
 
 std::string text_of(const Finding& finding, std::size_t width) {
@@ -196,7 +196,7 @@ std::string text_of(const Finding& finding, std::size_t width) {
   if (finding.state != kPartlyFilled && others > 0)
     head += others == all ? " that another source fills"
                           : " (another source fills " + std::to_string(others) + " of them)";
-  std::string text = wrap_words(head + ": " + finding.reason, 2, width, kHanging);
+  std::string text = wrap_words(head + ": " + finding.reason, 2, width, kHangingIndent);
   if (all <= kMaxListedNames) text += wrap_words(finding.metrics, 4, width);
   return text + text_of(finding.remedy, width);
 }
@@ -220,7 +220,7 @@ std::string text_of(const AdvisedCommand& command) {
   for (const Gain& gain : command.gains) {
     const bool is_part = gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES;
     text +=
-        "  # " + make_printable((is_part ? gain.remedy.what + ": " : "") + text_of(gain)) + "\n";
+        "  # " + make_printable((is_part ? gain.remedy.text + ": " : "") + text_of(gain)) + "\n";
   }
   return text;
 }
@@ -234,7 +234,7 @@ std::string text_of_commands(const Advice& advice) {
   return text;
 }
 
-std::string closing_text(const Advice& advice) {
+std::string describe_last_step(const Advice& advice) {
   if (advice.gains.empty()) return "No missing metric can be enabled.\n";
   if (!advice.live) return "The tree is a recording: the remedies above are for its host.\n";
   const std::string commands = text_of_commands(advice);
@@ -247,7 +247,7 @@ std::string closing_text(const Advice& advice) {
 std::size_t count_metrics_enabled_by_sudo(const Advice& advice) {
   std::set<std::string> filled;
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && sudo_would_grant(gain.remedy.what))
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && sudo_would_grant(gain.remedy.text))
       filled.insert(gain.newly_filled.begin(), gain.newly_filled.end());
   return ::geteuid() == 0 ? 0 : filled.size();
 }
@@ -279,7 +279,8 @@ std::string text_of(const Advice& advice, const Registry& registry) {
     text += "\n";
   }
   text += format_refused_plugins(registry);
-  return advice.diagnoses.empty() ? text + "no plugin is loaded\n" : text + closing_text(advice);
+  return advice.diagnoses.empty() ? text + "no plugin is loaded\n"
+                                  : text + describe_last_step(advice);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ int export_parquet(const Options& options, const TableRowsOptions& shape, const 
   if (auto checked = find_python(kScript); !checked) return fail(checked.error());
   auto file = OutFile::create(target.destination, output_fd());
   if (!file) return fail(file.error());
-  int status = kFine;
+  int status = kSuccess;
   const auto done =
       write_table(options, [&](const TableColumns& columns, const FillTable& fill) -> Result<void> {
         PythonStreams streams{.script = kScript, .output = file->descriptor()};
@@ -84,7 +84,7 @@ int export_parquet(const Options& options, const TableRowsOptions& shape, const 
         return {};
       });
   if (!done) return fail(done.error());
-  if (status != kFine) return status;
+  if (status != kSuccess) return status;
   file->read_size();
   if (auto committed = file->commit(options.sync); !committed) return fail(committed.error());
   return report_written_file(options, target, file->bytes());

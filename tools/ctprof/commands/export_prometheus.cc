@@ -147,7 +147,7 @@ int serve_prometheus(const Options& options) {
       return fail(served.error());
     if (auto drained = scraper->drain(); !drained) fail(drained.error());
   }
-  return kFine;
+  return kSuccess;
 }
 
 }  // namespace ctprof::cli

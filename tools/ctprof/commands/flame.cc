@@ -53,7 +53,7 @@ struct LoadedRun {
 
 // Returns the threads that --where keeps.
 Result<SelectedThreads> select_threads(const Snapshot& window, const Options& options) {
-  Where where;
+  WhereConditions where;
   for (const std::string& text : options.where)
     if (auto added = add_condition(where, text); !added) return added.error();
   if (where.conditions.empty()) return SelectedThreads();

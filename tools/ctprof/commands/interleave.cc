@@ -53,7 +53,7 @@ Result<void> record_side(const Options& options, std::uint64_t seed, std::uint64
 
 }  // namespace
 
-bool second_goes_first(std::uint64_t seed, std::uint64_t pair) {
+bool starts_with_second(std::uint64_t seed, std::uint64_t pair) {
   std::uint64_t hash = seed + pair * 0x9e3779b97f4a7c15;
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
@@ -64,7 +64,7 @@ Result<void> record_interleaved(const Options& options, const RecordRun& record)
   const auto seed = generate_seed();
   if (!seed) return seed.error();
   for (std::uint64_t pair = 1; pair <= options.repeat; ++pair) {
-    const std::size_t first = second_goes_first(*seed, pair) ? 1 : 0;
+    const std::size_t first = starts_with_second(*seed, pair) ? 1 : 0;
     for (const std::size_t side : {first, 1 - first})
       if (auto recorded = record_side(options, *seed, pair, side, record); !recorded)
         return recorded;

@@ -20,7 +20,7 @@ namespace ctprof::cli {
 
 // Whether the second side (b) goes first in the pair: a pseudo-random bit that depends only on the
 // recording's seed and the pair's number.
-bool second_goes_first(std::uint64_t seed, std::uint64_t pair);
+bool starts_with_second(std::uint64_t seed, std::uint64_t pair);
 
 // Records one run. The options name the output and the pair.
 using RecordRun = std::function<Result<void>(const Options& options)>;

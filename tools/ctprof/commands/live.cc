@@ -54,13 +54,13 @@ Result<Snapshot> join_samples(const live::WindowReporter& reporter,
                               std::span<const live::Sample> samples) {
   auto first = reporter.load(samples.front());
   if (!first || samples.size() == 1) return first;
-  WindowJoiner laps(std::move(*first));
+  WindowJoiner joiner(std::move(*first));
   for (const live::Sample& sample : samples.subspan(1)) {
     auto next = reporter.load(sample);
     if (!next) return next.error();
-    laps.add(std::move(*next));
+    joiner.add(std::move(*next));
   }
-  return std::move(laps).join();
+  return std::move(joiner).join();
 }
 
 // Joins the windows and writes them to a new file, with the user's own privileges. Returns the
@@ -224,7 +224,7 @@ int run_live(const Options& options) {
     if (!terminal) return terminal.error();
     return LiveCommand(*registry, options, *sampler).run(*terminal);
   }();
-  return done ? kFine : fail(done.error());
+  return done ? kSuccess : fail(done.error());
 }
 
 }  // namespace ctprof::cli

@@ -11,7 +11,7 @@
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/commands/commands.hpp"
-#include "tools/ctprof/commands/verdicts.hpp"
+#include "tools/ctprof/commands/offer_statuses.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
@@ -21,12 +21,13 @@
 namespace ctprof::cli {
 namespace {
 
-std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, std::size_t width) {
+std::string text_of(const Plugin& plugin, const std::vector<OfferStatus>& statuses,
+                    std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> unfilled_metrics;
   std::vector<std::string> filled_metrics;
-  for (const Verdict& verdict : verdicts)
-    (verdict.fills() ? filled_metrics : unfilled_metrics[{verdict.state, verdict.reason}])
-        .push_back(verdict.field->def->name);
+  for (const OfferStatus& status : statuses)
+    (status.fills() ? filled_metrics : unfilled_metrics[{status.state, status.reason}])
+        .push_back(status.field->def->name);
   std::string text = make_printable(plugin.name + " " + plugin.version + " (ABI " +
                                     std::to_string(plugin.abi) + ")  " + plugin.path) +
                      "\n";
@@ -37,7 +38,7 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
                            option.description) +
             "\n";
   text += "  fills " + std::to_string(filled_metrics.size()) + " of " +
-          format_count(verdicts.size(), "metric") + "\n";
+          format_count(statuses.size(), "metric") + "\n";
   if (!filled_metrics.empty()) text += wrap_words(filled_metrics, 4, width);
   for (const auto& [reason, metrics] : unfilled_metrics)
     text += "  " +
@@ -46,14 +47,14 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
   return text + "\n";
 }
 
-void put_offer(JsonWriter& out, const Verdict& verdict) {
+void put_offer(JsonWriter& out, const OfferStatus& status) {
   out.put('{');
-  out.member("metric", verdict.field->def->name);
+  out.member("metric", status.field->def->name);
   out.key("rank");
-  out.number(std::int64_t{verdict.offer->rank});
+  out.number(std::int64_t{status.offer->rank});
   out.put(',');
-  out.member("state", verdict.state);
-  out.member("reason", verdict.reason);
+  out.member("state", status.state);
+  out.member("reason", status.reason);
   out.close('}');
   out.put(',');
 }
@@ -67,7 +68,7 @@ void put_option(JsonWriter& out, const PluginOption& option) {
   out.put(',');
 }
 
-void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<Verdict>& verdicts) {
+void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<OfferStatus>& statuses) {
   out.put('{');
   out.member("name", plugin.name);
   out.member("path", plugin.path);
@@ -83,7 +84,7 @@ void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<Verdict
   out.put(',');
   out.key("offers");
   out.put('[');
-  for (const Verdict& verdict : verdicts) put_offer(out, verdict);
+  for (const OfferStatus& status : statuses) put_offer(out, status);
   out.close(']');
   out.close('}');
   out.put(',');
@@ -93,7 +94,7 @@ std::string json_of(const ProbedHost& probed) {
   JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,\"plugins\":[");
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.is_layout) put_plugin(out, plugin, collect_verdicts(plugin, probed));
+    if (!plugin.is_layout) put_plugin(out, plugin, collect_offer_statuses(plugin, probed));
   out.close(']');
   out.put(',');
   put_refused_plugins(out, probed.registry());
@@ -110,12 +111,12 @@ std::string overview_of(const ProbedHost& probed) {
     if (!plugin.is_layout) longest = std::max(longest, plugin.name.size());
   for (const Plugin& plugin : probed.registry().plugins()) {
     if (plugin.is_layout) continue;
-    const std::vector<Verdict> verdicts = collect_verdicts(plugin, probed);
+    const std::vector<OfferStatus> statuses = collect_offer_statuses(plugin, probed);
     const auto filled_count =
-        static_cast<std::size_t>(std::ranges::count_if(verdicts, &Verdict::fills));
+        static_cast<std::size_t>(std::ranges::count_if(statuses, &OfferStatus::fills));
     lines += make_printable("  " + plugin.name + std::string(longest - plugin.name.size(), ' ') +
                             "  " + plugin.version + "  fills " + std::to_string(filled_count) +
-                            " of " + format_count(verdicts.size(), "metric")) +
+                            " of " + format_count(statuses.size(), "metric")) +
              "\n";
     ++plugins;
     available += filled_count;
@@ -129,7 +130,8 @@ std::string overview_of(const ProbedHost& probed) {
 std::string text_of(const ProbedHost& probed) {
   std::string text = overview_of(probed);
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.is_layout) text += text_of(plugin, collect_verdicts(plugin, probed), text_width());
+    if (!plugin.is_layout)
+      text += text_of(plugin, collect_offer_statuses(plugin, probed), text_width());
   text += format_refused_plugins(probed.registry());
   return text.empty() ? "no plugin is loaded\n" : text;
 }

@@ -236,7 +236,7 @@ class WindowRecorder {
                                      .standard_output = output_fd()});
     set_interrupt_loss({});
     if (!written) return written.error();
-    if (!options_.quiet) say(summary_line(window, target.name, *written));
+    if (!options_.quiet) print_to_stderr(summary_line(window, target.name, *written));
     return {};
   }
 
@@ -248,7 +248,7 @@ class WindowRecorder {
     if (!options_.verbose) return;
     for (const std::string& sentence : describe_unreadable_processes(window))
       print_note(options_, sentence);
-    const std::string left_out = describe_uncaptured_metrics(window.meta.left_out);
+    const std::string left_out = describe_uncaptured_metrics(window.meta.uncaptured_metrics);
     if (!left_out.empty() && printed_notes_.insert(left_out).second) print_note(options_, left_out);
   }
 
@@ -311,7 +311,7 @@ int run_interleaved(const Options& options) {
                           none, shortfall);
   };
   if (auto done = record_interleaved(options, record_one); !done) return fail(done.error());
-  return shortfall.report(kFine);
+  return shortfall.report(kSuccess);
 }
 
 int run_windows(const Options& options) {
@@ -340,10 +340,10 @@ int run_windows(const Options& options) {
                                  shortfall);
       !done)
     return fail(done.error());
-  if (!command) return shortfall.report(kFine);
+  if (!command) return shortfall.report(kSuccess);
   if (const auto status = command->status()) return shortfall.report(*status);
   print_note(options, "the command continues as process " + std::to_string(command->pid()));
-  return shortfall.report(kFine);
+  return shortfall.report(kSuccess);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ Result<bool> PluginsOnDemand::load_all_if_needed(std::span<const Snapshot> captu
   return true;
 }
 
-PluginDefinitions PluginsOnDemand::knowledge(bool of_all_plugins) const {
+PluginDefinitions PluginsOnDemand::definitions(bool of_all_plugins) const {
   if (of_all_plugins) return {&all_->rules(), derived_of_all_};
   return {&layouts_.rules(), derived_of_layouts_};
 }
@@ -204,10 +204,10 @@ class StdoutSink final : public Sink {
  public:
   Result<void> write(std::string_view text) override {
     status = print(text);
-    if (status != kFine) return error("writing", "standard output", "the write failed");
+    if (status != kSuccess) return error("writing", "standard output", "the write failed");
     return {};
   }
-  int status = kFine;
+  int status = kSuccess;
 };
 
 // Sorting by metrics applies only to tables; sorting by columns of the screen does not.
@@ -286,9 +286,10 @@ Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, Deferred
   std::vector<const Snapshot*> runs;
   for (const Snapshot& snapshot : loaded.snapshots()) runs.push_back(&snapshot);
   const ActivityProgress busy(options, "analyzing " + format_count(runs.size(), "window"));
-  if (!runs.front()->rows_in_file) return Report::make(runs, spec, loaded.knowledge());
+  if (!runs.front()->rows_in_file) return Report::make(runs, spec, loaded.definitions());
   return Report::make(
-      runs, [&](std::size_t run) { return deferred_runs.load_run(run); }, spec, loaded.knowledge());
+      runs, [&](std::size_t run) { return deferred_runs.load_run(run); }, spec,
+      loaded.definitions());
 }
 
 // Returns none if the rows of a file, which are read later, no longer fit its outline.
@@ -339,13 +340,13 @@ int make_and_print_report(const Options& options, const ReportPrinter& printer) 
 namespace {
 
 int print_requested_report(const Options& options) {
-  return make_and_print_report(
-      options,
-      [&](const Report& report, std::span<const std::string> files, const ColumnChoice& columns) {
-        if (options.command_name == "noise") return print_noise(report, files.front(), options);
-        const int status = print_report(report, files, columns, options);
-        return status == kFine && !report.failed_section().rows.empty() ? kFindings : status;
-      });
+  return make_and_print_report(options, [&](const Report& report,
+                                            std::span<const std::string> files,
+                                            const ColumnChoice& columns) {
+    if (options.command_name == "noise") return print_noise(report, files.front(), options);
+    const int status = print_report(report, files, columns, options);
+    return status == kSuccess && !report.failed_section().rows.empty() ? kFindingsFound : status;
+  });
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class PluginsOnDemand {
   // ones. Threads: one at a time.
   Result<bool> load_all_if_needed(std::span<const Snapshot> captures);
   // The result refers to this object. REQUIRES: all plugins are loaded if `of_all_plugins` is true.
-  PluginDefinitions knowledge(bool of_all_plugins) const;
+  PluginDefinitions definitions(bool of_all_plugins) const;
 
  private:
   PluginsOnDemand(Options options, Registry layouts);
@@ -62,7 +62,7 @@ class ReportFiles {
   // Frees the snapshots. A report owns everything that it shows.
   void release_snapshots() { snapshots_.clear(); }
   // The result refers to this object.
-  PluginDefinitions knowledge() const { return plugins_.knowledge(needs_all_); }
+  PluginDefinitions definitions() const { return plugins_.definitions(needs_all_); }
   const Vocabulary& vocabulary() const { return plugins_.vocabulary(); }
 
  private:

@@ -170,22 +170,21 @@ int symbolize(const std::string& file, const Target& target, const Options& opti
   const StackTable& table = window->pools->stacks.table;
   const auto servers = open_servers(options);
   if (!servers) return fail(servers.error());
-  TimeLimitedFiles patient(kFileTimeout, interrupted_fd());
+  TimeLimitedFiles time_limited_files(kFileTimeout, interrupted_fd());
   std::vector<std::string> directories = name_options.debug_directories;
   for (std::string& cache : find_debuginfod_caches()) directories.push_back(std::move(cache));
   DebugFiles files(directories, has_elevated_rights(), DebugFiles::SearchModuleDirectory::Allowed,
-                   [&](const std::string& path) { return patient.open(path); });
+                   [&](const std::string& path) { return time_limited_files.open(path); });
   if (*servers)
     files.set_fetch([&](const std::string& build_id, bool is_stripped) {
-      using Wanted = DebuginfodClient::FileKind;
-      return (*servers)->fetch(build_id,
-                               is_stripped ? Wanted::DebugInformation : Wanted::Executable);
+      using Kind = DebuginfodClient::FileKind;
+      return (*servers)->fetch(build_id, is_stripped ? Kind::DebugInformation : Kind::Executable);
     });
   NamingLimits limits;
   limits.names.stop = interrupted_flag();
   const NamingResult names =
       name_stacks(*window, make_name_sources(*window, files), name_options.find_inlined, limits);
-  note_unresolved(options, names, patient);
+  note_unresolved(options, names, time_limited_files);
   if (*servers && (*servers)->count_abandoned_files() > 0)
     print_note(options,
                "debuginfod servers: " + format_count((*servers)->count_abandoned_files(), "file") +
@@ -194,7 +193,7 @@ int symbolize(const std::string& file, const Target& target, const Options& opti
   if (!written) return fail(written.error());
   const std::string text =
       summarize_names(file, names, name_options.find_inlined) + list_unnamed_frames(table, names);
-  if (!options.quiet) target.is_stdout ? say(text) : void(print(text));
+  if (!options.quiet) target.is_stdout ? print_to_stderr(text) : void(print(text));
   return report_written_file(options, target, *written);
 }
 

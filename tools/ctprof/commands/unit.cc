@@ -13,6 +13,7 @@
 #include "tools/ctprof/commands/http_server.cc"
 #include "tools/ctprof/commands/interleave.cc"
 #include "tools/ctprof/commands/listen_access.cc"
+#include "tools/ctprof/commands/offer_statuses.cc"
 #include "tools/ctprof/commands/page_file.cc"
 #include "tools/ctprof/commands/plugins.cc"
 #include "tools/ctprof/commands/record.cc"
@@ -20,7 +21,6 @@
 #include "tools/ctprof/commands/report_spec.cc"
 #include "tools/ctprof/commands/scrape.cc"
 #include "tools/ctprof/commands/symbolize.cc"
-#include "tools/ctprof/commands/verdicts.cc"
 #include "tools/ctprof/commands/version.cc"
 #include "tools/ctprof/commands/window_store.cc"
 

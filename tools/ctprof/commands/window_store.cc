@@ -120,8 +120,8 @@ class FileStore final : public WindowStore {
     if (auto done = file_.commit(options_.sync); !done) return done;
     set_interrupt_loss({});
     if (!options_.quiet)
-      say(format_count(windows_, "window") + "; " + make_printable(target_->name) + ", " +
-          format_size(file_.bytes()) + "\n");
+      print_to_stderr(format_count(windows_, "window") + "; " + make_printable(target_->name) +
+                      ", " + format_size(file_.bytes()) + "\n");
     return {};
   }
   Result<void> commit_after_error() override { return windows_ > 0 ? finish() : Result<void>(); }

@@ -115,7 +115,7 @@ void write_counts(const Snapshot& capture, JsonWriter& out) {
   out.member("threads", std::uint64_t{living});
   out.member("ended", std::uint64_t{thread_count - living} + merged);
   out.member("tool", capture.meta.tool);
-  write_array(out, "level_left_out", capture.meta.left_out,
+  write_array(out, "level_left_out", capture.meta.uncaptured_metrics,
               [&](const std::string& metric) { out.text(metric); });
 }
 

@@ -108,7 +108,7 @@ class LineWriter {
   int status() const {
     const int write_error = write_error_;
     return write_error == 0 || write_error == EPIPE
-               ? kFine
+               ? kSuccess
                : fail(errno_error("writing to", "standard output", write_error));
   }
 
@@ -135,7 +135,7 @@ class PlanCache {
       if (recent_plan->plan.is_valid_for(capture)) return recent_plan;
     const auto needs_all = plugins_->load_all_if_needed({&capture, 1});
     if (!needs_all) return needs_all.error();
-    auto plan = CapturePlan::make(capture, *spec_, plugins_->knowledge(*needs_all));
+    auto plan = CapturePlan::make(capture, *spec_, plugins_->definitions(*needs_all));
     if (!plan) return plan.error();
     recent_plans_.push_front(
         std::make_shared<const NumberedPlan>(NumberedPlan{std::move(*plan), next_number_++}));

@@ -6,5 +6,5 @@
 #include "tools/ctprof/fleet/judge.cc"
 #include "tools/ctprof/fleet/match.cc"
 #include "tools/ctprof/fleet/parse.cc"
-#include "tools/ctprof/fleet/questions.cc"
 #include "tools/ctprof/fleet/read.cc"
+#include "tools/ctprof/fleet/subcommand_table.cc"

@@ -147,18 +147,18 @@ Result<void> CaptureReader::deliver(Snapshot capture, const CaptureConsumer& tak
   return taken;
 }
 
-Result<void> CaptureReader::read_all(const CaptureConsumer& read_all) {
+Result<void> CaptureReader::read_all(const CaptureConsumer& consumer) {
   if (span_) print_notes(span_->messages());
   if (is_stored_) {
     for (Snapshot& capture : std::exchange(stored_, {}))
-      if (auto taken = deliver(std::move(capture), read_all); !taken) return taken;
+      if (auto taken = deliver(std::move(capture), consumer); !taken) return taken;
     print_notes(end_notes_);
     return {};
   }
   return visit_sources(
       [&](std::size_t source) -> Result<void> {
         const auto notes =
-            load(source, [&](Snapshot capture) { return deliver(std::move(capture), read_all); });
+            load(source, [&](Snapshot capture) { return deliver(std::move(capture), consumer); });
         if (!notes) return notes.error();
         print_notes(*notes);
         return {};

@@ -73,7 +73,7 @@ Side make_side(const std::string& name, Snapshot run) {
   return side;
 }
 
-std::vector<Side> single_side(Side side) {
+std::vector<Side> make_single_side(Side side) {
   std::vector<Side> sides;
   sides.push_back(std::move(side));
   return sides;
@@ -144,7 +144,8 @@ Result<std::vector<Side>> join_snapshots(std::vector<Side> sides) {
   auto window =
       window_between(sides[0].runs.front(), std::move(sides[1].runs.front()), before, after);
   if (!window) return window.error();
-  return single_side(make_side(before + std::string(kPairSeparator) + after, std::move(*window)));
+  return make_single_side(
+      make_side(before + std::string(kPairSeparator) + after, std::move(*window)));
 }
 
 bool is_window(const Snapshot& run) { return run.window.has_value(); }
@@ -193,7 +194,7 @@ Result<std::vector<Side>> join_windows(Side side) {
     return std::move(side.runs[run]);
   });
   if (!window) return window.error();
-  return single_side(make_side(std::move(side.name), std::move(*window)));
+  return make_single_side(make_side(std::move(side.name), std::move(*window)));
 }
 
 // Adds a snapshot of this host as another side.
@@ -226,7 +227,7 @@ Result<std::vector<Side>> split_window_ends(std::vector<LoadedSide> read) {
                  "it contains several windows, and --lifetime compares the two ends of one: select "
                  "it, such as FILE#1");
   const std::string& name = first.argument.text;
-  if (!begin.front().window) return single_side(make_side(name, std::move(begin.front())));
+  if (!begin.front().window) return make_single_side(make_side(name, std::move(begin.front())));
   sides.push_back(make_side(name + " (begin)", opening_snapshot(std::move(begin.front()))));
   sides.push_back(make_side(name + " (end)", closing_snapshot(std::move(end.front()))));
   return sides;

@@ -44,9 +44,9 @@ std::string cpu_text(const WindowFacts& window) {
   text += ", " +
           part(window.is_partial ? "others or unaccounted" : "unaccounted", cpu.unaccounted) +
           " (±" + percent_of_cpu(cpu.max_error, cpu) + ")";
-  constexpr double kLeastShare = 0.005;  // of a CPU
-  if (cpu.steal >= kLeastShare * cpu.wall) text += ", " + part("stolen", cpu.steal);
-  if (cpu.interrupts >= kLeastShare * cpu.wall) text += ", " + part("interrupts", cpu.interrupts);
+  constexpr double kMinShare = 0.005;  // of a CPU
+  if (cpu.steal >= kMinShare * cpu.wall) text += ", " + part("stolen", cpu.steal);
+  if (cpu.interrupts >= kMinShare * cpu.wall) text += ", " + part("interrupts", cpu.interrupts);
   return text;
 }
 
@@ -130,12 +130,12 @@ void add_memory(std::vector<std::string>& lines, const RunFacts& run, std::size_
 
 // "   load 9.6   iowait 12 %"
 std::string load_text(const HostLoad& load) {
-  constexpr double kLeastShare = 0.0005;  // shown as 0.1 %
+  constexpr double kMinShare = 0.0005;  // shown as 0.1 %
   std::string text;
   if (load.load) text += "   load " + format_value(*load.load);
   for (const auto& [name, share] :
        {std::pair("   iowait ", load.iowait), {"   throttled ", load.throttled}})
-    if (share.value_or(0) >= kLeastShare) text += name + format_value(100 * *share) + " %";
+    if (share.value_or(0) >= kMinShare) text += name + format_value(100 * *share) + " %";
   return text;
 }
 

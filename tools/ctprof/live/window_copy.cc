@@ -23,7 +23,7 @@ class Copier {
 
  private:
   void copy(const Column& from, Column& to) {
-    const RowRun all[]{{0, static_cast<std::uint32_t>(from.rows())}};
+    const RowRange all[]{{0, static_cast<std::uint32_t>(from.rows())}};
     to.assign_rows(from, all);
     to.provenance = from.provenance;
     if (!is_pooled(from.def().storage)) return;

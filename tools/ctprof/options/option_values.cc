@@ -15,15 +15,15 @@ const std::string& last_value(const OptionValues& values, const char* option) {
   return all_values(values, option).back();
 }
 
-Error invalid_choice_error(std::string_view option, std::string_view given,
+Error invalid_choice_error(std::string_view option, std::string_view value,
                            std::span<const std::string> words) {
-  return {"invalid --" + std::string(option) + " '" + std::string(given) + "' (choose " +
-          join_texts(words) + ")" + suggest_nearest(given, words)};
+  return {"invalid --" + std::string(option) + " '" + std::string(value) + "' (choose " +
+          join_texts(words) + ")" + suggest_nearest(value, words)};
 }
 
-Error invalid_choice_error(std::string_view option, std::string_view given,
+Error invalid_choice_error(std::string_view option, std::string_view value,
                            std::span<const std::string_view> words) {
-  return invalid_choice_error(option, given, std::vector<std::string>(words.begin(), words.end()));
+  return invalid_choice_error(option, value, std::vector<std::string>(words.begin(), words.end()));
 }
 
 }  // namespace ctprof::cli

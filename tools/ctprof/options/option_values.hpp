@@ -25,9 +25,9 @@ const std::vector<std::string>& all_values(const OptionValues& values, const cha
 const std::string& last_value(const OptionValues& values, const char* option);
 
 // "invalid --color 'alwys' (choose auto, always, never) (did you mean 'always'?)"
-Error invalid_choice_error(std::string_view option, std::string_view given,
+Error invalid_choice_error(std::string_view option, std::string_view value,
                            std::span<const std::string> words);
-Error invalid_choice_error(std::string_view option, std::string_view given,
+Error invalid_choice_error(std::string_view option, std::string_view value,
                            std::span<const std::string_view> words);
 
 }  // namespace ctprof::cli

@@ -14,11 +14,11 @@ bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
 
 }  // namespace
 
-Result<PluginOptions> read_plugin_options(const OptionValues& given) {
+Result<PluginOptions> read_plugin_options(const OptionValues& values) {
   PluginOptions options;
-  if (has_option(given, "lang")) options.language = last_value(given, "lang");
-  if (has_option(given, "source")) options.source = last_value(given, "source");
-  options.as_root = has_option(given, "as-root");
+  if (has_option(values, "lang")) options.language = last_value(values, "lang");
+  if (has_option(values, "source")) options.source = last_value(values, "source");
+  options.as_root = has_option(values, "as-root");
   if (!is_one_of(kPluginLanguages, options.language))
     return invalid_choice_error("lang", options.language, kPluginLanguages);
   if (!is_one_of(kPluginSources, options.source))

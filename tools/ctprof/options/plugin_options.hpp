@@ -23,6 +23,6 @@ struct PluginOptions {
 };
 
 // The error is one sentence that names the valid choices.
-Result<PluginOptions> read_plugin_options(const OptionValues& given);
+Result<PluginOptions> read_plugin_options(const OptionValues& values);
 
 }  // namespace ctprof::cli

@@ -28,12 +28,12 @@ constexpr Range kBudgets{100, 1'000'000, "a share of all CPUs from 0.01% to 100%
 
 // Parses "1%" or "0.5%" as parts per million. Returns 0 if the text is not a percentage.
 std::uint64_t parse_percent_as_ppm(std::string_view text) {
-  constexpr double kPpmOfPercent = 1e4, kMost = 1e9;
+  constexpr double kPpmOfPercent = 1e4, kMaxPercent = 1e9;
   char* end = nullptr;
   const std::string whole(text);
   const double number = std::strtod(whole.c_str(), &end);
   const bool is_share = end != whole.c_str() && std::string_view(end) == "%";
-  return is_share && number > 0 && number < kMost
+  return is_share && number > 0 && number < kMaxPercent
              ? static_cast<std::uint64_t>(number * kPpmOfPercent)
              : 0;
 }

@@ -150,7 +150,7 @@ void add_setting(std::vector<Setting>& settings, Setting setting) {
 }
 
 Result<std::vector<Setting>> parse_settings(const std::string& path, const std::string& text,
-                                            WhyUnknownCommand why_unknown_command) {
+                                            ExplainUnknownCommand explain_unknown_command) {
   std::vector<Setting> settings;
   std::istringstream lines(text);
   std::string command;
@@ -161,7 +161,7 @@ Result<std::vector<Setting>> parse_settings(const std::string& path, const std::
     if (line.empty()) continue;
     if (auto section = parse_section(line)) {
       command = std::move(*section);
-      if (auto problem = why_unknown_command(command); !problem.empty())
+      if (auto problem = explain_unknown_command(command); !problem.empty())
         return error_in_line(path, number, problem);
       continue;
     }
@@ -177,7 +177,7 @@ Result<std::vector<Setting>> parse_settings(const std::string& path, const std::
 }
 
 Result<SettingsSource> read_settings_file(const std::string& path,
-                                          WhyUnknownCommand why_unknown_command) {
+                                          ExplainUnknownCommand explain_unknown_command) {
   SettingsSource source{path, "not there", false, {}, {}};
   const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return source;
@@ -192,7 +192,7 @@ Result<SettingsSource> read_settings_file(const std::string& path,
   if (source.is_refused) return source;
   const auto text = read_text(file.get(), path);
   if (!text) return text.error();
-  auto settings = parse_settings(path, *text, why_unknown_command);
+  auto settings = parse_settings(path, *text, explain_unknown_command);
   if (!settings) return settings.error();
   std::stable_partition(settings->begin(), settings->end(),
                         [](const Setting& setting) { return !setting.command.empty(); });
@@ -272,7 +272,7 @@ std::string variable_name(std::string_view option) {
   return name;
 }
 
-Result<std::vector<SettingsSource>> read_settings(WhyUnknownCommand why_unknown_command) {
+Result<std::vector<SettingsSource>> read_settings(ExplainUnknownCommand explain_unknown_command) {
   std::vector<SettingsSource> sources;
   if (runs_privileged()) return sources;
   auto environment = read_environment();
@@ -280,7 +280,7 @@ Result<std::vector<SettingsSource>> read_settings(WhyUnknownCommand why_unknown_
   sources.push_back(std::move(*environment));
   for (const std::string& path : {user_config_path(), std::string(kHostFile)}) {
     if (path.empty()) continue;
-    auto file = read_settings_file(path, why_unknown_command);
+    auto file = read_settings_file(path, explain_unknown_command);
     if (!file) return file.error();
     sources.push_back(std::move(*file));
   }

@@ -52,10 +52,10 @@ struct SettingsSource {
 // could have written, and does not read it. Fails if a relevant file cannot be read or has an
 // invalid line; the error names the file and the line.
 //
-// `why_unknown_command` returns an empty text for a command, otherwise the reason why a section of
-// that name has no effect.
-using WhyUnknownCommand = std::string (*)(const std::string& name);
-Result<std::vector<SettingsSource>> read_settings(WhyUnknownCommand why_unknown_command);
+// `explain_unknown_command` returns an empty text for a command, otherwise the reason why a section
+// of that name has no effect.
+using ExplainUnknownCommand = std::string (*)(const std::string& name);
+Result<std::vector<SettingsSource>> read_settings(ExplainUnknownCommand explain_unknown_command);
 
 // Returns the settings that apply to a command, each option once. REQUIRES: `sources` as
 // read_settings() returns them.

@@ -282,7 +282,7 @@ int run_plugin_check(const Options& options) {
   if (!report) return fail(report.error());
   const int printed =
       print(options.format == Format::Json ? json_of(file, *report) : text_of(file, *report));
-  return printed != kFine ? printed : report->faults.empty() ? kFine : kFindings;
+  return printed != kSuccess ? printed : report->faults.empty() ? kSuccess : kFindingsFound;
 }
 
 }  // namespace ctprof::cli

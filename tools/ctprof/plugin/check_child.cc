@@ -304,7 +304,7 @@ int run_plugin_check_child(const Options& options) {
     if (concerns_plugin(refusal, path, plugin)) findings.fault(refusal.reason);
   if (plugin) run_checks(registry, *plugin, options, findings);
   findings.add(kEndLine, "");
-  return kFine;
+  return kSuccess;
 }
 
 }  // namespace ctprof::cli

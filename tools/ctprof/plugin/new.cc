@@ -37,7 +37,7 @@ Result<void> create_new_directory(const std::string& name) {
   return Error{"creating '" + name + "': it exists; choose another name, or remove it"};
 }
 
-std::string next_steps(const std::string& name) {
+std::string describe_next_steps(const std::string& name) {
   return "cd " + name + "\nmeson setup build && meson compile -C build && meson test -C build\n" +
          "ctprof plugin check build/" + name + ".so\n" +
          "ctprof --plugin-path build record -d 5s\n";
@@ -59,7 +59,7 @@ int run_plugin_new(const Options& options) {
     if (auto done = write_new_file(fs::path(name) / file.path, file.text); !done)
       return fail(done.error());
   print_note(options, "created '" + name + "' with " + format_count(files.size(), "file", "files"));
-  return print(next_steps(name));
+  return print(describe_next_steps(name));
 }
 
 }  // namespace ctprof::cli

@@ -232,9 +232,11 @@ auto* find_named(const Items& items, std::string_view name) {
 bool is_plugin_name(std::string_view name) {
   constexpr std::size_t kLongest = 32;
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  const auto is_fine = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  const auto is_allowed = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+  };
   return !name.empty() && name.size() <= kLongest && is_letter(name.front()) &&
-         std::ranges::all_of(name, is_fine);
+         std::ranges::all_of(name, is_allowed);
 }
 
 std::vector<ScaffoldFile> make_scaffold_files(std::string_view name, std::string_view language_name,

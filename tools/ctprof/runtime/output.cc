@@ -22,12 +22,12 @@ namespace ctprof::cli {
 namespace {
 
 // High enough not to collide with descriptors that scripts use.
-constexpr int kOutput = 100;
+constexpr int kFirstOutputFd = 100;
 
-constexpr std::array<std::string_view, 4> kNamesOfOutput{"-", "/dev/stdout", "/dev/fd/1",
-                                                         "/proc/self/fd/1"};
+constexpr std::array<std::string_view, 4> kStandardOutputNames{"-", "/dev/stdout", "/dev/fd/1",
+                                                               "/proc/self/fd/1"};
 
-int g_output = -1;
+int g_output_fd = -1;
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
@@ -72,17 +72,18 @@ unsigned read_columns_variable() {
 }  // namespace
 
 void move_standard_output() {
-  g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kOutput);
-  if (g_output < 0 && is_open(STDOUT_FILENO))
-    g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  g_output_fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kFirstOutputFd);
+  if (g_output_fd < 0 && is_open(STDOUT_FILENO))
+    g_output_fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   open_closed_standard_fds();
   if (is_open(STDERR_FILENO)) ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-int output_fd() { return g_output; }
+int output_fd() { return g_output_fd; }
 
 bool is_standard_output(std::string_view path) {
-  return std::find(kNamesOfOutput.begin(), kNamesOfOutput.end(), path) != kNamesOfOutput.end();
+  return std::find(kStandardOutputNames.begin(), kStandardOutputNames.end(), path) !=
+         kStandardOutputNames.end();
 }
 
 int write_all(int fd, std::string_view text) {
@@ -98,11 +99,12 @@ int write_all(int fd, std::string_view text) {
 int fail(const Error& error) { return fail(error.text); }
 
 int fail(std::string_view sentence) {
-  say("ctprof: " + make_printable(sentence) + make_printable(describe_origins(sentence)) + "\n");
+  print_to_stderr("ctprof: " + make_printable(sentence) +
+                  make_printable(describe_origins(sentence)) + "\n");
   return kFailed;
 }
 
-void say(std::string_view text) {
+void print_to_stderr(std::string_view text) {
   clear_progress();
   write_all(STDERR_FILENO, text);
 }
@@ -115,7 +117,7 @@ int print(std::string_view text) {
   clear_progress();
   const int failed = write_all(output_fd(), text);
   return failed == 0 || failed == EPIPE
-             ? kFine
+             ? kSuccess
              : fail(errno_error("writing to", "standard output", failed));
 }
 

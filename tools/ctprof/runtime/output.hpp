@@ -30,16 +30,16 @@ bool is_standard_output(std::string_view path);
 // Writes all of `text`. Returns 0 or errno.
 int write_all(int fd, std::string_view text);
 
-inline constexpr int kFine = 0;
-inline constexpr int kFindings = 1;
+inline constexpr int kSuccess = 0;
+inline constexpr int kFindingsFound = 1;
 inline constexpr int kFailed = 2;
-inline constexpr int kPartial = 3;
+inline constexpr int kDataMissing = 3;
 
 // Prints the error as one line on standard error. Returns kFailed.
 int fail(const Error& error);
 int fail(std::string_view sentence);
 // Writes `text` to standard error without changes.
-void say(std::string_view text);
+void print_to_stderr(std::string_view text);
 // Prints a line on standard error, unless --quiet.
 void print_note(const Options& options, std::string_view sentence);
 

@@ -8,11 +8,11 @@
 namespace ctprof::cli {
 
 int report_written_file(const Options& options, const Target& target, std::uint64_t bytes) {
-  if (options.quiet) return kFine;
+  if (options.quiet) return kSuccess;
   const std::string line = make_printable(target.name) + ", " + format_size(bytes) + "\n";
   if (!target.is_stdout) return print(line);
-  say(line);
-  return kFine;
+  print_to_stderr(line);
+  return kSuccess;
 }
 
 }  // namespace ctprof::cli

@@ -52,9 +52,9 @@ void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary
   Pseudonyms pseudonyms(key);
   const RedactionCounts done = redact(snapshot, known, pseudonyms);
   std::string sentence = "redacted: pseudonyms for " + format_count(done.names, "name");
-  if (done.left_out > 0)
+  if (done.removed_items > 0)
     sentence += "; removed without replacement: " +
-                format_count(done.left_out, "message or object", "messages and objects");
+                format_count(done.removed_items, "message or object", "messages and objects");
   print_note(options, sentence);
 }
 

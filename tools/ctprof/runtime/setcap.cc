@@ -99,7 +99,7 @@ CapabilityMask read_bounding_set() {
 }
 
 // The capabilities that the file already grants. Numbers on disk are little-endian.
-CapabilityMask permitted_by_file(const std::string& path) {
+CapabilityMask read_file_capabilities(const std::string& path) {
   std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
   if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) <
       ssize_t{XATTR_CAPS_SZ_2})
@@ -118,9 +118,9 @@ std::string executable_path() {
   std::array<char, PATH_MAX> path;
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
   std::string name(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  struct stat ours, named;
-  const bool same = ::stat("/proc/self/exe", &ours) == 0 && ::stat(name.c_str(), &named) == 0 &&
-                    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+  struct stat own, named;
+  const bool same = ::stat("/proc/self/exe", &own) == 0 && ::stat(name.c_str(), &named) == 0 &&
+                    own.st_dev == named.st_dev && own.st_ino == named.st_ino;
   return same ? name : std::string();
 }
 
@@ -190,9 +190,9 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
         ": not available here, because the bounding set lacks them, as in a container: " +
         "start the container with these capabilities");
   if ((all & reachable) == 0) return setcap;
-  setcap.command = "setcap " +
-                   capability_names((all & reachable) | (permitted_by_file(path) & reachable)) +
-                   "+ep " + quote_for_shell(path);
+  setcap.command =
+      "setcap " + capability_names((all & reachable) | (read_file_capabilities(path) & reachable)) +
+      "+ep " + quote_for_shell(path);
   setcap.notes.emplace_back(
       "every user who may execute that file can then see the processes of other users, their I/O, "
       "delays, memory and heap sizes, but no contents of memory or files: restrict its permissions "

@@ -92,7 +92,7 @@ int Shortfall::report(int status) const {
   if (missing_.size() > listed)
     sentence += "; and " + std::to_string(missing_.size() - listed) + " more";
   fail(sentence);
-  return status == kFine ? kPartial : status;
+  return status == kSuccess ? kDataMissing : status;
 }
 
 }  // namespace ctprof::cli

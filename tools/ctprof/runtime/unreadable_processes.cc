@@ -109,8 +109,9 @@ std::vector<std::string> describe_unreadable_processes(const Snapshot& snapshot)
 }
 
 std::string describe_omitted_metrics(const Meta& meta) {
-  if (meta.left_out.empty()) return {};
-  return "; without " + format_count(meta.left_out.size(), "expensive metric") + " (--level full)";
+  if (meta.uncaptured_metrics.empty()) return {};
+  return "; without " + format_count(meta.uncaptured_metrics.size(), "expensive metric") +
+         " (--level full)";
 }
 
 }  // namespace ctprof::cli

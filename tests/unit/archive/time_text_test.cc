@@ -7,7 +7,7 @@
 #include <ctime>
 #include <string>
 
-namespace ctprof::when_test {
+namespace ctprof::time_text_test {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -28,7 +28,7 @@ std::string parse_to_local_time(std::string_view text, std::uint64_t now = kNow)
   return moment ? format_local_time(*moment) : "error";
 }
 
-BOOST_AUTO_TEST_SUITE(when_test)
+BOOST_AUTO_TEST_SUITE(time_text_test)
 
 BOOST_AUTO_TEST_CASE(parses_times) {
   constexpr std::pair<const char*, const char*> kTable[]{
@@ -146,4 +146,4 @@ BOOST_AUTO_TEST_CASE(parses_sizes) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::when_test
+}  // namespace ctprof::time_text_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace own_frames_test {
+namespace tracing_frames_test {
 using namespace ctprof::off_cpu;
 
 namespace {
@@ -22,7 +22,7 @@ std::size_t count_own_frames(const std::vector<std::string>& functions) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(own_frames_test)
+BOOST_AUTO_TEST_SUITE(tracing_frames_test)
 
 BOOST_AUTO_TEST_CASE(counts_frames_at_a_tracepoint_with_one_or_more_programs) {
   BOOST_TEST(
@@ -63,4 +63,4 @@ BOOST_AUTO_TEST_CASE(looks_up_each_address_once) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace own_frames_test
+}  // namespace tracing_frames_test

@@ -13,7 +13,7 @@
 
 #include "core/stacks/time_limited_files.hpp"
 
-namespace ctprof::tests::stacks_patient_files_test {
+namespace ctprof::tests::stacks_time_limited_files_test {
 namespace {
 
 constexpr std::chrono::hours kTimeout(1);
@@ -26,7 +26,7 @@ std::string read_of(const sdk::Fd& fd) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(stacks_patient_files_test)
+BOOST_AUTO_TEST_SUITE(stacks_time_limited_files_test)
 
 BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   char name[] = "/tmp/patient_files_XXXXXX";
@@ -85,4 +85,4 @@ BOOST_AUTO_TEST_CASE(finds_the_mount_point_of_a_path) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests::stacks_patient_files_test
+}  // namespace ctprof::tests::stacks_time_limited_files_test

@@ -15,7 +15,7 @@
 
 #include "plugins/sleepers/pass_thread.hpp"
 
-namespace sleepers_watch_test {
+namespace sleepers_pass_thread_test {
 using namespace ctprof::sleepers;
 
 namespace {
@@ -45,8 +45,8 @@ struct CountingLooker : Sampler {
 // Finds sleepers in processes 7, 41, 42 and 8, some of which never answer. A thread that waits for
 // one continues after take_over(), as if the process exited.
 struct BlockedLooker : Sampler {
-  explicit BlockedLooker(std::set<std::uint32_t> silent)
-      : avoided(), silent_processes(std::move(silent)) {}
+  explicit BlockedLooker(std::set<std::uint32_t> blocking_tgids)
+      : avoided(), silent_processes(std::move(blocking_tgids)) {}
   void sample(std::uint32_t, Pass& pass) override {
     next = 0;
     resume(pass);
@@ -85,7 +85,7 @@ std::unique_ptr<Pass> wait_for_pass(PassThread& watch) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(sleepers_watch_test)
+BOOST_AUTO_TEST_SUITE(sleepers_pass_thread_test)
 
 BOOST_AUTO_TEST_CASE(a_budget_increases_the_pause) {
   const PassSchedule unlimited{.period_ns = 100, .cpus = 2};
@@ -108,26 +108,26 @@ BOOST_AUTO_TEST_CASE(waits_for_a_single_pass) {
 
 // The first pass of a new round reports all threads completely, which takes the longest.
 BOOST_AUTO_TEST_CASE(skips_passes_while_none_are_taken) {
-  constexpr int kMost = static_cast<int>(PassThread::kMaxPendingPasses);
+  constexpr int kMaxPending = static_cast<int>(PassThread::kMaxPendingPasses);
   constexpr std::uint64_t kLeftOut = 20;
   std::atomic<int> passes{0};
   CountingLooker::rounds.clear();
   PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
                    {.period_ns = 1'000'000});
   watch.begin();
-  while (passes < kMost) std::this_thread::yield();
+  while (passes < kMaxPending) std::this_thread::yield();
   watch.take_counts();
   PassThread::PassCounts account;
-  while (passes == kMost && account.omitted < kLeftOut) {
+  while (passes == kMaxPending && account.omitted < kLeftOut) {
     const PassThread::PassCounts more = watch.take_counts();
     account.omitted += more.omitted;
     account.unsampled += more.unsampled;
   }
-  BOOST_TEST(passes == kMost);
+  BOOST_TEST(passes == kMaxPending);
   BOOST_TEST(account.unsampled == account.omitted);  // one sleeper each
-  for (int taken = 0; taken <= kMost; ++taken) wait_for_pass(watch);
+  for (int pass_count = 0; pass_count <= kMaxPending; ++pass_count) wait_for_pass(watch);
   watch.stop();
-  BOOST_TEST(passes > kMost);
+  BOOST_TEST(passes > kMaxPending);
   BOOST_TEST(CountingLooker::rounds.size() == 1u);
 }
 
@@ -217,4 +217,4 @@ BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_a_pass) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace sleepers_watch_test
+}  // namespace sleepers_pass_thread_test

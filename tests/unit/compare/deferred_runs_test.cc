@@ -11,7 +11,7 @@
 #include "tests/unit/support/column_lines.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
-namespace ctprof::late_runs_test {
+namespace ctprof::deferred_runs_test {
 namespace {
 
 using namespace hand_made;
@@ -70,7 +70,7 @@ std::string report_json_text(const Report& report) {
   return sink.text();
 }
 
-BOOST_AUTO_TEST_SUITE(late_runs_test)
+BOOST_AUTO_TEST_SUITE(deferred_runs_test)
 
 BOOST_AUTO_TEST_CASE(equals_the_report_of_loaded_runs) {
   const RunFiles files;
@@ -127,4 +127,4 @@ BOOST_AUTO_TEST_CASE(rethrows_an_exception_from_loading_a_run) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::late_runs_test
+}  // namespace ctprof::deferred_runs_test

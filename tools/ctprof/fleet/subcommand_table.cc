@@ -1,10 +1,10 @@
-#include "tools/ctprof/fleet/questions.hpp"
+#include "tools/ctprof/fleet/subcommand_table.hpp"
 
 namespace ctprof::cli {
 namespace {
 
 // The commands of the package, in the order of its help.
-constexpr FleetSubcommand kQuestions[] = {
+constexpr FleetSubcommand kSubcommands[] = {
     {"index", "DIR|GLOB|FILE...", "read new files into an index beside them"},
     {"rank", "[METRIC|EXPR]", "rank hosts by a metric, the most unusual first"},
     {"compare", "--by FACT", "compare hosts by a fact such as the kernel, with p values"},
@@ -15,6 +15,6 @@ constexpr FleetSubcommand kQuestions[] = {
 
 }  // namespace
 
-std::span<const FleetSubcommand> fleet_subcommands() { return kQuestions; }
+std::span<const FleetSubcommand> fleet_subcommands() { return kSubcommands; }
 
 }  // namespace ctprof::cli

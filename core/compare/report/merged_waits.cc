@@ -1,4 +1,4 @@
-#include "core/compare/report/folded_waits.hpp"
+#include "core/compare/report/merged_waits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ class WaitFolder {
 
   void add(const WaitStack& one) {
     auto [word, stack] = split_kernel_frames(one.stack);
-    FoldedWait& wait = waits_[{stack, word}];
+    MergedWait& wait = waits_[{stack, word}];
     wait.busy_weights.resize(one.weights.size());
     wait.idle_weights.resize(one.weights.size());
     wait.call = word;
@@ -44,10 +44,10 @@ class WaitFolder {
     }
   }
 
-  std::vector<FoldedWait> sort_waits() {
-    std::vector<FoldedWait> all;
+  std::vector<MergedWait> sort_waits() {
+    std::vector<MergedWait> all;
     for (auto& [key, wait] : waits_) all.push_back(std::move(wait));
-    std::ranges::stable_sort(all, std::ranges::greater{}, [](const FoldedWait& wait) {
+    std::ranges::stable_sort(all, std::ranges::greater{}, [](const MergedWait& wait) {
       return std::pair(total_magnitude(wait.busy_weights), total_magnitude(wait.idle_weights));
     });
     return all;
@@ -87,13 +87,13 @@ class WaitFolder {
   const StackBook* book_;
   // By side, the summed weight of each stack.
   std::vector<std::unordered_map<std::uint32_t, double>> long_waits_;
-  std::map<std::pair<std::uint32_t, std::string>, FoldedWait> waits_;
+  std::map<std::pair<std::uint32_t, std::string>, MergedWait> waits_;
 };
 
 }  // namespace
 
-std::vector<FoldedWait> fold_waits(const StackBook& book, std::span<const WaitStack> stacks,
-                                   std::span<const std::vector<LongWait>> long_waits) {
+std::vector<MergedWait> merge_waits(const StackBook& book, std::span<const WaitStack> stacks,
+                                    std::span<const std::vector<LongWait>> long_waits) {
   WaitFolder folder(book, long_waits);
   for (const WaitStack& one : stacks) folder.add(one);
   return folder.sort_waits();

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/support/made_stacks.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
-namespace ctprof::represented_test {
+namespace ctprof::run_time_coverage_test {
 namespace {
 
 using namespace hand_made;
@@ -45,7 +45,7 @@ std::string message_of(Snapshot window, const std::vector<std::uint64_t>& sample
   return describe_coverage(compute_run_time_coverage(window, column, all));
 }
 
-BOOST_AUTO_TEST_SUITE(represented_test)
+BOOST_AUTO_TEST_SUITE(run_time_coverage_test)
 
 BOOST_AUTO_TEST_CASE(does_not_mention_complete_samples) {
   BOOST_TEST(message_of(window_with_run_times({4000, 2000, 1000}), {400, 200, 100}) == "");
@@ -82,4 +82,4 @@ BOOST_AUTO_TEST_CASE(does_not_mention_unknown_run_time) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::represented_test
+}  // namespace ctprof::run_time_coverage_test

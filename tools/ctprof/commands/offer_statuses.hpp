@@ -17,7 +17,7 @@
 namespace ctprof::cli {
 
 // The state of an offer. Refers to the ProbedHost from which it was made.
-struct Verdict {
+struct OfferStatus {
   const ProbedMetric* field;
   const ProbedOffer* offer;
   std::string state;  // "fills", "also available", or a gap's name
@@ -30,7 +30,7 @@ struct Verdict {
 };
 
 // Returns the states of all offers of a plugin, except for hidden metrics.
-std::vector<Verdict> collect_verdicts(const Plugin& plugin, const ProbedHost& probed);
+std::vector<OfferStatus> collect_offer_statuses(const Plugin& plugin, const ProbedHost& probed);
 
 // Writes "refused":[...], the refused plugins of a registry.
 void put_refused_plugins(JsonWriter& out, const Registry& registry);
@@ -61,7 +61,8 @@ struct Diagnosis {
 // Diagnoses all plugins that are shown.
 std::vector<Diagnosis> diagnose(const ProbedHost& probed);
 
-// The effect of one remedy: the metrics that it would improve, and the plugins that would fill them.
+// The effect of one remedy: the metrics that it would improve, and the plugins that would fill
+// them.
 struct Gain {
   Remedy remedy;
   // The remedy is capabilities, for plugins that a ctprof with file capabilities would not load.

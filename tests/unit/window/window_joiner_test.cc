@@ -10,7 +10,7 @@
 #include "core/window/differences.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 
-namespace ctprof::laps_test {
+namespace ctprof::window_joiner_test {
 namespace {
 
 using namespace hand_made;
@@ -60,7 +60,7 @@ ExitedThreads exited_at(std::uint64_t second, const std::vector<ThreadValues>& t
   return ended;
 }
 
-Snapshot checked(Result<Snapshot> window) {
+Snapshot check_window(Result<Snapshot> window) {
   BOOST_REQUIRE_MESSAGE(window, window.error().text);
   return std::move(*window);
 }
@@ -77,12 +77,12 @@ std::string cells(const Snapshot& snapshot, const MetricDef& def) {
   return text;
 }
 
-BOOST_AUTO_TEST_SUITE(laps_test)
+BOOST_AUTO_TEST_SUITE(window_joiner_test)
 
 BOOST_AUTO_TEST_CASE(counts_exited_threads_between_two_snapshots_without_subtracting_them) {
   const Snapshot before = snapshot_at(10, {{1, 5, 100, 1}, {2, 5, 1000, 1}, {3, 5, 1000, 1}});
-  Snapshot window =
-      checked(window_between(before, snapshot_at(20, {{1, 5, 160, 1}, {3, 1500, 4, 1}}), "a", "b"));
+  Snapshot window = check_window(
+      window_between(before, snapshot_at(20, {{1, 5, 160, 1}, {3, 1500, 4, 1}}), "a", "b"));
   BOOST_TEST(window.window->exited_unknown == 2u);
   BOOST_TEST(!window.window->reports_exits);
   convert_to_differences(window);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(an_opening_has_the_host_context_of_that_time) {
   Snapshot before = snapshot_at(10, {}), after = snapshot_at(20, {});
   before.objects[kHostContext] = R"({"thp":"never"})";
   after.objects[kHostContext] = R"({"thp":"always"})";
-  const Snapshot begin = opening_snapshot(checked(make_window(before, std::move(after), {})));
+  const Snapshot begin = opening_snapshot(check_window(make_window(before, std::move(after), {})));
   BOOST_TEST(begin.objects.at(kHostContext) == before.objects.at(kHostContext));
 }
 
@@ -109,10 +109,10 @@ BOOST_AUTO_TEST_CASE(an_opening_has_the_host_context_of_that_time) {
 BOOST_AUTO_TEST_CASE(restores_the_opening_of_a_window) {
   const std::vector<ThreadValues> initial_threads{
       {1, 5, 100, 8}, {2, 5, 50, 9, "FIFO"}, {3, 5, 7, 4}};
-  Snapshot window =
-      checked(make_window(snapshot_at(10, initial_threads),
-                          snapshot_at(20, {{1, 5, 160, 3, "FIFO"}, {3, 5, 9, 4}, {9, 1500, 1, 1}}),
-                          exited_at(15, {{2, 5, 80, 0}, {8, 1100, 6, 0}})));
+  Snapshot window = check_window(
+      make_window(snapshot_at(10, initial_threads),
+                  snapshot_at(20, {{1, 5, 160, 3, "FIFO"}, {3, 5, 9, 4}, {9, 1500, 1, 1}}),
+                  exited_at(15, {{2, 5, 80, 0}, {8, 1100, 6, 0}})));
   for (const MetricDef* def : {&kPeak, &kHeap})
     window.unknown_definitions.metric_members[def->name]["newer"] = "1";
   const Snapshot begin = opening_snapshot(std::move(window));
@@ -135,17 +135,17 @@ BOOST_AUTO_TEST_CASE(restores_the_opening_of_a_window) {
 BOOST_AUTO_TEST_CASE(joins_consecutive_windows) {
   const std::vector<ThreadValues> first{{1, 5, 100, 8}, {2, 5, 50, 9}},
       second{{1, 5, 130, 6}, {2, 5, 55, 9}, {4, 1500, 3, 1}}, last{{1, 5, 160, 3}, {5, 2500, 8, 1}};
-  Snapshot one = checked(make_window(snapshot_at(10, first), snapshot_at(20, second),
-                                     exited_at(12, {{7, 1100, 9, 0}}))),
-           two = checked(make_window(snapshot_at(20, second), snapshot_at(30, last),
-                                     exited_at(25, {{2, 5, 80, 0}, {4, 1500, 5, 0}})));
+  Snapshot one = check_window(make_window(snapshot_at(10, first), snapshot_at(20, second),
+                                          exited_at(12, {{7, 1100, 9, 0}}))),
+           two = check_window(make_window(snapshot_at(20, second), snapshot_at(30, last),
+                                          exited_at(25, {{2, 5, 80, 0}, {4, 1500, 5, 0}})));
   BOOST_TEST(follows(two, one));
   BOOST_TEST(!follows(one, two));
   one.window->notes = {"a clock was set"};
   one.window->exited_lost = 2;
-  WindowJoiner laps(std::move(one));
-  laps.add(std::move(two));
-  Snapshot whole = checked(std::move(laps).join());
+  WindowJoiner joiner(std::move(one));
+  joiner.add(std::move(two));
+  Snapshot whole = check_window(std::move(joiner).join());
   BOOST_TEST(whole.window->opened_at.boottime_ns == 10 * kSecond);
   BOOST_TEST(whole.meta.start.boottime_ns == 30 * kSecond);
   BOOST_TEST(whole.window->living_threads == 2u);
@@ -190,11 +190,11 @@ std::string join_with_exec(bool in_first) {
   std::vector<Snapshot> middle;
   for (int copies = 0; copies < 2; ++copies)
     middle.push_back(in_first ? process(20, {40}, {1001}) : process(20, {40, 41}, {20, 1001}));
-  WindowJoiner laps(
-      checked(make_window(before, std::move(middle[0]), std::move(in_first ? exec : none))));
-  laps.add(checked(
+  WindowJoiner joiner(
+      check_window(make_window(before, std::move(middle[0]), std::move(in_first ? exec : none))));
+  joiner.add(check_window(
       make_window(middle[1], process(30, {40}, {1003}), std::move(in_first ? none : exec))));
-  Snapshot whole = checked(std::move(laps).join());
+  Snapshot whole = check_window(std::move(joiner).join());
   convert_to_differences(whole);
   return cells(whole, kFaults);
 }
@@ -208,16 +208,16 @@ BOOST_AUTO_TEST_CASE(joined_windows_follow_an_exec_by_another_thread_than_the_le
 BOOST_AUTO_TEST_CASE(joined_windows_keep_the_start_times_of_their_windows) {
   const std::vector<ThreadValues> second{{1, 5, 1, 1}, {4, 1500, 3, 1}},
       last{{1, 5, 2, 1}, {4, 1500, 4, 1}};
-  Snapshot one = checked(make_window(snapshot_at(10, {{1, 5, 0, 1}}), snapshot_at(20, second),
-                                     exited_at(12, {{7, 1100, 9, 0}}))),
-           two = checked(
+  Snapshot one = check_window(make_window(snapshot_at(10, {{1, 5, 0, 1}}), snapshot_at(20, second),
+                                          exited_at(12, {{7, 1100, 9, 0}}))),
+           two = check_window(
                make_window(snapshot_at(20, second), snapshot_at(30, last), exited_at(25, {})));
   BOOST_REQUIRE(one.window->seen_times.size() == 3u);
   one.window->seen_times[1].first = 5 * kSecond + 3;
   one.window->seen_times[2].first = kSecond + 7;
-  WindowJoiner laps(std::move(one));
-  laps.add(std::move(two));
-  const Snapshot whole = checked(std::move(laps).join());
+  WindowJoiner joiner(std::move(one));
+  joiner.add(std::move(two));
+  const Snapshot whole = check_window(std::move(joiner).join());
   BOOST_REQUIRE(whole.window->seen_times.size() == 3u);
   BOOST_TEST(whole.window->seen_times[0].first == 7u);
   BOOST_TEST(whole.window->seen_times[1].first == 5 * kSecond + 3);
@@ -227,14 +227,14 @@ BOOST_AUTO_TEST_CASE(joined_windows_keep_the_start_times_of_their_windows) {
 
 BOOST_AUTO_TEST_CASE(adds_the_time_that_sums_cover) {
   const auto window = [](std::uint64_t from, std::optional<std::uint64_t> covered) {
-    Snapshot one = checked(make_window(snapshot_at(from, {}), snapshot_at(from + 10, {}), {}));
+    Snapshot one = check_window(make_window(snapshot_at(from, {}), snapshot_at(from + 10, {}), {}));
     one.meta.stacks = {{.plugin = "sums", .source = "sums", .covered_ns = covered}};
     return one;
   };
   const auto covered = [&](std::optional<std::uint64_t> first, std::optional<std::uint64_t> next) {
-    WindowJoiner laps(window(10, first));
-    laps.add(window(20, next));
-    return checked(std::move(laps).join()).meta.stacks.front().covered_ns;
+    WindowJoiner joiner(window(10, first));
+    joiner.add(window(20, next));
+    return check_window(std::move(joiner).join()).meta.stacks.front().covered_ns;
   };
   BOOST_TEST(covered(8, 9).value_or(0) == 17u);
   BOOST_TEST(!covered(8, std::nullopt).has_value());
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(adds_the_time_that_sums_cover) {
 
 BOOST_AUTO_TEST_CASE(windows_of_two_boots_or_with_a_gap_are_not_consecutive) {
   const auto window = [](std::uint64_t from, std::uint64_t to) {
-    return checked(make_window(snapshot_at(from, {}), snapshot_at(to, {}), {}));
+    return check_window(make_window(snapshot_at(from, {}), snapshot_at(to, {}), {}));
   };
   BOOST_TEST(!follows(window(21, 30), window(10, 20)));
   Snapshot other = window(20, 30);
@@ -255,4 +255,4 @@ BOOST_AUTO_TEST_CASE(windows_of_two_boots_or_with_a_gap_are_not_consecutive) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::laps_test
+}  // namespace ctprof::window_joiner_test

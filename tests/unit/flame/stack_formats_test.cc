@@ -11,7 +11,7 @@
 #include "core/flame/stack_formats.hpp"
 #include "tests/flame/stack_profile_builder.hpp"
 
-namespace ctprof::tests::stack_forms_test {
+namespace ctprof::tests::stack_formats_test {
 namespace {
 
 class FullSink final : public Sink {
@@ -43,11 +43,11 @@ std::string decompress(const std::string& file) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(stack_forms_test)
+BOOST_AUTO_TEST_SUITE(stack_formats_test)
 
 BOOST_AUTO_TEST_CASE(the_writer_returns_errors_of_the_sink) {
   StackProfileBuilder stacks(kOnCpu);
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack({stacks.make_frame(stacks.add_module("/bin/worker"), "main")}, {1});
   for (const StackFormat& form : get_stack_formats()) {
     FullSink full;
@@ -62,11 +62,11 @@ BOOST_AUTO_TEST_CASE(the_writer_returns_errors_of_the_sink) {
 BOOST_AUTO_TEST_CASE(shows_the_known_names_of_an_owner) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/worker");
-  stacks.owner({});
+  stacks.add_owner({});
   stacks.add_stack({stacks.make_frame(module, "main")}, {1});
-  stacks.owner({.process = {}, .thread = "io", .cgroup = "/a b;c"});
+  stacks.add_owner({.process = {}, .thread = "io", .cgroup = "/a b;c"});
   stacks.add_stack({stacks.make_frame(module, "operator new")}, {2});
-  stacks.owner({.process = {}, .thread = {}, .cgroup = "/a b;c"});
+  stacks.add_owner({.process = {}, .thread = {}, .cgroup = "/a b;c"});
   stacks.add_stack({stacks.make_frame(module, "main")}, {3});
   BOOST_TEST(folded_text(stacks) == "[unknown];main 1\nio;operator_new 2\n/a_b:c;main 3\n");
 }
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(shows_the_known_names_of_an_owner) {
 BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_format) {
   StackProfileBuilder stacks(kOnCpu);
   const std::uint32_t module = stacks.add_module("/bin/worker");
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack({stacks.make_frame(module, "caller", true), stacks.make_frame(module, "leaf")},
                    {1});
   BOOST_TEST(folded_text(stacks) == "worker;caller_(guessed);leaf 1\n");
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(truncates_stacks_deeper_than_the_limit) {
   const Frame main = stacks.make_frame(module, "main"), leaf = stacks.make_frame(module, "leaf");
   std::vector<Frame> path(5000, main);
   path.push_back(leaf);
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack(path, {1});
   const std::string line = folded_text(stacks);
   BOOST_TEST(line.starts_with("worker;[truncated];main;"));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(truncates_stacks_deeper_than_the_limit) {
 BOOST_AUTO_TEST_CASE(all_values_of_a_stack_are_one_row) {
   StackProfileBuilder stacks(kTwoValues);
   const std::uint32_t module = stacks.add_module("/bin/worker");
-  stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add_stack({stacks.make_frame(module, "both")}, {5, 7});
   stacks.add_stack({stacks.make_frame(module, "second")}, {0, 9});
   const std::vector<StackWeights> rows = collect_rows(stacks.get_profile().owners.front());
@@ -120,4 +120,4 @@ BOOST_AUTO_TEST_CASE(all_values_of_a_stack_are_one_row) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ctprof::tests::stack_forms_test
+}  // namespace ctprof::tests::stack_formats_test

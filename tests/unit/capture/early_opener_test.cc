@@ -18,7 +18,7 @@
 #include "tests/unit/support/fake_plugins.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
-namespace ahead_test {
+namespace early_opener_test {
 using namespace ctprof;
 using namespace ctprof::fake;
 
@@ -29,20 +29,22 @@ namespace fs = std::filesystem;
 std::string fixture_tree() { return fixture_path("6.18-schedstats-off"); }
 
 // Context of a plugin. Counts its instances.
-struct Kept {
+struct EarlyContext {
   static inline int open_count = 0, opened_total = 0;
-  explicit Kept(const sdk::Host&) { ++open_count, ++opened_total; }
-  ~Kept() { --open_count; }
+  explicit EarlyContext(const sdk::Host&) { ++open_count, ++opened_total; }
+  ~EarlyContext() { --open_count; }
   std::uint64_t answer = 42;
 };
-struct Refuses {
-  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is missing"); }
+struct FailingEarlyContext {
+  explicit FailingEarlyContext(const sdk::Host&) {
+    throw std::runtime_error("the device is missing");
+  }
 };
 
 // Fills a column with a value from the plugin's context.
-struct Asks : OfferingSource<kOne> {
-  explicit Asks(const sdk::Host& host)
-      : OfferingSource(host), answer_(host.context<Kept>().answer) {}
+struct EarlyContextSource : OfferingSource<kOne> {
+  explicit EarlyContextSource(const sdk::Host& host)
+      : OfferingSource(host), answer_(host.context<EarlyContext>().answer) {}
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(kOne);
     for (const sdk::Thread thread : batch.threads()) column.put(thread, answer_);
@@ -62,33 +64,34 @@ Plugin plugin_with_context(const char* name) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(ahead_test)
+BOOST_AUTO_TEST_SUITE(early_opener_test)
 
 BOOST_AUTO_TEST_CASE(a_session_uses_a_plugin_that_was_opened_ahead) {
-  const int made = Kept::opened_total;
+  const int made = EarlyContext::opened_total;
   {
     EarlyOpener ahead(fixture_tree());
-    ahead.open(plugin_with_context<Kept, Asks>("keeper"));
-    BOOST_TEST(Kept::open_count == 1);
-    const Registry registry = fake::make_registry({plugin_with_context<Kept, Asks>("keeper")});
+    ahead.open(plugin_with_context<EarlyContext, EarlyContextSource>("keeper"));
+    BOOST_TEST(EarlyContext::open_count == 1);
+    const Registry registry =
+        fake::make_registry({plugin_with_context<EarlyContext, EarlyContextSource>("keeper")});
     const auto snapshot =
         capture(registry, {.rootfs = fixture_tree(), .pids = {}, .metrics = {}, .jobs = 1}, nullptr,
                 std::move(ahead));
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
-    BOOST_TEST(Kept::open_count == 0);
+    BOOST_TEST(EarlyContext::open_count == 0);
   }
-  BOOST_TEST(Kept::opened_total == made + 1);
-  EarlyOpener(fixture_tree()).open(plugin_with_context<Kept, Asks>("keeper"));
-  BOOST_TEST(Kept::opened_total == made + 2);
-  BOOST_TEST(Kept::open_count == 0);  // closed although no session used it
+  BOOST_TEST(EarlyContext::opened_total == made + 1);
+  EarlyOpener(fixture_tree()).open(plugin_with_context<EarlyContext, EarlyContextSource>("keeper"));
+  BOOST_TEST(EarlyContext::opened_total == made + 2);
+  BOOST_TEST(EarlyContext::open_count == 0);  // closed although no session used it
 }
 
 BOOST_AUTO_TEST_CASE(a_session_reports_why_opening_ahead_failed) {
   EarlyOpener ahead(fixture_tree());
-  ahead.open(plugin_with_context<Refuses, OfferingSource<kOne>>("failing"));
-  const Registry registry =
-      fake::make_registry({plugin_with_context<Refuses, OfferingSource<kOne>>("failing")});
+  ahead.open(plugin_with_context<FailingEarlyContext, OfferingSource<kOne>>("failing"));
+  const Registry registry = fake::make_registry(
+      {plugin_with_context<FailingEarlyContext, OfferingSource<kOne>>("failing")});
   auto session = Session::open(
       registry, {.rootfs = fixture_tree(), .pids = {}, .metrics = {}, .jobs = 1}, std::move(ahead));
   BOOST_REQUIRE(session && session->begin());
@@ -167,4 +170,4 @@ BOOST_AUTO_TEST_CASE(loads_recorders_only_for_recordings) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace ahead_test
+}  // namespace early_opener_test

@@ -21,7 +21,7 @@
 
 namespace ctprof {
 
-struct FoldedWait {
+struct MergedWait {
   std::string call;         // "futex"; empty: the stack has only kernel frames
   std::uint32_t stack = 0;  // without the kernel frames
   std::vector<double> busy_weights, idle_weights;  // weights by side
@@ -35,7 +35,7 @@ struct WaitStack {
 
 // Returns the waits by descending weight. `long_waits` are those of the group on each side, in the
 // unit of the weights.
-std::vector<FoldedWait> fold_waits(const StackBook& book, std::span<const WaitStack> stacks,
-                                   std::span<const std::vector<LongWait>> long_waits);
+std::vector<MergedWait> merge_waits(const StackBook& book, std::span<const WaitStack> stacks,
+                                    std::span<const std::vector<LongWait>> long_waits);
 
 }  // namespace ctprof

@@ -19,7 +19,7 @@
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/wanted_processes.hpp"
 
-namespace processes_met_test {
+namespace mapped_code_test {
 using namespace ctprof;
 using namespace std::chrono_literals;
 
@@ -58,7 +58,7 @@ class FakeProc {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(processes_met_test)
+BOOST_AUTO_TEST_SUITE(mapped_code_test)
 
 BOOST_AUTO_TEST_CASE(reads_the_code_of_this_process) {
   const sdk::Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -188,4 +188,4 @@ BOOST_AUTO_TEST_CASE(an_exited_child_is_classified_like_its_parent) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace processes_met_test
+}  // namespace mapped_code_test

@@ -1,4 +1,4 @@
-#include "tools/ctprof/commands/verdicts.hpp"
+#include "tools/ctprof/commands/offer_statuses.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace ctprof::cli {
 namespace {
 
-Verdict evaluate_offer(const ProbedMetric& field, const ProbedOffer& offer) {
+OfferStatus evaluate_offer(const ProbedMetric& field, const ProbedOffer& offer) {
   if (offer.refusal != Gap::None)
     return {&field, &offer, std::string(name(offer.refusal)), offer.reason};
   const ProbedOffer* chosen = field.find_selected_offer();
@@ -18,28 +18,28 @@ Verdict evaluate_offer(const ProbedMetric& field, const ProbedOffer& offer) {
 
 // Evaluates an offer for a metric of a recorder. Neither capture nor record starts a recorder by
 // itself.
-Verdict evaluate_recorder_offer(const ProbedMetric& field, const ProbedOffer& offer) {
-  Verdict verdict = evaluate_offer(field, offer);
-  verdict.on_request = true;
-  if (!verdict.works()) return verdict;
-  verdict.state = "also available";
-  verdict.reason = "on request, by record --recorders " + offer.plugin->name;
-  return verdict;
+OfferStatus evaluate_recorder_offer(const ProbedMetric& field, const ProbedOffer& offer) {
+  OfferStatus status = evaluate_offer(field, offer);
+  status.on_request = true;
+  if (!status.works()) return status;
+  status.state = "also available";
+  status.reason = "on request, by record --recorders " + offer.plugin->name;
+  return status;
 }
 
 }  // namespace
 
-std::vector<Verdict> collect_verdicts(const Plugin& plugin, const ProbedHost& probed) {
-  std::vector<Verdict> verdicts;
+std::vector<OfferStatus> collect_offer_statuses(const Plugin& plugin, const ProbedHost& probed) {
+  std::vector<OfferStatus> statuses;
   const auto add = [&](const std::vector<ProbedMetric>& fields, auto evaluate) {
     for (const ProbedMetric& field : fields)
       for (const ProbedOffer& offer : field.offers)
         if (offer.plugin == &plugin && !field.def->is_hidden)
-          verdicts.push_back(evaluate(field, offer));
+          statuses.push_back(evaluate(field, offer));
   };
   add(probed.metrics(), evaluate_offer);
   add(probed.stack_metrics(), evaluate_recorder_offer);
-  return verdicts;
+  return statuses;
 }
 
 void put_refused_plugins(JsonWriter& out, const Registry& registry) {
@@ -68,13 +68,13 @@ namespace {
 
 // Returns the first item for which `matches` is true; if there is none, appends the result of
 // `make_item`.
-template <class Item, class IsIt, class Make>
-Item& find_or_add(std::vector<Item>& items, IsIt matches, Make make_item) {
+template <class Item, class Predicate, class Make>
+Item& find_or_add(std::vector<Item>& items, Predicate matches, Make make_item) {
   const auto it = std::find_if(items.begin(), items.end(), matches);
   return it != items.end() ? *it : items.emplace_back(make_item());
 }
 
-void add_to_finding(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
+void add_to_finding(Diagnosis& diagnosis, const OfferStatus& status, const std::string& state,
                     const std::string& reason, const Remedy& remedy) {
   Finding& finding = find_or_add(
       diagnosis.findings,
@@ -84,22 +84,22 @@ void add_to_finding(Diagnosis& diagnosis, const Verdict& verdict, const std::str
       [&] {
         return Finding{state, reason, remedy, {}, 0};
       });
-  finding.metrics.push_back(verdict.field->def->name);
-  if (!verdict.field->find_selected_offer()) ++finding.unfilled;
+  finding.metrics.push_back(status.field->def->name);
+  if (!status.field->find_selected_offer()) ++finding.unfilled;
 }
 
 Diagnosis diagnose(const Plugin& plugin, const ProbedHost& probed) {
   Diagnosis diagnosis{&plugin};
-  for (const Verdict& verdict : collect_verdicts(plugin, probed)) {
-    ++(verdict.is_refused() ? diagnosis.refused
-       : verdict.fills()    ? diagnosis.fills
-                            : diagnosis.filled_by_others);
-    diagnosis.on_request += verdict.works() && verdict.on_request;
-    if (verdict.is_refused())
-      add_to_finding(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
-    if (verdict.works())
-      for (const RemainingGap& lack : verdict.offer->remaining_gaps)
-        add_to_finding(diagnosis, verdict, kPartlyFilled, lack.description, lack.remedy);
+  for (const OfferStatus& status : collect_offer_statuses(plugin, probed)) {
+    ++(status.is_refused() ? diagnosis.refused
+       : status.fills()    ? diagnosis.fills
+                           : diagnosis.filled_by_others);
+    diagnosis.on_request += status.works() && status.on_request;
+    if (status.is_refused())
+      add_to_finding(diagnosis, status, status.state, status.reason, status.offer->remedy);
+    if (status.works())
+      for (const RemainingGap& lack : status.offer->remaining_gaps)
+        add_to_finding(diagnosis, status, kPartlyFilled, lack.description, lack.remedy);
   }
   return diagnosis;
 }
@@ -127,20 +127,20 @@ bool needs_other_remedy(const Remedy& remedy, const ProbedMetric& field) {
          });
 }
 
-void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
-  const ProbedOffer& offer = *verdict.offer;
-  const ProbedOffer* chosen = verdict.field->find_selected_offer();
+void add_refusal(std::vector<Gain>& gains, const OfferStatus& status) {
+  const ProbedOffer& offer = *status.offer;
+  const ProbedOffer* chosen = status.field->find_selected_offer();
   if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
-  if (!chosen && needs_other_remedy(offer.remedy, *verdict.field)) return;
+  if (!chosen && needs_other_remedy(offer.remedy, *status.field)) return;
   Gain& gain = find_gain(gains, offer.remedy, *offer.plugin);
-  (chosen ? gain.better_filled : gain.newly_filled).insert(verdict.field->def->name);
+  (chosen ? gain.better_filled : gain.newly_filled).insert(status.field->def->name);
 }
 
-void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
-  for (const RemainingGap& lack : verdict.offer->remaining_gaps) {
+void add_lacks(std::vector<Gain>& gains, const OfferStatus& status) {
+  for (const RemainingGap& lack : status.offer->remaining_gaps) {
     if (lack.remedy.kind == CTPROF_REMEDY_NONE) continue;
-    find_gain(gains, lack.remedy, *verdict.offer->plugin)
-        .more_complete.insert(verdict.field->def->name);
+    find_gain(gains, lack.remedy, *status.offer->plugin)
+        .more_complete.insert(status.field->def->name);
   }
 }
 
@@ -156,9 +156,9 @@ std::vector<Diagnosis> diagnose(const ProbedHost& probed) {
 std::vector<Gain> find_gains(const ProbedHost& probed) {
   std::vector<Gain> gains;
   for (const Plugin& plugin : probed.registry().plugins())
-    for (const Verdict& verdict : collect_verdicts(plugin, probed)) {
-      if (verdict.is_refused()) add_refusal(gains, verdict);
-      if (verdict.works()) add_lacks(gains, verdict);
+    for (const OfferStatus& status : collect_offer_statuses(plugin, probed)) {
+      if (status.is_refused()) add_refusal(gains, status);
+      if (status.works()) add_lacks(gains, status);
     }
   return gains;
 }

@@ -9,7 +9,7 @@ namespace ctprof::cli {
 
 // A query of the package.
 struct FleetSubcommand {
-  std::string_view name, arguments, what;
+  std::string_view name, arguments, summary;
 };
 std::span<const FleetSubcommand> fleet_subcommands();
 

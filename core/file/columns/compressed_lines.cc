@@ -1,4 +1,4 @@
-#include "core/file/columns/line_frames.hpp"
+#include "core/file/columns/compressed_lines.hpp"
 
 #define ZSTD_STATIC_LINKING_ONLY  // for ZSTD_isSkippableFrame()
 #include <zstd.h>
@@ -15,7 +15,9 @@ namespace {
 // Begins a skippable frame; its size follows.
 constexpr std::string_view kSkippableMagic = "\x50\x2a\x4d\x18";
 
-std::string near_byte(std::size_t byte) { return " near byte " + std::to_string(byte); }
+std::string describe_byte_position(std::size_t byte) {
+  return " near byte " + std::to_string(byte);
+}
 
 bool is_skippable(std::string_view zstd) {
   return zstd.size() >= 4 && ZSTD_isSkippableFrame(zstd.data(), zstd.size()) != 0;
@@ -26,15 +28,15 @@ Result<std::size_t> size_of_frame(std::string_view zstd, std::size_t at) {
   const std::size_t size = ZSTD_findFrameCompressedSize(zstd.data(), zstd.size());
   if (!ZSTD_isError(size)) return size;
   if (ZSTD_getErrorCode(size) == ZSTD_error_srcSize_wrong) return std::size_t{0};
-  return Error{"invalid zstd data" + near_byte(at) + ": " + ZSTD_getErrorName(size)};
+  return Error{"invalid zstd data" + describe_byte_position(at) + ": " + ZSTD_getErrorName(size)};
 }
 
 Result<std::size_t> text_size_of_frame(std::string_view frame, std::size_t at) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR)
-    return Error{"the line" + near_byte(at) + " does not contain its length"};
+    return Error{"the line" + describe_byte_position(at) + " does not contain its length"};
   if (size > limits::kLineBytes)
-    return Error{"the line" + near_byte(at) + " is longer than " +
+    return Error{"the line" + describe_byte_position(at) + " is longer than " +
                  std::to_string(limits::kLineBytes) + " bytes"};
   return static_cast<std::size_t>(size);
 }
@@ -72,9 +74,9 @@ std::string FrameCompressor::compress(std::string_view text, int level) {
 
 namespace {
 
-std::string padding_above(std::uint64_t most, std::uint64_t text_bytes) {
-  if (text_bytes <= most) return {};
-  const std::size_t padding_bytes = (text_bytes - most) / limits::kTextPerByte + 1;
+std::string make_padding_for_excess(std::uint64_t max_text_bytes, std::uint64_t text_bytes) {
+  if (text_bytes <= max_text_bytes) return {};
+  const std::size_t padding_bytes = (text_bytes - max_text_bytes) / limits::kTextPerByte + 1;
   std::string frame(kSkippableMagic);
   for (int byte = 0; byte < 4; ++byte) frame += static_cast<char>(padding_bytes >> 8 * byte & 0xff);
   frame.append(padding_bytes, '\0');
@@ -84,11 +86,11 @@ std::string padding_above(std::uint64_t most, std::uint64_t text_bytes) {
 }  // namespace
 
 std::string make_padding(std::uint64_t text_bytes, std::uint64_t file_bytes) {
-  return padding_above(limits::max_text_bytes(file_bytes), text_bytes);
+  return make_padding_for_excess(limits::max_text_bytes(file_bytes), text_bytes);
 }
 
 std::string make_padding_for_block(std::uint64_t text_bytes, std::uint64_t block_bytes) {
-  return padding_above(limits::kTextPerByte * block_bytes, text_bytes);
+  return make_padding_for_excess(limits::kTextPerByte * block_bytes, text_bytes);
 }
 
 Result<Frames> find_frames(std::string_view zstd) {
@@ -141,9 +143,11 @@ Result<std::string_view> FrameDecompressor::decompress(std::string_view zstd, co
                                                zstd.data() + frame.offset, frame.size);
   if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   if (ZSTD_isError(size))
-    return Error{"invalid zstd data" + near_byte(frame.offset) + ": " + ZSTD_getErrorName(size)};
+    return Error{"invalid zstd data" + describe_byte_position(frame.offset) + ": " +
+                 ZSTD_getErrorName(size)};
   if (size != frame.text_bytes)
-    return Error{"the line" + near_byte(frame.offset) + " does not have the length that it states"};
+    return Error{"the line" + describe_byte_position(frame.offset) +
+                 " does not have the length that it states"};
   return std::string_view(text_.get(), size);
 }
 
