@@ -182,7 +182,7 @@ class Files(Test):
         newer = subprocess.run(["zstd", "-q"], input=b'{"kind":"header","format":99}\n', capture_output=True, check=True).stdout
         (self.place / "newer").write_bytes(newer)
         os.mkfifo(self.place / "pipe")
-        sentences = {**{name: why for name, (_, why) in bad.items()}, "newer": "", "gone": "No such file", "pipe": "no file", ".": "no file"}
+        sentences = {**{name: why for name, (_, why) in bad.items()}, "newer": "", "gone": "No such file", "pipe": "not a regular file", ".": "not a regular file"}
         if os.geteuid() != 0:
             (self.place / "closed").write_bytes(data)
             (self.place / "closed").chmod(0)

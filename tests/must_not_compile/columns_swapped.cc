@@ -1,5 +1,5 @@
 // A count in a column of times: two members of a table were swapped.
-// must say: this figure is of another newtype than the metric that it is to fill
+// must say: the newtype of this figure differs from that of the metric that it fills
 #include "ctprof/plugin.hpp"
 
 namespace sdk = ctprof::sdk;

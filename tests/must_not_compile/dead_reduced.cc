@@ -1,5 +1,5 @@
 // A counter that the kernel no longer updates, with a rule for active counters.
-// must say: a dead counter never moves
+// must say: a dead counter never changes
 #include "ctprof/metric.hpp"
 
 namespace sdk = ctprof::sdk;

@@ -149,7 +149,7 @@ class Always(unittest.TestCase):
         self.record_windows(1)
         self.record_windows(1)
         self.assertIn("no recording exists from ", self.run_show().stderr)
-        self.assertIn("leaves 2 windows, which are shown as runs", self.run_show().stderr)
+        self.assertIn("splits the selection into 2 windows, which are shown as runs", self.run_show().stderr)
         refused = ctprof("export", self.place, "--to", "columns", "-o", self.place.parent / "one")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("select one by --since and --until", refused.stderr)

@@ -116,9 +116,9 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
     change(lines);
     check_error(update_line_counts(lines), words);
   };
-  check_changed([](Lines& l) { std::swap(l[kStrings], l[kModules]); }, "line 6 is wrong: it names");
+  check_changed([](Lines& l) { std::swap(l[kStrings], l[kModules]); }, "line 6 is wrong: it refers to");
   check_changed([](Lines& l) { std::swap(l[kFrames], l[kNodes]); },
-                "line 8 is wrong: it names frame");
+                "line 8 is wrong: it refers to frame");
   check_changed([](Lines& l) { l.insert(l.begin() + kStrings, l[kStrings]); },
                 "line 7 is wrong: its strings begin with 0, not 5");
   check_changed([](Lines& l) { l.insert(l.begin() + kNodes, l[kNodes]); }, "begin with 1, not 5");
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
   check_changed([](Lines& l) { l.erase(l.begin() + kWeights); },
                 "line 10 holds no stacks, which the header announces there");
   check_changed([](Lines& l) { l.erase(l.begin() + kStrings); },
-                "line 6 is wrong: it names string");
+                "line 6 is wrong: it refers to string");
   check_changed([](Lines& l) { l[kNodes] = l[kNodes].substr(0, 60); }, "line 9 is wrong: ");
   check_changed([](Lines& l) { l.resize(kWeights); }, "");
   check_line(0, "\"stacks\":5", "\"stacks\":4",
@@ -190,9 +190,9 @@ BOOST_AUTO_TEST_CASE(checks_frames_and_modules) {
   check_line(kFrames, "\"first\":1", "\"first\":0", "its frames begin with 0, not 1");
   check_line(kModules, "\"file\"", "\"pile\"", "a module of type 'pile'");
   check_line(kModules, "\"12ab\"", "\"12ax\"", "a build id that is not hexadecimal");
-  check_line(kModules, "\"path\":[1]", "\"path\":[5]", "it names string 5");
+  check_line(kModules, "\"path\":[1]", "\"path\":[5]", "it refers to string 5");
   check_line(kModules, "\"process\":[0]", "\"process\":[]", "its lists differ in length");
-  check_line(kStrings, "\"raw\":[[4,", "\"raw\":[[5,", "it names string 5");
+  check_line(kStrings, "\"raw\":[[4,", "\"raw\":[[5,", "it refers to string 5");
   check_line(kStrings, "[[4,\"ff", "[[4,\"f", "bytes in hexadecimal was expected");
   check_line(kStrings, "\"strings\"", "\"things\"", "it defines the unknown part 'things'");
 }

@@ -29,11 +29,11 @@ namespace {
 
 // A sanitizer keeps freed memory and adds padding around allocations.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kMostMemory = 256 * kMiB;
+constexpr std::size_t kMaxMemory = 256 * kMiB;
 #elif defined(__has_feature)
 constexpr std::size_t kMaxMemory = (__has_feature(address_sanitizer) ? 256 : 64) * kMiB;
 #else
-constexpr std::size_t kMostMemory = 64 * kMiB;
+constexpr std::size_t kMaxMemory = 64 * kMiB;
 #endif
 
 // Returns sections whose names start one byte apart in a table of 1 MiB without a final zero.

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(finds_refaulted_pages) {
 
 BOOST_AUTO_TEST_CASE(finds_processes_that_the_kernel_killed_in_the_deepest_cgroup) {
   const std::string text = text_of(report_of(window_with({{.cpu = kSecond}}, 2)));
-  BOOST_TEST(contains(text, "1 /a/b exceeded its memory: the kernel killed 2 processes of it"),
+  BOOST_TEST(contains(text, "1 /a/b exceeded its memory: the kernel killed 2 processes in it"),
              text);
   BOOST_TEST(contains(text, "    ctprof show a.zst --group-by cgroup\n"), text);
 }
