@@ -54,7 +54,7 @@ struct PageRows {
   std::vector<PageRow> about{};    // the rows of the groups of --about
 };
 
-// `details`: every metric, also for windows.
+// Without `details`, the page of a window has only the columns of the screen.
 PageRows make_page_rows(const Report& report, bool details);
 
 }  // namespace ctprof

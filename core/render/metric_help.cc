@@ -47,7 +47,7 @@ std::string describe_column(const Headline& headline) {
   }
 }
 
-// Describes the floor of a column; it is per second if the figure is.
+// Describes the floor of a column, below which a value is quiet; per second for rates.
 std::string describe_floor(const Headline& headline, const std::string& unit) {
   if (headline.shown == CTPROF_SHOWN_PERCENT)
     return format_brief(100 * headline.floor / 1e9, "percent") + " %";

@@ -104,7 +104,7 @@ class Residuals {
 
   Design design_;
   std::size_t rows_;
-  std::vector<double> residuals_;  // by mark, then by row
+  std::vector<double> residuals_;  // by run or pair, then by row
   std::vector<double> shifts_, totals_, sums_;
 };
 

@@ -27,7 +27,7 @@ enum class CounterForm : std::uint8_t {
 };
 
 struct NamedFamily {
-  SeriesFamily family;  // without series
+  SeriesFamily family;  // name, unit, type and help; no series yet
   double scale = 1;     // converts a figure to the unit of the family
 };
 

@@ -223,7 +223,8 @@ std::vector<ctprof_stack> add_sets(Column& column, StackPool& pool, const Column
   return without_row;
 }
 
-// Same for numbers; returns the sum of counters without a row.
+// Adds the numbers of `more` to those of `column`, row by row. Returns the sum of the counters of
+// threads without a row.
 std::uint64_t add_numbers(Column& column, const Column& more, std::span<const std::uint32_t> rows) {
   std::uint64_t without_row = 0;
   for (std::uint32_t from = 0; from < rows.size(); ++from) {

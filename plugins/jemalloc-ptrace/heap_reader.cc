@@ -99,8 +99,8 @@ ThreadImage HeapReader::read_image(const sdk::Thread& thread) {
   return image;
 }
 
-// Fills the rows of one process that need no tracing, and adds the others to the tracees. Values of
-// the process are counted in the batch with its leader's row, because other rows may be in other
+// Fills the rows of one process that need no tracing, and adds the others to the tracees. A process
+// is counted once, in the batch with its leader's row, because its threads can be in several
 // batches.
 void HeapReader::select_rows(const sdk::Batch& batch, const Group& group) {
   const std::uint64_t tgid = group.rows.front().thread.tgid;

@@ -19,7 +19,7 @@ namespace ctprof::off_cpu {
 struct StackTop {
   std::uint64_t tgid = 0;
   std::uint64_t address = 0;
-  std::size_t number = 0;                // an index of the caller
+  std::size_t number = 0;                // set by the caller to recognize the answer
   std::vector<std::uint8_t> bytes = {};  // as many as could be read
 };
 

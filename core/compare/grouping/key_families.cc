@@ -12,7 +12,8 @@ namespace {
 using RandomPart = NameFamilies::RandomPart;
 constexpr std::size_t kPlaceholderSize = 3;  // bytes of {U} and of {H}
 
-// The pattern of a name, and the parts that {U} or {H} replace in it. Names are shorter than 4 GiB.
+// The pattern of a name, and the parts of the name that became {U} (UUID) or {H} (hexadecimal).
+// Names are shorter than 4 GiB.
 struct NamePattern {
   std::string_view name;
   std::string pattern;

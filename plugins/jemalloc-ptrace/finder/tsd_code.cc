@@ -10,7 +10,7 @@ namespace ctprof::jemalloc {
 
 // --- x86_64 ---
 //
-//     mov slot(%rip), %rcx                    the variable's distance, from a filled slot
+//     mov slot(%rip), %rcx                    the variable's offset, from a relocated slot
 //     mov %fs:0x338(%rcx), %rdx               the counter
 //     add (%r8,%rsi,8), %rdx; ...; mov %rdx, %fs:0x338(%rcx)
 //
@@ -188,7 +188,7 @@ std::vector<TlsAddress> find_added_places_x86_64(const Code& code) {
 
 // --- aarch64 ---
 //
-//     adrp x7, page; ldr x7, [x7, #slot]    the variable's distance, from a filled slot
+//     adrp x7, page; ldr x7, [x7, #slot]    the variable's offset, from a relocated slot
 //     mrs  x6, tpidr_el0; add x12, x6, x7   its address
 //     ldr  x5, [x12, #888]; add x13, x2, x5; str x13, [x12, #888]
 //

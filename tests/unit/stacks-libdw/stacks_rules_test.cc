@@ -51,8 +51,9 @@ class Reference {
   Dwarf_CFI* cfi_;
 };
 
-// Returns whether the expression reads a stored CFA, possibly plus a constant. Other expressions
-// count as different only if our rule claims to be of this form.
+// Compares a DWARF expression with our rule. If our rule loads the CFA from the stack (AtSp, AtBp),
+// the expression must be the same load plus the same constant. Expressions of other rules are not
+// compared.
 bool is_stored_cfa(const Dwarf_Op* operations, std::size_t count, const UnwindRule& rule) {
   const bool is_at_sp = rule.cfa == Cfa::AtSp;
   if (!is_at_sp && rule.cfa != Cfa::AtBp) return rule.cfa != Cfa::None;
