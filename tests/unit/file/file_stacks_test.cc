@@ -116,7 +116,8 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
     change(lines);
     check_error(update_line_counts(lines), words);
   };
-  check_changed([](Lines& l) { std::swap(l[kStrings], l[kModules]); }, "line 6 is wrong: it refers to");
+  check_changed([](Lines& l) { std::swap(l[kStrings], l[kModules]); },
+                "line 6 is wrong: it refers to");
   check_changed([](Lines& l) { std::swap(l[kFrames], l[kNodes]); },
                 "line 8 is wrong: it refers to frame");
   check_changed([](Lines& l) { l.insert(l.begin() + kStrings, l[kStrings]); },
