@@ -36,7 +36,7 @@ static void find_jemalloc(void) {
 }
 #else
 int mallctl(const char*, void*, size_t*, void*, size_t);
-static void find_jemalloc(void) { ask = mallctl; }
+static void find_jemalloc(void) { mallctl_function = mallctl; }
 #endif
 
 static uint64_t read_counter(const char* name) {
