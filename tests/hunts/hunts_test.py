@@ -137,7 +137,7 @@ class Hunts(unittest.TestCase):
     def test_a_changed_affinity(self):
         last = os.cpu_count() - 1
         for screen in self.hunt("workers", inside=True):
-            self.assertTrue(screen.contains(f"h-workers cpu_affinity 0-{last} → {last} (4)"), "\n".join(screen.lines))
+            self.assertTrue(screen.has_sentence(f"h-workers cpu_affinity 0-{last} → {last} (4)"), "\n".join(screen.lines))
 
     def test_a_fork_storm(self):
         """Checks a program whose threads have mostly exited at the end of the window."""
