@@ -4,9 +4,11 @@
     rules.py      prints each violation as path: problem, and exits with 1 if there is one
 
 Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and neither
-directories nor modules include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent.
+directories nor modules include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent;
+Python files import only modules of this tree, the standard library and the packages that tools/dev installs; style sheets were not formatted as C.
 """
 
+import ast
 import os
 import re
 import subprocess
@@ -28,6 +30,10 @@ TREE_INCLUDE = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', r
 # English words that are also names of plugins. file-layout is the layout of files, which the core
 # reads.
 COMMON_WORDS = {"cgroup", "host", "vocabulary", "shared", "file-layout"}
+
+
+# Python packages that tools/dev installs for some parts.
+PYTHON_PACKAGES = {"_duckdb", "chdb", "duckdb", "mkdocs", "perfetto", "prometheus_client"}
 
 
 def list_tracked():
@@ -106,6 +112,23 @@ def check_plugin_names(path, text, plugins):
             yield f"names the plugin '{name}'; the core learns plugin names only at run time"
 
 
+def check_imports(text, modules):
+    """The short part does not run every Python file: a renamed module must not be noticed by other parts only."""
+    for node in ast.walk(ast.parse(text)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module]
+        for name in (name.split(".")[0] for name in names):
+            if name not in modules and name not in sys.stdlib_module_names | PYTHON_PACKAGES:
+                yield f"imports '{name}', which is neither a module of this tree nor a known package"
+
+
+def check_style_sheet(text):
+    """A formatter for C separates the parts of names such as font-size and of colours such as #fff; browsers then ignore them."""
+    for broken in re.findall(r"[a-z] - [a-z]\w*|# [0-9a-f]+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)):
+        yield f"'{broken}' is not CSS; was the file formatted as C?"
+
+
 def check_readmes(paths):
     tracked = set(paths)
     for directory in sorted({os.path.dirname(path) for path in paths if path.endswith((".cc", ".hpp"))}):
@@ -119,7 +142,12 @@ def check_readmes(paths):
 def find_violations():
     paths = list_tracked()
     plugins = {path.split("/")[1] for path in paths if re.fullmatch(r"plugins/[^/]+/meson\.build", path)} - COMMON_WORDS
+    modules = {name for path in paths if path.endswith(".py") for name in (os.path.basename(path)[:-3], os.path.basename(os.path.dirname(path)))}
     for path in paths:
+        if path.endswith(".py"):
+            yield from ((path, problem) for problem in check_imports(read(path), modules))
+        if path.endswith(".css"):
+            yield from ((path, problem) for problem in check_style_sheet(read(path)))
         if path.endswith(SOURCE) or path == "tools/dev":
             text = read(path)
             for check in (check_length(path, text), check_includes(path, text)):
