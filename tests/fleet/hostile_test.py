@@ -16,7 +16,7 @@ import fleets
 from fleets import Fleet
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tables"))
-import made  # noqa: E402
+import constructed_files  # noqa: E402
 
 FAR_FUTURE_NS = 2 ** 63 - 1
 
@@ -30,12 +30,12 @@ class Hostile(Fleet):
 
     def add(self, name, change=lambda header: None):
         """Adds a capture of another host with a changed header."""
-        lines = made.lines_of(self.files[0])
+        lines = constructed_files.lines_of(self.files[0])
         lines[0]["ctprof"]["hostname"] = name
         lines[0]["ctprof"]["boot_id"] = "of-" + name
         change(lines[0])
         path = self.top / f"{name}.ctprof.zst"
-        made.write(path, lines)
+        constructed_files.write(path, lines)
         self.addCleanup(path.unlink)
         return path
 
