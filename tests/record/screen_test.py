@@ -193,6 +193,7 @@ class Screen:
         self.processes = collections.defaultdict(list)
         for row, tgid in enumerate(file.processes.now["process.tgid"]):
             self.processes[leaders.get(tgid)].append(row)
+        self.name_exited_threads()
         groups = {thread["tgid"]: thread[axis] for thread in file.exited["thread"] if thread["tid"] == thread["tgid"]}
         self.exited = collections.defaultdict(list)
         for process in file.exited["process"]:
@@ -203,6 +204,14 @@ class Screen:
         self.floors = [min(shown["floor"], 0.01 * file.memory) if shown["shown"] == LEVEL else shown["floor"] * scale / 1e9
                        for (shown, _), scale in zip(self.headlines, self.scale)]
         self.weights = [self.weight(shown) for shown, _ in self.headlines]
+
+    def name_exited_threads(self):
+        """A thread that executed another program and exited belongs to the group of its row, not to that of its name at the opening."""
+        threads = self.file.threads
+        names = {(threads.now["tid"][row], threads.now["start_time_clock_ticks"][row]): threads.now[self.axis][row] or ""
+                 for row in range(self.file.living, threads.rows)}
+        for thread in self.file.exited["thread"]:
+            thread[self.axis] = names.get((thread["tid"], thread["start_time_clock_ticks"]), thread[self.axis])
 
     def weight(self, shown):
         """Returns (the capacity of the machine, the maximum of a value that counts); None for a headline that does not affect the order."""
@@ -262,6 +271,8 @@ class Screen:
         if not then:
             return 0 if self.reader(name)(group) == 0 else UNKNOWN
         then = [0 if cell is MEANINGLESS else cell for cell in then]
+        if self.reader(name)(group) is UNKNOWN:
+            return UNKNOWN
         return sum(at_end) - sum(then) if all(map(is_number, then)) else UNKNOWN
 
     def figures(self, group):
