@@ -160,7 +160,7 @@ class Symbolize(unittest.TestCase):
         path = self.home / "run" / ("here" + recording.SUFFIX)
         shutil.copy(self.recorded, path)
         path.chmod(0o640)
-        for expected in (r"\d+ frames of \d+ without a name have one now", r"0 frames of |all of \d"):
+        for expected in (r"\d+ frames of \d+ without a name have one now", r"all \d+ frames already had names"):
             inode = path.stat().st_ino
             finished = harness.run("symbolize", path, "--no-sync", "--debug-dir", self.home / "debug")
             self.assertEqual(finished.returncode, 0, finished.stderr)
