@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -120,6 +121,19 @@ BOOST_AUTO_TEST_CASE(leaves_no_zombie) {
     number = std::stoi(ask_child(child, "process"));
   }
   BOOST_TEST((::kill(number, 0) != 0 && errno == ESRCH));
+}
+
+// A child that does not answer may not be killable, so it is reaped when the next one is abandoned.
+BOOST_AUTO_TEST_CASE(leaves_no_zombie_of_a_child_that_did_not_answer) {
+  ChildProcess child(answer_to);
+  ChildMessage answer;
+  const int first = std::stoi(ask_child(child, "process"));
+  BOOST_TEST((child.send_request({"hang"}, kShortTimeout, answer) == Outcome::TimedOut));
+  siginfo_t exited;
+  ::waitid(P_PID, static_cast<id_t>(first), &exited, WEXITED | WNOWAIT);  // already reaped: ECHILD
+  ask_child(child, "process");
+  BOOST_TEST((child.send_request({"hang"}, kShortTimeout, answer) == Outcome::TimedOut));
+  BOOST_TEST((::kill(first, 0) != 0 && errno == ESRCH));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 
 #include "core/compare/evidence/row_family.hpp"
 #include "core/statistics/eligible_rows.hpp"
+#include "core/statistics/family.hpp"
 
 namespace ctprof::row_family_test {
 namespace {
@@ -166,6 +167,14 @@ BOOST_AUTO_TEST_CASE(intervals_of_all_rows_equal_those_of_single_rows) {
     BOOST_TEST(all[at]->high == one->high);
     BOOST_TEST((one->low <= one->shift && one->shift <= one->high));
   }
+}
+
+BOOST_AUTO_TEST_CASE(means_of_pairs_use_only_complete_pairs) {
+  statistics::FamilyRows rows{{kGap, 10, 12, 50, 13, 15}, {0.1}};
+  const statistics::Family paired({3, 3, true}, rows), unpaired({3, 3, false}, rows);
+  BOOST_TEST(paired.get_baseline_mean(0) == 11);
+  BOOST_TEST(paired.get_candidate_mean(0) == 14);
+  BOOST_TEST(unpaired.get_candidate_mean(0) == 26);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

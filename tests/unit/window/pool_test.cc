@@ -142,6 +142,18 @@ BOOST_AUTO_TEST_CASE(copies_stacks_of_another_pool) {
   BOOST_TEST(total_weight(stacks) == 22u);
 }
 
+// The counter takes the cells in runs of 255.
+BOOST_AUTO_TEST_CASE(counts_the_gaps_of_long_columns) {
+  for (const std::size_t cells : {0, 1, 254, 255, 256, 257, 510, 511, 512, 1000}) {
+    std::vector<ctprof_gap> gaps(cells, CTPROF_DENIED);
+    gaps.resize(cells + 3, CTPROF_VALUE);
+    GapCounts counts{};
+    count_gaps(gaps, counts);
+    BOOST_TEST(counts[CTPROF_DENIED] == cells);
+    BOOST_TEST(counts[0] == 3u);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -43,6 +43,23 @@ BOOST_AUTO_TEST_CASE(exited_threads_follow_the_living) {
   BOOST_TEST(window_snapshot.window->seen_times[3].last == 5 * kSecond);
 }
 
+// Run time is stored at the end of a slice. The slice that was running when the window opened began
+// before it.
+BOOST_AUTO_TEST_CASE(the_base_of_an_exited_thread_includes_the_time_in_progress) {
+  Snapshot before = snapshot_at(10, {{1, 5}, {2, 5}});
+  add_u64(before, kRun, {100, 50});
+  add_u64(before, kRunning, {7, 20});
+  Snapshot after = snapshot_at(20, {{1, 5}});
+  add_u64(after, kRun, {160});
+  add_u64(after, kRunning, {3});
+  ExitedThreads ended = exited_at(15, {{2, 5}, {7, 1200}});
+  add_u64(ended.rows, kRun, {90, 8});
+  const Snapshot window_snapshot = make_test_window(before, std::move(after), std::move(ended));
+  BOOST_TEST(read_value(window_snapshot, kRun, 0) == 56u);
+  BOOST_TEST(read_value(window_snapshot, kRun, 1) == 20u);
+  BOOST_TEST(read_value(window_snapshot, kRun, 2) == 8u);
+}
+
 BOOST_AUTO_TEST_CASE(ignores_threads_that_exited_before_the_window) {
   ExitedThreads ended = exited_at(9, {{7, 800}});
   add_u64(ended.rows, kFaults, {8});
