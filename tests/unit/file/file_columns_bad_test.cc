@@ -163,6 +163,7 @@ BOOST_AUTO_TEST_CASE(requires_gaps_that_match_the_nulls) {
                    "more runs than rows");
   check_gaps_error("7", "an object was expected");
   check_thread_line("\"runs\":[5,20]", "\"runs\":[5,19]", {"are fewer than its nulls"});
+  check_thread_line("\"runs\":[5,20]", "\"runs\":[5,19,5]", {"are fewer than its nulls"});
   check_thread_line("\"runs\":[5,20]", "\"runs\":[5,18446744073709551615]",
                     {"are more than its nulls"});
   check_thread_line("\"read_at\":[", "\"read_at\":[1,", {"read_at is too long"});
