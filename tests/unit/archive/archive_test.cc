@@ -150,6 +150,19 @@ BOOST_AUTO_TEST_CASE(reports_an_invalid_end_and_starts_a_new_file) {
   BOOST_TEST(all.runs.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(does_not_append_to_a_file_that_was_shortened) {
+  ArchiveFixture world;
+  Archive archive = world.open();
+  world.add_windows(archive, kBegin + 2 * kMinute, kMinute);
+  const std::uint64_t shortened = fs::file_size(world.path(kFirst)) / 2 - 1;
+  fs::resize_file(world.path(kFirst), shortened);
+  world.add_windows(archive, kBegin + 3 * kMinute, kMinute);
+  BOOST_TEST(fs::file_size(world.path(kFirst)) == shortened);
+  BOOST_REQUIRE(archive.files().size() == 2u);
+  const std::string second = file_name_of(archive.files()[1].name);
+  BOOST_TEST(load_runs(world.path(second), shipped_vocabulary())->size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {
   ArchiveFixture world;
   {
