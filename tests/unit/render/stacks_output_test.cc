@@ -4,7 +4,9 @@
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <vector>
 
+#include "core/page/report_page.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/sleeping_stacks_text.hpp"
@@ -63,6 +65,14 @@ BOOST_AUTO_TEST_CASE(escapes_names_for_the_terminal) {
     BOOST_TEST(!contains(text, std::string(2000, 'x')));
     BOOST_TEST(contains(text, "f\\n\\x1b]0;\\u202e"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(escapes_names_on_the_page) {
+  const Snapshot snapshot = window_of({{"\"><b>", {{{"p\"><b>:\"><b>", "p:main"}, 700 * kMs}}}});
+  const std::vector<std::string> files{"\"><b>"};
+  const std::string page = make_report_page(report_of({&snapshot}), files, {"", true});
+  BOOST_TEST(contains(page, "class=\"functions\""));
+  BOOST_TEST(!contains(page, "\"><b>"));
 }
 
 BOOST_AUTO_TEST_CASE(json_names_each_function_once) {

@@ -5,6 +5,7 @@
 
 #include "core/compare/figures/run_facts.hpp"
 #include "core/render/report_csv.hpp"
+#include "core/render/window_text.hpp"
 #include "tests/unit/render/window_report.hpp"
 
 namespace ctprof::window_states_told_test {
@@ -130,6 +131,21 @@ BOOST_AUTO_TEST_CASE(changed_tunables_of_the_host_are_settings) {
   BOOST_TEST(settings[1].after.text == "5");
   BOOST_TEST(text_of(told, {.metrics = {"run"}}).find("tunables.slice  3 → 5") !=
              std::string::npos);
+}
+
+// A file can contain any text.
+BOOST_AUTO_TEST_CASE(escapes_texts_of_settings) {
+  WindowEnds ends;
+  ends.before.objects["host"] = R"({"thp\u001b[1m":"a\u001b[2J","gone":"1"})";
+  ends.after.objects["host"] = R"({"thp\u001b[1m":"b\u001b]0;","new":"1"})";
+  const Snapshot window = ends.window();
+  const RunFacts facts = collect_run_facts(window);
+  const std::string line = format_setting_changes(*facts.window, 200);
+  for (const std::string& text : {text_of(window, {.metrics = {"run"}}), line}) {
+    BOOST_TEST(text.find('\x1b') == text.npos, text);
+    BOOST_TEST(text.find("thp\\x1b[1m") != text.npos, text);
+    BOOST_TEST(text.find("a\\x1b[2J → b\\x1b]0;") != text.npos, text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(shows_states_at_both_ends_on_request) {
