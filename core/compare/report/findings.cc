@@ -339,10 +339,10 @@ class CauseFinder {
     const auto next = std::find_if(first + 1, findings_.end(), is_wait);
     if (next == findings_.end()) return;
     const auto more = std::count_if(next + 1, findings_.end(), is_wait);
-    first->statement += "; so did " + readable_key(next->subject);
+    first->statement += "; " + readable_key(next->subject);
     if (more > 0)
-      first->statement +=
-          " and " + std::to_string(more) + " other " + (more == 1 ? "group" : "groups");
+      first->statement += " and " + std::to_string(more) + " other group" + (more == 1 ? "" : "s");
+    first->statement += " also waited";
     findings_.erase(std::remove_if(first + 1, findings_.end(), is_wait), findings_.end());
   }
 

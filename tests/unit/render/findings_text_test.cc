@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(names_the_first_of_several_waiting_groups) {
       {{.name = "server", .cpu = 4 * kSecond}, {.name = "burner", .cpu = kSecond}},
       {.waited = Cells<std::uint64_t>{6 * kSecond, 9 * kSecond}}));
   BOOST_TEST(contains(text, "1 burner waited 9.0 s"), text);
-  BOOST_TEST(contains(text, "; so did server\n"), text);
+  BOOST_TEST(contains(text, "; server also waited\n"), text);
   BOOST_TEST(!contains(text, "\n2 "), text);
 }
 
