@@ -69,7 +69,10 @@ bool is_span(const std::string& text, const Options& options) {
 Result<CaptureArgument> resolve_argument(const std::string& text, const Options& options,
                                          const Span& span) {
   if (is_span(text, options)) return CaptureArgument{text, ArgumentForm::Span, {text}, span};
-  if (span.since || span.until)
+  // The error of a missing file is that of reading it.
+  const bool is_found =
+      text == "-" || exists(text) || is_existing_file(text) || !find_split_positions(text).empty();
+  if (is_found && (span.since || span.until))
     return error("reading", text,
                  "--since and --until require a directory that `ctprof record --every` writes");
   if (is_directory(text)) {
