@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/compare/grouping/grouping.hpp"
@@ -39,11 +40,15 @@ std::optional<std::string> make_where_option(const Report& report, const std::st
 }
 
 // Returns "ctprof show a.zst"; nothing for several runs, which share one name.
-std::optional<std::string> make_command(const Report& report, std::span<const std::string> files) {
+std::optional<std::string> make_command(const Report& report, const CommandSource& source) {
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    if (report.runs(side).size() > 1) return std::nullopt;
+  if (!source.command.empty())
+    return make_printable(source.command) == source.command ? std::optional(source.command)
+                                                            : std::nullopt;
   std::string command = report.is_comparison() ? "ctprof compare" : "ctprof show";
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
-    if (report.runs(side).size() > 1) return std::nullopt;
-    const auto word = quote_for_shell(files[side]);
+    const auto word = quote_for_shell(source.files[side]);
     if (!word) return std::nullopt;
     command += " " + *word;
   }
@@ -60,16 +65,49 @@ std::string get_finer_axis(const Report& report) {
   return report.spec().group_by == GroupBy::Cgroup ? "pcomm" : "comm";
 }
 
-std::string format_finding_lines(const Report& report, const Finding& finding, std::size_t number,
-                                 std::span<const std::string> files, const TextLayout& layout,
-                                 const std::string& record_waits) {
-  std::string text =
-      wrap_words(std::to_string(number) + " " + format_finding(finding), layout.width);
-  const std::string command = make_next_command(report, finding, files, record_waits);
-  if (command.empty()) return text;
-  for (const std::string& line : fold(command, layout.width > 8 ? layout.width - 4 : SIZE_MAX))
-    text += "    " + line + "\n";
+// Splits a command at blanks outside quotes.
+std::vector<std::string> split_arguments(std::string_view command) {
+  std::vector<std::string> arguments(1);
+  bool is_quoted = false;
+  for (const char c : command) {
+    if (c == '\'') is_quoted = !is_quoted;
+    if (c == ' ' && !is_quoted)
+      arguments.emplace_back();
+    else
+      arguments.back() += c;
+  }
+  return arguments;
+}
+
+// Breaks a command between arguments into lines that a shell joins. Only an argument that is wider
+// than a line is split itself.
+std::string wrap_command(const std::string& command, std::size_t width) {
+  const std::string indent = "    ", joint = " \\";
+  const std::size_t margin = indent.size() + joint.size();
+  if (width <= margin || indent.size() + get_display_width(command) <= width)
+    return indent + command + "\n";
+  std::string text, line;
+  const auto add_line = [&](const std::string& end) {
+    std::string separator;
+    for (const std::string& piece : fold(line, width - margin))
+      text += std::exchange(separator, "\n") + indent + piece;
+    text += end + "\n";
+    line.clear();
+  };
+  for (const std::string& argument : split_arguments(command)) {
+    const std::size_t joined_width = get_display_width(line) + 1 + get_display_width(argument);
+    if (!line.empty() && joined_width > width - margin) add_line(joint);
+    line += (line.empty() ? "" : " ") + argument;
+  }
+  add_line("");
   return text;
+}
+
+std::string format_finding_lines(const Report& report, const Finding& finding, std::size_t number,
+                                 const CommandSource& source, const TextLayout& layout) {
+  const std::string command = make_next_command(report, finding, source);
+  return wrap_words(std::to_string(number) + " " + format_finding(finding), layout.width) +
+         (command.empty() ? "" : wrap_command(command, layout.width));
 }
 
 }  // namespace
@@ -80,9 +118,9 @@ std::string format_finding(const Finding& finding) {
 }
 
 std::string make_next_command(const Report& report, const Finding& finding,
-                              std::span<const std::string> files, const std::string& record_waits) {
-  if (finding.next == NextStep::Waits && !report.stacks()) return record_waits;
-  const auto command = make_command(report, files);
+                              const CommandSource& source) {
+  if (finding.next == NextStep::Waits && !report.stacks()) return source.record_waits;
+  const auto command = make_command(report, source);
   if (!command) return {};
   if (finding.next == NextStep::Nothing) return {};
   if (finding.next == NextStep::Cgroups) return *command + " --group-by cgroup";
@@ -103,14 +141,13 @@ std::string make_next_command(const Report& report, const Finding& finding,
   return *command + " --group-by " + get_finer_axis(report) + where.value_or("");
 }
 
-std::string format_findings(const Report& report, std::span<const std::string> files,
-                            const TextLayout& layout, std::size_t lines,
-                            const std::string& record_waits) {
+std::string format_findings(const Report& report, const CommandSource& source,
+                            const TextLayout& layout, std::size_t lines) {
   std::string text;
   std::size_t number = 0, used_lines = 0;
   for (const Finding& finding : find_causes(report)) {
     const std::string finding_lines =
-        format_finding_lines(report, finding, ++number, files, layout, record_waits);
+        format_finding_lines(report, finding, ++number, source, layout);
     used_lines += static_cast<std::size_t>(std::ranges::count(finding_lines, '\n'));
     if (number > 1 && used_lines > lines) break;
     text += finding_lines;

@@ -21,19 +21,28 @@
 
 namespace ctprof {
 
+// What the commands that continue an investigation are made of.
+struct CommandSource {
+  // A name for each side, as typed by the user.
+  std::span<const std::string> files;
+  // The command that records where threads wait, which the core does not know; may be empty.
+  std::string record_waits{};
+  // The command that shows the report again, such as "ctprof show log --since '15:00'"; empty if it
+  // consists of the names in `files`.
+  std::string command{};
+};
+
 // Formats as many findings as fit into `lines` lines, but at least one; empty if there are none.
-// `files`: a name for each side, as typed by the user. `record_waits`: the command that records
-// where threads wait, which the core does not know; may be empty.
-std::string format_findings(const Report& report, std::span<const std::string> files,
-                            const TextLayout& layout, std::size_t lines,
-                            const std::string& record_waits);
+// Commands are broken at arguments, with a backslash, so that a shell accepts them.
+std::string format_findings(const Report& report, const CommandSource& source,
+                            const TextLayout& layout, std::size_t lines);
 
 // Returns printable text such as "server waited 1.9 s for a CPU in 2.0 s".
 std::string format_finding(const Finding& finding);
 
 // Returns the command that continues the investigation; empty if there is none.
 std::string make_next_command(const Report& report, const Finding& finding,
-                              std::span<const std::string> files, const std::string& record_waits);
+                              const CommandSource& source);
 
 // Describes all rules with their thresholds.
 std::string describe_finding_rules(const TextLayout& layout);

@@ -46,7 +46,8 @@ const std::string kRecordWaits = "ctprof record --recorders waits -d 5s";
 std::string text_of(const Report& report, std::size_t width = 0, std::size_t lines = 100,
                     const std::string& file = "a.zst") {
   const std::string files[] = {file, "b.zst"};
-  return format_findings(report, files, {.width = width}, lines, kRecordWaits);
+  return format_findings(report, {.files = files, .record_waits = kRecordWaits}, {.width = width},
+                         lines);
 }
 
 std::string text_of(const Snapshot& window) { return text_of(report_of(window)); }
@@ -172,7 +173,8 @@ BOOST_AUTO_TEST_CASE(escapes_names_in_commands) {
     Finding finding = find_causes(report).at(0);
     finding.next = NextStep::Threads;
     const std::string files[] = {"a.zst"};
-    const std::string command = make_next_command(report, finding, files, kRecordWaits);
+    const std::string command =
+        make_next_command(report, finding, {.files = files, .record_waits = kRecordWaits});
     BOOST_TEST(!contains(text_of(report), "\x1b"));
     // Only the name is in quotes. A file name that contains quotes is omitted.
     const bool is_plain = std::string(name).find_first_of("\x1b'\"\\") == std::string::npos;
@@ -198,6 +200,29 @@ BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
     for (; !text.empty(); text.erase(0, text.find('\n') + 1))
       BOOST_TEST(get_display_width(text.substr(0, text.find('\n'))) <= width);
   }
+}
+
+// A shell removes a backslash at the end of a line with the line break.
+BOOST_AUTO_TEST_CASE(breaks_commands_only_between_arguments) {
+  const Report report = report_of(
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  const std::string text = text_of(report, 50);
+  BOOST_TEST(contains(text,
+                      "\n    ctprof show a.zst --group-by comm --where \\\n"
+                      "    'pcomm == \"server\"'\n"),
+             text);
+}
+
+BOOST_AUTO_TEST_CASE(continues_with_the_specified_command_if_names_of_sides_are_no_arguments) {
+  const Report report = report_of(
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  const std::string files[] = {"log, 15:00 to 15:10"};
+  const Finding finding = find_causes(report).at(0);
+  BOOST_TEST(make_next_command(report, finding,
+                               {.files = files, .command = "ctprof show log --since '15:00'"}) ==
+             "ctprof show log --since '15:00' --group-by comm --where 'pcomm == \"server\"'");
+  BOOST_TEST(
+      make_next_command(report, finding, {.files = files, .command = "ctprof show log\x1b"}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_help_has_a_threshold_for_each_rule) {

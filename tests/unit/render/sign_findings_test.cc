@@ -108,7 +108,8 @@ Snapshot window_with(const std::vector<Row>& all, std::uint64_t kills = 0) {
 // Returns the findings of a report with their commands.
 std::string text_of(const Report& report) {
   const std::string files[] = {"a.zst", "b.zst"};
-  return format_findings(report, files, {}, 100, "ctprof record --recorders waits -d 5s");
+  return format_findings(
+      report, {.files = files, .record_waits = "ctprof record --recorders waits -d 5s"}, {}, 100);
 }
 std::string text_of(const std::vector<Row>& all) { return text_of(report_of(window_with(all))); }
 

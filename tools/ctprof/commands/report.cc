@@ -27,6 +27,7 @@
 #include "core/render/terminal_text.hpp"
 #include "core/window/differences.hpp"
 #include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/inputs/capture_arguments.hpp"
 #include "tools/ctprof/inputs/default_names.hpp"
 #include "tools/ctprof/inputs/deferred_runs.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
@@ -220,9 +221,9 @@ std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const Options& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
   if (shows_screen(report, options))
-    return format_screen(
-               report, files,
-               {layout, terminal_lines(), options.limit, std::string(kRecordWaitsCommand)}) +
+    return format_screen(report, files,
+                         {layout, terminal_lines(), options.limit, std::string(kRecordWaitsCommand),
+                          make_span_command(options)}) +
            format_stacks(report, layout, options.limit, options.shows_idle);
   const bool has_selection = !report.spec().sections.empty() || !report.spec().metrics.empty();
   return format_report_text(report, files, columns, layout,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/archive/directory.hpp"
+#include "core/archive/time_text.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/write/destination.hpp"
 
@@ -99,6 +100,11 @@ Result<CaptureArgument> resolve_argument(const std::string& text, const Options&
 
 using Arguments = std::vector<std::string>;
 
+std::uint64_t round_up_to_seconds(std::uint64_t ns) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return (ns + kSecond - 1) / kSecond * kSecond;
+}
+
 // Returns the two sides in a directory of `record --interleave`, or none for another directory.
 std::optional<std::vector<Arguments>> find_interleaved_sides(const std::string& directory) {
   const std::string prefix = directory + (directory.ends_with('/') ? "" : "/");
@@ -130,6 +136,34 @@ Result<CaptureArgument> resolve_single_argument(const std::string& argument,
   if (is_span(argument, options) || span.since || span.until)
     return resolve_argument(argument, options, span);
   return CaptureArgument{argument, ArgumentForm::File, {argument}, {}};
+}
+
+std::string make_span_command(const Options& options) {
+  std::vector<std::string> words{"ctprof", options.command_name};
+  bool has_span = false;
+  const auto add_arguments = [&](const Arguments& arguments) {
+    for (const std::string& argument : arguments) {
+      words.push_back(argument);
+      has_span = has_span || is_span(argument, options);
+    }
+  };
+  add_arguments(options.arguments);
+  for (const Arguments& arguments : options.vs) {
+    words.emplace_back("--vs");
+    add_arguments(arguments);
+  }
+  if (!has_span) return {};
+  const auto add_time = [&](const char* option, std::optional<std::uint64_t> time) {
+    if (time) words.insert(words.end(), {option, format_local_time(*time)});
+  };
+  for (const Span& span : options.spans) {
+    add_time("--since", span.since);
+    add_time("--until",
+             span.until ? std::optional(round_up_to_seconds(*span.until)) : std::nullopt);
+  }
+  std::vector<const char*> texts;
+  for (const std::string& word : words) texts.push_back(word.c_str());
+  return quote_command_line(static_cast<int>(texts.size()), texts.data());
 }
 
 // Resolves the arguments of each side. Standard input can be read only once.

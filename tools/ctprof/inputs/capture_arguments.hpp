@@ -37,6 +37,11 @@ struct CaptureArgument {
 // directories of one side for export.
 Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const Options& options);
 
+// Returns the command line that shows the same windows again, such as "ctprof show log --since
+// '2026-11-23 15:00:00'", if an argument is a directory of `record --every`; otherwise an empty
+// string. Such a side is named by its directory and times, which is no argument.
+std::string make_span_command(const Options& options);
+
 // Resolves one argument for commands that take one file: a file or a span.
 Result<CaptureArgument> resolve_single_argument(const std::string& argument,
                                                 const Options& options);

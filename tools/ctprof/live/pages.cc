@@ -89,8 +89,9 @@ std::vector<Line> View::findings_page(Size size) const {
   const std::string files[] = {"FILE"};
   std::string text;
   if (screen())
-    text = format_findings(*shown_window_.report, files, {.width = size.columns}, SIZE_MAX,
-                           std::string(cli::kRecordWaitsCommand));
+    text = format_findings(*shown_window_.report,
+                           {.files = files, .record_waits = std::string(cli::kRecordWaitsCommand)},
+                           {.width = size.columns}, SIZE_MAX);
   if (text.empty()) {
     lines.push_back({"no findings in this window"});
   } else {
