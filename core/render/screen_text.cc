@@ -56,6 +56,12 @@ std::string describe_omitted_data(const Report& report, std::size_t rows,
              : text;
 }
 
+bool matches_no_group(const Report& report) {
+  const Screen& screen = *report.screen();
+  return !report.spec().where.conditions.empty() && screen.rows.empty() &&
+         screen.quiet_groups == 0 && screen.quiet_kernel_threads == 0 && screen.own_threads == 0;
+}
+
 std::string wrap_if_not_empty(const std::string& text, std::size_t width) {
   return text.empty() ? "" : wrap_words(text, width);
 }
@@ -110,6 +116,8 @@ std::string format_with_rows(const Report& report, const std::string& heading_te
   out += format_settings(report, layout.width);
   for (const std::string& note : report.notes())
     out += wrap_words(make_printable_short(note, kMaxNoteBytes), layout.width);
+  // Without groups, no metric has a value, whatever was measured.
+  if (matches_no_group(report)) return out + wrap_words("no group matches --where", layout.width);
   return out + wrap_if_not_empty(describe_missing_metrics(report), layout.width) +
          wrap_if_not_empty(describe_omitted_data(report, rows, table), layout.width);
 }
