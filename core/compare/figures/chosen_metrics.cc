@@ -108,11 +108,13 @@ Result<void> check_sort(const MetricPlan& plan, const Spec& spec, ReportKind kin
     if (key.by != SortKey::Criterion::Metric || is_group_column_name(key.metric, spec)) continue;
     const PlannedMetric* metric = find_sort_metric(plan, key.metric);
     if (!metric) {
-      Error error = unknown_metric_error(plan, key.metric, sort_words(kind));
-      return Error{"sorting: " + error.text};
+      std::vector<std::string> names = sort_words(kind);
+      for (const PlannedMetric& column : plan.metrics)
+        if (column.headline) names.push_back(column.headline->label);
+      return Error{"--sort-by: " + unknown_metric_error(plan, key.metric, std::move(names)).text};
     }
     if (!metric->has_number())
-      return Error{"sorting: '" + key.metric +
+      return Error{"--sort-by: '" + key.metric +
                    "' is not a number; sort by a metric that is a number"};
   }
   return {};

@@ -245,11 +245,11 @@ BOOST_AUTO_TEST_CASE(suggests_the_nearest_known_name) {
   BOOST_TEST(refusal(a, b, {.metrics = {"run_time"}}) ==
              "no metric 'run_time' in the input (did you mean 'run_time_ns'?)");
   BOOST_TEST(refusal(a, b, {.sort = *parse_sort("nr_migration", ReportKind::Compare)}) ==
-             "sorting: no metric 'nr_migration' in the input (did you mean 'nr_migrations'?)");
+             "--sort-by: no metric 'nr_migration' in the input (did you mean 'nr_migrations'?)");
   Snapshot with_mode = before();
   add_text(with_mode, metric("policy", "CategoricalString", "Mode"), {"A", "A", "A", "A"});
   BOOST_TEST(refusal(with_mode, b, {.sort = *parse_sort("policy", ReportKind::Compare)}) ==
-             "sorting: 'policy' is not a number; sort by a metric that is a number");
+             "--sort-by: 'policy' is not a number; sort by a metric that is a number");
 }
 
 BOOST_AUTO_TEST_CASE(refuses_metrics_with_different_definitions) {
