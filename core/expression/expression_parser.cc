@@ -82,12 +82,26 @@ std::vector<std::string_view> split_names(std::string_view list) {
   return entries;
 }
 
+namespace {
+
+// Explains why the text after a complete expression is no operator.
+std::string explain_missing_operator(std::string_view parsed, std::string_view rest,
+                                     Grammar grammar) {
+  if (grammar == Grammar::Condition && rest.front() == '=') return "'=' is not an operator; use ==";
+  const auto is_in = [](char c, char first, char last) { return c >= first && c <= last; };
+  const bool is_unit = !parsed.empty() && is_in(parsed.back(), '0', '9') &&
+                       (is_in(rest.front(), 'a', 'z') || is_in(rest.front(), 'A', 'Z'));
+  return is_unit ? "a number takes no unit and no exponent" : "an operator was expected";
+}
+
+}  // namespace
+
 Result<Program> ExpressionParser::parse(std::string_view activity) {
   const std::string_view full_text = rest_;
   if (full_text.size() > kMaxTextLength) fail("it is too long");
   if (error_cause_.empty() && parse_sum(1) && !rest_.empty())
-    fail(grammar_ == Grammar::Condition && rest_.front() == '=' ? "'=' is not an operator; use =="
-                                                                : "an operator was expected");
+    fail(explain_missing_operator(full_text.substr(0, full_text.size() - rest_.size()), rest_,
+                                  grammar_));
   if (error_cause_.empty()) return std::move(program_);
   const std::size_t at = full_text.size() - rest_.size() + 1;
   return error(activity, full_text.substr(0, kMaxTextLength),
@@ -204,7 +218,7 @@ bool ExpressionParser::parse_pattern() {
   auto parsed = Pattern::parse(text);
   if (!parsed) {
     rest_ = before;
-    return fail("a pattern in which " + parsed.error().text);
+    return fail("invalid pattern (" + parsed.error().text + ")");
   }
   push(Op::Matches, static_cast<std::uint32_t>(program_.patterns.size()));
   program_.patterns.push_back(std::move(*parsed));

@@ -73,8 +73,9 @@ Error unknown_metric_error(const Condition& condition, const std::string& name,
       if (table.find(name))
         return condition.refusal(
             "'" + name + "' is not a metric of threads, and no group has it with this --group-by");
+  const std::string suggestion = suggest_nearest(name, known_names(sides, plan));
   return condition.refusal("no metric '" + name + "' in the input" +
-                           suggest_nearest(name, known_names(sides, plan)));
+                           (suggestion.empty() ? "; a text must be in double quotes" : suggestion));
 }
 
 Result<ResolvedInput> resolve_input(std::span<const Snapshot* const> sides, const MetricPlan& plan,
