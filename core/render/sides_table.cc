@@ -24,7 +24,7 @@ std::vector<TextCell> make_turnover_cells(std::span<const RunFacts> runs) {
   const bool sees_ends =
       std::ranges::all_of(runs, [](const RunFacts& run) { return run.window->records_exits; });
   return {{describe_range(runs, &WindowRows::started)},
-          {sees_ends ? describe_range(runs, &WindowRows::exited) : "not seen"}};
+          {sees_ends ? describe_range(runs, &WindowRows::exited) : "not recorded"}};
 }
 
 // Returns the minimum width of file names; optional columns are omitted before names get shorter.

@@ -34,8 +34,9 @@ std::uint64_t count_threads_before(const WindowFacts& window) {
 std::string format_threads(const WindowFacts& window) {
   const WindowRows& rows = window.rows;
   std::string text = "threads " + std::to_string(count_threads_before(window)) + " → " +
-                     std::to_string(rows.after) + ", +" + std::to_string(rows.started) + " ";
-  text += window.records_exits ? "-" + std::to_string(rows.exited) : "exits not seen";
+                     std::to_string(rows.after) + ", +" + std::to_string(rows.started);
+  text +=
+      window.records_exits ? " -" + std::to_string(rows.exited) : ", exited threads not recorded";
   if (window.lost) text += ", " + std::to_string(window.lost) + " lost";
   if (window.unseen) text += ", " + std::to_string(window.unseen) + " unseen";
   if (window.merged) text += ", " + std::to_string(window.merged) + " merged";
@@ -66,7 +67,8 @@ std::string format_cpu_line(const WindowFacts& window) {
   text += format_share(cpu.unaccounted, cpu) +
           (window.is_partial ? " by others or unaccounted (±" : " unaccounted (±") +
           format_share(cpu.max_error, cpu) + ")";
-  if (!window.records_exits && cpu.unaccounted > cpu.max_error) text += ", exited threads included";
+  if (!window.records_exits && cpu.unaccounted > cpu.max_error)
+    text += ", including exited threads";
   return text + format_other_use(cpu.steal, cpu.is_steal_separate, "taken by the hypervisor", cpu) +
          format_other_use(cpu.interrupts, cpu.are_interrupts_separate, "in interrupts", cpu);
 }

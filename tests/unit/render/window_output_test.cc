@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(reports_denied_metrics_in_one_sentence) {
 BOOST_AUTO_TEST_CASE(unaccounted_time_mentions_unreported_exits) {
   RunFacts run = counted_run(100, 50);
   BOOST_TEST(format_window_summary(run, "run 1", 0) ==
-             "run 1: CPU 100 % of 200 %: 0 % by living threads, 50 % unaccounted (±2 %), exited "
-             "threads included\n");
+             "run 1: CPU 100 % of 200 %: 0 % by living threads, 50 % unaccounted (±2 %), "
+             "including exited threads\n");
   run.window->accounting->unaccounted = 2;  // within the error
   BOOST_TEST(format_window_summary(run, "run 1", 0).find("exited") == std::string::npos);
   run.window->accounting->unaccounted = 50;

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(shows_times_only_if_they_are_not_zero) {
 BOOST_AUTO_TEST_CASE(the_bar_excludes_exits_that_no_source_reports) {
   RunFacts run = busy_run();
   run.window->records_exits = false;
-  BOOST_TEST(text_of(run, 120).find("exits not seen") != std::string::npos);
+  BOOST_TEST(text_of(run, 120).find("exited threads not recorded") != std::string::npos);
   BOOST_TEST(text_of(run, 120).find("living 90, unaccounted 10") != std::string::npos);
 }
 
