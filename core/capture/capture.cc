@@ -37,6 +37,8 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
   for (const std::uint64_t pid : pids) {
     const std::string number = std::to_string(pid);
     const auto status = file.read(roots.proc_fd.get(), (number + "/status").c_str());
+    if (!status && file.last_errno() == ENOENT)
+      return error("looking for process", number, "there is no such process");
     if (!status) return errno_error("looking for process", number, file.last_errno());
     const auto tgid = sdk::value_of(status.value, "Tgid");
     if (tgid && tgid.value != number)

@@ -33,7 +33,8 @@ Columns find_stack_columns(const Table& threads) {
 }
 
 Result<Columns> select_columns(const Columns& all, std::span<const std::string> metrics) {
-  if (all.empty()) return Error{"it has no call stacks: `ctprof record --recorders` takes them"};
+  if (all.empty())
+    return Error{"it has no call stacks; record them with --recorders (`ctprof record --help`)"};
   if (metrics.empty()) return all;
   Columns columns;
   for (const std::string& name : metrics) {

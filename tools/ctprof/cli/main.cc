@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ constexpr std::string_view kTextOnlyError =
     "help on a command is text only; for JSON name a metric: ctprof help METRIC --format json";
 
 int report_unknown_command(const std::string& word) {
+  if (std::filesystem::path(word).has_extension() && ::access(word.c_str(), F_OK) == 0)
+    return fail("unknown command '" + word + "', which is a file: ctprof show " + word);
   return fail("unknown command '" + word + "'" + command_hint(word) + "; see `ctprof --help`");
 }
 

@@ -55,7 +55,8 @@ Result<Snapshot> load_single_window(const std::string& file, const Vocabulary& v
                  "it contains " + std::to_string(runs->size()) +
                      " windows; select one and an output file: '" + file + "#1' -o FILE");
   if (!has_stacks(runs->front()))
-    return error("reading", file, "it has no call stacks: `ctprof record --recorders` takes them");
+    return error("reading", file,
+                 "it has no call stacks; record them with --recorders (`ctprof record --help`)");
   return std::move(runs->front());
 }
 

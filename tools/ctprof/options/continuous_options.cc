@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kHourNs = 3600 * kNsPerSecond;
 constexpr Range kWindowPeriods{kNsPerSecond, kHourNs, "a time from 1s to 1h"};
 constexpr Range kKeepTimes{kMinAgeNs, 20ULL * 366 * 24 * kHourNs,
-                           "a time from 2h to 20 years (7d)"};
+                           "a time from 2h to 20 years, such as 7d"};
 constexpr Range kSizes{kMinBytes, 1ULL << 50, "a size from 1M to 1024T (2G)"};
 
 Result<std::vector<std::uint64_t>> read_times(const OptionValues& values, const char* name) {

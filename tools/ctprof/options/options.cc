@@ -47,7 +47,8 @@ Result<std::vector<std::string>> split_list(std::string_view option,
 Result<std::uint64_t> parse_whole_number(std::string_view option, std::string_view text) {
   const auto number = sdk::number<std::uint64_t>(text);
   if (number) return number.value;
-  return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
+  return Error{"--" + std::string(option) + ": '" + std::string(text) +
+               "' is not a whole number of 0 or more"};
 }
 
 constexpr Range kDurations{1'000'000, 366ULL * 86400 * 1'000'000'000,

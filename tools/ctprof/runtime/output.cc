@@ -118,7 +118,7 @@ int print(std::string_view text) {
   const int failed = write_all(output_fd(), text);
   return failed == 0 || failed == EPIPE
              ? kSuccess
-             : fail(errno_error("writing to", "standard output", failed));
+             : fail("writing to standard output: " + std::string(std::strerror(failed)));
 }
 
 void show_progress(std::string_view line) {

@@ -56,6 +56,8 @@ Result<void> without_privileges(const std::function<Result<void>()>& activity) {
 namespace {
 
 Error missing_output_error(const Options& options) {
+  if (options.output.empty() && options.command_name == "export")
+    return {"missing -o FILE; -o - writes to standard output"};
   if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
   return {"a snapshot is binary; use -o FILE, or redirect standard output"};
 }
