@@ -31,10 +31,12 @@ constexpr std::string_view long_name(const OptionInfo& option) {
 }
 
 inline constexpr std::array kOptions{
-    OptionInfo{"output,o", "FILE", "capture,record,report,flame,symbolize,export",
-               "Write the result to FILE. Only you can read a new file (0600). - is standard "
-               "output. Default of report and flame: the name of the first FILE with .html or "
-               ".svg, in the current directory. symbolize replaces the file itself by default."},
+    OptionInfo{
+        "output,o", "FILE", "capture,record,report,flame,symbolize,export",
+        "Write the result to FILE. Only you can read a new file (0600). - is standard "
+        "output. Default, in the current directory: of record, the name of the host and the "
+        "time; of report and flame, the name of the first FILE with .html or .svg. symbolize "
+        "replaces the file itself by default."},
     OptionInfo{"duration,d", "TIME", "record",
                "Record for TIME: 10s, 500ms, 2m. Default: until Ctrl-C, or until COMMAND exits."},
     OptionInfo{"repeat", "N", "record",
