@@ -5,6 +5,7 @@
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,17 @@ class NewPlugin(unittest.TestCase):
         source.write_text(source.read_text().replace("? CTPROF_MALFORMED : CTPROF_VALUE;", "? CTPROF_MALFORMED : (++*value, CTPROF_VALUE);"))
         finished = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.compile_plugin("wrong", "c"))
         self.assertIn("FAIL: test_values", finished.stderr)
+
+    def test_printed_steps_end_with_the_new_metric_on_the_screen(self):
+        steps = self.run_new("steps").stdout.splitlines()
+        self.assertEqual(steps[-2:], ["ctprof --plugin-path build record -d 5s -o run.ctprof.zst", "ctprof show run.ctprof.zst"])
+        self.assertIn("\n".join(f"    {step}" for step in steps[1:]), (self.here / "steps" / "README.md").read_text())
+
+    def test_columns_of_templates_have_other_names_than_those_of_ctprof(self):
+        for source in SOURCES:
+            self.run_new(source, "--lang", "c", "--source", source)
+            label = re.search(r'\.label = "([^"]+)"', (self.here / source / f"{source}.c").read_text())
+            self.assertFalse(label and label[1] == "threads", source)
 
     def test_keeps_existing_directory(self):
         (self.here / "here").mkdir()

@@ -40,7 +40,7 @@ Result<void> create_new_directory(const std::string& name) {
 std::string describe_next_steps(const std::string& name) {
   return "cd " + name + "\nmeson setup build && meson compile -C build && meson test -C build\n" +
          "ctprof plugin check build/" + name + ".so\n" +
-         "ctprof --plugin-path build record -d 5s\n";
+         "ctprof --plugin-path build record -d 5s -o run.ctprof.zst\nctprof show run.ctprof.zst\n";
 }
 
 }  // namespace

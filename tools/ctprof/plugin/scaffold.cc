@@ -111,7 +111,7 @@ constexpr std::array kSources{
            .description = "Threads of the process",
            .newtype = "GaugeCount",
            .rule = "SumGaugeCount",
-           .headline = R"("threads", .shown = CTPROF_SHOWN_LEVEL)",
+           .headline = R"("tasks", .shown = CTPROF_SHOWN_LEVEL)",
            .file = "/proc/<tgid>/status",
            .key = "Threads",
            .separator = ":",
