@@ -173,6 +173,7 @@ int Archive::record_window(ArchiveFile& file, const Snapshot& window, std::strin
   file.windows.push_back({file.complete_bytes, block.size(), window.meta.boot_id,
                           window.window->opened_at, window.meta.start});
   file.complete_bytes += block.size();
+  ++stored_windows_;
   file.size = file.complete_bytes;
   file.is_truncated = false;
   last_appended_ = file.name;

@@ -72,6 +72,8 @@ class Archive {
   const std::vector<std::string>& open_messages() const { return open_messages_; }
   // Size of the last window that was added.
   std::uint64_t last_bytes() const { return last_bytes_; }
+  // Number of windows that add() stored.
+  std::uint64_t stored_windows() const { return stored_windows_; }
 
  private:
   Archive(Directory directory, ArchiveOptions options)
@@ -98,7 +100,7 @@ class Archive {
   ArchiveOptions options_;
   std::vector<ArchiveFile> files_;
   std::vector<std::string> open_messages_;
-  std::uint64_t last_bytes_ = 0;
+  std::uint64_t last_bytes_ = 0, stored_windows_ = 0;
   bool is_index_complete_ = false;
   std::optional<HourFile> last_appended_;  // the last file that received a window
   std::set<HourFile> undeletable_;         // files that could not be deleted

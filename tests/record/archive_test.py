@@ -231,6 +231,16 @@ class Always(unittest.TestCase):
         self.record_windows(1)
         self.assertGreater(len(all_blocks(self.place)), known)
 
+    def test_fails_if_no_window_could_be_stored(self):
+        self.place.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", str(self.place)], check=False, capture_output=True).returncode != 0:
+            self.skipTest("needs mounts")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(self.place)], check=False)
+        finished = ctprof("record", "--every", "1s", "-d", "1s", "-o", self.place)
+        self.assertEqual(finished.returncode, 2, finished.stderr)
+        self.assertIn("No space left on device", finished.stderr)
+        self.assertIn("no window could be stored", finished.stderr)
+
     def test_a_full_disk_loses_windows_but_no_file(self):
         self.place.mkdir()
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(self.place)], check=False, capture_output=True).returncode != 0:

@@ -195,8 +195,10 @@ BOOST_AUTO_TEST_CASE(a_full_disk_drops_the_oldest_files_and_then_windows) {
     BOOST_REQUIRE(messages.size() == 1u);
     BOOST_TEST(messages[0].ends_with(
         "could not be written and is missing: No space left on device; recording continues"));
+    BOOST_TEST(archive.stored_windows() == 0u);
     fs::remove(world.path("lost+found"));
     messages = world.add_windows(archive, world.now + kHour, kHour);
+    BOOST_TEST(archive.stored_windows() == 1u);
     BOOST_REQUIRE(messages.size() == 1u);
     BOOST_TEST(messages[0].starts_with("3 windows are missing, "));
     const SpanResult left = checked(world.read_windows());

@@ -70,7 +70,8 @@ class ArchiveStore final : public WindowStore {
   }
   Result<void> finish() override {
     note_all(archive_.finish());
-    return {};
+    if (archive_.stored_windows() > 0) return {};
+    return error("recording into the directory", options_.output, "no window could be stored");
   }
   // Each window is already stored.
   Result<void> commit_after_error() override { return {}; }
