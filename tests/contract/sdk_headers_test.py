@@ -43,6 +43,35 @@ constexpr ctprof::sdk::Extra kExtra{.derived = {&kDerived, 1, sizeof kDerived}};
 constexpr auto kSum = kHeadline.size + kRule.size + kOption.size + kExtra.flags;
 static_assert(kSum > 0);
 """
+# The plugin that the example in ctprof/testing.hpp tests.
+HELLO_PLUGIN = """
+#include "ctprof/plugin.hpp"
+namespace {
+namespace sdk = ctprof::sdk;
+constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSwitches{{.name = "hello_switches", .description = "Switches."}};
+using Text = sdk::KeyedText<':', sdk::KeyLine<kSwitches, "voluntary_ctxt_switches">>;
+class Source : public sdk::ThreadSource {
+ public:
+  static constexpr auto kOffers = Text::kOffers;
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+    if (!sdk::TextFile().read(host, host.sample(), "status")) Text::refuse(probe, ctprof::Gap::Unsupported, "cannot read status");
+  }
+  explicit Source(const sdk::Host& host) : host_(host) {}
+  void collect(const sdk::Batch& batch) {
+    Text columns(batch);
+    for (const sdk::Thread thread : batch.threads()) {
+      const auto text = file_.read(host_, thread, "status");
+      text ? columns.put(thread.row, Text::parse(text.value)) : columns.fail(thread.row, text.gap);
+    }
+  }
+
+ private:
+  sdk::Host host_;
+  sdk::TextFile file_;
+};
+}  // namespace
+CTPROF_PLUGIN("hello", "1.0", "Switches of threads.", Source)
+"""
 COMPILERS = {"c++": [name for name in ("g++", "clang++-14") if shutil.which(name)],
              "c": [name for name in ("gcc", "clang-14") if shutil.which(name)]}
 
@@ -98,12 +127,27 @@ class Headers(unittest.TestCase):
     def test_names_in_examples_exist(self):
         """Checks qualified names in comments of headers and in the README."""
         text = "\n".join(line for header in HEADERS for line in header.read_text().splitlines() if COMMENT_LINE.match(line)) + README.read_text()
-        names = set(re.findall(r"\b(?:ctprof::)?sdk::(\w+)", text))
+        names = set(re.findall(r"\b(?:ctprof::)?sdk::(\w+)", text)) - {"testing"}  # a namespace
         outer = set(re.findall(r"\bctprof::(?!sdk\b)(\w+)", text))
         self.assertGreater(len(names), 50)
         used = [f"using ctprof::sdk::{name};\n" for name in sorted(names)] + [f"using ctprof::{name};\n" for name in sorted(outer)]
         headers = "".join(f'#include "{header}"\n' for header in HEADERS)
         self.assert_compiles("c++", headers + "namespace test {\n" + "".join(used) + "}\n", "-std=c++20")
+
+    def test_example_of_a_test_compiles_and_passes(self):
+        """Builds the example in ctprof/testing.hpp with the plugin that it tests, and runs it."""
+        text = (INCLUDE / "ctprof/testing.hpp").read_text()
+        example = re.sub(r"(?m)^//( {3})?", "", text[text.index('//   #include "hello.cc"'):text.index("// A capture needs no framework")])
+        for compiler in COMPILERS["c++"]:
+            with self.subTest(compiler=compiler), tempfile.TemporaryDirectory() as directory:
+                place = pathlib.Path(directory)
+                (place / "hello.cc").write_text(HELLO_PLUGIN)
+                (place / "test.cc").write_text(example)
+                build = [compiler, "-std=c++20", *WARNINGS, "-I", INCLUDE, "-o", place / "test", place / "test.cc"]
+                finished = subprocess.run(build, capture_output=True, text=True)
+                self.assertEqual(finished.stderr, "")
+                finished = subprocess.run([place / "test"], capture_output=True, text=True)
+                self.assertEqual((finished.returncode, finished.stderr), (0, "5 checks, 0 failures\n"))
 
     def test_definitions_in_examples_compile(self):
         """Compiles complete definitions of metrics and records in comments, each in a namespace of its own."""
@@ -114,7 +158,8 @@ class Headers(unittest.TestCase):
         self.assert_compiles("c++", '#include "ctprof/plugin.hpp"\nnamespace sdk = ctprof::sdk;\nusing ctprof::Gap;\n' + spaces, "-std=c++20")
 
     def test_headers_have_enough_comments(self):
-        lines = [line for header in HEADERS for line in header.read_text().splitlines()]
+        """Headers in a directory `detail` are implementation: only headers of the SDK include them."""
+        lines = [line for header in HEADERS if header.parent.name != "detail" for line in header.read_text().splitlines()]
         prose = sum(bool(COMMENT_LINE.match(line)) for line in lines)
         self.assertGreaterEqual(prose / len(lines), MIN_COMMENT_SHARE, f"{prose} of {len(lines)} lines contain only a comment")
 

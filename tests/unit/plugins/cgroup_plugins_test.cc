@@ -1,4 +1,4 @@
-// Tests the plugins cgroup, psi and sched_ext: the offers, values and gaps of their sources, on
+// Tests the plugins cgroup and psi: the offers, values and gaps of their sources, on
 // recorded kernels and on this host.
 
 #include <boost/test/unit_test.hpp>
@@ -154,38 +154,6 @@ BOOST_AUTO_TEST_CASE(refuses_all_metrics_without_a_v2_hierarchy) {
   BOOST_TEST(refusal_of(refusals, "cgroup.memory.current") ==
              "Unsupported: no cgroup v2 hierarchy is mounted");
   BOOST_TEST(SourceDriver(*plugin("psi"), kPsiCgroups, host).probe().size() == 32u);
-}
-
-BOOST_AUTO_TEST_CASE(reads_a_loaded_scheduler) {
-  const TestHost host(fixture_path("6.18-scx"), {151, 151}, 0);
-  SourceDriver sched_ext(*plugin("sched_ext"), kOnlySource, host);
-  BOOST_TEST(sched_ext.probe().empty());
-  sched_ext.collect_host();
-  BOOST_TEST(sched_ext.cell("host.sched_ext.state", 0) == "enabled");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.switch_all", 0) == "true");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.enable_seq", 0) == "1");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.root_ops", 0) == "ctp_fifo");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0).find("SCX_EV_BYPASS_DURATION=95531018 ") !=
-             std::string::npos);
-}
-
-BOOST_AUTO_TEST_CASE(reports_that_no_scheduler_is_loaded) {
-  const TestHost host(fixture_path("6.18"), {1, 1}, 0);
-  SourceDriver sched_ext(*plugin("sched_ext"), kOnlySource, host);
-  BOOST_TEST(sched_ext.probe().empty());
-  sched_ext.collect_host();
-  BOOST_TEST(sched_ext.cell("host.sched_ext.state", 0) == "disabled");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.switch_all", 0) == "false");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.root_ops", 0) == "NotApplicable");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0) == "NotApplicable");
-}
-
-BOOST_AUTO_TEST_CASE(refuses_sched_ext_metrics_without_sched_ext) {
-  const TestHost host(fixture_path("6.12"), {1, 1}, 0);
-  const auto refusals = SourceDriver(*plugin("sched_ext"), kOnlySource, host).probe();
-  BOOST_TEST(refusals.size() == 7u);
-  BOOST_TEST(refusal_of(refusals, "host.sched_ext.state")
-                 .starts_with("Unsupported: the kernel lacks CONFIG_SCHED_CLASS_EXT"));
 }
 
 BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {
