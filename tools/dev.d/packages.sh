@@ -7,7 +7,7 @@ readonly for_build=(bpftool ccache clang-14 g++ libboost1.81-dev libboost-{files
   python3 zlib1g-dev)
 readonly for_format=(clang-format-14 git)
 readonly for_clang=(libclang-rt-14-dev lld-14 llvm-14)
-readonly for_test=("${for_format[@]}" "${for_clang[@]}" binutils dwz fish libcap2-bin locales man-db mandoc musl-tools shellcheck strace zsh zstd)
+readonly for_test=("${for_format[@]}" "${for_clang[@]}" binutils cargo dwz fish libcap2-bin locales man-db mandoc musl-tools rustc shellcheck strace zsh zstd)
 readonly for_live=(libjemalloc-dev libjemalloc2 linux-perf redis-tools tmux)
 readonly for_readers=(chromium libdevel-nytprof-perl nodejs python3-pip)
 readonly for_vm=(busybox-static e2fsprogs qemu-system-x86)
