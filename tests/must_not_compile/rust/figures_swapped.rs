@@ -1,0 +1,35 @@
+// A figure of nanoseconds in a column of counts.
+// must say: mismatched types
+
+use ctprof_sdk::prelude::*;
+
+ctprof_sdk::metric! {
+    pub Value: GaugeCount, SumGaugeCount, entity::Thread { name: "test_value" }
+    pub Other: MonotonicNs, SumNs, entity::Thread { name: "test_other" }
+}
+
+pub struct Test;
+
+impl Source for Test {
+    type Stage = stage::Threads;
+    const OFFERS: &'static [Offer] = &[Offer::of::<Value>()];
+
+    fn open(_: &Host) -> Result<Self, Failure> {
+        Ok(Test)
+    }
+
+    fn collect(&mut self, batch: &Batch<Self>) -> Result<(), Failure> {
+        #[cfg(control)]
+        batch.column::<Value>().put_figure(0, Ok(Figure::<GaugeCount>::new(1)));
+        #[cfg(not(control))]
+        batch.column::<Value>().put_figure(0, Ok(Figure::<MonotonicNs>::new(1)));
+        Ok(())
+    }
+}
+
+ctprof_sdk::plugin! {
+    name: "test",
+    version: "1",
+    description: "A test.",
+    sources: [Test],
+}
