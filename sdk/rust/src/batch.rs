@@ -6,8 +6,11 @@ use crate::host::{Directory, Thread};
 use crate::metric::Metric;
 use crate::newtypes::{storage, Newtype, Storage};
 use crate::source::{stage, Position, Source};
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::os::raw::{c_char, c_void};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 /// A value that fits a cell of storage `S` without losing its sign or its fraction. For "unknown",
 /// put a [`Gap`].
@@ -235,6 +238,14 @@ pub struct Cgroup<'b> {
     pub row: u32,
     /// Its path.
     pub path: &'b [u8],
+}
+
+impl Cgroup<'_> {
+    /// Returns the path of a file of the cgroup below [`Host::cgroup`](crate::Host::cgroup).
+    pub fn file(&self, name: &str) -> PathBuf {
+        let directory = [b".", self.path].concat();
+        PathBuf::from(OsString::from_vec(directory)).join(name)
+    }
 }
 
 /// A batch of at most 1,024 rows. Put a value or a gap into every cell of every requested column.

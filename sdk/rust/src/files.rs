@@ -6,7 +6,9 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::raw::{c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::io::FromRawFd;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -33,8 +35,8 @@ pub(crate) fn take_shortage() -> Option<&'static str> {
 
 impl Directory {
     /// Opens a file below the directory for reading.
-    pub fn open(self, path: &str) -> io::Result<File> {
-        let path = CString::new(path)?;
+    pub fn open(self, path: impl AsRef<Path>) -> io::Result<File> {
+        let path = CString::new(path.as_ref().as_os_str().as_bytes())?;
         let descriptor = unsafe { openat(self.0, path.as_ptr(), O_RDONLY | O_CLOEXEC) };
         if descriptor >= 0 {
             return Ok(unsafe { File::from_raw_fd(descriptor) });
@@ -60,12 +62,12 @@ impl TextFile {
     }
 
     /// Reads a file below a directory to its end. `Malformed` if it is not UTF-8.
-    pub fn read(&mut self, directory: Directory, path: &str) -> Reading<&str> {
+    pub fn read(&mut self, directory: Directory, path: impl AsRef<Path>) -> Reading<&str> {
         std::str::from_utf8(self.read_bytes(directory, path)?).map_err(|_| Gap::Malformed)
     }
 
     /// The same for a file that may contain any bytes, such as names of threads.
-    pub fn read_bytes(&mut self, directory: Directory, path: &str) -> Reading<&[u8]> {
+    pub fn read_bytes(&mut self, directory: Directory, path: impl AsRef<Path>) -> Reading<&[u8]> {
         self.buffer.clear();
         let result = directory.open(path).and_then(|mut file| file.read_to_end(&mut self.buffer));
         match result {
@@ -79,7 +81,7 @@ impl TextFile {
     pub fn read_thread(&mut self, host: &Host, thread: &Thread, file: &str) -> Reading<&str> {
         match thread.directory {
             Some(directory) => self.read(directory, file),
-            None => self.read(host.proc(), &format!("{}/task/{}/{}", thread.tgid, thread.tid, file)),
+            None => self.read(host.proc(), format!("{}/task/{}/{}", thread.tgid, thread.tid, file)),
         }
     }
 }
