@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""`ctprof plugin new`: each language with each kind of source compiles without a warning, and passes its generated test.
+"""`ctprof plugin new`: each language with each kind of source compiles without a warning, and passes its generated tests.
 
-    new_plugin_test.py CTPROF INCLUDE_DIR
+    new_plugin_test.py CTPROF SDK_DIR
 """
 import os
 import pathlib
@@ -12,17 +12,22 @@ import sys
 import tempfile
 import unittest
 
-CTPROF, INCLUDE = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
+CTPROF, SDK = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:3])
+INCLUDE = f"{SDK}/include"
+os.environ["PYTHONPATH"] = f"{SDK}/python"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 LANGUAGES = {"c++": ("cc", [shutil.which("g++") or "c++", "-std=c++20"]), "c": ("c", [shutil.which("gcc") or "cc", "-std=gnu11"])}
 SOURCES = ("thread", "process", "cgroup", "host")
+VENDORED = "ctprof-sdk/"  # the directory of the crate in a plugin in Rust
 
 
 def run(*words, cwd):
     return subprocess.run([str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False)
 
 
-class NewPlugin(unittest.TestCase):
+class PluginCase(unittest.TestCase):
+    """Makes plugins in a temporary directory."""
+
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
@@ -41,21 +46,43 @@ class NewPlugin(unittest.TestCase):
         self.assertEqual(finished.stderr, "")
         return place
 
+    def assert_test_passes(self, name, place, plugins):
+        finished = run(sys.executable, f"test_{name}.py", CTPROF, plugins, cwd=place)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertIn("Ran 2 tests", finished.stderr)
+
+    def assert_unit_test_passes(self, name, place):
+        finished = run(*LANGUAGES["c++"][1], *WARNINGS, "-I", INCLUDE, "-o", "build/unit_test", f"test_{name}.cc", cwd=place)
+        self.assertEqual(finished.stderr, "")
+        finished = run("build/unit_test", cwd=place)
+        self.assertEqual(finished.returncode, 0)
+        self.assertRegex(finished.stderr, r"^[34] checks, 0 failures\n$")
+
+
+class NewPlugin(PluginCase):
     def test_generated_plugins_pass_their_tests(self):
         for number, (language, source) in enumerate((language, source) for language in LANGUAGES for source in SOURCES):
             with self.subTest(language=language, source=source):
                 name = f"new{number}"
                 self.assertEqual(self.run_new(name, "--lang", language, "--source", source).returncode, 0)
                 place = self.compile_plugin(name, language)
-                finished = run(sys.executable, f"test_{name}.py", CTPROF, "build", cwd=place)
-                self.assertEqual(finished.returncode, 0, finished.stderr)
-                self.assertIn("Ran 2 tests", finished.stderr)
+                self.assert_test_passes(name, place, "build")
+                if language == "c++":
+                    self.assert_unit_test_passes(name, place)
+
+    def test_plugin_in_rust_contains_the_crate(self):
+        self.run_new("crated", "--lang", "rust")
+        copied = self.here / "crated" / VENDORED
+        for path in [path for path in copied.rglob("*") if path.is_file()]:
+            self.assertEqual(path.read_text(), pathlib.Path(SDK, "rust", path.relative_to(copied)).read_text())
+        sources = {str(path.relative_to(f"{SDK}/rust")) for path in pathlib.Path(SDK, "rust").rglob("*.rs")}
+        self.assertEqual(sources - {str(path.relative_to(copied)) for path in copied.rglob("*.rs")}, set())
 
     def test_generated_files_contain_no_placeholder(self):
-        for language in LANGUAGES:
-            self.run_new("left" + LANGUAGES[language][0], "--lang", language)
-        texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file()}
-        self.assertEqual(len(texts), 12)
+        for name, language in {"leftcc": "c++", "leftc": "c", "leftrs": "rust"}.items():
+            self.run_new(name, "--lang", language)
+        texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file() and VENDORED not in str(path)}
+        self.assertEqual(len(texts), 7 + 6 + 5)
         self.assertEqual([path for path, text in texts.items() if "@" in text.replace("actions/checkout@v4", "")], [])
 
     def test_generated_test_detects_wrong_plugin(self):
@@ -75,6 +102,16 @@ class NewPlugin(unittest.TestCase):
             self.run_new(source, "--lang", "c", "--source", source)
             label = re.search(r'\.label = "([^"]+)"', (self.here / source / f"{source}.c").read_text())
             self.assertFalse(label and label[1] == "threads", source)
+
+    def test_generated_unit_test_detects_wrong_plugin(self):
+        self.run_new("wrong")
+        source = self.here / "wrong" / "wrong.cc"
+        source.write_text(source.read_text().replace("voluntary_ctxt_switches\">", "Threads\">"))
+        place = self.compile_plugin("wrong", "c++")
+        run(*LANGUAGES["c++"][1], "-I", INCLUDE, "-o", "build/unit_test", "test_wrong.cc", cwd=place)
+        finished = run("build/unit_test", cwd=place)
+        self.assertEqual(finished.returncode, 1)
+        self.assertIn("FAIL: 'wrong_switches' of '7/7' is 2, expected 40", finished.stderr)
 
     def test_keeps_existing_directory(self):
         (self.here / "here").mkdir()

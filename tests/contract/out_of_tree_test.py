@@ -95,14 +95,14 @@ class OutOfTree(unittest.TestCase):
         self.assertEqual(after - before, 5)
 
     def test_a_new_plugin_builds_and_passes_its_test(self):
-        for language in ("c++", "c"):
+        for language, tests in {"c++": 2, "c": 1}.items():
             name = "new" + language[:1] * len(language)
             run(self.ctprof, "plugin", "new", name, "--lang", language, cwd=self.home, env=self.env)
             place = self.home / name
             run("meson", "setup", "build", cwd=place, env=self.env)
             run("meson", "compile", "-C", "build", cwd=place, env=self.env)
             finished = run("meson", "test", "-t", "4", "-C", "build", cwd=place, env=self.env)
-            self.assertRegex(finished.stdout, r"Ok:\s+1")
+            self.assertRegex(finished.stdout, rf"Ok:\s+{tests}\b")
             if not shutil.which("cmake", path=self.env["PATH"]):
                 continue
             prefix = next((self.home / "stage").rglob("ctprof-sdk-config.cmake")).parent
@@ -110,6 +110,16 @@ class OutOfTree(unittest.TestCase):
             run("cmake", "--build", "with-cmake", cwd=place, env=self.env)
             finished = run("ctest", "--test-dir", "with-cmake", cwd=place, env=self.env)
             self.assertIn("100% tests passed", finished.stdout)
+
+    def test_a_new_plugin_in_rust_builds_and_passes_its_test(self):
+        cargo = shutil.which("cargo", path=self.env["PATH"])
+        if not cargo:
+            self.skipTest("needs cargo in /usr/bin")
+        run(self.ctprof, "plugin", "new", "rusty", "--lang", "rust", cwd=self.home, env=self.env)
+        place = self.home / "rusty"
+        run(cargo, "build", "--offline", "--release", cwd=place, env=self.env)
+        finished = run("python3", "test_rusty.py", "ctprof", "target/release", cwd=place, env=self.env)
+        self.assertIn("Ran 2 tests", finished.stderr)
 
     @staticmethod
     def children_of(pid, file):

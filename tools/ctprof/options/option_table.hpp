@@ -259,7 +259,8 @@ inline constexpr std::array kOptions{
                "Also search DIR for plugins. Can be repeated."},
     OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,live,plugins,doctor",
                "Set an option of a plugin; `ctprof plugins` lists them. Can be repeated."},
-    OptionInfo{"lang", "c++|c", "plugin", "new: Write the plugin in this language. Default: c++."},
+    OptionInfo{"lang", "c++|c|rust", "plugin",
+               "new: Write the plugin in this language. Default: c++."},
     OptionInfo{"source", "thread|process|cgroup|host", "plugin",
                "new: Write a plugin with a metric of threads (default), processes, cgroups or the "
                "host."},

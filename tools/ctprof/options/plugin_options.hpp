@@ -12,7 +12,7 @@
 namespace ctprof::cli {
 
 // The values of --lang and --source; scaffold.cc has a template for each.
-inline constexpr std::array<std::string_view, 2> kPluginLanguages{"c++", "c"};
+inline constexpr std::array<std::string_view, 3> kPluginLanguages{"c++", "c", "rust"};
 inline constexpr std::array<std::string_view, 4> kPluginSources{"thread", "process", "cgroup",
                                                                 "host"};
 

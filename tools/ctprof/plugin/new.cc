@@ -37,7 +37,13 @@ Result<void> create_new_directory(const std::string& name) {
   return Error{"creating '" + name + "': it exists; choose another name, or remove it"};
 }
 
-std::string describe_next_steps(const std::string& name) {
+std::string describe_next_steps(const std::string& name, const std::string& language) {
+  if (language == "rust")
+    return "cd " + name + "\ncargo build --offline --release && cargo test --offline\n" +
+           "python3 test_" + name + ".py ctprof target/release\n" +
+           "ctprof plugin check target/release/lib" + name + ".so\n" +
+           "ctprof --plugin-path target/release record -d 5s -o run.ctprof.zst\n" +
+           "ctprof show run.ctprof.zst\n";
   return "cd " + name + "\nmeson setup build && meson compile -C build && meson test -C build\n" +
          "ctprof plugin check build/" + name + ".so\n" +
          "ctprof --plugin-path build record -d 5s -o run.ctprof.zst\nctprof show run.ctprof.zst\n";
@@ -59,7 +65,7 @@ int run_plugin_new(const Options& options) {
     if (auto done = write_new_file(fs::path(name) / file.path, file.text); !done)
       return fail(done.error());
   print_note(options, "created '" + name + "' with " + format_count(files.size(), "file", "files"));
-  return print(describe_next_steps(name));
+  return print(describe_next_steps(name, options.plugin.language));
 }
 
 }  // namespace ctprof::cli

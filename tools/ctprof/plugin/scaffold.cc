@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <map>
-#include <span>
+#include <utility>
 
 #include "plugin_templates.hpp"
 #include "tools/ctprof/options/plugin_options.hpp"
+#include "tools/ctprof/plugin/rust_scaffold.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -18,6 +20,7 @@ struct Language {
 constexpr std::array kLanguages{
     Language{"c++", "cc", "cpp", "cpp_std=c++20", "CXX", kPluginCcIn},
     Language{"c", "c", "c", "c_std=gnu11", "C", kPluginCIn},
+    Language{"rust", "rs", "", "", "", kPluginRsIn},
 };
 static_assert(std::ranges::equal(kLanguages, kPluginLanguages, {}, &Language::name));
 
@@ -30,7 +33,7 @@ struct Source {
   std::string_view directory;                 // a member of ctprof_host
   std::string_view cc_probe, cc_loop;         // read the file: once, and for each row
   std::string_view c_probe, c_row, c_inputs;  // make its path: once, and for each row
-  std::string_view group_by, expected, missing;
+  std::string_view expected, missing;
 };
 
 constexpr std::string_view kThreadLoop =
@@ -99,8 +102,7 @@ constexpr std::array kSources{
            host->sample_tid)",
            .c_row = kThreadRow,
            .c_inputs = R"("tgid", "tid")",
-           .group_by = "pcomm",
-           .expected = R"({"work": 42})",
+           .expected = R"({"7/7": 40, "7/8": 2})",
            .missing = "/status"},
     Source{.name = "process",
            .base = "ProcessSource",
@@ -121,8 +123,7 @@ constexpr std::array kSources{
            .c_probe = R"("%" PRIu64 "/status", host->sample_tgid)",
            .c_row = kProcessRow,
            .c_inputs = R"("process.tgid")",
-           .group_by = "pcomm",
-           .expected = R"({"work": 2})",
+           .expected = R"({"7": 2})",
            .missing = "/status"},
     Source{.name = "cgroup",
            .base = "CgroupSource",
@@ -143,7 +144,6 @@ constexpr std::array kSources{
            .c_probe = R"("cgroup.stat")",
            .c_row = kCgroupRow,
            .c_inputs = R"("cgroup.path")",
-           .group_by = "cgroup",
            .expected = R"({"/": 1, "/a.slice": 0})",
            .missing = "/cgroup.stat"},
     Source{.name = "host",
@@ -165,7 +165,6 @@ constexpr std::array kSources{
            .c_probe = R"("stat")",
            .c_row = kHostRow,
            .c_inputs = "",
-           .group_by = "pcomm",
            .expected = R"({"host": 3})",
            .missing = "proc/stat"},
 };
@@ -195,6 +194,36 @@ std::string headline_of(const Source& source, bool is_c) {
          "ctprof_headline), .label = " + std::string(source.headline) + "};\n";
 }
 
+// Returns the rows of a Python dictionary as an initializer of C++: {{"7", 2}} of {"7": 2}.
+std::string cc_rows(std::string_view dictionary) {
+  std::string text = "{";
+  for (const char c : dictionary) {
+    if (c == ':')
+      text += ',';
+    else if (c == ',')
+      text += "}, {";
+    else if (c != ' ' || text.back() != '{')
+      text += c;
+  }
+  return text + "}";
+}
+
+// Words for the test in the process of the plugin, which only C++ has.
+void add_unit_test_words(const Language& language, const Source& source, ModuleWords& words) {
+  const bool has_test = language.name == "c++";
+  const std::string test = "test_" + words["name"];
+  words["cc_expected"] = cc_rows(source.expected);
+  words["unit_test"] = !has_test ? ""
+                                 : "test('tree as text', executable('" + test + "', '" + test +
+                                       ".cc', dependencies: sdk, build_by_default: false))\n\n";
+  words["unit_test_cmake"] =
+      !has_test ? ""
+                : "add_executable(" + test + " " + test + ".cc)\ntarget_link_libraries(" + test +
+                      " PRIVATE ctprof::sdk)\nadd_test(NAME tree_as_text COMMAND " + test + ")\n";
+  words["unit_test_readme"] =
+      !has_test ? "" : "| `" + test + ".cc` | a test in one process, with a tree as text |\n";
+}
+
 ModuleWords template_words(std::string_view name, const Language& language, const Source& source) {
   const bool is_c = language.name == "c";
   ModuleWords words{
@@ -213,10 +242,12 @@ ModuleWords template_words(std::string_view name, const Language& language, cons
   add("base", source.base), add("stage", source.stage), add("directory", source.directory);
   add("probe_read", source.cc_probe), add("loop", source.cc_loop);
   add("probe_path", source.c_probe), add("row_path", source.c_row);
-  add("group_by", source.group_by), add("expected", source.expected);
+  add("expected", source.expected);
   add("missing", source.missing);
   add("language", language.meson), add("standard", language.standard);
   add("extension", language.extension), add("cmake_language", language.cmake);
+  add_unit_test_words(language, source, words);
+  words.merge(make_rust_words(source.name));
   return words;
 }
 
@@ -243,18 +274,27 @@ std::vector<ScaffoldFile> make_scaffold_files(std::string_view name, std::string
                                               std::string_view source_name) {
   const Language& language = *find_named(kLanguages, language_name);
   const ModuleWords words = template_words(name, language, *find_named(kSources, source_name));
-  const std::string base(name);
-  const std::array<std::pair<std::string, std::string_view>, 6> files{{
-      {base + "." + std::string(language.extension), language.source},
-      {"meson.build", kMesonIn},
-      {"CMakeLists.txt", kCmakeIn},
-      {"test_" + base + ".py", kTestPyIn},
-      {"README.md", kReadmeMdIn},
-      {".github/workflows/build.yml", kBuildYmlIn},
-  }};
+  const std::string test = "test_" + std::string(name);
+  using Template = std::pair<std::string, std::string_view>;
+  std::vector<Template> templates{{test + ".py", kTestPyIn}};
+  if (language.name == "rust") {
+    templates.insert(templates.end(), {{"src/lib.rs", language.source},
+                                       {"Cargo.toml", kCargoIn},
+                                       {"README.md", kReadmeRustMdIn},
+                                       {".github/workflows/build.yml", kBuildRustYmlIn}});
+  } else {
+    templates.insert(templates.end(),
+                     {{std::string(name) + "." + std::string(language.extension), language.source},
+                      {"meson.build", kMesonIn},
+                      {"CMakeLists.txt", kCmakeIn},
+                      {"README.md", kReadmeMdIn},
+                      {".github/workflows/build.yml", kBuildYmlIn}});
+  }
+  if (language.name == "c++") templates.emplace_back(test + ".cc", kTestCcIn);
   std::vector<ScaffoldFile> written_files;
-  for (const auto& [path, form] : files)
+  for (const auto& [path, form] : templates)
     written_files.push_back({path, fill_template(form, words)});
+  if (language.name == "rust") std::ranges::move(make_crate_files(), back_inserter(written_files));
   return written_files;
 }
 

@@ -5,16 +5,12 @@
 
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
-namespace ctprof::cli {
+#include "tools/ctprof/plugin/scaffold_file.hpp"
 
-struct ScaffoldFile {
-  std::string path;  // in the directory of the plugin
-  std::string text;
-};
+namespace ctprof::cli {
 
 // Whether a plugin can have this name, which is also the prefix of its metrics and file.
 bool is_plugin_name(std::string_view name);

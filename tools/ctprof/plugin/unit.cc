@@ -4,4 +4,5 @@
 #include "tools/ctprof/plugin/check_child.cc"
 #include "tools/ctprof/plugin/new.cc"
 #include "tools/ctprof/plugin/plugin.cc"
+#include "tools/ctprof/plugin/rust_scaffold.cc"
 #include "tools/ctprof/plugin/scaffold.cc"
