@@ -95,6 +95,14 @@ class TrustedPaths(Privileged):
                        capture_output=True)
         self.assertEqual(self.loot(), SECRET)
 
+    def test_record_tree_copies_no_files(self):
+        """The copies would be readable for the user, who may not read the originals."""
+        program = self.install_product("root")
+        finished = self.run_program(program, "record-tree", "tree")
+        self.assertEqual((finished.returncode, finished.stdout), (2, ""))
+        self.assertIn("recording 'tree': ctprof has file capabilities", finished.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.work, "tree")))
+
     def test_loads_all_plugins_from_tree_of_root(self):
         program = self.install_product("root")
         ours = json.loads(self.run_program(program, "plugins", "--format", "json").stdout)

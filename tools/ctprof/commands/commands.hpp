@@ -13,6 +13,7 @@ int run_live(const Options& options);
 int run_show(const Options& options);
 int run_compare(const Options& options);
 int run_noise(const Options& options);
+int run_record_tree(const Options& options);
 int run_report(const Options& options);
 int run_flame(const Options& options);
 int run_symbolize(const Options& options);

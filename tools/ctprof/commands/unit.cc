@@ -17,10 +17,12 @@
 #include "tools/ctprof/commands/page_file.cc"
 #include "tools/ctprof/commands/plugins.cc"
 #include "tools/ctprof/commands/record.cc"
+#include "tools/ctprof/commands/record_tree.cc"
 #include "tools/ctprof/commands/report.cc"
 #include "tools/ctprof/commands/report_spec.cc"
 #include "tools/ctprof/commands/scrape.cc"
 #include "tools/ctprof/commands/symbolize.cc"
+#include "tools/ctprof/commands/tree_files.cc"
 #include "tools/ctprof/commands/version.cc"
 #include "tools/ctprof/commands/window_store.cc"
 

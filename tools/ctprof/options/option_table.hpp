@@ -12,7 +12,7 @@ namespace ctprof::cli {
 // Commands of options that every command takes.
 inline constexpr std::string_view kAllCommands =
     "capture,record,live,show,compare,noise,report,flame,symbolize,export,metric-list,plugins,"
-    "plugin,doctor,config,completion,version,"
+    "plugin,record-tree,doctor,config,completion,version,"
     "help";
 
 // An option. `commands` lists the commands that take it. `value` names its value in the help; null
@@ -146,7 +146,7 @@ inline constexpr std::array kOptions{
         "idle", nullptr, "show,compare,flame",
         "Also show idle waits: those in poll, epoll, nanosleep, pause or wait4, and those that "
         "last for half of the window."},
-    OptionInfo{"pid,p", "PID,...", "capture,record,live",
+    OptionInfo{"pid,p", "PID,...", "capture,record,live,record-tree",
                "Select only these processes; with record and live also processes that they fork "
                "meanwhile."},
     OptionInfo{"no-inherit", nullptr, "record,live",
@@ -251,12 +251,14 @@ inline constexpr std::array kOptions{
                "Use colors. auto: on a terminal. NO_COLOR is respected."},
     OptionInfo{"no-pager", nullptr, kAllCommands,
                "Do not start a pager on a terminal. Default: CTPROF_PAGER, PAGER, or less."},
-    OptionInfo{"plugins", "NAME,...",
-               "capture,record,live,show,compare,report,metric-list,plugins,doctor,help",
-               "Use exactly these plugins, or show only the metrics that they filled."},
-    OptionInfo{"plugin-path", "DIR",
-               "capture,record,live,show,compare,report,metric-list,plugins,doctor,help",
-               "Also search DIR for plugins. Can be repeated."},
+    OptionInfo{
+        "plugins", "NAME,...",
+        "capture,record,live,show,compare,report,metric-list,plugins,record-tree,doctor,help",
+        "Use exactly these plugins, or show only the metrics that they filled."},
+    OptionInfo{
+        "plugin-path", "DIR",
+        "capture,record,live,show,compare,report,metric-list,plugins,record-tree,doctor,help",
+        "Also search DIR for plugins. Can be repeated."},
     OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,live,plugins,doctor",
                "Set an option of a plugin; `ctprof plugins` lists them. Can be repeated."},
     OptionInfo{"lang", "c++|c|rust", "plugin",
@@ -266,7 +268,7 @@ inline constexpr std::array kOptions{
                "host."},
     OptionInfo{"as-root", nullptr, "plugin",
                "check: Run the plugin as root, if you are root. Default: as nobody."},
-    OptionInfo{"rootfs", "DIR", "capture,plugins,plugin,doctor",
+    OptionInfo{"rootfs", "DIR", "capture,plugins,plugin,record-tree,doctor",
                "Read /proc, /sys and cgroup below DIR."},
     OptionInfo{"quiet,q", nullptr, kAllCommands, "Print only errors."},
     OptionInfo{"build", nullptr, "version",
