@@ -134,6 +134,12 @@ class OptionEffects(unittest.TestCase):
         self.record()
         self.assertNotIn('"task-iter"', json.dumps(self.lines()[0]))
 
+    def test_returns_the_status_of_the_command(self):
+        for script, status in (("exit 7", 7), ("kill -9 $$", 137)):
+            command = [harness.CTPROF, "record", "--no-sync", "--force", "-o", self.file, "--plugins", "procfs-sched", "--", "sh", "-c", script]
+            finished = subprocess.run(command, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+            self.assertEqual(finished.returncode, status, finished.stderr)
+
     def test_every_option_has_a_test_of_its_effect(self):
         text = subprocess.run([harness.CTPROF, "help", "record"], check=True, capture_output=True, text=True).stdout
         options = set(re.findall(r"(?m)^  (?:-\w \[ )?--([a-z-]+)", text))

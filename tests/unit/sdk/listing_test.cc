@@ -1,0 +1,81 @@
+// Tests ListedRows: batches end at the limit of rows.
+
+#include "ctprof/listing.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+namespace listing_test {
+namespace sdk = ctprof::sdk;
+namespace {
+
+struct NoColumns {
+  explicit NoColumns(const sdk::Batch&) {}
+};
+
+// Stands in for ctprof: gives room a limited number of times, and notes what is committed.
+struct Core {
+  int rooms = 1000;
+  ctprof_batch batch{};
+  std::vector<std::uint32_t> commits;
+
+  static ctprof_batch* room(void* core) {
+    return static_cast<Core*>(core)->rooms-- > 0 ? &static_cast<Core*>(core)->batch : nullptr;
+  }
+  static void commit(void* core, std::uint32_t rows) {
+    static_cast<Core*>(core)->commits.push_back(rows);
+  }
+};
+
+// Adds up to `rows` rows, and returns how many there was room for.
+std::uint32_t add_rows(Core& core, std::uint32_t rows) {
+  ctprof_listing abi{};
+  abi.size = sizeof(abi);
+  abi.core = &core;
+  abi.room = Core::room;
+  abi.commit = Core::commit;
+  const ctprof_array none{};
+  const sdk::Listing listing(abi, none, none);
+  sdk::ListedRows<NoColumns> listed(listing);
+  std::uint32_t added = 0;
+  while (added < rows && listed.add()) {
+    BOOST_TEST_REQUIRE(listed.row() == added % CTPROF_MAX_ROWS);
+    ++added;
+  }
+  listed.commit();
+  return added;
+}
+
+BOOST_AUTO_TEST_SUITE(listing_test)
+
+BOOST_AUTO_TEST_CASE(a_batch_has_at_most_the_maximum_of_rows) {
+  Core core;
+  BOOST_TEST(add_rows(core, 2 * CTPROF_MAX_ROWS + 3) == 2 * CTPROF_MAX_ROWS + 3);
+  BOOST_TEST(core.commits == (std::vector<std::uint32_t>{CTPROF_MAX_ROWS, CTPROF_MAX_ROWS, 3}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_full_batch_is_committed_once) {
+  Core core;
+  BOOST_TEST(add_rows(core, CTPROF_MAX_ROWS) == CTPROF_MAX_ROWS);
+  BOOST_TEST(core.commits == std::vector<std::uint32_t>{CTPROF_MAX_ROWS},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(stops_when_there_is_no_more_room) {
+  Core core;
+  core.rooms = 1;
+  BOOST_TEST(add_rows(core, CTPROF_MAX_ROWS + 1) == CTPROF_MAX_ROWS);
+  BOOST_TEST(core.commits.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_committed_without_rows) {
+  Core core;
+  BOOST_TEST(add_rows(core, 0) == 0u);
+  BOOST_TEST(core.commits.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace listing_test
