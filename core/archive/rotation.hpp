@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/archive/directory.hpp"
+#include "core/base/clock.hpp"
 #include "core/snapshot/window.hpp"
 
 namespace ctprof {
@@ -33,7 +34,7 @@ struct RetentionRules {
 // loses little.
 inline constexpr std::uint64_t kMinParts = 8;
 // With lower limits, dropping one file could leave nothing.
-inline constexpr std::uint64_t kMinAgeNs = 2ULL * 3600 * 1'000'000'000;
+inline constexpr std::uint64_t kMinAgeNs = 2ULL * 3600 * kNsPerSecond;
 inline constexpr std::uint64_t kMinBytes = 1024 * 1024;
 
 // The current time and boot.

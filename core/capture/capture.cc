@@ -212,10 +212,9 @@ void Session::find_children() {
   children_.merge(as_set(exit_tracker_->forked_processes()));
   if (exit_tracker_->sees_forks()) return;
   family.insert(family.end(), children_.begin(), children_.end());
-  const std::uint64_t ns_per_tick =
-      kNsPerSecond / std::max<std::uint64_t>(1, last_snapshot_->meta.user_hz);
+  const Meta& meta = last_snapshot_->meta;
   children_.merge(as_set(find_descendants(roots_->proc_fd.get(), family,
-                                          last_snapshot_->meta.start.boottime_ns / ns_per_tick)));
+                                          meta.start.boottime_ns / ns_per_tick(meta.user_hz))));
 }
 
 // Their ids may belong to other processes in the next window.

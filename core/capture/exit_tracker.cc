@@ -119,8 +119,7 @@ void ExitTracker::drain() {
 
 void ExitTracker::begin_window() {
   drain();
-  const auto hz = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  opened_clock_ticks_ = boottime_ns() / (kNsPerSecond / hz) + 1;
+  opened_clock_ticks_ = boottime_ns() / ns_per_tick(clock_ticks_per_second()) + 1;
 }
 
 void ExitTracker::limit_rows() {

@@ -174,7 +174,7 @@ Meta begin_meta(const Roots& roots, bool with_hostname) {
   if (with_hostname)
     if (std::string name = read(roots.proc_fd.get(), "sys/kernel/hostname"); !name.empty())
       meta.hostname = std::move(name);
-  meta.user_hz = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  meta.user_hz = clock_ticks_per_second();
   meta.live = roots.is_live;
   meta.euid = ::geteuid();
   meta.capabilities = read_capability_mask();

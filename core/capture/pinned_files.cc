@@ -31,11 +31,6 @@ struct Request {
   FileId file;
 };
 
-std::uint64_t to_ns(const statx_timestamp& time) {
-  if (time.tv_sec < 0) return 0;
-  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
-}
-
 std::optional<FileStamp> to_stamp(const struct statx& status) {
   constexpr unsigned kNeeded = STATX_CTIME | STATX_MTIME | STATX_SIZE;
   if ((status.stx_mask & kNeeded) != kNeeded) return std::nullopt;

@@ -232,7 +232,7 @@ ctprof_host Roots::host() const {
   host.proc_fd = proc_fd.get();
   host.sys_fd = sys_fd.get();
   host.cgroup_fd = cgroup_fd.get();
-  host.user_hz = static_cast<std::uint32_t>(::sysconf(_SC_CLK_TCK));
+  host.user_hz = static_cast<std::uint32_t>(clock_ticks_per_second());
   host.proc = proc.c_str();
   host.sys = sys.c_str();
   host.cgroup = cgroup.c_str();

@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <optional>
 
+#include "core/base/clock.hpp"
 #include "core/window/differences.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr double kNsPerS = 1e9;
 // In standard deviations of the number of samples; chance exceeds it in one recording of 15,000.
 constexpr double kDeviations = 4;
 // Tolerated error at the two ends of a window, in samples.
@@ -89,7 +89,7 @@ std::string describe_coverage(const RunTimeCoverage& both) {
   if (!differs_significantly(both)) return {};
   char text[96];
   std::snprintf(text, sizeof text, "samples represent %.2f of %.2f s of run time",
-                both.sampled_ns / kNsPerS, both.run_ns / kNsPerS);
+                both.sampled_ns / kNsPerSecond, both.run_ns / kNsPerSecond);
   return text;
 }
 

@@ -26,7 +26,7 @@ namespace ctprof {
 namespace {
 
 // Tolerated difference between two readings of one start time, because the clocks drift apart.
-constexpr std::uint64_t kStartSlackNs = 1'000'000'000;
+constexpr std::uint64_t kStartSlackNs = kNsPerSecond;
 // Tolerance for times of files and of process starts, which have the resolution of a clock tick.
 constexpr std::uint64_t kClockSlackNs = 50'000'000;
 
@@ -229,12 +229,6 @@ std::string innermost_pid(int target, std::uint64_t process) {
   return std::string(text.substr(text.find_last_of("\t ") + 1));
 }
 
-std::uint64_t written_unix_ns(const struct stat& status) {
-  if (status.st_mtim.tv_sec < 0) return 0;
-  return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
-}
-
 // A process that may have written a map between its start and the start of the next process with
 // its pid.
 struct MapWriter {
@@ -243,7 +237,7 @@ struct MapWriter {
 };
 
 bool may_be_written_by(const struct stat& status, const MapWriter& writer) {
-  const std::uint64_t written_ns = written_unix_ns(status);
+  const std::uint64_t written_ns = to_ns(status.st_mtim);
   return status.st_uid == writer.owner.user &&
          written_ns + kClockSlackNs >= writer.owner.start_unix_ns &&
          written_ns < writer.replaced_unix_ns;

@@ -59,8 +59,7 @@ std::optional<std::uint64_t> read_start_unix_ns(int process) {
   for (int i = 0; i < kFieldsBeforeStart; ++i) sdk::take(fields, ' ');
   const auto ticks = take_number(fields);
   if (!ticks) return std::nullopt;
-  const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  return realtime_ns() - boottime_ns() + *ticks * (kNsPerSecond / per_second);
+  return realtime_ns() - boottime_ns() + *ticks * ns_per_tick(clock_ticks_per_second());
 }
 
 // The C library's wrappers do not apply to a single thread only.

@@ -16,6 +16,7 @@
 #include <optional>
 #include <system_error>
 
+#include "core/base/clock.hpp"
 #include "core/base/workers.hpp"
 #include "core/capture/blocking_processes.hpp"
 #include "core/registry/plugin_call.hpp"
@@ -76,7 +77,7 @@ std::int64_t read_cpu_time_ns(const sdk::WorkThread& thread) {
   if (::pthread_getcpuclockid(thread.native_handle(), &clock) != 0 ||
       ::clock_gettime(clock, &time) != 0)
     return -1;
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  return static_cast<std::int64_t>(to_ns(time));
 }
 
 // Shared by all its threads, so that it outlives an abandoned one.

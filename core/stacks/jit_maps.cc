@@ -166,9 +166,7 @@ sdk::Fd open_perf_map_of_exited(std::uint64_t process, std::uint64_t alive_unix_
       S_ISREG(status.stx_mode) && status.stx_uid == ::geteuid() && status.stx_nlink == 1;
   // If the file system has no birth time, use the modification time, which is not earlier.
   const auto& created = (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_mtime;
-  const bool existed_then =
-      created.tv_sec >= 0 &&
-      static_cast<std::uint64_t>(created.tv_sec) * kNsPerSecond + created.tv_nsec <= alive_unix_ns;
+  const bool existed_then = created.tv_sec >= 0 && to_ns(created) <= alive_unix_ns;
   return is_own && existed_then ? std::move(fd) : sdk::Fd();
 }
 

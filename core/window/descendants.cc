@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -85,7 +86,7 @@ std::set<std::uint64_t> add_descendants(std::vector<std::uint64_t> found,
 void mark_descendants(const Snapshot& before, Snapshot& after, const ExitedThreads& exited,
                       const Family& family) {
   Table& threads = after.threads();
-  const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(after.meta.user_hz, 1);
+  const std::uint64_t tick = ns_per_tick(after.meta.user_hz);
   const std::vector<Process> processes = list_processes(threads);
   const auto all =
       add_descendants(find_direct_members(list_processes(before.threads()), exited, processes,

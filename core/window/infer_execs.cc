@@ -245,8 +245,7 @@ class Inference {
   }
 
   std::uint64_t first_start_in_window() const {
-    const std::uint64_t hz = std::max<std::uint64_t>(after_->meta.user_hz, 1);
-    return before_->meta.start.boottime_ns / (kNsPerSecond / hz) + 1;
+    return before_->meta.start.boottime_ns / ns_per_tick(after_->meta.user_hz) + 1;
   }
 
   void infer_from_counters(const Entry& opening_entry) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/complete_exited_threads.hpp"
 #include "core/window/differences.hpp"
@@ -230,7 +231,7 @@ std::uint64_t start_ns(const Snapshot& snapshot, std::size_t row) {
   if (row < snapshot.started_at.size() && snapshot.started_at[row] != 0)
     return snapshot.started_at[row];
   const Column* starts = snapshot.threads().find(kStartTime);
-  const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(snapshot.meta.user_hz, 1);
+  const std::uint64_t tick = ns_per_tick(snapshot.meta.user_hz);
   return starts && starts->has_value(row) ? starts->u64()[row] * tick : 0;
 }
 

@@ -77,7 +77,7 @@ std::vector<RowMatch> match_threads(const Snapshot& before, const Snapshot& afte
   if (!tids || !starts) return earlier;
   const ThreadIndex before_index(before.threads());
   const ExecIndex exec_index(execs);
-  const std::uint64_t ns_per_tick = kNsPerSecond / std::max<std::uint64_t>(after.meta.user_hz, 1);
+  const std::uint64_t tick = ns_per_tick(after.meta.user_hz);
   const std::size_t living = threads.rows - exit_ns.size();
   for (std::uint32_t row = 0; row < threads.rows; ++row) {
     if (!starts->has_value(row)) continue;
@@ -90,7 +90,7 @@ std::vector<RowMatch> match_threads(const Snapshot& before, const Snapshot& afte
     // Start times are in whole ticks, rounded down.
     earlier[row].is_new =
         earlier[row].row == kNoRow &&
-        (name.second == 0 || (name.second + 1) * ns_per_tick > before.meta.start.boottime_ns);
+        (name.second == 0 || (name.second + 1) * tick > before.meta.start.boottime_ns);
   }
   return earlier;
 }

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "ctprof/plugin.hpp"
 #include "plugins/host/stat.hpp"
 #include "plugins/shared/kernel.hpp"
@@ -218,8 +219,7 @@ class Facts {
 sdk::ReadingOf<sdk::MonotonicNs> uptime(const sdk::Host& host) {
   timespec now{};
   if (!host.live() || ::clock_gettime(CLOCK_MONOTONIC, &now) != 0) return Gap::Unsupported;
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return to_ns(now);
 }
 
 class HostMetrics : public sdk::HostSource {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/clock.hpp"
 #include "ctprof/fields.hpp"
 #include "ctprof/table.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
@@ -81,10 +82,9 @@ void add_disk(std::string_view text, Stat& stat);
 // Returns the time in one state. REQUIRES: user_hz divides a second.
 template <CpuState kState>
 sdk::ReadingOf<sdk::MonotonicNs> ns(const Stat& stat, std::uint32_t user_hz) {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
   const auto& ticks = stat.ticks[kState];
   if (!ticks) return ticks.gap;
-  return ticks.value * (kNsPerSecond / user_hz);
+  return ticks.value * ns_per_tick(user_hz);
 }
 
 using CpuTimes = sdk::Table<sdk::Fill<vocabulary::host_cpu_user_ns, ns<kUser>>,

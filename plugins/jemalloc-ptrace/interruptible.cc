@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <mutex>
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

@@ -15,9 +15,9 @@
 #include <cstdio>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/program.hpp"
-#include "plugins/shared/clock.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

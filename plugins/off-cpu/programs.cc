@@ -13,9 +13,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "off_cpu.skel.h"
 #include "off_cpu_symbol.skel.h"
-#include "plugins/shared/clock.hpp"
 #include "plugins/shared/elevated_user.hpp"
 
 namespace ctprof::off_cpu {

@@ -28,7 +28,7 @@ std::size_t count_kernel_frames(const off_stack_place& place) {
 
 RecordWriter::RecordWriter(const sdk::Host& host, const Clocks& clocks)
     : clocks_(clocks),
-      ns_per_tick_(kNsPerSecond / host.user_hz()),
+      ns_per_tick_(ns_per_tick(host.user_hz())),
       to_boottime_ns_(clocks.now_ns(CLOCK_BOOTTIME) - clocks.now_ns(CLOCK_MONOTONIC)),
       max_frames_(std::min<std::size_t>(OFF_FRAMES, max_stack_depth(host))) {}
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof::on_cpu {
@@ -60,7 +61,7 @@ std::uint64_t parse_idle_ticks(std::string_view stat, int cpu) {
 std::uint64_t read_idle_ns(const sdk::Host& host, int cpu) {
   sdk::TextFile file;
   const auto text = file.read(host.proc(), "stat");
-  return text ? parse_idle_ticks(text.value, cpu) * (1'000'000'000 / host.user_hz()) : 0;
+  return text ? parse_idle_ticks(text.value, cpu) * ns_per_tick(host.user_hz()) : 0;
 }
 
 std::vector<int> read_online_cpus(const sdk::Host& host) {

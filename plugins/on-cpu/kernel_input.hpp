@@ -42,7 +42,7 @@ struct Sampling {
   std::shared_ptr<KernelWalk> walk = {};
 
   bool copies_stacks() const { return stack_bytes > 0; }
-  std::uint64_t period_ns() const { return 1'000'000'000 / frequency_hz; }
+  std::uint64_t period_ns() const { return kNsPerSecond / frequency_hz; }
 };
 
 // Counters of the kernel for one event.

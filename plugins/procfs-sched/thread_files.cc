@@ -1,6 +1,6 @@
 #include "plugins/procfs-sched/thread_files.hpp"
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 
 namespace ctprof::procfs {
 

@@ -1,25 +1,12 @@
-// Reads the kernel's clocks.
+// The clocks of a recorder. core/base/clock.hpp reads clocks and converts times.
 
 #pragma once
-
-#include <ctime>
-
-#include <cstdint>
 
 #include "core/base/clock.hpp"
 
 namespace ctprof {
 
-// Returns the current time of a clock in ns. ctprof uses CLOCK_BOOTTIME for times. Returns 0 if the
-// clock does not exist.
-inline std::uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-// Clocks of a recorder. Tests replace them by recorded times.
+// Tests replace the clocks by recorded times.
 class Clocks {
  public:
   virtual ~Clocks() = default;

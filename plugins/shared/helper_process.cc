@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "plugins/shared/helper_confinement.hpp"
 
 namespace ctprof {
@@ -187,7 +188,7 @@ std::int64_t HelperProcess::cpu_time() const {
   if (!cpu_time_is_progress_ || ::clock_getcpuclockid(pid_, &clock) != 0 ||
       ::clock_gettime(clock, &time) != 0)
     return 0;
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  return static_cast<std::int64_t>(to_ns(time));
 }
 
 HelperProcess::Reply HelperProcess::request() {

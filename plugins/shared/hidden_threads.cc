@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 
 namespace ctprof {
 namespace {
@@ -53,7 +53,7 @@ bool parse_hidden_thread(std::string_view stat, HiddenThread& thread) {
 }
 
 HiddenThreads::HiddenThreads(const sdk::Host& host, std::uint64_t now_ns)
-    : host_(host), first_tick_(now_ns / (kNsPerSecond / host.user_hz())) {}
+    : host_(host), first_tick_(now_ns / ns_per_tick(host.user_hz())) {}
 
 std::vector<HiddenThread> HiddenThreads::find_in_first_process() {
   hides_threads_ = true;

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 
 namespace ctprof::sleepers {
 namespace {

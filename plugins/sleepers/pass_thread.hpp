@@ -29,6 +29,7 @@
 #include <string>
 #include <thread>
 
+#include "core/base/clock.hpp"
 #include "plugins/sleepers/pass.hpp"
 
 namespace ctprof::sleepers {
@@ -40,7 +41,7 @@ struct PassSchedule {
   bool is_single_pass = false;
   // The time after which a thread that reads from a process counts as blocked: the first time, half
   // of it the second time, and so on, down to a sixteenth.
-  std::uint64_t read_timeout_ns = 1'000'000'000;
+  std::uint64_t read_timeout_ns = kNsPerSecond;
 };
 
 // Returns when the next pass is due after one that started at `began_ns` and cost `cost_ns`, so

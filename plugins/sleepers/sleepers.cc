@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "ctprof/plugin.hpp"
-#include "plugins/shared/clock.hpp"
 #include "plugins/shared/elevated_user.hpp"
 #include "plugins/shared/hidden_threads.hpp"
 #include "plugins/shared/kernel.hpp"
@@ -133,7 +133,7 @@ std::unique_ptr<Sampler> Sleepers::make_sampler() {
   BpfRefusal why;
   if (auto program = load_program(host_, why)) {
     program->select_processes(pids_, inherits_);
-    return std::make_unique<BpfSampler>(std::move(program), kNsPerSecond / host_.user_hz(),
+    return std::make_unique<BpfSampler>(std::move(program), ns_per_tick(host_.user_hz()),
                                         max_copied_bytes_, std::set<std::uint32_t>{});
   }
   if (find_elevated_user())

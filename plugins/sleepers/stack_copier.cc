@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 
 namespace ctprof::sleepers {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/clock.hpp"
 #include "ctprof/files.hpp"
 #include "plugins/shared/bpf_refusal.hpp"
-#include "plugins/shared/clock.hpp"
 #include "plugins/shared/kernel.hpp"
 #include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/context.hpp"
@@ -230,7 +230,7 @@ bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
 
 HostFacts read_host_facts(const sdk::Host& host) {
   HostFacts facts;
-  facts.ns_per_tick = kNsPerSecond / host.user_hz();
+  facts.ns_per_tick = ns_per_tick(host.user_hz());
   facts.page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   sdk::TextFile file;
   const auto online = file.read(host.sys(), "devices/system/cpu/online");

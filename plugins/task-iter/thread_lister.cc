@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 #include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/read_ahead.hpp"
 

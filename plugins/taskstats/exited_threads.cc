@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/base/clock.hpp"
+
 namespace ctprof::taskstats {
 namespace {
 
@@ -87,7 +89,7 @@ void ExitedThreads::write_row(Rows& rows, const Exit& exit, const ThreadIdentity
   const std::uint32_t row = rows.row();
   const std::uint16_t version = version_of(exit.stats);
   const std::uint32_t tgid = exit.tgid != 0 ? exit.tgid : identity.tgid;
-  const std::uint64_t ns_per_tick = kNsPerSecond / host_.user_hz();
+  const std::uint64_t tick_ns = ns_per_tick(host_.user_hz());
   const std::uint64_t middle = interval.first_ns + (interval.last_ns - interval.first_ns) / 2;
   const std::uint64_t start_ns = middle - std::min(middle, identity.age_us * kNsPerUs);
   if (!layout_.matches(version, exit.stats.size())) layout_ = Layout(version, exit.stats.size());
@@ -98,8 +100,8 @@ void ExitedThreads::write_row(Rows& rows, const Exit& exit, const ThreadIdentity
   columns.comm.put(row, identity.comm);
   tgid == exit.tid ? columns.pcomm.put(row, identity.comm)
                    : columns.pcomm.put(row, Gap::ThreadGone);
-  columns.start.put(row, start_ns / ns_per_tick);
-  columns.start_tolerance.put(row, (interval.last_ns - middle) / ns_per_tick + 1);
+  columns.start.put(row, start_ns / tick_ns);
+  columns.start_tolerance.put(row, (interval.last_ns - middle) / tick_ns + 1);
   columns.ended_at.put(row, middle);
   columns.parent.put(row, std::uint64_t{identity.parent});
   columns.bytes_rounded.put(row, kByteRounding);

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "plugins/shared/clock.hpp"
+#include "core/base/clock.hpp"
 
 namespace ctprof::taskstats {
 namespace {

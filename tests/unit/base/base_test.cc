@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -151,6 +152,17 @@ BOOST_AUTO_TEST_CASE(clocks_match_their_names) {
   BOOST_TEST(is_between(monotonic_ns, CLOCK_MONOTONIC));
   BOOST_TEST(is_between(realtime_ns, CLOCK_REALTIME));
   BOOST_TEST(is_between(cpu_time_ns, CLOCK_PROCESS_CPUTIME_ID));
+}
+
+BOOST_AUTO_TEST_CASE(converts_times_and_clock_ticks_to_ns) {
+  BOOST_TEST(to_ns(timespec{3, 4}) == 3'000'000'004u);
+  BOOST_TEST(to_ns(timespec{0, 999'999'999}) == 999'999'999u);
+  BOOST_TEST(to_ns(timespec{-1, 999'999'999}) == 0u, "a file may be older than 1970");
+  struct statx_timestamp stamp {};
+  stamp.tv_sec = 3, stamp.tv_nsec = 4;
+  BOOST_TEST(to_ns(stamp) == 3'000'000'004u);
+  BOOST_TEST(ns_per_tick(100) == 10'000'000u);
+  BOOST_TEST(ns_per_tick(0) == kNsPerSecond, "a damaged file may contain 0 ticks per second");
 }
 
 BOOST_AUTO_TEST_CASE(splits_at_every_comma) {

@@ -41,7 +41,7 @@ constexpr int kMaxFileNames = 100;
 
 // "ctprof-20261122-101500.ctprof.zst". Later attempts insert "-2" and so on before the first dot.
 std::string make_file_name(const live::Sample& sample, int attempt) {
-  const auto seconds = static_cast<std::time_t>(sample.closed_ns / 1'000'000'000);
+  const auto seconds = static_cast<std::time_t>(sample.closed_ns / kNsPerSecond);
   std::tm local{};
   ::localtime_r(&seconds, &local);
   char time[32];

@@ -15,7 +15,7 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::uint64_t kMinIntervalNs = 1'000'000'000, kMaxIntervalNs = 60'000'000'000;
+constexpr std::uint64_t kMinIntervalNs = kNsPerSecond, kMaxIntervalNs = 60 * kNsPerSecond;
 
 // Returns the metrics to read. For one key of a map, reads the map.
 std::optional<std::vector<std::string>> metrics_to_read(const Registry& registry,

@@ -5,13 +5,14 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/base/text.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof::live {
 
 std::string format_clock_time(std::uint64_t wall_ns) {
-  const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
+  const auto seconds = static_cast<std::time_t>(wall_ns / kNsPerSecond);
   std::tm local{};
   ::localtime_r(&seconds, &local);
   char text[16];
@@ -20,7 +21,7 @@ std::string format_clock_time(std::uint64_t wall_ns) {
 }
 
 std::string format_minutes(std::uint64_t ns) {
-  const std::uint64_t seconds = (ns + 500'000'000) / 1'000'000'000;
+  const std::uint64_t seconds = (ns + kNsPerSecond / 2) / kNsPerSecond;
   const std::string rest = std::to_string(seconds % 60);
   return std::to_string(seconds / 60) + ":" + (rest.size() < 2 ? "0" : "") + rest;
 }

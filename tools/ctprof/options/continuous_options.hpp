@@ -7,6 +7,7 @@
 
 #include "core/archive/rotation.hpp"
 #include "core/archive/span.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/result.hpp"
 #include "tools/ctprof/options/option_values.hpp"
 
@@ -14,7 +15,7 @@ namespace ctprof::cli {
 
 struct ContinuousOptions {
   std::uint64_t every_ns = 0;  // 0: not requested
-  RetentionRules rules{7ULL * 86400 * 1'000'000'000, 2ULL << 30};
+  RetentionRules rules{7ULL * 86400 * kNsPerSecond, 2ULL << 30};
   bool dry_run = false;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/archive/time_text.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
@@ -51,7 +52,7 @@ Result<std::uint64_t> parse_whole_number(std::string_view option, std::string_vi
                "' is not a whole number of 0 or more"};
 }
 
-constexpr Range kDurations{1'000'000, 366ULL * 86400 * 1'000'000'000,
+constexpr Range kDurations{1'000'000, 366ULL * 86400 * kNsPerSecond,
                            "a time from 1ms to 366d (10s, 500ms, 2m, 1h30m)"};
 constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
 
