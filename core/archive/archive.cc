@@ -13,6 +13,7 @@
 #include "core/archive/hour_writer.hpp"
 #include "core/archive/time_text.hpp"
 #include "core/base/own_files.hpp"
+#include "core/base/text.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 
@@ -23,16 +24,12 @@ namespace {
 // may be filling it.
 constexpr std::size_t kMaxDroppedPerWindow = 2;
 
-std::string count_text(std::uint64_t count) {
-  return count == 1 ? "1 window" : std::to_string(count) + " windows";
-}
-
 // Returns for example "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16
 // 16:00:00)".
 std::string describe_file(const ArchiveFile& file) {
   std::string text = file_name_of(file.name);
   if (file.windows.empty()) return text;
-  return text + " (" + count_text(file.windows.size()) + ", " +
+  return text + " (" + format_count(file.windows.size(), "window") + ", " +
          format_local_times(file.windows.front().opened_at.wall_unix_ns,
                             file.windows.back().ended_at.wall_unix_ns) +
          ")";
@@ -282,7 +279,7 @@ void Archive::record_missing_window(const Snapshot& window, const std::string& w
 
 void Archive::report_missing(std::vector<std::string>& messages) {
   if (missing_windows_.windows > 0)
-    messages.push_back(count_text(missing_windows_.windows) +
+    messages.push_back(format_count(missing_windows_.windows, "window") +
                        (missing_windows_.windows == 1 ? " is" : " are") + " missing, " +
                        format_local_times(missing_windows_.from_ns, missing_windows_.until_ns));
   missing_windows_ = {};

@@ -114,6 +114,23 @@ void append_existing_json(std::string& out, std::string_view json) {
   append(out, [&](JsonWriter& writer) { writer.embed(json); });
 }
 
+std::string format_fixed(double value, int decimals) {
+  std::array<char, 400> digits;  // the largest double has 309 digits before the point
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                 std::chars_format::fixed, decimals)
+                       .ptr;
+  return {digits.data(), end};
+}
+
+std::string format_short(double figure) {
+  const double rounded = std::round(figure * 10) / 10;
+  return format_fixed(rounded + 0.0, rounded != 0 && rounded < 10 ? 1 : 0);
+}
+
+std::string format_seconds(std::uint64_t ns) {
+  return format_fixed(static_cast<double>(ns) / 1e9, 1) + " s";
+}
+
 namespace {
 
 struct Scale {
@@ -147,14 +164,6 @@ std::span<const Scale> scales_of(std::string_view unit) {
 bool is_percent(std::string_view unit) { return unit == "percent" || unit == "centipercent"; }
 
 constexpr int kScaledDecimals = 3;
-
-std::string format_fixed(double value, int decimals) {
-  std::array<char, 400> digits;  // the largest double has 309 digits before the point
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
-                                 std::chars_format::fixed, decimals)
-                       .ptr;
-  return {digits.data(), end};
-}
 
 // Returns whether the value, rounded as in `scale`, belongs to the next scale.
 bool reaches_next_scale(double value, const Scale& scale, const Scale& next, int decimals) {

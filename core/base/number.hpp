@@ -92,6 +92,13 @@ std::string format_brief(double value, std::string_view unit);
 // Same for several numbers in the scale of the largest: "0.05→12.3Mi". Equal texts are written
 // once.
 std::string format_brief_steps(std::span<const double> values, std::string_view unit);
+// Returns the value with this number of decimals: "12.30".
+std::string format_fixed(double value, int decimals);
+// Returns a figure of the host with one decimal if it is below 10, otherwise without: "7.3", "12",
+// "0".
+std::string format_short(double figure);
+// Returns "12.3 s".
+std::string format_seconds(std::uint64_t ns);
 // Formats a count that can be a median, and so can end in .5: "3", "2.5".
 std::string format_decimal_count(double count);
 // Formats a fraction in percent with a sign: "+1063.1%"; "-" for NaN.

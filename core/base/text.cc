@@ -36,6 +36,28 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string quote_for_shell(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,.:/@%#";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos && word[0] != '#')
+    return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) c == '\'' ? quoted += "'\\''" : quoted += c;
+  return quoted + '\'';
+}
+
+std::string inflect(double count, std::string_view noun, std::string_view plural) {
+  if (count == 1) return std::string(noun);
+  if (!plural.empty()) return std::string(plural);
+  return std::string(noun) + (noun.ends_with("ss") ? "es" : "s");
+}
+
+std::string format_count(std::uint64_t count, std::string_view noun, std::string_view plural) {
+  return std::to_string(count) + " " + inflect(static_cast<double>(count), noun, plural);
+}
+
 std::string suggest_nearest(std::string_view word, std::span<const std::string> names) {
   const std::string normalized_word = normalize_name(word);
   struct Candidate {

@@ -1,11 +1,12 @@
-// Text: splits and joins lists, suggests names for misspelt ones, reads UTF-8 by code points, and
-// converts bytes to hexadecimal.
+// Text: splits and joins lists, quotes, formats counts, suggests names for misspelt ones, reads
+// UTF-8 by code points, and converts bytes to hexadecimal.
 //
 // See also: render/terminal_text.hpp (escapes for terminals), json_writer.hpp.
 
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,18 @@ std::string join_texts(const Texts& texts, std::string_view separator = ", ") {
   }
   return list;
 }
+
+// Returns the text in single quotes, as messages quote names.
+std::string quote(std::string_view text);
+// Returns a word of a shell command: unchanged if it has only plain characters, otherwise in single
+// quotes.
+std::string quote_for_shell(std::string_view word);
+
+// Returns the form of the noun that follows the count: the noun for 1, otherwise `plural`. Without
+// `plural`, the noun gets an "s", or "es" after "ss".
+std::string inflect(double count, std::string_view noun, std::string_view plural = {});
+// "1 thread", "12 threads", "0 processes". `plural`: as in inflect().
+std::string format_count(std::uint64_t count, std::string_view noun, std::string_view plural = {});
 
 // Returns " (did you mean 'x'?)" for the nearest of `names`, or "" if none is near enough. The
 // nearest name has the fewest letters to change, ignoring case; else it is the shortest that begins

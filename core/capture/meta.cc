@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <set>
@@ -16,6 +15,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/base/number.hpp"
 #include "core/base/version.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/files.hpp"
@@ -104,9 +104,7 @@ void read_cpus(int sys, HostState& state) {
 }
 
 std::string seconds(std::int64_t ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(std::abs(ns)) / 1e9);
-  return text;
+  return format_fixed(static_cast<double>(std::abs(ns)) / 1e9, 3) + " s";
 }
 
 // "CPU 3", "CPUs 1, 2 and 3"

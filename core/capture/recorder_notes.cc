@@ -7,17 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/number.hpp"
+#include "core/base/text.hpp"
+
 namespace ctprof {
 namespace {
 
 constexpr std::size_t kMaxShownLosses = 3;
 constexpr std::array<std::string_view, 3> kLossKinds{"lost", "throttled", "offline"};
-
-std::string format_decimal(double value, const char* unit) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f%s", value, unit);
-  return text;
-}
 
 // Returns ", 12 lost", or "" for zero.
 std::string format_nonzero_count(std::uint64_t number, std::string_view noun) {
@@ -62,7 +59,7 @@ std::string describe_complete_stacks(const StackTally& tally) {
       format_nonzero_count(tally.stacks_on_other_stack.value_or(0),
                            "that continue on another stack") +
       format_nonzero_count(tally.without_user, "without user part");
-  return ", " + format_decimal(static_cast<double>(permille) / 10, "% reach the root") +
+  return ", " + format_fixed(static_cast<double>(permille) / 10, 1) + "% reach the root" +
          (reasons.empty() ? "" : " (" + reasons.substr(2) + ")");
 }
 
@@ -71,7 +68,7 @@ std::string describe_walked_share(const RecorderResult& recorded) {
   if (recorded.walked_stacks == 0) return {};
   const std::uint64_t permille =
       recorded.walked_stacks * 1000 / (recorded.walked_stacks + recorded.copied_stacks);
-  return format_decimal(static_cast<double>(permille) / 10, "% unwound in the kernel");
+  return format_fixed(static_cast<double>(permille) / 10, 1) + "% unwound in the kernel";
 }
 
 std::string describe_unnamed_frames(const StackTally& tally) {
@@ -96,26 +93,24 @@ std::string describe_recorder(const RecorderResult& recorded, const StackTally& 
   const auto cpu_ns = static_cast<double>(recorded.cpu_ns + recorded.other_cpu_ns);
   const auto bytes = static_cast<double>(recorded.records.bytes());
   const std::uint64_t stacks = tally.records > 0 ? tally.records : recorded.stack_records;
-  return recorded.source + ": " + std::to_string(stacks) + (stacks == 1 ? " stack" : " stacks") +
-         describe_complete_stacks(tally) +
+  return recorded.source + ": " + format_count(stacks, "stack") + describe_complete_stacks(tally) +
          (recorded.walked_stacks > 0 ? ", " + describe_walked_share(recorded) : "") +
          format_nonzero_count(tally.guessed_stacks, "with guessed frames") +
          describe_missing_records(recorded, tally) +
          (coverage_text.empty() ? "" : ", " + coverage_text) + describe_unnamed_frames(tally) +
-         "; " + format_decimal(cpu_ns / 1e6, " ms of CPU time, ") +
-         format_decimal(bytes / (1 << 20), " MiB") +
+         "; " + format_fixed(cpu_ns / 1e6, 1) + " ms of CPU time, " +
+         format_fixed(bytes / (1 << 20), 1) + " MiB" +
          (recorded.failure.empty() ? "" : "; then it failed: " + recorded.failure);
 }
 
 std::string describe_unwind_limits(const std::vector<Module>& files, std::uint64_t refused_rules) {
   return "cannot unwind all stacks: " + describe_modules(files) +
-         ": call frame information exceeds the limits on work at " + std::to_string(refused_rules) +
-         (refused_rules == 1 ? " place" : " places");
+         ": call frame information exceeds the limits on work at " +
+         format_count(refused_rules, "place");
 }
 
 std::string describe_refused_tables(const RecorderResult& recorded) {
-  return recorded.source + ": " + std::to_string(recorded.refused_tables) +
-         (recorded.refused_tables == 1 ? " request" : " requests") +
+  return recorded.source + ": " + format_count(recorded.refused_tables, "request") +
          " for unwind tables exceeded the limits of the recorder: stacks through the files of "
          "these tables are copied; restart the recorder";
 }
@@ -131,8 +126,7 @@ std::string describe_interruption() {
 }
 
 std::string describe_unmapped_processes(std::uint64_t processes) {
-  return "cannot keep the mappings of " + std::to_string(processes) +
-         (processes == 1 ? " process" : " processes") +
+  return "cannot keep the mappings of " + format_count(processes, "process") +
          ": they have too many; their stacks have no names";
 }
 

@@ -31,13 +31,6 @@ constexpr double kMinFullColourShare = 1.0 / 100;  // minimum for the full colou
 // --- text
 // -----------------------------------------------------------------------------------------------
 
-std::string format_fixed(double value, int digits) {
-  std::array<char, 64> text;
-  const auto end =
-      std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed, digits).ptr;
-  return {text.data(), end};
-}
-
 double get_share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/text.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -19,8 +20,6 @@ constexpr ctprof_stage kNewestStage = CTPROF_STAGE_RECORD;
 constexpr ctprof_storage kNewestStorage = CTPROF_STACKS;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
                                                     "categorical", "limit", "identity"};
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 bool is_empty(const char* text) { return !text || !*text; }
 
@@ -50,7 +49,7 @@ const ctprof_rule* find_plugin_rule(const Plugin& plugin, std::string_view name)
   return it == plugin.rules.end() ? nullptr : &*it;
 }
 
-std::string metric_subject(const char* name) { return "metric " + quoted(name); }
+std::string metric_subject(const char* name) { return "metric " + quote(name); }
 
 Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newtype,
                            const Plugin& plugin) {
@@ -62,7 +61,7 @@ Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newty
                       ? pairing(newtype, *find_rule(plugin_rule->fallback))
                       : Pairing::WithoutMeaning;
   else
-    return Error{metric_subject(metric.name) + " names the rule " + quoted(metric.rule) +
+    return Error{metric_subject(metric.name) + " names the rule " + quote(metric.rule) +
                  ", which neither ctprof nor this plugin has"};
   if (pair_result == Pairing::Fits) return {};
   return Error{metric_subject(metric.name) + " pairs " + std::string(newtype.name) + " with " +
@@ -73,7 +72,7 @@ Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newty
 Result<void> check_headline_and_role(const std::string& subject, const ctprof_headline* headline,
                                      const char* role) {
   if (!is_empty(role) && !is_role(role))
-    return Error{subject + " claims the role " + quoted(role) + ", which ctprof does not have"};
+    return Error{subject + " claims the role " + quote(role) + ", which ctprof does not have"};
   if (!headline) return {};
   if (headline->size < kSizeV1<ctprof_headline>)
     return Error{size_error_message<ctprof_headline>(subject + "'s headline", headline->size)};
@@ -90,13 +89,13 @@ Result<void> check_headline_and_role(const std::string& subject, const ctprof_he
 
 std::string find_unsupported_reason(const ctprof_source& source) {
   if (source.stage <= kNewestStage) return {};
-  return "source " + quoted(is_empty(source.name) ? "" : source.name) + " has stage number " +
+  return "source " + quote(is_empty(source.name) ? "" : source.name) + " has stage number " +
          std::to_string(source.stage) + ", which this version of ctprof does not support";
 }
 
 std::string find_unsupported_reason(const ctprof_metric& metric) {
   if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kNewestStorage) return {};
-  return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) +
+  return "metric " + quote(is_empty(metric.name) ? "" : metric.name) +
          " is stored as type number " + std::to_string(metric.storage) +
          ", which this version of ctprof does not support";
 }
@@ -106,7 +105,7 @@ Result<void> check_plugin(const ctprof_plugin& plugin) {
   if (!plugin.open_plugin != !plugin.close_plugin)
     return Error{"it has NULL for only one of open_plugin and close_plugin"};
   if (!is_name(plugin.name, "-_"))
-    return Error{"its name " + quoted(plugin.name) +
+    return Error{"its name " + quote(plugin.name) +
                  " is not lower case letters, digits, - and _, beginning with a letter"};
   return {};
 }
@@ -125,7 +124,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
     return Error{subject() + " lacks a newtype or a rule"};
   const NewtypeInfo* newtype = find_newtype(metric.newtype);
   if (!newtype)
-    return Error{subject() + " is of the newtype " + quoted(metric.newtype) +
+    return Error{subject() + " is of the newtype " + quote(metric.newtype) +
                  ", which ctprof does not have"};
   if (metric.storage != newtype->storage)
     return Error{subject() + " stores " + metric.newtype + " as storage number " +
@@ -133,10 +132,10 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
                  std::to_string(newtype->storage)};
   if (!is_empty(metric.family) &&
       std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
-    return Error{subject() + " is of the family " + quoted(metric.family) +
+    return Error{subject() + " is of the family " + quote(metric.family) +
                  ", which ctprof does not have"};
   if (!represents_missing_value(metric.file_absent))
-    return Error{subject() + " has " + quoted(metric.file_absent) +
+    return Error{subject() + " has " + quote(metric.file_absent) +
                  " as the text of a missing value, which is not JSON"};
   if (metric.headline || !is_empty(metric.role))
     if (auto fits = check_headline_and_role(subject(), metric.headline, metric.role); !fits)
@@ -152,19 +151,19 @@ Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
   const bool is_recorded =
       metric.storage == Storage::Stacks || (is_recorder && metric.storage == Storage::U64);
   if (is_recorder != is_recorded)
-    return Error{"source " + quoted(source.name) + (is_recorder ? " records" : " does not record") +
-                 " call stacks but offers " + quoted(metric.name) + ", which is stored as " +
+    return Error{"source " + quote(source.name) + (is_recorder ? " records" : " does not record") +
+                 " call stacks but offers " + quote(metric.name) + ", which is stored as " +
                  std::string(name(metric.storage))};
   const Entity entity = kEntityOfStage[source.table.stage];
   if (metric.entity == entity) return {};
-  return Error{"source " + quoted(source.name) + " fills rows about a " +
-               std::string(name(entity)) + " but offers " + quoted(metric.name) +
-               ", which is about a " + std::string(name(metric.entity))};
+  return Error{"source " + quote(source.name) + " fills rows about a " + std::string(name(entity)) +
+               " but offers " + quote(metric.name) + ", which is about a " +
+               std::string(name(metric.entity))};
 }
 
 Result<void> check_source(const ctprof_source& source) {
   if (is_empty(source.name)) return Error{"a source without a name"};
-  const std::string subject = "source " + quoted(source.name);
+  const std::string subject = "source " + quote(source.name);
   if (source.size < kSizeV1<ctprof_source>)
     return Error{size_error_message<ctprof_source>(subject, source.size)};
   if (source.tallies_count > 4096) return Error{subject + " has more than 4096 tallies"};
@@ -192,15 +191,15 @@ Result<void> check_lister(const SourceTable& source) {
       return offer.is_supported && offer.metric->name == required_name;
     };
     if (std::none_of(source.offers.begin(), source.offers.end(), offers))
-      return Error{"source " + quoted(source.name) + " lists threads but does not offer " +
-                   quoted(required_name)};
+      return Error{"source " + quote(source.name) + " lists threads but does not offer " +
+                   quote(required_name)};
   }
   return {};
 }
 
 Result<void> check_derived(const ctprof_derived& derived) {
   if (is_empty(derived.name)) return Error{"a derived metric without a name"};
-  const std::string subject = "derived metric " + quoted(derived.name);
+  const std::string subject = "derived metric " + quote(derived.name);
   if (derived.size < kSizeV1<ctprof_derived>)
     return Error{size_error_message<ctprof_derived>(subject, derived.size)};
   if (!is_name(derived.name, "._"))
@@ -215,7 +214,7 @@ Result<void> check_derived(const ctprof_derived& derived) {
 
 Result<void> check_option(const ctprof_option& option, const Plugin& plugin) {
   if (is_empty(option.key)) return Error{"an option without a key"};
-  const std::string subject = "option " + quoted(option.key);
+  const std::string subject = "option " + quote(option.key);
   if (option.size < kSizeV1<ctprof_option>)
     return Error{size_error_message<ctprof_option>(subject, option.size)};
   if (!is_name(option.key, "-_"))
@@ -230,7 +229,7 @@ Result<void> check_option(const ctprof_option& option, const Plugin& plugin) {
 
 Result<void> check_rule(const ctprof_rule& rule) {
   if (is_empty(rule.name)) return Error{"a rule without a name"};
-  const std::string subject = "rule " + quoted(rule.name);
+  const std::string subject = "rule " + quote(rule.name);
   if (rule.size < kSizeV1<ctprof_rule>)
     return Error{size_error_message<ctprof_rule>(subject, rule.size)};
   if (find_rule(rule.name)) return Error{subject + " has the name of a built-in rule"};

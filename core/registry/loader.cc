@@ -318,18 +318,16 @@ std::string find_privileged_refusal(const std::string& path) {
 
 namespace {
 
-std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 Error unknown_plugin_error(const std::vector<Plugin>& plugins, std::string_view name) {
   std::vector<std::string> names;
   for (const Plugin& plugin : plugins) names.push_back(plugin.name);
-  return {"--set: no plugin " + in_quotes(name) + " is loaded" + suggest_nearest(name, names)};
+  return {"--set: no plugin " + quote(name) + " is loaded" + suggest_nearest(name, names)};
 }
 
 Error unknown_option_error(const Plugin& plugin, std::string_view key) {
   std::vector<std::string> known_options;
   for (const PluginOption& option : plugin.options) known_options.push_back(option.key);
-  return {"--set: plugin " + in_quotes(plugin.name) + " has no option " + in_quotes(key) +
+  return {"--set: plugin " + quote(plugin.name) + " has no option " + quote(key) +
           suggest_nearest(key, known_options) +
           (known_options.empty() ? "; it has none" : "; it has " + join_texts(known_options))};
 }
@@ -338,7 +336,7 @@ Result<void> set_option(std::vector<Plugin>& plugins, std::string_view entry) {
   const auto equals = entry.find('=');
   const auto dot = entry.substr(0, equals).find('.');
   if (equals == entry.npos || dot == entry.npos)
-    return Error{"--set " + in_quotes(entry) + ": write PLUGIN.KEY=VALUE"};
+    return Error{"--set " + quote(entry) + ": write PLUGIN.KEY=VALUE"};
   const std::string_view name = entry.substr(0, dot), key = entry.substr(dot + 1, equals - dot - 1);
   const auto plugin = std::ranges::find(plugins, name, &Plugin::name);
   if (plugin == plugins.end()) return unknown_plugin_error(plugins, name);

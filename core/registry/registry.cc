@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/text.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/derived_family.hpp"
 #include "core/registry/identity.hpp"
@@ -115,8 +116,7 @@ void Registry::append_fault_counts() {
     const auto faults = fault_counts_.find(refusal.subject);
     if (faults == fault_counts_.end() || faults->second < 2) continue;
     const std::size_t more = faults->second - 1;
-    refusal.reason +=
-        "; and " + std::to_string(more) + (more == 1 ? " more fault" : " more faults") + " like it";
+    refusal.reason += "; and " + format_count(more, "more fault") + " like it";
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/text.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/render/phrases.hpp"
 #include "core/render/terminal_text.hpp"

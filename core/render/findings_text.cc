@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/request/spec.hpp"
 
@@ -14,16 +15,13 @@ namespace {
 
 constexpr std::size_t kMaxSentenceBytes = 500, kMaxWordBytes = 300;
 
-// Quotes a word for a shell; nothing if it is not plain text or looks like an option.
-std::optional<std::string> quote_for_shell(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,#-";
+// Quotes a word for a suggested command; nothing if it is not plain text or looks like an option.
+std::optional<std::string> make_shell_word(const std::string& word) {
   const bool is_text = make_printable(word) == word && word.find('\\') == word.npos;
   if (word.empty() || word.size() > kMaxWordBytes || word.starts_with('-') || !is_text)
     return std::nullopt;
-  if (word.find_first_not_of(kPlain) == word.npos) return word;
   if (word.find('\'') != word.npos) return std::nullopt;
-  return "'" + word + "'";
+  return quote_for_shell(word);
 }
 
 // Returns the option that selects the threads of a group, such as "--where 'pcomm == "server"'".
@@ -35,7 +33,7 @@ std::optional<std::string> make_where_option(const Report& report, const std::st
   if (group.empty() || group.find_first_of("\"'{}") != group.npos) return std::nullopt;
   const std::string condition =
       std::string(is_process ? "pcomm" : "cgroup") + " == \"" + group + "\"";
-  const auto word = quote_for_shell(condition);
+  const auto word = make_shell_word(condition);
   return word ? std::optional(" --where " + *word) : std::nullopt;
 }
 
@@ -48,7 +46,7 @@ std::optional<std::string> make_command(const Report& report, const CommandSourc
                                                             : std::nullopt;
   std::string command = report.is_comparison() ? "ctprof compare" : "ctprof show";
   for (std::size_t side = 0; side < report.sides().size(); ++side) {
-    const auto word = quote_for_shell(source.files[side]);
+    const auto word = make_shell_word(source.files[side]);
     if (!word) return std::nullopt;
     command += " " + *word;
   }
@@ -126,7 +124,7 @@ std::string make_next_command(const Report& report, const Finding& finding,
   if (finding.next == NextStep::Cgroups) return *command + " --group-by cgroup";
   if (finding.next == NextStep::HostTime) {
     const PlannedMetric* const metric = find_metric_with_role(report, "host-softirq");
-    const auto section = metric ? quote_for_shell(metric->section) : std::nullopt;
+    const auto section = metric ? make_shell_word(metric->section) : std::nullopt;
     return section ? *command + " --sections " + *section : std::string();
   }
   const auto where = make_where_option(report, finding.subject);
@@ -134,7 +132,7 @@ std::string make_next_command(const Report& report, const Finding& finding,
     return where ? *command + *where + " --details" : std::string();
   if (finding.next == NextStep::States) {
     const PlannedMetric* const metric = find_metric_with_role(report, "state");
-    const auto name = metric ? quote_for_shell(metric->name) : std::nullopt;
+    const auto name = metric ? make_shell_word(metric->name) : std::nullopt;
     if (!name) return {};
     return *command + " --group-by pid" + where.value_or("") + " --metrics " + *name;
   }

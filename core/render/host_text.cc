@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -23,19 +22,7 @@ HostFigureReader make_load_reader(HostFigure HostLoad::*part, double scale = 1) 
   };
 }
 
-// Formats with one decimal if the rounded figure is below 10 and not 0, otherwise without decimals.
-std::string format_short(double figure) {
-  char text[32];
-  const double shown = std::round(figure * 10) / 10;
-  std::snprintf(text, sizeof text, shown != 0 && shown < 10 ? "%.1f" : "%.0f", shown);
-  return text;
-}
-
-std::string format_one_decimal(double figure) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", figure);
-  return text;
-}
+std::string format_one_decimal(double figure) { return format_fixed(figure, 1); }
 
 // Returns "1.3", or "0.4→4.1", or "?→4.1" if a side lacks the figure; empty if all lack it.
 std::string format_figure(std::span<const RunFacts> sides, const HostFigureReader& figure,

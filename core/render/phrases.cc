@@ -14,11 +14,6 @@ constexpr std::size_t kMaxTakeoverMetrics = 8;
 
 }  // namespace
 
-std::string format_count(std::uint64_t count, const std::string& noun) {
-  const bool ends_with_ss = noun.ends_with("ss");
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : ends_with_ss ? "es" : "s");
-}
-
 std::string format_utc(std::uint64_t unix_ns) {
   const auto seconds = static_cast<time_t>(unix_ns / kNsPerSecond);
   tm parts{};

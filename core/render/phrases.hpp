@@ -10,8 +10,6 @@
 
 namespace ctprof {
 
-// "1 thread", "12 threads"
-std::string format_count(std::uint64_t count, const std::string& noun);
 // "2026-07-31 12:00:00Z"
 std::string format_utc(std::uint64_t unix_ns);
 // Describes which plugin filled metrics in place of ctprof's own sources, as a sentence without a

@@ -1,5 +1,6 @@
 #include "core/render/report_json.hpp"
 
+#include "core/base/text.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/render/evidence_json.hpp"
@@ -273,7 +274,7 @@ class ReportJsonWriter {
 }  // namespace
 
 std::string describe_omitted_rows(std::size_t rows) {
-  return std::to_string(rows) + (rows == 1 ? " row is" : " rows are") +
+  return format_count(rows, "row") + (rows == 1 ? " is" : " are") +
          " omitted: the full output of files of this size would be too large; use --metrics, "
          "--sections, --where or --limit";
 }

@@ -310,7 +310,7 @@ std::string format_missing_metrics_and_notes(const Report& report, std::size_t w
 
 namespace {
 
-std::string quote_name(std::string_view name) { return "'" + make_printable_short(name) + "'"; }
+std::string quote_name(std::string_view name) { return quote(make_printable_short(name)); }
 
 // "sh:sh, cron:cron"
 std::string list_kinds(const std::vector<ThreadKind>& kinds) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/render/phrases.hpp"
 #include "core/render/terminal_text.hpp"

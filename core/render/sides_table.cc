@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "core/base/text.hpp"
 #include "core/render/phrases.hpp"
 #include "core/render/window_text.hpp"
 

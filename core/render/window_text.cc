@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "core/base/number.hpp"
+#include "core/base/text.hpp"
 #include "core/render/host_text.hpp"
 #include "core/render/phrases.hpp"
 
@@ -18,12 +20,6 @@ constexpr std::size_t kMaxNamedThreads = 3;
 // Returns the line unchanged if it fits, otherwise wrapped.
 std::string wrap_line(const std::string& text, std::size_t width) {
   return width == 0 || get_display_width(text) <= width ? text + "\n" : wrap_words(text, width);
-}
-
-std::string format_seconds(std::uint64_t ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
-  return text;
 }
 
 // Includes threads whose exit was not observed; they are in no row.

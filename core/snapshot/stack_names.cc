@@ -79,9 +79,7 @@ std::string describe_modules(const std::vector<Module>& modules) {
                         : "'" + replace_invalid_utf8(module.path) + "'");
   const std::string text = join_texts(names);
   const std::size_t others = modules.size() - names.size();
-  return others == 0
-             ? text
-             : text + " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+  return others == 0 ? text : text + " and " + format_count(others, "other");
 }
 
 std::string naming_limit_message(const std::vector<Module>& modules) {
@@ -107,8 +105,7 @@ std::vector<std::string> missing_inlines_messages(const NamingResult& names) {
     messages.push_back(
         "cannot find all inlined functions: the debug information is too large, or reading it took "
         "too long: " +
-        std::to_string(names.oversized_modules) +
-        (names.oversized_modules == 1 ? " file" : " files"));
+        format_count(names.oversized_modules, "file"));
   return messages;
 }
 

@@ -136,7 +136,7 @@ Result<std::size_t> find_input(const MetricPlan& plan, std::span<const Snapshot*
 // Returns the plural of the entity for messages: "threads", "cgroups".
 std::string entity_plural(Entity entity) {
   if (entity == Entity::Host) return "the host";
-  return std::string(name(entity)) + (entity == Entity::Process ? "es" : "s");
+  return inflect(2, name(entity));
 }
 
 Error mixed_entities_error(const DerivedDef& definition, const PlannedMetric& first,

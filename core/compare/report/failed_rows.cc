@@ -191,8 +191,7 @@ std::vector<std::string> describe_untestable_metrics(std::span<const Condition> 
       groups_with_different_parts += has_different_parts(group, metric, changes, rollup);
     if (groups_with_different_parts > 0)
       sentences.push_back("--fail-on does not test '" + plan.metrics[metric].name + "' of " +
-                          std::to_string(groups_with_different_parts) +
-                          (groups_with_different_parts == 1 ? " group" : " groups") +
+                          format_count(groups_with_different_parts, "group") +
                           ": the sides measured different parts of the metric");
   }
   return sentences;

@@ -341,7 +341,7 @@ class CauseFinder {
     const auto more = std::count_if(next + 1, findings_.end(), is_wait);
     first->statement += "; " + readable_key(next->subject);
     if (more > 0)
-      first->statement += " and " + std::to_string(more) + " other group" + (more == 1 ? "" : "s");
+      first->statement += " and " + format_count(static_cast<std::uint64_t>(more), "other group");
     first->statement += " also waited";
     findings_.erase(std::remove_if(first + 1, findings_.end(), is_wait), findings_.end());
   }

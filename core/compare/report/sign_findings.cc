@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string_view>
 
 #include "core/base/clock.hpp"
 #include "core/base/number.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {
@@ -34,14 +34,11 @@ constexpr std::array kInterpreters{
 constexpr std::string_view kOptionsForCompiledNames =
     "node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, or what its runtime offers";
 
-std::string format_milliseconds(double ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f ms", ns / 1e6);
-  return text;
-}
+std::string format_milliseconds(double ns) { return format_fixed(ns / 1e6, 2) + " ms"; }
 
-std::string format_count(double count, const std::string& one, const char* plural = "s") {
-  return format_decimal_count(count) + " " + one + (count == 1 ? "" : plural);
+// Formats a count that can be a median.
+std::string format_median_count(double count, const std::string& noun) {
+  return format_decimal_count(count) + " " + inflect(count, noun);
 }
 
 class SignFindings {
@@ -119,7 +116,7 @@ class SignFindings {
         "waited " + format_brief(waits.waits / (window_ns() / kNsPerSecond), "count") +
             " times per second " + (is_lock ? "for a lock" : "for a lock or another thread") +
             ", " + format_milliseconds(waits.blocked_ns / waits.waits) + " each, in " +
-            format_count(waits.threads, "thread") + " at a time",
+            format_median_count(waits.threads, "thread") + " at a time",
         share(std::min(waits.blocked_ns, window_ns())),
         is_lock ? NextStep::Threads : NextStep::Waits);
   }
@@ -141,12 +138,12 @@ class SignFindings {
     const GroupSigns &signs = current_signs(group), &was = earlier_signs(group);
     if (exceeds(signs.zombies, was.zombies, kMinZombies))
       add("zombies", group,
-          "has " + format_count(signs.zombies, "zombie") +
+          "has " + format_median_count(signs.zombies, "zombie") +
               ": processes that exited and whose parent did not wait for them",
           kWeightOfCountFindings, NextStep::States);
     if (exceeds(signs.stuck_threads, was.stuck_threads, 1))
       add("stuck", group,
-          "has " + format_count(signs.stuck_threads, "thread") +
+          "has " + format_median_count(signs.stuck_threads, "thread") +
               " in state D (uninterruptible) when the window opened and when it closed, without "
               "running in between",
           share(window_ns()), NextStep::States);
@@ -173,7 +170,7 @@ class SignFindings {
     if (!exceeds(load.oom_kills, was, 1)) return;
     add_host_finding("oom", load.oom_cgroup,
                      "exceeded its memory: the kernel killed " +
-                         format_count(load.oom_kills, "process", "es") + " in it (oom_kill)",
+                         format_median_count(load.oom_kills, "process") + " in it (oom_kill)",
                      1, NextStep::Cgroups);
   }
 
@@ -285,11 +282,7 @@ double median_of_runs(std::span<const RunFacts> runs,
   return figures.size() % 2 ? figures[half] : (figures[half - 1] + figures[half]) / 2;
 }
 
-std::string format_finding_seconds(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", seconds);
-  return text;
-}
+std::string format_finding_seconds(double seconds) { return format_fixed(seconds, 1) + " s"; }
 
 std::string format_finding_percent(double share) {
   return std::to_string(std::llround(100 * share)) + " %";

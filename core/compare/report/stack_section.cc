@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/number.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {
@@ -270,7 +271,7 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
                          " stacks exceed the limit; only totals include their weights");
   if (const std::size_t out = section->groups_over_allowance())
     plan.notes.push_back(
-        "the stacks of " + std::to_string(out) + (out == 1 ? " group" : " groups") +
+        "the stacks of " + format_count(out, "group") +
         " are left out: the computation exceeds the limit on work for files of this size");
   for (const std::uint32_t metric : section->one_sided_metrics())
     plan.notes.push_back("the stacks of '" + plan.metrics[metric].name +

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/cpu_ranges.hpp"
+#include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
 
 namespace ctprof::columns {
@@ -32,7 +33,7 @@ std::span<std::uint64_t> as_unsigned(std::span<std::int64_t> cells) {
 
 std::string quote_name(std::string_view name) {
   constexpr std::size_t kMaxShownBytes = 80;
-  return "'" + std::string(name.substr(0, kMaxShownBytes)) + "'";
+  return quote(name.substr(0, kMaxShownBytes));
 }
 
 // Most cells of a file are plain. The scanner reads consecutive plain cells in one call.

@@ -24,6 +24,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/dropped_capabilities.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/base/workers.hpp"
 #include "ctprof/files.hpp"
@@ -152,6 +153,32 @@ BOOST_AUTO_TEST_CASE(clocks_match_their_names) {
   BOOST_TEST(is_between(monotonic_ns, CLOCK_MONOTONIC));
   BOOST_TEST(is_between(realtime_ns, CLOCK_REALTIME));
   BOOST_TEST(is_between(cpu_time_ns, CLOCK_PROCESS_CPUTIME_ID));
+}
+
+BOOST_AUTO_TEST_CASE(quotes_words) {
+  BOOST_TEST(quote("a'b") == "'a'b'");
+  BOOST_TEST(quote_for_shell("--out=/a_b.c-1@%+,:#") == "--out=/a_b.c-1@%+,:#");
+  BOOST_TEST(quote_for_shell("") == "''");
+  BOOST_TEST(quote_for_shell("#a") == "'#a'", "it is not a comment");
+  BOOST_TEST(quote_for_shell("it's $HOME") == "'it'\\''s $HOME'");
+}
+
+BOOST_AUTO_TEST_CASE(formats_counts_with_their_nouns) {
+  BOOST_TEST(format_count(1, "group") == "1 group");
+  BOOST_TEST(format_count(0, "process") == "0 processes");
+  BOOST_TEST(format_count(12'345, "more row") == "12345 more rows");
+  BOOST_TEST(format_count(2, "series", "series") == "2 series");
+  BOOST_TEST(inflect(0.5, "thread") == "threads");
+}
+
+BOOST_AUTO_TEST_CASE(formats_decimals) {
+  BOOST_TEST(format_fixed(1.25, 1) == "1.2", "rounds half to even, as printf does");
+  BOOST_TEST(format_fixed(-2, 2) == "-2.00");
+  BOOST_TEST(format_seconds(1'260'000'000) == "1.3 s");
+  BOOST_TEST(format_short(7.34) == "7.3");
+  BOOST_TEST(format_short(9.96) == "10");
+  BOOST_TEST(format_short(0.04) == "0");
+  BOOST_TEST(format_short(-0.01) == "0", "not -0");
 }
 
 BOOST_AUTO_TEST_CASE(converts_times_and_clock_ticks_to_ns) {

@@ -16,6 +16,7 @@
 #include "core/archive/archive.hpp"
 #include "core/archive/time_text.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/number.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/base/number.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/compare/figures/uncaptured_metrics.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/archive/blocks.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/file/file.hpp"
 #include "core/window/join_windows.hpp"
@@ -154,7 +155,7 @@ bool is_window(const Snapshot& run) { return run.window.has_value(); }
 std::string describe_contents(const Side& side) {
   const std::string kind = is_window(side.runs.front()) ? "window" : "snapshot";
   const std::size_t count = side.runs.size();
-  return count == 1 ? "is a " + kind : "are " + std::to_string(count) + " " + kind + "s";
+  return count == 1 ? "is a " + kind : "are " + ctprof::format_count(count, kind);
 }
 
 Error mismatch_error(const Side& first, const Side& second) {

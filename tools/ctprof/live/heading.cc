@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
+#include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/render/window_text.hpp"
@@ -19,14 +19,6 @@ constexpr std::size_t kMinSmallBar = 4, kMaxSmallBar = 10;
 constexpr std::size_t kPressures = 3;
 
 using OptionalValue = std::optional<double>;
-
-// "7.3", "12", "0"
-std::string format_value(double figure) {
-  char text[32];
-  const double shown = std::round(figure * 10) / 10;
-  std::snprintf(text, sizeof text, shown > 0 && shown < 10 ? "%.1f" : "%.0f", shown + 0.0);
-  return text;
-}
 
 std::string percent_of_cpu(double ns, const Accounting& accounting) {
   return std::to_string(std::llround(100 * ns / accounting.wall));
@@ -81,9 +73,9 @@ std::vector<HeadingPart> memory_pieces(const RunFacts& run) {
   const OptionalValue size = host_memory_bytes(run);
   if (size && load.memory_available) {
     const double used = std::max(*size - *load.memory_available, 0.0);
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f of %.1f GiB", used / 0x1p30, *size / 0x1p30);
-    pieces.push_back({"mem ", text, used / *size, false});
+    pieces.push_back(
+        {"mem ", format_fixed(used / 0x1p30, 1) + " of " + format_fixed(*size / 0x1p30, 1) + " GiB",
+         used / *size, false});
   }
   const std::array<std::pair<const char*, OptionalValue>, kPressures> pressures{
       {{"cpu", load.cpu_pressure}, {"io", load.io_pressure}, {"mem", load.memory_pressure}}};
@@ -93,7 +85,7 @@ std::vector<HeadingPart> memory_pieces(const RunFacts& run) {
     const bool is_first = pieces.size() == memory_piece_count;
     const std::string between = pieces.empty() ? "" : is_first ? "   " : " ";
     pieces.push_back({between + (is_first ? "pressure " : "") + name + " ",
-                      format_value(100 * *share), *share, true});
+                      format_short(100 * *share), *share, true});
   }
   if (pieces.size() > memory_piece_count) pieces.back().after += " %";
   return pieces;
@@ -132,10 +124,10 @@ void add_memory(std::vector<std::string>& lines, const RunFacts& run, std::size_
 std::string load_text(const HostLoad& load) {
   constexpr double kMinShare = 0.0005;  // shown as 0.1 %
   std::string text;
-  if (load.load) text += "   load " + format_value(*load.load);
+  if (load.load) text += "   load " + format_short(*load.load);
   for (const auto& [name, share] :
        {std::pair("   iowait ", load.iowait), {"   throttled ", load.throttled}})
-    if (share.value_or(0) >= kMinShare) text += name + format_value(100 * *share) + " %";
+    if (share.value_or(0) >= kMinShare) text += name + format_short(100 * *share) + " %";
   return text;
 }
 

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/base/number.hpp"
 #include "core/registry/loader.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 
@@ -20,12 +20,6 @@ constexpr std::chrono::milliseconds kFirstDelay{1000}, kUpdateInterval{500};
 
 bool is_progress_visible(const Options& options) {
   return !options.quiet && ::isatty(STDERR_FILENO) == 1;
-}
-
-std::string format_seconds(std::uint64_t ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
-  return text;
 }
 
 ActivityProgress::ActivityProgress(const Options& options, std::string activity)

@@ -24,8 +24,6 @@ namespace ctprof::cli {
 
 // Whether progress is visible.
 bool is_progress_visible(const Options& options);
-// "2.0 s"
-std::string format_seconds(std::uint64_t ns);
 
 // Shows, after the first second, an operation and its duration so far.
 class ActivityProgress {

@@ -1,8 +1,9 @@
 #include "tools/ctprof/runtime/text.hpp"
 
 #include <array>
-#include <cstdio>
 
+#include "core/base/number.hpp"
+#include "core/base/text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -11,12 +12,6 @@ namespace ctprof::cli {
 namespace {
 
 constexpr std::size_t kWidthWithoutTerminal = 100;
-
-std::string format_one_decimal(double value, const char* unit) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.1f %s", value, unit);
-  return text;
-}
 
 }  // namespace
 
@@ -27,12 +22,11 @@ std::string group_digits(std::uint64_t number) {
 }
 
 std::string format_count(std::uint64_t number, std::string_view noun, std::string_view plural) {
-  const std::string plural_noun = plural.empty() ? std::string(noun) + "s" : std::string(plural);
-  return group_digits(number) + " " + (number == 1 ? std::string(noun) : plural_noun);
+  return group_digits(number) + " " + inflect(static_cast<double>(number), noun, plural);
 }
 
 std::string format_milliseconds(std::uint64_t nanoseconds) {
-  return format_one_decimal(static_cast<double>(nanoseconds) / 1e6, "ms");
+  return format_fixed(static_cast<double>(nanoseconds) / 1e6, 1) + " ms";
 }
 
 std::string format_size(std::uint64_t bytes) {
@@ -42,7 +36,7 @@ std::string format_size(std::uint64_t bytes) {
   std::size_t unit = 0;
   // Selects the unit after rounding, so that "1024.0 KiB" never appears.
   while (value >= 1023.95 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
-  return format_one_decimal(value, kUnits[unit]);
+  return format_fixed(value, 1) + " " + kUnits[unit];
 }
 
 std::string wrap_words(const std::vector<std::string>& words, std::size_t indent, std::size_t width,

@@ -11,7 +11,7 @@ namespace ctprof::cli {
 
 // "12,345"
 std::string group_digits(std::uint64_t number);
-// "1 thread", "12,345 threads". `plural` is the plural if adding an s is not enough.
+// "1 thread", "12,345 threads". Unlike ctprof::format_count(), groups the digits.
 std::string format_count(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 // "12.3 ms"
 std::string format_milliseconds(std::uint64_t nanoseconds);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/text.hpp"
 #include "core/registry/identity.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/gap.hpp"
@@ -70,7 +71,8 @@ void add_failures(const Column& column, const std::vector<Process>& processes, F
 
 std::string others_suffix(std::size_t count, std::string_view noun) {
   if (count == 0) return {};
-  return " and " + std::to_string(count) + " other" + std::string(noun) + (count == 1 ? "" : "s");
+  return " and " + std::to_string(count) + " " +
+         inflect(static_cast<double>(count), "other" + std::string(noun));
 }
 
 // "redis[812], envoy[99] and 3 others"
