@@ -1,6 +1,7 @@
 #include "core/page/page_facts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -90,10 +91,11 @@ void append_host_lines(std::string& out, const std::vector<HostDifferenceLine>& 
 void append_hosts(std::string& out, const Report& report) {
   std::vector<HostDifference> differences;
   bool is_known = false;
-  visit_rows(report, RowKind::HostsHeader, [&](const ReportRow& row) {
-    if (row.kind == RowKind::HostsHeader) is_known = row.are_hosts_known;
-    if (row.kind == RowKind::HostFact) differences.push_back(*row.difference);
-  });
+  for (std::size_t side = 1; side < report.sides().size(); ++side) {
+    auto side_differences = host_differences(report.runs(0), report.runs(side));
+    is_known = side_differences.has_value();
+    if (is_known) std::ranges::move(*side_differences, std::back_inserter(differences));
+  }
   if (!is_known)
     append_line(out, "p", "It is unknown whether the hosts differ: a file has no host context.");
   else if (differences.empty())

@@ -99,7 +99,7 @@ class HeadlineRows {
 // --- metrics
 // --------------------------------------------------------------------------------------------
 
-PageRow make_row(const Report& report, const ReportRow& report_row) {
+PageRow make_row(const Report& report, const MetricRow& report_row) {
   PageRow row;
   row.at = report_row.at;
   row.group = shorten_to(format_group(report.grouping(), report_row.group), kMaxGroupWidth);
@@ -145,14 +145,11 @@ std::vector<double> compute_totals(const Report& report, const std::vector<PageR
 
 PageRows make_metric_rows(const Report& report) {
   PageRows found;
-  visit_rows(report, RowKind::Section, [&](const ReportRow& report_row) {
-    if (report_row.kind == RowKind::Section)
-      found.quiet_figures += report_row.section->unchanged_rows +
-                             report_row.section->rows_without_value +
-                             report_row.section->over_limit;
-    else
-      found.rows.push_back(make_row(report, report_row));
-  });
+  const auto begin_section = [&](const Section& section) {
+    found.quiet_figures += section.unchanged_rows + section.rows_without_value + section.over_limit;
+  };
+  const auto add_row = [&](const MetricRow& row) { found.rows.push_back(make_row(report, row)); };
+  visit_sections(report, {begin_section, add_row});
   const auto total_by_metric = compute_totals(report, found.rows);
   for (PageRow& row : found.rows) {
     const double total = total_by_metric[row.at.metric];

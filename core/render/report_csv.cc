@@ -61,18 +61,19 @@ class CsvWriter {
 
   Result<std::size_t> write() {
     write_header();
-    visit_rows(*report_, RowKind::Section, [&](const ReportRow& row) {
-      if (row.kind == RowKind::Metric) write_row(row, std::nullopt);
+    visit_sections(*report_,
+                   {.add_row = [&](const MetricRow& row) { write_row(row, std::nullopt); }});
+    visit_stacks(*report_, [&](const MetricRow& row, const StackGroup& group) {
+      for (const FunctionRow& function : group.functions) write_function(row, function);
+      for (const StackRow& stack : group.stacks) write_stack(row, stack);
     });
-    visit_rows(*report_, RowKind::Stacks, [&](const ReportRow& row) { write_stacks(row); });
-    visit_rows(*report_, RowKind::OneSidedHeader, [&](const ReportRow& row) {
-      if (row.kind == RowKind::Figure) write_row(row, row.side);
-    });
-    visit_rows(*report_, RowKind::FailedMetric, [&](const ReportRow& row) {
-      if (row.kind == RowKind::FailedMetric &&
-          !written_failures_.contains({row.at.group, row.at.metric}))
+    visit_one_sided_groups(*report_, {.add_figure = [&](std::size_t side, const MetricRow& row) {
+      write_row(row, side);
+    }});
+    visit_failed_section(*report_, {.add_row = [&](const MetricRow& row) {
+      if (!written_failures_.contains({row.at.group, row.at.metric}))
         write_row(row, find_only_side(row));
-    });
+    }});
     write_buffer();
     if (!write_result_) return write_result_.error();
     return omitted_rows_;
@@ -151,7 +152,7 @@ class CsvWriter {
   }
 
   // Returns the only side that has the row's group; nothing if several have it.
-  std::optional<std::size_t> find_only_side(const ReportRow& row) const {
+  std::optional<std::size_t> find_only_side(const MetricRow& row) const {
     if (row.metric->entity == Entity::Host) return {};
     std::optional<std::size_t> only_side;
     for (std::size_t side = 0; side < sides_; ++side) {
@@ -162,25 +163,25 @@ class CsvWriter {
     return only_side;
   }
 
-  // Writes the lines of functions and stacks: two for a function, one for a stack.
-  void write_stacks(const ReportRow& row) {
-    if (row.kind == RowKind::Stacks) return;
+  // Writes two lines.
+  void write_function(const MetricRow& row, const FunctionRow& function) {
     if (allowance_.is_spent()) return void(++omitted_rows_);
     const StackBook& book = report_->stacks()->book();
     const auto only = find_only_side(row);
-    if (row.kind == RowKind::Stack)
-      return write_line(row, only,
-                        make_weight_figures(row, "stack " + format_stack(book, row.stack->stack, 0),
-                                            row.stack->sides));
-    const std::string name = format_function_with_module(book.functions()[row.function->function]);
+    const std::string name = format_function_with_module(book.functions()[function.function]);
     for (const auto& [key_prefix, figure] :
          {std::pair("self ", &FunctionWeight::self), {"total ", &FunctionWeight::total}})
-      write_line(row, only,
-                 make_weight_figures(row, key_prefix + name, figures(*row.function, figure)));
+      write_line(row, only, make_weight_figures(row, key_prefix + name, figures(function, figure)));
+  }
+
+  void write_stack(const MetricRow& row, const StackRow& stack) {
+    if (allowance_.is_spent()) return void(++omitted_rows_);
+    const std::string name = format_stack(report_->stacks()->book(), stack.stack, 0);
+    write_line(row, find_only_side(row), make_weight_figures(row, "stack " + name, stack.sides));
   }
 
   // `only_side`: the only side that has the group.
-  void write_row(const ReportRow& row, std::optional<std::size_t> only_side) {
+  void write_row(const MetricRow& row, std::optional<std::size_t> only_side) {
     if (allowance_.is_spent()) return void(++omitted_rows_);
     if (has_failed_column() && row.matches_fail_on)
       written_failures_.emplace(row.at.group, row.at.metric);
@@ -209,7 +210,7 @@ class CsvWriter {
   }
 
   // Returns the figures of a function or stack.
-  LineFigures make_weight_figures(const ReportRow& row, std::string_view key,
+  LineFigures make_weight_figures(const MetricRow& row, std::string_view key,
                                   const std::vector<double>& sides) const {
     LineFigures figures = make_empty_figures(key, row.metric->unit, row.is_per_second);
     for (std::size_t side = 0; side < sides_; ++side)
@@ -223,7 +224,7 @@ class CsvWriter {
     return figures;
   }
 
-  LineFigures make_row_figures(const ReportRow& row) const {
+  LineFigures make_row_figures(const MetricRow& row) const {
     LineFigures figures = make_empty_figures({}, row.metric->unit, row.is_per_second);
     for (std::size_t side = 0; side < sides_; ++side)
       figures.by_side[side] = make_field(row.sides[side].at);
@@ -253,7 +254,7 @@ class CsvWriter {
     return {{}, json.front() == '"' ? make_printable(report_->rollup().text(at)) : json};
   }
 
-  void write_line(const ReportRow& row, std::optional<std::size_t> only,
+  void write_line(const MetricRow& row, std::optional<std::size_t> only,
                   const LineFigures& figures) {
     if (report_->is_comparison()) write_field(only ? side_name(*only) : "both");
     write_text_field(make_printable(row.metric->section));

@@ -30,9 +30,8 @@ class ReportJsonWriter {
     if (report_->is_comparison()) write_evidence(json_, *report_, flush_and_check);
     if (report_->screen()) write_screen(json_, *report_, flush_and_check);
     if (report_->stacks()) write_stacks(json_, *report_, flush_and_check);
-    write_rows("rows", RowKind::Section, RowKind::Metric);
-    if (!report_->spec().fail_on.empty())
-      write_rows("failed", RowKind::FailedMetric, RowKind::FailedMetric);
+    write_rows("rows", visit_sections);
+    if (!report_->spec().fail_on.empty()) write_rows("failed", visit_failed_section);
     if (report_->is_comparison()) {
       write_one_sided();
       write_renames();
@@ -117,14 +116,14 @@ class ReportJsonWriter {
     json_.close(']');
   }
 
-  void write_rows(std::string_view name, RowKind visited_kind, RowKind written_kind) {
+  void write_rows(std::string_view name, void (*visit)(const Report&, const SectionVisitor&)) {
     json_.key(name);
     json_.open('[');
-    visit_rows(*report_, visited_kind, [&](const ReportRow& row) {
-      if (row.kind != written_kind || !check_allowance()) return;
+    visit(*report_, {.add_row = [&](const MetricRow& row) {
+      if (!check_allowance()) return;
       write_metric_row(json_, *report_, row);
       flush();
-    });
+    }});
     json_.close(']');
   }
 
@@ -134,30 +133,30 @@ class ReportJsonWriter {
       if (in_group) json_.close(']'), json_.close('}'), flush();
       in_group = false;
     };
-    visit_rows(*report_, RowKind::OneSidedHeader, [&](const ReportRow& row) {
-      if (row.kind == RowKind::Figure) {
-        if (in_group && check_allowance()) write_figure(json_, *report_, row);
-        return;
-      }
+    const auto begin_side = [&](std::size_t side) {
       end_group();
-      if (row.kind == RowKind::OneSidedHeader) {
-        if (in_side) json_.close(']');
-        json_.key("only_" + side_name(row.side));
-        json_.open('[');
-        in_side = true;
-      } else if (check_allowance()) {
-        write_group_start(row);
-        in_group = true;
-      }
-    });
+      if (in_side) json_.close(']');
+      json_.key("only_" + side_name(side));
+      json_.open('[');
+      in_side = true;
+    };
+    const auto begin_group = [&](const OneSidedGroup& group) {
+      end_group();
+      in_group = check_allowance();
+      if (in_group) write_group_start(group);
+    };
+    const auto add_figure = [&](std::size_t side, const MetricRow& row) {
+      if (in_group && check_allowance()) write_figure(json_, *report_, side, row);
+    };
+    visit_one_sided_groups(*report_, {begin_side, begin_group, add_figure});
     end_group();
     if (in_side) json_.close(']');
   }
 
-  void write_group_start(const ReportRow& row) {
+  void write_group_start(const OneSidedGroup& group) {
     json_.open_item();
-    write_group(json_, row.group);
-    json_.count_member("threads", row.sides.front().threads);
+    write_group(json_, group.name);
+    json_.count_member("threads", group.threads);
     json_.key("values");
     json_.open('[');
   }
@@ -165,30 +164,27 @@ class ReportJsonWriter {
   void write_renames() {
     json_.key("renamed_cgroups");
     json_.open('[');
-    visit_rows(*report_, RowKind::RenamedCgroup, [&](const ReportRow& row) {
+    for (const CgroupRename& rename : get_shown_renames(*report_)) {
       ++renames_written_;
-      if (check_allowance()) write_rename(json_, *row.rename);
-    });
+      if (check_allowance()) write_rename(json_, rename);
+    }
     json_.close(']');
   }
 
   // Writes null if a file has no context to compare.
   void write_host_facts() {
-    bool is_open = false;
-    const auto end = [&] {
-      if (is_open) json_.close(']');
-    };
-    visit_rows(*report_, RowKind::HostsHeader, [&](const ReportRow& row) {
-      if (row.kind == RowKind::HostFact) {
-        if (check_allowance()) write_difference(*row.difference);
-        return;
+    for (std::size_t side = 1; side < report_->sides().size(); ++side) {
+      const auto differences = host_differences(report_->runs(0), report_->runs(side));
+      json_.key(side == 1 ? "host_diff" : "host_diff_" + std::to_string(side));
+      if (!differences) {
+        json_.raw("null");
+        continue;
       }
-      end();
-      json_.key(row.side == 1 ? "host_diff" : "host_diff_" + std::to_string(row.side));
-      is_open = row.are_hosts_known;
-      is_open ? json_.open('[') : json_.raw("null");
-    });
-    end();
+      json_.open('[');
+      for (const HostDifference& difference : *differences)
+        if (check_allowance()) write_difference(difference);
+      json_.close(']');
+    }
   }
 
   void write_difference(const HostDifference& difference) {
@@ -248,10 +244,10 @@ class ReportJsonWriter {
   void write_notes() {
     json_.key("notes");
     json_.open('[');
-    visit_rows(*report_, RowKind::Note, [&](const ReportRow& row) {
+    for (const std::string& note : report_->notes()) {
       json_.comma();
-      json_.text(row.text);
-    });
+      json_.text(note);
+    }
     if (omitted_rows_ > 0) {
       json_.comma();
       json_.text(describe_omitted_rows(omitted_rows_));

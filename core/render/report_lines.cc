@@ -45,7 +45,7 @@ std::string format_number(const Number& number, std::string_view unit, bool per_
 }
 
 // Returns the total per second of lifetime; empty if no side has such a value.
-std::string format_per_life(const ReportRow& row) {
+std::string format_per_life(const MetricRow& row) {
   std::vector<std::string> rates;
   bool has_value_on_any_side = false;
   for (const SideFigure& figure : row.sides) {
@@ -64,13 +64,13 @@ std::string format_marked_shift(const RowTestResult& test_result) {
 }
 
 // Returns whether no change of the row is significant, or none was tested.
-bool is_not_significant(const ReportRow& row) {
+bool is_not_significant(const MetricRow& row) {
   return std::ranges::none_of(row.changes, [](const SideChange& change) {
     return change.test_result && change.test_result->is_significant;
   });
 }
 
-std::string format_map_key(const ReportRow& row, std::string_view key) {
+std::string format_map_key(const MetricRow& row, std::string_view key) {
   return make_printable_short(row.metric->name) + "[" + make_printable_short(key) + "]";
 }
 
@@ -104,7 +104,7 @@ ReportLines::ReportLines(const Report& report, const ColumnChoice& choice)
     sort_metric_ = &sort.front().metric;
 }
 
-void ReportLines::add(const ReportRow& row) {
+void ReportLines::add(const MetricRow& row) {
   if (row.metric->is_map())
     add_keys(row);
   else
@@ -188,7 +188,7 @@ TextCell ReportLines::make_cell(const TableLine& line, ReportColumn column) {
   return {};
 }
 
-TableLine ReportLines::make_line(const ReportRow& row) const {
+TableLine ReportLines::make_line(const MetricRow& row) const {
   TableLine line;
   line.group = format_group(report_->grouping(), row.group);
   line.metric = make_printable_short(row.metric->name);
@@ -212,7 +212,7 @@ std::string ReportLines::format_uptime(std::uint32_t group) const {
 }
 
 // Returns the group's values of the metric that sorts the rows.
-TextCell ReportLines::make_sort_cell(const ReportRow& row) const {
+TextCell ReportLines::make_sort_cell(const MetricRow& row) const {
   const auto& metrics = report_->metrics();
   const auto sort_metric =
       std::find_if(metrics.begin(), metrics.end(),
@@ -231,7 +231,7 @@ std::string ReportLines::format_value(CellPosition at) const {
   return make_printable_short(report_->rollup().text(at), kMaxValueBytes);
 }
 
-TableLine ReportLines::make_value_line(const ReportRow& row) const {
+TableLine ReportLines::make_value_line(const MetricRow& row) const {
   TableLine line = make_line(row);
   line.candidate = format_value(row.sides.front().at);
   if (report_->sides().front().window)
@@ -239,7 +239,7 @@ TableLine ReportLines::make_value_line(const ReportRow& row) const {
   return line;
 }
 
-TableLine ReportLines::make_change_line(const ReportRow& row) const {
+TableLine ReportLines::make_change_line(const MetricRow& row) const {
   TableLine line = make_line(row);
   line.baseline = format_value(row.sides.front().at);
   for (std::size_t side = 1; side < row.sides.size(); ++side)
@@ -255,7 +255,7 @@ bool ReportLines::has_tests() const {
   return report_->families().can_test() && report_->spec().tests_rows;
 }
 
-void ReportLines::add_change(TableLine& line, const ReportRow& row,
+void ReportLines::add_change(TableLine& line, const MetricRow& row,
                              const SideChange& side_change) const {
   const Change& change = side_change.change;
   const bool uses_word = !change.difference.is_known() ||
@@ -286,7 +286,7 @@ std::string ReportLines::format_rate(std::string_view unit, double per_second) c
 }
 
 // Adds a line for each key; under compare, keys with the largest change come first.
-void ReportLines::add_keys(const ReportRow& row) {
+void ReportLines::add_keys(const MetricRow& row) {
   std::vector<std::size_t> order(row.key_count());
   std::iota(order.begin(), order.end(), 0);
   if (report_->is_comparison())
@@ -296,7 +296,7 @@ void ReportLines::add_keys(const ReportRow& row) {
   for (const std::size_t at : order) lines_.push_back(make_key_line(row, row.key(at)));
 }
 
-TableLine ReportLines::make_key_line(const ReportRow& row, std::span<const KeyFigure> key) const {
+TableLine ReportLines::make_key_line(const MetricRow& row, std::span<const KeyFigure> key) const {
   TableLine line = make_line(row);
   const std::string_view unit = key.front().unit;
   const bool per_second = key.front().is_per_second;

@@ -36,7 +36,7 @@ class ReportLines {
  public:
   ReportLines(const Report& report, const ColumnChoice& choice);
 
-  void add(const ReportRow& row);
+  void add(const MetricRow& row);
 
   // Charges the lines so far to the allowance. Returns whether the allowance covers another row.
   bool charge_lines(Allowance& allowance);
@@ -49,17 +49,17 @@ class ReportLines {
   std::vector<TextCell> make_cells(const TableLine& line) const;
   static TextCell make_cell(const TableLine& line, ReportColumn column);
 
-  TableLine make_line(const ReportRow& row) const;
+  TableLine make_line(const MetricRow& row) const;
   std::string format_uptime(std::uint32_t group) const;
-  TextCell make_sort_cell(const ReportRow& row) const;
+  TextCell make_sort_cell(const MetricRow& row) const;
   std::string format_value(CellPosition at) const;
-  TableLine make_value_line(const ReportRow& row) const;
-  TableLine make_change_line(const ReportRow& row) const;
+  TableLine make_value_line(const MetricRow& row) const;
+  TableLine make_change_line(const MetricRow& row) const;
   bool has_tests() const;
-  void add_change(TableLine& line, const ReportRow& row, const SideChange& side_change) const;
+  void add_change(TableLine& line, const MetricRow& row, const SideChange& side_change) const;
   std::string format_rate(std::string_view unit, double per_second) const;
-  void add_keys(const ReportRow& row);
-  TableLine make_key_line(const ReportRow& row, std::span<const KeyFigure> key) const;
+  void add_keys(const MetricRow& row);
+  TableLine make_key_line(const MetricRow& row, std::span<const KeyFigure> key) const;
   void align_arrows();
 
   const Report* report_;

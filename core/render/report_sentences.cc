@@ -216,32 +216,19 @@ std::string format_host_table(std::vector<HostDifference> differences, std::size
   return out;
 }
 
-// The differences of one side's host, if they are known.
-struct SideHostDifferences {
-  std::size_t side = 0;
-  bool is_known = false;
-  std::vector<HostDifference> differences{};
-};
-
 }  // namespace
 
 std::string format_host_differences(const Report& report, const TextLayout& layout) {
-  std::vector<SideHostDifferences> all;
-  visit_rows(report, RowKind::HostsHeader, [&](const ReportRow& row) {
-    if (row.kind == RowKind::HostsHeader)
-      all.push_back({row.side, row.are_hosts_known});
-    else
-      all.back().differences.push_back(*row.difference);
-  });
   std::string out;
-  for (SideHostDifferences& hosts : all) {
-    const bool same_boot = have_same_boot(report.sides()[0].meta, report.sides()[hosts.side].meta);
-    if (!hosts.is_known)
+  for (std::size_t side = 1; side < report.sides().size(); ++side) {
+    auto differences = host_differences(report.runs(0), report.runs(side));
+    const bool same_boot = have_same_boot(report.sides()[0].meta, report.sides()[side].meta);
+    if (!differences)
       out += "host context unavailable\n";
-    else if (hosts.differences.empty())
+    else if (differences->empty())
       out += same_boot ? "" : "host contexts are equal\n";
     else
-      out += format_host_table(std::move(hosts.differences), hosts.side, layout);
+      out += format_host_table(std::move(*differences), side, layout);
   }
   return out;
 }
@@ -288,23 +275,22 @@ std::string describe_sides(const AbsentMetric& absent) {
 
 std::string format_missing_metrics_and_notes(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (sides, reason) -> names
-  visit_rows(report, RowKind::AbsentMetric, [&](const ReportRow& row) {
-    const auto& is_absent_on = row.absent_metric->is_absent_on;
+  for (const AbsentMetric& one : report.absent_metrics()) {
+    const auto& is_absent_on = one.is_absent_on;
     const auto side = static_cast<std::size_t>(
         std::find(is_absent_on.begin(), is_absent_on.end(), true) - is_absent_on.begin());
+    const PlannedMetric& metric = report.metrics()[one.metric];
     std::string& names =
-        absent[{describe_sides(*row.absent_metric),
-                find_reason(report, *row.metric, row.absent_metric->metric, side)}];
-    names += (names.empty() ? "" : ", ") + row.metric->name;
-  });
+        absent[{describe_sides(one), find_reason(report, metric, one.metric, side)}];
+    names += (names.empty() ? "" : ", ") + metric.name;
+  }
   std::string out;
   for (const auto& [sides_and_reason, names] : absent)
     out += wrap_words(
         sides_and_reason.first + " (" + sides_and_reason.second + "): " + make_printable(names),
         width);
-  visit_rows(report, RowKind::Note, [&](const ReportRow& row) {
-    out += wrap_words(make_printable_short(row.text, kMaxNoteBytes), width);
-  });
+  for (const std::string& note : report.notes())
+    out += wrap_words(make_printable_short(note, kMaxNoteBytes), width);
   return out;
 }
 
@@ -359,11 +345,10 @@ std::string format_renames(const Report& report, const TextLayout& layout) {
                     apply_tint("## renamed cgroups: " + format_count(rename_count, "pair"),
                                Tint::Heading, layout.use_color) +
                     "\n";
-  std::size_t shown = 0;
-  visit_rows(report, RowKind::RenamedCgroup, [&](const ReportRow& row) {
-    ++shown;
-    out += wrap_words(describe_rename(*row.rename), layout.width);
-  });
+  const auto renames = get_shown_renames(report);
+  const std::size_t shown = renames.size();
+  for (const CgroupRename& rename : renames)
+    out += wrap_words(describe_rename(rename), layout.width);
   if (rename_count > shown)
     out += format_count(rename_count - shown, "more pair") + " beyond --limit " +
            std::to_string(shown) + " (--limit 0 shows all)\n";

@@ -51,7 +51,7 @@ class RowTable {
   RowTable(const Report& report, const ColumnChoice& columns, const Section& section)
       : report_(&report), section_(&section), lines_(report, columns) {}
 
-  void add(const ReportRow& row, Allowance& allowance) {
+  void add(const MetricRow& row, Allowance& allowance) {
     is_full_ = is_full_ || !lines_.charge_lines(allowance);
     if (is_full_) return void(++omitted_rows_);
     lines_.add(row);
@@ -73,39 +73,61 @@ class RowTable {
   std::size_t omitted_rows_ = 0;
 };
 
-std::string format_title(const ReportRow& row) {
-  const Section& section = *row.section;
-  if (!row.is_failed) return "## " + make_printable_short(section.name);
-  return "## failed: " + format_count(section.rows.size() + section.over_limit, "row") +
-         " that --fail-on names";
-}
+// Appends tables with titles. A table begins with its title and ends when the next one begins.
+class TitledTables {
+ public:
+  TitledTables(std::string& out, const Report& report, const ColumnChoice& columns,
+               const TextLayout& layout, Allowance& allowance)
+      : out_(&out),
+        report_(&report),
+        columns_(&columns),
+        layout_(&layout),
+        allowance_(&allowance) {}
 
-bool is_empty(const ReportRow& section_start) {
-  const Section& section = *section_start.section;
-  return section.rows.empty() && (section_start.is_failed ||
-                                  (section.unchanged_rows == 0 && section.rows_without_value == 0));
-}
+  void begin_table(const std::string& title, const Section& section) {
+    end_table();
+    *out_ += "\n" + apply_tint("## " + title, Tint::Heading, layout_->use_color) + "\n";
+    table_.emplace(*report_, *columns_, section);
+  }
+  void add_row(const MetricRow& row) { table_->add(row, *allowance_); }
+  void end_table() {
+    if (table_) table_->append_to(*out_, *layout_, *allowance_);
+    table_.reset();
+  }
 
-// Appends the tables of all sections, or the table of rows that --fail-on selects.
-void append_tables(std::string& out, const Report& report, RowKind kind,
-                   const ColumnChoice& columns, const TextLayout& layout, Allowance& allowance) {
-  std::optional<RowTable> table;
-  const auto finish_table = [&] {
-    if (table) table->append_to(out, layout, allowance);
-    table.reset();
+ private:
+  std::string* out_;
+  const Report* report_;
+  const ColumnChoice* columns_;
+  const TextLayout* layout_;
+  Allowance* allowance_;
+  std::optional<RowTable> table_;
+};
+
+void append_sections(TitledTables& tables, const Report& report) {
+  const auto begin_section = [&](const Section& section) {
+    tables.end_table();
+    if (!section.rows.empty() || section.unchanged_rows != 0 || section.rows_without_value != 0)
+      tables.begin_table(make_printable_short(section.name), section);
   };
-  visit_rows(report, kind, [&](const ReportRow& row) {
-    if (row.kind != RowKind::Section) return table->add(row, allowance);
-    finish_table();
-    if (is_empty(row)) return;
-    out += "\n" + apply_tint(format_title(row), Tint::Heading, layout.use_color) + "\n";
-    table.emplace(report, columns, *row.section);
-  });
-  finish_table();
+  visit_sections(report, {begin_section, [&](const MetricRow& row) { tables.add_row(row); }});
+  tables.end_table();
 }
 
-bool is_nonzero_value(const Report& report, const ReportRow& figure, bool is_additive) {
-  const ctprof_number number = report.rollup().read(figure.sides[figure.side].at).number;
+void append_failed_rows(TitledTables& tables, const Report& report) {
+  const auto begin_section = [&](const Section& section) {
+    if (section.rows.empty()) return;
+    tables.begin_table("failed: " + format_count(section.rows.size() + section.over_limit, "row") +
+                           " that --fail-on names",
+                       section);
+  };
+  visit_failed_section(report, {begin_section, [&](const MetricRow& row) { tables.add_row(row); }});
+  tables.end_table();
+}
+
+bool is_nonzero_value(const Report& report, std::size_t side, const MetricRow& figure,
+                      bool is_additive) {
+  const ctprof_number number = report.rollup().read(figure.sides[side].at).number;
   return figure.metric->is_cumulative == is_additive && has_value(number) && as_double(number) != 0;
 }
 
@@ -113,13 +135,13 @@ bool is_nonzero_value(const Report& report, const ReportRow& figure, bool is_add
 // additive ones.
 class LargestMetrics {
  public:
-  void add(const Report& report, const ReportRow& figure) {
+  void add(const Report& report, std::size_t side, const MetricRow& figure) {
     for (const bool is_additive : {true, false}) {
       auto& texts = is_additive ? additive_ : others_;
-      if (texts.size() < kMaxMetrics && is_nonzero_value(report, figure, is_additive))
-        texts.push_back(make_printable_short(figure.metric->name) + " " +
-                        make_printable_short(report.rollup().text(figure.sides[figure.side].at),
-                                             kMaxValueBytes));
+      if (texts.size() < kMaxMetrics && is_nonzero_value(report, side, figure, is_additive))
+        texts.push_back(
+            make_printable_short(figure.metric->name) + " " +
+            make_printable_short(report.rollup().text(figure.sides[side].at), kMaxValueBytes));
     }
   }
 
@@ -138,19 +160,19 @@ class LargestMetrics {
 // The table of groups that only one side has.
 class OneSidedTable {
  public:
-  OneSidedTable(const Report& report, const ReportRow& section_start)
-      : report_(&report), groups_(section_start.one_sided_groups), side_(section_start.side) {}
+  OneSidedTable(const Report& report, std::size_t side)
+      : report_(&report), groups_(&report.one_sided_groups(side)), side_(side) {}
 
-  void add(const ReportRow& row, Allowance& allowance) {
-    if (row.kind == RowKind::Figure) {
-      if (in_group_) weights_.add(*report_, row);
-      return;
-    }
+  void begin_group(const OneSidedGroup& group, Allowance& allowance) {
     end_group(allowance);
     in_group_ = !allowance.is_spent();
     omitted_groups_ += !in_group_;
-    line_.group = format_group(report_->grouping(), row.group);
-    line_.threads = format_decimal_count(row.sides.front().threads);
+    line_.group = format_group(report_->grouping(), group.name);
+    line_.threads = format_decimal_count(group.threads);
+  }
+
+  void add_figure(const MetricRow& row) {
+    if (in_group_) weights_.add(*report_, side_, row);
   }
 
   void append_to(std::string& out, const TextLayout& layout, Allowance& allowance) {
@@ -196,11 +218,14 @@ void append_one_sided(std::string& out, const Report& report, const TextLayout& 
     if (table) table->append_to(out, layout, allowance);
     table.reset();
   };
-  visit_rows(report, RowKind::OneSidedHeader, [&](const ReportRow& row) {
-    if (row.kind != RowKind::OneSidedHeader) return table->add(row, allowance);
+  const auto begin_side = [&](std::size_t side) {
     finish_table();
-    table.emplace(report, row);
-  });
+    table.emplace(report, side);
+  };
+  visit_one_sided_groups(
+      report,
+      {begin_side, [&](const OneSidedGroup& group) { table->begin_group(group, allowance); },
+       [&](std::size_t, const MetricRow& figure) { table->add_figure(figure); }});
   finish_table();
 }
 
@@ -226,7 +251,8 @@ std::string format_report_text(const Report& report, std::span<const std::string
     out += "\n" + about;
   out += preface;
   Allowance allowance(report.sides());
-  append_tables(out, report, RowKind::Section, columns, layout, allowance);
+  TitledTables tables(out, report, columns, layout, allowance);
+  append_sections(tables, report);
   append_one_sided(out, report, layout, allowance);
   out += format_renames(report, layout);
   if (report.spec().tests_rows) out += describe_evidence(report, false, layout.width);
@@ -235,7 +261,7 @@ std::string format_report_text(const Report& report, std::span<const std::string
   for (const RunFacts& side : report.sides())
     for (const std::string& note : side.window ? side.meta.notes : std::vector<std::string>{})
       out += wrap_words(make_printable_short(note, kMaxNoteBytes), layout.width);
-  append_tables(out, report, RowKind::FailedMetric, columns, layout, allowance);
+  append_failed_rows(tables, report);
   if (has_long_names(report)) out += kLongNamesNote;
   return out;
 }

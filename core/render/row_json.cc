@@ -13,7 +13,7 @@ std::string make_candidate_key(std::string_view name, std::size_t side) {
   return side == 1 ? std::string(name) : std::string(name) + "_" + std::to_string(side);
 }
 
-void write_key(JsonBuilder& json, const ReportRow& row) {
+void write_key(JsonBuilder& json, const MetricRow& row) {
   json.text_member("section", row.metric->section);
   write_group(json, row.group);
   json.text_member("metric", row.metric->name);
@@ -31,7 +31,7 @@ void write_coverage(JsonBuilder& json, std::string_view name, Coverage coverage)
 }
 
 // Writes how many parts a value has and which are missing; null if it has no optional parts.
-void write_parts(JsonBuilder& json, std::string_view name, const ReportRow& row,
+void write_parts(JsonBuilder& json, std::string_view name, const MetricRow& row,
                  const DerivedParts& made_of) {
   json.key(name);
   if (!made_of.has_parts()) return json.raw("null");
@@ -71,7 +71,7 @@ bool is_known(double number) { return !std::isnan(number); }
 
 // Writes an object of the map's keys that have this figure on the side.
 template <class Figure>
-void write_keys(JsonBuilder& json, const ReportRow& row, std::size_t side,
+void write_keys(JsonBuilder& json, const MetricRow& row, std::size_t side,
                 Figure KeyFigure::*figure) {
   json.open('{');
   for (std::size_t at = 0; at < row.key_count(); ++at) {
@@ -84,7 +84,7 @@ void write_keys(JsonBuilder& json, const ReportRow& row, std::size_t side,
 }
 
 template <class Figure>
-bool has_any_value(const ReportRow& row, std::size_t side, Figure KeyFigure::*figure) {
+bool has_any_value(const MetricRow& row, std::size_t side, Figure KeyFigure::*figure) {
   for (std::size_t at = 0; at < row.key_count(); ++at)
     if (is_known(row.key(at)[side].*figure)) return true;
   return false;
@@ -92,7 +92,7 @@ bool has_any_value(const ReportRow& row, std::size_t side, Figure KeyFigure::*fi
 
 // Writes the figure by key if any key has it, otherwise the figure of the whole.
 template <class Figure>
-void write_keys_or_total(JsonBuilder& json, const ReportRow& row, std::size_t side,
+void write_keys_or_total(JsonBuilder& json, const MetricRow& row, std::size_t side,
                          Figure KeyFigure::*figure, const Figure& total) {
   if (has_any_value(row, side, figure))
     write_keys(json, row, side, figure);
@@ -102,7 +102,7 @@ void write_keys_or_total(JsonBuilder& json, const ReportRow& row, std::size_t si
 
 // Writes the JSON of the rule, or the keys of a map within the limit.
 void write_value(JsonBuilder& json, const Report& report, std::string_view name,
-                 const ReportRow& row, std::size_t side) {
+                 const MetricRow& row, std::size_t side) {
   const CellPosition at = row.sides[side].at;
   json.key(name);
   if (row.keys_are_limited && report.rollup().read(at).has_value())
@@ -123,7 +123,7 @@ void write_origin(JsonBuilder& json, const std::optional<DifferenceOrigin>& orig
   member("delta_gone", &DifferenceOrigin::removed);
 }
 
-void write_delta(JsonBuilder& json, const ReportRow& row, std::size_t side, bool with_rate) {
+void write_delta(JsonBuilder& json, const MetricRow& row, std::size_t side, bool with_rate) {
   const SideChange& side_change = row.changes[side - 1];
   const Change& change = side_change.change;
   const bool is_on_both_sides =
@@ -154,7 +154,7 @@ void write_turnover(JsonBuilder& json, const std::optional<Turnover>& turnover, 
   member("threads_gone", &Turnover::removed);
 }
 
-void write_single_value(JsonBuilder& json, const Report& report, const ReportRow& row) {
+void write_single_value(JsonBuilder& json, const Report& report, const MetricRow& row) {
   const SideFigure& figure = row.sides.front();
   write_value(json, report, "value", row, 0);
   if (report.sides().front().window) {
@@ -168,7 +168,7 @@ void write_single_value(JsonBuilder& json, const Report& report, const ReportRow
   write_extras(json, report, "", figure);
 }
 
-void write_changes(JsonBuilder& json, const Report& report, const ReportRow& row) {
+void write_changes(JsonBuilder& json, const Report& report, const MetricRow& row) {
   const std::size_t sides = row.sides.size();
   for (std::size_t side = 0; side < sides; ++side)
     write_value(json, report, side_name(side), row, side);
@@ -235,23 +235,23 @@ void write_group(JsonBuilder& json, std::string_view group) {
   json.close(']');
 }
 
-void write_metric_row(JsonBuilder& json, const Report& report, const ReportRow& row) {
+void write_metric_row(JsonBuilder& json, const Report& report, const MetricRow& row) {
   json.open_item();
   write_key(json, row);
   report.is_comparison() ? write_changes(json, report, row) : write_single_value(json, report, row);
   json.close('}');
 }
 
-void write_figure(JsonBuilder& json, const Report& report, const ReportRow& row) {
+void write_figure(JsonBuilder& json, const Report& report, std::size_t side, const MetricRow& row) {
   json.open_item();
   json.text_member("section", row.metric->section);
   json.text_member("metric", row.metric->name);
   json.text_member("unit", get_output_unit(row.metric->unit));
   json.key("per_second");
   json.raw(row.is_per_second ? "true" : "false");
-  write_value(json, report, "value", row, row.side);
-  write_coverage(json, "coverage", row.sides[row.side].coverage);
-  write_parts(json, "parts", row, row.sides[row.side].derived_parts);
+  write_value(json, report, "value", row, side);
+  write_coverage(json, "coverage", row.sides[side].coverage);
+  write_parts(json, "parts", row, row.sides[side].derived_parts);
   json.close('}');
 }
 

@@ -93,10 +93,10 @@ void write_group(JsonBuilder& json, std::string_view group);
 
 // Writes a row with a metric: the value of one side, or the values and differences of several
 // sides.
-void write_metric_row(JsonBuilder& json, const Report& report, const ReportRow& row);
+void write_metric_row(JsonBuilder& json, const Report& report, const MetricRow& row);
 
-// Writes a figure of a group that only one side has.
-void write_figure(JsonBuilder& json, const Report& report, const ReportRow& row);
+// Writes a figure of a group that only this side has.
+void write_figure(JsonBuilder& json, const Report& report, std::size_t side, const MetricRow& row);
 
 void write_rename(JsonBuilder& json, const CgroupRename& rename);
 

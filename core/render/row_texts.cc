@@ -28,7 +28,7 @@ std::string format_parts(const DerivedParts& made_of) {
 }
 
 // Returns whether a part is missing, or the sides have different parts.
-bool has_different_parts(const ReportRow& row) {
+bool has_different_parts(const MetricRow& row) {
   return std::any_of(row.sides.begin(), row.sides.end(), [&](const SideFigure& figure) {
     return !figure.derived_parts.is_complete() ||
            !have_same_parts(row.sides.front().derived_parts, figure.derived_parts);
@@ -62,7 +62,7 @@ std::string format_change_in_window(const SideFigure& figure, const PlannedMetri
   return format_change_in_window(figure.opening_state, figure.change, metric.unit);
 }
 
-std::string format_coverages(const ReportRow& row) {
+std::string format_coverages(const MetricRow& row) {
   std::vector<std::string> texts;
   const bool with_parts = has_different_parts(row);
   bool is_full = !with_parts;
@@ -75,7 +75,7 @@ std::string format_coverages(const ReportRow& row) {
   return is_full ? "" : join_with_arrow(texts);
 }
 
-std::string format_run_counts(const ReportRow& row) {
+std::string format_run_counts(const MetricRow& row) {
   std::vector<std::string> counts;
   for (const SideFigure& figure : row.sides) counts.push_back(std::to_string(figure.runs));
   return join_with_arrow(counts);

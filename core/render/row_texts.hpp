@@ -25,9 +25,9 @@ std::string format_change_in_window(OpeningState beginning, const Difference& ch
 std::string format_change_in_window(const SideFigure& figure, const PlannedMetric& metric);
 
 // Returns the coverage; empty if the values cover the whole group.
-std::string format_coverages(const ReportRow& row);
+std::string format_coverages(const MetricRow& row);
 
 // Returns how many runs have a value.
-std::string format_run_counts(const ReportRow& row);
+std::string format_run_counts(const MetricRow& row);
 
 }  // namespace ctprof

@@ -48,15 +48,15 @@ std::string format_frames(const StackBook& book, std::uint32_t stack, std::size_
 }
 
 // Returns whether the row has stacks of sleeping threads: counted in threads, in a snapshot.
-bool has_sleeping_stacks(const Report& report, const ReportRow& row) {
+bool has_sleeping_stacks(const Report& report, const MetricRow& row) {
   return !report.is_comparison() && !report.sides().front().window && row.metric->unit == "count";
 }
 
 std::vector<Line> collect_lines(const Report& report) {
   std::vector<Line> lines;
-  visit_rows(report, RowKind::Stacks, [&](const ReportRow& row) {
-    if (row.kind != RowKind::Stacks || !has_sleeping_stacks(report, row)) return;
-    for (const StackRow& stack : row.stacks->stacks)
+  visit_stacks(report, [&](const MetricRow& row, const StackGroup& group) {
+    if (!has_sleeping_stacks(report, row)) return;
+    for (const StackRow& stack : group.stacks)
       lines.push_back({stack.sides[0], format_group(report.grouping(), row.group), stack.stack});
   });
   std::ranges::sort(lines, {}, [](const Line& line) {

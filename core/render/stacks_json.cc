@@ -5,7 +5,6 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace ctprof {
@@ -24,8 +23,9 @@ class StacksWriter {
     json_->open('{');
     json_->key("groups");
     json_->open('[');
-    visit_rows(*report_, RowKind::Stacks, [&](const ReportRow& row) { write_row(row); });
-    end_group();
+    visit_stacks(*report_, [&](const MetricRow& row, const StackGroup& group) {
+      if ((*may_write_row_)()) write_group_of_stacks(row, group);
+    });
     json_->close(']');
     write_functions();
     json_->number_member("groups_cut", report_->stacks()->groups_over_limit());
@@ -33,45 +33,27 @@ class StacksWriter {
   }
 
  private:
-  void write_row(const ReportRow& row) {
-    if (row.kind == RowKind::Stacks) return begin_group(row);
-    if (!group_) return;
-    if (row.kind == RowKind::Stack) begin_stacks();
-    if (!(*may_write_row_)()) return;
-    row.kind == RowKind::Function ? write_function(*row.function) : write_stack(*row.stack);
-  }
-
-  void begin_group(const ReportRow& row) {
-    end_group();
-    if (!(*may_write_row_)()) return;
-    group_ = {row.stacks->functions_over_limit, row.stacks->stacks_over_limit};
+  void write_group_of_stacks(const MetricRow& row, const StackGroup& group) {
     json_->open_item();
     json_->text_member("metric", row.metric->name);
     json_->text_member("unit", get_output_unit(row.metric->unit));
     json_->key("per_second");
     json_->raw(row.is_per_second ? "true" : "false");
     write_group(*json_, row.group);
-    write_numbers("weights", row.stacks->weights);
+    write_numbers("weights", group.weights);
     json_->key("functions");
     json_->open('[');
-  }
-
-  void begin_stacks() {
-    if (std::exchange(in_stacks_, true)) return;
+    for (const FunctionRow& function : group.functions)
+      if ((*may_write_row_)()) write_function(function);
     json_->close(']');
     json_->key("stacks");
     json_->open('[');
-  }
-
-  void end_group() {
-    if (!group_) return;
-    begin_stacks();
+    for (const StackRow& stack : group.stacks)
+      if ((*may_write_row_)()) write_stack(stack);
     json_->close(']');
-    json_->number_member("functions_cut", group_->functions);
-    json_->number_member("stacks_cut", group_->stacks);
+    json_->number_member("functions_cut", group.functions_over_limit);
+    json_->number_member("stacks_cut", group.stacks_over_limit);
     json_->close('}');
-    group_.reset();
-    in_stacks_ = false;
   }
 
   void write_function(const FunctionRow& row) {
@@ -139,16 +121,10 @@ class StacksWriter {
     json_->close(']');
   }
 
-  struct OmittedCounts {
-    std::size_t functions, stacks;
-  };
-
   JsonBuilder* json_;
   const Report* report_;
   const StackBook* book_;
   const std::function<bool()>* may_write_row_;
-  std::optional<OmittedCounts> group_;  // of the current group
-  bool in_stacks_ = false;
   std::unordered_map<std::uint32_t, std::uint64_t> function_indexes_;
   std::vector<std::uint32_t> functions_;
 };

@@ -44,12 +44,12 @@ Tint choose_tint(double change) {
 // The tables of one group.
 class GroupTables {
  public:
-  GroupTables(const Report& report, const ReportRow& group_row, const TextLayout& layout,
-              const std::optional<std::size_t>& rows, bool shows_idle)
+  GroupTables(const Report& report, const MetricRow& row, const StackGroup& group,
+              const TextLayout& layout, const std::optional<std::size_t>& rows, bool shows_idle)
       : report_(&report),
-        group_(group_row.stacks),
-        metric_(group_row.metric),
-        per_second_(group_row.is_per_second ? "/s" : ""),
+        group_(&group),
+        metric_(row.metric),
+        per_second_(row.is_per_second ? "/s" : ""),
         layout_(&layout),
         max_functions_(rows ? *rows : kDefaultFunctions),
         max_stacks_(rows ? *rows : kDefaultStacks),
@@ -290,14 +290,13 @@ std::string format_stacks(const Report& report, const TextLayout& layout,
   std::size_t omitted = 0, only_idle = 0;
   std::vector<GroupText> groups;
   Allowance allowance(report.sides());
-  visit_rows(report, RowKind::Stacks, [&](const ReportRow& row) {
-    if (row.kind != RowKind::Stacks) return;
+  visit_stacks(report, [&](const MetricRow& row, const StackGroup& group) {
     if (allowance.is_spent()) return void(++omitted);
-    const GroupTables tables(report, row, layout, rows, shows_idle);
+    const GroupTables tables(report, row, group, layout, rows, shows_idle);
     if (tables.is_only_idle()) return void(++only_idle);
-    GroupText& group = groups.emplace_back(GroupText{row.stacks->at.metric, tables.get_rank(), {}});
-    tables.append_to(group.text, format_group(report.grouping(), row.group));
-    allowance.spend(group.text.size());
+    std::string& text = groups.emplace_back(GroupText{row.at.metric, tables.get_rank(), {}}).text;
+    tables.append_to(text, format_group(report.grouping(), row.group));
+    allowance.spend(text.size());
   });
   sort_by_rank(groups);
   const std::size_t shown = max_groups == 0 ? groups.size() : std::min(max_groups, groups.size());

@@ -54,92 +54,40 @@ void keep_largest_changes(std::vector<KeyFigure>& keys, std::size_t sides, std::
   keys = std::move(remaining);
 }
 
-class RowStream {
+// Fills one row after the other. The vectors of the row keep their memory.
+class MetricRowReader {
  public:
-  RowStream(const Report& report, const RowVisitor& visit) : report_(&report), visit_(&visit) {}
+  explicit MetricRowReader(const Report& report) : report_(&report) {}
 
-  void visit_sections() {
-    for (const Section& section : report_->sections()) {
-      visit_section_start(section, false);
-      visit_metrics(RowKind::Metric, section);
-    }
+  // Returns the row of a metric and a group, which is valid until the next call. Without keys.
+  const MetricRow& fill(RowPosition at, bool with_evidence) {
+    reset_row();
+    row_.at = at;
+    row_.metric = &report_->metrics()[at.metric];
+    row_.group = report_->grouping().name(row_.metric->entity, at.group);
+    for (std::size_t side = 0; side < report_->sides().size(); ++side) add_figure(side);
+    for (std::size_t side = 1; side < report_->sides().size(); ++side)
+      add_change(side, with_evidence);
+    row_.is_per_second = report_->rollup().is_per_second(at.metric);
+    row_.matches_fail_on = report_->matches_fail_on(at);
+    return row_;
   }
 
-  void visit_failed() {
-    visit_section_start(report_->failed_section(), true);
-    visit_metrics(RowKind::FailedMetric, report_->failed_section());
-  }
-
-  void visit_one_sided_groups() {
-    for (std::size_t side = 0; report_->is_comparison() && side < report_->sides().size(); ++side) {
-      reset_row(RowKind::OneSidedHeader);
-      row_.side = side;
-      row_.one_sided_groups = &report_->one_sided_groups(side);
-      (*visit_)(row_);
-      for (const std::uint32_t group : row_.one_sided_groups->groups)
-        visit_one_sided_group(side, group);
-    }
-  }
-
-  void visit_stacks() {
-    StackSection* section = report_->stacks();
-    for (const RowPosition& at : section ? section->groups() : std::span<const RowPosition>{}) {
-      const StackGroup group = section->make_group(at);
-      fill_metric_row(RowKind::Stacks, at);
-      row_.stacks = &group;
-      (*visit_)(row_);
-      row_.kind = RowKind::Function;
-      for (const FunctionRow& row : group.functions) row_.function = &row, (*visit_)(row_);
-      row_.kind = RowKind::Stack;
-      for (const StackRow& row : group.stacks) row_.stack = &row, (*visit_)(row_);
-    }
-  }
-
-  void visit_renames() {
-    const auto& renames = report_->grouping().renames;
-    const std::size_t limit = report_->spec().limit;
-    for (std::size_t i = 0; i < (limit ? std::min(limit, renames.size()) : renames.size()); ++i) {
-      reset_row(RowKind::RenamedCgroup);
-      row_.rename = &renames[i];
-      (*visit_)(row_);
-    }
-  }
-
-  void visit_host_facts() {
-    for (std::size_t side = 1; side < report_->sides().size(); ++side) {
-      const auto differences = host_differences(report_->runs(0), report_->runs(side));
-      reset_row(RowKind::HostsHeader);
-      row_.side = side;
-      row_.are_hosts_known = differences.has_value();
-      (*visit_)(row_);
-      row_.kind = RowKind::HostFact;
-      for (std::size_t i = 0; differences && i < differences->size(); ++i) {
-        row_.difference = &(*differences)[i];
-        (*visit_)(row_);
-      }
-    }
-  }
-
-  void visit_absent_metrics() {
-    for (const AbsentMetric& one : report_->absent_metrics()) {
-      reset_row(RowKind::AbsentMetric);
-      row_.absent_metric = &one;
-      row_.metric = &report_->metrics()[one.metric];
-      (*visit_)(row_);
-    }
-  }
-
-  void visit_notes() {
-    for (const std::string& note : report_->notes()) {
-      reset_row(RowKind::Note);
-      row_.text = note;
-      (*visit_)(row_);
-    }
+  // Does the same, with the keys of a map.
+  const MetricRow& fill_with_keys(RowPosition at, bool with_evidence,
+                                  std::size_t keys_over_limit = 0) {
+    fill(at, with_evidence);
+    if (row_.metric->is_map()) row_.keys = find_key_figures(*report_, at);
+    for (const KeyFigure& key : row_.keys)
+      row_.is_per_second = row_.is_per_second || key.is_per_second;
+    if (keys_over_limit > 0)
+      keep_largest_changes(row_.keys, row_.sides.size(), row_.key_count() - keys_over_limit);
+    row_.keys_are_limited = keys_over_limit > 0;
+    return row_;
   }
 
  private:
-  // Clears the row; its vectors keep their memory.
-  void reset_row(RowKind kind) {
+  void reset_row() {
     auto sides = std::move(row_.sides);
     auto changes = std::move(row_.changes);
     auto keys = std::move(row_.keys);
@@ -147,59 +95,9 @@ class RowStream {
     changes.clear();
     keys.clear();
     row_ = {};
-    row_.kind = kind;
     row_.sides = std::move(sides);
     row_.changes = std::move(changes);
     row_.keys = std::move(keys);
-  }
-
-  void visit_section_start(const Section& section, bool is_failed) {
-    reset_row(RowKind::Section);
-    row_.section = &section;
-    row_.is_failed = is_failed;
-    (*visit_)(row_);
-  }
-
-  // The last row may be a map with keys beyond the limit.
-  void visit_metrics(RowKind kind, const Section& section) {
-    for (const RowPosition& at : section.rows)
-      visit_metric(kind, at, 0, &at == &section.rows.back() ? section.keys_over_limit : 0);
-  }
-
-  // Fills the members that every row with a metric has.
-  void fill_metric_row(RowKind kind, RowPosition at) {
-    reset_row(kind);
-    row_.at = at;
-    row_.metric = &report_->metrics()[at.metric];
-    row_.group = report_->grouping().name(row_.metric->entity, at.group);
-    for (std::size_t side = 0; side < report_->sides().size(); ++side) add_figure(side);
-    for (std::size_t side = 1; side < report_->sides().size(); ++side) add_change(side);
-    row_.is_per_second = report_->rollup().is_per_second(at.metric);
-    row_.matches_fail_on = report_->matches_fail_on(at);
-  }
-
-  void visit_metric(RowKind kind, RowPosition at, std::size_t only_side = 0,
-                    std::size_t keys_over_limit = 0) {
-    fill_metric_row(kind, at);
-    row_.side = only_side;
-    if (row_.metric->is_map()) row_.keys = find_key_figures(*report_, at);
-    for (const KeyFigure& key : row_.keys)
-      row_.is_per_second = row_.is_per_second || key.is_per_second;
-    if (keys_over_limit > 0)
-      keep_largest_changes(row_.keys, row_.sides.size(), row_.key_count() - keys_over_limit);
-    row_.keys_are_limited = keys_over_limit > 0;
-    (*visit_)(row_);
-  }
-
-  void visit_one_sided_group(std::size_t side, std::uint32_t group) {
-    reset_row(RowKind::Group);
-    row_.side = side;
-    row_.group = report_->grouping().names[group];
-    row_.sides.push_back({});
-    row_.sides.back().threads = report_->grouping().sides[side].threads(group);
-    (*visit_)(row_);
-    for (const std::uint32_t one : report_->metrics_by_share(side, group))
-      visit_metric(RowKind::Figure, {group, one}, side);
   }
 
   bool is_host_metric() const { return row_.metric->entity == Entity::Host; }
@@ -235,7 +133,7 @@ class RowStream {
     figure.per_second_of_age = report_->per_second_of_age(at);
   }
 
-  void add_change(std::size_t side) {
+  void add_change(std::size_t side, bool with_evidence) {
     const auto [group, metric] = row_.at;
     const ThreadTurnover& one_boot = report_->thread_turnover(side);
     SideChange& side_change = row_.changes.emplace_back();
@@ -246,17 +144,34 @@ class RowStream {
     else if (!is_one_process())
       side_change.turnover = one_boot.turnover_of_group(group);
     side_change.rate = report_->rates(side).rate(group, metric, side_change.change.difference);
-    if (const bool has_evidence =
-            row_.kind == RowKind::Metric || row_.kind == RowKind::FailedMetric;
-        has_evidence && report_->families().can_test() && report_->spec().tests_rows)
+    if (with_evidence && report_->families().can_test() && report_->spec().tests_rows)
       side_change.test_result =
           report_->families().get_details_evidence()->find_result(group, metric, side);
   }
 
   const Report* report_;
-  const RowVisitor* visit_;
-  ReportRow row_;
+  MetricRow row_;
 };
+
+void visit_section(MetricRowReader& reader, const Section& section, const SectionVisitor& visitor) {
+  if (visitor.begin_section) visitor.begin_section(section);
+  if (!visitor.add_row) return;
+  for (const RowPosition& at : section.rows) {
+    // The last row may be a map with keys beyond the limit.
+    const bool is_last = &at == &section.rows.back();
+    visitor.add_row(reader.fill_with_keys(at, true, is_last ? section.keys_over_limit : 0));
+  }
+}
+
+void visit_one_sided_group(const Report& report, MetricRowReader& reader, std::size_t side,
+                           std::uint32_t group, const OneSidedVisitor& visitor) {
+  if (visitor.begin_group)
+    visitor.begin_group(
+        {side, report.grouping().names[group], report.grouping().sides[side].threads(group)});
+  if (!visitor.add_figure) return;
+  for (const std::uint32_t metric : report.metrics_by_share(side, group))
+    visitor.add_figure(side, reader.fill_with_keys({group, metric}, false));
+}
 
 }  // namespace
 
@@ -301,24 +216,38 @@ double largest_difference(std::span<const KeyFigure> key) {
   return largest;
 }
 
-void visit_rows(const Report& report, RowKind kind, const RowVisitor& visit) {
-  RowStream stream(report, visit);
-  switch (kind) {
-    case RowKind::Section:
-    case RowKind::Metric: return stream.visit_sections();
-    case RowKind::FailedMetric: return stream.visit_failed();
-    case RowKind::OneSidedHeader:
-    case RowKind::Group:
-    case RowKind::Figure: return stream.visit_one_sided_groups();
-    case RowKind::Stacks:
-    case RowKind::Function:
-    case RowKind::Stack: return stream.visit_stacks();
-    case RowKind::RenamedCgroup: return stream.visit_renames();
-    case RowKind::HostsHeader:
-    case RowKind::HostFact: return stream.visit_host_facts();
-    case RowKind::AbsentMetric: return stream.visit_absent_metrics();
-    case RowKind::Note: return stream.visit_notes();
+void visit_sections(const Report& report, const SectionVisitor& visitor) {
+  MetricRowReader reader(report);
+  for (const Section& section : report.sections()) visit_section(reader, section, visitor);
+}
+
+void visit_failed_section(const Report& report, const SectionVisitor& visitor) {
+  MetricRowReader reader(report);
+  visit_section(reader, report.failed_section(), visitor);
+}
+
+void visit_one_sided_groups(const Report& report, const OneSidedVisitor& visitor) {
+  MetricRowReader reader(report);
+  for (std::size_t side = 0; report.is_comparison() && side < report.sides().size(); ++side) {
+    if (visitor.begin_side) visitor.begin_side(side);
+    for (const std::uint32_t group : report.one_sided_groups(side).groups)
+      visit_one_sided_group(report, reader, side, group, visitor);
   }
+}
+
+void visit_stacks(const Report& report, const StacksVisitor& visitor) {
+  StackSection* section = report.stacks();
+  MetricRowReader reader(report);
+  for (const RowPosition& at : section ? section->groups() : std::span<const RowPosition>{}) {
+    const StackGroup group = section->make_group(at);
+    visitor(reader.fill(at, false), group);
+  }
+}
+
+std::span<const CgroupRename> get_shown_renames(const Report& report) {
+  const std::span<const CgroupRename> renames = report.grouping().renames;
+  const std::size_t limit = report.spec().limit;
+  return limit ? renames.first(std::min(limit, renames.size())) : renames;
 }
 
 }  // namespace ctprof

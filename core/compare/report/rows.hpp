@@ -1,11 +1,12 @@
-// The stream of report rows: the whole report as flat rows, one after the other, for output as
-// text, JSON or CSV.
+// The rows of a report: the values of each metric of each group as flat rows, one after the other,
+// for output as text, JSON or CSV.
 //
-// A printer requests the kinds of rows in any order; the rows of one kind are always in the order
-// of the report. A row is plain data that is valid during the call of the visitor; the objects it
-// points to are valid as long as the report.
+// A printer visits the sections, the groups of one side and the stacks in any order; the rows of
+// each are always in the order of the report. A row is plain data that is valid during the call of
+// the visitor; the objects it points to are valid as long as the report.
 //
-// See also: `Rollup` formats values as text and JSON, render/ defines the layout.
+// See also: `Rollup` formats values as text and JSON, `Report` has absent metrics and notes,
+// `host_differences` compares hosts, render/ defines the layout.
 
 #pragma once
 
@@ -21,23 +22,6 @@
 #include "core/compare/report/report.hpp"
 
 namespace ctprof {
-
-enum class RowKind : std::uint8_t {
-  Section,         // starts a section: its name and the numbers of omitted rows; its rows follow
-  Metric,          // one metric of a group
-  FailedMetric,    // like Metric, for a row that --fail-on matches; a Section precedes it
-  OneSidedHeader,  // starts the groups that exist on only one side
-  Group,           // such a group; its Figure rows follow
-  Figure,          // one metric of such a group
-  Stacks,          // starts the stacks of a group in one metric; its functions and stacks follow
-  Function,        // one of its functions
-  Stack,           // one of its stacks
-  RenamedCgroup,   // a renamed cgroup
-  HostsHeader,     // starts the differences between the hosts of the baseline and a side, if known
-  HostFact,        // one such difference
-  AbsentMetric,    // a metric without values
-  Note,
-};
 
 // The value of one side in a row.
 struct SideFigure {
@@ -72,16 +56,12 @@ struct KeyFigure {
   bool is_per_second = false;  // the values are per second
 };
 
-struct ReportRow {
-  RowKind kind = RowKind::Note;
-  // For sections.
-  const Section* section = nullptr;
-  bool is_failed = false;  // the section of rows that --fail-on matches
-  // For rows with values.
+// One metric of a group.
+struct MetricRow {
   RowPosition at{};
   const PlannedMetric* metric = nullptr;
-  std::string_view group;           // under `all` with several parts (key_parts)
-  std::vector<SideFigure> sides{};  // for a Group, only its side
+  std::string_view group;  // under `all` with several parts (key_parts)
+  std::vector<SideFigure> sides{};
   std::vector<SideChange> changes{};
   // For a map: for each key, ordered by bytes, one value for each side.
   std::vector<KeyFigure> keys{};
@@ -94,22 +74,16 @@ struct ReportRow {
   std::span<const KeyFigure> key(std::size_t at) const {
     return std::span(keys).subspan(at * sides.size(), sides.size());
   }
-  // For groups that exist on only one side, and for hosts.
-  std::size_t side = 0;
-  const OneSidedGroups* one_sided_groups = nullptr;
-  // For stacks, in addition to the group's values: the stacks of the group, and one of their rows.
-  const StackGroup* stacks = nullptr;
-  const FunctionRow* function = nullptr;
-  const StackRow* stack = nullptr;
-  // For the other kinds.
-  const CgroupRename* rename = nullptr;
-  const HostDifference* difference = nullptr;
-  bool are_hosts_known = false;
-  const AbsentMetric* absent_metric = nullptr;
-  std::string_view text;  // the text of a note
 };
 
-// Returns the keys of a map, as in ReportRow::keys. With --moved-only, omits keys that did not
+// A group that exists on only one side.
+struct OneSidedGroup {
+  std::size_t side = 0;
+  std::string_view name;
+  double threads = 0;
+};
+
+// Returns the keys of a map, as in MetricRow::keys. With --moved-only, omits keys that did not
 // change. Under show this omits keys that are zero and, unless metrics were requested, gauges that
 // did not change in a window.
 std::vector<KeyFigure> find_key_figures(const Report& report, RowPosition at);
@@ -117,11 +91,27 @@ std::vector<KeyFigure> find_key_figures(const Report& report, RowPosition at);
 // each side.
 double largest_difference(std::span<const KeyFigure> key);
 
-using RowVisitor = std::function<void(const ReportRow&)>;
+// Functions that receive rows. Each is optional.
+struct SectionVisitor {
+  std::function<void(const Section&)> begin_section{};  // before the rows of each section
+  std::function<void(const MetricRow&)> add_row{};
+};
+struct OneSidedVisitor {
+  std::function<void(std::size_t side)> begin_side{};  // before the groups of each side
+  std::function<void(const OneSidedGroup&)> begin_group{};
+  std::function<void(std::size_t side, const MetricRow&)> add_figure{};  // of the last group
+};
+// The row has the values of the group in the metric of the stacks.
+using StacksVisitor = std::function<void(const MetricRow&, const StackGroup&)>;
 
-// Visits the rows of one kind in order, each followed by its dependent rows: a Section by its
-// metrics, a OneSidedHeader by its groups, a Group by its figures, a Stacks by its functions and
-// then its stacks, a HostsHeader by its HostFacts.
-void visit_rows(const Report& report, RowKind kind, const RowVisitor& visit);
+void visit_sections(const Report& report, const SectionVisitor& visitor);
+// Visits the only section of the rows that --fail-on matches.
+void visit_failed_section(const Report& report, const SectionVisitor& visitor);
+// Visits nothing if the report has one side.
+void visit_one_sided_groups(const Report& report, const OneSidedVisitor& visitor);
+void visit_stacks(const Report& report, const StacksVisitor& visitor);
+
+// Returns the renamed cgroups within the limit.
+std::span<const CgroupRename> get_shown_renames(const Report& report);
 
 }  // namespace ctprof
