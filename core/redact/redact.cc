@@ -11,6 +11,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/file/layout/scanner.hpp"
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/stacks/hidden_offsets.hpp"
 
 namespace ctprof {
@@ -215,20 +216,22 @@ std::size_t remove_unknown(Snapshot& snapshot, const Vocabulary& vocabulary) {
     return object.first != kHostContext &&
            std::ranges::find(vocabulary.objects, object.first) == vocabulary.objects.end();
   });
-  std::erase_if(snapshot.header_objects,
+  std::erase_if(snapshot.extras->header_objects,
                 [&](const std::string& name) { return !snapshot.objects.contains(name); });
-  for (KeptKeys& keys : snapshot.unknown_keys) removed_items += clear_and_count(keys);
+  for (KeptKeys& keys : snapshot.extras->unknown_keys) removed_items += clear_and_count(keys);
   if (snapshot.window)
-    removed_items += clear_and_count(snapshot.window->unknown_bases) +
-                     clear_and_count(snapshot.window->unknown_opening_only);
-  UnknownDefinitions& unknown = snapshot.unknown_definitions;
-  return removed_items + clear_and_count(snapshot.unknown_meta) +
-         clear_and_count(snapshot.unknown_summary_meta) + clear_and_count(snapshot.unknown_lines) +
-         clear_and_count(snapshot.unknown_window) + clear_and_count(snapshot.unknown_tables) +
-         clear_and_count(snapshot.unknown_gaps) + clear_and_count(snapshot.unknown_raw) +
-         clear_and_count(unknown.derived) + clear_and_count(unknown.members) +
-         clear_and_count(unknown.metrics) + clear_and_count(unknown.metric_members) +
-         clear_and_count(unknown.derived_members);
+    removed_items += clear_and_count(snapshot.extras->unknown_bases) +
+                     clear_and_count(snapshot.extras->unknown_opening_only);
+  UnknownDefinitions& unknown = snapshot.extras->unknown_definitions;
+  return removed_items + clear_and_count(snapshot.extras->unknown_meta) +
+         clear_and_count(snapshot.extras->unknown_summary_meta) +
+         clear_and_count(snapshot.extras->unknown_lines) +
+         clear_and_count(snapshot.extras->unknown_window) +
+         clear_and_count(snapshot.extras->unknown_tables) +
+         clear_and_count(snapshot.extras->unknown_gaps) +
+         clear_and_count(snapshot.extras->unknown_raw) + clear_and_count(unknown.derived) +
+         clear_and_count(unknown.members) + clear_and_count(unknown.metrics) +
+         clear_and_count(unknown.metric_members) + clear_and_count(unknown.derived_members);
 }
 
 // Redacts rows that only the opening of a window has. Returns the number of names that it replaced.

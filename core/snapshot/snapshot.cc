@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/snapshot/file_extras.hpp"
+
 namespace ctprof {
+
+Snapshot::Snapshot() : pools(std::make_unique<Pools>()), extras(std::make_unique<FileExtras>()) {}
+Snapshot::~Snapshot() = default;
+Snapshot::Snapshot(Snapshot&&) = default;
+Snapshot& Snapshot::operator=(Snapshot&&) = default;
 
 const Column* Table::find(std::string_view metric) const {
   const auto it = std::find_if(columns.begin(), columns.end(),

@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +20,7 @@
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
+#include "core/snapshot/raw_json.hpp"
 #include "core/snapshot/window.hpp"
 
 namespace ctprof {
@@ -135,42 +135,18 @@ struct Meta {
   std::vector<std::string> notes;  // messages of the sources for the user
 };
 
-// JSON kept as text: summaries, the host's context, and keys that this version does not know.
-using RawJson = std::string;
-
 // The key of the host's context: its hardware, kernel and tunables.
 inline constexpr const char* kHostContext = "host";
 
-// Keys of rows that no metric describes. A path consists of keys separated by dots; a backslash
-// escapes a dot or backslash within a key. Each entry is a row number and its JSON, ascending by
-// row.
-using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>;
-
-// Members of an object that this version does not know, by key.
-using KeptMembers = std::map<std::string, RawJson, std::less<>>;
-
-// A metric with an entity, storage or newtype that this version does not know. Its cells are in
-// kept keys, or in kept lines if the entity is unknown.
-struct UnknownMetric {
-  std::string name;
-  std::optional<Entity> entity;  // none: unknown
-  std::string path;              // path of its cells in KeptKeys
-  RawJson definition;
-};
-
-// The parts of a file's registry that this version does not know.
-struct UnknownDefinitions {
-  KeptMembers members;  // members of the registry itself
-  std::vector<UnknownMetric> metrics;
-  std::vector<RawJson> derived;  // derived metrics of unknown entities
-  std::map<std::string, KeptMembers, std::less<>>
-      metric_members;  // unknown members of known metrics, by name
-  std::map<std::string, KeptMembers, std::less<>> derived_members;
-};
+// The parts of a file that this version does not know (file_extras.hpp).
+struct FileExtras;
 
 // The tables and metadata of one capture or window.
 struct Snapshot {
-  Snapshot() : pools(std::make_unique<Pools>()) {}
+  Snapshot();
+  ~Snapshot();
+  Snapshot(Snapshot&&);
+  Snapshot& operator=(Snapshot&&);
 
   std::array<Table, kEntities> tables;
   Meta meta;
@@ -180,22 +156,9 @@ struct Snapshot {
       started_at;  // start time per thread row, ns of CLOCK_BOOTTIME, 0 if
                    // unknown; empty if none is known, and after loading a file
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
-  std::set<std::string, std::less<>> header_objects;  // keys of `objects` that a file in columns
-                                                      // has in its header, in addition to the host
-  KeptMembers unknown_meta;                           // members of the `ctprof` object
-  KeptMembers
-      unknown_summary_meta;  // members of the `ctprof` object in the summary of a file in columns
-  UnknownDefinitions unknown_definitions;
-  std::array<KeptKeys, kEntities>
-      unknown_keys;                         // below a row, by the row's entity; processes have none
-  std::vector<RawJson> unknown_lines;       // lines of unknown kinds of a file in columns
-  std::vector<UnknownRows> unknown_tables;  // rows of unknown entities of a file in columns
-  KeptMembers unknown_gaps;                 // `gaps` of unknown entities in a file in rows
-  KeptMembers unknown_raw;                  // `raw` of unknown entities in a file in rows
   std::optional<Window>
       window;  // none: a snapshot, whose counters are totals since the start of each thread
-  KeptMembers unknown_window;  // members of the line `window`
-  bool is_foreign = false;     // a file without our own keys
+  bool is_foreign = false;  // a file without our own keys
   std::vector<std::string>
       load_messages;  // messages about the file it was loaded from; not written
   std::size_t text_bytes =
@@ -203,6 +166,7 @@ struct Snapshot {
   // In an outline, which has columns without rows: the numbers of rows in the file.
   std::optional<std::array<std::size_t, kEntities>> rows_in_file;
   std::unique_ptr<Pools> pools;
+  std::unique_ptr<FileExtras> extras;  // null only after the snapshot was moved from
 
   Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }
   const Table& table(Entity entity) const { return tables[static_cast<std::size_t>(entity)]; }

@@ -48,14 +48,6 @@ struct SeenTimes {
   std::uint64_t last = 0;   // time of the last reading, or of the exit
 };
 
-// Rows of an unknown entity, as lines of a file in columns.
-struct UnknownRows {
-  std::string entity;
-  std::vector<std::string> columns{};  // columns that the line `window` lists
-  std::vector<std::uint64_t> rows{};   // number of rows in each line
-  std::vector<std::string> lines{};    // in file order, without line feeds
-};
-
 struct Snapshot;
 
 // The data of a window in addition to the snapshot at its end.
@@ -69,8 +61,6 @@ struct Window {
   // cgroups. With their identities, texts and gauges, and their own pools. Exited threads are both
   // here and after the living rows. Null: unknown, as in files of older versions.
   std::shared_ptr<Snapshot> opening_only;
-  std::vector<UnknownRows> unknown_bases;              // columns of unknown entities
-  std::vector<UnknownRows> unknown_opening_only;       // rows of unknown entities
   std::vector<SeenTimes> seen_times;                   // by thread row; empty: unknown
   std::vector<LeaderReplacement> leader_replacements;  // in the order of time; not in the file
   // The thread table has this many living rows. The rows after them are threads that exited inside

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/window/differences.hpp"
 #include "core/window/match_rows.hpp"
 #include "core/window/opening_only_rows.hpp"
@@ -141,7 +142,7 @@ void make_identities_unique(Table& threads, std::size_t living) {
 
 // Removes definitions of columns that were removed.
 void remove_unused_definitions(Snapshot& snapshot) {
-  std::erase_if(snapshot.unknown_definitions.metric_members, [&](const auto& of_metric) {
+  std::erase_if(snapshot.extras->unknown_definitions.metric_members, [&](const auto& of_metric) {
     return std::ranges::none_of(snapshot.tables, [&](const Table& table) {
       return table.find(of_metric.first) != nullptr;
     });
@@ -168,9 +169,9 @@ Snapshot opening_snapshot(Snapshot window) {
   remove_unused_definitions(window);
   window.meta.start = window.meta.end = window_data.opened_at;
   window.started_at.clear();
-  window.unknown_keys = {};
-  window.unknown_tables.clear();  // contains the values at the end
-  window.unknown_window.clear();
+  window.extras->unknown_keys = {};
+  window.extras->unknown_tables.clear();  // contains the values at the end
+  window.extras->clear_window();
   std::erase_if(window.objects, [](const auto& object) { return object.first != kHostContext; });
   if (!window_data.host_context.empty()) window.objects[kHostContext] = window_data.host_context;
   return window;

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/window/complete_exited_threads.hpp"
 #include "core/window/differences.hpp"
 #include "core/window/infer_execs.hpp"
@@ -332,7 +333,7 @@ Result<Snapshot> make_consecutive_window(const Snapshot& before, Snapshot after,
 Snapshot closing_snapshot(Snapshot window) {
   if (!window.window) return window;
   const Window window_data = *std::exchange(window.window, std::nullopt);
-  window.unknown_window.clear();
+  window.extras->clear_window();
   std::erase_if(window.meta.sources, [](const auto& source) { return source.stage == "exited"; });
   Table& threads = window.threads();
   threads.rows = window_data.living_threads;
@@ -340,7 +341,7 @@ Snapshot closing_snapshot(Snapshot window) {
     return column.def().name == kThreads || is_recorded(column.def());
   });
   for (Column& column : threads.columns) column.resize(window_data.living_threads, Gap::Untouched);
-  KeptKeys& unknown_cells = window.unknown_keys[static_cast<std::size_t>(Entity::Thread)];
+  KeptKeys& unknown_cells = window.extras->unknown_keys[static_cast<std::size_t>(Entity::Thread)];
   for (auto& [path, cells] : unknown_cells)
     std::erase_if(cells,
                   [&](const auto& cell) { return cell.first >= window_data.living_threads; });

@@ -1,8 +1,7 @@
 // make_fleet: makes a fleet of simulated hosts from a few real windows.
 //
-//   make_fleet SEED.ctprof.zst... --hosts N --threads MIN:MAX --kernel 6.1=0.9 --kernel 6.12=0.1
-//              [--shift METRIC=FACTOR@KERNEL[:GROUP]] [--spread HOST:ROW] [--seed S] [--jobs N] -o
-//              DIR
+//   make_fleet SEED.ctprof.zst... --hosts N --threads MIN:MAX --kernel RELEASE=SHARE... [--jobs N]
+//              [--shift METRIC=FACTOR@KERNEL[:GROUP]] [--spread HOST:ROW] [--seed S] -o DIR
 //
 // Each host is one columns file, like those of `ctprof record`. It has its own name, boot id and
 // kernel release. Its processes are drawn from one of the windows, each with its threads, under new
@@ -35,6 +34,7 @@
 #include "core/base/workers.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tests/fleet/make_fleet_options.hpp"
 
@@ -204,7 +204,7 @@ class HostMaker {
     host.meta = from.meta;
     host.derived = from.derived;
     host.objects = from.objects;
-    host.header_objects = from.header_objects;
+    host.extras->header_objects = from.extras->header_objects;
     Window& window = host.window.emplace();
     window.opened_at = from.window->opened_at;
     window.exited_lost = from.window->exited_lost;

@@ -13,6 +13,7 @@
 #include "core/base/result.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {

@@ -120,7 +120,7 @@ Result<void> BlockReader::read_opening_only(std::span<const TableSlice> pieces,
   if (auto done = TableReader::prepare(rows, count_rows(pieces), text_bytes); !done) return done;
   rows.read_at.clear();
   TableReader tables(rows, text_bytes);
-  const auto unknown = resize_lines(snapshot.window->unknown_opening_only);
+  const auto unknown = resize_lines(snapshot.extras->unknown_opening_only);
   if (auto done = fill_tables(pieces, rows, unknown, tables); !done) return done;
   next_ += pieces.size();
   return check_opening_only(rows);
@@ -133,7 +133,7 @@ Result<void> BlockReader::read_tables(std::span<const TableSlice> pieces, std::s
   if (auto done = TableReader::prepare(snapshot, count_rows(pieces), text_bytes); !done)
     return done;
   TableReader tables(snapshot, text_bytes);
-  const auto unknown = resize_lines(snapshot.unknown_tables);
+  const auto unknown = resize_lines(snapshot.extras->unknown_tables);
   if (auto done = fill_tables(pieces, snapshot, unknown, tables); !done) return done;
   if (auto done = read_stacks(after_tables, stack_lines, snapshot, tables.budget()); !done)
     return done;
@@ -211,7 +211,7 @@ Result<bool> BlockReader::read_rest(Snapshot* snapshot) {
     else if (kind == "summary" && snapshot)
       result = read_summary(*found, *snapshot);
     else if (kind != "summary" && kind != kOpeningLine && snapshot)
-      result = keep_text(to_object(*found), snapshot->unknown_lines.emplace_back());
+      result = keep_text(to_object(*found), snapshot->extras->unknown_lines.emplace_back());
     if (!result) return error_at_line(number, result.error());
     if (kind == "end") return true;
     has_summary = kind == "summary";
@@ -250,7 +250,7 @@ Result<bool> BlockReader::read_next(Snapshot* snapshot, bool with_rows) {
   if (at_end()) return taken;  // no other lines are left
   if (snapshot) *snapshot = Snapshot();
   taken = read_block_lines(snapshot, with_rows);
-  if (taken && snapshot) snapshot->unknown_lines = std::move(unknown);
+  if (taken && snapshot) snapshot->extras->unknown_lines = std::move(unknown);
   return taken;
 }
 
@@ -277,7 +277,7 @@ Result<bool> BlockReader::read_block_lines(Snapshot* snapshot, bool with_rows) {
   if (snapshot) {
     if (auto done = read_header(*header, *snapshot); !done)
       return error_at_line(first_, done.error());
-    snapshot->unknown_tables = std::move(announced->unknown);
+    snapshot->extras->unknown_tables = std::move(announced->unknown);
     if (window) {
       auto announced = read_window(*window, *snapshot);
       if (!announced) return error_at_line(first_ + 1, announced.error());

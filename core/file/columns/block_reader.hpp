@@ -1,7 +1,7 @@
 // Reads the blocks of a file in columns, one after the other.
 //
 // Guarantees:
-//   - Rows of unknown entities and lines of unknown kinds are kept in the snapshot (unknown_tables,
+//   - Rows of unknown entities and lines of unknown kinds are kept in `FileExtras` (unknown_tables,
 //     unknown_lines). They take at most limits::kKeptText per block.
 //   - Lines of unknown kinds may be anywhere after the header. A file without such lines is read
 //     once; otherwise the block is read a second time without them.
@@ -25,6 +25,7 @@
 #include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/header.hpp"
 #include "core/file/columns/table_line.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {

@@ -28,14 +28,15 @@ namespace {
 bool is_header_field(std::string_view key) { return !is_summary_field(key) && key != "format"; }
 
 bool is_header_object(const Snapshot& snapshot, std::string_view key) {
-  return key == kHostContext || snapshot.header_objects.contains(key);
+  return key == kHostContext || snapshot.extras->header_objects.contains(key);
 }
 
 void write_meta(const Snapshot& snapshot, bool is_summary, JsonWriter& out) {
   out.key("ctprof");
   out.put('{');
   FieldWriter(out).write_members(snapshot.meta, is_summary ? is_summary_field : is_header_field);
-  write_members(is_summary ? snapshot.unknown_summary_meta : snapshot.unknown_meta, out);
+  write_members(is_summary ? snapshot.extras->unknown_summary_meta : snapshot.extras->unknown_meta,
+                out);
   out.close('}');
   out.put(',');
 }
@@ -50,7 +51,7 @@ void write_objects(const Snapshot& snapshot, bool in_header, JsonWriter& out) {
 }
 
 RegistryView registry_of(const Snapshot& snapshot) {
-  RegistryView registry{{}, snapshot.derived, {}, snapshot.unknown_definitions};
+  RegistryView registry{{}, snapshot.derived, {}, snapshot.extras->unknown_definitions};
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns)
       if (!column.def().is_hidden) registry.metrics.push_back({&column.def(), &column.provenance});
@@ -149,7 +150,7 @@ void write_header(const Snapshot& snapshot, std::span<const TableSlice> tables,
   for (const std::string_view word : kGapNames) out.text(word), out.put(',');
   out.close(']');
   out.put(',');
-  write_row_counts(tables, snapshot.unknown_tables, out);
+  write_row_counts(tables, snapshot.extras->unknown_tables, out);
   if (snapshot.window) write_exited_row_counts(tables, out);
   if (stack_lines > 0) out.raw(",\"stacks\":"), out.number(std::uint64_t{stack_lines});
   out.close('}');
@@ -225,7 +226,7 @@ Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size
 }
 
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
-  if (auto done = read_meta_member(header, snapshot.meta, snapshot.unknown_meta); !done)
+  if (auto done = read_meta_member(header, snapshot.meta, snapshot.extras->unknown_meta); !done)
     return done;
   const auto found = header.find("registry");
   if (found == header.end()) return Error{"has no registry"};
@@ -234,9 +235,10 @@ Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
   for (const auto& [def, provenance] : (*definitions)->metrics)
     snapshot.table(def->entity).add(def, Gap::NotInFile).provenance = provenance;
   snapshot.derived = (*definitions)->derived;
-  snapshot.unknown_definitions = (*definitions)->unknown;
+  snapshot.extras->unknown_definitions = (*definitions)->unknown;
   for (const auto& [key, value] : header)
-    if (!is_known_key(key)) snapshot.objects[key] = value, snapshot.header_objects.insert(key);
+    if (!is_known_key(key))
+      snapshot.objects[key] = value, snapshot.extras->header_objects.insert(key);
   return {};
 }
 
@@ -250,9 +252,11 @@ bool announces_window(const KeptMembers& header) {
 }
 
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {
-  if (auto done = read_meta_member(summary, snapshot.meta, snapshot.unknown_summary_meta); !done)
+  if (auto done = read_meta_member(summary, snapshot.meta, snapshot.extras->unknown_summary_meta);
+      !done)
     return done;
-  for (const auto& [key, value] : snapshot.unknown_meta) snapshot.unknown_summary_meta.erase(key);
+  for (const auto& [key, value] : snapshot.extras->unknown_meta)
+    snapshot.extras->unknown_summary_meta.erase(key);
   for (const auto& [key, value] : summary)
     if (!is_known_key(key) && !snapshot.objects.emplace(key, value).second)
       return Error{"repeats '" + key.substr(0, 40) + "'"};

@@ -35,6 +35,7 @@
 #include "core/base/result.hpp"
 #include "core/file/columns/announced_lines.hpp"
 #include "core/file/columns/table_line.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {
@@ -67,7 +68,7 @@ std::uint64_t stack_line_count(const KeptMembers& header);
 // Returns whether a line `window` follows.
 bool announces_window(const KeptMembers& header);
 // Adds the window to the snapshot, with columns without rows. Returns the announced lines of kind
-// `opening`; lines of unknown entities are listed in Window::unknown_opening_only. REQUIRES:
+// `opening`; lines of unknown entities are listed in FileExtras::unknown_opening_only. REQUIRES:
 // read_header() was called.
 Result<std::vector<TableSlice>> read_window(const KeptMembers& line, Snapshot& snapshot);
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);

@@ -6,6 +6,7 @@
 
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 namespace {
@@ -39,9 +40,9 @@ std::size_t kept_text_bytes(const Snapshot& snapshot) {
   const auto add = [&](std::span<const RawJson> lines) {
     for (const RawJson& line : lines) bytes += line.size();
   };
-  add(snapshot.unknown_lines);
-  for (const UnknownRows& rows : snapshot.unknown_tables) add(rows.lines);
-  for (const UnknownRows& rows : snapshot.window->unknown_opening_only) add(rows.lines);
+  add(snapshot.extras->unknown_lines);
+  for (const UnknownRows& rows : snapshot.extras->unknown_tables) add(rows.lines);
+  for (const UnknownRows& rows : snapshot.extras->unknown_opening_only) add(rows.lines);
   return bytes;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 namespace {
@@ -103,7 +104,8 @@ Result<void> sort_kept_keys(KeptKeys& kept, Entity entity) {
 Result<void> check_and_sort_rows(Snapshot& snapshot) {
   if (auto fine = check_rows(snapshot); !fine) return fine;
   for (std::size_t entity = 0; entity < kEntities; ++entity)
-    if (auto fine = sort_kept_keys(snapshot.unknown_keys[entity], static_cast<Entity>(entity));
+    if (auto fine =
+            sort_kept_keys(snapshot.extras->unknown_keys[entity], static_cast<Entity>(entity));
         !fine)
       return fine;
   return {};

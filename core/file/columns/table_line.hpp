@@ -46,6 +46,7 @@
 #include "core/base/result.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/file/columns/cell_reader.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {

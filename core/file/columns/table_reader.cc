@@ -10,6 +10,7 @@
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 namespace {
@@ -95,7 +96,7 @@ std::size_t TableReader::column_index(Entity entity, std::string_view column) co
 
 // Returns the path under which the cells of an unknown column are kept.
 std::string TableReader::path_of_unknown_column(Entity entity, const std::string& column) const {
-  for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
+  for (const UnknownMetric& metric : snapshot_->extras->unknown_definitions.metrics)
     if (metric.entity == entity && metric.name == column) return metric.path;
   return column;
 }
@@ -213,7 +214,7 @@ void TableReader::keep_unknown_cell(Line& line, const std::string& path, std::si
     return line.in.fail("a key is too long");
   budget_.spend(path.size() + json.size(), line.in);
   const std::lock_guard lock(unknown_keys_mutex_);
-  KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(line.piece.entity)];
+  KeptKeys& kept = snapshot_->extras->unknown_keys[static_cast<std::size_t>(line.piece.entity)];
   if (kept.size() == limits::kColumns && !kept.contains(path))
     return line.in.fail("too many kinds of unknown keys");
   kept[path].emplace_back(static_cast<std::uint32_t>(row), remove_blanks(json));

@@ -6,6 +6,7 @@
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/row_notes.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 namespace {
@@ -233,7 +234,7 @@ void TableWriter::write_columns(const TableSlice& slice, JsonWriter& out,
   out.raw("\"columns\":{");
   for (const Column& column : snapshot_->table(slice.entity).columns)
     if (!column.def().is_hidden) write_column(column, slice, out, gaps);
-  for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
+  for (const UnknownMetric& metric : snapshot_->extras->unknown_definitions.metrics)
     if (metric.entity == slice.entity) write_unknown_column(metric, slice, out);
   out.close('}');
   out.put(',');
@@ -242,7 +243,7 @@ void TableWriter::write_columns(const TableSlice& slice, JsonWriter& out,
 // Writes the kept cells of a column whose newtype this version does not know.
 void TableWriter::write_unknown_column(const UnknownMetric& metric, const TableSlice& slice,
                                        JsonWriter& out) const {
-  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(slice.entity)];
+  const KeptKeys& kept = snapshot_->extras->unknown_keys[static_cast<std::size_t>(slice.entity)];
   const auto found = kept.find(metric.path);
   if (found == kept.end()) return;
   auto cell = first_cell_from(found->second, slice.first_row);
@@ -259,7 +260,7 @@ void TableWriter::write_unknown_column(const UnknownMetric& metric, const TableS
 }
 
 bool TableWriter::is_unknown_metric_path(Entity entity, std::string_view path) const {
-  const auto& metrics = snapshot_->unknown_definitions.metrics;
+  const auto& metrics = snapshot_->extras->unknown_definitions.metrics;
   return std::any_of(metrics.begin(), metrics.end(), [&](const UnknownMetric& metric) {
     return metric.entity == entity && metric.path == path;
   });
@@ -305,7 +306,7 @@ void TableWriter::write_read_at(const TableSlice& slice, JsonWriter& out) const 
 }
 
 void TableWriter::write_unknown(const TableSlice& slice, JsonWriter& out) const {
-  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(slice.entity)];
+  const KeptKeys& kept = snapshot_->extras->unknown_keys[static_cast<std::size_t>(slice.entity)];
   if (kept.empty()) return;
   const std::size_t start = out.size();
   bool any = false;

@@ -13,6 +13,7 @@
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/fields.hpp"
 #include "core/file/layout/members.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 
@@ -64,16 +65,17 @@ void each_field(T& line, Visitor&& visit) {
 
 namespace {
 
-std::vector<OpeningLines> opening_lines(const Window& window, std::span<const TableSlice> pieces) {
+std::vector<OpeningLines> opening_lines(const Snapshot& snapshot,
+                                        std::span<const TableSlice> pieces) {
   std::vector<OpeningLines> all;
   for (const Entity entity : kAllEntities) {
     OpeningLines& lines = all.emplace_back(OpeningLines{std::string(name(entity)), {}, {}});
-    for (const Column& column : window.opening_only->table(entity).columns)
+    for (const Column& column : snapshot.window->opening_only->table(entity).columns)
       lines.columns.push_back(column.def().name);
     for (const TableSlice& piece : pieces)
       if (piece.entity == entity) lines.rows.push_back(piece.rows);
   }
-  for (const UnknownRows& unknown : window.unknown_opening_only)
+  for (const UnknownRows& unknown : snapshot.extras->unknown_opening_only)
     all.push_back({unknown.entity, unknown.columns, unknown.rows});
   return all;
 }
@@ -98,14 +100,14 @@ void write_window(const Snapshot& snapshot, std::span<const TableSlice> opening_
     for (const Column& column : window.openings[static_cast<std::size_t>(entity)].columns)
       bases.columns.push_back(column.def().name);
   }
-  for (const UnknownRows& unknown : window.unknown_bases)
+  for (const UnknownRows& unknown : snapshot.extras->unknown_bases)
     line.bases.push_back({unknown.entity, unknown.columns});
-  if (window.opening_only) line.opening_only = opening_lines(window, opening_only);
+  if (window.opening_only) line.opening_only = opening_lines(snapshot, opening_only);
   out.put('{');
   out.member("kind", "window");
   FieldWriter(out).write_members(line, [](std::string_view) { return true; });
   if (!window.host_context.empty()) write_members({{kHostContext, window.host_context}}, out);
-  write_members(snapshot.unknown_window, out);
+  write_members(snapshot.extras->unknown_window, out);
   out.close('}');
   out.put('\n');
 }
@@ -132,7 +134,7 @@ Error unknown_entity_error(std::string_view entity) {
 }
 
 Result<void> read_bases(std::vector<EntityBases>& all, Snapshot& snapshot) {
-  std::vector<UnknownRows>& unknown = snapshot.window->unknown_bases;
+  std::vector<UnknownRows>& unknown = snapshot.extras->unknown_bases;
   for (EntityBases& bases : all) {
     Entity entity{};
     if (parse(bases.entity, entity)) {
@@ -205,7 +207,7 @@ Result<std::vector<TableSlice>> read_opening_only(std::vector<OpeningLines>& all
     }
     if (!done) return done.error();
   }
-  window.unknown_opening_only = std::move(announced.unknown);
+  snapshot.extras->unknown_opening_only = std::move(announced.unknown);
   return std::move(announced.pieces);
 }
 
@@ -217,10 +219,10 @@ Result<std::vector<TableSlice>> read_window(const KeptMembers& members, Snapshot
   FieldReader reader("window");
   reader.read_object(boost::json::parse(to_object(members), failed), line);
   if (failed || !reader.error_text().empty()) return Error{"is wrong: " + reader.error_text()};
-  snapshot.unknown_window = unknown_members<WindowLine>(members);
-  snapshot.unknown_window.erase("kind");
+  snapshot.extras->unknown_window = unknown_members<WindowLine>(members);
+  snapshot.extras->unknown_window.erase("kind");
   Window& window = snapshot.window.emplace();
-  if (auto host = snapshot.unknown_window.extract(kHostContext))
+  if (auto host = snapshot.extras->unknown_window.extract(kHostContext))
     window.host_context = host.mapped();
   window.opened_at = line.opened;
   window.living_threads = line.living;

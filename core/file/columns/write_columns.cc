@@ -14,6 +14,7 @@
 #include "core/file/columns/stack_lines.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 namespace {
@@ -221,7 +222,7 @@ Result<void> write_tables(const Snapshot& snapshot, std::span<const CompressedLi
       tables, [](const CompressedLines& table) { return table.pieces.front().is_exited; });
   for (const CompressedLines& table : std::span(tables.begin(), first_exited))
     if (auto done = lines.write(table); !done) return done;
-  if (auto done = write_unknown(snapshot.unknown_tables, lines); !done) return done;
+  if (auto done = write_unknown(snapshot.extras->unknown_tables, lines); !done) return done;
   for (const CompressedLines& table : std::span(first_exited, tables.end()))
     if (auto done = lines.write(table); !done) return done;
   return {};
@@ -239,8 +240,8 @@ Result<void> write_lines(const Snapshot& snapshot, const CompressedBlock& block,
   if (auto done = lines.write(block.stacks); !done) return done;
   if (auto done = lines.write(block.opening_only); !done) return done;
   if (snapshot.window && snapshot.window->opening_only)
-    if (auto done = write_unknown(snapshot.window->unknown_opening_only, lines); !done) return done;
-  for (const RawJson& line : snapshot.unknown_lines)
+    if (auto done = write_unknown(snapshot.extras->unknown_opening_only, lines); !done) return done;
+  for (const RawJson& line : snapshot.extras->unknown_lines)
     if (auto done = lines.write(line + "\n"); !done) return done;
   out.clear();
   write_summary(snapshot, out);

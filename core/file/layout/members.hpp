@@ -10,6 +10,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/file/layout/fields.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

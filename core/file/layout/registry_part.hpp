@@ -23,6 +23,7 @@
 #include "core/base/result.hpp"
 #include "core/file/layout/fields.hpp"
 #include "core/registry/metric_def.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

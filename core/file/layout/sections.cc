@@ -49,13 +49,14 @@ Result<void> keep_unknown_tables(const json::value& by_table, const char* key,
 void write_meta(const SectionInput& source, JsonWriter& out) {
   out.put('{');
   FieldWriter(out).write_members(source.snapshot.meta);
-  write_members(source.snapshot.unknown_meta, out);
-  write_members(source.snapshot.unknown_summary_meta, out);
+  write_members(source.snapshot.extras->unknown_meta, out);
+  write_members(source.snapshot.extras->unknown_summary_meta, out);
   out.close('}');
 }
 
 Result<void> read_meta_section(std::string_view text, SectionTarget& target) {
-  if (auto done = read_meta(text, target.snapshot.meta, target.snapshot.unknown_meta); !done)
+  if (auto done = read_meta(text, target.snapshot.meta, target.snapshot.extras->unknown_meta);
+      !done)
     return done;
   const std::uint64_t format = target.snapshot.meta.format;
   if (format > kFileFormat)
@@ -81,12 +82,12 @@ Result<void> read_definitions_section(std::string_view text, SectionTarget& targ
 // --- gaps: why cells hold no value ---
 
 void write_all_gaps(const SectionInput& source, JsonWriter& out) {
-  write_by_table(out, source.snapshot.unknown_gaps,
+  write_by_table(out, source.snapshot.extras->unknown_gaps,
                  [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
 }
 
 Result<void> keep_unknown_gaps(const json::value& gaps, SectionTarget& target) {
-  return keep_unknown_tables(gaps, "gaps", target.snapshot.unknown_gaps);
+  return keep_unknown_tables(gaps, "gaps", target.snapshot.extras->unknown_gaps);
 }
 
 Result<void> apply_table_gaps(const json::value& gaps, Entity entity, SectionTarget& target,
@@ -123,13 +124,13 @@ Result<void> read_read_times(const json::value& read_at, SectionTarget& target) 
 void write_all_raw(const SectionInput& source, JsonWriter& out) {
   const TextPool& texts = source.snapshot.pools->texts;
   const std::vector<Id> invalid = invalid_texts(texts);
-  write_by_table(out, source.snapshot.unknown_raw, [&](std::size_t entity) {
+  write_by_table(out, source.snapshot.extras->unknown_raw, [&](std::size_t entity) {
     write_raw(source.columns[entity], invalid, texts, out);
   });
 }
 
 Result<void> keep_unknown_raw(const json::value& raw, SectionTarget& target) {
-  return keep_unknown_tables(raw, "raw", target.snapshot.unknown_raw);
+  return keep_unknown_tables(raw, "raw", target.snapshot.extras->unknown_raw);
 }
 
 Result<void> apply_table_raw(const json::value& raw, Entity entity, SectionTarget& target,

@@ -21,6 +21,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/file/layout/registry_part.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof {
 namespace {
@@ -152,7 +153,8 @@ bool JsonHandler::keep_row_key() {
   std::string json = raw_.release();
   builder_->budget.kept_bytes += json.size();
   ++builder_->budget.items;
-  KeptKeys& kept = builder_->snapshot.unknown_keys[static_cast<std::size_t>(entity_of(table_))];
+  KeptKeys& kept =
+      builder_->snapshot.extras->unknown_keys[static_cast<std::size_t>(entity_of(table_))];
   const auto [place, is_new] = kept.try_emplace(path);
   if (is_new && kept.size() > limits::kColumns)
     return reject("has more kinds of unknown keys than " + std::to_string(limits::kColumns));

@@ -11,6 +11,7 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof {
 namespace {
@@ -28,7 +29,7 @@ void SnapshotBuilder::prepare(RegistryPart registry) {
   has_own_registry = true;
   for (const auto& [def, provenance] : registry.metrics) make_column(def, provenance);
   snapshot.derived = std::move(registry.derived);
-  snapshot.unknown_definitions = std::move(registry.unknown);
+  snapshot.extras->unknown_definitions = std::move(registry.unknown);
   for (const std::string& place : registry.placeholders) layout.add(parse_key_path(place));
   make_fillers();
 }
@@ -191,8 +192,8 @@ void sort_threads(SnapshotBuilder& builder) {
     return tgid[a] != tgid[b] ? tgid[a] < tgid[b] : tid[a] < tid[b];
   });
   if (order.empty()) return;
-  reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)],
-          order);
+  reorder(snapshot.threads(),
+          snapshot.extras->unknown_keys[static_cast<std::size_t>(Entity::Thread)], order);
   std::vector<std::byte> scratch;
   for (const std::vector<RowRange> runs = find_row_ranges(order);
        Column & column : builder.process_columns)
@@ -213,7 +214,8 @@ void sort_cgroups(Snapshot& snapshot) {
     return texts[ids[a]] < texts[ids[b]];
   });
   if (!order.empty())
-    reorder(cgroups, snapshot.unknown_keys[static_cast<std::size_t>(Entity::Cgroup)], order);
+    reorder(cgroups, snapshot.extras->unknown_keys[static_cast<std::size_t>(Entity::Cgroup)],
+            order);
 }
 
 // --- processes ---

@@ -4,6 +4,7 @@
 
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof {
 namespace {
@@ -105,7 +106,8 @@ Layout Document::key_paths_of_contents() const {
     for (const Column& column : snapshot_->table(entity).columns)
       used.add(key_path_of(column.def()));
   for (const Entity entity : kAllEntities)
-    for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)])
+    for (const auto& [path, pieces] :
+         snapshot_->extras->unknown_keys[static_cast<std::size_t>(entity)])
       used.add({root_of(entity), split_path(path)});
   for (const auto& [key, json] : snapshot_->objects) used.add({TreeRoot::Host, {key}});
   return used;
@@ -156,7 +158,7 @@ void Document::list_metrics() {
         def.file_path = "none";
     }
   registry_.derived = snapshot_->derived;
-  registry_.unknown = snapshot_->unknown_definitions;
+  registry_.unknown = snapshot_->extras->unknown_definitions;
 }
 
 LeafContent Document::content_of(const MetricDef& def, const Column* column) const {
@@ -174,7 +176,8 @@ LeafContent Document::content_of(const MetricDef& def, const Column* column) con
 
 void Document::add_kept_keys(Entity entity) {
   const TreeRoot root = root_of(entity);
-  for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)]) {
+  for (const auto& [path, pieces] :
+       snapshot_->extras->unknown_keys[static_cast<std::size_t>(entity)]) {
     if (layout_.add({root, split_path(path)}) == KeyNode::kNone) continue;
     contents_of(root).emplace_back().kept_json = &pieces;
   }

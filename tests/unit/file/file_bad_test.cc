@@ -14,6 +14,7 @@
 #include "core/file/layout/limits.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_bad_test {
@@ -303,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_metric_of_an_unknown_newtype_is_an_unknown_key) {
                 "x", shipped_vocabulary());
   BOOST_REQUIRE(snapshot.has_value());
   BOOST_TEST(!snapshot->threads().find("utime_clock_ticks"));
-  BOOST_TEST(snapshot->unknown_keys[0].at("utime_clock_ticks").size() == 500u);
+  BOOST_TEST(snapshot->extras->unknown_keys[0].at("utime_clock_ticks").size() == 500u);
 }
 
 BOOST_AUTO_TEST_CASE(reports_files_that_cannot_be_read) {

@@ -5,6 +5,7 @@
 
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/write/document.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
 
 namespace ctprof::tests::file_columns_test {
@@ -171,14 +172,14 @@ BOOST_AUTO_TEST_CASE(keeps_unknown_members) {
   const std::string bytes = compress_lines(update_line_counts(lines));
   const Snapshot again = load(bytes);
   BOOST_TEST(again.objects.at("newer") == "[1,\"x\"]");
-  BOOST_REQUIRE(again.unknown_lines.size() == 1u);
-  BOOST_TEST(again.unknown_lines[0] == "{\"kind\":\"moons\",\"nodes\":[1,2]}");
-  const auto& kept = again.unknown_keys[0].at("newer_metric");
+  BOOST_REQUIRE(again.extras->unknown_lines.size() == 1u);
+  BOOST_TEST(again.extras->unknown_lines[0] == "{\"kind\":\"moons\",\"nodes\":[1,2]}");
+  const auto& kept = again.extras->unknown_keys[0].at("newer_metric");
   BOOST_REQUIRE(kept.size() == 1u);
   BOOST_TEST(kept[0].second == "{\"a\":1}");
   const Snapshot twice = load(to_file_bytes(again));
   BOOST_TEST(difference(again, twice) == "");
-  BOOST_TEST(twice.unknown_lines == again.unknown_lines);
+  BOOST_TEST(twice.extras->unknown_lines == again.extras->unknown_lines);
   auto newer = lines_of(bytes);
   newer[0] = replace_once(newer[0], "\"format\":2", "\"format\":3");
   BOOST_TEST(refusal(compress_lines(update_line_counts(newer))) ==
@@ -191,7 +192,7 @@ BOOST_AUTO_TEST_CASE(keeps_a_column_of_an_unknown_newtype) {
   lines[0] = replace_once(lines[0], "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\"");
   const Snapshot snapshot = load(compress_lines(update_line_counts(lines)));
   BOOST_TEST(!snapshot.threads().find("utime_clock_ticks"));
-  BOOST_TEST(snapshot.unknown_keys[0].at("utime_clock_ticks").size() == 20u);
+  BOOST_TEST(snapshot.extras->unknown_keys[0].at("utime_clock_ticks").size() == 20u);
   const Lines again = lines_of(to_file_bytes(snapshot));
   BOOST_TEST(again[0].find("\"newtype\":\"Moons\"") != std::string::npos);
   BOOST_TEST(again[1].find("\"utime_clock_ticks\":[") != std::string::npos);

@@ -5,6 +5,7 @@
 
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
 
 namespace ctprof::tests::file_reference_test {
@@ -82,8 +83,8 @@ BOOST_AUTO_TEST_CASE(reads_the_newest_spelling) {
   BOOST_TEST(cpus[1] == 0x40u);
   BOOST_TEST(read_number(snapshot, "run_time_ns") == 1000u);
   BOOST_TEST(read_number(snapshot, "hiwater_vm_bytes") == 52u);
-  BOOST_TEST(snapshot.unknown_keys[0].empty(), "every key of the layout is known");
-  BOOST_TEST(snapshot.unknown_keys[2].empty());
+  BOOST_TEST(snapshot.extras->unknown_keys[0].empty(), "every key of the layout is known");
+  BOOST_TEST(snapshot.extras->unknown_keys[2].empty());
   BOOST_TEST(snapshot.objects.at("host") == R"({"cpu_model":"Model","total_memory_kib":1})");
   BOOST_TEST(snapshot.objects.at("parse_summary") == R"({"tids_walked":1})");
   BOOST_TEST(!snapshot.objects.contains("probe_summary"));
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(reads_the_older_spelling_without_marks) {
   const auto map = snapshot.pools->maps[find_column(snapshot, "process.smaps_rollup").ids()[0]];
   BOOST_TEST(map.size() == 2u);
   BOOST_TEST(map[1].value == 100u);
-  BOOST_TEST(snapshot.unknown_keys[0].empty());
+  BOOST_TEST(snapshot.extras->unknown_keys[0].empty());
 }
 
 BOOST_AUTO_TEST_CASE(impossible_values_become_gaps) {
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(sorts_rows_and_rebuilds_processes) {
   BOOST_TEST(read_number(snapshot, "tid", 0) == 60u);
   BOOST_TEST(read_number(snapshot, "tid", 1) == 100u);
   BOOST_TEST(read_number(snapshot, "tid", 2) == 107u);
-  const auto& kept = snapshot.unknown_keys[0].at("newer");
+  const auto& kept = snapshot.extras->unknown_keys[0].at("newer");
   BOOST_REQUIRE(kept.size() == 1u);
   BOOST_TEST(kept[0].first == 2u);
   BOOST_TEST(kept[0].second == "[1]");

@@ -10,6 +10,7 @@
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/redact/redact.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
 #include "tests/unit/support/random_window.hpp"
 
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(keeps_rows_of_unknown_entities) {
   const Lines lines = file_with_disks();
   Snapshot read = load(compress_lines(lines));
   BOOST_TEST((lines_of(to_file_bytes(read)) == lines));
-  read.unknown_definitions = {};
+  read.extras->unknown_definitions = {};
   BOOST_TEST(difference(read, load(to_file_bytes(idle_host_snapshot(20)))) == "");
 }
 
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(keeps_unknown_lines_wherever_they_are) {
 BOOST_AUTO_TEST_CASE(skips_blocks_with_unknown_lines) {
   const Lines lines = insert_line(file_with_disks(), 2, "{\"kind\":\"moons\"}\n");
   const std::string bytes = compress_lines(lines) + compress_lines(lines);
-  BOOST_TEST(load(bytes, {"test", 2}).unknown_lines.size() == 1u);
+  BOOST_TEST(load(bytes, {"test", 2}).extras->unknown_lines.size() == 1u);
   const columns::BlockList blocks = columns::list_blocks(bytes);
   BOOST_REQUIRE(blocks.blocks.size() == 2u);
   BOOST_TEST(blocks.invalid_reason == "");

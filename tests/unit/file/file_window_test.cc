@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
 #include "tests/unit/support/random_window.hpp"
 
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(keeps_rows_that_only_the_opening_has) {
   const Table& threads = window.window->opening_only->threads();
   BOOST_TEST_REQUIRE(threads.rows == 1u);
   BOOST_TEST(threads.find(kTid) != nullptr);
-  BOOST_TEST(window.unknown_lines.empty());
+  BOOST_TEST(window.extras->unknown_lines.empty());
 }
 
 // Older versions write files without the announcement, or copy such lines without knowing them.
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(ignores_opening_lines_without_an_announcement) {
   lines[kWindow] = lines[kWindow].substr(0, at) + "}\n";
   const Snapshot window = load(compress_lines(update_line_counts(lines)));
   BOOST_TEST(!window.window->opening_only);
-  BOOST_TEST(window.unknown_lines.empty());
+  BOOST_TEST(window.extras->unknown_lines.empty());
 }
 
 // An older version copies unknown lines with their keys in sorted order.

@@ -12,6 +12,7 @@
 #include "core/base/keyed_hash.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::redact_test {
 namespace {
@@ -258,12 +259,12 @@ BOOST_AUTO_TEST_CASE(replaces_or_omits_unchecked_texts) {
   snapshot.meta.cgroup_root = "/docker/alice";
   snapshot.objects["thirdparty_summary"] = R"({"alice":1})";
   snapshot.objects[kHostContext] = R"({"owner":"alice"})";
-  snapshot.unknown_meta["later"] = R"("alice")";
+  snapshot.extras->unknown_meta["later"] = R"("alice")";
   Pseudonyms pseudonyms(kKey);
   const RedactionCounts done = redact(snapshot, {}, pseudonyms);
   BOOST_TEST(done.removed_items == 3u);
   BOOST_TEST(snapshot.meta.notes.empty());
-  BOOST_TEST(snapshot.unknown_meta.empty());
+  BOOST_TEST(snapshot.extras->unknown_meta.empty());
   BOOST_TEST(!snapshot.objects.contains("thirdparty_summary"));
   BOOST_TEST(snapshot.objects[kHostContext].find("alice") == std::string::npos);
   BOOST_TEST(*snapshot.meta.hostname == pseudonyms.pseudonym_of("alice-laptop"));

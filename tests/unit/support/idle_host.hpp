@@ -16,6 +16,7 @@
 #include "core/file/layout/fields.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -179,7 +180,7 @@ class SnapshotComparer {
     for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host})
       compare_tables(entity);
     if (a_.objects != b_.objects) note_difference("objects");
-    if (a_.unknown_keys != b_.unknown_keys) note_difference("unknown keys");
+    if (a_.extras->unknown_keys != b_.extras->unknown_keys) note_difference("unknown keys");
     if (a_.read_at != b_.read_at) note_difference("read_at");
     compare_definitions();
     if (a_.window.has_value() != b_.window.has_value())
@@ -206,8 +207,10 @@ class SnapshotComparer {
     if (!std::equal(a_.derived.begin(), a_.derived.end(), b_.derived.begin(), b_.derived.end(),
                     [](const auto& a, const auto& b) { return text_of(a) == text_of(b); }))
       note_difference("derived metrics");
-    if (a_.unknown_meta != b_.unknown_meta) note_difference("unknown members of ctprof");
-    const UnknownDefinitions &a = a_.unknown_definitions, &b = b_.unknown_definitions;
+    if (a_.extras->unknown_meta != b_.extras->unknown_meta)
+      note_difference("unknown members of ctprof");
+    const UnknownDefinitions &a = a_.extras->unknown_definitions,
+                             &b = b_.extras->unknown_definitions;
     if (a.members != b.members) note_difference("unknown members of the registry");
     if (a.metric_members != b.metric_members) note_difference("unknown members of metrics");
     if (a.derived_members != b.derived_members)
@@ -251,7 +254,8 @@ class SnapshotComparer {
                         of.is_partial, of.notes, of.host_context);
     };
     if (summary(a) != summary(b)) note_difference("window");
-    if (a_.unknown_window != b_.unknown_window) note_difference("unknown members of the window");
+    if (a_.extras->unknown_window != b_.extras->unknown_window)
+      note_difference("unknown members of the window");
     if (!std::ranges::equal(a.seen_times, b.seen_times,
                             [](const SeenTimes& one, const SeenTimes& other) {
                               return one.first == other.first && one.last == other.last;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/file/layout/cell.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "ctprof/newtypes.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
@@ -268,12 +269,13 @@ class RandomHost {
     snapshot_.objects["host"] = R"({"cpu_model":"\u0001x","n":1.50e+3})";
     snapshot_.objects["unknown top"] = R"([1,-2,true,null,"\"",{"a":[]}])";
     const auto keep = [&](Entity entity, const char* path) {
-      auto& pieces = snapshot_.unknown_keys[static_cast<std::size_t>(entity)][path];
+      auto& pieces = snapshot_.extras->unknown_keys[static_cast<std::size_t>(entity)][path];
       for (std::uint32_t row = 0; row < snapshot_.table(entity).rows; ++row)
         if (random_below(2))
           pieces.emplace_back(row,
                               random_below(2) ? R"({"deep":[1.0,"x"]})" : "18446744073709551616");
-      if (pieces.empty()) snapshot_.unknown_keys[static_cast<std::size_t>(entity)].erase(path);
+      if (pieces.empty())
+        snapshot_.extras->unknown_keys[static_cast<std::size_t>(entity)].erase(path);
     };
     keep(Entity::Thread, "newer_key");
     keep(Entity::Thread, "with\\.dot");
@@ -306,7 +308,7 @@ class RandomHost {
 
   // Adds definitions that only a newer version of ctprof could have written.
   void make_unknown_definitions() {
-    UnknownDefinitions& unknown = snapshot_.unknown_definitions;
+    UnknownDefinitions& unknown = snapshot_.extras->unknown_definitions;
     unknown.members["newer"] = R"({"a":[1.50e+3]})";
     unknown.metric_members["third_thread.Flag"]["newer"] = "18446744073709551616";
     unknown.metric_members["third_thread.Flag"]["older"] = "null";
@@ -315,7 +317,7 @@ class RandomHost {
         {"moons", Entity::Thread, "newer_key",
          R"({"name":"moons","entity":"thread","storage":"u64","newtype":"Moons",)"
          R"("rule":"SumMoons","file_path":"threads[].newer_key"})"});
-    snapshot_.unknown_meta["newer"] = "[]";
+    snapshot_.extras->unknown_meta["newer"] = "[]";
   }
 
   std::mt19937_64 random_;

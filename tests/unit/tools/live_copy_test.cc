@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/file/file.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/random_window.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 #include "tools/ctprof/live/window_copy.hpp"
@@ -21,10 +22,11 @@ Snapshot shown_window(std::uint64_t seed) {
   for (Table& table : window.tables)
     std::erase_if(table.columns,
                   [](const Column& column) { return column.def().storage == Storage::Stacks; });
-  window.unknown_keys = {};
-  window.unknown_meta = window.unknown_summary_meta = window.unknown_window = {};
-  window.unknown_definitions = {};
-  window.unknown_lines = {};
+  window.extras->unknown_keys = {};
+  window.extras->unknown_meta = window.extras->unknown_summary_meta =
+      window.extras->unknown_window = {};
+  window.extras->unknown_definitions = {};
+  window.extras->unknown_lines = {};
   return window;
 }
 

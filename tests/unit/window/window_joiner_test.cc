@@ -1,5 +1,6 @@
 // Tests splitting and joining windows.
 
+#include "core/snapshot/file_extras.hpp"
 #include "core/window/join_windows.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(restores_the_opening_of_a_window) {
                   snapshot_at(20, {{1, 5, 160, 3, "FIFO"}, {3, 5, 9, 4}, {9, 1500, 1, 1}}),
                   exited_at(15, {{2, 5, 80, 0}, {8, 1100, 6, 0}})));
   for (const MetricDef* def : {&kPeak, &kHeap})
-    window.unknown_definitions.metric_members[def->name]["newer"] = "1";
+    window.extras->unknown_definitions.metric_members[def->name]["newer"] = "1";
   const Snapshot begin = opening_snapshot(std::move(window));
   BOOST_TEST(!begin.window);
   BOOST_TEST(begin.meta.start.boottime_ns == 10 * kSecond);
@@ -123,8 +124,8 @@ BOOST_AUTO_TEST_CASE(restores_the_opening_of_a_window) {
   BOOST_TEST(cells(begin, kPeak) == "no column");
   const auto processes = begin.table(Entity::Process).find(kProcessTgid)->u64();
   BOOST_TEST(processes == (std::vector<std::uint64_t>{1, 2, 3}), boost::test_tools::per_element());
-  BOOST_TEST(begin.unknown_definitions.metric_members.contains(kHeap.name));
-  BOOST_TEST(!begin.unknown_definitions.metric_members.contains(kPeak.name));
+  BOOST_TEST(begin.extras->unknown_definitions.metric_members.contains(kHeap.name));
+  BOOST_TEST(!begin.extras->unknown_definitions.metric_members.contains(kPeak.name));
   BOOST_TEST(begin.read_at == std::vector<std::uint64_t>(3, 7), boost::test_tools::per_element());
   const Column& policies = *begin.threads().find("policy");
   BOOST_TEST(begin.pools->texts[policies.ids()[0]] == "OTHER");

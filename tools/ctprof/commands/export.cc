@@ -8,6 +8,7 @@
 #include "core/base/text.hpp"
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "core/window/make_window.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/denet.hpp"
@@ -74,12 +75,12 @@ Snapshot reduce_to_end(Snapshot window, const Options& options) {
 
 // Prints notes about lines of unknown kinds, which the rows layout cannot store.
 void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
-  for (const UnknownRows& table : snapshot.unknown_tables)
+  for (const UnknownRows& table : snapshot.extras->unknown_tables)
     print_note(options, "the rows layout cannot store the table of the unknown entity '" +
                             table.entity + "': leaving it out");
-  if (!snapshot.unknown_lines.empty())
+  if (!snapshot.extras->unknown_lines.empty())
     print_note(options, "the rows layout cannot store lines of unknown kinds: leaving out " +
-                            format_count(snapshot.unknown_lines.size(), "line", "lines"));
+                            format_count(snapshot.extras->unknown_lines.size(), "line", "lines"));
 }
 
 // Reads the capture to export, with pseudonyms if the user requested them.

@@ -6,6 +6,8 @@
 #include <deque>
 #include <vector>
 
+#include "core/snapshot/file_extras.hpp"
+
 namespace ctprof::live {
 namespace {
 
@@ -77,7 +79,7 @@ std::optional<Snapshot> copy_window(const Snapshot& window) {
   copy.derived = window.derived;
   copy.read_at = window.read_at;
   copy.objects = window.objects;
-  copy.header_objects = window.header_objects;
+  copy.extras->header_objects = window.extras->header_objects;
   copy.text_bytes = window.text_bytes;
   copy.window = copy_window_data(*window.window);
   Copier copier(window, copy);
