@@ -40,35 +40,32 @@ bool is_disk_full(int number) { return number == ENOSPC || number == EDQUOT; }
 }  // namespace
 
 Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
-  auto directory = Directory::open(path);
-  if (!directory) return directory.error();
-  if (::flock(directory->fd(), LOCK_EX | LOCK_NB) != 0)
+  CTPROF_TRY_VALUE(auto directory, Directory::open(path));
+  if (::flock(directory.fd(), LOCK_EX | LOCK_NB) != 0)
     return errno != EWOULDBLOCK
                ? errno_error("locking the directory", path, errno)
                : error("recording into the directory", path,
                        "another ctprof records into it; stop that one, or name another directory");
-  if (const std::string why = directory_ownership_problem(path, directory->fd()); !why.empty())
+  if (const std::string why = directory_ownership_problem(path, directory.fd()); !why.empty())
     return error("recording into the directory", path, why);
-  const auto has_files = directory->has_files();
-  if (!has_files) return has_files.error();
-  if (const auto foreign_name = directory->foreign_name();
-      !*has_files && (!foreign_name || !foreign_name->empty()))
+  CTPROF_TRY_VALUE(const auto has_files, directory.has_files());
+  if (const auto foreign_name = directory.foreign_name();
+      !has_files && (!foreign_name || !foreign_name->empty()))
     return !foreign_name
                ? foreign_name.error()
                : error("recording into the directory", path,
                        "it has other files, such as '" + *foreign_name +
                            "', and no recordings of --every; name a new or empty directory");
-  if (::faccessat(directory->fd(), ".", W_OK, AT_EACCESS) != 0)
+  if (::faccessat(directory.fd(), ".", W_OK, AT_EACCESS) != 0)
     return errno_error("recording into the directory", path, errno);
-  Archive archive(std::move(*directory), std::move(options));
-  if (auto scanned = archive.scan_files(); !scanned) return scanned.error();
+  Archive archive(std::move(directory), std::move(options));
+  CTPROF_TRY(archive.scan_files());
   return archive;
 }
 
 Result<void> Archive::scan_files() {
-  auto files = directory_.files(Directory::Owner::EffectiveUser);
-  if (!files) return files.error();
-  files_ = std::move(*files);
+  CTPROF_TRY_VALUE(auto files, directory_.files(Directory::Owner::EffectiveUser));
+  files_ = std::move(files);
   for (const ArchiveFile& file : files_) {
     if (file.is_truncated)
       open_messages_.push_back(file_name_of(file.name) +

@@ -227,13 +227,11 @@ Result<Snapshot> join_block(const WindowRange& block,
   const std::string boot_id = first->meta.boot_id;
   WindowJoiner joiner(std::move(*first));
   for (std::size_t at = 1; at < block.count; ++at) {
-    auto next = read(block.first + at);
-    if (!next) return next;
-    if (next->meta.boot_id != boot_id ||
-        next->window->opened_at.boottime_ns != ended_at.boottime_ns)
+    CTPROF_TRY_VALUE(auto next, read(block.first + at));
+    if (next.meta.boot_id != boot_id || next.window->opened_at.boottime_ns != ended_at.boottime_ns)
       return Error{"reading consecutive windows: they changed while they were read; try again"};
-    ended_at = next->meta.start;
-    joiner.add(std::move(*next));
+    ended_at = next.meta.start;
+    joiner.add(std::move(next));
   }
   return std::move(joiner).join();
 }

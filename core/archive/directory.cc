@@ -115,10 +115,9 @@ bool Directory::is_used(const std::string& name, Owner owner, struct stat& statu
 }
 
 Result<std::vector<ArchiveFile>> Directory::files(Owner owner) const {
-  auto found = names();
-  if (!found) return found.error();
+  CTPROF_TRY_VALUE(auto found, names());
   std::map<HourFile, ArchiveFile> files;
-  for (const std::string& name : *found) {
+  for (const std::string& name : found) {
     const auto hour = parse_hour_file(name);
     struct stat status {};
     if (!hour || !is_used(name, owner, status)) continue;
@@ -148,18 +147,16 @@ Result<std::vector<ArchiveFile>> Directory::files(Owner owner) const {
 }
 
 Result<bool> Directory::has_files() const {
-  const auto found = names();
-  if (!found) return found.error();
+  CTPROF_TRY_VALUE(const auto found, names());
   return std::ranges::any_of(
-      *found, [](const std::string& name) { return parse_hour_file(name).has_value(); });
+      found, [](const std::string& name) { return parse_hour_file(name).has_value(); });
 }
 
 Result<std::string> Directory::foreign_name() const {
-  const auto found = names();
-  if (!found) return found.error();
+  CTPROF_TRY_VALUE(const auto found, names());
   const auto foreign =
-      std::ranges::find_if(*found, [](const std::string& name) { return !is_known_name(name); });
-  if (foreign == found->end()) return {boost::system::in_place_value, std::string()};
+      std::ranges::find_if(found, [](const std::string& name) { return !is_known_name(name); });
+  if (foreign == found.end()) return {boost::system::in_place_value, std::string()};
   return {boost::system::in_place_value, *foreign};
 }
 

@@ -30,9 +30,8 @@ class Joiner {
     }
     const bool is_contiguous = last_window_ && follows_last(*window);
     if (last_window_ && !is_contiguous) report_gap(*window);
-    if (!is_contiguous)
-      if (auto done = finish_run(); !done) return done;
-    if (auto memory_checked = count_memory(*window); !memory_checked) return memory_checked;
+    if (!is_contiguous) CTPROF_TRY(finish_run());
+    CTPROF_TRY(count_memory(*window));
     if (result_.window_count++ == 0) result_.from_ns = window->window->opened_at.wall_unix_ns;
     result_.until_ns = window->meta.start.wall_unix_ns;
     last_window_ = LastWindow{window->meta.boot_id, window->window->opened_at, window->meta.start};
@@ -46,7 +45,7 @@ class Joiner {
   }
 
   Result<SpanResult> finish() {
-    if (auto done = finish_run(); !done) return done.error();
+    CTPROF_TRY(finish_run());
     if (omitted_messages_ > 0)
       result_.messages.push_back("and " + std::to_string(omitted_messages_) +
                                  " more messages of these kinds");
@@ -166,13 +165,11 @@ std::vector<std::string> SpanWindows::describe_missing_ends(const Span& span,
 }
 
 Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span) {
-  auto directory = Directory::open(path);
-  if (!directory) return directory.error();
-  auto files = directory->files();
-  if (!files) return files.error();
-  SpanWindows windows(std::move(*directory));
+  CTPROF_TRY_VALUE(auto directory, Directory::open(path));
+  CTPROF_TRY_VALUE(auto files, directory.files());
+  SpanWindows windows(std::move(directory));
   std::vector<Location> all;
-  for (ArchiveFile& file : *files) {
+  for (ArchiveFile& file : files) {
     if (file.is_truncated)
       windows.messages_.push_back(
           "'" + file_name_of(file.name) +
@@ -193,10 +190,9 @@ Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span)
 
 Result<Snapshot> SpanWindows::read(std::size_t number, const Vocabulary& vocabulary) const {
   const Location& location = locations_[number];
-  const auto bytes = directory_.read(location.file, location.window);
-  if (!bytes) return bytes.error();
+  CTPROF_TRY_VALUE(const auto bytes, directory_.read(location.file, location.window));
   auto window =
-      load_bytes(*bytes, {.path = file_name_of(location.file), .has_number = true}, vocabulary);
+      load_bytes(bytes, {.path = file_name_of(location.file), .has_number = true}, vocabulary);
   if (window && !window->window)
     return error("reading", file_name_of(location.file), "it holds a snapshot among windows");
   return window;
@@ -210,18 +206,15 @@ std::size_t memory_of_exited(const Snapshot& window) {
 
 Result<SpanResult> read_span(const std::string& path, const Span& span,
                              const Vocabulary& vocabulary) {
-  const auto windows = SpanWindows::find(path, span);
-  if (!windows) return windows.error();
-  Joiner joiner(*windows, vocabulary);
-  for (std::size_t number = 0; number < windows->size(); ++number)
-    if (auto added = joiner.add(number); !added) return added.error();
-  auto result = joiner.finish();
-  if (!result) return result;
-  std::vector<std::string> messages = windows->messages();
-  std::ranges::move(result->messages, std::back_inserter(messages));
-  result->messages = std::move(messages);
-  if (result->runs.empty())
-    return error("reading", path, "no window can be read: " + result->messages.back());
+  CTPROF_TRY_VALUE(const auto windows, SpanWindows::find(path, span));
+  Joiner joiner(windows, vocabulary);
+  for (std::size_t number = 0; number < windows.size(); ++number) CTPROF_TRY(joiner.add(number));
+  CTPROF_TRY_VALUE(auto result, joiner.finish());
+  std::vector<std::string> messages = windows.messages();
+  std::ranges::move(result.messages, std::back_inserter(messages));
+  result.messages = std::move(messages);
+  if (result.runs.empty())
+    return error("reading", path, "no window can be read: " + result.messages.back());
   return result;
 }
 

@@ -34,3 +34,23 @@ inline Error errno_error(std::string_view action, std::string_view object, int n
 }
 
 }  // namespace ctprof
+
+// Returns from the function if an operation fails: with the error of the Result that the expression
+// has. The function returns a Result or an Error.
+//
+//   CTPROF_TRY(check_name(name));
+//   CTPROF_TRY_VALUE(const Snapshot window, load_file(path, vocabulary));  // declares `window`
+//
+// CTPROF_TRY_VALUE is several statements: enclose it in braces after `if` and `for`.
+#define CTPROF_TRY(...)                                                                   \
+  do {                                                                                    \
+    if (auto ctprof_result = (__VA_ARGS__); !ctprof_result) return ctprof_result.error(); \
+  } while (false)
+#define CTPROF_TRY_VALUE(declaration, ...) \
+  CTPROF_TRY_VALUE_AS(CTPROF_RESULT_OF_LINE(__LINE__), declaration, __VA_ARGS__)
+#define CTPROF_TRY_VALUE_AS(result, declaration, ...) \
+  auto result = (__VA_ARGS__);                        \
+  if (!result) return result.error();                 \
+  declaration = *std::move(result)
+#define CTPROF_RESULT_OF_LINE(line) CTPROF_JOIN_TOKENS(ctprof_result_, line)
+#define CTPROF_JOIN_TOKENS(a, b) a##b

@@ -110,11 +110,10 @@ std::uint64_t subreaper_pid() {
 
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
                          std::vector<Refusal>* refusals, EarlyOpener opener) {
-  auto session = Session::open(registry, options, std::move(opener));
-  if (!session) return session.error();
-  if (auto result = session->begin(); !result) return result.error();
-  if (refusals) *refusals = session->refusals();
-  return session->end();
+  CTPROF_TRY_VALUE(auto session, Session::open(registry, options, std::move(opener)));
+  CTPROF_TRY(session.begin());
+  if (refusals) *refusals = session.refusals();
+  return session.end();
 }
 
 Result<Snapshot> capture_pid(const Registry& registry, std::uint64_t pid, CaptureOptions options) {
@@ -142,14 +141,13 @@ void EarlyOpener::open(const Plugin& plugin) {
 Result<Session> Session::open(const Registry& registry, CaptureOptions options,
                               EarlyOpener opener) {
   if (!opener.roots_) {
-    auto roots = open_roots(options.rootfs);
-    if (!roots) return roots.error();
-    opener.roots_ = std::make_unique<const Roots>(std::move(*roots));
+    CTPROF_TRY_VALUE(auto roots, open_roots(options.rootfs));
+    opener.roots_ = std::make_unique<const Roots>(std::move(roots));
   }
-  if (auto checked = check_pids(*opener.roots_, options.pids); !checked) return checked.error();
-  if (auto checked = check_cgroup(*opener.roots_, options.cgroup); !checked) return checked.error();
+  CTPROF_TRY(check_pids(*opener.roots_, options.pids));
+  CTPROF_TRY(check_cgroup(*opener.roots_, options.cgroup));
   Session session(registry, std::move(options), std::move(opener));
-  if (auto checked = check_descriptors(kDescriptorsAfterProbing); !checked) return checked.error();
+  CTPROF_TRY(check_descriptors(kDescriptorsAfterProbing));
   return session;
 }
 
@@ -160,10 +158,9 @@ Session::Session(const Registry& registry, CaptureOptions options, EarlyOpener o
 
 Result<void> Session::begin() {
   if (options_.is_window) host_state_ = read_host_state(*roots_);
-  if (auto result = start_recorders(); !result) return result;
-  auto snapshot = read_host(options_.is_window);
-  if (!snapshot) return snapshot.error();
-  last_snapshot_ = std::move(*snapshot);
+  CTPROF_TRY(start_recorders());
+  CTPROF_TRY_VALUE(auto snapshot, read_host(options_.is_window));
+  last_snapshot_ = std::move(snapshot);
   if (records_ && options_.is_window) records_->open_sums();
   if (exit_tracker_) exit_tracker_->begin_window();
   if (records_ && !options_.is_window) add_snapshot_stacks();
@@ -187,12 +184,11 @@ bool Session::is_limited_to_cgroup() const {
 Result<void> Session::start_recorders() {
   if (!uses_recorders(options_)) return {};
   const ProcessStateGuard kept;
-  const auto planned = plan_recorders(probed_, options_.record.recorders);
-  if (!planned) return planned.error();
+  CTPROF_TRY_VALUE(const auto planned, plan_recorders(probed_, options_.record.recorders));
   const int proc = roots_->proc_fd.get();
   if (is_limited_to_cgroup()) options_.record.cgroup = find_cgroup_id(*roots_, options_.cgroup);
   records_ = std::make_unique<ActiveRecorders>(
-      *planned, probed_, options_.record,
+      planned, probed_, options_.record,
       WantedProcesses(options_.pids, options_.cgroup, proc, options_.record.inherits), proc);
   return records_->start();
 }
@@ -234,19 +230,18 @@ Result<Snapshot> Session::read_host(bool is_opening) {
   CaptureOptions pass_options = options_;
   pass_options.pids.insert(pass_options.pids.end(), children_.begin(), children_.end());
   for (;;) {
-    const auto plan = make_plan(probed_, wanted, failed_sources);
-    if (!plan) return plan.error();
+    CTPROF_TRY_VALUE(const auto plan, make_plan(probed_, wanted, failed_sources));
     refusals_ = probed_.failures();
-    refusals_.insert(refusals_.end(), plan->refusals.begin(), plan->refusals.end());
+    refusals_.insert(refusals_.end(), plan.refusals.begin(), plan.refusals.end());
     if (is_opening && !exit_tracker_) {
-      exit_tracker_ = std::make_unique<ExitTracker>(*plan, probed_, options_.pids, options_.cgroup,
+      exit_tracker_ = std::make_unique<ExitTracker>(plan, probed_, options_.pids, options_.cgroup,
                                                     options_.command, follows_children());
       exit_tracker_->start();
       if (records_) records_->discard();
     }
     std::optional<Result<std::variant<Snapshot, FailedLister>>> outcome;
     const std::uint64_t drain_tid =
-        drain_during([&] { outcome = HostPass(probed_, *roots_, *plan, pass_options).run(); });
+        drain_during([&] { outcome = HostPass(probed_, *roots_, plan, pass_options).run(); });
     if (!*outcome) return outcome->error();
     if (auto* snapshot = std::get_if<Snapshot>(&**outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
@@ -292,21 +287,20 @@ Result<Snapshot> Session::close_window(bool is_last) {
   collect_records(is_last, before.meta.start.boottime_ns, after->meta);
   ExitedThreads& exited = exit_tracker_->collect(before, after->meta.sources);
   if (options_.command != 0) mark_descendants(before, *after, exited);
-  auto window =
-      make_consecutive_window(before, std::move(*after), exited, "the window's begin", "its end");
-  if (!window) return window;
-  add_stacks(*window, is_last);
-  if (window->window->exited_merged > 0)
-    window->meta.notes.push_back(std::to_string(window->window->exited_merged) +
-                                 " exited threads share rows with others of the same process, name "
-                                 "and cgroup, because too many threads exited");
+  CTPROF_TRY_VALUE(auto window, make_consecutive_window(before, std::move(*after), exited,
+                                                        "the window's begin", "its end"));
+  add_stacks(window, is_last);
+  if (window.window->exited_merged > 0)
+    window.meta.notes.push_back(std::to_string(window.window->exited_merged) +
+                                " exited threads share rows with others of the same process, name "
+                                "and cgroup, because too many threads exited");
   if (!exit_tracker_->failure_reason().empty())
-    window->meta.notes.push_back("exited threads are not recorded: " +
-                                 exit_tracker_->failure_reason());
+    window.meta.notes.push_back("exited threads are not recorded: " +
+                                exit_tracker_->failure_reason());
   const HostState state = read_host_state(*roots_);
-  window->window->is_partial = !options_.pids.empty() || !options_.cgroup.empty();
+  window.window->is_partial = !options_.pids.empty() || !options_.cgroup.empty();
   std::ranges::move(describe_changes(std::exchange(host_state_, state), state),
-                    std::back_inserter(window->window->notes));
+                    std::back_inserter(window.window->notes));
   return window;
 }
 
@@ -359,10 +353,9 @@ std::size_t Session::threads() const {
 }
 
 Result<const Snapshot*> Session::next_window() {
-  auto window = close_window(false);
-  if (!window) return window.error();
+  CTPROF_TRY_VALUE(auto window, close_window(false));
   has_closed_window_ = true;
-  last_snapshot_ = std::move(*window);
+  last_snapshot_ = std::move(window);
   exit_tracker_->begin_window();
   return &*last_snapshot_;
 }

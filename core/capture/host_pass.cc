@@ -64,16 +64,15 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   run_stage(CTPROF_STAGE_HOST);
   // Listed after the pass has begun, so that a process that starts meanwhile has a later start
   // time.
-  auto pids = options_.cgroup.empty()
-                  ? Result<std::vector<std::uint64_t>>(options_.pids)
-                  : list_processes_below(roots_.proc_fd.get(), options_.cgroup, options_.pids);
-  if (!pids) return pids.error();
+  CTPROF_TRY_VALUE(
+      auto pids, options_.cgroup.empty()
+                     ? Result<std::vector<std::uint64_t>>(options_.pids)
+                     : list_processes_below(roots_.proc_fd.get(), options_.cgroup, options_.pids));
   ThreadPass threads{
-      roots_,   snapshot_, std::move(*pids), workers_, snapshot_.meta.start.boottime_ns,
+      roots_,   snapshot_, std::move(pids), workers_, snapshot_.meta.start.boottime_ns,
       sources_, blocking_};
-  const auto failed_lister = threads.run();
-  if (!failed_lister) return failed_lister.error();
-  if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
+  CTPROF_TRY_VALUE(const auto failed_lister, threads.run());
+  if (failed_lister) return FailedLister{&failed_lister->source(), failed_lister->finish()};
   std::vector<SourceCost> reserve_costs =
       fill_unseen_threads(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
   add_cgroup_rows(snapshot_, all_cgroups());

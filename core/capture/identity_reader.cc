@@ -89,15 +89,15 @@ bool is_below(std::string_view cgroup, std::string_view ancestor) {
 
 Result<std::vector<std::uint64_t>> list_processes_below(int proc, std::string_view cgroup,
                                                         const std::vector<std::uint64_t>& pids) {
-  auto found = pids.empty() ? Walker().processes(proc) : Result<std::vector<std::uint64_t>>(pids);
-  if (!found) return found;
+  CTPROF_TRY_VALUE(auto found, pids.empty() ? Walker().processes(proc)
+                                            : Result<std::vector<std::uint64_t>>(pids));
   sdk::TextFile file;
-  std::erase_if(*found, [&](std::uint64_t pid) {
+  std::erase_if(found, [&](std::uint64_t pid) {
     const auto text = file.read(proc, (std::to_string(pid) + "/cgroup").c_str());
     const auto path = text ? parse_cgroup_path(text.value) : std::nullopt;
     return !path || !is_below(*path, cgroup);
   });
-  if (found->empty()) found->push_back(kNoProcess);
+  if (found.empty()) found.push_back(kNoProcess);
   return found;
 }
 

@@ -90,7 +90,7 @@ Result<SourceRun*> ThreadPass::run() {
   });
   const bool is_listed = lister != sources.end();
   if (!is_listed) {
-    if (auto result = walk_proc(); !result) return result.error();
+    CTPROF_TRY(walk_proc());
   } else if (!list_with(*lister)) {
     return &*lister;
   }
@@ -102,30 +102,28 @@ Result<SourceRun*> ThreadPass::run() {
 }
 
 Result<void> ThreadPass::walk_proc() {
-  const auto listed = list_threads();
-  if (!listed) return listed.error();
-  snapshot.meta.rows_listed = listed->size();
-  read_runs(*listed);
+  CTPROF_TRY_VALUE(const auto listed, list_threads());
+  snapshot.meta.rows_listed = listed.size();
+  read_runs(listed);
   return {};
 }
 
 Result<std::vector<ThreadId>> ThreadPass::list_threads() {
   Walker walker;
-  auto tgids = pids.empty() ? walker.processes(roots.proc_fd.get())
-                            : Result<std::vector<std::uint64_t>>(pids);
-  if (!tgids) return tgids.error();
-  std::sort(tgids->begin(), tgids->end());
-  tgids->erase(std::unique(tgids->begin(), tgids->end()), tgids->end());
-  const std::size_t count = count_pieces(tgids->size(), kProcessesPerPiece);
+  CTPROF_TRY_VALUE(auto tgids, pids.empty() ? walker.processes(roots.proc_fd.get())
+                                            : Result<std::vector<std::uint64_t>>(pids));
+  std::sort(tgids.begin(), tgids.end());
+  tgids.erase(std::unique(tgids.begin(), tgids.end()), tgids.end());
+  const std::size_t count = count_pieces(tgids.size(), kProcessesPerPiece);
   std::vector<std::vector<ThreadId>> threads_by_piece(count);
   std::vector<Walker> walkers(workers);
   std::atomic<int> failed{0};
   share_work(workers, count, [&](unsigned worker, std::size_t piece) {
     const std::size_t first = piece * kProcessesPerPiece,
-                      last = std::min(first + kProcessesPerPiece, tgids->size());
+                      last = std::min(first + kProcessesPerPiece, tgids.size());
     for (std::size_t i = first; i < last; ++i)
       if (const int error =
-              walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], threads_by_piece[piece]);
+              walkers[worker].threads(roots.proc_fd.get(), tgids[i], threads_by_piece[piece]);
           sdk::is_shortage(error))
         failed = error;
   });

@@ -166,10 +166,9 @@ void execute(std::vector<Value>& stack, const Program& program,
 }  // namespace
 
 Result<Condition> Condition::parse(std::string_view text, std::string_view activity) {
-  auto program = ExpressionParser(text, Grammar::Condition).parse(activity);
-  if (!program) return program.error();
-  Condition condition(std::move(*program), activity);
-  if (auto check_result = condition.check({}); !check_result) return check_result.error();
+  CTPROF_TRY_VALUE(auto program, ExpressionParser(text, Grammar::Condition).parse(activity));
+  Condition condition(std::move(program), activity);
+  CTPROF_TRY(condition.check({}));
   return condition;
 }
 

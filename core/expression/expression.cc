@@ -94,9 +94,9 @@ double calculate(Op op, double a, double b) {
 }
 
 Result<Expression> Expression::parse(std::string_view text) {
-  auto program = ExpressionParser(text, Grammar::Formula).parse("reading expression");
-  if (!program) return program.error();
-  return Expression(std::move(*program));
+  CTPROF_TRY_VALUE(auto program,
+                   ExpressionParser(text, Grammar::Formula).parse("reading expression"));
+  return Expression(std::move(program));
 }
 
 double Expression::evaluate(std::span<const double> values) const {

@@ -32,11 +32,11 @@ ExpressionNode make_node(const Program::Instruction& instruction,
 }  // namespace
 
 Result<ExpressionTree> parse_tree(std::string_view text) {
-  auto program = ExpressionParser(text, Grammar::Formula).parse("reading expression");
-  if (!program) return program.error();
-  ExpressionTree tree{std::move(program->inputs), {}};
+  CTPROF_TRY_VALUE(auto program,
+                   ExpressionParser(text, Grammar::Formula).parse("reading expression"));
+  ExpressionTree tree{std::move(program.inputs), {}};
   std::vector<std::size_t> stack;
-  for (const Program::Instruction& instruction : program->instructions) {
+  for (const Program::Instruction& instruction : program.instructions) {
     ExpressionNode node = make_node(instruction, tree.nodes, stack);
     stack.push_back(tree.nodes.size());
     tree.nodes.push_back(std::move(node));

@@ -59,7 +59,7 @@ Result<void> write_folded(const StackProfile& profile, Sink& out) {
       std::for_each(frames.rbegin(), frames.rend(),
                     [&](std::uint32_t frame) { line += ";" + words[frame]; });
       line += " " + std::to_string(stack.weight) + "\n";
-      if (const auto written = out.write(line); !written) return written;
+      CTPROF_TRY(out.write(line));
     }
   }
   return {};

@@ -97,7 +97,7 @@ class Writer {
         if (!known[row.stack]) write_stack(row.stack);
         known[row.stack] = true;
         write_sample(tasks_[owner], row);
-        if (const auto written = flush(kBufferSize); !written) return written;
+        CTPROF_TRY(flush(kBufferSize));
       }
     }
     return flush(0);

@@ -252,7 +252,7 @@ Result<void> gzip(const std::string& text, std::string& packed) {
 
 Result<void> write_pprof(const StackProfile& profile, Sink& out) {
   std::string packed;
-  if (const auto done = pprof::gzip(pprof::Writer(profile).write(), packed); !done) return done;
+  CTPROF_TRY(pprof::gzip(pprof::Writer(profile).write(), packed));
   return out.write(packed);
 }
 

@@ -39,7 +39,7 @@ class Writer {
     json_.close(']');
     json_.raw("},\"profiles\":[");
     for (std::size_t value = 0; value < profile_->values.size(); ++value)
-      if (const auto written = write_profile(value); !written) return written;
+      CTPROF_TRY(write_profile(value));
     json_.close(']');
     json_.raw("}\n");
     return out_->write(json_.view());
@@ -75,10 +75,10 @@ class Writer {
     json_.member("endValue", sum_weights(value));
     json_.key("samples");
     json_.put('[');
-    if (const auto written = for_each_stack(value, &Writer::write_sample); !written) return written;
+    CTPROF_TRY(for_each_stack(value, &Writer::write_sample));
     json_.close(']');
     json_.raw(",\"weights\":[");
-    if (const auto written = for_each_stack(value, &Writer::write_weight); !written) return written;
+    CTPROF_TRY(for_each_stack(value, &Writer::write_weight));
     json_.close(']');
     json_.raw("},");
     return {};
@@ -91,8 +91,7 @@ class Writer {
         (this->*write)(owned.owner, stack);
         if (json_.size() < kBufferSize) continue;
         // Keeps the last comma in the buffer, because closing the list may remove it.
-        if (const auto written = out_->write(json_.view().substr(0, json_.size() - 1)); !written)
-          return written;
+        CTPROF_TRY(out_->write(json_.view().substr(0, json_.size() - 1)));
         json_.clear();
         json_.put(',');
       }

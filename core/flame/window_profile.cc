@@ -141,12 +141,12 @@ Result<OwnerKey> parse_owner_key(std::string_view key) {
 Result<StackProfile> make_window_profile(const Snapshot& window,
                                          std::span<const std::string> metrics, OwnerKey key,
                                          const SelectedThreads& selected) {
-  const auto columns = select_columns(find_stack_columns(window.threads()), metrics);
-  if (!columns) return columns.error();
+  CTPROF_TRY_VALUE(const auto columns,
+                   select_columns(find_stack_columns(window.threads()), metrics));
   const StackPool& pool = window.pools->stacks;
   StackProfile profile{.table = &pool.table, .span = make_span(window)};
   const LongWaits long_waits(window);
-  for (const Column* column : *columns)
+  for (const Column* column : columns)
     profile.values.push_back({column->def().name, column->def().unit,
                               column->def().role == kWaitingStacks, 0,
                               long_waits.min_weight_ns(*column)});
@@ -155,7 +155,7 @@ Result<StackProfile> make_window_profile(const Snapshot& window,
     if (!selected.empty() && !selected[row]) continue;
     OwnedStacks owned;
     owned.is_rarely_waiting = long_waits.has_few_waits(row);
-    for (const Column* column : *columns)
+    for (const Column* column : columns)
       owned.weights.push_back(column->has_value(row) ? pool[column->ids()[row]]
                                                      : std::span<const ctprof_stack>());
     if (std::ranges::all_of(owned.weights, [](const auto& weights) { return weights.empty(); }))

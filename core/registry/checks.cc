@@ -138,8 +138,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
     return Error{subject() + " has " + quote(metric.file_absent) +
                  " as the text of a missing value, which is not JSON"};
   if (metric.headline || !is_empty(metric.role))
-    if (auto fits = check_headline_and_role(subject(), metric.headline, metric.role); !fits)
-      return fits;
+    CTPROF_TRY(check_headline_and_role(subject(), metric.headline, metric.role));
   return check_pairing(metric, *newtype, plugin);
 }
 

@@ -14,9 +14,8 @@ FigureKind kind_of_family(std::string_view family) {
 Result<DerivedFamily> derived_family(const Expression& expression,
                                      std::span<const FigureKind> inputs,
                                      std::string_view declared) {
-  const auto kind = expression.kind(inputs);
-  if (!kind) return kind.error();
-  if (*kind != FigureKind::Counter) return DerivedFamily::Level;
+  CTPROF_TRY_VALUE(const auto kind, expression.kind(inputs));
+  if (kind != FigureKind::Counter) return DerivedFamily::Level;
   const bool is_level = declared == kGauge && expression.has_subtraction();
   return is_level ? DerivedFamily::LevelFromTotals : DerivedFamily::Counter;
 }

@@ -228,8 +228,7 @@ std::string privileged_refusal_message(const std::string& reason) {
 // Checks the program's directory too, because a user who can replace it decides which plugins are
 // ctprof's own.
 Result<PluginDirectory> open_directory_for_privileged(const std::string& directory) {
-  if (const auto program = open_trusted_directory(program_directory()); !program)
-    return program.error();
+  CTPROF_TRY(open_trusted_directory(program_directory()));
   return PluginDirectory::open(directory, Trust::RootOnly);
 }
 
@@ -298,9 +297,7 @@ Result<LoadedPlugins> load_plugins(const LoadOptions& options) {
   if (!options.load_only_layouts && loaded.plugins.empty() && loaded.refusals.empty())
     return no_plugin_error(searched_directory, options);
   if (options.selected_plugins)
-    if (auto result = keep_selected(*options.selected_plugins, options.is_for_capture, loaded);
-        !result)
-      return result.error();
+    CTPROF_TRY(keep_selected(*options.selected_plugins, options.is_for_capture, loaded));
   return std::move(state.result);
 }
 
@@ -349,8 +346,7 @@ Result<void> set_option(std::vector<Plugin>& plugins, std::string_view entry) {
 }  // namespace
 
 Result<void> apply_settings(std::vector<Plugin>& plugins, std::span<const std::string> entries) {
-  for (const std::string& entry : entries)
-    if (auto result = set_option(plugins, entry); !result) return result.error();
+  for (const std::string& entry : entries) CTPROF_TRY(set_option(plugins, entry));
   return {};
 }
 

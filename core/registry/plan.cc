@@ -32,7 +32,7 @@ class Planner {
       : probed_(&probed), excluded_(failed_sources) {}
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
-    if (auto result = request_metrics(names); !result) return result.error();
+    CTPROF_TRY(request_metrics(names));
     // Excluding a source moves its metrics to other offers, so select again until nothing changes.
     do select_sources();
     while (!exclude_sources_without_input() || !order_sources());
@@ -51,8 +51,7 @@ class Planner {
            (!names && !field.def->is_hidden)))
         requested_.insert(&field);
     if (names)
-      for (const std::string& name : *names)
-        if (auto result = request_metric(name); !result) return result.error();
+      for (const std::string& name : *names) CTPROF_TRY(request_metric(name));
     return {};
   }
 
@@ -330,11 +329,10 @@ Result<std::vector<PlannedSource>> plan_recorders(const ProbedHost& probed,
              (recorder.plugin->name == name || recorder.source->name == name);
     });
     if (it == probed.recorders().end()) return unknown_recorder_error(probed, name);
-    auto planned = plan_recorder(*it);
-    if (!planned) return planned.error();
+    CTPROF_TRY_VALUE(auto planned, plan_recorder(*it));
     const bool is_known = std::ranges::any_of(
-        recorders, [&](const PlannedSource& other) { return other.source == planned->source; });
-    if (!is_known) recorders.push_back(std::move(*planned));
+        recorders, [&](const PlannedSource& other) { return other.source == planned.source; });
+    if (!is_known) recorders.push_back(std::move(planned));
   }
   return recorders;
 }

@@ -41,10 +41,8 @@ Result<std::vector<T>> read_items(const ctprof_array& array, std::string_view ar
 // Calls `read` on each item of an array, and stops at the first error.
 template <class T, class Reader>
 Result<void> for_each_item(const ctprof_array& array, std::string_view array_name, Reader read) {
-  auto items = read_items<T>(array, array_name);
-  if (!items) return items.error();
-  for (const T& item : *items)
-    if (auto result = read(item); !result) return result.error();
+  CTPROF_TRY_VALUE(auto items, read_items<T>(array, array_name));
+  for (const T& item : items) CTPROF_TRY(read(item));
   return {};
 }
 
@@ -72,7 +70,7 @@ Result<SharedMetric> read_metric(const ctprof_metric& metric_in_table, ReadState
   const bool may_share = plugin.rules.empty();
   if (const SharedMetric* shared = may_share ? state.shared_definitions.find(metric) : nullptr)
     return *shared;
-  if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
+  CTPROF_TRY(check_metric(metric, plugin));
   SharedMetric definition = make_definition(metric, plugin);
   if (may_share && plugin.is_layout && state.new_declarations)
     state.new_declarations->add(metric, definition);
@@ -95,10 +93,9 @@ Result<void> read_offer(const ctprof_offer& offer, ReadState& state, SourceTable
     source.offers.push_back({.metric = MetricDef{}, .rank = offer.rank, .is_supported = false});
     return {};
   }
-  auto metric = read_metric(*offer.metric, state);
-  if (!metric) return metric.error();
-  if (auto fits = check_offer(*metric, source); !fits) return fits.error();
-  source.offers.push_back({std::move(*metric), offer.rank});
+  CTPROF_TRY_VALUE(auto metric, read_metric(*offer.metric, state));
+  CTPROF_TRY(check_offer(metric, source));
+  source.offers.push_back({std::move(metric), offer.rank});
   return {};
 }
 
@@ -113,47 +110,44 @@ Result<void> read_input_column(const char* name, SourceTable& source) {
 
 Result<void> read_source(const ctprof_source& table, ReadState& state) {
   if (record_if_unsupported(table, state.plugin)) return {};
-  if (auto fits = check_source(table); !fits) return fits.error();
+  CTPROF_TRY(check_source(table));
   SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
   source.offers.reserve(std::min(table.offers.count, kMaxItems));
-  auto offers = for_each_item<ctprof_offer>(
+  CTPROF_TRY(for_each_item<ctprof_offer>(
       table.offers, "offers of source '" + source.name + "'",
-      [&](const ctprof_offer& offer) { return read_offer(offer, state, source); });
-  if (!offers) return offers.error();
-  auto reads =
-      for_each_item<const char*>(table.reads, "reads of source '" + source.name + "'",
-                                 [&](const char* name) { return read_input_column(name, source); });
-  if (!reads) return reads.error();
-  if (auto fits = check_lister(source); !fits) return fits.error();
+      [&](const ctprof_offer& offer) { return read_offer(offer, state, source); }));
+  CTPROF_TRY(for_each_item<const char*>(
+      table.reads, "reads of source '" + source.name + "'",
+      [&](const char* name) { return read_input_column(name, source); }));
+  CTPROF_TRY(check_lister(source));
   state.plugin.sources.push_back(std::move(source));
   return {};
 }
 
 Result<void> read_declared(const ctprof_metric& metric, ReadState& state) {
   if (record_if_unsupported(metric, state.plugin)) return {};
-  auto def = read_metric(metric, state);
-  if (!def) return def.error();
-  state.plugin.declared_metrics.push_back(std::move(*def));
+  CTPROF_TRY_VALUE(auto def, read_metric(metric, state));
+  state.plugin.declared_metrics.push_back(std::move(def));
   return {};
 }
 
 Result<void> read_derived(const ctprof_derived& derived, ReadState& state) {
   Plugin& plugin = state.plugin;
-  if (auto fits = check_derived(derived); !fits) return fits.error();
+  CTPROF_TRY(check_derived(derived));
   plugin.derived_metrics.push_back(define(derived, plugin.name));
   return {};
 }
 
 Result<void> read_rule(const ctprof_rule& rule, ReadState& state) {
   Plugin& plugin = state.plugin;
-  if (auto fits = check_rule(rule); !fits) return fits.error();
+  CTPROF_TRY(check_rule(rule));
   plugin.rules.push_back(rule);
   return {};
 }
 
 Result<void> read_option(const ctprof_option& option, ReadState& state) {
   Plugin& plugin = state.plugin;
-  if (auto fits = check_option(option, plugin); !fits) return fits.error();
+  CTPROF_TRY(check_option(option, plugin));
   const auto text_or_empty = [](const char* text) { return std::string(text ? text : ""); };
   plugin.options.push_back(
       {option.key, text_or_empty(option.fallback), text_or_empty(option.description)});
@@ -194,7 +188,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t available_byt
   const auto table = copy_struct<ctprof_plugin>(&given, given.size);
   ReadState state{.shared_definitions = shared_definitions, .new_declarations = new_declarations};
   Plugin& plugin = state.plugin;
-  if (auto fits = check_plugin(table); !fits) return fits.error();
+  CTPROF_TRY(check_plugin(table));
   plugin.name = table.name;
   plugin.version = table.version ? table.version : "";
   plugin.description = table.description ? table.description : "";
@@ -209,24 +203,14 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t available_byt
   const auto bind_state = [&](auto reader) {
     return [&state, reader](const auto& item) { return reader(item, state); };
   };
-  if (auto ok = for_each_item<ctprof_rule>(table.rules, "rules", bind_state(read_rule)); !ok)
-    return ok.error();
-  if (auto ok = for_each_item<ctprof_metric>(table.metrics, "metrics", bind_state(read_declared));
-      !ok)
-    return ok.error();
-  if (auto ok = for_each_item<ctprof_source>(table.sources, "sources", bind_state(read_source));
-      !ok)
-    return ok.error();
-  if (auto fits = check_recorder(table, plugin); !fits) return fits.error();
-  if (auto ok =
-          for_each_item<ctprof_derived>(table.derived, "derived metrics", bind_state(read_derived));
-      !ok)
-    return ok.error();
-  if (auto ok = for_each_item<const char*>(table.objects, "objects", bind_state(read_object)); !ok)
-    return ok.error();
-  if (auto ok = for_each_item<ctprof_option>(table.options, "options", bind_state(read_option));
-      !ok)
-    return ok.error();
+  CTPROF_TRY(for_each_item<ctprof_rule>(table.rules, "rules", bind_state(read_rule)));
+  CTPROF_TRY(for_each_item<ctprof_metric>(table.metrics, "metrics", bind_state(read_declared)));
+  CTPROF_TRY(for_each_item<ctprof_source>(table.sources, "sources", bind_state(read_source)));
+  CTPROF_TRY(check_recorder(table, plugin));
+  CTPROF_TRY(
+      for_each_item<ctprof_derived>(table.derived, "derived metrics", bind_state(read_derived)));
+  CTPROF_TRY(for_each_item<const char*>(table.objects, "objects", bind_state(read_object)));
+  CTPROF_TRY(for_each_item<ctprof_option>(table.options, "options", bind_state(read_option)));
   return std::move(state.plugin);
 }
 

@@ -75,10 +75,9 @@ Result<sdk::Fd> open_trusted_directory(const std::string& path) {
 }
 
 Result<sdk::Fd> open_trusted_file(int directory, const std::string& name) {
-  const auto path_fd = open_component(directory, name, "it", O_PATH);
-  if (!path_fd) return path_fd.error();
+  CTPROF_TRY_VALUE(const auto path_fd, open_component(directory, name, "it", O_PATH));
   struct stat status {};
-  if (::fstat(path_fd->get(), &status) != 0 || !S_ISREG(status.st_mode))
+  if (::fstat(path_fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return Error{"it is not a regular file"};
   return open_component(directory, name, "it", O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
@@ -137,7 +136,7 @@ Result<void> check_directory(const std::string& directory) {
 
 Result<void> check_libraries(const PluginFile& file) {
   for (const std::string& directory : file.library_directories)
-    if (auto fits = check_directory(directory); !fits) return fits;
+    CTPROF_TRY(check_directory(directory));
   for (const std::string& library : file.libraries)
     if (library.find('/') != library.npos)
       return Error{"it needs the library '" + library + "' by a path instead of a name"};
@@ -147,11 +146,10 @@ Result<void> check_libraries(const PluginFile& file) {
 }  // namespace
 
 Result<PluginDirectory> PluginDirectory::open(const std::string& path, Trust trust) {
-  auto fd = trust == Trust::RootOnly ? open_trusted_directory(path) : open_directory(path);
-  if (!fd) return fd.error();
-  auto names = list_plugin_files(fd->get(), path);
-  if (!names) return names.error();
-  return PluginDirectory(path, trust, std::move(*fd), std::move(*names));
+  CTPROF_TRY_VALUE(auto fd,
+                   trust == Trust::RootOnly ? open_trusted_directory(path) : open_directory(path));
+  CTPROF_TRY_VALUE(auto names, list_plugin_files(fd.get(), path));
+  return PluginDirectory(path, trust, std::move(fd), std::move(names));
 }
 
 Result<sdk::Fd> PluginDirectory::open_plugin_descriptor(const std::string& name) const {
@@ -169,17 +167,15 @@ Error PluginDirectory::make_refusal(const Error& cause) const {
 Result<OpenPlugin> PluginDirectory::open_file(const std::string& name) const {
   auto fd = open_plugin_descriptor(name);
   if (!fd) return make_refusal(fd.error());
-  auto file = read_plugin_file(fd->get());
-  if (!file) return file.error();
+  CTPROF_TRY_VALUE(auto file, read_plugin_file(fd->get()));
   if (trust_ == Trust::RootOnly)
-    if (auto fits = check_libraries(*file); !fits) return make_refusal(fits.error());
-  return OpenPlugin{path_of(name), std::move(*fd), std::move(*file)};
+    if (auto fits = check_libraries(file); !fits) return make_refusal(fits.error());
+  return OpenPlugin{path_of(name), std::move(*fd), std::move(file)};
 }
 
 Result<void> PluginDirectory::check_trust(const std::string& name) const {
-  const auto fd = open_plugin_descriptor(name);
-  if (!fd) return fd.error();
-  const auto file = read_plugin_file(fd->get());
+  CTPROF_TRY_VALUE(const auto fd, open_plugin_descriptor(name));
+  const auto file = read_plugin_file(fd.get());
   return file ? check_libraries(*file) : Result<void>();
 }
 

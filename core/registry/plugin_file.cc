@@ -113,7 +113,7 @@ bool is_read_by_loader(const ElfW(Phdr) & segment) {
 Result<void> ElfImage::read_headers() {
   ElfW(Ehdr) header{};
   if (!read_at_offset(0, header)) return Error{"it is not an ELF shared object"};
-  if (auto fits = check_kind(header); !fits) return fits;
+  CTPROF_TRY(check_kind(header));
   if (header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 ||
       header.e_phnum > kMaxSegments)
     return damaged_error("its program headers have an invalid size or number");
@@ -333,17 +333,16 @@ Result<PluginFile> read_plugin_file(int fd) {
   if (::fstat(fd, &status) != 0) return Error{std::strerror(errno)};
   if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
   ElfImage image(fd, static_cast<std::uint64_t>(status.st_size));
-  if (auto read = image.read_headers(); !read) return read.error();
+  CTPROF_TRY(image.read_headers());
   DynamicSection dynamic(image);
-  if (auto read = dynamic.read(); !read) return read.error();
-  auto file = dynamic.read_library_names();
-  if (!file) return file;
+  CTPROF_TRY(dynamic.read());
+  CTPROF_TRY_VALUE(auto file, dynamic.read_library_names());
   const auto table = dynamic.find_symbol(kSymbol);
   if (!table) return Error{std::string("it exports no symbol '") + kSymbol + "'"};
   const ctprof_plugin_flags flags = read_flags(image, *table);
-  file->is_layout = (flags & CTPROF_PLUGIN_LAYOUT) != 0;
-  file->opens_early = (flags & CTPROF_PLUGIN_AHEAD) != 0;
-  file->is_recorder = (flags & CTPROF_PLUGIN_RECORDER) != 0;
+  file.is_layout = (flags & CTPROF_PLUGIN_LAYOUT) != 0;
+  file.opens_early = (flags & CTPROF_PLUGIN_AHEAD) != 0;
+  file.is_recorder = (flags & CTPROF_PLUGIN_RECORDER) != 0;
   return file;
 }
 

@@ -124,10 +124,9 @@ Result<ColumnChoice> parse_display_format(std::string_view word) {
 }
 
 Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind) {
-  const auto words = parse_names(to_lower(text), "columns");
-  if (!words) return words.error();
+  CTPROF_TRY_VALUE(const auto words, parse_names(to_lower(text), "columns"));
   ColumnChoice choice{{}, true};
-  for (const std::string& word : *words) {
+  for (const std::string& word : words) {
     const ColumnInfo* info = find_column(word, kind);
     if (!info) return unknown_column(text, word, kind);
     choice.columns.push_back(info->column);

@@ -23,12 +23,11 @@ Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
   // Stacks of sleeping threads at one moment do not describe the time before.
   std::erase_if(after.threads().columns,
                 [](const Column& column) { return column.def().storage == Storage::Stacks; });
-  auto window = make_window(before, std::move(after), {}, before_name, after_name);
-  if (!window) return window;
-  const auto earlier = match_rows(before, *window, Entity::Thread, {}, {});
+  CTPROF_TRY_VALUE(auto window, make_window(before, std::move(after), {}, before_name, after_name));
+  const auto earlier = match_rows(before, window, Entity::Thread, {}, {});
   const auto matched =
       std::ranges::count_if(earlier, [](const RowMatch& thread) { return thread.row != kNoRow; });
-  window->window->exited_unknown = before.threads().rows - static_cast<std::size_t>(matched);
+  window.window->exited_unknown = before.threads().rows - static_cast<std::size_t>(matched);
   return window;
 }
 
@@ -379,16 +378,16 @@ Result<Snapshot> WindowJoiner::join() && {
            has_other_definition(*last_window_, column);
   });
   exited_.has_source = has_exits_;
-  auto whole = make_window(opening_, closing_with_recorded(std::move(*last_window_)),
-                           std::move(exited_), "the first window", "the last");
-  if (!whole) return whole;
-  for (const Column& column : whole->threads().columns)
-    if (is_recorded(column.def()) && counts_up(column.def())) add_zero_base(*whole, column);
-  restore_start_times(*whole);
-  Window& window = *whole->window;
+  CTPROF_TRY_VALUE(auto whole,
+                   make_window(opening_, closing_with_recorded(std::move(*last_window_)),
+                               std::move(exited_), "the first window", "the last"));
+  for (const Column& column : whole.threads().columns)
+    if (is_recorded(column.def()) && counts_up(column.def())) add_zero_base(whole, column);
+  restore_start_times(whole);
+  Window& window = *whole.window;
   window.is_partial = is_partial_;
   if (!has_opening_rows_) window.opening_only.reset();
-  for (StackTally& tally : whole->meta.stacks)
+  for (StackTally& tally : whole.meta.stacks)
     tally.covered_ns = covered_ns_[{tally.plugin, tally.source}];
   window.notes.insert(window.notes.begin(), notes_.begin(), notes_.end());
   return whole;

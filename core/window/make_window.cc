@@ -287,8 +287,7 @@ Result<Snapshot> make_window(const Snapshot& before, Snapshot after, ExitedThrea
 Result<Snapshot> make_consecutive_window(const Snapshot& before, Snapshot after,
                                          ExitedThreads& exited, const std::string& before_name,
                                          const std::string& after_name) {
-  if (auto checked = check_snapshots(before.meta, after.meta, before_name, after_name); !checked)
-    return checked.error();
+  CTPROF_TRY(check_snapshots(before.meta, after.meta, before_name, after_name));
   exited.rows.meta.user_hz = after.meta.user_hz;
   const std::size_t inherited_cgroups = complete_exited_threads(before, after, exited);
   infer_execs(before, after, exited);

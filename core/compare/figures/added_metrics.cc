@@ -148,32 +148,30 @@ Error mixed_entities_error(const DerivedDef& definition, const PlannedMetric& fi
 
 Result<PlannedMetric> plan_derived(const MetricPlan& plan, std::span<const Snapshot* const> sides,
                                    const DerivedDef& definition) {
-  auto expression = Expression::parse(definition.expression);
-  if (!expression) return expression.error();
+  CTPROF_TRY_VALUE(auto expression, Expression::parse(definition.expression));
   PlannedMetric metric;
   std::vector<std::string> units;
   std::vector<FigureKind> kinds;
-  for (const auto& input : expression->inputs()) {
-    const auto found = find_input(plan, sides, definition, input.name);
-    if (!found) return found.error();
-    const PlannedMetric& input_metric = plan.metrics[*found];
+  for (const auto& input : expression.inputs()) {
+    CTPROF_TRY_VALUE(const auto found, find_input(plan, sides, definition, input.name));
+    const PlannedMetric& input_metric = plan.metrics[found];
     if (!metric.inputs.empty() && input_metric.entity != metric.entity)
       return mixed_entities_error(definition, plan.metrics[*metric.inputs.front()], input_metric);
     metric.entity = input_metric.entity;
-    metric.inputs.push_back(*found);
+    metric.inputs.push_back(found);
     units.push_back(input_metric.unit);
     kinds.push_back(input_metric.is_cumulative ? FigureKind::Counter : FigureKind::Level);
   }
-  auto unit = expression->unit(units);
+  auto unit = expression.unit(units);
   if (!unit) return refusal(definition, unit.error().text);
-  const auto family = derived_family(*expression, kinds, {});
+  const auto family = derived_family(expression, kinds, {});
   if (!family) return refusal(definition, family.error().text);
   metric.family = name(*family);
   metric.is_cumulative = *family == DerivedFamily::Counter;
   metric.name = definition.name;
   metric.unit = std::move(*unit);
   metric.section = definition.section;
-  metric.expression = std::move(*expression);
+  metric.expression = std::move(expression);
   return metric;
 }
 
@@ -184,9 +182,8 @@ Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> side
   for (const DerivedDef& definition : definitions) {
     if (name_exists(plan, sides, definition.name))
       return refusal(definition, "metric '" + definition.name + "' already exists");
-    auto metric = plan_derived(plan, sides, definition);
-    if (!metric) return metric.error();
-    plan.metrics.push_back(std::move(*metric));
+    CTPROF_TRY_VALUE(auto metric, plan_derived(plan, sides, definition));
+    plan.metrics.push_back(std::move(metric));
   }
   return {};
 }

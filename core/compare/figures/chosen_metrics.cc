@@ -90,11 +90,8 @@ Result<void> select_shown(MetricPlan& plan, std::span<const Snapshot* const> sid
                           const Spec& spec) {
   for (const std::string& name : spec.metrics)
     if (!plan.find(name)) return missing_metric_error(plan, sides, name);
-  if (auto check_result = check_names("section", spec.sections, known_sections(plan));
-      !check_result)
-    return check_result.error();
-  if (auto check_result = check_names("plugin", spec.plugins, known_plugins(sides)); !check_result)
-    return check_result.error();
+  CTPROF_TRY(check_names("section", spec.sections, known_sections(plan)));
+  CTPROF_TRY(check_names("plugin", spec.plugins, known_plugins(sides)));
   for (PlannedMetric& metric : plan.metrics)
     metric.is_shown = metric.counter_of_total.empty() && is_selected(spec.metrics, metric.name) &&
                       !(metric.key && spec.metrics.empty()) &&
@@ -143,7 +140,7 @@ std::vector<SortKey> resolve_sort_keys(const MetricPlan& plan, const Spec& spec)
 
 Result<void> choose_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                             const Spec& spec) {
-  if (auto selection = select_shown(plan, sides, spec); !selection) return selection.error();
+  CTPROF_TRY(select_shown(plan, sides, spec));
   const ReportKind kind =
       divide_into_sides(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
   return check_sort(plan, spec, kind);

@@ -340,9 +340,9 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
                                 const PluginDefinitions& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   plan.finds_busiest_threads = spec.busiest;
-  if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
-  if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
-  if (auto selection = choose_metrics(plan, sides, spec); !selection) return selection.error();
+  CTPROF_TRY(add_key_metrics(plan, sides, spec));
+  CTPROF_TRY(add_derived(plan, sides, spec.derive));
+  CTPROF_TRY(choose_metrics(plan, sides, spec));
   if (const auto left_out = find_uncaptured_metrics(sides);
       spec.metrics.empty() && !left_out.empty())
     plan.notes.push_back(describe_uncaptured_metrics(left_out));

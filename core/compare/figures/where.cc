@@ -82,9 +82,8 @@ Result<ResolvedInput> resolve_input(std::span<const Snapshot* const> sides, cons
                                     const Condition& condition, const std::string& name) {
   if (is_group_property(name))
     return ResolvedInput{true, name == kGroupName ? ValueType::Text : ValueType::Number};
-  const auto type = find_thread_type(sides, condition, name);
-  if (!type) return type.error();
-  if (*type != ValueType::Unknown) return ResolvedInput{false, *type};
+  CTPROF_TRY_VALUE(const auto type, find_thread_type(sides, condition, name));
+  if (type != ValueType::Unknown) return ResolvedInput{false, type};
   const PlannedMetric* metric = plan.find(name);
   if (!metric) return unknown_metric_error(condition, name, sides, plan);
   if (metric->entity == Entity::Host)
@@ -99,16 +98,15 @@ Result<void> classify_condition(ClassifiedConditions& classified, const Conditio
   const std::string *thread_input = nullptr,
                     *group_input = nullptr;  // the name of an input of each kind
   for (const auto& input : condition.inputs()) {
-    const auto found = resolve_input(sides, plan, condition, input.name);
-    if (!found) return found.error();
-    types.push_back(found->type);
-    (found->is_of_group ? group_input : thread_input) = &input.name;
+    CTPROF_TRY_VALUE(const auto found, resolve_input(sides, plan, condition, input.name));
+    types.push_back(found.type);
+    (found.is_of_group ? group_input : thread_input) = &input.name;
   }
   if (thread_input && group_input)
     return condition.refusal(
         "'" + *thread_input + "' is a metric of threads, '" + *group_input +
         "' is one of groups; combine them only with &&, or use a separate --where for each");
-  if (auto check_result = condition.check(types); !check_result) return check_result.error();
+  CTPROF_TRY(condition.check(types));
   (group_input ? classified.groups : classified.threads).push_back(condition);
   return {};
 }
@@ -120,8 +118,7 @@ Result<ClassifiedConditions> classify_conditions(const WhereConditions& where,
                                                  const MetricPlan& plan) {
   ClassifiedConditions classified;
   for (const Condition& condition : where.conditions)
-    if (auto added = classify_condition(classified, condition, sides, plan); !added)
-      return added.error();
+    CTPROF_TRY(classify_condition(classified, condition, sides, plan));
   return classified;
 }
 

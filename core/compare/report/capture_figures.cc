@@ -76,15 +76,14 @@ CapturePlan::Definitions CapturePlan::definitions_of(const Snapshot& capture) {
 Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
                                       const PluginDefinitions& plugin_definitions) {
   const Snapshot* const side = &capture;
-  if (auto axis_check = check_axis({&side, 1}, spec); !axis_check) return axis_check.error();
-  auto metrics = plan_capture(capture, spec, plugin_definitions);
-  if (!metrics) return metrics.error();
-  auto cgroup_plan = plan_capture(capture, Spec{.group_by = GroupBy::Cgroup}, plugin_definitions);
-  if (!cgroup_plan) return cgroup_plan.error();
+  CTPROF_TRY(check_axis({&side, 1}, spec));
+  CTPROF_TRY_VALUE(auto metrics, plan_capture(capture, spec, plugin_definitions));
+  CTPROF_TRY_VALUE(auto cgroup_plan,
+                   plan_capture(capture, Spec{.group_by = GroupBy::Cgroup}, plugin_definitions));
   CapturePlan plan;
   plan.spec_ = spec;
-  plan.metrics_ = std::move(*metrics);
-  plan.cgroup_metrics_ = std::move(*cgroup_plan);
+  plan.metrics_ = std::move(metrics);
+  plan.cgroup_metrics_ = std::move(cgroup_plan);
   for (const bool is_cgroups : {false, true}) {
     const auto& all = (is_cgroups ? plan.cgroup_metrics_ : plan.metrics_).metrics;
     for (std::size_t at = 0; at < all.size(); ++at)

@@ -115,15 +115,13 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
     for (const auto& input : condition.inputs()) {
       const auto named = parse_figure_name(input.name);
       if (!named) continue;
-      const auto metric = find_metric(condition, named->metric, plan);
-      if (!metric) return metric.error();
+      CTPROF_TRY_VALUE(const auto metric, find_metric(condition, named->metric, plan));
       if (needs_several_runs(named->figure) && !has_testable_side(sides))
         return condition.refusal("'" + input.name +
                                  "' needs several runs on both sides, as `record --repeat` makes "
                                  "them");
-      if (!(*metric)->has_number())
-        return condition.refusal("'" + (*metric)->name + "' is not a number");
-      const bool host = (*metric)->entity == Entity::Host;
+      if (!metric->has_number()) return condition.refusal("'" + metric->name + "' is not a number");
+      const bool host = metric->entity == Entity::Host;
       if (is_host.value_or(host) != host)
         return condition.refusal("no row has metrics of both the host and a group");
       is_host = host;

@@ -85,9 +85,8 @@ class Reducer {
  private:
   Result<ReducedRun> reduce(std::size_t number) {
     TurnOrder::Turn turn(turns_, number);
-    auto loaded = (*load_)(number);
-    if (!loaded) return loaded.error();
-    const Snapshot& run = **loaded;
+    CTPROF_TRY_VALUE(auto loaded, (*load_)(number));
+    const Snapshot& run = *loaded;
     const KeptRows kept_rows = select_threads(run, where_->threads);
     const Snapshot* const opening_only = run.window ? run.window->opening_only.get() : nullptr;
     const bool can_filter_opening =
@@ -118,7 +117,7 @@ class Reducer {
       reduced.rows.groups = std::move(rows.groups);
     } else {
       reduced.rows = std::move(rows);
-      reduced.snapshot = std::move(*loaded);
+      reduced.snapshot = std::move(loaded);
     }
     return reduced;
   }

@@ -254,28 +254,24 @@ Result<Report> Report::make(Runs runs, const Spec& spec,
 
 Result<Report> Report::make(Runs outlines, const LoadRun& load, const Spec& spec,
                             const PluginDefinitions& plugin_definitions) {
-  if (auto check_result = check_axis(outlines, spec); !check_result) return check_result.error();
-  auto planned = plan_metrics(outlines, spec, plugin_definitions);
-  if (!planned) return planned.error();
-  auto plan = std::make_unique<MetricPlan>(std::move(*planned));
+  CTPROF_TRY(check_axis(outlines, spec));
+  CTPROF_TRY_VALUE(auto planned, plan_metrics(outlines, spec, plugin_definitions));
+  auto plan = std::make_unique<MetricPlan>(std::move(planned));
   const std::vector<SideRuns> sides = divide_into_sides(spec, outlines.size());
-  if (auto check_result = check_fail_on(spec.fail_on, *plan, sides); !check_result)
-    return check_result.error();
-  const auto where = classify_conditions(spec.where, outlines, *plan);
-  if (!where) return where.error();
-  auto reduced = reduce_runs(outlines.size(), load, *plan, *where, spec);
-  if (!reduced) return reduced.error();
-  if (!where->threads.empty())
-    plan->notes.push_back(describe_kept_threads(kept_counts_of(*reduced), sides));
-  Grouping grouping = join(reduced->groups, groups_of(*reduced), sides, spec.group_by);
+  CTPROF_TRY(check_fail_on(spec.fail_on, *plan, sides));
+  CTPROF_TRY_VALUE(const auto where, classify_conditions(spec.where, outlines, *plan));
+  CTPROF_TRY_VALUE(auto reduced, reduce_runs(outlines.size(), load, *plan, where, spec));
+  if (!where.threads.empty())
+    plan->notes.push_back(describe_kept_threads(kept_counts_of(reduced), sides));
+  Grouping grouping = join(reduced.groups, groups_of(reduced), sides, spec.group_by);
   if (grouping.renames_are_incomplete)
     plan->notes.push_back("cannot find all renamed cgroups: too many cgroups are similar");
-  omit_metrics(*plan, find_expensive_metrics(*reduced, *plan, *where, grouping, spec),
+  omit_metrics(*plan, find_expensive_metrics(reduced, *plan, where, grouping, spec),
                grouping.names.size());
   const bool compares = sides.size() > 1;
   std::vector<SortKey> sort = choose_sort_keys(spec, outlines, compares, *plan);
-  auto data = std::make_unique<Data>(spec, std::move(plan), *reduced, std::move(grouping));
-  data->finish(reduced->runs, std::move(sort), where->groups);
+  auto data = std::make_unique<Data>(spec, std::move(plan), reduced, std::move(grouping));
+  data->finish(reduced.runs, std::move(sort), where.groups);
   return Report(std::move(data));
 }
 

@@ -10,9 +10,8 @@
 namespace ctprof {
 
 Result<void> add_condition(WhereConditions& where, std::string_view text) {
-  const auto condition = Condition::parse(text, "reading --where");
-  if (!condition) return condition.error();
-  for (Condition& part : condition->split_conjunction()) {
+  CTPROF_TRY_VALUE(const auto condition, Condition::parse(text, "reading --where"));
+  for (Condition& part : condition.split_conjunction()) {
     if (part.inputs().empty()) return part.refusal("it names no metric");
     where.conditions.push_back(std::move(part));
   }
@@ -69,10 +68,7 @@ Result<void> check_words(const Condition& condition, bool is_comparison) {
   bool names_metric = false;
   for (const auto& input : condition.inputs()) {
     const auto named = parse_figure_name(input.name);
-    if (named)
-      if (auto check_result = check_figure(condition, input.name, named->figure, is_comparison);
-          !check_result)
-        return check_result;
+    if (named) CTPROF_TRY(check_figure(condition, input.name, named->figure, is_comparison));
     names_metric = names_metric || named;
     types.push_back(input.name == kGroupName ? ValueType::Text : ValueType::Number);
   }
@@ -89,18 +85,17 @@ Result<Condition> parse_about(std::string_view text, std::string_view axis) {
   const std::string_view name = sdk::trimmed(text);
   const std::string condition_text =
       has_operator(name) ? std::string(name) : std::string(kGroupName) + " == " + quote_name(name);
-  auto condition = Condition::parse(condition_text, "reading --about");
-  if (!condition) return condition.error();
-  if (name.empty() || condition->inputs().empty())
-    return condition->refusal(
+  CTPROF_TRY_VALUE(auto condition, Condition::parse(condition_text, "reading --about"));
+  if (name.empty() || condition.inputs().empty())
+    return condition.refusal(
         "it names no group; pass the name of a group, or a condition such as " + std::string(axis) +
         " == \"NAME\"");
-  for (const auto& input : condition->inputs())
+  for (const auto& input : condition.inputs())
     if (input.name != kGroupName && input.name != axis)
-      return condition->refusal("'" + input.name + "' does not name groups here; use group or " +
-                                std::string(axis));
-  const std::vector<ValueType> types(condition->inputs().size(), ValueType::Text);
-  if (auto check_result = condition->check(types); !check_result) return check_result.error();
+      return condition.refusal("'" + input.name + "' does not name groups here; use group or " +
+                               std::string(axis));
+  const std::vector<ValueType> types(condition.inputs().size(), ValueType::Text);
+  CTPROF_TRY(condition.check(types));
   return condition;
 }
 
@@ -121,10 +116,8 @@ std::optional<NamedFigure> parse_figure_name(std::string_view name) {
 }
 
 Result<Condition> parse_fail_on(std::string_view text, bool is_comparison) {
-  auto condition = Condition::parse(text, "reading --fail-on");
-  if (!condition) return condition.error();
-  if (auto check_result = check_words(*condition, is_comparison); !check_result)
-    return check_result.error();
+  CTPROF_TRY_VALUE(auto condition, Condition::parse(text, "reading --fail-on"));
+  CTPROF_TRY(check_words(condition, is_comparison));
   return condition;
 }
 
@@ -152,9 +145,8 @@ Result<DerivedDef> parse_derive(std::string_view text) {
   if (!is_name(derived.name))
     return derive_refusal(
         text, "'" + derived.name + "' is not a valid name: use letters, digits, dots and _");
-  const auto expression = Expression::parse(derived.expression);
-  if (!expression) return expression.error();
-  if (expression->inputs().empty()) return derive_refusal(text, "it reads no metric");
+  CTPROF_TRY_VALUE(const auto expression, Expression::parse(derived.expression));
+  if (expression.inputs().empty()) return derive_refusal(text, "it reads no metric");
   return derived;
 }
 

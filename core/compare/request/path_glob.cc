@@ -93,7 +93,7 @@ Result<PathGlob> PathGlob::parse(std::string_view text) {
     return refusal(text.substr(0, 60), "it is longer than any path");
   std::string expression;
   for (std::string_view rest = text; !rest.empty();)
-    if (auto result = translate_piece(text, rest, expression); !result) return result.error();
+    CTPROF_TRY(translate_piece(text, rest, expression));
   PathGlob glob;
   glob.text_ = text;
   glob.compiled_ = std::make_shared<const re2::RE2>(expression, options());

@@ -72,9 +72,8 @@ Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportK
     key = {match->by, std::string(word == kMovedColumn ? word : ""), match->ascending};
   }
   if (colon != entry.npos) {
-    const auto ascending = parse_direction(trimmed(entry.substr(colon + 1)), text);
-    if (!ascending) return ascending.error();
-    key.ascending = *ascending;
+    CTPROF_TRY_VALUE(const auto ascending, parse_direction(trimmed(entry.substr(colon + 1)), text));
+    key.ascending = ascending;
   }
   key.ascending = key.ascending != is_reversed;
   return key;
@@ -121,14 +120,13 @@ Result<GroupBy> parse_group_by(std::string_view word) {
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {
   std::vector<SortKey> keys;
   for (const std::string_view entry : split_names(text)) {
-    auto key = parse_key(trimmed(entry), text, kind);
-    if (!key) return key.error();
+    CTPROF_TRY_VALUE(auto key, parse_key(trimmed(entry), text, kind));
     if (std::any_of(keys.begin(), keys.end(),
-                    [&](const SortKey& other) { return same_key(other, *key); }))
+                    [&](const SortKey& other) { return same_key(other, key); }))
       return refusal("sort-by", text,
                      "'" + std::string(trimmed(entry.substr(0, find_outside_keys(entry, ':')))) +
                          "' is repeated");
-    keys.push_back(std::move(*key));
+    keys.push_back(std::move(key));
   }
   return keys;
 }

@@ -34,10 +34,9 @@ std::span<UnknownRows> resize_lines(std::vector<UnknownRows>& unknown) {
 // Fails if the line differs from the announced one.
 Result<void> check_unknown_table(std::string_view text, const TableSlice& piece,
                                  std::string_view entity) {
-  const auto members = parse_line(text);
-  if (!members) return members.error();
-  if (text_member(*members, "kind") == piece.kind() && text_member(*members, "entity") == entity &&
-      number_member(*members, "first_row") == piece.first_row)
+  CTPROF_TRY_VALUE(const auto members, parse_line(text));
+  if (text_member(members, "kind") == piece.kind() && text_member(members, "entity") == entity &&
+      number_member(members, "first_row") == piece.first_row)
     return {};
   return Error{"is not the table that the header announces there: rows of " +
                std::string(entity.substr(0, 40)) + " from " + std::to_string(piece.first_row)};
@@ -62,9 +61,8 @@ constexpr std::array<std::string_view, 8> kKnownKinds{"header", "window",     "t
 
 // Parses the next line, which is not a table, and advances.
 Result<KeptMembers> BlockReader::parse_next_line(Parse parse) {
-  const auto text = decompressor_.decompress(zstd_, frame(next_));
-  if (!text) return text.error();
-  auto parsed = parse(*text);
+  CTPROF_TRY_VALUE(const auto text, decompressor_.decompress(zstd_, frame(next_)));
+  auto parsed = parse(text);
   if (!parsed) return error_at_line(next_, parsed.error());
   ++next_;
   return parsed;
@@ -95,7 +93,7 @@ Result<AnnouncedLines> BlockReader::read_announced(const KeptMembers& header) co
   auto announced = read_announced_lines(header, lines_.size() - next_);
   if (!announced) return error_at_line(first_, announced.error());
   if (announced->pieces.size() > lines_.size() - next_) return announced;
-  if (auto fine = check_lengths(announced->pieces); !fine) return fine.error();
+  CTPROF_TRY(check_lengths(announced->pieces));
   return announced;
 }
 
@@ -114,14 +112,14 @@ Result<void> BlockReader::check_lengths(std::span<const TableSlice> pieces) cons
 Result<void> BlockReader::read_opening_only(std::span<const TableSlice> pieces,
                                             Snapshot& snapshot) {
   Snapshot& rows = *snapshot.window->opening_only;
-  if (auto fine = check_lengths(pieces); !fine) return fine;
+  CTPROF_TRY(check_lengths(pieces));
   std::size_t text_bytes = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) text_bytes += frame(next_ + i).text_bytes;
-  if (auto done = TableReader::prepare(rows, count_rows(pieces), text_bytes); !done) return done;
+  CTPROF_TRY(TableReader::prepare(rows, count_rows(pieces), text_bytes));
   rows.read_at.clear();
   TableReader tables(rows, text_bytes);
   const auto unknown = resize_lines(snapshot.extras->unknown_opening_only);
-  if (auto done = fill_tables(pieces, rows, unknown, tables); !done) return done;
+  CTPROF_TRY(fill_tables(pieces, rows, unknown, tables));
   next_ += pieces.size();
   return check_opening_only(rows);
 }
@@ -130,13 +128,11 @@ Result<void> BlockReader::read_tables(std::span<const TableSlice> pieces, std::s
                                       Snapshot& snapshot) {
   const std::size_t after_tables = next_ + pieces.size(),
                     text_bytes = text_bytes_before(after_tables + stack_lines);
-  if (auto done = TableReader::prepare(snapshot, count_rows(pieces), text_bytes); !done)
-    return done;
+  CTPROF_TRY(TableReader::prepare(snapshot, count_rows(pieces), text_bytes));
   TableReader tables(snapshot, text_bytes);
   const auto unknown = resize_lines(snapshot.extras->unknown_tables);
-  if (auto done = fill_tables(pieces, snapshot, unknown, tables); !done) return done;
-  if (auto done = read_stacks(after_tables, stack_lines, snapshot, tables.budget()); !done)
-    return done;
+  CTPROF_TRY(fill_tables(pieces, snapshot, unknown, tables));
+  CTPROF_TRY(read_stacks(after_tables, stack_lines, snapshot, tables.budget()));
   if (!tables.has_read_times()) snapshot.read_at.clear();
   if (snapshot.window && !tables.has_seen_times()) snapshot.window->seen_times.clear();
   return {};
@@ -154,15 +150,14 @@ Result<void> BlockReader::fill_tables(std::span<const TableSlice> pieces, Snapsh
   std::mutex failure_mutex;
   std::optional<std::pair<std::size_t, Error>> failure;  // the error of the first invalid line
   const auto read = [&](ReadState& state, std::size_t piece) -> Result<void> {
-    const auto text = state.decompressor.decompress(zstd_, frame(next_ + piece));
-    if (!text) return text.error();
+    CTPROF_TRY_VALUE(const auto text, state.decompressor.decompress(zstd_, frame(next_ + piece)));
     Result<void> done;
     if (const auto place = pieces[piece].unknown_position) {
       UnknownRows& table = unknown[place->table];
-      done = check_unknown_table(*text, pieces[piece], table.entity);
-      if (done) done = keep_text(*text, table.lines[place->line]);
+      done = check_unknown_table(text, pieces[piece], table.entity);
+      if (done) done = keep_text(text, table.lines[place->line]);
     } else {
-      done = tables.read(*text, pieces[piece], state.worker);
+      done = tables.read(text, pieces[piece], state.worker);
     }
     return done ? done : error_at_line(next_ + piece, done.error());
   };
@@ -180,9 +175,8 @@ Result<void> BlockReader::read_stacks(std::size_t first, std::size_t lines, Snap
                                       PoolBudget& budget) {
   StackReader stacks(snapshot, budget);
   for (std::size_t line = first; line < first + lines; ++line) {
-    const auto text = decompressor_.decompress(zstd_, frame(line));
-    if (!text) return text.error();
-    if (auto done = stacks.read(*text); !done) return error_at_line(line, done.error());
+    CTPROF_TRY_VALUE(const auto text, decompressor_.decompress(zstd_, frame(line)));
+    if (auto done = stacks.read(text); !done) return error_at_line(line, done.error());
   }
   auto done = stacks.finish();
   return done ? done : error_at_line(first + lines - 1, done.error());
@@ -198,20 +192,19 @@ Result<bool> BlockReader::read_rest(Snapshot* snapshot) {
   bool has_summary = false;
   while (!at_end()) {
     const std::size_t number = next_;
-    const auto found = parse_next_line();
-    if (!found) return found.error();
-    const std::string kind = text_member(*found, "kind");
+    CTPROF_TRY_VALUE(const auto found, parse_next_line());
+    const std::string kind = text_member(found, "kind");
     Result<void> result;
     if (kind == "end")
       result = !has_summary ? Error{"ends a block without a summary"}
-                            : check_end(*found, frame_of(number) - frame_of(first_) + 1,
+                            : check_end(found, frame_of(number) - frame_of(first_) + 1,
                                         text_bytes_before(number));
     else if (kind.empty() || has_summary || std::ranges::count(kOrderedKinds, kind) > 0)
       result = Error{"is of kind '" + kind.substr(0, 40) + "' out of order"};
     else if (kind == "summary" && snapshot)
-      result = read_summary(*found, *snapshot);
+      result = read_summary(found, *snapshot);
     else if (kind != "summary" && kind != kOpeningLine && snapshot)
-      result = keep_text(to_object(*found), snapshot->extras->unknown_lines.emplace_back());
+      result = keep_text(to_object(found), snapshot->extras->unknown_lines.emplace_back());
     if (!result) return error_at_line(number, result.error());
     if (kind == "end") return true;
     has_summary = kind == "summary";
@@ -255,27 +248,25 @@ Result<bool> BlockReader::read_next(Snapshot* snapshot, bool with_rows) {
 }
 
 Result<bool> BlockReader::read_block_lines(Snapshot* snapshot, bool with_rows) {
-  const auto header = parse_next_line(parse_header);
-  if (!header) return header.error();
-  if (auto fine = check_header(*header); !fine) return error_at_line(first_, fine.error());
+  CTPROF_TRY_VALUE(const auto header, parse_next_line(parse_header));
+  if (auto fine = check_header(header); !fine) return error_at_line(first_, fine.error());
   std::optional<KeptMembers> window;
-  if (announces_window(*header)) {
+  if (announces_window(header)) {
     if (at_end()) return false;
-    auto found = parse_next_line();
-    if (!found) return found.error();
-    if (text_member(*found, "kind") != "window")
+    CTPROF_TRY_VALUE(auto found, parse_next_line());
+    if (text_member(found, "kind") != "window")
       return error_at_line(next_ - 1, Error{"is not the window that the header announces"});
-    window = std::move(*found);
+    window = std::move(found);
   }
-  auto announced = read_announced(*header);
+  auto announced = read_announced(header);
   if (!announced) return announced.error();
   const std::vector<TableSlice>& pieces = announced->pieces;
   if (pieces.size() > lines_.size() - next_) return false;
-  const std::uint64_t stack_lines = stack_line_count(*header);
+  const std::uint64_t stack_lines = stack_line_count(header);
   if (stack_lines > lines_.size() - next_ - pieces.size()) return false;
   std::vector<TableSlice> opening_only;
   if (snapshot) {
-    if (auto done = read_header(*header, *snapshot); !done)
+    if (auto done = read_header(header, *snapshot); !done)
       return error_at_line(first_, done.error());
     snapshot->extras->unknown_tables = std::move(announced->unknown);
     if (window) {
@@ -283,18 +274,15 @@ Result<bool> BlockReader::read_block_lines(Snapshot* snapshot, bool with_rows) {
       if (!announced) return error_at_line(first_ + 1, announced.error());
       opening_only = std::move(*announced);
     }
-    if (with_rows)
-      if (auto done = read_tables(pieces, stack_lines, *snapshot); !done) return done.error();
+    if (with_rows) CTPROF_TRY(read_tables(pieces, stack_lines, *snapshot));
     if (!with_rows) snapshot->rows_in_file = count_rows(pieces);
   }
   next_ += pieces.size() + stack_lines;
   if (opening_only.size() > lines_.size() - next_) return false;
-  if (with_rows && !opening_only.empty())
-    if (auto done = read_opening_only(opening_only, *snapshot); !done) return done.error();
+  if (with_rows && !opening_only.empty()) CTPROF_TRY(read_opening_only(opening_only, *snapshot));
   const auto whole = read_rest(snapshot);
   if (!whole || !*whole || !snapshot) return whole;
-  if (with_rows)
-    if (auto fine = check_and_sort_rows(*snapshot); !fine) return fine.error();
+  if (with_rows) CTPROF_TRY(check_and_sort_rows(*snapshot));
   snapshot->text_bytes = text_bytes_before(next_);
   return true;
 }

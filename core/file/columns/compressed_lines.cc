@@ -95,7 +95,7 @@ std::string make_padding_for_block(std::uint64_t text_bytes, std::uint64_t block
 
 Result<Frames> find_frames(std::string_view zstd) {
   Frames found;
-  if (auto done = find_frames(zstd, found); !done) return done.error();
+  CTPROF_TRY(find_frames(zstd, found));
   return found;
 }
 
@@ -103,22 +103,20 @@ Result<void> find_frames(std::string_view zstd, Frames& found) {
   std::size_t at = 0, text = 0;
   while (at < zstd.size()) {
     const std::string_view rest = zstd.substr(at);
-    const auto size = size_of_frame(rest, at);
-    if (!size) return size.error();
-    if (*size == 0) return found.is_truncated = true, Result<void>();
+    CTPROF_TRY_VALUE(const auto size, size_of_frame(rest, at));
+    if (size == 0) return found.is_truncated = true, Result<void>();
     if (!is_skippable(rest)) {
-      const auto bytes = text_size_of_frame(rest, at);
-      if (!bytes) return bytes.error();
-      text += *bytes;
+      CTPROF_TRY_VALUE(const auto bytes, text_size_of_frame(rest, at));
+      text += bytes;
       if (found.complete.size() == limits::kLines)
         return Error{"has more than " + std::to_string(limits::kLines) + " lines"};
-      found.complete.push_back({at, *size, *bytes});
+      found.complete.push_back({at, size, bytes});
     }
     if (text > limits::max_text_bytes(zstd.size()))
       return Error{"decompresses to more than " +
                    std::to_string(limits::max_text_bytes(zstd.size())) +
                    " bytes, the limit for a file of its size"};
-    at += *size;
+    at += size;
     found.end = at;
   }
   return {};

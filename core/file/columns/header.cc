@@ -226,16 +226,14 @@ Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size
 }
 
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
-  if (auto done = read_meta_member(header, snapshot.meta, snapshot.extras->unknown_meta); !done)
-    return done;
+  CTPROF_TRY(read_meta_member(header, snapshot.meta, snapshot.extras->unknown_meta));
   const auto found = header.find("registry");
   if (found == header.end()) return Error{"has no registry"};
-  const auto definitions = load_definitions(found->second);
-  if (!definitions) return definitions.error();
-  for (const auto& [def, provenance] : (*definitions)->metrics)
+  CTPROF_TRY_VALUE(const auto definitions, load_definitions(found->second));
+  for (const auto& [def, provenance] : definitions->metrics)
     snapshot.table(def->entity).add(def, Gap::NotInFile).provenance = provenance;
-  snapshot.derived = (*definitions)->derived;
-  snapshot.extras->unknown_definitions = (*definitions)->unknown;
+  snapshot.derived = definitions->derived;
+  snapshot.extras->unknown_definitions = definitions->unknown;
   for (const auto& [key, value] : header)
     if (!is_known_key(key))
       snapshot.objects[key] = value, snapshot.extras->header_objects.insert(key);
@@ -252,9 +250,7 @@ bool announces_window(const KeptMembers& header) {
 }
 
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {
-  if (auto done = read_meta_member(summary, snapshot.meta, snapshot.extras->unknown_summary_meta);
-      !done)
-    return done;
+  CTPROF_TRY(read_meta_member(summary, snapshot.meta, snapshot.extras->unknown_summary_meta));
   for (const auto& [key, value] : snapshot.extras->unknown_meta)
     snapshot.extras->unknown_summary_meta.erase(key);
   for (const auto& [key, value] : summary)

@@ -47,10 +47,9 @@ bool is_columns(std::string_view zstd) {
 }
 
 Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned workers) {
-  const auto frames = find_frames(zstd);
-  if (!frames) return frames.error();
+  CTPROF_TRY_VALUE(const auto frames, find_frames(zstd));
   Block block;
-  BlockReader reader(zstd, frames->complete, workers);
+  BlockReader reader(zstd, frames.complete, workers);
   while (!reader.at_end() && !block.is_truncated) {
     const auto taken =
         reader.read_next(block.complete_blocks + 1 == number ? &block.snapshot : nullptr);
@@ -62,7 +61,7 @@ Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned wor
     block.is_truncated = !*taken;
     block.complete_blocks += *taken ? 1 : 0;
   }
-  block.is_truncated = block.is_truncated || frames->is_truncated;
+  block.is_truncated = block.is_truncated || frames.is_truncated;
   if (number == 0 || number > block.complete_blocks)
     return no_such_block(number, block.complete_blocks);
   return block;
@@ -116,14 +115,12 @@ BlockList list_blocks(std::string_view zstd) {
 }
 
 Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
-  const auto frames = find_frames(zstd);
-  if (!frames) return frames.error();
-  if (frames->complete.empty()) return std::nullopt;
-  BlockReader reader(zstd, frames->complete, 1);
+  CTPROF_TRY_VALUE(const auto frames, find_frames(zstd));
+  if (frames.complete.empty()) return std::nullopt;
+  BlockReader reader(zstd, frames.complete, 1);
   Snapshot snapshot;
-  const auto whole = reader.read_next_outline(snapshot);
-  if (!whole) return whole.error();
-  if (!*whole || !reader.at_end() || frames->is_truncated || !snapshot.window) return std::nullopt;
+  CTPROF_TRY_VALUE(const auto whole, reader.read_next_outline(snapshot));
+  if (!whole || !reader.at_end() || frames.is_truncated || !snapshot.window) return std::nullopt;
   snapshot.window->seen_times.resize(1);
   return snapshot;
 }
@@ -156,14 +153,13 @@ Result<void> read_remaining_windows(BlockReader& reader, Windows& windows) {
 }  // namespace
 
 Result<Windows> read_windows(std::string_view zstd, Snapshot first, unsigned workers) {
-  const auto frames = find_frames(zstd);
-  if (!frames) return frames.error();
+  CTPROF_TRY_VALUE(const auto frames, find_frames(zstd));
   Windows windows;
   windows.snapshots.push_back(std::move(first));
-  BlockReader reader(zstd, frames->complete, workers);
-  if (auto passed = reader.read_next(nullptr); !passed) return passed.error();
-  if (auto taken = read_remaining_windows(reader, windows); !taken) return taken.error();
-  windows.is_truncated = windows.is_truncated || frames->is_truncated;
+  BlockReader reader(zstd, frames.complete, workers);
+  CTPROF_TRY(reader.read_next(nullptr));
+  CTPROF_TRY(read_remaining_windows(reader, windows));
+  windows.is_truncated = windows.is_truncated || frames.is_truncated;
   return windows;
 }
 

@@ -21,7 +21,7 @@ Result<void> check_places(const RegistryPart& registry) {
 Result<std::shared_ptr<const Definitions>> parse_definitions(const std::string& text) {
   auto registry = read_registry(text);
   if (!registry) return Error{"is wrong: " + registry.error().text};
-  if (auto fine = check_places(*registry); !fine) return fine.error();
+  CTPROF_TRY(check_places(*registry));
   Definitions found;
   for (auto& [def, provenance] : registry->metrics)
     found.metrics.emplace_back(std::move(def), std::move(provenance));
@@ -78,11 +78,10 @@ std::optional<KeptMembers> parse_without_registry(std::string_view line,
 Result<std::shared_ptr<const Definitions>> load_definitions(const std::string& text) {
   const auto last = registry_cache().get();
   if (last && last->text == text) return last->definitions;
-  auto parsed = parse_definitions(text);
-  if (!parsed) return parsed;
+  CTPROF_TRY_VALUE(auto parsed, parse_definitions(text));
   registry_cache().set(
-      std::make_shared<const RegistryCache::Entry>(RegistryCache::Entry{text, *parsed}));
-  return *parsed;
+      std::make_shared<const RegistryCache::Entry>(RegistryCache::Entry{text, parsed}));
+  return parsed;
 }
 
 Result<KeptMembers> parse_header(std::string_view line) {

@@ -73,14 +73,14 @@ Result<void> check_identities(const Snapshot& snapshot) {
   for (const auto& [entity, name] :
        {std::pair{Entity::Thread, kTgid}, std::pair{Entity::Thread, kTid},
         std::pair{Entity::Process, kProcessTgid}, std::pair{Entity::Cgroup, kCgroupPath}})
-    if (auto fine = check_all_present(snapshot, entity, name); !fine) return fine;
+    CTPROF_TRY(check_all_present(snapshot, entity, name));
   return {};
 }
 
 Result<void> check_rows(const Snapshot& snapshot) {
-  if (auto fine = check_identities(snapshot); !fine) return fine;
-  if (auto fine = check_threads(snapshot); !fine) return fine;
-  if (auto fine = check_processes(snapshot); !fine) return fine;
+  CTPROF_TRY(check_identities(snapshot));
+  CTPROF_TRY(check_threads(snapshot));
+  CTPROF_TRY(check_processes(snapshot));
   return check_cgroups(snapshot);
 }
 
@@ -102,18 +102,15 @@ Result<void> sort_kept_keys(KeptKeys& kept, Entity entity) {
 }  // namespace
 
 Result<void> check_and_sort_rows(Snapshot& snapshot) {
-  if (auto fine = check_rows(snapshot); !fine) return fine;
+  CTPROF_TRY(check_rows(snapshot));
   for (std::size_t entity = 0; entity < kEntities; ++entity)
-    if (auto fine =
-            sort_kept_keys(snapshot.extras->unknown_keys[entity], static_cast<Entity>(entity));
-        !fine)
-      return fine;
+    CTPROF_TRY(sort_kept_keys(snapshot.extras->unknown_keys[entity], static_cast<Entity>(entity)));
   return {};
 }
 
 Result<void> check_opening_only(const Snapshot& opening_only) {
-  if (auto fine = check_identities(opening_only); !fine) return fine;
-  if (auto fine = check_threads(opening_only); !fine) return fine;
+  CTPROF_TRY(check_identities(opening_only));
+  CTPROF_TRY(check_threads(opening_only));
   const Column* tgids = opening_only.table(Entity::Process).find(kProcessTgid);
   for (std::size_t row = 1; tgids && row < tgids->rows(); ++row)
     if (tgids->u64()[row - 1] >= tgids->u64()[row]) return order_error(Entity::Process, row);

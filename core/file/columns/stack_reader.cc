@@ -152,8 +152,7 @@ Result<void> StackReader::add_items(const Items& items, Scanner& in) {
   const auto part = std::ranges::find(kParts, items.part, &Part::name);
   if (part == kParts.end())
     return line_error("it defines the unknown part " + quote_name(items.part));
-  if (part->add == &StackReader::add_weights)
-    if (auto begun = begin_metric(items.metric); !begun) return begun;
+  if (part->add == &StackReader::add_weights) CTPROF_TRY(begin_metric(items.metric));
   if (const std::size_t expected_first = part->items_read(*this); items.first != expected_first)
     return line_error("its " + items.part + " begin with " + std::to_string(items.first) +
                       ", not " + std::to_string(expected_first));
@@ -222,7 +221,7 @@ Result<void> StackReader::add_nodes(const Items& items) {
 
 Result<void> StackReader::begin_metric(const std::string& name) {
   if (column_ && column_->def().name == name) return {};
-  if (auto ended = end_metric(); !ended) return ended;
+  CTPROF_TRY(end_metric());
   for (Table& table : snapshot_->tables)
     if (Column* column = table.find(name); column && column->def().storage == Storage::Stacks)
       column_ = column;
@@ -236,7 +235,7 @@ Result<void> StackReader::add_weights(const Items& items) {
   for (std::size_t i = 0; i < items.row.size(); ++i) {
     if (items.node[i] >= table().nodes().size())
       return unknown_reference_error("node", items.node[i]);
-    if (auto done = add_weight(items.row[i], {items.node[i], items.weight[i]}); !done) return done;
+    CTPROF_TRY(add_weight(items.row[i], {items.node[i], items.weight[i]}));
   }
   weight_count_ += items.row.size();
   return {};
@@ -246,9 +245,9 @@ Result<void> StackReader::add_weight(std::uint64_t row, const ctprof_stack& weig
   if (row >= column_->rows() || !column_->has_value(row))
     return line_error("row " + std::to_string(row) + " has no stacks");
   if (row != row_ || row_set_.empty()) {
-    if (auto ended = end_row(); !ended) return ended;
+    CTPROF_TRY(end_row());
     if (row < row_) return line_error("row " + std::to_string(row) + " is out of order");
-    if (auto passed = check_rows_without_stacks(row); !passed) return passed;
+    CTPROF_TRY(check_rows_without_stacks(row));
     row_ = row;
   }
   if (!row_set_.empty() && weight.stack <= row_set_.back().stack)
@@ -284,20 +283,20 @@ Result<void> StackReader::check_rows_without_stacks(std::size_t until) const {
 
 Result<void> StackReader::end_metric() {
   if (!column_) return {};
-  if (auto ended = end_row(); !ended) return ended;
-  if (auto passed = check_rows_without_stacks(column_->rows()); !passed) return passed;
+  CTPROF_TRY(end_row());
+  CTPROF_TRY(check_rows_without_stacks(column_->rows()));
   column_ = nullptr;
   weight_count_ = row_ = 0;
   return {};
 }
 
 Result<void> StackReader::finish() {
-  if (auto ended = end_metric(); !ended) return ended;
+  CTPROF_TRY(end_metric());
   for (Table& table : snapshot_->tables)
     for (Column& column : table.columns) {
       if (column.def().storage != Storage::Stacks || read_metrics_.contains(&column)) continue;
       column_ = &column;
-      if (auto ended = end_metric(); !ended) return ended;
+      CTPROF_TRY(end_metric());
     }
   return {};
 }

@@ -138,7 +138,7 @@ Result<void> read_bases(std::vector<EntityBases>& all, Snapshot& snapshot) {
   for (EntityBases& bases : all) {
     Entity entity{};
     if (parse(bases.entity, entity)) {
-      if (auto done = read_entity_bases(bases, entity, snapshot); !done) return done;
+      CTPROF_TRY(read_entity_bases(bases, entity, snapshot));
     } else {
       if (!can_add_entity(unknown, bases.entity)) return unknown_entity_error(bases.entity);
       unknown.push_back({std::move(bases.entity), std::move(bases.columns)});
@@ -232,7 +232,7 @@ Result<std::vector<TableSlice>> read_window(const KeptMembers& members, Snapshot
   window.reports_exits = line.sees_ends;
   window.is_partial = line.partial;
   window.notes = std::move(line.notes);
-  if (auto done = read_bases(line.bases, snapshot); !done) return done.error();
+  CTPROF_TRY(read_bases(line.bases, snapshot));
   if (!line.opening_only) return std::vector<TableSlice>();
   return read_opening_only(*line.opening_only, snapshot);
 }

@@ -176,8 +176,7 @@ class LineWriter {
   Result<void> write(const CompressedLines& made) {
     text_bytes_ += made.text_bytes;
     lines_ += made.frames.size();
-    for (const std::string& frame : made.frames)
-      if (auto done = put(frame); !done) return done;
+    for (const std::string& frame : made.frames) CTPROF_TRY(put(frame));
     return {};
   }
   // Writes padding, which readers skip.
@@ -210,8 +209,7 @@ class LineWriter {
 
 Result<void> write_unknown(std::span<const UnknownRows> unknown, LineWriter& lines) {
   for (const UnknownRows& table : unknown)
-    for (const RawJson& line : table.lines)
-      if (auto done = lines.write(line + "\n"); !done) return done;
+    for (const RawJson& line : table.lines) CTPROF_TRY(lines.write(line + "\n"));
   return {};
 }
 
@@ -221,31 +219,30 @@ Result<void> write_tables(const Snapshot& snapshot, std::span<const CompressedLi
   const auto first_exited = std::ranges::find_if(
       tables, [](const CompressedLines& table) { return table.pieces.front().is_exited; });
   for (const CompressedLines& table : std::span(tables.begin(), first_exited))
-    if (auto done = lines.write(table); !done) return done;
-  if (auto done = write_unknown(snapshot.extras->unknown_tables, lines); !done) return done;
+    CTPROF_TRY(lines.write(table));
+  CTPROF_TRY(write_unknown(snapshot.extras->unknown_tables, lines));
   for (const CompressedLines& table : std::span(first_exited, tables.end()))
-    if (auto done = lines.write(table); !done) return done;
+    CTPROF_TRY(lines.write(table));
   return {};
 }
 
 Result<void> write_lines(const Snapshot& snapshot, const CompressedBlock& block,
                          LineWriter& lines) {
-  if (auto done = lines.write(block.header); !done) return done;
+  CTPROF_TRY(lines.write(block.header));
   JsonWriter out;
   if (snapshot.window) {
     write_window(snapshot, block.opening_only.pieces, out);
-    if (auto done = lines.write(out.view()); !done) return done;
+    CTPROF_TRY(lines.write(out.view()));
   }
-  if (auto done = write_tables(snapshot, block.tables, lines); !done) return done;
-  if (auto done = lines.write(block.stacks); !done) return done;
-  if (auto done = lines.write(block.opening_only); !done) return done;
+  CTPROF_TRY(write_tables(snapshot, block.tables, lines));
+  CTPROF_TRY(lines.write(block.stacks));
+  CTPROF_TRY(lines.write(block.opening_only));
   if (snapshot.window && snapshot.window->opening_only)
-    if (auto done = write_unknown(snapshot.extras->unknown_opening_only, lines); !done) return done;
-  for (const RawJson& line : snapshot.extras->unknown_lines)
-    if (auto done = lines.write(line + "\n"); !done) return done;
+    CTPROF_TRY(write_unknown(snapshot.extras->unknown_opening_only, lines));
+  for (const RawJson& line : snapshot.extras->unknown_lines) CTPROF_TRY(lines.write(line + "\n"));
   out.clear();
   write_summary(snapshot, out);
-  if (auto done = lines.write(out.view()); !done) return done;
+  CTPROF_TRY(lines.write(out.view()));
   out.clear();
   write_end(lines.lines() + 1, lines.text_bytes(), out);
   return lines.write(out.view());
@@ -258,8 +255,8 @@ Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level
   WorkerBufferSet buffer_set(level, workers);
   const CompressedBlock block = compress_block(snapshot, workers, buffer_set);
   LineWriter lines(out, buffer_set.any_allocated().compressor);
-  if (auto done = write_lines(snapshot, block, lines); !done) return done.error();
-  if (auto done = lines.write_padding(placement); !done) return done.error();
+  CTPROF_TRY(write_lines(snapshot, block, lines));
+  CTPROF_TRY(lines.write_padding(placement));
   return lines.text_bytes();
 }
 

@@ -142,10 +142,10 @@ Result<void> keep_unknown(std::string_view json, RegistryPart& registry) {
   auto members = parse_members(json, kDepthOfRegistry);
   if (!members) return Error{"registry is wrong: " + members.error().text};
   for (const std::string_view item : split_array((*members)["metrics"]))
-    if (auto done = keep_unknown_of_metric(item, registry); !done) return done;
+    CTPROF_TRY(keep_unknown_of_metric(item, registry));
   std::size_t next = 0;
   for (const std::string_view item : split_array((*members)["derived"]))
-    if (auto done = keep_unknown_of_derived(item, next, registry); !done) return done;
+    CTPROF_TRY(keep_unknown_of_derived(item, next, registry));
   for (const char* known : {"metrics", "derived", "placeholders"}) members->erase(known);
   registry.unknown.members = std::move(*members);
   return {};
@@ -305,8 +305,7 @@ Result<RegistryPart> read_registry(std::string_view text) {
     if (!wrong.text.empty()) return wrong;
   has_unknown = drop_unknown(registry) || has_unknown;
   if (const Error wrong = check_definitions(registry); !wrong.text.empty()) return wrong;
-  if (has_unknown)
-    if (auto kept = keep_unknown(text, registry); !kept) return kept.error();
+  if (has_unknown) CTPROF_TRY(keep_unknown(text, registry));
   return registry;
 }
 

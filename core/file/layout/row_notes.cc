@@ -154,10 +154,8 @@ Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Ta
   const std::string where = "gaps." + std::string(table_name);
   if (!patterns->is_array()) return Error{where + " is not an array"};
   for (std::size_t i = 0; i < patterns->get_array().size(); ++i)
-    if (auto done = apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]",
-                                  table, work);
-        !done)
-      return done;
+    CTPROF_TRY(apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]", table,
+                             work));
   return {};
 }
 
@@ -298,9 +296,7 @@ Result<void> apply_raw(const json::value& raw, std::string_view table_name, Tabl
   for (const auto& [name, list] : columns->get_object()) {
     Column* column = table.find(std::string_view(name));
     if (!column || column->def().storage != Storage::String) continue;
-    if (auto done = apply_column(list, where + "." + std::string(name), *column, texts, work);
-        !done)
-      return done;
+    CTPROF_TRY(apply_column(list, where + "." + std::string(name), *column, texts, work));
   }
   return {};
 }

@@ -55,9 +55,7 @@ void write_meta(const SectionInput& source, JsonWriter& out) {
 }
 
 Result<void> read_meta_section(std::string_view text, SectionTarget& target) {
-  if (auto done = read_meta(text, target.snapshot.meta, target.snapshot.extras->unknown_meta);
-      !done)
-    return done;
+  CTPROF_TRY(read_meta(text, target.snapshot.meta, target.snapshot.extras->unknown_meta));
   const std::uint64_t format = target.snapshot.meta.format;
   if (format > kFileFormat)
     return Error{"ctprof is of format " + std::to_string(format) + "; this version reads up to " +
@@ -73,9 +71,8 @@ void write_definitions(const SectionInput& source, JsonWriter& out) {
 }
 
 Result<void> read_definitions_section(std::string_view text, SectionTarget& target) {
-  auto registry = read_registry(text);
-  if (!registry) return registry.error();
-  target.registry = std::move(*registry);
+  CTPROF_TRY_VALUE(auto registry, read_registry(text));
+  target.registry = std::move(registry);
   return {};
 }
 

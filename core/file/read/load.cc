@@ -106,11 +106,10 @@ std::vector<Snapshot> as_single_run(Snapshot snapshot) {
 
 // Returns all windows of a file in columns that begins with a window; otherwise its first capture.
 Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName& name) {
-  auto first = read_columns(zstd, name);
-  if (!first) return first.error();
-  if (!first->window) return as_single_run(std::move(*first));
+  CTPROF_TRY_VALUE(auto first, read_columns(zstd, name));
+  if (!first.window) return as_single_run(std::move(first));
   try {
-    auto windows = columns::read_windows(zstd, std::move(*first), count_spare_workers());
+    auto windows = columns::read_windows(zstd, std::move(first), count_spare_workers());
     if (!windows) return error("reading", name.path, windows.error().text);
     windows->snapshots.front().load_messages =
         end_messages(windows->invalid_reason, windows->is_truncated, name.path);
@@ -159,16 +158,15 @@ Result<void> read_bytes(const sdk::Fd& file, const std::string& path, std::strin
   const std::size_t most = max_bytes_to_read(file.get());
   bytes.reserve(std::min(most, kMaxReservedBytes));
   for (bool is_checked = false;;) {
-    const auto more = read_more(file, path, most, bytes);
-    if (!more) return more.error();
+    CTPROF_TRY_VALUE(const auto more, read_more(file, path, most, bytes));
     if (bytes.size() > limits::kFileBytes || (most > limits::kFileBytes + 1))
       return error("reading", path, too_large());
-    if (!is_checked && (bytes.size() >= kMagic.size() || !*more)) {
+    if (!is_checked && (bytes.size() >= kMagic.size() || !more)) {
       if (const std::string why = format_error(bytes); !why.empty())
         return error("reading", path, why);
       is_checked = true;
     }
-    if (!*more) return {};
+    if (!more) return {};
   }
 }
 
@@ -229,7 +227,7 @@ Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabu
   const CaptureName name = parse_capture_name(argument);
   try {
     std::string bytes;
-    if (auto done = read_bytes(name.path, bytes); !done) return done.error();
+    CTPROF_TRY(read_bytes(name.path, bytes));
     return load_bytes(bytes, name, vocabulary);
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
@@ -239,7 +237,7 @@ Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabu
 Result<std::optional<Snapshot>> load_outline(const std::string& path) {
   try {
     std::string bytes;
-    if (auto done = read_bytes(path, bytes); !done) return done.error();
+    CTPROF_TRY(read_bytes(path, bytes));
     if (!columns::is_columns(bytes)) return std::nullopt;
     auto outline = columns::read_outline(bytes);
     return outline ? std::move(outline) : error("reading", path, outline.error().text);
@@ -252,7 +250,7 @@ Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocab
   const CaptureName name = parse_capture_name(argument);
   try {
     std::string bytes;
-    if (auto done = read_bytes(name.path, bytes); !done) return done.error();
+    CTPROF_TRY(read_bytes(name.path, bytes));
     if (!name.has_number && columns::is_columns(bytes)) return read_runs(bytes, name);
     auto snapshot = load_bytes(bytes, name, vocabulary);
     return snapshot ? as_single_run(std::move(*snapshot))
@@ -268,7 +266,7 @@ using Messages = std::vector<std::string>;
 
 Result<Messages> consume_capture(Result<Snapshot> capture, const CaptureConsumer& take) {
   if (!capture) return capture.error();
-  if (auto taken = take(std::move(*capture)); !taken) return taken.error();
+  CTPROF_TRY(take(std::move(*capture)));
   return Messages{};
 }
 
@@ -290,7 +288,7 @@ Result<Messages> load_captures_of_file(const std::string& path, const Vocabulary
                                        const CaptureConsumer& consume) {
   try {
     std::string bytes;
-    if (auto done = read_file_bytes(path, bytes); !done) return done.error();
+    CTPROF_TRY(read_file_bytes(path, bytes));
     if (columns::is_columns(bytes)) return consume_blocks(bytes, path, 1, consume);
     return consume_capture(load_bytes(bytes, {.path = path}, vocabulary), consume);
   } catch (const std::bad_alloc&) {
@@ -304,7 +302,7 @@ Result<Messages> load_captures_of_argument(const std::string& argument,
   const CaptureName name = parse_capture_name(argument);
   try {
     std::string bytes;
-    if (auto done = read_bytes(name.path, bytes); !done) return done.error();
+    CTPROF_TRY(read_bytes(name.path, bytes));
     if (!name.has_number && columns::is_columns(bytes))
       return consume_blocks(bytes, name.path, count_spare_workers(), consume);
     return consume_capture(load_bytes(bytes, name, vocabulary), consume);

@@ -32,7 +32,7 @@ Result<void> StreamDecompressor::next(std::string& text) {
   std::size_t size = 0;
   while (size == 0 && (at_ < zstd_.size() || may_have_more_text_)) {
     text.resize(limits::kSliceBytes);
-    if (auto done = decompress_slice(text, size); !done) return done;
+    CTPROF_TRY(decompress_slice(text, size));
   }
   text.resize(size);
   if (size == 0 && expected_bytes_ != 0) return Error{"ends in the middle of its zstd data"};
@@ -84,7 +84,7 @@ DecompressedText::~DecompressedText() {
 Result<std::string_view> DecompressedText::next() {
   if (!thread_.joinable()) {
     std::string& slice = slices_.front();
-    if (auto done = decompressor_.next(slice); !done) return done.error();
+    CTPROF_TRY(decompressor_.next(slice));
     return std::string_view(slice);
   }
   std::unique_lock lock(mutex_);

@@ -306,26 +306,25 @@ Result<Snapshot> finish_snapshot(SnapshotBuilder& builder) {
   Snapshot& snapshot = builder.snapshot;
   snapshot.is_foreign = !builder.has_meta;
   resize_columns_to_rows(builder);
-  if (auto fine = check_identity(snapshot.threads()); !fine) return fine.error();
+  CTPROF_TRY(check_identity(snapshot.threads()));
   const auto pending = sections_after_rows(builder);
   for (const auto& [section, value] : pending)
-    if (section->read_after_rows)
-      if (auto done = section->read_after_rows(value, builder); !done) return done.error();
+    if (section->read_after_rows) CTPROF_TRY(section->read_after_rows(value, builder));
 
   WorkBudget work(builder.budget.text_bytes);
   const auto explain = [&](Entity entity) -> Result<void> {
     for (const auto& [section, value] : pending)
       if (section->read_for_table)
-        if (auto done = section->read_for_table(value, entity, builder, work); !done) return done;
+        CTPROF_TRY(section->read_for_table(value, entity, builder, work));
     return {};
   };
   if (snapshot.is_foreign) infer_gaps(builder);
   for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
-    if (auto done = explain(entity); !done) return done.error();
+    CTPROF_TRY(explain(entity));
   sort_threads(builder);
   sort_cgroups(snapshot);
   rebuild_processes(builder);
-  if (auto done = explain(Entity::Process); !done) return done.error();
+  CTPROF_TRY(explain(Entity::Process));
   return std::move(snapshot);
 }
 

@@ -53,8 +53,8 @@ Error link_error(const std::string& path, int directory, int number) {
 Result<Destination> Destination::resolve(const std::string& path) {
   if (path == "-") return Destination(path, Kind::StandardOutput);
   Destination place(path, Kind::File);
-  if (auto opened = place.open_directory(path); !opened) return opened.error();
-  if (auto check_result = place.check_existing(); !check_result) return check_result.error();
+  CTPROF_TRY(place.open_directory(path));
+  CTPROF_TRY(place.check_existing());
   return place;
 }
 
@@ -89,7 +89,7 @@ Result<void> Destination::follow_link() {
   if (!S_ISREG(target_status.st_mode)) return use_stream();
   const std::string real = path_of(target.get());
   if (real.empty()) return write_error(errno);
-  if (auto opened = open_directory(real); !opened) return opened;
+  CTPROF_TRY(open_directory(real));
   const bool is_found =
       ::fstatat(directory(), name_.c_str(), &named_status, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_found || named_status.st_dev != target_status.st_dev ||

@@ -204,8 +204,7 @@ RowWriter Document::row_writer_of(TreeRoot root) const {
 
 Result<void> Document::write(Sink& sink) const {
   WorkerBuffers buffers(*this);
-  for (std::size_t part = 0; part < part_count(); ++part)
-    if (auto done = write(part, buffers, sink); !done) return done;
+  for (std::size_t part = 0; part < part_count(); ++part) CTPROF_TRY(write(part, buffers, sink));
   return {};
 }
 
@@ -256,7 +255,7 @@ Result<void> Document::write_threads(std::size_t part, WorkerBuffers& buffers, S
   for (std::size_t row = first; row < last; ++row) {
     buffers.threads_.write(row, buffers.out_);
     if (buffers.out_.size() < kFlushBytes) continue;
-    if (auto done = flush_all_but_comma(buffers.out_, sink); !done) return done;
+    CTPROF_TRY(flush_all_but_comma(buffers.out_, sink));
   }
   if (part + 1 < thread_parts_) return {};
   buffers.out_.close(']');
@@ -279,7 +278,7 @@ Result<void> Document::write_cgroups(std::size_t part, WorkerBuffers& buffers, S
     out.key(snapshot_->pools->texts[paths->ids()[row]]);
     buffers.cgroups_.write(row, out);
     if (out.size() < kFlushBytes) continue;
-    if (auto done = flush_all_but_comma(out, sink); !done) return done;
+    CTPROF_TRY(flush_all_but_comma(out, sink));
   }
   if (part + 1 < cgroup_parts_) return {};
   out.close('}');

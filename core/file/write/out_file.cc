@@ -138,8 +138,8 @@ Result<OutFile> OutFile::create(const Destination& destination, int standard_out
   if (destination.kind() != Destination::Kind::File)
     return create_stream(destination, standard_output);
   OutFile file(destination, -1);
-  if (auto made = file.create_unnamed(); !made) return made.error();
-  if (auto kept = file.copy_access(); !kept) return kept.error();
+  CTPROF_TRY(file.create_unnamed());
+  CTPROF_TRY(file.copy_access());
   return file;
 }
 
@@ -177,10 +177,9 @@ Result<void> OutFile::create_named() {
 // Copies permissions from the replaced file. If the group cannot be copied, its permissions are
 // dropped, because another group would get them.
 Result<void> OutFile::copy_access() {
-  const auto replaced = destination_->access_of_replaced_file();
-  if (!replaced) return replaced.error();
-  if (!*replaced) return {};
-  const auto [mode, group] = **replaced;
+  CTPROF_TRY_VALUE(const auto replaced, destination_->access_of_replaced_file());
+  if (!replaced) return {};
+  const auto [mode, group] = *replaced;
   const bool same_group = ::fchown(fd_.get(), static_cast<uid_t>(-1), group) == 0;
   if (::fchmod(fd_.get(), same_group ? mode : mode & ~static_cast<mode_t>(S_IRWXG)) != 0)
     return write_error(errno);
@@ -190,8 +189,7 @@ Result<void> OutFile::copy_access() {
 // Does not open a pipe or device, because a reader could take that for the end of the data.
 Result<void> OutFile::check(const Destination& destination) {
   if (destination.kind() != Destination::Kind::File) return {};
-  const auto file = create(destination);
-  if (!file) return file.error();
+  CTPROF_TRY(create(destination));
   return {};
 }
 
@@ -215,11 +213,9 @@ void OutFile::read_size() {
 Result<void> OutFile::commit(bool sync) {
   const bool has_place = !is_stream_;
   if (sync && has_place && timed_sync(fd_.get(), sync_ns_) != 0) return write_error(errno);
-  if (has_place && !temporary_)
-    if (auto named = link_temporary_name(); !named) return named;
+  if (has_place && !temporary_) CTPROF_TRY(link_temporary_name());
   if (::close(fd_.release()) != 0) return write_error(errno);
-  if (has_place)
-    if (auto named = rename_to_destination(); !named) return named;
+  if (has_place) CTPROF_TRY(rename_to_destination());
   if (sync && has_place) sync_directory(destination_->directory(), sync_ns_);
   return {};
 }

@@ -26,8 +26,7 @@ class FrameCollector final : public Sink {
     return {};
   }
   Result<void> write_to(OutFile& file) const {
-    for (const std::string& frame : frames_)
-      if (auto done = file.write(frame); !done) return done;
+    for (const std::string& frame : frames_) CTPROF_TRY(file.write(frame));
     return {};
   }
   std::uint64_t text_bytes() const { return text_bytes_; }
@@ -67,17 +66,15 @@ Result<std::vector<FrameCollector>> compress_parts(const Document& document, int
 // file cannot be written; throws bad_alloc.
 Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int level,
                                    unsigned workers) {
-  const auto sinks = compress_parts(document, level, workers);
-  if (!sinks) return sinks.error();
+  CTPROF_TRY_VALUE(const auto sinks, compress_parts(document, level, workers));
   std::uint64_t text_bytes = 0;
-  for (const FrameCollector& sink : *sinks) {
-    if (auto done = sink.write_to(file); !done) return done.error();
+  for (const FrameCollector& sink : sinks) {
+    CTPROF_TRY(sink.write_to(file));
     text_bytes += sink.text_bytes();
   }
   // Padding keeps the ratio of text and file below the limit of readers, even if the text
   // compresses unusually well.
-  if (auto done = file.write(columns::make_padding(text_bytes, file.bytes())); !done)
-    return done.error();
+  CTPROF_TRY(file.write(columns::make_padding(text_bytes, file.bytes())));
   return text_bytes;
 }
 
@@ -110,36 +107,31 @@ Result<std::uint64_t> write_text(const Snapshot& snapshot, const Vocabulary& voc
 
 Result<WriteResult> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
                                const Destination& destination, const WriteOptions& options) {
-  auto file = OutFile::create(destination, options.standard_output);
-  if (!file) return file.error();
-  const auto text_bytes = write_text(snapshot, vocabulary, *file, options);
-  if (!text_bytes) return text_bytes.error();
-  if (auto done = file->commit(options.sync); !done) return done.error();
+  CTPROF_TRY_VALUE(auto file, OutFile::create(destination, options.standard_output));
+  CTPROF_TRY_VALUE(const auto text_bytes, write_text(snapshot, vocabulary, file, options));
+  CTPROF_TRY(file.commit(options.sync));
   return WriteResult{
-      .json_bytes = *text_bytes, .file_bytes = file->bytes(), .sync_ns = file->sync_ns()};
+      .json_bytes = text_bytes, .file_bytes = file.bytes(), .sync_ns = file.sync_ns()};
 }
 
 Result<WriteResult> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
                                const std::string& path, const WriteOptions& options) {
-  const auto place = Destination::resolve(path);
-  if (!place) return place.error();
-  return write_file(snapshot, vocabulary, *place, options);
+  CTPROF_TRY_VALUE(const auto place, Destination::resolve(path));
+  return write_file(snapshot, vocabulary, place, options);
 }
 
 Result<std::string> serialize_block(const Snapshot& snapshot, unsigned workers) {
   StringSink out;
-  const auto text_bytes = columns::write_block(snapshot, out, kColumnsLevel,
-                                               workers > 0 ? workers : count_spare_workers(),
-                                               columns::BlockPlacement::OneOfSeveral);
-  if (!text_bytes) return text_bytes.error();
+  CTPROF_TRY(columns::write_block(snapshot, out, kColumnsLevel,
+                                  workers > 0 ? workers : count_spare_workers(),
+                                  columns::BlockPlacement::OneOfSeveral));
   return {boost::system::in_place_value, out.text()};
 }
 
 Result<Destination> check_output(const std::string& path) {
-  auto place = Destination::resolve(path);
-  if (!place) return place;
-  if (auto checked = OutFile::check(*place); !checked) return checked.error();
-  place->reserve_descriptor();
+  CTPROF_TRY_VALUE(auto place, Destination::resolve(path));
+  CTPROF_TRY(OutFile::check(place));
+  place.reserve_descriptor();
   return place;
 }
 

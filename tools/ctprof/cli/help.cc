@@ -35,13 +35,11 @@ class CatalogSource {
   static Result<CatalogSource> open(const Options& options, std::span<const std::string> file) {
     CatalogSource source;
     if (file.empty()) {
-      auto registry = load_metrics(options);
-      if (!registry) return registry.error();
-      source.plugins_.emplace(std::move(*registry));
+      CTPROF_TRY_VALUE(auto registry, load_metrics(options));
+      source.plugins_.emplace(std::move(registry));
     } else {
-      auto loaded = ReportFiles::load(file.front(), options);
-      if (!loaded) return loaded.error();
-      source.file_.emplace(std::move(*loaded));
+      CTPROF_TRY_VALUE(auto loaded, ReportFiles::load(file.front(), options));
+      source.file_.emplace(std::move(loaded));
     }
     return source;
   }

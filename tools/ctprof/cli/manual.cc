@@ -230,13 +230,12 @@ Result<std::string> make_page_result(std::string text) {
 Result<std::string> metrics_page() {
   Options options;
   options.quiet = true;
-  const auto registry = load_registry(options);
-  if (!registry) return registry.error();
+  CTPROF_TRY_VALUE(const auto registry, load_registry(options));
   std::map<std::string, std::vector<MetricEntry>> sections;
-  for (const MetricDef& metric : registry->vocabulary().metrics)
+  for (const MetricDef& metric : registry.vocabulary().metrics)
     if (!metric.is_hidden)
       sections[metric.section].push_back({metric.name, describe_metric(metric)});
-  for (const DerivedDef& derived : registry->derived_metrics())
+  for (const DerivedDef& derived : registry.derived_metrics())
     sections[derived.section].push_back(
         {derived.name, describe_metric(derived) + " = " + derived.expression});
   ManPage page("ctprof-metrics", "7", "metrics of threads, processes, cgroups and hosts");

@@ -190,7 +190,7 @@ void note_sources(const Snapshot& snapshot, const Registry& registry, const Opti
 // is read from the kernel.
 Result<Outcome> write_snapshot_file(const Snapshot& snapshot, const Registry& registry,
                                     const Target& target, const Options& options) {
-  if (auto dropped = drop_privileges(); !dropped) return dropped.error();
+  CTPROF_TRY(drop_privileges());
   const std::uint64_t start = monotonic_ns();
   const ActivityProgress busy(options, "writing " + target.name);
   set_interrupt_loss(describe_partial_write(target));

@@ -55,20 +55,19 @@ Result<ChildCommand> ChildCommand::fork_waiting(std::vector<std::string> words) 
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  auto start_pipe = make_pipe(), error_pipe = make_pipe();
-  if (!start_pipe) return start_pipe.error();
-  if (!error_pipe) return error_pipe.error();
+  CTPROF_TRY_VALUE(auto start_pipe, make_pipe());
+  CTPROF_TRY_VALUE(auto error_pipe, make_pipe());
   ChildCommand command;
   command.name_ = words.front();
   command.pid_ = ::fork();
   if (command.pid_ < 0) return errno_error("running", command.name_, errno);
   if (command.pid_ == 0) {
-    start_pipe->in.reset();
-    wait_and_run(start_pipe->out.get(), error_pipe->in.get(), output_fd(), arguments.data());
+    start_pipe.in.reset();
+    wait_and_run(start_pipe.out.get(), error_pipe.in.get(), output_fd(), arguments.data());
   }
-  command.start_writer_ = std::move(start_pipe->in);
-  command.start_reader_ = std::move(start_pipe->out);
-  command.error_reader_ = std::move(error_pipe->out);
+  command.start_writer_ = std::move(start_pipe.in);
+  command.start_reader_ = std::move(start_pipe.out);
+  command.error_reader_ = std::move(error_pipe.out);
   command.pidfd_ = sdk::Fd(static_cast<int>(::syscall(SYS_pidfd_open, command.pid_, 0)));
   if (!command.pidfd_) return errno_error("watching the command", command.name_, errno);
   return command;

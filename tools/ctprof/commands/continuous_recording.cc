@@ -59,11 +59,11 @@ CaptureOptions capture_options(const Options& options) {
 
 Result<Session> begin_session(const Options& options, const Registry& registry, EarlyOpener ahead,
                               Shortfall& shortfall) {
-  auto session = Session::open(registry, capture_options(options), std::move(ahead));
-  if (!session) return session;
-  if (auto begin_result = session->begin(); !begin_result) return begin_result.error();
-  note_unused(options, session->refusals());
-  shortfall.add(session->refusals());
+  CTPROF_TRY_VALUE(auto session,
+                   Session::open(registry, capture_options(options), std::move(ahead)));
+  CTPROF_TRY(session.begin());
+  note_unused(options, session.refusals());
+  shortfall.add(session.refusals());
   return session;
 }
 
@@ -104,7 +104,7 @@ class ContinuousRecording {
         options_.duration_ns > 0 ? begin_ns + options_.duration_ns : UINT64_MAX;
     for (std::uint64_t due = begin_ns + every;;) {
       if (!wait_until(std::min(due, end), session_) || due >= end) return finish();
-      if (auto done = close_window(); !done) return done;
+      CTPROF_TRY(close_window());
       due += every;
       // After the host slept or was too busy, the schedule starts again from now.
       if (const std::uint64_t now = monotonic_ns(); due <= now) due = now + every;
@@ -112,21 +112,19 @@ class ContinuousRecording {
   }
 
   Result<void> close_window() {
-    const auto window = session_.next_window();
-    if (!window) return window.error();
-    add_missing(**window);
+    CTPROF_TRY_VALUE(const auto window, session_.next_window());
+    add_missing(*window);
     Result<void> stored;
     session_.drain_during(
-        [&] { stored = without_privileges([&] { return store_window(**window); }); });
+        [&] { stored = without_privileges([&] { return store_window(*window); }); });
     return stored;
   }
 
   Result<void> finish() {
-    const auto window = session_.end();
-    if (!window) return window.error();
-    add_missing(*window);
+    CTPROF_TRY_VALUE(const auto window, session_.end());
+    add_missing(window);
     return without_privileges([&]() -> Result<void> {
-      if (auto stored = store_window(*window); !stored) return stored;
+      CTPROF_TRY(store_window(window));
       return store_.finish();
     });
   }
@@ -142,7 +140,7 @@ class ContinuousRecording {
     for (const std::string& sentence : notes_for_user(window, options_))
       if (printed_notes_.insert(sentence).second) print_note(options_, sentence);
     for (const std::string& sentence : window.window->notes) print_note(options_, sentence);
-    if (auto stored = store_.add(window); !stored) return stored;
+    CTPROF_TRY(store_.add(window));
     if (options_.verbose)
       print_note(options_, format_local_time(window.window->opened_at.wall_unix_ns) + ": " +
                                format_seconds(window.meta.start.boottime_ns -
@@ -160,20 +158,17 @@ class ContinuousRecording {
 };
 
 Result<void> record_continuously(const Options& options, Shortfall& shortfall) {
-  auto store = open_store(options);
-  if (!store) return store.error();
-  if (auto checked = check_descriptors(kDescriptors); !checked) return checked;
+  CTPROF_TRY_VALUE(auto store, open_store(options));
+  CTPROF_TRY(check_descriptors(kDescriptors));
   EarlyOpener ahead(options.rootfs);
-  const auto registry = load_metrics(options, LoadScope::Capture, &ahead);
-  if (!registry) return registry.error();
-  if (auto installed = install_interrupt_handlers(); !installed) return installed;
-  shortfall.add_refused(*registry);
-  auto session = begin_session(options, *registry, std::move(ahead), shortfall);
-  if (!session) return session.error();
+  CTPROF_TRY_VALUE(const auto registry, load_metrics(options, LoadScope::Capture, &ahead));
+  CTPROF_TRY(install_interrupt_handlers());
+  shortfall.add_refused(registry);
+  CTPROF_TRY_VALUE(auto session, begin_session(options, registry, std::move(ahead), shortfall));
   print_note(options, "recording into " + options.output + ", a window every " +
-                          format_duration(options.continuous.every_ns) + (*store)->limits());
-  set_interrupt_loss((*store)->interrupt_loss());
-  return ContinuousRecording(options, *session, **store, shortfall).run();
+                          format_duration(options.continuous.every_ns) + store->limits());
+  set_interrupt_loss(store->interrupt_loss());
+  return ContinuousRecording(options, session, *store, shortfall).run();
 }
 
 // --- forecast for --dry-run
@@ -184,25 +179,22 @@ struct Measurement {
 };
 
 Result<Measurement> measure_window(const Options& options) {
-  const auto registry = load_metrics(options, LoadScope::Capture);
-  if (!registry) return registry.error();
-  if (auto installed = install_interrupt_handlers(); !installed) return installed.error();
+  CTPROF_TRY_VALUE(const auto registry, load_metrics(options, LoadScope::Capture));
+  CTPROF_TRY(install_interrupt_handlers());
   Shortfall unused_shortfall(options);
-  auto session = begin_session(options, *registry, EarlyOpener(options.rootfs), unused_shortfall);
-  if (!session) return session.error();
+  CTPROF_TRY_VALUE(auto session,
+                   begin_session(options, registry, EarlyOpener(options.rootfs), unused_shortfall));
   const std::uint64_t ns = std::min(kMeasurementNs, options.continuous.every_ns);
   const ActivityProgress busy(options, "measuring a window");
-  if (!wait_until(monotonic_ns() + ns, *session)) return Error{"interrupted"};
-  const auto window = session->end();
-  if (!window) return window.error();
-  const auto block = serialize_block(*window, options.jobs);
-  if (!block) return block.error();
+  if (!wait_until(monotonic_ns() + ns, session)) return Error{"interrupted"};
+  CTPROF_TRY_VALUE(const auto window, session.end());
+  CTPROF_TRY_VALUE(const auto block, serialize_block(window, options.jobs));
   // A longer window contains more exited threads.
-  const double living = static_cast<double>(window->window->living_threads),
-               rows = static_cast<double>(std::max<std::size_t>(window->threads().rows, 1));
+  const double living = static_cast<double>(window.window->living_threads),
+               rows = static_cast<double>(std::max<std::size_t>(window.threads().rows, 1));
   const double additional_rows =
       static_cast<double>(options.continuous.every_ns) / static_cast<double>(ns) * (rows - living);
-  return Measurement{static_cast<std::uint64_t>(static_cast<double>(block->size()) *
+  return Measurement{static_cast<std::uint64_t>(static_cast<double>(block.size()) *
                                                 (living + additional_rows) / rows),
                      ns};
 }
@@ -281,7 +273,7 @@ std::string describe_forecast(std::uint64_t window_bytes, const ContinuousOption
 
 Result<std::vector<ArchiveFile>> list_archive_files(const std::string& path) {
   std::vector<ArchiveFile> files;
-  const auto read = without_privileges([&]() -> Result<void> {
+  CTPROF_TRY(without_privileges([&]() -> Result<void> {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return {};
     const auto directory = Directory::open(path);
@@ -290,8 +282,7 @@ Result<std::vector<ArchiveFile>> list_archive_files(const std::string& path) {
     if (!found) return found.error();
     files = std::move(*found);
     return {};
-  });
-  if (!read) return read.error();
+  }));
   return files;
 }
 

@@ -99,10 +99,9 @@ void put_threads(JsonWriter& out, const WaitsByThread& threads) {
 }  // namespace
 
 Result<void> write_denet(const Snapshot& snapshot, Sink& sink) {
-  const auto threads = collect_waits(snapshot.threads());
-  if (!threads) return threads.error();
+  CTPROF_TRY_VALUE(const auto threads, collect_waits(snapshot.threads()));
   WaitTotals all;
-  for (const auto& thread : *threads) all.add(thread.second);
+  for (const auto& thread : threads) all.add(thread.second);
   JsonWriter out(Escape::Json);
   out.put('{');
   out.member("ts_ms", (snapshot.window ? snapshot.window->opened_at.wall_unix_ns : 0) / 1'000'000);
@@ -112,8 +111,8 @@ Result<void> write_denet(const Snapshot& snapshot, Sink& sink) {
   out.member("avg_time_ns", all.average_ns());
   out.member("max_time_ns", all.longest_ns);
   out.member("min_time_ns", all.shortest_ns);
-  put_top(out, *threads, all);
-  put_threads(out, *threads);
+  put_top(out, threads, all);
+  put_threads(out, threads);
   out.raw("}}}\n");
   return sink.write(out.view());
 }

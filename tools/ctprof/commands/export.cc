@@ -86,40 +86,35 @@ void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
 // Reads the capture to export, with pseudonyms if the user requested them.
 Result<Snapshot> read_capture(const std::string& file, const Vocabulary& vocabulary,
                               const Options& options) {
-  auto snapshot = load_single_capture(file, vocabulary, options);
-  if (!snapshot) return snapshot;
-  note_read(options, file, {&*snapshot, 1});
-  for (const std::string& sentence : snapshot->load_messages) print_note(options, sentence);
-  if (auto done = redact_if_requested(*snapshot, vocabulary, options); !done) return done.error();
+  CTPROF_TRY_VALUE(auto snapshot, load_single_capture(file, vocabulary, options));
+  note_read(options, file, {&snapshot, 1});
+  for (const std::string& sentence : snapshot.load_messages) print_note(options, sentence);
+  CTPROF_TRY(redact_if_requested(snapshot, vocabulary, options));
   return snapshot;
 }
 
 // Returns the size of the written file in bytes.
 Result<std::uint64_t> convert_file(const std::string& file, const FileForm& form,
                                    const Target& target, const Options& options) {
-  const auto layouts = load_registry(options, LoadScope::Layouts);
-  if (!layouts) return layouts.error();
-  auto snapshot = read_capture(file, layouts->vocabulary(), options);
-  if (!snapshot) return snapshot.error();
-  if (snapshot->window && form.layout == FileLayout::Rows)
-    *snapshot = reduce_to_end(std::move(*snapshot), options);
-  if (form.layout == FileLayout::Rows) note_unknown_lines(*snapshot, options);
-  const auto written = write_file(*snapshot, layouts->vocabulary(), target.destination,
-                                  {.layout = form.layout,
-                                   .workers = options.jobs,
-                                   .sync = options.sync,
-                                   .standard_output = output_fd()});
-  if (!written) return written.error();
-  return written->file_bytes;
+  CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
+  CTPROF_TRY_VALUE(auto snapshot, read_capture(file, layouts.vocabulary(), options));
+  if (snapshot.window && form.layout == FileLayout::Rows)
+    snapshot = reduce_to_end(std::move(snapshot), options);
+  if (form.layout == FileLayout::Rows) note_unknown_lines(snapshot, options);
+  CTPROF_TRY_VALUE(const auto written,
+                   write_file(snapshot, layouts.vocabulary(), target.destination,
+                              {.layout = form.layout,
+                               .workers = options.jobs,
+                               .sync = options.sync,
+                               .standard_output = output_fd()}));
+  return written.file_bytes;
 }
 
 Result<std::uint64_t> export_denet(const std::string& file, const Target& target,
                                    const Options& options) {
-  const auto layouts = load_registry(options, LoadScope::Layouts);
-  if (!layouts) return layouts.error();
-  auto snapshot = read_capture(file, layouts->vocabulary(), options);
-  if (!snapshot) return snapshot.error();
-  return write_to(target, options, [&](Sink& sink) { return write_denet(*snapshot, sink); });
+  CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
+  CTPROF_TRY_VALUE(auto snapshot, read_capture(file, layouts.vocabulary(), options));
+  return write_to(target, options, [&](Sink& sink) { return write_denet(snapshot, sink); });
 }
 
 // Returns the kind of file that an earlier export into that form wrote.

@@ -74,13 +74,12 @@ int export_parquet(const Options& options, const TableRowsOptions& shape, const 
       write_table(options, [&](const TableColumns& columns, const FillTable& fill) -> Result<void> {
         PythonStreams streams{.script = kScript, .output = file->descriptor()};
         streams.feed = [&](Sink& sink) -> Result<void> {
-          if (auto written = sink.write(columns_line(shape, columns)); !written) return written;
+          CTPROF_TRY(sink.write(columns_line(shape, columns)));
           TableRows rows(shape, columns, sink);
           return fill(rows);
         };
-        const auto status_result = run_python({}, streams);
-        if (!status_result) return status_result.error();
-        status = *status_result;
+        CTPROF_TRY_VALUE(const auto status_result, run_python({}, streams));
+        status = status_result;
         return {};
       });
   if (!done) return fail(done.error());

@@ -77,9 +77,8 @@ HttpResponse handle_request(const HttpRequest& request, Scraper& scraper, const 
 Result<ScrapeOptions> scrape_options(Options options) {
   ScrapeOptions scrape;
   scrape.all_metrics = take_all_keyword(options);
-  auto spec = make_spec(options, ReportKind::Show);
-  if (!spec) return spec.error();
-  scrape.spec = std::move(*spec);
+  CTPROF_TRY_VALUE(auto spec, make_spec(options, ReportKind::Show));
+  scrape.spec = std::move(spec);
   scrape.jobs = options.jobs;
   scrape.max_series = options.tables.max_series;
   return scrape;

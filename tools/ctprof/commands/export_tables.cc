@@ -49,18 +49,14 @@ Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat 
 }  // namespace
 
 Result<void> write_table(const Options& options, const MakeTable& make) {
-  const auto layouts = load_registry(options, LoadScope::Layouts);
-  if (!layouts) return layouts.error();
-  auto captures = CaptureReader::find(options, layouts->vocabulary());
-  if (!captures) return captures.error();
+  CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
+  CTPROF_TRY_VALUE(auto captures, CaptureReader::find(options, layouts.vocabulary()));
   TableColumns columns(options.metrics.value_or(std::vector<std::string>()));
-  if (auto done = captures->visit_outlines([&](const Snapshot& capture) { columns.add(capture); });
-      !done)
-    return done;
-  if (auto known = columns.check_selected(); !known) return known;
+  CTPROF_TRY(captures.visit_outlines([&](const Snapshot& capture) { columns.add(capture); }));
+  CTPROF_TRY(columns.check_selected());
   for (const std::string& sentence : columns.notes()) print_note(options, sentence);
   return make(columns, [&](TableRows& rows) -> Result<void> {
-    auto read_result = captures->read_all([&](Snapshot capture) {
+    auto read_result = captures.read_all([&](Snapshot capture) {
       rows.add(capture);
       return rows.get_write_result();
     });

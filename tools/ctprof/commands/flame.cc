@@ -54,44 +54,36 @@ struct LoadedRun {
 // Returns the threads that --where keeps.
 Result<SelectedThreads> select_threads(const Snapshot& window, const Options& options) {
   WhereConditions where;
-  for (const std::string& text : options.where)
-    if (auto added = add_condition(where, text); !added) return added.error();
+  for (const std::string& text : options.where) CTPROF_TRY(add_condition(where, text));
   if (where.conditions.empty()) return SelectedThreads();
   const RuleBook rules;
   const Snapshot* const sides[] = {&window};
-  const auto plan = plan_metrics(sides, Spec{}, {&rules, {}});
-  if (!plan) return plan.error();
-  const auto sorted = classify_conditions(where, sides, *plan);
-  if (!sorted) return sorted.error();
-  if (!sorted->groups.empty())
+  CTPROF_TRY_VALUE(const auto plan, plan_metrics(sides, Spec{}, {&rules, {}}));
+  CTPROF_TRY_VALUE(const auto sorted, classify_conditions(where, sides, plan));
+  if (!sorted.groups.empty())
     return Error{
         "flame: --where accepts only metrics of threads, such as pcomm, comm or run_time_ns"};
-  return select_threads(window, sorted->threads);
+  return select_threads(window, sorted.threads);
 }
 
 Result<LoadedRun> make_loaded_run(std::string name, Snapshot window, const Options& options) {
-  const auto owners = parse_owner_key(options.group_by);
-  if (!owners) return owners.error();
+  CTPROF_TRY_VALUE(const auto owners, parse_owner_key(options.group_by));
   for (const std::string& sentence : window.load_messages) print_note(options, sentence);
   std::vector<std::string> metrics;
   if (!options.metric.empty()) metrics.push_back(options.metric);
   if (window.window) convert_to_differences(window);
-  const auto selected_threads = select_threads(window, options);
-  if (!selected_threads) return selected_threads.error();
-  auto profile = make_window_profile(window, metrics, *owners, *selected_threads);
+  CTPROF_TRY_VALUE(const auto selected_threads, select_threads(window, options));
+  auto profile = make_window_profile(window, metrics, owners, selected_threads);
   if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
   return LoadedRun{std::move(name), std::move(window), std::move(*profile)};
 }
 
 Result<LoadedRun> load_run_file(const std::string& file, const Options& options) {
-  const auto layouts = load_registry(options, LoadScope::Layouts);
-  if (!layouts) return layouts.error();
-  auto window = load_single_capture(file, layouts->vocabulary(), options);
-  if (!window) return window.error();
-  note_read(options, file, {&*window, 1});
-  if (auto done = redact_if_requested(*window, layouts->vocabulary(), options); !done)
-    return done.error();
-  return make_loaded_run(file, std::move(*window), options);
+  CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
+  CTPROF_TRY_VALUE(auto window, load_single_capture(file, layouts.vocabulary(), options));
+  note_read(options, file, {&window, 1});
+  CTPROF_TRY(redact_if_requested(window, layouts.vocabulary(), options));
+  return make_loaded_run(file, std::move(window), options);
 }
 
 Result<FlameStyle::Format> choose_output_form(std::string_view output) {
@@ -111,22 +103,20 @@ Result<Snapshot> reject_host_snapshot_for_flames() {
 
 // Loads one side, or two: the baseline and the candidate.
 Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
-  const auto layouts = load_registry(options, LoadScope::Layouts);
-  if (!layouts) return layouts.error();
-  auto read = read_sides(options, layouts->vocabulary(), &reject_host_snapshot_for_flames);
-  if (!read) return read.error();
-  if (read->sizes.size() > 2)
+  CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
+  CTPROF_TRY_VALUE(auto read,
+                   read_sides(options, layouts.vocabulary(), &reject_host_snapshot_for_flames));
+  if (read.sizes.size() > 2)
     return Error{
         "flame draws one side or the difference of two: separate the runs of two sides by --vs, as "
         "in `ctprof flame A1 A2 --vs B1 B2`"};
   std::vector<LoadedRuns> sides;
-  auto next = read->runs.begin();
-  for (std::size_t side = 0; side < read->sizes.size(); ++side) {
+  auto next = read.runs.begin();
+  for (std::size_t side = 0; side < read.sizes.size(); ++side) {
     LoadedRuns& runs = sides.emplace_back();
-    for (std::size_t run = 0; run < read->sizes[side]; ++run) {
-      auto loaded = make_loaded_run(read->names[side], std::move(*next++), options);
-      if (!loaded) return loaded.error();
-      runs.push_back(std::move(*loaded));
+    for (std::size_t run = 0; run < read.sizes[side]; ++run) {
+      CTPROF_TRY_VALUE(auto loaded, make_loaded_run(read.names[side], std::move(*next++), options));
+      runs.push_back(std::move(loaded));
     }
   }
   return sides;
@@ -161,14 +151,12 @@ std::optional<SideDesign> make_design(const LoadedRuns& baseline, const LoadedRu
 
 Result<FlameTree> make_tree(std::span<const LoadedRuns> sides, const std::string& metric,
                             const Options& options) {
-  const auto candidate = make_flame_side(sides.back(), metric, options.shows_idle);
-  if (!candidate) return candidate.error();
-  if (sides.size() == 1) return make_flame_tree(*candidate);
-  const auto baseline = make_flame_side(sides.front(), metric, options.shows_idle);
-  if (!baseline) return baseline.error();
+  CTPROF_TRY_VALUE(const auto candidate, make_flame_side(sides.back(), metric, options.shows_idle));
+  if (sides.size() == 1) return make_flame_tree(candidate);
+  CTPROF_TRY_VALUE(const auto baseline, make_flame_side(sides.front(), metric, options.shows_idle));
   const auto design = make_design(sides.front(), sides.back());
-  if (!design) return make_flame_tree(*candidate, *baseline);
-  return make_flame_tree(*candidate, *baseline, {*design, {options.alpha, options.min_shift}});
+  if (!design) return make_flame_tree(candidate, baseline);
+  return make_flame_tree(candidate, baseline, {*design, {options.alpha, options.min_shift}});
 }
 
 // "oncpu_stacks: before → after (3 runs)"
@@ -183,26 +171,23 @@ std::string title_of(std::span<const LoadedRuns> sides, const std::string& metri
 
 // Draws the requested metric, or the first one of the candidate.
 Result<void> draw(const Options& options, FlameStyle::Format form, Sink& out) {
-  const auto sides = load_sides(options);
-  if (!sides) return sides.error();
-  const StackValue& value = sides->back().front().profile.values.front();
-  const auto tree = make_tree(*sides, value.name, options);
-  if (!tree) return tree.error();
+  CTPROF_TRY_VALUE(const auto sides, load_sides(options));
+  const StackValue& value = sides.back().front().profile.values.front();
+  CTPROF_TRY_VALUE(const auto tree, make_tree(sides, value.name, options));
   const FlameStyle style{.format = form,
-                         .title = title_of(*sides, value.name),
+                         .title = title_of(sides, value.name),
                          .unit = value.unit,
                          .is_icicle = !options.root_below,
                          .is_waiting = value.is_waiting};
-  return out.write(make_flame_page(*tree, style));
+  return out.write(make_flame_page(tree, style));
 }
 
 }  // namespace
 
 Result<std::uint64_t> export_stacks(const std::string& file, const StackFormat& form,
                                     const Target& target, const Options& options) {
-  const auto loaded = load_run_file(file, options);
-  if (!loaded) return loaded.error();
-  return write_to(target, options, [&](Sink& sink) { return form.write(loaded->profile, sink); });
+  CTPROF_TRY_VALUE(const auto loaded, load_run_file(file, options));
+  return write_to(target, options, [&](Sink& sink) { return form.write(loaded.profile, sink); });
 }
 
 const StackFormat* find_stack_form(std::string_view name) {

@@ -26,16 +26,15 @@ Error interrupted_error() { return Error{"interrupted; the runs so far are kept"
 
 // Runs the command and waits until it exits. Fails if its exit status is not 0.
 Result<void> run_preparation(const std::string& text) {
-  auto command = ChildCommand::fork_waiting({"/bin/sh", "-c", text});
-  if (!command) return command.error();
-  if (auto started = command->run(); !started) return started;
-  std::array<pollfd, 2> poll_fds{{{command->exit_fd(), POLLIN, 0}, {interrupted_fd(), POLLIN, 0}}};
+  CTPROF_TRY_VALUE(auto command, ChildCommand::fork_waiting({"/bin/sh", "-c", text}));
+  CTPROF_TRY(command.run());
+  std::array<pollfd, 2> poll_fds{{{command.exit_fd(), POLLIN, 0}, {interrupted_fd(), POLLIN, 0}}};
   while (poll_fds[0].revents == 0) {
     if (::poll(poll_fds.data(), poll_fds.size(), -1) < 0 && errno != EINTR)
       return errno_error("waiting for", text, errno);
     if (poll_fds[1].revents != 0) return interrupted_error();
   }
-  const auto status = command->status();
+  const auto status = command.status();
   if (status && *status == 0) return {};
   return error("preparing a run by", text,
                "its exit status was " + std::to_string(status.value_or(0)));
@@ -43,11 +42,11 @@ Result<void> run_preparation(const std::string& text) {
 
 Result<void> record_side(const Options& options, std::uint64_t seed, std::uint64_t pair,
                          std::size_t side, const RecordRun& record) {
-  if (auto prepared = run_preparation(options.interleave[side]); !prepared) return prepared;
+  CTPROF_TRY(run_preparation(options.interleave[side]));
   Options side_options = options;
   side_options.output += std::string("/") + kSideDirectories[side];
   side_options.pair = PairMark{seed, pair};
-  if (auto done = record(side_options); !done) return done;
+  CTPROF_TRY(record(side_options));
   return is_interrupted() ? Result<void>(interrupted_error()) : Result<void>();
 }
 
@@ -61,13 +60,11 @@ bool starts_with_second(std::uint64_t seed, std::uint64_t pair) {
 }
 
 Result<void> record_interleaved(const Options& options, const RecordRun& record) {
-  const auto seed = generate_seed();
-  if (!seed) return seed.error();
+  CTPROF_TRY_VALUE(const auto seed, generate_seed());
   for (std::uint64_t pair = 1; pair <= options.repeat; ++pair) {
-    const std::size_t first = starts_with_second(*seed, pair) ? 1 : 0;
+    const std::size_t first = starts_with_second(seed, pair) ? 1 : 0;
     for (const std::size_t side : {first, 1 - first})
-      if (auto recorded = record_side(options, *seed, pair, side, record); !recorded)
-        return recorded;
+      CTPROF_TRY(record_side(options, seed, pair, side, record));
   }
   return {};
 }

@@ -56,9 +56,8 @@ Result<Snapshot> join_samples(const live::WindowReporter& reporter,
   if (!first || samples.size() == 1) return first;
   WindowJoiner joiner(std::move(*first));
   for (const live::Sample& sample : samples.subspan(1)) {
-    auto next = reporter.load(sample);
-    if (!next) return next.error();
-    joiner.add(std::move(*next));
+    CTPROF_TRY_VALUE(auto next, reporter.load(sample));
+    joiner.add(std::move(next));
   }
   return std::move(joiner).join();
 }
@@ -77,9 +76,9 @@ std::string write_windows(const live::WindowReporter& reporter, const Registry& 
           ::access(one.c_str(), F_OK) != 0)
         name = one;
     if (name.empty()) return Error{"all names for a window of this second are taken"};
-    auto file = write_file(*window, registry.vocabulary(), name, {.layout = FileLayout::Columns});
-    if (!file) return file.error();
-    written = *file;
+    CTPROF_TRY_VALUE(auto file, write_file(*window, registry.vocabulary(), name,
+                                           {.layout = FileLayout::Columns}));
+    written = file;
     return {};
   });
   if (!done) return done.error().text;
@@ -107,7 +106,7 @@ class LiveCommand {
     while (!view_.should_quit() && !is_interrupted() && !terminal.is_closed()) {
       wait();
       bool needs_redraw = process_input(terminal);
-      if (auto taken = process_timers(needs_redraw); !taken) return taken;
+      CTPROF_TRY(process_timers(needs_redraw));
       if (needs_redraw) draw(terminal);
     }
     return {};
@@ -169,9 +168,8 @@ class LiveCommand {
   Result<void> process_timers(bool& needs_redraw) {
     const std::uint64_t now = monotonic_ns();
     if (now >= next_ns_) {
-      auto sample = sampler_.close_window();
-      if (!sample) return sample.error();
-      history_.add(std::move(*sample));
+      CTPROF_TRY_VALUE(auto sample, sampler_.close_window());
+      history_.add(std::move(sample));
       view_.on_new_window(view_.shows_newest() ? sampler_.latest_differences() : std::nullopt);
       if (const auto window = process_.close_window()) view_.on_process_window(*window);
       opened_ns_ = now;
@@ -220,9 +218,8 @@ int run_live(const Options& options) {
   if (!sampler) return fail(sampler.error());
   note_unused(options, sampler->refused());
   const auto done = [&]() -> Result<void> {
-    auto terminal = live::Terminal::open(STDIN_FILENO, output_fd());
-    if (!terminal) return terminal.error();
-    return LiveCommand(*registry, options, *sampler).run(*terminal);
+    CTPROF_TRY_VALUE(auto terminal, live::Terminal::open(STDIN_FILENO, output_fd()));
+    return LiveCommand(*registry, options, *sampler).run(terminal);
   }();
   return done ? kSuccess : fail(done.error());
 }

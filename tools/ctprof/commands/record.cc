@@ -149,10 +149,9 @@ class WindowRecorder {
       set_interrupt_loss(describe_unwritten(target));
       const bool continues = wait_for_window_end(number) && number < options_.repeat;
       if (!continues) return finish(target);
-      if (auto written = close_window(target); !written) return written;
-      auto next = open_window_target(options_, number + 1);
-      if (!next) return next.error();
-      target = std::move(*next);
+      CTPROF_TRY(close_window(target));
+      CTPROF_TRY_VALUE(auto next, open_window_target(options_, number + 1));
+      target = std::move(next);
     }
   }
 
@@ -192,14 +191,13 @@ class WindowRecorder {
   }
 
   Result<void> close_window(const Target& target) {
-    const auto window = session_.next_window();
-    if (!window) return window.error();
-    add_missing(**window);
+    CTPROF_TRY_VALUE(const auto window, session_.next_window());
+    add_missing(*window);
     // The next window opened when this one closed, possibly some time after its scheduled end.
-    opened_ = monotonic_ns() - (boottime_ns() - (*window)->meta.start.boottime_ns);
+    opened_ = monotonic_ns() - (boottime_ns() - window->meta.start.boottime_ns);
     Result<void> written;
     session_.drain_during(
-        [&] { written = without_privileges([&] { return write(**window, target); }); });
+        [&] { written = without_privileges([&] { return write(*window, target); }); });
     return written;
   }
 
@@ -211,14 +209,13 @@ class WindowRecorder {
   }
 
   Result<void> finish(const Target& target) {
-    auto window = end_session();
-    if (!window) return window.error();
-    add_missing(*window);
-    window->meta.pair = options_.pair;
+    CTPROF_TRY_VALUE(auto window, end_session());
+    add_missing(window);
+    window.meta.pair = options_.pair;
     // The next run needs the capabilities again.
-    if (options_.pair) return without_privileges([&] { return write(*window, target); });
-    if (auto dropped = drop_privileges(); !dropped) return dropped;
-    return write(*window, target);
+    if (options_.pair) return without_privileges([&] { return write(window, target); });
+    CTPROF_TRY(drop_privileges());
+    return write(window, target);
   }
 
   void add_missing(const Snapshot& window) {
@@ -272,24 +269,22 @@ Result<void> record_windows(const Options& options, const Registry& registry, Ea
   capture.level = options.level.value_or(Level::Fast);
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
   set_interrupt_loss(describe_unwritten(target));
-  auto session = Session::open(registry, std::move(capture), std::move(ahead));
-  if (!session) return session.error();
-  if (auto begin_result = session->begin(); !begin_result) return begin_result;
-  note_unused(options, session->refusals());
-  shortfall.add(session->refusals());
+  CTPROF_TRY_VALUE(auto session, Session::open(registry, std::move(capture), std::move(ahead)));
+  CTPROF_TRY(session.begin());
+  note_unused(options, session.refusals());
+  shortfall.add(session.refusals());
   if (command) {
     if (is_interrupted()) return Error{"interrupted before the command was started"};
-    if (!session->sees_forks()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (auto started = command->run(); !started) return started;
+    if (!session.sees_forks()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    CTPROF_TRY(command->run());
   }
-  return WindowRecorder(options, registry, *session, command, shortfall).run(std::move(target));
+  return WindowRecorder(options, registry, session, command, shortfall).run(std::move(target));
 }
 
 // Creates the directory of the runs and a subdirectory for each side.
 Result<void> make_side_directories(const Options& options) {
-  if (auto made = make_empty_directory(options.output); !made) return made;
-  for (const char* side : {"/a", "/b"})
-    if (auto made = make_empty_directory(options.output + side); !made) return made;
+  CTPROF_TRY(make_empty_directory(options.output));
+  for (const char* side : {"/a", "/b"}) CTPROF_TRY(make_empty_directory(options.output + side));
   return {};
 }
 
@@ -303,12 +298,11 @@ int run_interleaved(const Options& options) {
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);
   const auto record_one = [&](const Options& side_options) -> Result<void> {
-    auto target = open_window_target(side_options, side_options.pair->number);
-    if (!target) return target.error();
+    CTPROF_TRY_VALUE(auto target, open_window_target(side_options, side_options.pair->number));
     Options run_options = side_options;
     run_options.repeat = 0;
     std::optional<ChildCommand> none;
-    return record_windows(run_options, *registry, EarlyOpener(options.rootfs), std::move(*target),
+    return record_windows(run_options, *registry, EarlyOpener(options.rootfs), std::move(target),
                           none, shortfall);
   };
   if (auto done = record_interleaved(options, record_one); !done) return fail(done.error());

@@ -70,17 +70,15 @@ PluginsOnDemand::PluginsOnDemand(Options options, Registry layouts)
       derived_of_layouts_(derived_of_layouts(layouts_)) {}
 
 Result<PluginsOnDemand> PluginsOnDemand::open(const Options& options) {
-  auto layouts = load_registry(options, LoadScope::Layouts);
-  if (!layouts) return layouts.error();
-  return PluginsOnDemand(options, std::move(*layouts));
+  CTPROF_TRY_VALUE(auto layouts, load_registry(options, LoadScope::Layouts));
+  return PluginsOnDemand(options, std::move(layouts));
 }
 
 Result<bool> PluginsOnDemand::load_all_if_needed(std::span<const Snapshot> captures) {
   if (std::ranges::none_of(captures, needs_plugins)) return false;
   if (all_) return true;
-  auto all = load_registry(options_);
-  if (!all) return all.error();
-  all_.emplace(std::move(*all));
+  CTPROF_TRY_VALUE(auto all, load_registry(options_));
+  all_.emplace(std::move(all));
   derived_of_all_ = all_->derived_metrics_for({});  // metrics of recorders define themselves
   return true;
 }
@@ -92,31 +90,28 @@ PluginDefinitions PluginsOnDemand::definitions(bool of_all_plugins) const {
 
 Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& options) {
   const auto read = [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
-    auto snapshot =
-        with_error_context({&file, 1}, "reading", [&] { return load_file(file, vocabulary); });
-    if (!snapshot) return snapshot.error();
-    note_read(options, file, {&*snapshot, 1});
+    CTPROF_TRY_VALUE(auto snapshot, with_error_context({&file, 1}, "reading", [&] {
+                       return load_file(file, vocabulary);
+                     }));
+    note_read(options, file, {&snapshot, 1});
     std::vector<Snapshot> snapshots;
-    snapshots.push_back(std::move(*snapshot));
+    snapshots.push_back(std::move(snapshot));
     return snapshots;
   };
   return load(read, options);
 }
 
 Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) {
-  auto plugins = PluginsOnDemand::open(options);
-  if (!plugins) return plugins.error();
-  ReportFiles loaded(std::move(*plugins));
-  auto snapshots = read(loaded.vocabulary());
-  if (!snapshots) return snapshots.error();
-  loaded.snapshots_ = std::move(*snapshots);
+  CTPROF_TRY_VALUE(auto plugins, PluginsOnDemand::open(options));
+  ReportFiles loaded(std::move(plugins));
+  CTPROF_TRY_VALUE(auto snapshots, read(loaded.vocabulary()));
+  loaded.snapshots_ = std::move(snapshots);
   for (const Snapshot& snapshot : loaded.snapshots_)
     for (const std::string& sentence : snapshot.load_messages) print_note(options, sentence);
   for (Snapshot& snapshot : loaded.snapshots_)
     if (snapshot.window) convert_to_differences(snapshot);
-  const auto needs_all = loaded.plugins_.load_all_if_needed(loaded.snapshots_);
-  if (!needs_all) return needs_all.error();
-  loaded.needs_all_ = *needs_all;
+  CTPROF_TRY_VALUE(const auto needs_all, loaded.plugins_.load_all_if_needed(loaded.snapshots_));
+  loaded.needs_all_ = needs_all;
   return loaded;
 }
 
@@ -139,11 +134,9 @@ Result<ReportRequest> read_request(const Options& options, ReportKind kind) {
   if (kind == ReportKind::Show && options.rate) return Error{"--rate needs two sides"};
   if (kind == ReportKind::Show && !options.display_format.empty())
     return Error{"--display-format needs two sides"};
-  auto spec = make_spec(options, kind);
-  if (!spec) return spec.error();
-  auto columns = choose_columns(options, kind);
-  if (!columns) return columns.error();
-  return ReportRequest{kind, std::move(*spec), std::move(*columns)};
+  CTPROF_TRY_VALUE(auto spec, make_spec(options, kind));
+  CTPROF_TRY_VALUE(auto columns, choose_columns(options, kind));
+  return ReportRequest{kind, std::move(spec), std::move(columns)};
 }
 
 // Reports all errors in the options before any file is opened. Only the files determine whether
@@ -264,10 +257,9 @@ constexpr std::size_t kTextBytesPerThread = 2700;
 // Takes a snapshot of this host. Its memory limit is computed as if it had come from a file, so
 // that the snapshot that it is compared with gets the usual limit.
 Result<Snapshot> capture_host(const Options& options) {
-  auto registry = load_metrics(options, LoadScope::Capture);
-  if (!registry) return registry.error();
+  CTPROF_TRY_VALUE(auto registry, load_metrics(options, LoadScope::Capture));
   std::vector<Refusal> refused;
-  auto now = capture(*registry, {}, &refused);
+  auto now = capture(registry, {}, &refused);
   note_unused(options, refused);
   if (now) now->text_bytes = kTextBytesPerThread * now->threads().rows;
   return now;
@@ -304,12 +296,12 @@ std::optional<int> make_and_print_report(const Options& options, const ReportPri
   auto loaded = ReportFiles::load(
       [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
         const ActivityProgress busy(options, "reading");
-        auto found = read_sides(
-            options_with_all_plugins, vocabulary,
-            [&] { return capture_host(options_with_all_plugins); }, row_loading);
-        if (!found) return found.error();
-        if (auto dropped = drop_privileges(); !dropped) return dropped.error();
-        sides = std::move(*found);
+        CTPROF_TRY_VALUE(auto found,
+                         read_sides(
+                             options_with_all_plugins, vocabulary,
+                             [&] { return capture_host(options_with_all_plugins); }, row_loading));
+        CTPROF_TRY(drop_privileges());
+        sides = std::move(found);
         return std::move(sides.runs);
       },
       options_with_all_plugins);

@@ -30,17 +30,14 @@ namespace {
 
 // Adds the options whose values are expressions.
 Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind) {
-  for (const std::string& text : options.where)
-    if (auto added = add_condition(spec.where, text); !added) return added.error();
+  for (const std::string& text : options.where) CTPROF_TRY(add_condition(spec.where, text));
   for (const std::string& text : options.derive) {
-    auto derived = parse_derive(text);
-    if (!derived) return derived.error();
-    spec.derive.push_back(std::move(*derived));
+    CTPROF_TRY_VALUE(auto derived, parse_derive(text));
+    spec.derive.push_back(std::move(derived));
   }
   for (const std::string& text : options.fail_on) {
-    auto condition = parse_fail_on(text, kind == ReportKind::Compare);
-    if (!condition) return condition.error();
-    spec.fail_on.push_back(std::move(*condition));
+    CTPROF_TRY_VALUE(auto condition, parse_fail_on(text, kind == ReportKind::Compare));
+    spec.fail_on.push_back(std::move(condition));
   }
   return {};
 }
@@ -49,35 +46,30 @@ Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind
 
 Result<Spec> make_spec(const Options& options, ReportKind kind) {
   Spec spec;
-  const auto group_by = parse_group_by(options.group_by);
-  if (!group_by) return group_by.error();
-  spec.group_by = *group_by;
-  if (*group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
+  CTPROF_TRY_VALUE(const auto group_by, parse_group_by(options.group_by));
+  spec.group_by = group_by;
+  if (group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
   spec.literal_names = options.literal_names;
   spec.cgroups.only_globs = options.literal_cgroups;
   for (const std::string& text : options.cgroup_flatten) {
-    auto glob = PathGlob::parse(text);
-    if (!glob) return glob.error();
-    spec.cgroups.flatten_globs.push_back(std::move(*glob));
+    CTPROF_TRY_VALUE(auto glob, PathGlob::parse(text));
+    spec.cgroups.flatten_globs.push_back(std::move(glob));
   }
   if (!options.sort_by.empty()) {
-    auto sort = parse_sort(options.sort_by, kind);
-    if (!sort) return sort.error();
-    spec.sort = std::move(*sort);
+    CTPROF_TRY_VALUE(auto sort, parse_sort(options.sort_by, kind));
+    spec.sort = std::move(sort);
   }
   if (options.metrics) {
-    auto metrics = parse_names(join_texts(*options.metrics, ","), "metrics");
-    if (!metrics) return metrics.error();
-    spec.metrics = std::move(*metrics);
+    CTPROF_TRY_VALUE(auto metrics, parse_names(join_texts(*options.metrics, ","), "metrics"));
+    spec.metrics = std::move(metrics);
   }
   if (!options.sections.empty()) {
-    auto sections = parse_sections(options.sections);
-    if (!sections) return sections.error();
-    spec.sections = std::move(*sections);
+    CTPROF_TRY_VALUE(auto sections, parse_sections(options.sections));
+    spec.sections = std::move(sections);
   }
   if (options.plugins) spec.plugins = *options.plugins;
   spec.rate = options.rate;
-  if (auto added = add_expressions(spec, options, kind); !added) return added.error();
+  CTPROF_TRY(add_expressions(spec, options, kind));
   const bool text = options.format == Format::Text;
   spec.busiest = options.format == Format::Json;
   const bool page = options.command_name == "report";  // it has its own limits
@@ -87,9 +79,8 @@ Result<Spec> make_spec(const Options& options, ReportKind kind) {
   if (!options.about.empty()) {
     if (options.metrics || !options.sections.empty() || options.plugins)
       return Error{"--about tests headlines: omit --metrics, --sections and --plugins"};
-    auto about = parse_about(options.about, axis_word(spec));
-    if (!about) return about.error();
-    spec.about = std::move(*about);
+    CTPROF_TRY_VALUE(auto about, parse_about(options.about, axis_word(spec)));
+    spec.about = std::move(about);
   }
   if (options.command_name != "noise")
     spec.record_comparison = [about = spec.about ? spec.about->text() : std::string()](

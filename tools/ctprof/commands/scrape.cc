@@ -45,10 +45,9 @@ Result<Scraper> Scraper::begin(const Registry& registry, ScrapeOptions options) 
   capture.jobs = options.jobs == 0 ? 1 : options.jobs;
   capture.metrics = metrics_to_read(registry, options);
   capture.level = Level::Fast;
-  auto session = Session::open(registry, std::move(capture));
-  if (!session) return session.error();
-  if (auto begun = session->begin(); !begun) return begun.error();
-  return Scraper(registry, std::move(options), std::move(*session));
+  CTPROF_TRY_VALUE(auto session, Session::open(registry, std::move(capture)));
+  CTPROF_TRY(session.begin());
+  return Scraper(registry, std::move(options), std::move(session));
 }
 
 // The session owns the window and continues from its end, so the differences are computed in a
@@ -58,15 +57,14 @@ Result<void> Scraper::close_window() {
   earliest_read_ns_ = monotonic_ns() + kMinIntervalNs;
   latest_read_ns_ = monotonic_ns() + kMaxIntervalNs;
   if (!session_window) return session_window.error();
-  const auto bytes = serialize_block(**session_window, 1);
-  if (!bytes) return bytes.error();
-  auto window = load_bytes(*bytes, CaptureName{"a window of this host"}, registry_->vocabulary());
-  if (!window) return window.error();
-  convert_to_differences(*window);
-  const std::array<const Snapshot*, 1> runs{&*window};
-  const auto report = Report::make(runs, options_.spec, {&registry_->rules(), derived_});
-  if (!report) return report.error();
-  totals_.add(make_series(*report, {options_.all_metrics, CounterForm::Total}));
+  CTPROF_TRY_VALUE(const auto bytes, serialize_block(**session_window, 1));
+  CTPROF_TRY_VALUE(auto window, load_bytes(bytes, CaptureName{"a window of this host"},
+                                           registry_->vocabulary()));
+  convert_to_differences(window);
+  const std::array<const Snapshot*, 1> runs{&window};
+  CTPROF_TRY_VALUE(const auto report,
+                   Report::make(runs, options_.spec, {&registry_->rules(), derived_}));
+  totals_.add(make_series(report, {options_.all_metrics, CounterForm::Total}));
   return {};
 }
 
@@ -85,7 +83,7 @@ Result<std::string> Scraper::collect_text(ExpositionFormat form) {
   std::vector<SeriesFamily> families = totals_.families();
   omitted_series_ = limit_series(families, options_.max_series);
   StringSink sink;
-  if (auto written = write_exposition(families, form, sink); !written) return written.error();
+  CTPROF_TRY(write_exposition(families, form, sink));
   return {boost::system::in_place_value, sink.text()};
 }
 

@@ -48,16 +48,15 @@ bool has_stacks(const Snapshot& window) {
 
 // Refuses a file of several windows, because replacing it by one of them would lose the others.
 Result<Snapshot> load_single_window(const std::string& file, const Vocabulary& vocabulary) {
-  auto runs = load_runs(file, vocabulary);
-  if (!runs) return runs.error();
-  if (runs->size() > 1)
+  CTPROF_TRY_VALUE(auto runs, load_runs(file, vocabulary));
+  if (runs.size() > 1)
     return error("naming functions in", file,
-                 "it contains " + std::to_string(runs->size()) +
+                 "it contains " + std::to_string(runs.size()) +
                      " windows; select one and an output file: '" + file + "#1' -o FILE");
-  if (!has_stacks(runs->front()))
+  if (!has_stacks(runs.front()))
     return error("reading", file,
                  "it has no call stacks; record them with --recorders (`ctprof record --help`)");
-  return std::move(runs->front());
+  return std::move(runs.front());
 }
 
 std::string summarize_names(const std::string& file, const NamingResult& names, bool inlines) {

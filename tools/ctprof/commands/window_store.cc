@@ -42,13 +42,12 @@ Result<Archive> open_archive(const Options& options) {
   archive_options.time_to_next_window_ns = options.continuous.every_ns;
   archive_options.sync = options.sync;
   archive_options.workers = options.jobs;
-  const auto opened = without_privileges([&]() -> Result<void> {
+  CTPROF_TRY(without_privileges([&]() -> Result<void> {
     auto result = Archive::open(options.output, archive_options);
     if (!result) return result.error();
     archive.emplace(std::move(*result));
     return {};
-  });
-  if (!opened) return opened.error();
+  }));
   return std::move(*archive);
 }
 
@@ -100,25 +99,24 @@ class FileStore final : public WindowStore {
 
   // Adds neither a block that a reader would refuse nor a partly written block.
   Result<void> add(const Snapshot& window) override {
-    const auto block = serialize_block(window, options_.jobs);
-    if (!block) return block.error();
+    CTPROF_TRY_VALUE(const auto block, serialize_block(window, options_.jobs));
     memory_ += columns::estimate_memory(window);
-    if (file_.bytes() + block->size() > limits::kFileBytes || memory_ > limits::kMemory)
+    if (file_.bytes() + block.size() > limits::kFileBytes || memory_ > limits::kMemory)
       return error("recording into", target_->name,
                    "the next window does not fit in a file that ctprof reads; record into a "
                    "directory");
     const std::uint64_t complete_bytes = file_.bytes();
-    if (auto done = file_.write(*block); !done) {
+    if (auto done = file_.write(block); !done) {
       truncate_file(complete_bytes);
       return done;
     }
-    last_bytes_ = block->size();
+    last_bytes_ = block.size();
     ++windows_;
     return {};
   }
   Result<void> finish() override {
     set_interrupt_loss(describe_partial_write(*target_));
-    if (auto done = file_.commit(options_.sync); !done) return done;
+    CTPROF_TRY(file_.commit(options_.sync));
     set_interrupt_loss({});
     if (!options_.quiet)
       print_to_stderr(format_count(windows_, "window") + "; " + make_printable(target_->name) +
@@ -149,28 +147,25 @@ class FileStore final : public WindowStore {
 };
 
 Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
-  auto target = open_checked_target(options);
-  if (!target) return target.error();
+  CTPROF_TRY_VALUE(auto target, open_checked_target(options));
   // The file refers to its destination, so the target is moved to its final place first.
-  auto stored_target = std::make_unique<Target>(std::move(*target));
+  auto stored_target = std::make_unique<Target>(std::move(target));
   std::optional<OutFile> file;
-  const auto result = without_privileges([&]() -> Result<void> {
+  CTPROF_TRY(without_privileges([&]() -> Result<void> {
     auto created = OutFile::create(stored_target->destination);
     if (!created) return created.error();
     file.emplace(std::move(*created));
     return {};
-  });
-  if (!result) return result.error();
+  }));
   return std::unique_ptr<WindowStore>(
       std::make_unique<FileStore>(options, std::move(stored_target), std::move(*file)));
 }
 
 Result<std::unique_ptr<WindowStore>> open_archive_store(const Options& options) {
-  if (auto result = make_archive_directory(options.output); !result) return result.error();
-  auto archive = open_archive(options);
-  if (!archive) return archive.error();
-  const std::vector<std::string> notes = archive->open_messages();
-  auto store = std::make_unique<ArchiveStore>(options, std::move(*archive));
+  CTPROF_TRY(make_archive_directory(options.output));
+  CTPROF_TRY_VALUE(auto archive, open_archive(options));
+  const std::vector<std::string> notes = archive.open_messages();
+  auto store = std::make_unique<ArchiveStore>(options, std::move(archive));
   store->note_all(notes);
   return std::unique_ptr<WindowStore>(std::move(store));
 }

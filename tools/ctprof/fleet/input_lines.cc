@@ -27,7 +27,7 @@ Result<std::optional<std::string>> InputLines::read_line(std::size_t max_bytes) 
     searched_bytes_ = text_.size();
     if (text_.size() > max_bytes)
       return Error{"line " + std::to_string(number_ + 1) + " is too long"};
-    if (auto more = read_more(); !more) return more.error();
+    CTPROF_TRY(read_more());
   }
 }
 
@@ -57,9 +57,8 @@ Result<std::optional<Condition>> parse_about_condition(const boost::json::object
   const auto text_of = [](const boost::json::value* value, std::string_view otherwise) {
     return value && value->is_string() ? std::string_view(value->get_string()) : otherwise;
   };
-  auto condition = parse_about(text_of(about, {}), text_of(axis, kGroupName));
-  if (!condition) return condition.error();
-  return std::optional(std::move(*condition));
+  CTPROF_TRY_VALUE(auto condition, parse_about(text_of(about, {}), text_of(axis, kGroupName)));
+  return std::optional(std::move(condition));
 }
 
 }  // namespace ctprof::cli

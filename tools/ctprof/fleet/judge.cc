@@ -47,19 +47,17 @@ double read_number(const json::object& object, std::string_view key) {
 }
 
 Result<JudgeRequest> parse_request(const std::string& line) {
-  const auto object = parse_object(line);
-  if (!object) return object.error();
+  CTPROF_TRY_VALUE(const auto object, parse_object(line));
   const auto count = [&](std::string_view key) -> std::size_t {
-    const double number = read_number(*object, key);
+    const double number = read_number(object, key);
     const bool is_count = number >= 1 && number <= kMaxHosts && std::floor(number) == number;
     return is_count ? static_cast<std::size_t>(number) : 0;
   };
   JudgeRequest request;
-  request.bar = {read_number(*object, "alpha"), read_number(*object, "min_shift")};
+  request.bar = {read_number(object, "alpha"), read_number(object, "min_shift")};
   request.design = {count("baseline"), count("candidate")};
-  auto about = parse_about_condition(*object);
-  if (!about) return about.error();
-  request.about = std::move(*about);
+  CTPROF_TRY_VALUE(auto about, parse_about_condition(object));
+  request.about = std::move(about);
   if (request.design.baseline == 0 || request.design.candidate == 0)
     return Error{"needs baseline and candidate, each from 1 to " + std::to_string(kMaxHosts) +
                  " hosts"};
@@ -98,13 +96,11 @@ class Judge {
   explicit Judge(const JudgeRequest& request) : request_(request) {}
 
   Result<void> add(const std::string& line) {
-    const auto object = parse_object(line);
-    if (!object) return object.error();
-    const json::value *group = object->if_contains("group"),
-                      *metric = object->if_contains("metric"),
-                      *entry = object->if_contains("entry"),
-                      *adds_up = object->if_contains("adds_up"),
-                      *is_about_only = object->if_contains("beyond");
+    CTPROF_TRY_VALUE(const auto object, parse_object(line));
+    const json::value *group = object.if_contains("group"), *metric = object.if_contains("metric"),
+                      *entry = object.if_contains("entry"),
+                      *adds_up = object.if_contains("adds_up"),
+                      *is_about_only = object.if_contains("beyond");
     if (!group || !group->is_string() || !metric || !metric->is_string())
       return Error{"needs strings for group and metric"};
     const auto entry_rule = entry && entry->is_string() ? parse_entry(entry->get_string())
@@ -114,15 +110,15 @@ class Judge {
     row.group = groups_.find_or_add(group->get_string());
     row.metric = metrics_.find_or_add(metric->get_string());
     row.criterion = *entry_rule;
-    row.floor = read_number(*object, "floor");
+    row.floor = read_number(object, "floor");
     if (is_about_only && is_about_only->is_bool() && is_about_only->get_bool())
       about_only_groups_.insert(row.group);
     row.is_additive = !adds_up || !adds_up->is_bool() || adds_up->get_bool();
     if (!(row.floor >= 0) || std::isinf(row.floor)) return Error{"needs a floor of 0 or more"};
     // Optional, because older programs do not write it.
-    if (const double resolution = read_number(*object, "resolution"); std::isfinite(resolution))
+    if (const double resolution = read_number(object, "resolution"); std::isfinite(resolution))
       row.resolution = std::max(resolution, 0.0);
-    return read_figures(*object, std::move(row));
+    return read_figures(object, std::move(row));
   }
 
   int print_results() {

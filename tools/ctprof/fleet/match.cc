@@ -18,9 +18,8 @@ constexpr std::size_t kMaxMatchLineBytes = 1 << 20;
 
 // Adds the line's group to the output if the condition selects it.
 Result<void> write_if_selected(const std::string& line, const Condition& about, JsonWriter& out) {
-  const auto object = parse_object(line);
-  if (!object) return object.error();
-  const boost::json::value* group = object->if_contains("group");
+  CTPROF_TRY_VALUE(const auto object, parse_object(line));
+  const boost::json::value* group = object.if_contains("group");
   if (!group || !group->is_string()) return Error{"needs a string for group"};
   const std::string_view name(group->get_string());
   if (!matches_about(about, name)) return {};
@@ -34,21 +33,19 @@ Result<void> write_if_selected(const std::string& line, const Condition& about, 
 Result<void> match_groups(InputLines& input, JsonWriter& out) {
   std::optional<Condition> about;
   for (;;) {
-    auto line = input.read_line(kMaxMatchLineBytes);
-    if (!line) return line.error();
-    if (!*line && !about) return Error{"standard input is empty"};
-    if (!*line) return {};
+    CTPROF_TRY_VALUE(auto line, input.read_line(kMaxMatchLineBytes));
+    if (!line && !about) return Error{"standard input is empty"};
+    if (!line) return {};
     if (about) {
-      if (auto written = write_if_selected(**line, *about, out); !written)
+      if (auto written = write_if_selected(*line, *about, out); !written)
         return Error{input.describe_position() + " " + written.error().text};
       continue;
     }
-    const auto request = parse_object(**line);
+    const auto request = parse_object(*line);
     if (!request) return Error{input.describe_position() + " " + request.error().text};
-    auto condition = parse_about_condition(*request);
-    if (!condition) return condition.error();
-    if (!*condition) return Error{input.describe_position() + " needs a condition for about"};
-    about = std::move(*condition);
+    CTPROF_TRY_VALUE(auto condition, parse_about_condition(*request));
+    if (!condition) return Error{input.describe_position() + " needs a condition for about"};
+    about = std::move(condition);
   }
 }
 

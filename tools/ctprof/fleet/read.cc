@@ -62,15 +62,13 @@ Result<ReadRequest> parse_arguments(std::span<const char* const> words) {
       return Error{"fleet read takes --group-by and --jobs, not '" + std::string(option) + "'"};
     if (at + 1 == words.size()) return Error{"missing the value of " + std::string(option)};
     if (option == "--jobs") {
-      const auto jobs = parse_jobs(words[at + 1]);
-      if (!jobs) return jobs.error();
-      request.jobs = *jobs;
+      CTPROF_TRY_VALUE(const auto jobs, parse_jobs(words[at + 1]));
+      request.jobs = jobs;
       continue;
     }
-    const auto axis = parse_group_by(words[at + 1]);
-    if (!axis) return axis.error();
-    request.spec.group_by = *axis;
-    if (*axis == GroupBy::ProcessText) request.spec.group_metric = words[at + 1];
+    CTPROF_TRY_VALUE(const auto axis, parse_group_by(words[at + 1]));
+    request.spec.group_by = axis;
+    if (axis == GroupBy::ProcessText) request.spec.group_metric = words[at + 1];
   }
   return request;
 }
@@ -133,12 +131,11 @@ class PlanCache {
     const std::lock_guard lock(mutex_);
     for (const auto& recent_plan : recent_plans_)
       if (recent_plan->plan.is_valid_for(capture)) return recent_plan;
-    const auto needs_all = plugins_->load_all_if_needed({&capture, 1});
-    if (!needs_all) return needs_all.error();
-    auto plan = CapturePlan::make(capture, *spec_, plugins_->definitions(*needs_all));
-    if (!plan) return plan.error();
+    CTPROF_TRY_VALUE(const auto needs_all, plugins_->load_all_if_needed({&capture, 1}));
+    CTPROF_TRY_VALUE(auto plan,
+                     CapturePlan::make(capture, *spec_, plugins_->definitions(needs_all)));
     recent_plans_.push_front(
-        std::make_shared<const NumberedPlan>(NumberedPlan{std::move(*plan), next_number_++}));
+        std::make_shared<const NumberedPlan>(NumberedPlan{std::move(plan), next_number_++}));
     if (recent_plans_.size() > kMaxPlans) recent_plans_.pop_back();
     JsonWriter out(Escape::Unprintable);
     write_definitions(recent_plans_.front()->plan, recent_plans_.front()->number, out);

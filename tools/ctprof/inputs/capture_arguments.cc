@@ -77,9 +77,8 @@ Result<CaptureArgument> resolve_argument(const std::string& text, const Options&
     return error("reading", text,
                  "--since and --until require a directory that `ctprof record --every` writes");
   if (is_directory(text)) {
-    auto files = list_capture_files(text);
-    if (!files) return files.error();
-    return CaptureArgument{text, ArgumentForm::Directory, std::move(*files), {}};
+    CTPROF_TRY_VALUE(auto files, list_capture_files(text));
+    return CaptureArgument{text, ArgumentForm::Directory, std::move(files), {}};
   }
   if (is_existing_file(text)) return CaptureArgument{text, ArgumentForm::File, {text}, {}};
   const auto positions = find_split_positions(text);
@@ -190,9 +189,8 @@ Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const Option
     for (const std::string& argument : arguments) {
       if (argument == "-" && std::exchange(reads_stdin, true))
         return Error{"standard input can be read as one file, not as two"};
-      auto resolved = resolve_argument(argument, options, span);
-      if (!resolved) return resolved.error();
-      sides.back().push_back(std::move(*resolved));
+      CTPROF_TRY_VALUE(auto resolved, resolve_argument(argument, options, span));
+      sides.back().push_back(std::move(resolved));
     }
   }
   return sides;

@@ -19,33 +19,28 @@ Result<Snapshot> reject_host_snapshot_for_tables() {
 }
 
 Result<Snapshot> make_pair_window_for_tables(const Options& options, const Vocabulary& vocabulary) {
-  auto sides = read_sides(options, vocabulary, &reject_host_snapshot_for_tables);
-  if (!sides) return sides.error();
-  return std::move(sides->runs.front());
+  CTPROF_TRY_VALUE(auto sides, read_sides(options, vocabulary, &reject_host_snapshot_for_tables));
+  return std::move(sides.runs.front());
 }
 
 }  // namespace
 
 Result<CaptureReader> CaptureReader::find(const Options& options, const Vocabulary& vocabulary) {
-  auto sides = resolve_arguments(options);
-  if (!sides) return sides.error();
-  CaptureArgument& argument = sides->front().front();
+  CTPROF_TRY_VALUE(auto sides, resolve_arguments(options));
+  CaptureArgument& argument = sides.front().front();
   CaptureReader captures(options, vocabulary);
-  auto key = load_redaction_key(options);
-  if (!key) return key.error();
-  captures.key_ = *key;
+  CTPROF_TRY_VALUE(auto key, load_redaction_key(options));
+  captures.key_ = key;
   if (argument.form == ArgumentForm::Span) {
-    auto span = SpanWindows::find(argument.text, argument.span);
-    if (!span) return span.error();
-    captures.span_ = std::move(*span);
+    CTPROF_TRY_VALUE(auto span, SpanWindows::find(argument.text, argument.span));
+    captures.span_ = std::move(span);
   } else if (argument.form == ArgumentForm::Pair) {
-    auto window = make_pair_window_for_tables(options, vocabulary);
-    if (!window) return window.error();
-    if (window->window) convert_to_differences(*window);
-    captures.stored_.push_back(std::move(*window));
+    CTPROF_TRY_VALUE(auto window, make_pair_window_for_tables(options, vocabulary));
+    if (window.window) convert_to_differences(window);
+    captures.stored_.push_back(std::move(window));
     captures.is_stored_ = true;
   }
-  for (CaptureArgument& argument : sides->front())
+  for (CaptureArgument& argument : sides.front())
     captures.files_.insert(captures.files_.end(), argument.files.begin(), argument.files.end());
   return captures;
 }
@@ -62,9 +57,8 @@ Result<CaptureReader::Notes> CaptureReader::load(std::size_t source,
       return load_captures_of_argument(file, *vocabulary_, take_differences);
     });
   }
-  auto window = span_->read(source, *vocabulary_);
-  if (!window) return window.error();
-  if (auto taken = take_differences(std::move(*window)); !taken) return taken.error();
+  CTPROF_TRY_VALUE(auto window, span_->read(source, *vocabulary_));
+  CTPROF_TRY(take_differences(std::move(window)));
   return Notes{};
 }
 
@@ -104,7 +98,7 @@ Result<void> CaptureReader::visit_outlines(const std::function<void(const Snapsh
   if (is_stored_) return {};
   const bool stores_all = is_one_file() && files_.front() == "-";
   std::size_t found = 0;
-  const auto read = visit_sources(
+  CTPROF_TRY(visit_sources(
       [&](std::size_t source) -> Result<void> {
         if (visit_outline(source, visit)) return ++found, Result<void>();
         auto notes = load(source, [&](Snapshot capture) -> Result<void> {
@@ -119,8 +113,7 @@ Result<void> CaptureReader::visit_outlines(const std::function<void(const Snapsh
         end_notes_ = std::move(*notes);
         return {};
       },
-      false);
-  if (!read) return read;
+      false));
   is_stored_ = stores_all || (found == 1 && stored_.size() == 1);
   if (!is_stored_) stored_.clear();
   return {};
@@ -151,16 +144,16 @@ Result<void> CaptureReader::read_all(const CaptureConsumer& consumer) {
   if (span_) print_notes(span_->messages());
   if (is_stored_) {
     for (Snapshot& capture : std::exchange(stored_, {}))
-      if (auto taken = deliver(std::move(capture), consumer); !taken) return taken;
+      CTPROF_TRY(deliver(std::move(capture), consumer));
     print_notes(end_notes_);
     return {};
   }
   return visit_sources(
       [&](std::size_t source) -> Result<void> {
-        const auto notes =
-            load(source, [&](Snapshot capture) { return deliver(std::move(capture), consumer); });
-        if (!notes) return notes.error();
-        print_notes(*notes);
+        CTPROF_TRY_VALUE(const auto notes, load(source, [&](Snapshot capture) {
+                           return deliver(std::move(capture), consumer);
+                         }));
+        print_notes(notes);
         return {};
       },
       true);

@@ -33,16 +33,15 @@ bool has_same_columns(const Snapshot& run, const Snapshot& outline) {
 
 Result<std::shared_ptr<const Snapshot>> DeferredRuns::load_run(std::size_t run) {
   const std::string& file = files_[run];
-  auto read =
-      with_error_context({&file, 1}, "reading", [&] { return load_file(file, *vocabulary_); });
-  if (!read) return read.error();
-  if (read->window) convert_to_differences(*read);
+  CTPROF_TRY_VALUE(auto read, with_error_context({&file, 1}, "reading",
+                                                 [&] { return load_file(file, *vocabulary_); }));
+  if (read.window) convert_to_differences(read);
   // Notes about a file, such as a truncated end, are reported when the file is read as a whole.
-  if (!read->window || !read->load_messages.empty() || !has_same_columns(*read, outlines_[run])) {
+  if (!read.window || !read.load_messages.empty() || !has_same_columns(read, outlines_[run])) {
     any_changed_ = true;
     return error("reading", file, "it changed while it was read");
   }
-  return std::make_shared<const Snapshot>(std::move(*read));
+  return std::make_shared<const Snapshot>(std::move(read));
 }
 
 }  // namespace ctprof::cli

@@ -41,25 +41,22 @@ struct ReadFile {
 
 // Notes about missing windows are attached to the first run.
 Result<ReadFile> read_span_argument(const CaptureArgument& argument, const Vocabulary& vocabulary) {
-  auto spanned = read_span(argument.text, argument.span, vocabulary);
-  if (!spanned) return spanned.error();
-  ReadFile read{std::move(spanned->runs), argument.text + ", " +
-                                              format_local_time(spanned->from_ns) + " to " +
-                                              format_local_time(spanned->until_ns)};
+  CTPROF_TRY_VALUE(auto spanned, read_span(argument.text, argument.span, vocabulary));
+  ReadFile read{std::move(spanned.runs), argument.text + ", " + format_local_time(spanned.from_ns) +
+                                             " to " + format_local_time(spanned.until_ns)};
   if (read.runs.size() > 1)
-    spanned->messages.push_back("missing data splits the selection into " +
-                                std::to_string(read.runs.size()) +
-                                " windows, which are shown as runs");
-  std::ranges::move(spanned->messages, std::back_inserter(read.runs.front().load_messages));
+    spanned.messages.push_back("missing data splits the selection into " +
+                               std::to_string(read.runs.size()) +
+                               " windows, which are shown as runs");
+  std::ranges::move(spanned.messages, std::back_inserter(read.runs.front().load_messages));
   return read;
 }
 
 Result<ReadFile> read_source(const SourceFile& source, const Vocabulary& vocabulary) {
   if (source.argument->form == ArgumentForm::Span)
     return read_span_argument(*source.argument, vocabulary);
-  auto runs = load_runs(source.path, vocabulary);
-  if (!runs) return runs.error();
-  return ReadFile{std::move(*runs), {}};
+  CTPROF_TRY_VALUE(auto runs, load_runs(source.path, vocabulary));
+  return ReadFile{std::move(runs), {}};
 }
 
 // Reads the files with the user's own privileges, a few concurrently.
@@ -75,7 +72,7 @@ Result<std::vector<ReadFile>> read_sources(std::span<const SourceFile> sources,
                });
     return {};
   };
-  if (auto done = without_privileges(read); !done) return done.error();
+  CTPROF_TRY(without_privileges(read));
   std::vector<ReadFile> files;
   for (auto& file : results) {
     if (!*file) return file->error();
@@ -121,11 +118,10 @@ Result<std::vector<LoadedSide>> load_arguments(std::vector<std::vector<CaptureAr
                                                const Vocabulary& vocabulary,
                                                const Options& options) {
   const std::vector<SourceFile> sources = list_sources(sides);
-  auto read = read_sources(sources, vocabulary);
-  if (!read) return read.error();
+  CTPROF_TRY_VALUE(auto read, read_sources(sources, vocabulary));
   for (std::size_t i = 0; i < sources.size(); ++i)
-    note_read(options, sources[i].path, (*read)[i].runs);
-  return combine_arguments(std::move(sides), std::move(*read));
+    note_read(options, sources[i].path, read[i].runs);
+  return combine_arguments(std::move(sides), std::move(read));
 }
 
 std::optional<std::vector<LoadedSide>> load_outlines(
@@ -152,16 +148,13 @@ std::optional<std::vector<LoadedSide>> load_outlines(
 
 Result<Snapshot> load_single_capture(const std::string& argument, const Vocabulary& vocabulary,
                                      const Options& options) {
-  auto resolved = resolve_single_argument(argument, options);
-  if (!resolved) return resolved.error();
-  if (resolved->form != ArgumentForm::Span) return load_file(argument, vocabulary);
-  auto read = read_span_argument(*resolved, vocabulary);
-  if (!read) return read.error();
-  if (read->runs.size() == 1) return std::move(read->runs.front());
-  for (const std::string& sentence : read->runs.front().load_messages)
-    print_note(options, sentence);
+  CTPROF_TRY_VALUE(auto resolved, resolve_single_argument(argument, options));
+  if (resolved.form != ArgumentForm::Span) return load_file(argument, vocabulary);
+  CTPROF_TRY_VALUE(auto read, read_span_argument(resolved, vocabulary));
+  if (read.runs.size() == 1) return std::move(read.runs.front());
+  for (const std::string& sentence : read.runs.front().load_messages) print_note(options, sentence);
   return error("reading", argument,
-               "missing data splits the selection into " + std::to_string(read->runs.size()) +
+               "missing data splits the selection into " + std::to_string(read.runs.size()) +
                    " windows, but one is required: select one by --since and --until");
 }
 

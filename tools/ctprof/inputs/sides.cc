@@ -32,29 +32,26 @@ Result<Snapshot> take_only_run(Runs runs, const std::string& file) {
 Result<std::pair<Snapshot, Snapshot>> take_pair_snapshots(LoadedArgument& pair) {
   std::vector<Snapshot> ends;
   for (std::size_t i = 0; i < 2; ++i) {
-    auto run = take_only_run(std::move(pair.files[i]), pair.argument.files[i]);
-    if (!run) return run.error();
-    if (run->window)
+    CTPROF_TRY_VALUE(auto run, take_only_run(std::move(pair.files[i]), pair.argument.files[i]));
+    if (run.window)
       return error(
           "making a window of", pair.argument.text,
           "'" + pair.argument.files[i] + "' is a window already; A..B takes two snapshots");
-    ends.push_back(std::move(*run));
+    ends.push_back(std::move(run));
   }
   return std::pair(std::move(ends[0]), std::move(ends[1]));
 }
 
 Result<Snapshot> make_pair_window(LoadedArgument& pair) {
-  auto ends = take_pair_snapshots(pair);
-  if (!ends) return ends.error();
-  return window_between(ends->first, std::move(ends->second), pair.argument.files[0],
+  CTPROF_TRY_VALUE(auto ends, take_pair_snapshots(pair));
+  return window_between(ends.first, std::move(ends.second), pair.argument.files[0],
                         pair.argument.files[1]);
 }
 
 // For --lifetime, a window is represented by the state at its end.
 Result<Snapshot> take_pair_end(LoadedArgument& pair) {
-  auto ends = take_pair_snapshots(pair);
-  if (!ends) return ends.error();
-  return std::move(ends->second);
+  CTPROF_TRY_VALUE(auto ends, take_pair_snapshots(pair));
+  return std::move(ends.second);
 }
 
 // --- sides
@@ -87,9 +84,8 @@ Result<void> add_runs(Side& side, LoadedArgument& loaded, bool lifetime) {
     side.files.push_back(file);
   };
   if (loaded.argument.form == ArgumentForm::Pair) {
-    auto run = lifetime ? take_pair_end(loaded) : make_pair_window(loaded);
-    if (!run) return run.error();
-    add(std::move(*run), loaded.argument.text);
+    CTPROF_TRY_VALUE(auto run, lifetime ? take_pair_end(loaded) : make_pair_window(loaded));
+    add(std::move(run), loaded.argument.text);
     return {};
   }
   for (std::size_t i = 0; i < loaded.files.size(); ++i)
@@ -116,7 +112,7 @@ Result<std::vector<Side>> make_sides(std::vector<LoadedSide> all, bool lifetime)
     Side& side = sides.emplace_back();
     side.name = make_side_name(loaded);
     for (LoadedArgument& argument : loaded) {
-      if (auto added = add_runs(side, argument, lifetime); !added) return added.error();
+      CTPROF_TRY(add_runs(side, argument, lifetime));
     }
   }
   return sides;
@@ -142,11 +138,10 @@ bool are_of_one_boot(std::span<const Side> sides) {
 // Converts two snapshots of one boot to a window.
 Result<std::vector<Side>> join_snapshots(std::vector<Side> sides) {
   const std::string before = sides[0].name, after = sides[1].name;
-  auto window =
-      window_between(sides[0].runs.front(), std::move(sides[1].runs.front()), before, after);
-  if (!window) return window.error();
+  CTPROF_TRY_VALUE(auto window, window_between(sides[0].runs.front(),
+                                               std::move(sides[1].runs.front()), before, after));
   return make_single_side(
-      make_side(before + std::string(kPairSeparator) + after, std::move(*window)));
+      make_side(before + std::string(kPairSeparator) + after, std::move(window)));
 }
 
 bool is_window(const Snapshot& run) { return run.window.has_value(); }
@@ -183,7 +178,7 @@ Result<void> check_same_kind(const Side& side) {
 // Checks that windows are compared with windows, and snapshots with snapshots.
 Result<void> check_same_kind(std::span<const Side> sides) {
   for (const Side& side : sides) {
-    if (auto checked = check_same_kind(side); !checked) return checked;
+    CTPROF_TRY(check_same_kind(side));
     if (is_window(side.runs.front()) != is_window(sides.front().runs.front()))
       return mismatch_error(sides.front(), side);
   }
@@ -191,18 +186,17 @@ Result<void> check_same_kind(std::span<const Side> sides) {
 }
 
 Result<std::vector<Side>> join_windows(Side side) {
-  auto window = join_block({0, side.runs.size()}, [&](std::size_t run) -> Result<Snapshot> {
-    return std::move(side.runs[run]);
-  });
-  if (!window) return window.error();
-  return make_single_side(make_side(std::move(side.name), std::move(*window)));
+  CTPROF_TRY_VALUE(auto window,
+                   join_block({0, side.runs.size()}, [&](std::size_t run) -> Result<Snapshot> {
+                     return std::move(side.runs[run]);
+                   }));
+  return make_single_side(make_side(std::move(side.name), std::move(window)));
 }
 
 // Adds a snapshot of this host as another side.
 Result<void> add_host_snapshot(std::vector<Side>& sides, const TakeSnapshot& take_snapshot) {
-  auto snapshot = take_snapshot();
-  if (!snapshot) return snapshot.error();
-  sides.push_back(make_side("now", std::move(*snapshot)));
+  CTPROF_TRY_VALUE(auto snapshot, take_snapshot());
+  sides.push_back(make_side("now", std::move(snapshot)));
   return {};
 }
 
@@ -216,10 +210,9 @@ Result<std::vector<Side>> split_window_ends(std::vector<LoadedSide> read) {
   LoadedArgument &first = read[0].front(), &second = read[1].front();
   std::vector<Side> sides;
   if (first.argument.form == ArgumentForm::Pair) {
-    auto ends = take_pair_snapshots(first);
-    if (!ends) return ends.error();
-    sides.push_back(make_side(first.argument.files[0], std::move(ends->first)));
-    sides.push_back(make_side(first.argument.files[1], std::move(ends->second)));
+    CTPROF_TRY_VALUE(auto ends, take_pair_snapshots(first));
+    sides.push_back(make_side(first.argument.files[0], std::move(ends.first)));
+    sides.push_back(make_side(first.argument.files[1], std::move(ends.second)));
     return sides;
   }
   Runs &begin = first.files.front(), &end = second.files.front();
@@ -240,19 +233,16 @@ Result<std::vector<Side>> read_lifetimes(const Options& options,
                                          const TakeSnapshot& take_snapshot) {
   const bool is_one = compares_single_argument(options);
   if (is_one) arguments.push_back(arguments.front());
-  auto read = load_arguments(std::move(arguments), vocabulary, options);
-  if (!read) return read.error();
-  auto sides = is_one ? split_window_ends(std::move(*read)) : make_sides(std::move(*read), true);
-  if (!sides) return sides;
-  if (is_one && sides->size() == 1)
-    if (auto added = add_host_snapshot(*sides, take_snapshot); !added) return added.error();
+  CTPROF_TRY_VALUE(auto read, load_arguments(std::move(arguments), vocabulary, options));
+  CTPROF_TRY_VALUE(auto sides,
+                   is_one ? split_window_ends(std::move(read)) : make_sides(std::move(read), true));
+  if (is_one && sides.size() == 1) CTPROF_TRY(add_host_snapshot(sides, take_snapshot));
   return sides;
 }
 
 Result<std::vector<Side>> make_matching_sides(std::vector<LoadedSide> read) {
-  auto sides = make_sides(std::move(read), false);
-  if (!sides) return sides;
-  if (auto checked = check_same_kind(*sides); !checked) return checked.error();
+  CTPROF_TRY_VALUE(auto sides, make_sides(std::move(read), false));
+  CTPROF_TRY(check_same_kind(sides));
   return sides;
 }
 
@@ -265,23 +255,20 @@ Result<std::vector<Side>> read_windows(const Options& options,
       return make_matching_sides(std::move(*outlines));
   const bool has_spans = compares_spans(arguments);
   if (has_spans) {
-    auto blocks = load_blocks(arguments, vocabulary, options);
-    if (!blocks) return blocks.error();
-    if (*blocks) return make_matching_sides(std::move(**blocks));
+    CTPROF_TRY_VALUE(auto blocks, load_blocks(arguments, vocabulary, options));
+    if (blocks) return make_matching_sides(std::move(*blocks));
   }
-  auto read = load_arguments(std::move(arguments), vocabulary, options);
-  if (!read) return read.error();
-  if (has_spans) mark_untested(*read);
-  if (auto split = split_into_blocks(*read, options); !split) return split.error();
+  CTPROF_TRY_VALUE(auto read, load_arguments(std::move(arguments), vocabulary, options));
+  if (has_spans) mark_untested(read);
+  CTPROF_TRY(split_into_blocks(read, options));
   const bool is_span =
-      options.command_name != "noise" && read->size() == 1 && is_one_span(read->front());
-  auto sides = make_sides(std::move(*read), false);
-  if (!sides) return sides;
-  if (is_span) return join_windows(std::move(sides->front()));
-  if (compares_single_argument(options) && is_snapshot(sides->front()))
-    if (auto added = add_host_snapshot(*sides, take_snapshot); !added) return added.error();
-  if (auto checked = check_same_kind(*sides); !checked) return checked.error();
-  return are_of_one_boot(*sides) ? join_snapshots(std::move(*sides)) : std::move(sides);
+      options.command_name != "noise" && read.size() == 1 && is_one_span(read.front());
+  CTPROF_TRY_VALUE(auto sides, make_sides(std::move(read), false));
+  if (is_span) return join_windows(std::move(sides.front()));
+  if (compares_single_argument(options) && is_snapshot(sides.front()))
+    CTPROF_TRY(add_host_snapshot(sides, take_snapshot));
+  CTPROF_TRY(check_same_kind(sides));
+  return are_of_one_boot(sides) ? join_snapshots(std::move(sides)) : std::move(sides);
 }
 
 }  // namespace
@@ -289,23 +276,22 @@ Result<std::vector<Side>> read_windows(const Options& options,
 Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
                          const TakeSnapshot& take_snapshot, RowLoading row_loading) {
   std::vector<std::vector<CaptureArgument>> arguments;
-  const auto found = without_privileges([&]() -> Result<void> {
+  CTPROF_TRY(without_privileges([&]() -> Result<void> {
     auto resolved = resolve_arguments(options);
     if (!resolved) return resolved.error();
     arguments = std::move(*resolved);
     return {};
-  });
-  if (!found) return found.error();
-  auto sides =
+  }));
+  CTPROF_TRY_VALUE(
+      auto sides,
       options.lifetime
           ? read_lifetimes(options, std::move(arguments), vocabulary, take_snapshot)
-          : read_windows(options, std::move(arguments), vocabulary, take_snapshot, row_loading);
-  if (!sides) return sides.error();
-  if (options.command_name == "show" && sides->size() > 1)
+          : read_windows(options, std::move(arguments), vocabulary, take_snapshot, row_loading));
+  if (options.command_name == "show" && sides.size() > 1)
     return Error{
         "show takes one recording, or two snapshots of one boot; to compare use "
         "`ctprof compare`"};
-  return merge_sides(std::move(*sides));
+  return merge_sides(std::move(sides));
 }
 
 bool may_need_host_snapshot(const Options& options) { return compares_single_argument(options); }

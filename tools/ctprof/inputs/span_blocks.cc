@@ -69,10 +69,9 @@ Result<Runs> make_runs(std::span<const WindowRange> blocks, const ReadWindow& re
   };
   Runs runs;
   for (const WindowRange& block : blocks) {
-    auto run = join_block(block, read_within);
-    if (!run) return run.error();
-    run->meta.span_part = part;
-    runs.push_back(std::move(*run));
+    CTPROF_TRY_VALUE(auto run, join_block(block, read_within));
+    run.meta.span_part = part;
+    runs.push_back(std::move(run));
   }
   return runs;
 }
@@ -85,18 +84,19 @@ std::string describe_span_side(const CaptureArgument& argument, const Runs& runs
 Result<LoadedSide> make_side_of_blocks(const CaptureArgument& argument, const SpanRead& span,
                                        std::span<const WindowRange> blocks,
                                        const std::string& remark, const Vocabulary& vocabulary) {
-  auto runs = make_runs(
-      blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); },
-      argument.text, SpanPart::Block);
-  if (!runs) return runs.error();
-  std::vector<std::string>& notes = runs->front().load_messages;
+  CTPROF_TRY_VALUE(
+      auto runs,
+      make_runs(
+          blocks, [&](std::size_t number) { return span.windows.read(number, vocabulary); },
+          argument.text, SpanPart::Block));
+  std::vector<std::string>& notes = runs.front().load_messages;
   std::ranges::copy(span.windows.messages(), std::back_inserter(notes));
   std::ranges::copy(span.remarks, std::back_inserter(notes));
   notes.push_back(argument.text + ": " + remark);
   LoadedSide side;
   LoadedArgument& loaded_argument = side.emplace_back(LoadedArgument{argument, {}});
-  loaded_argument.argument.text = describe_span_side(argument, *runs);
-  loaded_argument.files.push_back(std::move(*runs));
+  loaded_argument.argument.text = describe_span_side(argument, runs);
+  loaded_argument.files.push_back(std::move(runs));
   return side;
 }
 
@@ -106,12 +106,10 @@ Result<std::optional<std::vector<LoadedSide>>> load_spans_in_blocks(
   std::vector<SpanRead> spans;
   std::vector<WindowSeries> series;
   for (const auto& side : sides) {
-    auto windows = SpanWindows::find(side.front().text, side.front().span);
-    if (!windows) return windows.error();
-    spans.push_back({std::move(*windows), {}});
-    auto read = read_series(spans.back(), vocabulary);
-    if (!read) return read.error();
-    series.push_back(std::move(*read));
+    CTPROF_TRY_VALUE(auto windows, SpanWindows::find(side.front().text, side.front().span));
+    spans.push_back({std::move(windows), {}});
+    CTPROF_TRY_VALUE(auto read, read_series(spans.back(), vocabulary));
+    series.push_back(std::move(read));
   }
   const BlockPlan plan = plan_blocks(series);
   print_note(options, plan.sides.empty() ? plan.reason_for_none : kPValueNote);
@@ -119,10 +117,9 @@ Result<std::optional<std::vector<LoadedSide>>> load_spans_in_blocks(
   if (plan.sides.empty()) return loaded;
   loaded.emplace();
   for (std::size_t at = 0; at < sides.size(); ++at) {
-    auto side = make_side_of_blocks(sides[at].front(), spans[at], plan.sides[at], plan.messages[at],
-                                    vocabulary);
-    if (!side) return side.error();
-    loaded->push_back(std::move(*side));
+    CTPROF_TRY_VALUE(auto side, make_side_of_blocks(sides[at].front(), spans[at], plan.sides[at],
+                                                    plan.messages[at], vocabulary));
+    loaded->push_back(std::move(side));
   }
   return loaded;
 }
@@ -176,13 +173,12 @@ Result<std::optional<std::vector<LoadedSide>>> load_blocks(
     print_note(options, "differences are not tested: not all sides are spans of directories");
     return loaded;
   }
-  const auto read = without_privileges([&]() -> Result<void> {
+  CTPROF_TRY(without_privileges([&]() -> Result<void> {
     auto found = load_spans_in_blocks(sides, vocabulary, options);
     if (!found) return found.error();
     loaded = std::move(*found);
     return {};
-  });
-  if (!read) return read.error();
+  }));
   return loaded;
 }
 
@@ -203,10 +199,9 @@ Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& op
     const auto& blocks = plan.sides.empty() ? series[at].contiguous_ranges() : plan.sides[at];
     const std::string& name = sides[at].front().argument.text;
     const auto take = [&](std::size_t run) -> Result<Snapshot> { return std::move(windows[run]); };
-    auto runs = make_runs(blocks, take, name, part);
-    if (!runs) return runs.error();
-    if (!plan.sides.empty()) runs->front().load_messages.push_back(name + ": " + plan.messages[at]);
-    sides[at].front().files.front() = std::move(*runs);
+    CTPROF_TRY_VALUE(auto runs, make_runs(blocks, take, name, part));
+    if (!plan.sides.empty()) runs.front().load_messages.push_back(name + ": " + plan.messages[at]);
+    sides[at].front().files.front() = std::move(runs);
   }
   return {};
 }

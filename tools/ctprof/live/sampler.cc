@@ -50,46 +50,40 @@ struct EncodedWindow {
 Result<EncodedWindow> encode_window(const Snapshot& window, const Registry& registry, int memory) {
   if (::ftruncate(memory, 0) != 0 || ::lseek(memory, 0, SEEK_SET) != 0)
     return errno_error("emptying", "a file in memory", errno);
-  const auto written = write_file(window, registry.vocabulary(), "-",
-                                  {.layout = FileLayout::Columns,
-                                   .workers = 1,
-                                   .sync = false,
-                                   .level = kCompressionLevel,
-                                   .standard_output = memory});
-  if (!written) return written.error();
-  auto bytes = read_memory_file(memory, written->file_bytes);
-  if (!bytes) return bytes.error();
-  return EncodedWindow{std::move(*bytes), written->json_bytes};
+  CTPROF_TRY_VALUE(const auto written, write_file(window, registry.vocabulary(), "-",
+                                                  {.layout = FileLayout::Columns,
+                                                   .workers = 1,
+                                                   .sync = false,
+                                                   .level = kCompressionLevel,
+                                                   .standard_output = memory}));
+  CTPROF_TRY_VALUE(auto bytes, read_memory_file(memory, written.file_bytes));
+  return EncodedWindow{std::move(bytes), written.json_bytes};
 }
 
 }  // namespace
 
 Result<Sampler> Sampler::begin(const Registry& registry, CaptureOptions options) {
-  auto memory = create_memory_file();
-  if (!memory) return memory.error();
+  CTPROF_TRY_VALUE(auto memory, create_memory_file());
   options.is_window = true;
   if (options.jobs == 0) options.jobs = 1;  // a window takes too little work to be shared
   options.metrics = cli::list_screen_metrics(registry);
   options.level = ctprof::Level::Fast;
   options.all_cgroups = false;
-  auto session = Session::open(registry, std::move(options));
-  if (!session) return session.error();
-  if (auto begin_result = session->begin(); !begin_result) return begin_result.error();
-  return Sampler(registry, std::move(*session), std::move(*memory));
+  CTPROF_TRY_VALUE(auto session, Session::open(registry, std::move(options)));
+  CTPROF_TRY(session.begin());
+  return Sampler(registry, std::move(session), std::move(memory));
 }
 
 Result<Sample> Sampler::close_window() {
-  const auto window = session_.next_window();
-  if (!window) return window.error();
-  latest_ = *window;
-  auto written = encode_window(*latest_, *registry_, memory_file_.get());
-  if (!written) return written.error();
-  text_bytes_ = written->text_bytes;
-  const std::uint64_t opened = (*window)->window->opened_at.boottime_ns;
+  CTPROF_TRY_VALUE(const auto window, session_.next_window());
+  latest_ = window;
+  CTPROF_TRY_VALUE(auto written, encode_window(*latest_, *registry_, memory_file_.get()));
+  text_bytes_ = written.text_bytes;
+  const std::uint64_t opened = window->window->opened_at.boottime_ns;
   return Sample{.number = ++number_,
                 .closed_ns = realtime_ns(),
-                .length_ns = (*window)->meta.start.boottime_ns - opened,
-                .bytes = std::move(written->bytes)};
+                .length_ns = window->meta.start.boottime_ns - opened,
+                .bytes = std::move(written.bytes)};
 }
 
 std::optional<Snapshot> Sampler::latest_differences() const {

@@ -50,27 +50,19 @@ Result<ContinuousOptions> read_continuous_options(const OptionValues& values) {
   for (const char* name : {"keep", "max-size"})
     if (is_file && has_option(values, name))
       return Error{"--" + std::string(name) + " requires -o DIR: a file keeps all windows"};
-  if (auto done = read_amount(values, "every", kWindowPeriods, &parse_duration, options.every_ns);
-      !done)
-    return done.error();
-  if (auto done =
-          read_amount(values, "keep", kKeepTimes, &parse_duration, options.rules.max_age_ns);
-      !done)
-    return done.error();
-  if (auto done = read_amount(values, "max-size", kSizes, &parse_size, options.rules.max_bytes);
-      !done)
-    return done.error();
+  CTPROF_TRY(read_amount(values, "every", kWindowPeriods, &parse_duration, options.every_ns));
+  CTPROF_TRY(read_amount(values, "keep", kKeepTimes, &parse_duration, options.rules.max_age_ns));
+  CTPROF_TRY(read_amount(values, "max-size", kSizes, &parse_size, options.rules.max_bytes));
   return options;
 }
 
 Result<std::vector<Span>> read_spans(const OptionValues& values) {
-  const auto since = read_times(values, "since"), until = read_times(values, "until");
-  if (!since) return since.error();
-  if (!until) return until.error();
-  std::vector<Span> spans(std::max(since->size(), until->size()));
+  CTPROF_TRY_VALUE(const auto since, read_times(values, "since"));
+  CTPROF_TRY_VALUE(const auto until, read_times(values, "until"));
+  std::vector<Span> spans(std::max(since.size(), until.size()));
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (!since->empty()) spans[i].since = (*since)[std::min(i, since->size() - 1)];
-    if (!until->empty()) spans[i].until = (*until)[std::min(i, until->size() - 1)];
+    if (!since.empty()) spans[i].since = since[std::min(i, since.size() - 1)];
+    if (!until.empty()) spans[i].until = until[std::min(i, until.size() - 1)];
     if (spans[i].since && spans[i].until && *spans[i].since >= *spans[i].until)
       return Error{"--since (" + format_local_time(*spans[i].since) + ") is not before --until (" +
                    format_local_time(*spans[i].until) + ")"};

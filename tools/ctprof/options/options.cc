@@ -330,7 +330,7 @@ Result<void> take_interleave_commands(Options& options) {
 
 Result<Options> parse_option_words(int argc, const char* const* argv,
                                    const std::vector<SettingsSource>& settings) {
-  if (auto valid = check_vs({argv, static_cast<std::size_t>(argc)}); !valid) return valid.error();
+  CTPROF_TRY(check_vs({argv, static_cast<std::size_t>(argc)}));
   po::options_description all = describe_options("");
   all.add_options()("words", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
@@ -351,11 +351,8 @@ Result<Options> parse_option_words(int argc, const char* const* argv,
   }
   auto options = OptionsReader(values).read();
   if (options) assign_arguments_to_sides(parsed, *options);
-  if (options)
-    if (auto checked = check_command_takes_options(*options, values); !checked)
-      return checked.error();
-  if (options)
-    if (auto separated = take_interleave_commands(*options); !separated) return separated.error();
+  if (options) CTPROF_TRY(check_command_takes_options(*options, values));
+  if (options) CTPROF_TRY(take_interleave_commands(*options));
   return options;
 }
 

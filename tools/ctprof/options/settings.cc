@@ -190,14 +190,12 @@ Result<SettingsSource> read_settings_file(const std::string& path,
   source.state = reason_to_refuse(status);
   source.is_refused = !source.state.empty();
   if (source.is_refused) return source;
-  const auto text = read_text(file.get(), path);
-  if (!text) return text.error();
-  auto settings = parse_settings(path, *text, explain_unknown_command);
-  if (!settings) return settings.error();
-  std::stable_partition(settings->begin(), settings->end(),
+  CTPROF_TRY_VALUE(const auto text, read_text(file.get(), path));
+  CTPROF_TRY_VALUE(auto settings, parse_settings(path, text, explain_unknown_command));
+  std::stable_partition(settings.begin(), settings.end(),
                         [](const Setting& setting) { return !setting.command.empty(); });
   source.state = "read";
-  source.settings = std::move(*settings);
+  source.settings = std::move(settings);
   return source;
 }
 
@@ -275,14 +273,12 @@ std::string variable_name(std::string_view option) {
 Result<std::vector<SettingsSource>> read_settings(ExplainUnknownCommand explain_unknown_command) {
   std::vector<SettingsSource> sources;
   if (runs_privileged()) return sources;
-  auto environment = read_environment();
-  if (!environment) return environment.error();
-  sources.push_back(std::move(*environment));
+  CTPROF_TRY_VALUE(auto environment, read_environment());
+  sources.push_back(std::move(environment));
   for (const std::string& path : {user_config_path(), std::string(kHostFile)}) {
     if (path.empty()) continue;
-    auto file = read_settings_file(path, explain_unknown_command);
-    if (!file) return file.error();
-    sources.push_back(std::move(*file));
+    CTPROF_TRY_VALUE(auto file, read_settings_file(path, explain_unknown_command));
+    sources.push_back(std::move(file));
   }
   return sources;
 }

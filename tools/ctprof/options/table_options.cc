@@ -44,8 +44,7 @@ std::vector<std::string> list_row_kinds() {
 
 Result<TableOptions> read_table_options(const OptionValues& values) {
   TableOptions options;
-  if (has_option(values, "rows"))
-    if (auto read = read_rows(last_value(values, "rows"), options); !read) return read.error();
+  if (has_option(values, "rows")) CTPROF_TRY(read_rows(last_value(values, "rows"), options));
   if (has_option(values, "listen")) options.listen = last_value(values, "listen");
   if (has_option(values, "token-file")) options.token_file = last_value(values, "token-file");
   options.is_public = has_option(values, "public");

@@ -266,9 +266,8 @@ Result<CheckReport> check_file(const fs::path& file, const Options& options) {
     return report;
   };
   if (is_own) return run("", own_plugin_directory() + "/" + canonical_path.filename().string());
-  const auto copy = PluginCopy::make(canonical_path);
-  if (!copy) return copy.error();
-  return run(copy->directory(), copy->directory() + "/" + canonical_path.filename().string());
+  CTPROF_TRY_VALUE(const auto copy, PluginCopy::make(canonical_path));
+  return run(copy.directory(), copy.directory() + "/" + canonical_path.filename().string());
 }
 
 }  // namespace

@@ -45,10 +45,9 @@ Result<Registry> load_registry(const Options& options, LoadScope which, EarlyOpe
                    which == LoadScope::Layouts, which == LoadScope::Capture};
   load.load_recorders = which != LoadScope::Capture || may_record(options);
   if (ahead) load.on_early_plugin = [&](const Plugin& plugin) { ahead->open(plugin); };
-  auto loaded = load_plugins(load);
-  if (!loaded) return loaded.error();
-  if (auto set = apply_settings(loaded->plugins, options.plugin_settings); !set) return set.error();
-  Registry registry(std::move(*loaded));
+  CTPROF_TRY_VALUE(auto loaded, load_plugins(load));
+  CTPROF_TRY(apply_settings(loaded.plugins, options.plugin_settings));
+  Registry registry(std::move(loaded));
   if (which == LoadScope::Layouts) return registry;
   note_loaded(options, registry);
   note_ignored(options);

@@ -26,12 +26,11 @@ class FileSink final : public Sink {
 // Calls write(sink) and then gives the file its final name. Returns the file size in bytes.
 template <class Write>
 Result<std::uint64_t> write_to(const Target& target, const Options& options, const Write& write) {
-  auto file = OutFile::create(target.destination, output_fd());
-  if (!file) return file.error();
-  FileSink sink(*file);
-  if (auto written = write(sink); !written) return written.error();
-  if (auto done = file->commit(options.sync); !done) return done.error();
-  return file->bytes();
+  CTPROF_TRY_VALUE(auto file, OutFile::create(target.destination, output_fd()));
+  FileSink sink(file);
+  CTPROF_TRY(write(sink));
+  CTPROF_TRY(file.commit(options.sync));
+  return file.bytes();
 }
 
 // Prints the name and size of the written file unless --quiet is set. Uses the stream that the file

@@ -43,13 +43,12 @@ Result<void> drop_privileges() {
 Result<void> without_privileges(const std::function<Result<void>()>& activity) {
   if (!runs_privileged()) return activity();
   CapabilitySets saved_sets{};
-  if (auto read_result = call_capability_syscall(SYS_capget, "reading", saved_sets); !read_result)
-    return read_result;
+  CTPROF_TRY(call_capability_syscall(SYS_capget, "reading", saved_sets));
   CapabilitySets lowered_sets = saved_sets;
   for (auto& words : lowered_sets) words.effective = 0;
-  if (auto done = set_capabilities(lowered_sets); !done) return done;
+  CTPROF_TRY(set_capabilities(lowered_sets));
   const Result<void> result = activity();
-  if (auto raised = set_capabilities(saved_sets); !raised) return raised;
+  CTPROF_TRY(set_capabilities(saved_sets));
   return result;
 }
 
@@ -65,13 +64,12 @@ Error missing_output_error(const Options& options) {
 // Opens the destination with the user's own privileges.
 Result<Destination> open_destination(const std::string& path) {
   std::optional<Destination> destination;
-  const auto found = without_privileges([&]() -> Result<void> {
+  CTPROF_TRY(without_privileges([&]() -> Result<void> {
     auto checked = check_output(path);
     if (!checked) return checked.error();
     destination = std::move(*checked);
     return {};
-  });
-  if (!found) return found.error();
+  }));
   return std::move(*destination);
 }
 
@@ -81,9 +79,8 @@ Result<Target> open_target(const Options& options) {
   const bool to_stdout = is_standard_output(options.output);
   if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
     return missing_output_error(options);
-  auto destination = open_destination(to_stdout ? "-" : options.output);
-  if (!destination) return destination.error();
-  return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
+  CTPROF_TRY_VALUE(auto destination, open_destination(to_stdout ? "-" : options.output));
+  return Target{std::move(destination), to_stdout, to_stdout ? "standard output" : options.output};
 }
 
 Result<void> check_target_replaceable(const Target& target, const Options& options,
@@ -104,10 +101,8 @@ std::string describe_partial_write(const Target& target) {
 }
 
 Result<Target> open_checked_target(const Options& options, const FileKind& kind) {
-  auto target = open_target(options);
-  if (!target) return target;
-  if (auto replaceable = check_target_replaceable(*target, options, kind); !replaceable)
-    return replaceable.error();
+  CTPROF_TRY_VALUE(auto target, open_target(options));
+  CTPROF_TRY(check_target_replaceable(target, options, kind));
   return target;
 }
 

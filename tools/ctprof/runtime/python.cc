@@ -134,10 +134,9 @@ int wait_for_status(pid_t pid) {
 
 Result<void> check_duckdb() {
   const ForwardedSignals signals;
-  const auto pid =
-      start_python({kPython, "-B", "-c", kDuckDbCheck}, -1, STDERR_FILENO, signals.old_mask());
-  if (!pid) return pid.error();
-  if (wait_for_status(*pid) == 1) return missing_duckdb_error();
+  CTPROF_TRY_VALUE(const auto pid, start_python({kPython, "-B", "-c", kDuckDbCheck}, -1,
+                                                STDERR_FILENO, signals.old_mask()));
+  if (wait_for_status(pid) == 1) return missing_duckdb_error();
   return {};
 }
 
@@ -210,16 +209,16 @@ Result<int> run_python_words(std::vector<std::string> words, const PythonStreams
   }
   const ForwardedSignals signals;
   const int output = streams.output >= 0 ? streams.output : output_fd();
-  const auto pid = start_python(std::move(words), out.get(), output, signals.old_mask());
-  if (!pid) return pid.error();
+  CTPROF_TRY_VALUE(const auto pid,
+                   start_python(std::move(words), out.get(), output, signals.old_mask()));
   out.reset();
   Result<void> feed_result;
   {
-    const SignalForwarder forwarder(signals, *pid);
-    if (streams.feed) feed_result = feed_python(streams, std::move(in), *pid);
-    wait_for_exit(*pid);
+    const SignalForwarder forwarder(signals, pid);
+    if (streams.feed) feed_result = feed_python(streams, std::move(in), pid);
+    wait_for_exit(pid);
   }
-  const int status = wait_for_status(*pid);
+  const int status = wait_for_status(pid);
   if (!feed_result) return feed_result.error();
   return status;
 }
@@ -257,7 +256,7 @@ Result<void> find_python(const std::string& script) {
 }
 
 Result<int> run_python(std::vector<std::string> arguments, const PythonStreams& streams) {
-  if (auto found = find_python(streams.script); !found) return found.error();
+  CTPROF_TRY(find_python(streams.script));
   const std::string package = python_package();
   std::vector<std::string> words{kPython, "-B"};
   // Without the `site` module, which the package loads only if necessary.

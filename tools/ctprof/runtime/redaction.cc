@@ -42,9 +42,9 @@ Result<KeyedHash::Key> read_key(const std::string& path) {
 
 Result<std::optional<KeyedHash::Key>> load_redaction_key(const Options& options) {
   if (!options.redact) return std::optional<KeyedHash::Key>();
-  const auto key = options.redact_key.empty() ? generate_key() : read_key(options.redact_key);
-  if (!key) return key.error();
-  return std::optional(*key);
+  CTPROF_TRY_VALUE(const auto key,
+                   options.redact_key.empty() ? generate_key() : read_key(options.redact_key));
+  return std::optional(key);
 }
 
 void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary& known,
@@ -60,9 +60,8 @@ void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary
 
 Result<void> redact_if_requested(Snapshot& snapshot, const Vocabulary& known,
                                  const Options& options) {
-  const auto key = load_redaction_key(options);
-  if (!key) return key.error();
-  if (*key) redact_with(**key, snapshot, known, options);
+  CTPROF_TRY_VALUE(const auto key, load_redaction_key(options));
+  if (key) redact_with(*key, snapshot, known, options);
   return {};
 }
 
