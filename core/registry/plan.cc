@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/text.hpp"
-#include "core/expression/expression.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/requested_metrics.hpp"
 
 namespace ctprof {
 namespace {
-
-using RequestedMetrics = std::set<const ProbedMetric*>;
-
-bool is_identity(std::string_view column) {
-  const auto& all = identity_metrics();
-  return column == kTaskDir || column == kStatText || column == kReadAt || column == kStartedAt ||
-         std::any_of(all.begin(), all.end(),
-                     [&](const MetricDef& def) { return def.name == column; });
-}
-
-// Returns whether a column is only read from sources that run anyway.
-bool is_timestamp_column(std::string_view column) {
-  return column == kReadAt || column == kStartedAt;
-}
 
 // Selects and orders sources in rounds. Each round may exclude sources; the next one then selects
 // again without them.
@@ -32,7 +17,7 @@ class Planner {
       : probed_(&probed), excluded_(failed_sources) {}
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
-    CTPROF_TRY(request_metrics(names));
+    CTPROF_TRY_VALUE(requested_, request_metrics(*probed_, names));
     // Excluding a source moves its metrics to other offers, so select again until nothing changes.
     do select_sources();
     while (!exclude_sources_without_input() || !order_sources());
@@ -43,48 +28,6 @@ class Planner {
   }
 
  private:
-  Result<void> request_metrics(const std::optional<std::vector<std::string>>& names) {
-    // Identity metrics are always requested: the source that offers them lists the threads.
-    for (const ProbedMetric& field : probed_->metrics())
-      if (!is_timestamp_column(field.def->name) &&
-          (is_identity(field.def->name) || is_always_requested(field) ||
-           (!names && !field.def->is_hidden)))
-        requested_.insert(&field);
-    if (names)
-      for (const std::string& name : *names) CTPROF_TRY(request_metric(name));
-    return {};
-  }
-
-  static bool is_always_requested(const ProbedMetric& field) {
-    return std::ranges::any_of(field.offers, [](const ProbedOffer& offer) {
-      return offer.plugin->runs_always && offer.plugin->is_shipped;
-    });
-  }
-
-  Result<void> request_metric(const std::string& name) {
-    if (is_identity(name)) return {};
-    if (const ProbedMetric* field = probed_->find(name)) {
-      requested_.insert(field);
-      return {};
-    }
-    const auto& derived = probed_->registry().derived_metrics();
-    const auto it = std::find_if(derived.begin(), derived.end(),
-                                 [&](const DerivedDef& def) { return def.name == name; });
-    if (it == derived.end()) return unknown_metric_error(name);
-    for (const std::string& input : inputs_of(it->expression))
-      if (const ProbedMetric* field = probed_->find(input)) requested_.insert(field);
-    return {};
-  }
-
-  Error unknown_metric_error(const std::string& name) const {
-    std::vector<std::string> names;
-    for (const ProbedMetric& field : probed_->metrics()) names.push_back(field.def->name);
-    for (const DerivedDef& derived : probed_->registry().derived_metrics())
-      names.push_back(derived.name);
-    return {"no loaded plugin has a metric '" + name + "'" + suggest_nearest(name, names) +
-            "; `ctprof metric-list` shows them all"};
-  }
-
   // Returns the offer with the highest rank whose source is not excluded, or null.
   const ProbedOffer* find_best_offer(const ProbedMetric& field) const {
     for (const ProbedOffer& offer : field.offers)
@@ -146,7 +89,8 @@ class Planner {
         exclude(planned, "another source lists the threads");
     for (const PlannedSource& planned : plan_.sources)
       for (const InputColumn& read : planned.source->reads)
-        if (!read.is_optional && !is_identity(read.column) && !find_filling_source(read.column))
+        if (!read.is_optional && !is_identity_column(read.column) &&
+            !find_filling_source(read.column))
           exclude(planned, "it reads '" + read.column + "', which no source fills on this host");
     return excluded_.size() == excluded_before;
   }
@@ -204,7 +148,7 @@ class Planner {
     return std::none_of(
         planned.source->reads.begin(), planned.source->reads.end(), [&](const InputColumn& read) {
           const PlannedSource* filling_source =
-              is_identity(read.column) ? nullptr : find_filling_source(read.column);
+              is_identity_column(read.column) ? nullptr : find_filling_source(read.column);
           return filling_source &&
                  std::any_of(unplaced.begin(), unplaced.end(), [&](const auto& other) {
                    return other.source == filling_source->source;
@@ -214,7 +158,8 @@ class Planner {
 
   void collect_unfilled() {
     for (const ProbedMetric& field : probed_->metrics()) {
-      if (!requested_.contains(&field) || is_identity(field.def->name) || find_best_offer(field))
+      if (!requested_.contains(&field) || is_identity_column(field.def->name) ||
+          find_best_offer(field))
         continue;
       // Report the reason of the last offer, which has the fewest requirements.
       const ProbedOffer& last_offer = field.offers.back();
@@ -242,7 +187,7 @@ class Planner {
       return offer.refusal == Gap::None && offer.source->table.stage == CTPROF_STAGE_THREAD &&
              !excluded_.contains(offer.source) &&
              std::ranges::all_of(offer.source->reads, [](const InputColumn& read) {
-               return read.is_optional || is_identity(read.column);
+               return read.is_optional || is_identity_column(read.column);
              });
     };
     const auto next_offer = std::ranges::find_if(field.offers, is_usable);
@@ -275,13 +220,13 @@ class Planner {
     const auto it = std::ranges::find_if(recorder.offers, [&](const ProbedOffer& offer) {
       const MetricDef& metric = recorder.source->offers[offer.index].metric;
       const std::string& name = metric.name;
-      return (is_identity(name) || name == kExitedAt) && offer.refusal != Gap::None;
+      return (is_identity_column(name) || name == kExitedAt) && offer.refusal != Gap::None;
     });
     return it == recorder.offers.end() ? nullptr : &*it;
   }
 
   bool is_requested(const MetricDef& metric) const {
-    if (is_identity(metric.name) || metric.is_hidden) return true;
+    if (is_identity_column(metric.name) || metric.is_hidden) return true;
     const ProbedMetric* field = probed_->find(metric.name);
     return field && requested_.contains(field);
   }
@@ -293,49 +238,6 @@ class Planner {
 };
 
 }  // namespace
-
-namespace {
-
-bool is_recorder(const ProbedRecorder& recorder) {
-  return recorder.source->table.stage == CTPROF_STAGE_RECORD;
-}
-
-Error unknown_recorder_error(const ProbedHost& probed, const std::string& name) {
-  std::vector<std::string> names;
-  for (const ProbedRecorder& recorder : probed.recorders())
-    if (is_recorder(recorder)) names.push_back(recorder.plugin->name);
-  return {"no loaded plugin has a recorder '" + name + "'" + suggest_nearest(name, names) +
-          (names.empty() ? "; there are no recorders" : "; there are: " + join_texts(names))};
-}
-
-Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
-  PlannedSource planned{recorder.plugin, recorder.source, {}};
-  for (const ProbedOffer& offer : recorder.offers)
-    planned.selected_offers.push_back(offer.refusal == Gap::None);
-  if (std::ranges::find(planned.selected_offers, true) != planned.selected_offers.end())
-    return planned;
-  return Error{"the recorder '" + recorder.source->name + "' cannot record here: " +
-               (recorder.offers.empty() ? "it offers no metric" : recorder.offers.front().reason)};
-}
-
-}  // namespace
-
-Result<std::vector<PlannedSource>> plan_recorders(const ProbedHost& probed,
-                                                  const std::vector<std::string>& names) {
-  std::vector<PlannedSource> recorders;
-  for (const std::string& name : names) {
-    const auto it = std::ranges::find_if(probed.recorders(), [&](const ProbedRecorder& recorder) {
-      return is_recorder(recorder) &&
-             (recorder.plugin->name == name || recorder.source->name == name);
-    });
-    if (it == probed.recorders().end()) return unknown_recorder_error(probed, name);
-    CTPROF_TRY_VALUE(auto planned, plan_recorder(*it));
-    const bool is_known = std::ranges::any_of(
-        recorders, [&](const PlannedSource& other) { return other.source == planned.source; });
-    if (!is_known) recorders.push_back(std::move(planned));
-  }
-  return recorders;
-}
 
 Result<Plan> make_plan(const ProbedHost& probed,
                        const std::optional<std::vector<std::string>>& requested,

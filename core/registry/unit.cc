@@ -8,6 +8,7 @@
 #include "core/registry/loader.cc"
 #include "core/registry/metric_def.cc"
 #include "core/registry/plan.cc"
+#include "core/registry/plan_recorders.cc"
 #include "core/registry/plugin.cc"
 #include "core/registry/plugin_call.cc"
 #include "core/registry/plugin_directory.cc"
@@ -15,3 +16,4 @@
 #include "core/registry/probed_host.cc"
 #include "core/registry/process_state_guard.cc"
 #include "core/registry/registry.cc"
+#include "core/registry/requested_metrics.cc"

@@ -10,6 +10,7 @@
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/chosen_metrics.hpp"
+#include "core/compare/figures/plan_inputs.hpp"
 #include "core/compare/figures/uncaptured_metrics.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/registry/derived_family.hpp"
@@ -63,18 +64,38 @@ bool is_third_party(std::string_view metric, std::string plugin) {
   return metric.starts_with(plugin + "_");
 }
 
-// Returns the entity whose rows have the same groups as the rows of this one.
-Entity entity_with_same_groups(Entity entity) {
-  if (entity == Entity::Thread) return Entity::Process;
-  return entity == Entity::Process ? Entity::Thread : entity;
-}
-
 // Returns whether the rule can read cells of this storage: it accepts a newtype stored that way.
 bool can_read_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
     return is_listed(rule.newtypes, newtype.name) &&
            newtype.storage == static_cast<ctprof_storage>(storage);
   });
+}
+
+PlannedMetric metric_from_definition(const MetricDef& def) {
+  PlannedMetric metric;
+  metric.name = def.name;
+  metric.entity = def.entity;
+  metric.unit = def.unit;
+  metric.section = def.section;
+  metric.tags = tags_of(def);
+  metric.family = def.family;
+  metric.is_window_peak = def.covers_window;
+  metric.is_cumulative = def.family == kCumulative;
+  metric.has_stacks = def.storage == Storage::Stacks;
+  metric.map_keys = def.map_keys;
+  metric.headline = def.headline;
+  metric.role = def.role;
+  metric.is_setting = def.is_setting;
+  metric.is_third_party = is_third_party(def.name, def.plugin);
+  return metric;
+}
+
+// A limit is a setting, so the thread with the largest limit is not reported.
+void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
+  metric.rule = rule;
+  metric.is_sum = rule->reduction == CTPROF_REDUCES_BY_SUM;
+  metric.is_maximum = rule->reduction == CTPROF_REDUCES_BY_MAX && !is_limit;
 }
 
 class Planner {
@@ -93,8 +114,9 @@ class Planner {
     note_omitted();
     std::sort(ordered_.begin(), ordered_.end());
     for (OrderedMetric& one : ordered_) plan_.metrics.push_back(std::move(one.metric));
-    connect();
-    add_totals();
+    connect_inputs(plan_);
+    if (std::ranges::any_of(sides_, [](const Snapshot* side) { return !!side->window; }))
+      connect_totals(gauges_of_totals_, plan_);
     return std::move(plan_);
   }
 
@@ -168,32 +190,6 @@ class Planner {
     ordered_.push_back({columns.order, std::move(metric)});
   }
 
-  static PlannedMetric metric_from_definition(const MetricDef& def) {
-    PlannedMetric metric;
-    metric.name = def.name;
-    metric.entity = def.entity;
-    metric.unit = def.unit;
-    metric.section = def.section;
-    metric.tags = tags_of(def);
-    metric.family = def.family;
-    metric.is_window_peak = def.covers_window;
-    metric.is_cumulative = def.family == kCumulative;
-    metric.has_stacks = def.storage == Storage::Stacks;
-    metric.map_keys = def.map_keys;
-    metric.headline = def.headline;
-    metric.role = def.role;
-    metric.is_setting = def.is_setting;
-    metric.is_third_party = is_third_party(def.name, def.plugin);
-    return metric;
-  }
-
-  // A limit is a setting, so the thread with the largest limit is not reported.
-  static void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
-    metric.rule = rule;
-    metric.is_sum = rule->reduction == CTPROF_REDUCES_BY_SUM;
-    metric.is_maximum = rule->reduction == CTPROF_REDUCES_BY_MAX && !is_limit;
-  }
-
   void collect_derived(std::span<const DerivedDef> defs) {
     for (std::size_t i = 0; i < defs.size(); ++i) {
       if (!has_groups(defs[i].entity) || columns_.contains(defs[i].name)) continue;
@@ -251,51 +247,6 @@ class Planner {
     metric.is_never_negative = def.family == kCumulative;
     if (family && *family == DerivedFamily::LevelFromTotals) gauges_of_totals_.insert(metric.name);
     return {};
-  }
-
-  // Finds the inputs of derived metrics among the metrics with a number and the same groups.
-  void connect() {
-    std::map<std::pair<Entity, std::string_view>, std::size_t> numbers;
-    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
-      if (const PlannedMetric& metric = plan_.metrics[i]; metric.rule && metric.rule->number)
-        numbers.try_emplace({metric.entity, metric.name}, i);
-    for (PlannedMetric& metric : plan_.metrics) {
-      if (!metric.expression) continue;
-      for (const Expression::Input& input : metric.expression->inputs()) {
-        auto it = numbers.find({metric.entity, input.name});
-        if (it == numbers.end())
-          it = numbers.find({entity_with_same_groups(metric.entity), input.name});
-        metric.inputs.push_back(it == numbers.end() ? std::optional<std::size_t>() : it->second);
-      }
-    }
-  }
-
-  // In windows counters are differences, so gauges that are computed from totals read separate
-  // totals.
-  void add_totals() {
-    if (!std::ranges::any_of(sides_, [](const Snapshot* side) { return !!side->window; })) return;
-    std::map<std::size_t, std::size_t> totals;  // by counter
-    for (std::size_t i = 0, count = plan_.metrics.size(); i < count; ++i) {
-      if (!gauges_of_totals_.contains(plan_.metrics[i].name)) continue;
-      for (std::size_t at = 0; at < plan_.metrics[i].inputs.size(); ++at) {
-        const std::optional<std::size_t> input = plan_.metrics[i].inputs[at];
-        if (!input || !plan_.metrics[*input].is_cumulative) continue;
-        const auto [total, is_new] = totals.try_emplace(*input, plan_.metrics.size());
-        if (is_new) plan_.metrics.push_back(make_total(plan_.metrics[*input]));
-        plan_.metrics[i].inputs[at] = total->second;
-      }
-    }
-  }
-
-  static PlannedMetric make_total(const PlannedMetric& counter) {
-    PlannedMetric total = counter;
-    total.counter_of_total = counter.name;
-    total.name += " (total)";  // the space prevents users from naming it
-    total.family = "gauge";
-    total.is_cumulative = total.is_shown = false;
-    total.headline.reset();
-    total.role.clear();
-    return total;
   }
 
   // Returns an upper bound for the work of computing the metric for every group: the number of

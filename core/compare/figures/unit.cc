@@ -7,6 +7,7 @@
 #include "core/compare/figures/long_waits.cc"
 #include "core/compare/figures/metric_plan.cc"
 #include "core/compare/figures/one_boot.cc"
+#include "core/compare/figures/plan_inputs.cc"
 #include "core/compare/figures/plan_metrics.cc"
 #include "core/compare/figures/rollup.cc"
 #include "core/compare/figures/rollup_text.cc"

@@ -1,6 +1,6 @@
 // Finds findings about single threads and processes (group_signs.hpp), stacks, and the host.
 //
-// See also: findings.hpp (definition of a finding), findings.cc (rules on values of the first
+// See also: findings.hpp (definition of a finding), row_findings.hpp (rules on values of the first
 // screen).
 
 #pragma once

@@ -1,0 +1,20 @@
+// Connects the formulas of derived metrics with the metrics that they read.
+
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "core/compare/figures/metric_plan.hpp"
+
+namespace ctprof {
+
+// Finds the inputs of derived metrics among the metrics with a number and the same groups. A
+// missing input is null.
+void connect_inputs(MetricPlan& plan);
+
+// In windows counters are differences, so these gauges, which are computed from totals, read
+// separate totals, which are added to the plan. REQUIRES: connect_inputs().
+void connect_totals(const std::set<std::string>& gauges, MetricPlan& plan);
+
+}  // namespace ctprof

@@ -1,0 +1,194 @@
+#include "core/compare/report/row_findings.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/number.hpp"
+#include "core/compare/grouping/key_families.hpp"
+#include "core/compare/report/finding_thresholds.hpp"
+#include "core/compare/report/screen_values.hpp"
+#include "core/compare/report/sign_findings.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace finding_thresholds;
+
+class RowFindings : ScreenValues {
+ public:
+  RowFindings(const Report& report, std::vector<Finding>& found)
+      : ScreenValues(report), findings_(&found) {}
+
+  void find() {
+    for (const ScreenRow& row : screen_->rows) {
+      if (row.threads.back().total() == 0) continue;
+      find_wait(row);
+      find_blocked(row);
+      find_io(row);
+      find_threads(row);
+      find_starts(row);
+      find_cpu(row);
+      find_settings(row);
+    }
+  }
+
+ private:
+  void add(std::string_view rule, const ScreenRow& row, std::string statement, double weight,
+           NextStep next) {
+    findings_->push_back(make_finding(rule, row, std::move(statement), weight, next));
+  }
+
+  void find_wait(const ScreenRow& row) {
+    if (!run_ || !wait_) return;
+    const double wait_share = current_value(row, *wait_), run_share = current_value(row, *run_);
+    if (!exceeds(row, *wait_, kMinWait)) return;
+    if (!(wait_share >= kMinWaitShare * (run_share + wait_share))) return;
+    add("wait", row,
+        "waited " + duration_in_window(wait_share) + " for a CPU in " + window_duration() + " (" +
+            format_finding_percent(wait_share / (run_share + wait_share)) +
+            " of the time that it was runnable)" + describe_busiest_groups(row) +
+            describe_change(row, *wait_),
+        screen_->share(row, *wait_), NextStep::Threads);
+  }
+
+  // Returns the groups that ran most during the wait.
+  std::string describe_busiest_groups(const ScreenRow& waiting) {
+    constexpr std::size_t kMaxNamedGroups = 2;
+    if (!busiest_) find_busiest(kMaxNamedGroups + 1);
+    std::string text;
+    std::size_t named = 0;
+    for (const auto& [ran, group] : *busiest_) {
+      if (group == waiting.group || named == kMaxNamedGroups) continue;
+      text += (named++ == 0 ? ", while " : " and ") + name_of(group) + " ran for " +
+              duration_in_window(-ran);
+    }
+    return text;
+  }
+
+  void find_busiest(std::size_t count) {
+    auto& found = busiest_.emplace();
+    for (const ScreenRow& row : screen_->rows)
+      if (current_value(row, *run_) >= kMinWait)
+        found.emplace_back(-current_value(row, *run_), row.group);
+    std::ranges::sort(found);
+    found.resize(std::min(count, found.size()));
+  }
+
+  std::string name_of(std::uint32_t group) const {
+    return readable_key(report_->grouping().names[group]);
+  }
+
+  // Uses any column of blocked time. A group counts once, with its largest value. Kernel threads
+  // are excluded, because they are blocked while they have no work.
+  void find_blocked(const ScreenRow& row) {
+    if (row.threads.back().kernel_threads == row.threads.back().total()) return;
+    std::optional<std::size_t> largest_column;
+    for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
+      const Headline& headline = screen_->columns[at].headline;
+      const bool is_blocked = headline.shown == CTPROF_SHOWN_PERCENT &&
+                              !headline.orders_by_change && at != run_ && at != wait_ &&
+                              !metric(at).is_third_party;
+      if (is_blocked && exceeds(row, at, kMinBlocked) &&
+          (!largest_column || current_value(row, at) > current_value(row, *largest_column)))
+        largest_column = at;
+    }
+    if (!largest_column) return;
+    add("blocked", row,
+        "was blocked for " + duration_in_window(current_value(row, *largest_column)) + " in " +
+            window_duration() + " (" + screen_->columns[*largest_column].headline.label + ")" +
+            describe_change(row, *largest_column),
+        screen_->share(row, *largest_column), NextStep::Waits);
+  }
+
+  void find_io(const ScreenRow& row) {
+    for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
+      const ScreenColumn& column = screen_->columns[at];
+      if (column.headline.shown != CTPROF_SHOWN_RATE || metric(at).unit != "bytes") continue;
+      const double share = column.weight.share_of(current_value(row, at));
+      if (!may_be_finding(row, at) ||
+          !exceeds(share, column.weight.share_of(earlier_value(row, at)), kMinIo))
+        continue;
+      add("io", row,
+          "moved " + format_brief(current_value(row, at), "bytes") + "B per second (" +
+              column.headline.label + "), while the disks were busy for " +
+              format_finding_percent(screen_->machine.disk_busy) + " of the time" +
+              describe_change(row, at),
+          share, NextStep::Waits);
+    }
+  }
+
+  void find_threads(const ScreenRow& row) {
+    const ScreenThreads& last = row.threads.back();
+    const double earlier_threads = is_comparison() && row.threads.front().total() > 0
+                                       ? row.threads.front().living
+                                       : last.living - thread_growth(last);
+    const double more = last.living - earlier_threads;
+    if (earlier_threads < 1 || more < kThreadsFloor ||
+        more < kMinThreadGrowthShare * earlier_threads)
+      return;
+    if (last.exited > kMaxExitedShare * std::max(last.started, more))
+      return;  // threads start and exit continuously
+    add("threads", row,
+        "has " + format_decimal_count(last.living) + " threads, " + format_decimal_count(more) +
+            " more than " + (is_comparison() ? "in the first window" : "when the window opened"),
+        row.score, NextStep::Threads);
+  }
+
+  void find_starts(const ScreenRow& row) {
+    if (!run_) return;
+    const ScreenThreads& last = row.threads.back();
+    const double rate = std::min(last.started, last.exited) / std::max(window_seconds(), 0.001);
+    const auto& first = row.threads.front();
+    const double earlier =
+        is_comparison() ? std::min(first.started, first.exited) / first_seconds() : 0;
+    if (!exceeds(rate, earlier, kMinStarts) || !(current_value(row, *run_) >= kMinStartsCpu))
+      return;
+    add("starts", row,
+        "started " + format_decimal_count(last.started) + " threads or processes in " +
+            window_duration() + ", and ran for " + duration_in_window(current_value(row, *run_)) +
+            describe_change(row, *run_),
+        screen_->share(row, *run_), NextStep::Threads);
+  }
+
+  void find_cpu(const ScreenRow& row) {
+    if (!is_comparison() || !run_) return;
+    const double more = current_value(row, *run_) - earlier_value(row, *run_);
+    if (!(more >= kMinCpuChange) || !exceeds(row, *run_, 0)) return;
+    add("cpu", row,
+        "ran for " + duration_in_window(current_value(row, *run_)) + " in " + window_duration() +
+            describe_change(row, *run_),
+        screen_->share(row, *run_), NextStep::Threads);
+  }
+
+  void find_settings(const ScreenRow& row) {
+    if (!is_comparison() || row.score < kMinEffect || !may_be_finding(row, row.score_column))
+      return;
+    const std::size_t side = report_->sides().size() - 1;
+    for (std::size_t at = 0; at < report_->metrics().size(); ++at) {
+      const PlannedMetric& setting = report_->metrics()[at];
+      if (!setting.is_setting || setting.entity == Entity::Host) continue;
+      if (report_->changes().change(row.group, at, side).state != ChangeState::Changed) continue;
+      const auto text = [&](std::size_t side_index) {
+        return report_->rollup().text({side_index, row.group, at});
+      };
+      add("setting", row,
+          setting.name + " " + text(0) + " → " + text(side) +
+              describe_change(row, row.score_column),
+          kWeightOfSetting * row.score, NextStep::Settings);
+    }
+  }
+
+  // The groups that ran most, with negated values; computed for the first group that waited.
+  std::optional<std::vector<std::pair<double, std::uint32_t>>> busiest_;
+  std::vector<Finding>* findings_;
+};
+
+}  // namespace
+
+void find_row_findings(const Report& report, std::vector<Finding>& found) {
+  RowFindings(report, found).find();
+}
+
+}  // namespace ctprof

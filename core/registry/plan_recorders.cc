@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/base/text.hpp"
+#include "core/registry/plan.hpp"
+
+namespace ctprof {
+namespace {
+
+bool is_recorder(const ProbedRecorder& recorder) {
+  return recorder.source->table.stage == CTPROF_STAGE_RECORD;
+}
+
+Error unknown_recorder_error(const ProbedHost& probed, const std::string& name) {
+  std::vector<std::string> names;
+  for (const ProbedRecorder& recorder : probed.recorders())
+    if (is_recorder(recorder)) names.push_back(recorder.plugin->name);
+  return {"no loaded plugin has a recorder '" + name + "'" + suggest_nearest(name, names) +
+          (names.empty() ? "; there are no recorders" : "; there are: " + join_texts(names))};
+}
+
+Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
+  PlannedSource planned{recorder.plugin, recorder.source, {}};
+  for (const ProbedOffer& offer : recorder.offers)
+    planned.selected_offers.push_back(offer.refusal == Gap::None);
+  if (std::ranges::find(planned.selected_offers, true) != planned.selected_offers.end())
+    return planned;
+  return Error{"the recorder '" + recorder.source->name + "' cannot record here: " +
+               (recorder.offers.empty() ? "it offers no metric" : recorder.offers.front().reason)};
+}
+
+}  // namespace
+
+Result<std::vector<PlannedSource>> plan_recorders(const ProbedHost& probed,
+                                                  const std::vector<std::string>& names) {
+  std::vector<PlannedSource> recorders;
+  for (const std::string& name : names) {
+    const auto it = std::ranges::find_if(probed.recorders(), [&](const ProbedRecorder& recorder) {
+      return is_recorder(recorder) &&
+             (recorder.plugin->name == name || recorder.source->name == name);
+    });
+    if (it == probed.recorders().end()) return unknown_recorder_error(probed, name);
+    CTPROF_TRY_VALUE(auto planned, plan_recorder(*it));
+    const bool is_known = std::ranges::any_of(
+        recorders, [&](const PlannedSource& other) { return other.source == planned.source; });
+    if (!is_known) recorders.push_back(std::move(planned));
+  }
+  return recorders;
+}
+
+}  // namespace ctprof
