@@ -2,6 +2,8 @@
 
 #include "core/render/about_rows.cc"
 #include "core/render/columns.cc"
+#include "core/render/csv_columns.cc"
+#include "core/render/csv_figures.cc"
 #include "core/render/denials_text.cc"
 #include "core/render/displayed_figures.cc"
 #include "core/render/evidence_json.cc"
