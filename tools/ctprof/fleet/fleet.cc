@@ -21,7 +21,8 @@ struct InternalSubcommand {
 constexpr InternalSubcommand kInternalSubcommands[] = {{"read", &run_fleet_read},
                                                        {"judge", &run_fleet_judge},
                                                        {"match", &run_fleet_match},
-                                                       {"parse", &run_fleet_parse}};
+                                                       {"parse", &run_fleet_parse},
+                                                       {"time", &run_fleet_time}};
 
 // Sets CTPROF, by which the package finds the ctprof that started it.
 int run_package(std::span<const char* const> words) {

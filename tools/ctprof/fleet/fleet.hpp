@@ -2,7 +2,7 @@
 //
 // ctprof implements the parts that need its own code: reading files, aggregating rows to groups by
 // the metrics' rules, the statistics, and the grammar of expressions. The index and the queries are
-// a Python package on DuckDB (tools/fleet). The package calls ctprof through four subcommands. They
+// a Python package on DuckDB (tools/fleet). The package calls ctprof through five subcommands. They
 // are an interface between ctprof and its package of the same version, and may change with any
 // version:
 //
@@ -10,6 +10,7 @@
 //   ctprof fleet judge                               figures of hosts -> p values, intervals
 //   ctprof fleet match                               names of groups -> those of --about
 //   ctprof fleet parse EXPR                          an expression -> a tree
+//   ctprof fleet time TEXT                           a point in time -> ns since 1970
 //
 // All text is JSON in UTF-8, one object per line. README.md describes it completely. The package
 // handles all other arguments of `fleet`.
@@ -35,5 +36,6 @@ int run_fleet_read(std::span<const char* const> words);
 int run_fleet_judge(std::span<const char* const> words);
 int run_fleet_match(std::span<const char* const> words);
 int run_fleet_parse(std::span<const char* const> words);
+int run_fleet_time(std::span<const char* const> words);
 
 }  // namespace ctprof::cli

@@ -8,3 +8,4 @@
 #include "tools/ctprof/fleet/parse.cc"
 #include "tools/ctprof/fleet/read.cc"
 #include "tools/ctprof/fleet/subcommand_table.cc"
+#include "tools/ctprof/fleet/time.cc"

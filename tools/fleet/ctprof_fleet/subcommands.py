@@ -1,4 +1,4 @@
-"""Runs the internal subcommands `ctprof fleet parse`, `match` and `judge`. The module `reader` runs `ctprof fleet read`."""
+"""Runs the internal subcommands `ctprof fleet parse`, `time`, `match` and `judge`. The module `reader` runs `ctprof fleet read`."""
 
 import os
 
