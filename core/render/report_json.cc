@@ -6,8 +6,8 @@
 #include "core/render/evidence_json.hpp"
 #include "core/render/row_json.hpp"
 #include "core/render/screen_json.hpp"
+#include "core/render/sides_json.hpp"
 #include "core/render/stacks_json.hpp"
-#include "core/render/window_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -21,12 +21,12 @@ class ReportJsonWriter {
     json_.open('{');
     json_.key("schema");
     json_.raw(std::to_string(kReportSchema));
-    for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
-    json_.text_member("group_by", axis_word(report_->spec()));
     const auto flush_and_check = [&] {
       flush();
       return check_allowance();
     };
+    write_sides(json_, *report_, files_, flush_and_check);
+    json_.text_member("group_by", axis_word(report_->spec()));
     if (report_->is_comparison()) write_evidence(json_, *report_, flush_and_check);
     if (report_->screen()) write_screen(json_, *report_, flush_and_check);
     if (report_->stacks()) write_stacks(json_, *report_, flush_and_check);
@@ -35,7 +35,7 @@ class ReportJsonWriter {
     if (report_->is_comparison()) {
       write_one_sided();
       write_renames();
-      write_host_facts();
+      write_host_differences(json_, *report_, flush_and_check);
     }
     write_cut();
     write_cut_keys();
@@ -66,54 +66,6 @@ class ReportJsonWriter {
     charge_allowance();
     omitted_rows_ += allowance_.is_spent();
     return !allowance_.is_spent();
-  }
-
-  void write_side(std::size_t side) {
-    const RunFacts& first = report_->sides()[side];
-    const auto runs = report_->runs(side);
-    json_.key(report_->is_comparison() ? side_name(side) : "snapshot");
-    json_.open('{');
-    json_.text_member("file", files_[side]);
-    write_run(first);
-    if (runs.size() > 1) write_runs(runs);
-    json_.close('}');
-  }
-
-  void write_runs(std::span<const RunFacts> runs) {
-    json_.key("runs");
-    json_.open('[');
-    for (const RunFacts& run : runs) {
-      if (!check_allowance()) continue;
-      json_.open_item();
-      write_run(run);
-      json_.close('}');
-      flush();
-    }
-    json_.close(']');
-  }
-
-  void write_run(const RunFacts& run) {
-    json_.key("hostname");
-    run.meta.hostname ? json_.text(*run.meta.hostname) : json_.raw("null");
-    json_.text_member("boot_id", run.meta.boot_id);
-    json_.number_member("start_unix_ns", run.meta.start.wall_unix_ns);
-    json_.number_member("threads", run.threads());
-    json_.number_member("processes", run.processes());
-    write_takeovers(run.meta.takeovers);
-    if (run.window) write_window(json_, run);
-  }
-
-  void write_takeovers(const std::vector<Takeover>& takeovers) {
-    json_.key("takeovers");
-    json_.open('[');
-    for (const Takeover& takeover : takeovers) {
-      if (!check_allowance()) continue;
-      json_.open_item();
-      json_.text_member("plugin", takeover.plugin);
-      json_.texts_member("metrics", takeover.metrics);
-      json_.close('}');
-    }
-    json_.close(']');
   }
 
   void write_rows(std::string_view name, void (*visit)(const Report&, const SectionVisitor&)) {
@@ -167,49 +119,6 @@ class ReportJsonWriter {
     for (const CgroupRename& rename : get_shown_renames(*report_)) {
       ++renames_written_;
       if (check_allowance()) write_rename(json_, rename);
-    }
-    json_.close(']');
-  }
-
-  // Writes null if a file has no context to compare.
-  void write_host_facts() {
-    for (std::size_t side = 1; side < report_->sides().size(); ++side) {
-      const auto differences = host_differences(report_->runs(0), report_->runs(side));
-      json_.key(side == 1 ? "host_diff" : "host_diff_" + std::to_string(side));
-      if (!differences) {
-        json_.raw("null");
-        continue;
-      }
-      json_.open('[');
-      for (const HostDifference& difference : *differences)
-        if (check_allowance()) write_difference(difference);
-      json_.close(']');
-    }
-  }
-
-  void write_difference(const HostDifference& difference) {
-    json_.open_item();
-    json_.text_member("key", difference.key);
-    json_.key("baseline");
-    append_existing_json(out_, difference.baseline.front().json.value_or("null"));
-    json_.key("candidate");
-    append_existing_json(out_, difference.candidate.front().json.value_or("null"));
-    write_values("baseline_runs", difference.baseline);
-    write_values("candidate_runs", difference.candidate);
-    json_.close('}');
-  }
-
-  // Writes the values of a side whose runs differ.
-  void write_values(std::string_view name, std::span<const HostValue> values) {
-    if (values.size() < 2) return;
-    json_.key(name);
-    json_.open('[');
-    for (const HostValue& value : values) {
-      json_.open_item();
-      json_.key("value");
-      append_existing_json(out_, value.json.value_or("null"));
-      json_.number_member("runs", value.runs);
-      json_.close('}');
     }
     json_.close(']');
   }

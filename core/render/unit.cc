@@ -24,6 +24,7 @@
 #include "core/render/screen_json.cc"
 #include "core/render/screen_table.cc"
 #include "core/render/screen_text.cc"
+#include "core/render/sides_json.cc"
 #include "core/render/sides_table.cc"
 #include "core/render/sleeping_stacks_text.cc"
 #include "core/render/stack_line.cc"
