@@ -104,8 +104,8 @@ std::string describe_recorder(const RecorderResult& recorded, const StackTally& 
 }
 
 std::string describe_unwind_limits(const std::vector<Module>& files, std::uint64_t refused_rules) {
-  return "cannot unwind all stacks: " + describe_modules(files) +
-         ": call frame information exceeds the limits on work at " +
+  return "cannot unwind all stacks in " + describe_modules(files) +
+         ": call frame information exceeds the work limit of one run at " +
          format_count(refused_rules, "place");
 }
 

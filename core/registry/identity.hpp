@@ -45,7 +45,7 @@ inline constexpr std::string_view kIsNewDescendant = "was_born";
 
 // Returns the definitions of all columns above except the hidden ones, including thread_count.
 const std::vector<MetricDef>& identity_metrics();
-// REQUIRES: `name` is one of the constants above, and not hidden.
+// REQUIRES: `name` is one of the constants above that do not name a hidden column.
 const MetricDef& identity_metric(std::string_view name);
 
 }  // namespace ctprof

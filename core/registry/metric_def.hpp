@@ -93,8 +93,9 @@ struct MetricDef {
   bool is_mark = false;
   bool is_setting = false;  // chosen by the user or administrator; reported when it changes
   bool costly = false;
-  bool covers_window =
-      false;  // covers the window even if others of its family cover the life of a thread
+  // Whether the value covers only the window, although other metrics of its family cover the whole
+  // life of a thread (CTPROF_METRIC_OF_WINDOW).
+  bool covers_window = false;
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
   bool operator==(const MetricDef&) const = default;

@@ -88,8 +88,8 @@ constexpr ElfW(Half) kMachine = EM_NONE;  // not checked here, but by the dynami
 
 constexpr std::size_t kMaxSegments = 128;  // a shared object has about ten
 
-Error truncated_error(std::string_view part) {
-  return {"it is truncated: " + std::string(part) + " beyond the end of the file"};
+Error beyond_end_error(std::string_view parts) {
+  return {"it is truncated: " + std::string(parts) + " beyond the end of the file"};
 }
 Error damaged_error(std::string_view fault) { return {"it is damaged: " + std::string(fault)}; }
 
@@ -119,7 +119,7 @@ Result<void> ElfImage::read_headers() {
     return damaged_error("its program headers have an invalid size or number");
   segments_.resize(header.e_phnum);
   if (!read_bytes(header.e_phoff, segments_.data(), segments_.size() * sizeof(ElfW(Phdr))))
-    return truncated_error("its program headers are");
+    return beyond_end_error("its program headers are");
   return check_segments();
 }
 
@@ -136,7 +136,7 @@ Result<void> ElfImage::check_kind(const ElfW(Ehdr) & header) const {
 Result<void> ElfImage::check_segments() const {
   for (const auto& segment : segments_) {
     if (is_mapped_from_file(segment) && !is_within(segment.p_offset, segment.p_filesz, size_))
-      return truncated_error("one of its segments is");
+      return beyond_end_error("one of its segments is");
     if (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz)
       return damaged_error("one of its segments is larger in the file than in memory");
     if (is_read_by_loader(segment) && segment.p_filesz > 0 &&

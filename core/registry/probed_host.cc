@@ -1,5 +1,5 @@
-// The results of a source are validated: an offer out of range or an unknown kind of remedy (of a
-// newer plugin) is ignored.
+// What a source reports in probe() is validated: an offer out of range or an unknown kind of remedy
+// (of a newer plugin) is ignored.
 
 #include "core/registry/probed_host.hpp"
 

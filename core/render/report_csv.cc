@@ -44,7 +44,7 @@ class CsvWriter {
     visit_one_sided_groups(*report_, {.add_figure = [&](std::size_t side, const MetricRow& row) {
       write_row(row, side);
     }});
-    visit_failed_section(*report_, {.add_row = [&](const MetricRow& row) {
+    visit_fail_on_section(*report_, {.add_row = [&](const MetricRow& row) {
       if (!written_failures_.contains({row.at.group, row.at.metric}))
         write_row(row, find_only_side(row));
     }});

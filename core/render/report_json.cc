@@ -31,7 +31,7 @@ class ReportJsonWriter {
     if (report_->screen()) write_screen(json_, *report_, flush_and_check);
     if (report_->stacks()) write_stacks(json_, *report_, flush_and_check);
     write_rows("rows", visit_sections);
-    if (!report_->spec().fail_on.empty()) write_rows("failed", visit_failed_section);
+    if (!report_->spec().fail_on.empty()) write_rows("failed", visit_fail_on_section);
     if (report_->is_comparison()) {
       write_one_sided();
       write_renames();
@@ -129,8 +129,8 @@ class ReportJsonWriter {
     json_.open('{');
     for (const Section& section : report_->sections())
       if (section.over_limit) json_.number_member(section.name, section.over_limit);
-    if (report_->failed_section().over_limit)
-      json_.number_member("failed", report_->failed_section().over_limit);
+    if (report_->fail_on_section().over_limit)
+      json_.number_member("failed", report_->fail_on_section().over_limit);
     for (std::size_t side = 0; report_->is_comparison() && side < report_->sides().size(); ++side)
       if (report_->one_sided_groups(side).over_limit)
         json_.number_member("only_" + side_name(side), report_->one_sided_groups(side).over_limit);
@@ -145,8 +145,8 @@ class ReportJsonWriter {
     json_.open('{');
     for (const Section& section : report_->sections())
       if (section.keys_over_limit) json_.number_member(section.name, section.keys_over_limit);
-    if (report_->failed_section().keys_over_limit)
-      json_.number_member("failed", report_->failed_section().keys_over_limit);
+    if (report_->fail_on_section().keys_over_limit)
+      json_.number_member("failed", report_->fail_on_section().keys_over_limit);
     json_.close('}');
   }
 

@@ -114,14 +114,15 @@ void append_sections(TitledTables& tables, const Report& report) {
   tables.end_table();
 }
 
-void append_failed_rows(TitledTables& tables, const Report& report) {
+void append_fail_on_rows(TitledTables& tables, const Report& report) {
   const auto begin_section = [&](const Section& section) {
     if (section.rows.empty()) return;
     tables.begin_table("failed: " + format_count(section.rows.size() + section.over_limit, "row") +
                            " that --fail-on names",
                        section);
   };
-  visit_failed_section(report, {begin_section, [&](const MetricRow& row) { tables.add_row(row); }});
+  visit_fail_on_section(report,
+                        {begin_section, [&](const MetricRow& row) { tables.add_row(row); }});
   tables.end_table();
 }
 
@@ -261,7 +262,7 @@ std::string format_report_text(const Report& report, std::span<const std::string
   for (const RunFacts& side : report.sides())
     for (const std::string& note : side.window ? side.meta.notes : std::vector<std::string>{})
       out += wrap_words(make_printable_short(note, kMaxNoteBytes), layout.width);
-  append_failed_rows(tables, report);
+  append_fail_on_rows(tables, report);
   if (has_long_names(report)) out += kLongNamesNote;
   return out;
 }

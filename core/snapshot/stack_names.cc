@@ -83,8 +83,10 @@ std::string describe_modules(const std::vector<Module>& modules) {
 }
 
 std::string naming_limit_message(const std::vector<Module>& modules) {
-  return "cannot name all functions: " + describe_modules(modules) +
-         ": symbols exceed the limits on work; `ctprof symbolize` names more of them";
+  return "cannot name all functions of " + describe_modules(modules) +
+         ": resolving their symbols exceeds the work limit of one run; `ctprof symbolize` names "
+         "more "
+         "of them";
 }
 
 std::vector<std::string> missing_inlines_messages(const NamingResult& names) {

@@ -33,10 +33,10 @@ std::string describe_slow_process(std::uint64_t tid, bool is_timeout) {
 
 // Replaces values out of range, because a hostile file may have taken over the helper.
 FindResult validated_answer(const FindItem& item) {
-  const std::uint32_t attach = item.attach;
-  if (attach > static_cast<std::uint32_t>(Attach::NotAnswering))
-    return {Attach::Unreadable, {}, EIO};
-  return {static_cast<Attach>(attach), item.counters, item.error};
+  const std::uint32_t status = item.status;
+  if (status > static_cast<std::uint32_t>(FindStatus::NotAnswering))
+    return {FindStatus::Unreadable, {}, EIO};
+  return {static_cast<FindStatus>(status), item.counters, item.error};
 }
 
 void store_thread_answer(const ReadThread& thread, Tracee& tracee, Reading& reading) {
@@ -227,7 +227,7 @@ void HeapHelper::find(std::span<FindRequest> questions) {
     if (helper_ && last_reply_ == HelperProcess::Reply::Answered) continue;
     const bool timed_out = last_reply_ == HelperProcess::Reply::TimedOut;
     if (abandon_helper(questions.front().tid, nullptr)) continue;
-    if (!timed_out) questions.front().found = {Attach::TooCostly, {}, EFBIG};
+    if (!timed_out) questions.front().found = {FindStatus::TooCostly, {}, EFBIG};
     questions = questions.subspan(1);
   }
 }

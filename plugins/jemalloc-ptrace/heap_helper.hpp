@@ -33,7 +33,7 @@ struct FindRequest {
   bool has_few_threads = false;
   ProgramNumber program = 0;  // its number from now on; set by `find`
   bool is_same_program = false;
-  FindResult found{Attach::NotAnswering, {}, 0};
+  FindResult found{FindStatus::NotAnswering, {}, 0};
 };
 
 // Requests the counters of those threads of one process that have no failure so far.

@@ -82,7 +82,7 @@ void HeapReader::request_unknown_programs() {
                           .known_program = is_last_process ? last_program_ : 0,
                           .has_few_threads = group.rows.size() <= kFewThreads});
     // Whether it still runs the same program is checked after its counters were read.
-    const bool is_settled = is_last_process && (last_found_.attach != Attach::Found ||
+    const bool is_settled = is_last_process && (last_found_.status != FindStatus::Found ||
                                                 helper_.has_current_helper_for(last_program_));
     if (is_settled)
       questions_.back() = {.tid = group.living_row->thread.tid, .is_same_program = true};
@@ -109,9 +109,9 @@ void HeapReader::select_rows(const sdk::Batch& batch, const Group& group) {
   if (has_leader && tgid != self_) count_tally(batch, Tally::Walked);
   if (!group.living_row) return fill_gaps(batch, group.rows, Gap::NotApplicable);
   store_answer(group);
-  if (last_found_.attach != Attach::Found) {
+  if (last_found_.status != FindStatus::Found) {
     const Gap gap = gap_of_missing_counters(last_found_, *group.living_row);
-    if (has_leader) count_failure(batch, last_found_.attach, gap);
+    if (has_leader) count_failure(batch, last_found_.status, gap);
     return fill_gaps(batch, group.rows, gap);
   }
   if (has_leader) count_tally(batch, Tally::Detected);
@@ -131,7 +131,7 @@ void HeapReader::store_answer(const Group& group) {
 // If a process executes another program while its files are read, failures are not errors.
 Gap HeapReader::gap_of_missing_counters(const FindResult& found, const Row& row) {
   const Gap gap = gap_of(found);
-  if (gap == Gap::NotApplicable || gap == Gap::Denied || found.attach == Attach::NotAnswering)
+  if (gap == Gap::NotApplicable || gap == Gap::Denied || found.status == FindStatus::NotAnswering)
     return gap;
   const ThreadImage current_image = read_image(row.thread);
   if (has_exited(current_image)) return Gap::ThreadGone;

@@ -90,22 +90,23 @@ class HeapServer {
     watch_.allows({.operation = Operation::Mappings});
     Program program(proc_, item.tid);
     item.error = 0;
-    item.attach = static_cast<std::uint32_t>(Attach::NotJemalloc);
-    if (item.has_few_threads != 0 && finder_.can_dismiss(program.maps())) return;
+    item.status = static_cast<std::uint32_t>(FindStatus::NotJemalloc);
+    if (item.has_few_threads != 0 && finder_.is_known_without_jemalloc(program.maps())) return;
     FindResult found = find_counters(item.tid);
     // A process that is just starting moves its mappings; the second attempt sees the final ones.
-    if (found.attach == Attach::Unreadable) found = find_counters(item.tid);
-    if (found.attach == Attach::Found) programs_.insert_or_assign(item.program, std::move(program));
+    if (found.status == FindStatus::Unreadable) found = find_counters(item.tid);
+    if (found.status == FindStatus::Found)
+      programs_.insert_or_assign(item.program, std::move(program));
     item.counters = found.counters;
     item.error = found.error;
-    item.attach = static_cast<std::uint32_t>(found.attach);
+    item.status = static_cast<std::uint32_t>(found.status);
   }
 
   FindResult find_counters(std::uint64_t tid) {
     try {
       return finder_.find(tid);
     } catch (const std::bad_alloc&) {
-      return {Attach::TooCostly, {}, EFBIG};
+      return {FindStatus::TooCostly, {}, EFBIG};
     }
   }
 

@@ -35,7 +35,7 @@ struct FindItem {
   std::uint32_t has_few_threads = 0;  // so all of its mappings can be searched quickly
   // Answers.
   std::uint32_t is_same_program = 0;
-  std::uint32_t attach = 0;
+  std::uint32_t status = 0;
   std::int32_t error = 0;
   Counters counters{};
 };

@@ -21,20 +21,20 @@ Gap gap_of_unreadable(int error) {
 }  // namespace
 
 Gap gap_of(const FindResult& found) {
-  switch (found.attach) {
-    case Attach::Found: return Gap::None;
-    case Attach::NotJemalloc: return Gap::NotApplicable;
-    case Attach::PidMissing: return Gap::ThreadGone;
-    case Attach::ReadlinkFailure:
+  switch (found.status) {
+    case FindStatus::Found: return Gap::None;
+    case FindStatus::NotJemalloc: return Gap::NotApplicable;
+    case FindStatus::PidMissing: return Gap::ThreadGone;
+    case FindStatus::ReadlinkFailure:
       return gap_of_errno(found.error) == Gap::Denied ? Gap::Denied : Gap::ThreadGone;
-    case Attach::MapsReadFailure: return gap_of_errno(found.error);
-    case Attach::ArchMismatch:
-    case Attach::DwarfParseFailure:
-    case Attach::DynamicTls:
-    case Attach::TooMany: return Gap::Unsupported;
-    case Attach::TooCostly: return found.error == EFBIG ? Gap::Unsupported : Gap::Busy;
-    case Attach::NotAnswering: return Gap::Busy;
-    case Attach::Unreadable: break;
+    case FindStatus::MapsReadFailure: return gap_of_errno(found.error);
+    case FindStatus::ArchMismatch:
+    case FindStatus::DwarfParseFailure:
+    case FindStatus::DynamicTls:
+    case FindStatus::TooMany: return Gap::Unsupported;
+    case FindStatus::TooCostly: return found.error == EFBIG ? Gap::Unsupported : Gap::Busy;
+    case FindStatus::NotAnswering: return Gap::Busy;
+    case FindStatus::Unreadable: break;
   }
   return gap_of_unreadable(found.error);
 }

@@ -31,7 +31,7 @@ struct Outcome {
   int error = 0;                            // errno of the failure
 };
 
-constexpr const char* tag_of(ProbeStep step) {
+constexpr const char* find_status_tag(ProbeStep step) {
   switch (step) {
     case ProbeStep::Done: return "done";
     case ProbeStep::Seize: return "ptrace-seize";
@@ -52,7 +52,7 @@ constexpr Gap gap_of(const Outcome& outcome) {
   return outcome.error == EFAULT ? Gap::Malformed : gap_of_errno(outcome.error);
 }
 
-// Returns None for Attach::Found.
+// Returns None for FindStatus::Found.
 Gap gap_of(const FindResult& found);
 
 // Returns the gap after a failed PTRACE_SEIZE. The kernel returns EPERM for missing privileges, and

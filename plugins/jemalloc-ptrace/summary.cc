@@ -10,13 +10,13 @@
 namespace ctprof::jemalloc {
 namespace {
 
-constexpr auto kFirstAttach = static_cast<std::uint32_t>(Tally::FirstFailure);
-constexpr auto kFirstStep = kFirstAttach + kAttachCount;
+constexpr auto kFirstFindStatus = static_cast<std::uint32_t>(Tally::FirstFailure);
+constexpr auto kFirstStep = kFirstFindStatus + kFindStatusCount;
 
 // A process without jemalloc, or without a readable executable, is normal.
-bool is_failure(Attach attach) {
-  return attach != Attach::Found && attach != Attach::NotJemalloc &&
-         attach != Attach::ReadlinkFailure;
+bool is_failure(FindStatus status) {
+  return status != FindStatus::Found && status != FindStatus::NotJemalloc &&
+         status != FindStatus::ReadlinkFailure;
 }
 
 void count_failure_at(const sdk::Batch& batch, std::uint32_t tally_index, Gap gap) {
@@ -38,10 +38,10 @@ struct Failures {
 
 Failures collect_failures(const sdk::Summary& summary) {
   Failures failures;
-  for (std::uint32_t i = 0; i < kAttachCount; ++i)
-    failures.add(tag_of(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
+  for (std::uint32_t i = 0; i < kFindStatusCount; ++i)
+    failures.add(find_status_tag(static_cast<FindStatus>(i)), summary.tally(kFirstFindStatus + i));
   for (std::uint32_t i = 0; i < kStepCount; ++i)
-    failures.add(tag_of(static_cast<ProbeStep>(i)), summary.tally(kFirstStep + i));
+    failures.add(find_status_tag(static_cast<ProbeStep>(i)), summary.tally(kFirstStep + i));
   return failures;
 }
 
@@ -62,7 +62,7 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::s
 
 void note_expensive(const sdk::Summary& summary, const std::string& plugin) {
   const std::uint64_t expensive =
-      summary.tally(kFirstAttach + static_cast<std::uint32_t>(Attach::TooCostly));
+      summary.tally(kFirstFindStatus + static_cast<std::uint32_t>(FindStatus::TooCostly));
   if (expensive == 0) return;
   summary.note(plugin + ": reading the files of " + std::to_string(expensive) +
                (expensive == 1 ? " process" : " processes") +
@@ -74,12 +74,14 @@ void note_expensive(const sdk::Summary& summary, const std::string& plugin) {
 void note_unreadable(const sdk::Summary& summary, const std::string& plugin) {
   std::uint64_t unreadable = 0;
   std::string list;
-  for (const Attach attach : {Attach::DwarfParseFailure, Attach::DynamicTls, Attach::TooMany,
-                              Attach::ArchMismatch, Attach::Unreadable}) {
-    const std::uint64_t count = summary.tally(kFirstAttach + static_cast<std::uint32_t>(attach));
+  for (const FindStatus status :
+       {FindStatus::DwarfParseFailure, FindStatus::DynamicTls, FindStatus::TooMany,
+        FindStatus::ArchMismatch, FindStatus::Unreadable}) {
+    const std::uint64_t count =
+        summary.tally(kFirstFindStatus + static_cast<std::uint32_t>(status));
     if (count == 0) continue;
     unreadable += count;
-    list += (list.empty() ? "" : ", ") + std::to_string(count) + ' ' + tag_of(attach);
+    list += (list.empty() ? "" : ", ") + std::to_string(count) + ' ' + find_status_tag(status);
   }
   if (unreadable == 0) return;
   summary.note(plugin + ": the allocator of " + std::to_string(unreadable) +
@@ -93,10 +95,10 @@ void count_tally(const sdk::Batch& batch, Tally tally) {
   batch.tally(static_cast<std::uint32_t>(tally));
 }
 
-void count_failure(const sdk::Batch& batch, Attach attach, Gap gap) {
+void count_failure(const sdk::Batch& batch, FindStatus status, Gap gap) {
   if (gap == Gap::Denied) count_tally(batch, Tally::Denied);
-  if (is_failure(attach))
-    count_failure_at(batch, kFirstAttach + static_cast<std::uint32_t>(attach), gap);
+  if (is_failure(status))
+    count_failure_at(batch, kFirstFindStatus + static_cast<std::uint32_t>(status), gap);
 }
 
 void count_failure(const sdk::Batch& batch, ProbeStep step, Gap gap) {

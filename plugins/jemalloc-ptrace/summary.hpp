@@ -21,7 +21,7 @@ namespace ctprof::jemalloc {
 
 class HeapHelper;
 
-// Tallies of the source. The last one is followed by one for each Attach, and then one for each
+// Tallies of the source. The last one is followed by one for each FindStatus, and then one for each
 // step.
 enum class Tally : std::uint32_t {
   Walked,
@@ -31,15 +31,16 @@ enum class Tally : std::uint32_t {
   Denied,        // of all examined processes and threads, failures or not
   FirstFailure,
 };
-inline constexpr std::uint32_t kAttachCount = static_cast<std::uint32_t>(Attach::TooMany) + 1;
+inline constexpr std::uint32_t kFindStatusCount =
+    static_cast<std::uint32_t>(FindStatus::TooMany) + 1;
 inline constexpr std::uint32_t kStepCount = static_cast<std::uint32_t>(ProbeStep::ReadMemory) + 1;
 inline constexpr std::uint32_t kTallies =
-    static_cast<std::uint32_t>(Tally::FirstFailure) + kAttachCount + kStepCount;
+    static_cast<std::uint32_t>(Tally::FirstFailure) + kFindStatusCount + kStepCount;
 
 void count_tally(const sdk::Batch& batch, Tally tally);
 
 // Counts a failure of a process.
-void count_failure(const sdk::Batch& batch, Attach attach, Gap gap);
+void count_failure(const sdk::Batch& batch, FindStatus status, Gap gap);
 // Counts a failure of a thread.
 void count_failure(const sdk::Batch& batch, ProbeStep step, Gap gap);
 

@@ -12,8 +12,8 @@
 
 namespace {
 
-using ctprof::jemalloc::Attach;
 using ctprof::jemalloc::Finder;
+using ctprof::jemalloc::FindStatus;
 
 struct PassResult {
   long long ns = 0;
@@ -24,7 +24,7 @@ PassResult run_pass(Finder& finder, const std::vector<std::uint64_t>& processes)
   PassResult result;
   const auto start = std::chrono::steady_clock::now();
   for (const std::uint64_t process : processes)
-    result.found += finder.find(process).attach == Attach::Found ? 1 : 0;
+    result.found += finder.find(process).status == FindStatus::Found ? 1 : 0;
   result.ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return result;
 }

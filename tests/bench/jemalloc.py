@@ -23,11 +23,11 @@ def heap_process(tools, count):
         child.communicate()
 
 
-def floor(tools, pid):
+def measure_floor(tools, pid):
     return {"ns": run([tools.ptrace_floor, str(pid), str(OFFSET)]).json()["floor_ns"], "stop_ns": 0}
 
 
-def source(tools, plugin, pid, path):
+def measure_source(tools, plugin, pid, path):
     """Returns the source's own time, with detection from a cold cache, and the longest stop."""
     run([tools.ctprof, f"--plugins={plugin}", "capture", "--no-sync", "--jobs", "1", "--pid", str(pid), "--metrics",
          "allocated_bytes,deallocated_bytes", "-o", path])
@@ -41,9 +41,9 @@ def bench(tools, repeat, count, directory):
     path = f"{directory}/jemalloc.ctprof.zst"
     with heap_process(tools, count) as pid:
         results = alternate(repeat, {
-            "floor": lambda: floor(tools, pid),
-            "source": lambda: source(tools, "jemalloc-ptrace", pid, path),
-            **({"iter": lambda: source(tools, "task-iter", pid, path)} if tools.task_iter_floor.is_file() else {}),
+            "floor": lambda: measure_floor(tools, pid),
+            "source": lambda: measure_source(tools, "jemalloc-ptrace", pid, path),
+            **({"iter": lambda: measure_source(tools, "task-iter", pid, path)} if tools.task_iter_floor.is_file() else {}),
         })
 
     def row(name, action, ratio_text="", target=""):

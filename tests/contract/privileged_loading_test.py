@@ -114,8 +114,8 @@ class TrustedPaths(Privileged):
         self.assertNotIn("/proc/self/fd", self.run_program(program, "plugins").stdout)
 
     def test_loads_a_plugin_twice(self):
-        """`show` loads the layout twice for a file without its own definitions. dlopen gets /proc/self/fd/N, so the descriptor
-        of the first load stays open: with a reused N, dlopen would return the first library."""
+        """For a file without metric definitions, `show` loads the plugins a second time. dlopen gets /proc/self/fd/N, so the
+        descriptor of the first load must stay open: with a reused N, dlopen would return the first library again."""
         program = self.install_product("root")
         self.capture_this_process(program)
         text = subprocess.run(["zstd", "-qdc", os.path.join(self.work, "out")], capture_output=True, check=True).stdout

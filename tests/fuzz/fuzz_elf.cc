@@ -24,7 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   const FileResult result = analyze_file(file, fields);
   const CounterPair& counters = result.layout.counters;
-  if (result.attach == Attach::Found && counters.allocated >= counters.deallocated) std::abort();
+  if (result.status == FindStatus::Found && counters.allocated >= counters.deallocated)
+    std::abort();
   find_debug_sections(file);
   read_debug_hints(file);
   return 0;

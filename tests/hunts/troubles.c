@@ -201,14 +201,14 @@ static void* fork_repeatedly(void* unused) {
   return unused;
 }
 
-static void make_forker_fork(void) { start(fork_repeatedly, NULL); }
+static void start_forking_thread(void) { start(fork_repeatedly, NULL); }
 
 static void* poll_repeatedly(void* unused) {
   for (;;) poll(NULL, 0, 0);
   return unused;
 }
 
-static void make_poller_poll(void) { start(poll_repeatedly, NULL); }
+static void start_polling_thread(void) { start(poll_repeatedly, NULL); }
 
 static void create_zombies(void) {
   for (int i = 0; i < kZombies; ++i) {
@@ -305,8 +305,8 @@ static const struct kind kinds[] = {
     {"leaker", do_nothing, make_leaker_leak},
     {"grower", do_nothing, make_grower_grow},
     {"workers", start_workers, pin_workers},
-    {"forker", do_nothing, make_forker_fork},
-    {"poller", do_nothing, make_poller_poll},
+    {"forker", do_nothing, start_forking_thread},
+    {"poller", do_nothing, start_polling_thread},
     {"zombies", do_nothing, create_zombies},
     {"stuck", do_nothing, block_in_vfork},
     {"tail", start_tail, do_nothing},

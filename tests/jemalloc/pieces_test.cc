@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_CASE(maps_failures_to_gaps) {
   BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EPERM}) == Gap::Denied));
   BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EFAULT}) == Gap::Malformed));
   BOOST_TEST((gap_of(Outcome{ProbeStep::TlsArithmetic, EFAULT}) == Gap::NotApplicable));
-  BOOST_TEST((gap_of(FindResult{Attach::NotJemalloc, {}, 0}) == Gap::NotApplicable));
-  BOOST_TEST((gap_of(FindResult{Attach::ReadlinkFailure, {}, EACCES}) == Gap::Denied));
-  BOOST_TEST((gap_of(FindResult{Attach::ReadlinkFailure, {}, ENOENT}) == Gap::ThreadGone));
-  BOOST_TEST((gap_of(FindResult{Attach::MapsReadFailure, {}, EACCES}) == Gap::Denied));
-  BOOST_TEST((gap_of(FindResult{Attach::DwarfParseFailure, {}, 0}) == Gap::Unsupported));
-  BOOST_TEST((gap_of(FindResult{Attach::Unreadable, {}, EFAULT}) == Gap::Busy));
+  BOOST_TEST((gap_of(FindResult{FindStatus::NotJemalloc, {}, 0}) == Gap::NotApplicable));
+  BOOST_TEST((gap_of(FindResult{FindStatus::ReadlinkFailure, {}, EACCES}) == Gap::Denied));
+  BOOST_TEST((gap_of(FindResult{FindStatus::ReadlinkFailure, {}, ENOENT}) == Gap::ThreadGone));
+  BOOST_TEST((gap_of(FindResult{FindStatus::MapsReadFailure, {}, EACCES}) == Gap::Denied));
+  BOOST_TEST((gap_of(FindResult{FindStatus::DwarfParseFailure, {}, 0}) == Gap::Unsupported));
+  BOOST_TEST((gap_of(FindResult{FindStatus::Unreadable, {}, EFAULT}) == Gap::Busy));
 }
 
 BOOST_AUTO_TEST_CASE(reads_the_mapped_part_of_memory) {

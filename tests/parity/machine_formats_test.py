@@ -367,7 +367,7 @@ class MachineFormats(unittest.TestCase):
             with self.subTest(axis=axis):
                 self.assert_none(list(self.errors_in_csv(axis, expected_of_compare, *words)))
 
-    def test_failed_rows_are_in_csv(self):
+    def test_fail_on_rows_are_in_csv(self):
         """This also holds for rows that are not shown, and for a group that exists on one side only."""
         words = ("compare", self.path("a"), self.path("named"), "--fail-on", "thread_count.candidate > 0", "--fail-on", "nice.baseline <= 0")
         lines = run_csv(*words, "--metrics", "run_time_ns")

@@ -1,8 +1,8 @@
 """Spans: the changes of each row between two times, as defined in section 4 of recording.md.
 
-    span = of_capture(capture)                   # a window file: its window; a snapshot: lifetimes
+    span = span_of_capture(capture)                   # a window file: its window; a snapshot: lifetimes
     span = of_pair(before, after)                # A..B, two snapshots of one boot
-    span = of_consecutive(captures)              # consecutive windows as one window
+    span = span_of_consecutive(captures)              # consecutive windows as one window
 
     span.value(entity, "run_time_ns", row)       # the difference over the window, or the reading of a snapshot
     span.opening(entity, "rss_bytes", row)       # a reading at the opening of the window
@@ -147,7 +147,7 @@ def difference(now, then):
     return now - then if now >= then else WENT_BACKWARDS
 
 
-def of_capture(capture):
+def span_of_capture(capture):
     based = capture.based
     return Span(capture, capture.tables, capture.opening_time, capture.is_window, based)
 
@@ -251,10 +251,10 @@ def is_new(entity, after, row, started, opened_ticks):
 
 # ---- consecutive windows -------------------------------------------------------------------------------------------------------
 
-def of_consecutive(captures):
+def span_of_consecutive(captures):
     """Joins consecutive windows: uses the opening values of the first window with a row, and the readings of the last."""
     if len(captures) == 1:
-        return of_capture(captures[0])
+        return span_of_capture(captures[0])
     last = captures[-1]
     tables = {entity: join_tables(entity, [capture.tables[entity] for capture in captures],
                                   [capture.opening_time - captures[0].opening_time for capture in captures], last.metrics) for entity in ENTITIES}

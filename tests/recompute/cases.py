@@ -48,16 +48,16 @@ class Loaded:
             files = sorted(os.path.join(argument, name) for name in os.listdir(argument) if name.endswith(".zst"))
             blocks = [self.captures_in(file) for file in files]
             if any(len(block) > 1 for block in blocks):
-                return [accounts.of_consecutive([capture for block in blocks for capture in block])]
-            return [accounts.of_capture(block[0]) for block in blocks]
+                return [accounts.span_of_consecutive([capture for block in blocks for capture in block])]
+            return [accounts.span_of_capture(block[0]) for block in blocks]
         if ".." in argument and not os.path.exists(argument):
             before, after = argument.split("..")
             return [accounts.of_pair(self.captures_in(before)[0], self.captures_in(after)[0])]
         path, _, number = argument.partition("#")
         captures = self.captures_in(path)
         if number:
-            return [accounts.of_capture(captures[int(number) - 1])]
-        return [accounts.of_consecutive(captures) if len(captures) > 1 else accounts.of_capture(captures[0])]
+            return [accounts.span_of_capture(captures[int(number) - 1])]
+        return [accounts.span_of_consecutive(captures) if len(captures) > 1 else accounts.span_of_capture(captures[0])]
 
 LOADED = Loaded()
 

@@ -32,7 +32,7 @@ def on_page_markdown(markdown, page, config, files):
     is_readme = os.path.abspath(page.file.abs_src_path) == os.path.join(ROOT, page.file.src_uri)
     source = page.file.src_uri if is_readme else "docs/" + page.file.src_uri
 
-    def place(match):
+    def rewrite_link(match):
         text, target, anchor = match.group(1), match.group(2), match.group(3) or ""
         if re.match(r"[a-z]+:", target):
             return match.group()
@@ -42,4 +42,4 @@ def on_page_markdown(markdown, page, config, files):
             return match.group() if path.endswith(".md") else text  # --strict reports a missing page
         return f"[{text}]({posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
 
-    return LINK.sub(place, markdown)
+    return LINK.sub(rewrite_link, markdown)

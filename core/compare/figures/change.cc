@@ -181,20 +181,20 @@ std::vector<std::string> Rates::explain_missing_rates() const {
 
 GroupAges::GroupAges(const Meta& meta, const Rollup& rollup, std::size_t side,
                      const Grouping& grouping)
-    : threads_(grouping.names.size(), kNaN) {
+    : oldest_thread_ages_(grouping.names.size(), kNaN) {
   // Metrics that were read last count until the end of the capture.
   const auto end_ns = static_cast<double>(std::max(meta.start.boottime_ns, meta.end.boottime_ns));
-  host_ = to_seconds(end_ns);
+  host_age_ = to_seconds(end_ns);
   const double ns_in_tick = 1e9 / static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));
-  for (std::uint32_t group = 0; group < threads_.size(); ++group)
+  for (std::uint32_t group = 0; group < oldest_thread_ages_.size(); ++group)
     if (const GroupTimes* times = rollup.times(side, group); times && times->known_starts > 0)
-      threads_[group] = to_seconds(end_ns - times->oldest * ns_in_tick);
+      oldest_thread_ages_[group] = to_seconds(end_ns - times->oldest * ns_in_tick);
 }
 
 double GroupAges::per_second(CellPosition at, const PlannedMetric& metric,
                              const Rollup& rollup) const {
   if (!metric.is_cumulative || metric.entity == Entity::Cgroup) return kNaN;
-  const double seconds = metric.entity == Entity::Host ? host_ : threads_[at.group];
+  const double seconds = metric.entity == Entity::Host ? host_age_ : oldest_thread_ages_[at.group];
   return seconds > 0 ? as_double(rollup.read(at).number) / seconds : kNaN;
 }
 

@@ -104,8 +104,8 @@ class GroupAges {
   double per_second(CellPosition at, const PlannedMetric& metric, const Rollup& rollup) const;
 
  private:
-  double host_ = 0;              // age of the host in seconds; NaN if unknown
-  std::vector<double> threads_;  // age of the oldest thread by group, in seconds
+  double host_age_ = 0;                     // in seconds; NaN if unknown
+  std::vector<double> oldest_thread_ages_;  // by group, in seconds; NaN if unknown
 };
 
 // Returns the mean lifetime of the threads of each group, as a fraction of the largest group

@@ -57,8 +57,8 @@ struct RunStackNumbers {
 // that its rule received (abi.h, ctprof_rows), and outlives the snapshot.
 //
 // Texts, sets and map keys are copied on first use. Map entries and weighted stacks are copied only
-// for rules of plugins, because built-in rules do not keep pointers to them. Stacks have their
-// numbers in the book. Not thread-safe.
+// for rules of plugins, because built-in rules do not keep pointers to them. Stacks are not
+// copied: a state refers to them by their numbers in the StackBook. Not thread-safe.
 class StateContent {
  public:
   StateContent() = default;

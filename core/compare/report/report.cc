@@ -12,7 +12,7 @@
 #include "core/compare/figures/where.hpp"
 #include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/key_families.hpp"
-#include "core/compare/report/failed_rows.hpp"
+#include "core/compare/report/fail_on_rows.hpp"
 #include "core/compare/report/screen_order.hpp"
 #include "core/compare/report/screen_tree.hpp"
 #include "core/compare/request/spec.hpp"
@@ -152,7 +152,7 @@ void Report::Data::finish(std::span<const ReducedRun> reduced, std::vector<SortK
   stacks = make_stack_section(book, plan, grouping, rollup, screen,
                               {spec.limit, Allowance(sides), spec.folds_waits},
                               {families.designs(), spec.significance}, signs);
-  failed_rows = find_failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
+  fail_on_rows = find_fail_on_rows(spec.fail_on, plan, grouping, changes, rollup, families);
   if (!compares) return;
   for (std::string& sentence :
        describe_untestable_metrics(spec.fail_on, plan, grouping, changes, rollup))
@@ -164,7 +164,7 @@ void Report::Data::finish(std::span<const ReducedRun> reduced, std::vector<SortK
 void Report::Data::compare_sides(std::span<const ReducedRun> reduced) {
   std::vector<bool> needs_origin;
   for (const PlannedMetric& metric : plan.metrics) needs_origin.push_back(metric.is_shown);
-  for (const RowPosition row : failed_rows) needs_origin[row.metric] = true;
+  for (const RowPosition row : fail_on_rows) needs_origin[row.metric] = true;
   // Threads can only be followed between two snapshots.
   const auto is_snapshot = [&](std::size_t side) {
     return side_runs[side].count == 1 && !sides[side].window;
@@ -278,7 +278,7 @@ Result<Report> Report::make(Runs outlines, const LoadRun& load, const Spec& spec
 Report::Report(std::unique_ptr<Data> data)
     : data_(std::move(data)), one_sided_groups_(sides().size()) {
   if (is_comparison()) find_one_sided_groups();
-  fill_failed_section();
+  fill_fail_on_section();
   find_absent_metrics();
   std::map<std::string_view, std::vector<std::uint32_t>> shown_metrics;  // by section
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {

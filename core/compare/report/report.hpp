@@ -111,7 +111,7 @@ class Report {
   const OneSidedGroups& one_sided_groups(std::size_t side) const { return one_sided_groups_[side]; }
   const std::vector<AbsentMetric>& absent_metrics() const { return absent_metrics_; }
   // Returns the rows that --fail-on matches, over all sections, shown or not.
-  const Section& failed_section() const { return failed_section_; }
+  const Section& fail_on_section() const { return fail_on_section_; }
   // Returns whether --fail-on matches the row, including rows beyond the limit.
   bool matches_fail_on(RowPosition row) const;
 
@@ -143,7 +143,7 @@ class Report {
     Changes changes;
     Families families;
     std::optional<Order> order;
-    std::vector<RowPosition> failed_rows;  // sorted by group and metric
+    std::vector<RowPosition> fail_on_rows;  // sorted by group and metric
     std::optional<Screen> screen;
     std::vector<std::vector<GroupSigns>> signs;  // by side, if there is a screen
     std::unique_ptr<StackSection> stacks;
@@ -157,7 +157,7 @@ class Report {
   bool is_expected_absence(const PlannedMetric& metric) const;
   void find_absent_metrics();
   void find_one_sided_groups();
-  void fill_failed_section();
+  void fill_fail_on_section();
   void limit_lines(Section& section) const;
   void fill_section(Section& section, std::span<const std::uint32_t> metrics_of_section) const;
   // Returns a sort key: rows that are significant on any side first, then tested rows, then rows
@@ -176,7 +176,7 @@ class Report {
   std::vector<OneSidedGroups> one_sided_groups_;
   std::vector<AbsentMetric> absent_metrics_;
   std::vector<bool> is_absent_;  // by metric
-  Section failed_section_;
+  Section fail_on_section_;
 };
 
 // Returns whether a side of the report has more than one run.

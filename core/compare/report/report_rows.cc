@@ -91,14 +91,14 @@ void Report::find_one_sided_groups() {
   }
 }
 
-void Report::fill_failed_section() {
-  failed_section_.name = "failed";
+void Report::fill_fail_on_section() {
+  fail_on_section_.name = "failed";
   std::vector<RankedRow> found;
-  for (const RowPosition row : data_->failed_rows) found.push_back(data_->order->rank_row(row));
+  for (const RowPosition row : data_->fail_on_rows) found.push_back(data_->order->rank_row(row));
   const std::size_t all = found.size();
-  failed_section_.rows = data_->order->sort_rows(std::move(found), spec().limit);
-  failed_section_.over_limit = all - failed_section_.rows.size();
-  limit_lines(failed_section_);
+  fail_on_section_.rows = data_->order->sort_rows(std::move(found), spec().limit);
+  fail_on_section_.over_limit = all - fail_on_section_.rows.size();
+  limit_lines(fail_on_section_);
 }
 
 // The limit counts lines, and a map has one line for each key.
@@ -208,7 +208,7 @@ void Report::add_value(Section& section, RowPosition row,
 }
 
 bool Report::matches_fail_on(RowPosition row) const {
-  return std::binary_search(data_->failed_rows.begin(), data_->failed_rows.end(), row,
+  return std::binary_search(data_->fail_on_rows.begin(), data_->fail_on_rows.end(), row,
                             [](RowPosition a, RowPosition b) {
                               return std::pair(a.group, a.metric) < std::pair(b.group, b.metric);
                             });

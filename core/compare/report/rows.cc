@@ -221,9 +221,9 @@ void visit_sections(const Report& report, const SectionVisitor& visitor) {
   for (const Section& section : report.sections()) visit_section(reader, section, visitor);
 }
 
-void visit_failed_section(const Report& report, const SectionVisitor& visitor) {
+void visit_fail_on_section(const Report& report, const SectionVisitor& visitor) {
   MetricRowReader reader(report);
-  visit_section(reader, report.failed_section(), visitor);
+  visit_section(reader, report.fail_on_section(), visitor);
 }
 
 void visit_one_sided_groups(const Report& report, const OneSidedVisitor& visitor) {

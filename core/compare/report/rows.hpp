@@ -106,7 +106,7 @@ using StacksVisitor = std::function<void(const MetricRow&, const StackGroup&)>;
 
 void visit_sections(const Report& report, const SectionVisitor& visitor);
 // Visits the only section of the rows that --fail-on matches.
-void visit_failed_section(const Report& report, const SectionVisitor& visitor);
+void visit_fail_on_section(const Report& report, const SectionVisitor& visitor);
 // Visits nothing if the report has one side.
 void visit_one_sided_groups(const Report& report, const OneSidedVisitor& visitor);
 void visit_stacks(const Report& report, const StacksVisitor& visitor);

@@ -8,7 +8,7 @@
 //   --derive 'ipc = instructions / cycles'    defines a metric
 //
 // These functions check only the text, before any file is opened. The meaning of the names depends
-// on the files: see figures/where.hpp, report/failed_rows.hpp and figures/added_metrics.hpp.
+// on the files: see figures/where.hpp, report/fail_on_rows.hpp and figures/added_metrics.hpp.
 
 #pragma once
 

@@ -38,8 +38,7 @@ Result<void> check_unknown_table(std::string_view text, const TableSlice& piece,
   if (text_member(members, "kind") == piece.kind() && text_member(members, "entity") == entity &&
       number_member(members, "first_row") == piece.first_row)
     return {};
-  return Error{"is not the table that the header announces there: rows of " +
-               std::string(entity.substr(0, 40)) + " from " + std::to_string(piece.first_row)};
+  return unexpected_table_error(piece, entity);
 }
 
 // Returns the kind of a line; empty if the text is not a line of this format.

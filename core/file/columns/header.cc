@@ -204,7 +204,7 @@ Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size
     if (!parse(word, entity)) {
       if (!can_add_entity(announced.unknown, word))
         in.fail("rows of '" + word.substr(0, 40) +
-                "' are announced twice, or rows of too many unknown entities are");
+                "' are announced twice, or too many unknown entities are announced");
       announced.unknown.push_back({.entity = word});
       read_unknown_row_counts(in, most_lines, announced);
     } else if (std::exchange(seen[static_cast<std::size_t>(entity)], true))

@@ -75,6 +75,10 @@ struct TableSlice {
   }
 };
 
+// Returns the error for a line that is not the table that `slice` announces. It continues a message
+// about the line.
+Error unexpected_table_error(const TableSlice& slice, std::string_view entity);
+
 // Writes table lines of one snapshot. Threads: any number at once. REQUIRES: the snapshot outlives
 // it and does not change.
 class TableWriter {

@@ -35,12 +35,12 @@ void copy_rows(const Rows& rows, const Column& from, Column& to) {
                     to.gaps().subspan(rows.first).begin());
 }
 
-Error unexpected_line(const TableSlice& piece) {
-  return {"is not the table that the header announces there: rows of " +
-          std::string(name(piece.entity)) + " from " + std::to_string(piece.first_row)};
-}
-
 }  // namespace
+
+Error unexpected_table_error(const TableSlice& slice, std::string_view entity) {
+  return {"is not the table of '" + std::string(entity.substr(0, 40)) + "' from row " +
+          std::to_string(slice.first_row) + " that is announced there"};
+}
 
 // The state of the line that is being read.
 struct TableReader::Line {
@@ -113,9 +113,10 @@ Result<void> TableReader::read(std::string_view text, const TableSlice& slice, W
   }
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');)
-    if (!read_member(line, in.key())) return unexpected_line(slice);
+    if (!read_member(line, in.key())) return unexpected_table_error(slice, name(slice.entity));
   if (!in.has_failed() && !in.at_end()) in.fail("more than one value");
-  if (!in.has_failed() && !line.matches_slice()) return unexpected_line(slice);
+  if (!in.has_failed() && !line.matches_slice())
+    return unexpected_table_error(slice, name(slice.entity));
   if (!in.has_failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_columns(line));
   if (!in.has_failed() && !line.base_gaps.empty())
     read_gaps(line, line.base_gaps, opening_columns(line));

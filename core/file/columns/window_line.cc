@@ -154,16 +154,14 @@ Result<void> read_opening_columns(const OpeningLines& lines, Entity entity,
   for (const std::string& name : lines.columns) {
     const Column* end = snapshot.table(entity).find(name);
     if (!end || table.find(name) || end->def().storage == Storage::Stacks)
-      return Error{"has rows of the opening with '" + name.substr(0, 40) +
-                   "', which is not a column, is repeated, or has stacks"};
+      return Error{"announces opening values in column '" + name.substr(0, 40) +
+                   "', which is missing from the table, is repeated, or contains stacks"};
     table.add(end->shared_def(), Gap::NotInFile).provenance = end->provenance;
   }
   return {};
 }
 
-Error opening_rows_error() {
-  return {"announces no rows or too many rows of the opening in one line"};
-}
+Error opening_rows_error() { return {"announces a line with no or too many opening rows"}; }
 
 Result<void> announce_opening(const OpeningLines& lines, Entity entity, AnnouncedLines& announced) {
   const std::size_t most = kMaxRowsByEntity[static_cast<std::size_t>(entity)];
@@ -200,7 +198,7 @@ Result<std::vector<TableSlice>> read_opening_only(std::vector<OpeningLines>& all
     if (!parse(lines.entity, entity)) {
       done = announce_unknown_opening(lines, announced);
     } else if (std::exchange(seen[static_cast<std::size_t>(entity)], true)) {
-      done = Error{"announces rows of the opening of '" + lines.entity + "' twice"};
+      done = Error{"announces opening rows of '" + lines.entity + "' twice"};
     } else {
       done = read_opening_columns(lines, entity, snapshot, *window.opening_only);
       if (done) done = announce_opening(lines, entity, announced);

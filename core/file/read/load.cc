@@ -53,8 +53,9 @@ Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabular
   return snapshot;
 }
 
-Result<Snapshot> read_named(const MakeSource& make_source, const std::string& name,
-                            const Vocabulary& vocabulary) {
+// Reads like read(). Each error begins with the action and the name.
+Result<Snapshot> read_with_named_errors(const MakeSource& make_source, const std::string& name,
+                                        const Vocabulary& vocabulary) {
   try {
     auto snapshot = read(make_source, vocabulary);
     return snapshot ? std::move(snapshot)
@@ -202,8 +203,8 @@ CaptureName parse_capture_name(const std::string& argument) {
 
 Result<Snapshot> load_text(std::string_view json, const std::string& name,
                            const Vocabulary& vocabulary, std::size_t slice_bytes) {
-  return read_named([&] { return std::make_unique<PlainText>(json, slice_bytes); }, name,
-                    vocabulary);
+  return read_with_named_errors([&] { return std::make_unique<PlainText>(json, slice_bytes); },
+                                name, vocabulary);
 }
 
 Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
@@ -214,8 +215,8 @@ Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
   if (name.number != 1)
     return error("reading", name.path,
                  "it has no capture " + std::to_string(name.number) + ": it holds 1");
-  auto snapshot =
-      read_named([&] { return std::make_unique<DecompressedText>(zstd); }, name.path, vocabulary);
+  auto snapshot = read_with_named_errors([&] { return std::make_unique<DecompressedText>(zstd); },
+                                         name.path, vocabulary);
   // Text that exceeds the compression of real files does not count: the work that is allowed later
   // must not exceed that for a file of this size with ordinary contents.
   if (snapshot)

@@ -37,18 +37,19 @@ class FileAnalysis {
     }
     if (!is_jemalloc) return layout ? analyze_exported(*layout) : analyze_stripped();
     if (!is_program_ && slots_.slots.empty() && slots_.uses_module_numbers)
-      return {.attach = Attach::DynamicTls};
+      return {.status = FindStatus::DynamicTls};
     if (!layout) layout = find_in_debug_files(query);
     if (!layout) layout = find_by_version();
     if (!layout && is_program_) layout = find_by_all_code(TsdImage(file_));
-    return layout ? make_found_result(*layout) : FileResult{.attach = Attach::DwarfParseFailure};
+    return layout ? make_found_result(*layout)
+                  : FileResult{.status = FindStatus::DwarfParseFailure};
   }
 
  private:
   FileResult make_found_result(const Layout& layout) const {
     const Elf64_Phdr* first = file_.find_first_load();
     if (first == nullptr) return {};
-    return {Attach::Found, layout, first->p_vaddr, first->p_offset};
+    return {FindStatus::Found, layout, first->p_vaddr, first->p_offset};
   }
 
   // Requires jemalloc's messages, because a malloc and a free that add to counters need not be
@@ -63,7 +64,8 @@ class FileAnalysis {
     const TsdImage image(file_);
     if (!image.may_be_jemalloc() || !has_constant(file_, kMessagePrefix)) return {};
     const auto layout = find_by_all_code(image);
-    return layout ? make_found_result(*layout) : FileResult{.attach = Attach::DwarfParseFailure};
+    return layout ? make_found_result(*layout)
+                  : FileResult{.status = FindStatus::DwarfParseFailure};
   }
 
   std::optional<Layout> find_by_all_code(const TsdImage& image) const {
@@ -194,7 +196,7 @@ class FileAnalysis {
 
 FileResult analyze_file(const ElfFile& file, const DebugFilesQuery& query) {
   if (file.kind() == ElfKind::None) return {};
-  if (file.kind() == ElfKind::OtherClass) return {.attach = Attach::ArchMismatch};
+  if (file.kind() == ElfKind::OtherClass) return {.status = FindStatus::ArchMismatch};
   const Elf64_Phdr* tls = file.find_tls();
   if (tls == nullptr || tls->p_memsz < kMinTlsBytes ||
       tls->p_memsz > static_cast<std::uint64_t>(kMaxTlsBytes))

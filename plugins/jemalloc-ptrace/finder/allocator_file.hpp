@@ -34,9 +34,9 @@ struct Layout {
 };
 
 struct FileResult {
-  Attach attach =
-      Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
-  Layout layout{};          // only for Found
+  FindStatus status =
+      FindStatus::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
+  Layout layout{};              // only for Found
   std::uint64_t load_address = 0;  // of the file's first loaded segment, as in the file
   std::uint64_t load_offset = 0;   // of that segment in the file
   int error = 0;                   // only for TooCostly

@@ -29,7 +29,7 @@ namespace ctprof::jemalloc {
 //
 // A file can claim any size, be sparse, or be on a slow disk; a user can have thousands of them.
 // When its budget is spent, reads fail as if the file were truncated, and the result for the file
-// is Attach::TooCostly. A capture first gives each file the full budget; when that has become
+// is FindStatus::TooCostly. A capture first gives each file the full budget; when that has become
 // expensive, only the cost of an ordinary file; and finally only enough to dismiss a file by its
 // headers, so that expensive files cannot hide the others.
 struct Allowance {

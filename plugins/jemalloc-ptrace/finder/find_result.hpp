@@ -34,7 +34,8 @@ struct Counters {
   }
 };
 
-enum class Attach : std::uint8_t {
+// The outcome of a search for the counters of a process.
+enum class FindStatus : std::uint8_t {
   Found,
   NotJemalloc,        // no file of the process contains jemalloc
   PidMissing,         // it exited before it was read
@@ -52,7 +53,7 @@ enum class Attach : std::uint8_t {
 };
 
 struct FindResult {
-  Attach attach;
+  FindStatus status;
   Counters counters;  // only for Found
   int error;          // errno of the failed call, or 0
 };

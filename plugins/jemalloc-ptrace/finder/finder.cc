@@ -33,7 +33,7 @@ constexpr std::int64_t kMaxDistance = 1 << 30;
 // Limit of code mappings in an ordinary process. A process with more is examined in full.
 constexpr std::size_t kMaxMappings = 1024;
 
-FindResult make_failure(Attach attach, int error = 0) { return {attach, {}, error}; }
+FindResult make_failure(FindStatus status, int error = 0) { return {status, {}, error}; }
 
 // The result for one file, computed once for all processes and threads.
 struct FileResultEntry {
@@ -80,11 +80,11 @@ FileResult analyze_opened_file(const OpenedFile& opened, int proc, std::uint64_t
     return facts;
   });
   capture.charge(*file.budget());
-  if (file.budget()->is_spent() && file_result.attach != Attach::Found)
-    return {.attach = Attach::TooCostly, .error = file.budget()->is_full() ? EFBIG : EBUSY};
+  if (file.budget()->is_spent() && file_result.status != FindStatus::Found)
+    return {.status = FindStatus::TooCostly, .error = file.budget()->is_full() ? EFBIG : EBUSY};
   const bool is_foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
-  if (is_foreign && file_result.attach != Attach::NotJemalloc)
-    file_result = {.attach = Attach::ArchMismatch};
+  if (is_foreign && file_result.status != FindStatus::NotJemalloc)
+    file_result = {.status = FindStatus::ArchMismatch};
   return file_result;
 }
 
@@ -106,9 +106,9 @@ FindResult read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& va
   iovec local{&value, sizeof value};
   iovec remote{reinterpret_cast<void*>(address), sizeof value};
   const ssize_t got = ::process_vm_readv(static_cast<pid_t>(tgid), &local, 1, &remote, 1, 0);
-  if (got == static_cast<ssize_t>(sizeof value)) return make_failure(Attach::Found);
+  if (got == static_cast<ssize_t>(sizeof value)) return make_failure(FindStatus::Found);
   const int error = got < 0 ? errno : EFAULT;
-  return make_failure(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
+  return make_failure(error == ESRCH ? FindStatus::PidMissing : FindStatus::Unreadable, error);
 }
 
 // Locates one file's counters in the process; sets `pair` if the result is Found.
@@ -116,17 +116,17 @@ FindResult locate_in_process(std::uint64_t tgid, const MappedFile& file,
                              const FileResult& file_result, AccessMonitor* watch,
                              CounterPair& pair) {
   pair = file_result.layout.counters;
-  if (!file_result.layout.slot) return make_failure(Attach::Found);
+  if (!file_result.layout.slot) return make_failure(FindStatus::Found);
   std::int64_t start = 0;
   const std::uint64_t slot = compute_load_bias(file, file_result) + *file_result.layout.slot;
   if (watch && !watch->allows({.operation = Operation::Memory, .address = slot}))
-    return make_failure(Attach::NotAnswering);
+    return make_failure(FindStatus::NotAnswering);
   FindResult found = read_slot(tgid, slot, start);
-  if (found.attach != Attach::Found) return found;
+  if (found.status != FindStatus::Found) return found;
   // If the value is implausible, the loader has not written it yet, or it is not a distance.
   const bool is_plausible = kMachine == EM_X86_64 ? start < 0 && start > -kMaxDistance
                                                   : start > 0 && start < kMaxDistance;
-  if (!is_plausible) return make_failure(Attach::Unreadable, EAGAIN);
+  if (!is_plausible) return make_failure(FindStatus::Unreadable, EAGAIN);
   pair = {start + pair.allocated, start + pair.deallocated};
   return found;
 }
@@ -137,26 +137,26 @@ FindResult locate_in_process(std::uint64_t tgid, const MappedFile& file,
 class ProcessResult {
  public:
   void add_counters(const CounterPair& pair) {
-    if (!result_.counters.add(pair)) failure_ = make_failure(Attach::TooMany);
-    result_.attach = Attach::Found;
+    if (!result_.counters.add(pair)) failure_ = make_failure(FindStatus::TooMany);
+    result_.status = FindStatus::Found;
   }
   // Adds a file that contains jemalloc, but whose counters were not located in this process.
   void add_unlocated(const FindResult& failure) { failure_ = failure; }
   void add_failure(const FindResult& failure) {
     const bool is_jemalloc =
-        failure.attach == Attach::DwarfParseFailure || failure.attach == Attach::DynamicTls;
+        failure.status == FindStatus::DwarfParseFailure || failure.status == FindStatus::DynamicTls;
     (is_jemalloc ? failure_ : unreadable_) = failure;
   }
 
   FindResult result() const {
-    if (failure_.attach != Attach::NotJemalloc) return failure_;
-    return result_.attach == Attach::Found ? result_ : unreadable_;
+    if (failure_.status != FindStatus::NotJemalloc) return failure_;
+    return result_.status == FindStatus::Found ? result_ : unreadable_;
   }
 
  private:
-  FindResult result_ = make_failure(Attach::NotJemalloc);
-  FindResult failure_ = make_failure(Attach::NotJemalloc);
-  FindResult unreadable_ = make_failure(Attach::NotJemalloc);
+  FindResult result_ = make_failure(FindStatus::NotJemalloc);
+  FindResult failure_ = make_failure(FindStatus::NotJemalloc);
+  FindResult unreadable_ = make_failure(FindStatus::NotJemalloc);
 };
 
 // Opens map_files of a process with many threads: each has one or two stacks among the mappings.
@@ -169,17 +169,17 @@ sdk::Fd open_map_files(int proc, const std::string& process) {
       ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Returns Attach::Found on success.
+// Returns FindStatus::Found on success.
 FindResult read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
   const std::string process = std::to_string(tgid);
   const sdk::Fd maps(::openat(proc, (process + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
   const int failed =
       maps ? read_code_files(maps.get(), open_map_files(proc, process), files) : errno;
-  if (maps && failed == ESRCH) return make_failure(Attach::ReadlinkFailure, ENOENT);
-  if (failed == 0) return make_failure(Attach::Found);
-  return make_failure(
-      gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure,
-      failed);
+  if (maps && failed == ESRCH) return make_failure(FindStatus::ReadlinkFailure, ENOENT);
+  if (failed == 0) return make_failure(FindStatus::Found);
+  return make_failure(gap_of_errno(failed) == Gap::ThreadGone ? FindStatus::PidMissing
+                                                              : FindStatus::MapsReadFailure,
+                      failed);
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ struct Finder::Impl {
   AccessMonitor* watch;
 
   FindResult find(std::uint64_t tgid);
-  bool dismisses(int maps);
+  bool is_known_without_jemalloc(int maps_fd);
   std::shared_ptr<FileResultEntry> find_file_result(std::uint64_t tgid, const MappedFile& file,
                                                     int& error);
   void examine_file(std::uint64_t tgid, const MappedFile& file, ProcessResult& outcomes);
@@ -213,7 +213,7 @@ std::shared_ptr<FileResultEntry> Finder::Impl::find_file_result(std::uint64_t tg
     if (!opened.fd) opened = open_mapped(host.proc(), tgid, file, watch);
     if (!opened.fd) return;
     entry->file_result = analyze_opened_file(opened, host.proc(), tgid, file.path, budget, watch);
-    entry->is_excluded = entry->file_result.attach == Attach::NotJemalloc;
+    entry->is_excluded = entry->file_result.status == FindStatus::NotJemalloc;
   });
   return entry;
 }
@@ -221,8 +221,8 @@ std::shared_ptr<FileResultEntry> Finder::Impl::find_file_result(std::uint64_t tg
 FindResult Finder::Impl::find(std::uint64_t tgid) {
   std::vector<MappedFile> files;
   if (watch && !watch->allows({.operation = Operation::Mappings}))
-    return make_failure(Attach::NotAnswering);
-  if (const FindResult read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found)
+    return make_failure(FindStatus::NotAnswering);
+  if (const FindResult read = read_maps(host.proc(), tgid, files); read.status != FindStatus::Found)
     return read;
   ProcessResult outcomes;
   for (const MappedFile& file : files)
@@ -232,16 +232,16 @@ FindResult Finder::Impl::find(std::uint64_t tgid) {
 
 // The files of a thousand processes with one program are only examined once. A process without code
 // of any file is left to `find`.
-bool Finder::Impl::dismisses(int maps) {
+bool Finder::Impl::is_known_without_jemalloc(int maps_fd) {
   if (watch && !watch->allows({.operation = Operation::Mappings})) return false;
-  bool are_all_dismissed = true;
+  bool are_all_excluded = true;
   std::size_t mapping_count = 0;
-  const int error = for_each_code_mapping(maps, [&](const FileId& id) {
+  const int error = for_each_code_mapping(maps_fd, [&](const FileId& id) {
     const auto entry = file_results.find_entry(id);
-    are_all_dismissed = entry && entry->is_excluded && ++mapping_count <= kMaxMappings;
-    return are_all_dismissed;
+    are_all_excluded = entry && entry->is_excluded && ++mapping_count <= kMaxMappings;
+    return are_all_excluded;
   });
-  return error == 0 && are_all_dismissed && mapping_count > 0;
+  return error == 0 && are_all_excluded && mapping_count > 0;
 }
 
 void Finder::Impl::examine_file(std::uint64_t tgid, const MappedFile& file,
@@ -250,14 +250,14 @@ void Finder::Impl::examine_file(std::uint64_t tgid, const MappedFile& file,
   const auto entry = find_file_result(tgid, file, error);
   if (!entry)
     return outcomes.add_failure(
-        make_failure(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error));
+        make_failure(error == EBUSY ? FindStatus::NotAnswering : FindStatus::Unreadable, error));
   const FileResult& file_result = entry->file_result;
-  if (file_result.attach == Attach::NotJemalloc) return;
-  if (file_result.attach != Attach::Found)
-    return outcomes.add_failure(make_failure(file_result.attach, file_result.error));
+  if (file_result.status == FindStatus::NotJemalloc) return;
+  if (file_result.status != FindStatus::Found)
+    return outcomes.add_failure(make_failure(file_result.status, file_result.error));
   CounterPair pair{};
   const FindResult found = locate_in_process(tgid, file, file_result, watch, pair);
-  found.attach == Attach::Found ? outcomes.add_counters(pair) : outcomes.add_unlocated(found);
+  found.status == FindStatus::Found ? outcomes.add_counters(pair) : outcomes.add_unlocated(found);
 }
 
 Finder::Finder(const sdk::Host& host, AccessMonitor* watch,
@@ -266,22 +266,24 @@ Finder::Finder(const sdk::Host& host, AccessMonitor* watch,
 Finder::~Finder() = default;
 
 FindResult Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }
-bool Finder::can_dismiss(int maps) { return impl_->dismisses(maps); }
+bool Finder::is_known_without_jemalloc(int maps_fd) {
+  return impl_->is_known_without_jemalloc(maps_fd);
+}
 
-const char* tag_of(Attach attach) {
-  switch (attach) {
-    case Attach::Found: return "found";
-    case Attach::NotJemalloc: return "jemalloc-not-found";
-    case Attach::PidMissing: return "pid-missing";
-    case Attach::ReadlinkFailure: return "readlink-failure";
-    case Attach::MapsReadFailure: return "maps-read-failure";
-    case Attach::ArchMismatch: return "arch-mismatch";
-    case Attach::DwarfParseFailure: return "dwarf-parse-failure";
-    case Attach::DynamicTls: return "dynamic-tls";
-    case Attach::Unreadable: return "unreadable";
-    case Attach::TooCostly: return "too-costly";
-    case Attach::NotAnswering: return "not-answering";
-    case Attach::TooMany: return "too-many-allocators";
+const char* find_status_tag(FindStatus status) {
+  switch (status) {
+    case FindStatus::Found: return "found";
+    case FindStatus::NotJemalloc: return "jemalloc-not-found";
+    case FindStatus::PidMissing: return "pid-missing";
+    case FindStatus::ReadlinkFailure: return "readlink-failure";
+    case FindStatus::MapsReadFailure: return "maps-read-failure";
+    case FindStatus::ArchMismatch: return "arch-mismatch";
+    case FindStatus::DwarfParseFailure: return "dwarf-parse-failure";
+    case FindStatus::DynamicTls: return "dynamic-tls";
+    case FindStatus::Unreadable: return "unreadable";
+    case FindStatus::TooCostly: return "too-costly";
+    case FindStatus::NotAnswering: return "not-answering";
+    case FindStatus::TooMany: return "too-many-allocators";
   }
   return "unknown";
 }

@@ -27,7 +27,7 @@
 namespace ctprof::jemalloc {
 
 // Returns the reference's name if it has one; "found" for Found.
-const char* tag_of(Attach attach);
+const char* find_status_tag(FindStatus status);
 
 class Finder {
  public:
@@ -45,7 +45,7 @@ class Finder {
   // Returns whether `find` would return NotJemalloc for the process with these /proc/<pid>/maps,
   // because all files whose code it maps were examined before. It costs a few queries to the
   // kernel; returns false if the kernel does not support them. Threads: like `find`.
-  bool can_dismiss(int maps);
+  bool is_known_without_jemalloc(int maps_fd);
 
  private:
   struct Impl;

@@ -14,8 +14,9 @@ namespace ctprof::jemalloc {
 //     mov %fs:0x338(%rcx), %rdx               the counter
 //     add (%r8,%rsi,8), %rdx; ...; mov %rdx, %fs:0x338(%rcx)
 //
-// In a program the first line is `mov $-2632, %rcx`, or the whole distance is in the access. For
-// other instructions than those below, the values of registers that they may write become unknown.
+// In a program the first line is `mov $-2632, %rcx`, or the access itself contains the whole
+// offset. Instructions that CodeReader does not handle make the registers that they may write
+// unknown.
 
 namespace x86_64 {
 namespace {

@@ -16,7 +16,7 @@ int main(int count, char** words) {
   ctprof::jemalloc::Finder finder{ctprof::sdk::Host(host)};
   for (int i = 1; i < count; ++i) {
     const auto found = finder.find(std::strtoull(words[i], nullptr, 10));
-    std::printf("%s", tag_of(found.attach));
+    std::printf("%s", find_status_tag(found.status));
     for (const auto& pair : found.counters.valid_pairs())
       std::printf(" %ld %ld", static_cast<long>(pair.allocated),
                   static_cast<long>(pair.deallocated));

@@ -32,9 +32,10 @@ BOOST_AUTO_TEST_CASE(reports_a_file_that_exceeds_the_limits_on_work) {
   BOOST_TEST(recording.frames(0).size() == 2u);  // with "[truncated]"
   BOOST_TEST(recording.window().meta.stacks.at(0).stacks_without_rule == 3u);
   BOOST_TEST(recording.window().meta.notes ==
-             std::vector{"cannot unwind all stacks: '" +
+             std::vector{"cannot unwind all stacks in '" +
                          std::filesystem::canonical("/proc/self/exe").string() +
-                         "': call frame information exceeds the limits on work at 1 place"});
+                         "': call frame information exceeds the work limit of one run at 1 "
+                         "place"});
 }
 
 // A first signal stops the work. A note reports that, and finished results are kept.

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(compares_rates_of_sums_for_windows_of_different_length) {
   BOOST_TEST(json_member(report, "sum", "per_second") == "true");
   BOOST_TEST(json_member(report, "share", "candidate") == "5E-2");
   BOOST_TEST(json_member(report, "share", "per_second") == "false");
-  BOOST_TEST(report.failed_section().rows.empty());
+  BOOST_TEST(report.fail_on_section().rows.empty());
 }
 
 // A derived metric without a declared family is a gauge, as from most plugins.

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(conditions_can_use_p_and_interval) {
   const auto count = [&](const std::string& condition) {
     const auto report = report_with_condition(sides, condition);
     BOOST_REQUIRE_MESSAGE(report, report.error().text);
-    return report->failed_section().rows.size();
+    return report->fail_on_section().rows.size();
   };
   BOOST_TEST(count("cpu.p < 0.05") == 1);
   BOOST_TEST(count("cpu.p < 0.02") == 0);

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(fail_on_uses_the_shown_values) {
   std::vector<Snapshot> runs;
   runs.push_back(window_of(2, {{"web", 60, 9}, {"db", 20, 1}}));
   const Report report = report_of(runs, {{1}, "run_time_ns > 50 && threads == 1"});
-  BOOST_REQUIRE(report.failed_section().rows.size() == 1u);
+  BOOST_REQUIRE(report.fail_on_section().rows.size() == 1u);
   BOOST_TEST(json_member(report_json(report), "web", "run_time_ns", "value", "failed") == "60");
   BOOST_TEST(report_csv(report).find("web,run_time_ns,,ns,60,") != std::string::npos);
   const auto conditions = parse_fail_on("run_time_ns.pct > 5", false);

@@ -182,8 +182,8 @@ BOOST_AUTO_TEST_CASE(totals_can_be_used_in_conditions) {
   std::vector<Condition> conditions;
   conditions.push_back(std::move(*fails));
   const Report failed = report_of({&snapshot}, {.fail_on = std::move(conditions)});
-  BOOST_REQUIRE_EQUAL(failed.failed_section().rows.size(), 1u);
-  BOOST_TEST(failed.grouping().names[failed.failed_section().rows[0].group] == "a");
+  BOOST_REQUIRE_EQUAL(failed.fail_on_section().rows.size(), 1u);
+  BOOST_TEST(failed.grouping().names[failed.fail_on_section().rows[0].group] == "a");
 }
 
 BOOST_AUTO_TEST_CASE(the_busiest_thread_is_the_one_with_the_heaviest_stacks) {

@@ -98,9 +98,9 @@ BOOST_AUTO_TEST_CASE(fail_on_skips_and_reports_sums_with_different_inputs) {
   for (const char* condition : {"sum.pct > 1", "sum.delta > 1", "sum.candidate > 1"}) {
     const Report equal_inputs = compare_sums(one, more, condition),
                  different_inputs = compare_sums(one, both, condition);
-    BOOST_TEST(equal_inputs.failed_section().rows.size() == 1);
+    BOOST_TEST(equal_inputs.fail_on_section().rows.size() == 1);
     BOOST_TEST(equal_inputs.notes().empty());
-    BOOST_TEST(different_inputs.failed_section().rows.empty());
+    BOOST_TEST(different_inputs.fail_on_section().rows.empty());
     BOOST_REQUIRE(different_inputs.notes().size() == 1);
     BOOST_TEST(different_inputs.notes()[0] ==
                "--fail-on does not test 'sum' of 1 group: the sides measured different parts of "
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(fail_on_checks_groups_that_only_the_candidate_has) {
   spec.fail_on.push_back(*parse_fail_on("sum.candidate > 500"));
   const auto report = Report::make(sides, spec, {&book, {}});
   BOOST_REQUIRE(report);
-  BOOST_TEST(report->failed_section().rows.size() == 1);
+  BOOST_TEST(report->fail_on_section().rows.size() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -117,7 +117,7 @@ Lines row_lines(const CommandOptions& options) {
 Lines failed_lines(const CommandOptions& options) {
   const auto report = make_report(options);
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
-  return lines_of(*report, report->failed_section().rows);
+  return lines_of(*report, report->fail_on_section().rows);
 }
 
 #define TEST_LINES(found, ...) \
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(a_missing_value_does_not_match) {
       "db run_time_ns 1.000µs 1.000µs");
 }
 
-BOOST_AUTO_TEST_CASE(failed_rows_need_not_be_shown) {
+BOOST_AUTO_TEST_CASE(fail_on_rows_need_not_be_shown) {
   TEST_LINES(failed_lines({.fail_on = {"run_time_ns.pct > 16"}, .metrics = {"nice"}}),
              "web run_time_ns 600ns 700ns");
   TEST_LINES(failed_lines({.derive = {"slice = run_time_ns / timeslices"},

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
     check_error(changed, {words});
   };
   check_changed([](Lines& l) { std::swap(l[1], l[2]); },
-                "line 2 is not the table that the header announces there: rows of thread from 0");
+                "line 2 is not the table of 'thread' from row 0 that is announced there");
   check_changed([](Lines& l) { l.insert(l.begin() + 1, l[1]); }, "line 3 is not the table");
   check_changed([](Lines& l) { l.erase(l.begin() + 2); }, "line 3 is not the table");
   check_changed([](Lines& l) { l.erase(l.begin()); }, "");
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(announced_rows_use_no_memory) {
   check_replaced("\"thread\":[20,0]", {"a table without rows is announced"});
   check_replaced("\"thread\":[20],\"thread\":[20]", {"rows of thread are announced twice"});
   check_replaced("\"thread\":[20],\"moon\":[1]",
-                 {"line 3 is not the table that the header announces there: rows of moon from 0"});
+                 {"line 3 is not the table of 'moon' from row 0 that is announced there"});
   check_replaced("\"thread\":20", {"an array was expected"});
   check_replaced("\"thread\":[19]", {"is too long"});
   check_replaced("\"thread\":[10,10]", {"line 2 "});

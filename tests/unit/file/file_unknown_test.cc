@@ -217,8 +217,7 @@ BOOST_AUTO_TEST_CASE(requires_the_unknown_tables_that_the_header_announces) {
   };
   const std::size_t disks = lines.size() - 5;
   check_refusal_contains(replace_in_line(lines, disks, "disk", "disc"),
-                         "line 6 is not the table that the header announces "
-                         "there: rows of disk from 0");
+                         "line 6 is not the table of 'disk' from row 0 that is announced there");
   check_refusal_contains(replace_in_line(lines, disks, "table", "exited"), "is not the table");
   check_refusal_contains(replace_in_line(lines, disks, "\"first_row\":0", "\"first_row\":1"),
                          "is not the table");

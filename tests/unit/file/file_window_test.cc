@@ -233,15 +233,16 @@ BOOST_AUTO_TEST_CASE(checks_the_rows_of_the_opening) {
     return refusal(compress_lines(replace_in_line(lines, line, what, instead)));
   };
   const std::string announced = R"("opening_only":[{"entity":"thread","columns":[)";
-  BOOST_TEST(refused(kWindow, announced, announced + "\"no_such\",") ==
-             "line 2 has rows of the opening with 'no_such', which is not a column, is repeated, "
-             "or has stacks");
+  BOOST_TEST(
+      refused(kWindow, announced, announced + "\"no_such\",") ==
+      "line 2 announces opening values in column 'no_such', which is missing from the table, "
+      "is repeated, or contains stacks");
   BOOST_TEST(refused(kWindow, announced, announced + "\"tid\",") != "");
   BOOST_TEST(refused(kWindow, R"("opening_only":[)",
                      R"("opening_only":[{"entity":"thread","columns":[],"rows":[1]},)") ==
-             "line 2 announces rows of the opening of 'thread' twice");
+             "line 2 announces opening rows of 'thread' twice");
   BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[0]") ==
-             "line 2 announces no rows or too many rows of the opening in one line");
+             "line 2 announces a line with no or too many opening rows");
   BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[4000000]").find("is too short for") !=
              std::string::npos);
   BOOST_TEST(refused(kWindow, "\"rows\":[1]", "\"rows\":[1,1,1,1,1,1,1,1]") != "");

@@ -109,8 +109,8 @@ inline void* map_code(const std::string& path) {
 
 // Maps programs that all name one sparse file of this size as their debug information. Returns what
 // a finder reports for this process.
-inline Attach find_in(int programs, std::uint64_t linked_bytes,
-                      FileBudget::NowFunction now = FileBudget::Clock::now) {
+inline FindStatus find_in(int programs, std::uint64_t linked_bytes,
+                          FileBudget::NowFunction now = FileBudget::Clock::now) {
   const TemporaryDirectory room;
   std::string elf_header;
   put(elf_header, 0, header());
@@ -129,7 +129,7 @@ inline Attach find_in(int programs, std::uint64_t linked_bytes,
   Finder finder{ctprof::sdk::Host(host), nullptr, now};
   const FindResult found = finder.find(static_cast<std::uint64_t>(::getpid()));
   for (void* at : mapped) ::munmap(at, kPage);
-  return found.attach;
+  return found.status;
 }
 
 }  // namespace ctprof::jemalloc::costly

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(stops_reading_a_file_at_the_end_of_its_budget) {
   BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==
                 static_cast<ssize_t>(bytes.size()));
   const ElfFile whole(fd.get(), without_time_limit());
-  BOOST_TEST((analyze_file(whole, {}).attach == Attach::DwarfParseFailure));
+  BOOST_TEST((analyze_file(whole, {}).status == FindStatus::DwarfParseFailure));
   BOOST_TEST(!whole.budget()->is_spent());
   const ElfFile cut(fd.get(), without_time_limit({300, kFullFileAllowance.time}));
   analyze_file(cut, {});

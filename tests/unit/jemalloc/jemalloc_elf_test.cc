@@ -98,8 +98,8 @@ BOOST_AUTO_TEST_CASE(finds_the_symbols_of_this_program) {
 BOOST_AUTO_TEST_CASE(reports_jemalloc_without_field_information,
                      *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
-  BOOST_TEST((analyze_file(ElfFile(self.get(), without_time_limit()), {}).attach ==
-              Attach::DwarfParseFailure));
+  BOOST_TEST((analyze_file(ElfFile(self.get(), without_time_limit()), {}).status ==
+              FindStatus::DwarfParseFailure));
 }
 
 BOOST_AUTO_TEST_CASE(uses_debug_information_last,
@@ -109,12 +109,12 @@ BOOST_AUTO_TEST_CASE(uses_debug_information_last,
   const auto result = analyze_file(file, [](const ElfFile&) {
     return DebugFacts{{16, 32}, std::nullopt};
   });
-  BOOST_REQUIRE((result.attach == Attach::Found));
+  BOOST_REQUIRE((result.status == FindStatus::Found));
   BOOST_TEST(result.layout.counters.deallocated - result.layout.counters.allocated == 16);
   const auto outside = analyze_file(file, [](const ElfFile&) {
     return DebugFacts{{16, 1 << 20}, std::nullopt};
   });
-  BOOST_TEST((outside.attach == Attach::DwarfParseFailure));
+  BOOST_TEST((outside.status == FindStatus::DwarfParseFailure));
 }
 
 // A file that is truncated at any place gives another result or none, and never a crash.
@@ -132,15 +132,16 @@ BOOST_AUTO_TEST_CASE(rejects_other_files) {
     std::string changed = bytes;
     changed[at] = value;
     const Fd fd = file_of(changed.data(), changed.size());
-    return analyze_file(ElfFile(fd.get(), without_time_limit()), {}).attach;
+    return analyze_file(ElfFile(fd.get(), without_time_limit()), {}).status;
   };
-  BOOST_TEST((kind(EI_CLASS, ELFCLASS32) == Attach::ArchMismatch));
-  BOOST_TEST((kind(EI_DATA, ELFDATA2MSB) == Attach::ArchMismatch));
-  BOOST_TEST((kind(0, 'x') == Attach::NotJemalloc));
+  BOOST_TEST((kind(EI_CLASS, ELFCLASS32) == FindStatus::ArchMismatch));
+  BOOST_TEST((kind(EI_DATA, ELFDATA2MSB) == FindStatus::ArchMismatch));
+  BOOST_TEST((kind(0, 'x') == FindStatus::NotJemalloc));
   const Fd null(::open("/dev/null", O_RDONLY));
+  BOOST_TEST((analyze_file(ElfFile(null.get(), without_time_limit()), {}).status ==
+              FindStatus::NotJemalloc));
   BOOST_TEST(
-      (analyze_file(ElfFile(null.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
-  BOOST_TEST((analyze_file(ElfFile(-1, without_time_limit()), {}).attach == Attach::NotJemalloc));
+      (analyze_file(ElfFile(-1, without_time_limit()), {}).status == FindStatus::NotJemalloc));
 }
 
 BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
@@ -150,8 +151,8 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
     return;
   }
   BOOST_TEST(!ElfFile(libc.get(), without_time_limit()).is_program());
-  BOOST_TEST(
-      (analyze_file(ElfFile(libc.get(), without_time_limit()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST((analyze_file(ElfFile(libc.get(), without_time_limit()), {}).status ==
+              FindStatus::NotJemalloc));
 }
 
 // Only regular files are opened, and none outside of the root.
@@ -188,8 +189,8 @@ BOOST_AUTO_TEST_CASE(answers_concurrent_requests_equally,
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
-        right +=
-            finder.find(static_cast<std::uint64_t>(::getpid())).attach == Attach::DwarfParseFailure;
+        right += finder.find(static_cast<std::uint64_t>(::getpid())).status ==
+                 FindStatus::DwarfParseFailure;
       });
     for (std::thread& thread : threads) thread.join();
     BOOST_TEST(right == 8);
@@ -197,7 +198,7 @@ BOOST_AUTO_TEST_CASE(answers_concurrent_requests_equally,
 }
 
 // A child that shares our files is not examined again. Our own process is not dismissed.
-BOOST_AUTO_TEST_CASE(dismisses_a_process_with_known_files) {
+BOOST_AUTO_TEST_CASE(knows_a_process_of_examined_files_without_jemalloc) {
   ctprof_host host{};
   host.size = sizeof host;
   host.proc = "/proc";
@@ -219,18 +220,18 @@ BOOST_AUTO_TEST_CASE(dismisses_a_process_with_known_files) {
     return Fd(::openat(proc.get(), (std::to_string(pid) + "/maps").c_str(), O_RDONLY));
   };
   const Fd child_maps = maps_of(child), own_maps = maps_of(::getpid());
-  BOOST_TEST(!finder.can_dismiss(child_maps.get()));
-  BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).attach == Attach::NotJemalloc));
+  BOOST_TEST(!finder.is_known_without_jemalloc(child_maps.get()));
+  BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).status == FindStatus::NotJemalloc));
   const bool is_supported =
       ctprof::jemalloc::check_memory_exists(child_maps.get()) == 0;  // Linux 6.11
-  BOOST_TEST(finder.can_dismiss(child_maps.get()) == is_supported);
+  BOOST_TEST(finder.is_known_without_jemalloc(child_maps.get()) == is_supported);
   finder.find(static_cast<std::uint64_t>(::getpid()));
-  BOOST_TEST(!finder.can_dismiss(own_maps.get()));
-  BOOST_TEST(!finder.can_dismiss(-1));
+  BOOST_TEST(!finder.is_known_without_jemalloc(own_maps.get()));
+  BOOST_TEST(!finder.is_known_without_jemalloc(-1));
   ::close(out[0]);
   ::close(out[1]);
   ::waitpid(child, nullptr, 0);
-  BOOST_TEST(!finder.can_dismiss(child_maps.get()));
+  BOOST_TEST(!finder.is_known_without_jemalloc(child_maps.get()));
 }
 
 // x86_64 places the segment below the thread pointer, aarch64 two words above it. Both align it

@@ -16,8 +16,8 @@ BOOST_AUTO_TEST_SUITE(jemalloc_time_test)
 // Each file is small enough to be read.
 BOOST_AUTO_TEST_CASE(limits_the_time_for_many_debug_files) {
   const auto start = std::chrono::steady_clock::now();
-  const Attach attach = find_in(60, 255 * kMiB);
-  BOOST_TEST((attach == Attach::DwarfParseFailure || attach == Attach::TooCostly));
+  const FindStatus status = find_in(60, 255 * kMiB);
+  BOOST_TEST((status == FindStatus::DwarfParseFailure || status == FindStatus::TooCostly));
   BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(10)));
 }
 

@@ -52,9 +52,9 @@ class Reference {
 };
 
 // Compares a DWARF expression with our rule. If our rule loads the CFA from the stack (AtSp, AtBp),
-// the expression must be the same load plus the same constant. Expressions of other rules are not
-// compared.
-bool is_stored_cfa(const Dwarf_Op* operations, std::size_t count, const UnwindRule& rule) {
+// the expression must be the same load plus the same constant. For other rules,
+// expressions are not compared: only Cfa::None is wrong.
+bool agrees_with_expression(const Dwarf_Op* operations, std::size_t count, const UnwindRule& rule) {
   const bool is_at_sp = rule.cfa == Cfa::AtSp;
   if (!is_at_sp && rule.cfa != Cfa::AtBp) return rule.cfa != Cfa::None;
   const std::uint64_t base = is_at_sp ? kRegisters.sp : kRegisters.bp;
@@ -70,7 +70,7 @@ bool has_same_cfa(Dwarf_Frame* frame, const UnwindRule& rule) {
   std::size_t count = 0;
   if (::dwarf_frame_cfa(frame, &operations, &count) != 0) return rule.cfa == Cfa::Unknown;
   if (count != 1 || operations[0].atom != DW_OP_bregx)
-    return is_stored_cfa(operations, count, rule);
+    return agrees_with_expression(operations, count, rule);
   const Cfa cfa = operations[0].number == kRegisters.sp   ? Cfa::Sp
                   : operations[0].number == kRegisters.bp ? Cfa::Bp
                                                           : Cfa::Unknown;

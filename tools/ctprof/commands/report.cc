@@ -338,7 +338,7 @@ int print_requested_report(const Options& options) {
                                             const ColumnChoice& columns) {
     if (options.command_name == "noise") return print_noise(report, files.front(), options);
     const int status = print_report(report, files, columns, options);
-    return status == kSuccess && !report.failed_section().rows.empty() ? kFindingsFound : status;
+    return status == kSuccess && !report.fail_on_section().rows.empty() ? kFindingsFound : status;
   });
 }
 

@@ -84,7 +84,7 @@ class NameTable {
   std::vector<const std::string*> names_;
 };
 
-std::optional<FamilyCriterion> parse_entry(std::string_view word) {
+std::optional<FamilyCriterion> parse_criterion(std::string_view word) {
   if (word == "mean") return FamilyCriterion::Mean;
   if (word == "range") return FamilyCriterion::Range;
   if (word == "group") return FamilyCriterion::Group;
@@ -98,18 +98,19 @@ class Judge {
   Result<void> add(const std::string& line) {
     CTPROF_TRY_VALUE(const auto object, parse_object(line));
     const json::value *group = object.if_contains("group"), *metric = object.if_contains("metric"),
-                      *entry = object.if_contains("entry"),
+                      *criterion_name = object.if_contains("entry"),
                       *adds_up = object.if_contains("adds_up"),
                       *is_about_only = object.if_contains("beyond");
     if (!group || !group->is_string() || !metric || !metric->is_string())
       return Error{"needs strings for group and metric"};
-    const auto entry_rule = entry && entry->is_string() ? parse_entry(entry->get_string())
-                                                        : std::optional<FamilyCriterion>();
-    if (!entry_rule) return Error{"needs an entry: mean, range or group"};
+    const auto criterion = criterion_name && criterion_name->is_string()
+                               ? parse_criterion(criterion_name->get_string())
+                               : std::optional<FamilyCriterion>();
+    if (!criterion) return Error{"needs an \"entry\" of \"mean\", \"range\" or \"group\""};
     RowFigures row;
     row.group = groups_.find_or_add(group->get_string());
     row.metric = metrics_.find_or_add(metric->get_string());
-    row.criterion = *entry_rule;
+    row.criterion = *criterion;
     row.floor = read_number(object, "floor");
     if (is_about_only && is_about_only->is_bool() && is_about_only->get_bool())
       about_only_groups_.insert(row.group);

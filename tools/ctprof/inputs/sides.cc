@@ -217,9 +217,10 @@ Result<std::vector<Side>> split_window_ends(std::vector<LoadedSide> read) {
   }
   Runs &begin = first.files.front(), &end = second.files.front();
   if (first.files.size() > 1 || begin.size() > 1)
-    return error("comparing", first.argument.text,
-                 "it contains several windows, and --lifetime compares the two ends of one: select "
-                 "it, such as FILE#1");
+    return error(
+        "comparing", first.argument.text,
+        "it contains several windows, but --lifetime compares the start and the end of one "
+        "window; select one, for example FILE#1");
   const std::string& name = first.argument.text;
   if (!begin.front().window) return make_single_side(make_side(name, std::move(begin.front())));
   sides.push_back(make_side(name + " (begin)", opening_snapshot(std::move(begin.front()))));

@@ -34,7 +34,7 @@ constexpr std::array kKeys{
     KeyInfo{Action::MuchLater, U'}', 0, "}", "", "twenty windows forward"},
     KeyInfo{Action::MarkA, U'a', 0, "a", "mark A", "mark the window that is shown as A"},
     KeyInfo{Action::MarkB, U'b', 0, "b", "mark B", "mark it as B"},
-    KeyInfo{Action::Compare, U'c', 0, "c", "compare", "compare A and B; again: back"},
+    KeyInfo{Action::Compare, U'c', 0, "c", "compare", "compare A and B; press again to return"},
     KeyInfo{Action::Write, U'w', 0, "w", "write",
             "write the window that is shown to a file in the current directory; between marks, all "
             "from A to B as one window"},

@@ -2,7 +2,7 @@
 
 It has three kinds of rows. Each kind uses its own columns; the others are NULL:
 
-    file       the state of a file when it was read: size, mtime_ns, inode; error, if it could not be read; told: notes of its reader
+    file       the state of a file when it was read: size, mtime_ns, inode; error, if it could not be read; told: the messages of its reader
     capture    one capture of a file: facts, totals, and its groups as lists, one value for each group
     registry   definitions of metrics as JSON, to which captures refer by `registry`; and their names, in the order of the totals
 

@@ -1,6 +1,6 @@
 """The views of an index for queries, without damaged files and duplicate captures.
 
-    files      a row for each file: file, size, modified_at, captures, error, told
+    files      a row for each file: file, size, modified_at, captures, error; told: the messages of its reader
     captures   a row for each valid capture: host, time, length; its facts and totals as maps
     facts      (captures x facts)    fact, value
     totals     (captures x metrics)  metric, value, has, rows: the number of rows with a value, and of all rows

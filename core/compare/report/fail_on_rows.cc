@@ -1,4 +1,4 @@
-#include "core/compare/report/failed_rows.hpp"
+#include "core/compare/report/fail_on_rows.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -130,10 +130,10 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
   return {};
 }
 
-std::vector<RowPosition> find_failed_rows(std::span<const Condition> conditions,
-                                          const MetricPlan& plan, const Grouping& grouping,
-                                          const Changes& changes, const Rollup& rollup,
-                                          Families& families) {
+std::vector<RowPosition> find_fail_on_rows(std::span<const Condition> conditions,
+                                           const MetricPlan& plan, const Grouping& grouping,
+                                           const Changes& changes, const Rollup& rollup,
+                                           Families& families) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
   for (const Condition& condition : conditions) {
     BoundCondition bound(condition, plan);

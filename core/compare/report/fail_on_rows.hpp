@@ -28,10 +28,10 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
 
 // Returns each matching row once, ordered by group and metric. REQUIRES: check_fail_on accepted the
 // conditions.
-std::vector<RowPosition> find_failed_rows(std::span<const Condition> conditions,
-                                          const MetricPlan& plan, const Grouping& grouping,
-                                          const Changes& changes, const Rollup& rollup,
-                                          Families& families);
+std::vector<RowPosition> find_fail_on_rows(std::span<const Condition> conditions,
+                                           const MetricPlan& plan, const Grouping& grouping,
+                                           const Changes& changes, const Rollup& rollup,
+                                           Families& families);
 
 // Returns a message for each metric in a condition that cannot be tested, because groups have
 // different parts on both sides. A skipped check must not look like a passed check.
