@@ -7,7 +7,7 @@
 //
 //   ChildProcess child([](ChildMessage request) { return answer_to(std::move(request)); });
 //   ChildMessage answer;
-//   if (child.ask({path, sdk::Fd()}, 1s, answer) == ChildProcess::Outcome::Answered) ...
+//   if (child.send_request({path, sdk::Fd()}, 1s, answer) == ChildProcess::Outcome::Answered) ...
 //
 // Threads: used by one thread at a time.
 

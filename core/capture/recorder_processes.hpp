@@ -74,8 +74,8 @@ class RecorderProcesses {
 
   // Pins the files as soon as the mappings have been read, before the files can change.
   MappedCode::OnRead make_pin_callback() const {
-    return [want = files_.request_function()](const ProcessCode& code) {
-      for (const Mapping& mapping : code.mappings) want(code.tgid, mapping);
+    return [request = files_.request_function()](const ProcessCode& code) {
+      for (const Mapping& mapping : code.mappings) request(code.tgid, mapping);
     };
   }
 

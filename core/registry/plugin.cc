@@ -172,20 +172,20 @@ Result<void> check_recorder(const ctprof_plugin& table, const Plugin& plugin) {
 
 }  // namespace
 
-Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t available_bytes,
+Result<Plugin> read_plugin(const ctprof_plugin& exported, std::size_t available_bytes,
                            const DeclaredMetrics& shared_definitions,
                            DeclaredMetrics* new_declarations) {
   if (available_bytes < 2 * sizeof(std::uint32_t))
     return Error{"its symbol 'ctprof_plugin' is not a table"};
-  if (given.abi != CTPROF_ABI)
-    return Error{"it uses ABI " + std::to_string(given.abi) + ", this ctprof uses " +
+  if (exported.abi != CTPROF_ABI)
+    return Error{"it uses ABI " + std::to_string(exported.abi) + ", this ctprof uses " +
                  std::to_string(CTPROF_ABI)};
-  if (given.size < kSizeV1<ctprof_plugin>)
-    return Error{size_error_message<ctprof_plugin>("its table", given.size)};
-  if (available_bytes < given.size)
-    return Error{"its table states size " + std::to_string(given.size) + ", but has " +
+  if (exported.size < kSizeV1<ctprof_plugin>)
+    return Error{size_error_message<ctprof_plugin>("its table", exported.size)};
+  if (available_bytes < exported.size)
+    return Error{"its table states size " + std::to_string(exported.size) + ", but has " +
                  std::to_string(available_bytes)};
-  const auto table = copy_struct<ctprof_plugin>(&given, given.size);
+  const auto table = copy_struct<ctprof_plugin>(&exported, exported.size);
   ReadState state{.shared_definitions = shared_definitions, .new_declarations = new_declarations};
   Plugin& plugin = state.plugin;
   CTPROF_TRY(check_plugin(table));

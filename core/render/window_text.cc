@@ -79,7 +79,7 @@ std::string list_few(const std::vector<std::string>& names) {
 }
 
 // Returns the threads without any difference, with the reason; empty if there are none.
-std::string describe_unread_threads(const WindowRows& rows) {
+std::string describe_threads_not_in_opening(const WindowRows& rows) {
   if (rows.not_in_opening == 0) return {};
   return "no differences of " + format_count(rows.not_in_opening, "thread") +
          ": not read when the window opened";
@@ -109,7 +109,7 @@ std::string describe_denials(const WindowFacts& window) {
 std::vector<std::string> describe_missing_differences(const WindowRows& rows) {
   std::vector<std::string> lines;
   for (const std::string& text :
-       {describe_unread_threads(rows), describe_threads_in_progress(rows)})
+       {describe_threads_not_in_opening(rows), describe_threads_in_progress(rows)})
     if (!text.empty()) lines.push_back(text);
   if (!rows.metrics_not_in_opening.empty())
     lines.push_back("no differences of " + list_few(rows.metrics_not_in_opening) +
@@ -168,7 +168,7 @@ std::vector<std::string> list_window_remarks(const RunFacts& run) {
   const WindowRows& rows = run.window->rows;
   const std::string denials = describe_denials(*run.window);
   std::vector<std::string> remarks;
-  for (const std::string& text : {denials, describe_unread_threads(rows),
+  for (const std::string& text : {denials, describe_threads_not_in_opening(rows),
                                   denials.empty() ? describe_threads_in_progress(rows) : ""})
     if (!text.empty()) remarks.push_back(text);
   for (const std::string& note : run.window->notes)

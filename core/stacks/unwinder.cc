@@ -123,7 +123,7 @@ class Walk {
     return follow_rule(rule);
   }
 
-  // Returns false if the rule leads to no return address.
+  // Returns false if the rule yields no return address.
   bool follow_guess(const UnwindRule& rule) {
     std::uint64_t cfa = 0;
     if (find_cfa(rule, cfa) || cfa <= registers_.sp) return false;

@@ -79,8 +79,8 @@ class HeapHelper {
   std::uint32_t send_request(Request request, std::uint32_t count);
   std::uint32_t send_requests(std::span<FindRequest> questions);
   std::uint32_t send_requests(std::span<ReadRequest> questions);
-  // Abandons a helper that blocks or has died. Returns true if the item that it was working on may
-  // be tried again.
+  // Abandons a helper that blocks or has exited. Returns true if the item that it was working on
+  // may be tried again.
   bool abandon_helper(std::uint64_t tid, const ReadRequest* reading);
   NameItem name_mount(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
                       const ReadRequest* reading);

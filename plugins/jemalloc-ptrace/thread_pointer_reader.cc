@@ -42,9 +42,9 @@ int read_pointer(pid_t tid, std::uint64_t& pointer) {
   pointer = registers.fs_base;
   return buffer.iov_len == sizeof registers ? 0 : EINVAL;
 #elif defined(__aarch64__)
-  iovec room{&pointer, sizeof pointer};
-  if (::ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &room) != 0) return errno;
-  return room.iov_len == sizeof pointer ? 0 : EINVAL;
+  iovec buffer{&pointer, sizeof pointer};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &buffer) != 0) return errno;
+  return buffer.iov_len == sizeof pointer ? 0 : EINVAL;
 #else
 #error "no thread pointer is known for this machine"
 #endif
@@ -67,10 +67,10 @@ bool read_state_change(const Tracee& tracee, int flags, siginfo_t& info) {
   return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kAllChanges | flags) == 0;
 }
 
-// Reaps a thread that died while it was traced; returns false if it did not. Leaders are left
+// Reaps a thread that exited while it was traced; returns false if it did not. Leaders are left
 // alone, because the status of our own children would be lost. It checks first, because waitid()
 // consumes stops of traced threads even when it only waits for exits.
-bool reap_if_dead(const Tracee& tracee, int flags) {
+bool reap_if_exited(const Tracee& tracee, int flags) {
   siginfo_t info;
   if (tracee.tid == tracee.tgid || !read_state_change(tracee, flags, info) || info.si_pid == 0 ||
       is_stop(info))
@@ -188,7 +188,7 @@ class Tracer {
   }
 
   void reap(const Tracee& dead) {
-    if (!reap_if_dead(dead, __WNOTHREAD)) holds_threads_ = true;
+    if (!reap_if_exited(dead, __WNOTHREAD)) holds_threads_ = true;
   }
 
   // Reads a stopped thread, and detaches it. A thread that cannot be detached was killed.
@@ -265,7 +265,7 @@ std::uint64_t ThreadPointerReader::read(std::span<Tracee> tracees) {
 // Checks a tracer that takes long. Threads that have already stopped wait for the tracer, so it may
 // block no longer than the limit for one thread.
 void ThreadPointerReader::check_tracer(std::span<Tracee> tracees) {
-  for (const Tracee& tracee : tracees) reap_if_dead(tracee, 0);
+  for (const Tracee& tracee : tracees) reap_if_exited(tracee, 0);
   const std::uint64_t since = seize_call_.start_ns();
   if (since != 0 && clock_ns(CLOCK_MONOTONIC) > since + kMaxStopTimeoutNs)
     seize_call_.interrupt(tracer_.native_handle());

@@ -81,7 +81,7 @@ class PressureFile {
   static void refuse_nonexistent_line(const sdk::Probe& probe) {
     if (kLines == Lines::OnlyFull)
       Some::refuse(probe, Gap::NotApplicable,
-                   "no kernel has it: interrupts have only a line `full`");
+                   "no kernel reports it: interrupts have only a line `full`");
   }
 
  private:

@@ -11,8 +11,8 @@ namespace {
 // missing.
 constexpr std::size_t kMaxPaths = 100'000;
 
-std::string_view bounded_text(const char* name, std::size_t room) {
-  return {name, ::strnlen(name, room)};
+std::string_view bounded_text(const char* name, std::size_t size) {
+  return {name, ::strnlen(name, size)};
 }
 
 // Returns the record at the front of the bytes, or null if there are too few bytes.

@@ -23,7 +23,7 @@ def ctprof(*args):
     return done.stdout
 
 
-# Computes for 0.1 s, says so, and goes on.
+# Computes for 0.1 s, prints `ready`, and continues to compute.
 RUNNER = """
 import time
 while time.process_time() < 0.1:

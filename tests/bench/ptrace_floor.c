@@ -48,8 +48,8 @@ static unsigned long thread_pointer(pid_t tid) {
   return registers.fs_base;
 #else
   unsigned long pointer = 0;
-  struct iovec room = {&pointer, sizeof pointer};
-  ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &room);
+  struct iovec buffer = {&pointer, sizeof pointer};
+  ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &buffer);
   return pointer;
 #endif
 }

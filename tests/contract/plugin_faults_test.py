@@ -131,8 +131,8 @@ class Hangs(MisbehavingPlugin):
     def test_time_limit_needs_no_thread(self):
         if not harness.can_become_user():
             self.skipTest("needs to become another user, whose threads can be limited")
-        nobody_else = 20000 + os.getpid() % 40000  # a user without other processes, even of another run of this test
-        user = ["prlimit", "--nproc=1", "setpriv", f"--reuid={nobody_else}", f"--regid={nobody_else}", "--clear-groups"]
+        unused_uid = 20000 + os.getpid() % 40000  # a user without other processes, even of another run of this test
+        user = ["prlimit", "--nproc=1", "setpriv", f"--reuid={unused_uid}", f"--regid={unused_uid}", "--clear-groups"]
         os.chmod(self.here, 0o755)
         finished = subprocess.run([*user, harness.reachable_copy()[1], "--plugin-path", str(self.here / "misbehaving"), "metric-list"], check=False,
                                   env=os.environ | {"MISBEHAVE": "constructor:hang"}, capture_output=True, text=True, timeout=harness.TIMEOUT)

@@ -33,10 +33,10 @@ def supports_file_capabilities():
         return False
     with harness.root_only_scratch() as place:
         program = shutil.copy("/bin/cat", place)
-        given = subprocess.run(["setcap", CAPABILITIES, program], capture_output=True, check=False)
+        granted = subprocess.run(["setcap", CAPABILITIES, program], capture_output=True, check=False)
         ran = subprocess.run([*harness.USER, program, "/proc/self/status"], capture_output=True, check=False, text=True)
         effective = [line.split()[1] for line in ran.stdout.splitlines() if line.startswith("CapEff")]
-        return given.returncode == 0 and bool(effective) and int(effective[0], 16) != 0
+        return granted.returncode == 0 and bool(effective) and int(effective[0], 16) != 0
 
 
 @unittest.skipUnless(supports_file_capabilities(), "needs root, setcap, and a file system on which file capabilities take effect")

@@ -12,8 +12,8 @@ GROUP_TO_TEST = {"group": "svc", "metric": "m", "floor": 1, "entry": "mean", "fi
 
 def judge(about, *rows):
     question = {"alpha": 0.05, "min_shift": 0, "baseline": 5, "candidate": 5, "about": about, "axis": "pcomm"}
-    given = "\n".join(map(json.dumps, [question, *rows])).encode()
-    return subprocess.run([os.environ["CTPROF"], "fleet", "judge"], input=given, capture_output=True, check=False)
+    stdin = "\n".join(map(json.dumps, [question, *rows])).encode()
+    return subprocess.run([os.environ["CTPROF"], "fleet", "judge"], input=stdin, capture_output=True, check=False)
 
 
 def lines(about, *rows):
@@ -23,8 +23,8 @@ def lines(about, *rows):
 
 
 def match(about, groups):
-    given = "\n".join(map(json.dumps, [{"about": about, "axis": "pcomm"}, *({"group": group} for group in groups)])).encode()
-    return subprocess.run([os.environ["CTPROF"], "fleet", "match"], input=given, capture_output=True, check=False)
+    stdin = "\n".join(map(json.dumps, [{"about": about, "axis": "pcomm"}, *({"group": group} for group in groups)])).encode()
+    return subprocess.run([os.environ["CTPROF"], "fleet", "match"], input=stdin, capture_output=True, check=False)
 
 
 class About(unittest.TestCase):

@@ -217,10 +217,10 @@ class Damaged(Fleet):
         self.add("crash.ctprof.zst", self.whole)
         script = self.add("ctprof", f"""#!{sys.executable}
 import os, signal, subprocess, sys
-given = sys.stdin.buffer.read()
-if b"crash" in given and sys.argv[2] == "read":
+stdin = sys.stdin.buffer.read()
+if b"crash" in stdin and sys.argv[2] == "read":
     os.kill(os.getpid(), signal.SIGSEGV)
-sys.exit(subprocess.run([{os.fspath(fleets.CTPROF)!r}, *sys.argv[1:]], input=given).returncode)
+sys.exit(subprocess.run([{os.fspath(fleets.CTPROF)!r}, *sys.argv[1:]], input=stdin).returncode)
 """.encode())
         script.chmod(0o755)
         finished = subprocess.run([sys.executable, fleets.PACKAGE, "index", "."], cwd=self.top, env=fleets.environment(CTPROF=str(script)),

@@ -173,7 +173,7 @@ class Index(unittest.TestCase):
         (self.other / "buckets").mkdir(parents=True)
         (self.other / "locks").mkdir()
         self.kept = self.other / "buckets" / "letter.parquet"
-        self.kept.write_text("dear")
+        self.kept.write_text("content")
 
     def test_does_not_change_a_replaced_directory(self):
         opened = index_directory.IndexDirectory(self.top / "index")

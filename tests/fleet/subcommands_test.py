@@ -16,8 +16,8 @@ import recorded  # noqa: E402
 CTPROF, MAKE_FLEET, RECORDED = (os.environ[name] for name in ("CTPROF", "MAKE_FLEET", "RECORDED"))
 
 
-def ctprof(*words, given=b""):
-    return subprocess.run([CTPROF, *words], input=given, capture_output=True, check=False)
+def ctprof(*words, stdin=b""):
+    return subprocess.run([CTPROF, *words], input=stdin, capture_output=True, check=False)
 
 
 def lines_of(run):
@@ -26,8 +26,8 @@ def lines_of(run):
 
 
 def read(paths, *options):
-    given = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    return lines_of(ctprof("fleet", "read", *options, given=given))
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    return lines_of(ctprof("fleet", "read", *options, stdin=stdin))
 
 
 def captures_in(lines):
@@ -99,14 +99,14 @@ class Figures(Test):
         groups = line["groups"]
         self.assertEqual(sorted(groups["group"]), sorted({group for metric, group in rows if metric == "thread_count"}))
         self.assertEqual(line["totals"]["thread_count"], sum(groups["threads"]))
-        told = 0
+        compared_figures = 0
         for metric in groups.keys() - {"group", "pattern", "threads", "own"}:
             for group, figure in zip(groups["group"], groups[metric]):
                 row = rows.get((metric, group), {"value": None, "coverage": {"rows": 0}})
                 absent = row["coverage"]["rows"] == 0 and figure == 0
                 self.assertTrue(absent or figure == row["value"], (metric, group, figure, row))
-                told += figure is not None and not absent
-        self.assertGreater(told, 20)
+                compared_figures += figure is not None and not absent
+        self.assertGreater(compared_figures, 20)
         for name, (values, of_rows) in line["coverage"].items():
             self.assertLess(values, of_rows, name)
         return line
@@ -131,7 +131,7 @@ class Figures(Test):
             rows = read_shown_rows(path, "--group-by", axis)
             [line] = captures_in(read([path], "--group-by", axis))
             self.assertEqual(sorted(line["groups"]["group"]), sorted({group for metric, group in rows if metric == "thread_count"}))
-        self.assertEqual(ctprof("fleet", "read", "--group-by", "nothing.text", given=os.fsencode(path) + b"\0").returncode, 0)
+        self.assertEqual(ctprof("fleet", "read", "--group-by", "nothing.text", stdin=os.fsencode(path) + b"\0").returncode, 0)
 
     def test_a_snapshot_of_this_host(self):
         path = self.place / "now.ctprof.zst"
@@ -207,9 +207,9 @@ class Files(Test):
         self.assertEqual([(line["capture"], line["captures"]) for line in whole], [(1, 2), (2, 2)])
         for line, alone in zip(whole, (next(line for line in captures_in(lines) if line["index"] == index) for index in (2, 3))):
             self.assertEqual(line["totals"], alone["totals"])
-        capture, told = self.lines_about(lines, 1)
+        capture, message = self.lines_about(lines, 1)
         self.assertEqual(capture["captures"], 1)
-        self.assertIn("incomplete", told["told"])
+        self.assertIn("incomplete", message["told"])
 
     def test_hostile_names(self):
         names = ["\x1b[31m red", "line\nbreak", "quote\"\\", "\u202eright", "<script>", "-", "é#2"]
@@ -218,8 +218,8 @@ class Files(Test):
         for path in paths:
             with open(path, "wb") as file:
                 file.write(content)
-        given = b"".join(path + b"\0" for path in paths)
-        run = ctprof("fleet", "read", given=given)
+        stdin = b"".join(path + b"\0" for path in paths)
+        run = ctprof("fleet", "read", stdin=stdin)
         self.assertNotIn(b"\x1b", run.stdout)
         run.stdout.decode("utf-8")
         lines = lines_of(run)
@@ -237,10 +237,10 @@ class Files(Test):
         self.assertEqual(read([]), [])
 
     def test_closed_pipe_prints_no_error(self):
-        given = os.fsencode(self.window()) + b"\0"
+        stdin = os.fsencode(self.window()) + b"\0"
         with subprocess.Popen([CTPROF, "fleet", "read"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.close()
-            process.stdin.write(given * 200)
+            process.stdin.write(stdin * 200)
             process.stdin.close()
             self.assertEqual(process.stderr.read(), b"")
 
@@ -285,8 +285,8 @@ class Judge(Test):
         return json.dumps({"alpha": 0.05, "min_shift": 0, "baseline": baseline, "candidate": candidate, **more})
 
     def judge(self, *lines):
-        given = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-        return ctprof("fleet", "judge", given=given.encode())
+        stdin = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+        return ctprof("fleet", "judge", stdin=stdin.encode())
 
     def test_judge_equals_compare(self):
         before = sorted((unpack("work", self.place / "work") / "a").iterdir())
@@ -296,12 +296,12 @@ class Judge(Test):
         captures = sorted(captures_in(lines), key=lambda line: line["index"])
         rows, headlines = figures_by_row(captures, next(line for line in lines if "metrics" in line))
         shortest = min(line["seconds"] for line in captures)
-        told = lines_of(self.judge(self.request(len(before), len(after)),
-                                   *({"group": group, "metric": metric, "floor": headlines[metric]["headline"]["floor"],
-                                      "resolution": resolution(headlines[metric], shortest),
-                                      "entry": headlines[metric]["headline"]["entry"], "figures": figures}
-                                     for (group, metric), figures in rows.items())))
-        head, judged = told[0], {(row["group"], row["metric"]): row for row in told[1:]}
+        answers = lines_of(self.judge(self.request(len(before), len(after)),
+                                      *({"group": group, "metric": metric, "floor": headlines[metric]["headline"]["floor"],
+                                         "resolution": resolution(headlines[metric], shortest),
+                                         "entry": headlines[metric]["headline"]["entry"], "figures": figures}
+                                        for (group, metric), figures in rows.items())))
+        head, judged = answers[0], {(row["group"], row["metric"]): row for row in answers[1:]}
         words = [str(self.place / "work" / "a"), "--vs", str(self.place / "silence" / "b")]
         report = json.loads(ctprof("compare", *words, "--format", "json").stdout)
         columns = [column["metric"] for column in report["screen"]["headlines"]]
@@ -340,7 +340,7 @@ class Judge(Test):
         hosts = [100 + (at * 7919 % 101) for at in range(600)]
         shifted = [figure * 1.1 for figure in hosts[:60]]
         row = {"group": "g", "metric": "m", "floor": 1, "entry": "mean", "figures": hosts + shifted}
-        head, [row] = (lambda told: (told[0], told[1:]))(lines_of(self.judge(self.request(600, 60), row)))
+        head, row = lines_of(self.judge(self.request(600, 60), row))
         self.assertEqual((head["labellings"], head["all"]), (5000, False))
         self.assertTrue(row["proven"] and row["low"] < 0.1 < row["high"], row)
 
@@ -386,14 +386,14 @@ class Parse(unittest.TestCase):
 class Help(unittest.TestCase):
     def test_help_needs_no_package(self):
         for words in (["fleet"], ["fleet", "--help"], ["help", "fleet"]):
-            told = ctprof(*words)
-            self.assertEqual(told.returncode, 0, told.stderr)
-            self.assertIn(b"compare --by FACT", told.stdout)
+            finished = ctprof(*words)
+            self.assertEqual(finished.returncode, 0, finished.stderr)
+            self.assertIn(b"compare --by FACT", finished.stdout)
 
     def test_options_follow_fleet(self):
-        told = ctprof("-q", "fleet", "rank")
-        self.assertEqual(told.returncode, 2)
-        self.assertIn(b"ctprof fleet rank", told.stderr)
+        finished = ctprof("-q", "fleet", "rank")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn(b"ctprof fleet rank", finished.stderr)
 
 
 unittest.main()

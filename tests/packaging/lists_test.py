@@ -33,7 +33,7 @@ def read_lists():
 def matches(pattern, path):
     """Returns whether dh_install matches the path: a directory matches everything below it, and * matches no slash."""
     parts, wanted = path.split("/"), pattern.split("/")
-    return len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(part, want) for part, want in zip(parts, wanted))
+    return len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(part, expected) for part, expected in zip(parts, wanted))
 
 
 class Lists(unittest.TestCase):

@@ -14,7 +14,7 @@ import unittest
 
 import file_json
 import harness
-from doctor_test import ask, check_numbers, remedies
+from doctor_test import read_report, check_numbers, remedies
 from file_json import Gap
 from json_schema import Validator
 from product_copy import product_copy
@@ -38,13 +38,13 @@ class ReportOfThisHost(unittest.TestCase):
 
     def test_json_fits_its_schema(self):
         schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
-        self.assertEqual(schema.problems(ask(harness.CTPROF)), [])
+        self.assertEqual(schema.problems(read_report(harness.CTPROF)), [])
 
     def test_pid_namespace_refers_to_the_host(self):
         """In the namespace, process 1 is the namespace's own init, so a command that uses process 1 cannot reach the host."""
         options = ["-pf", "--mount-proc"]
         harness.needs_namespaces(self, options)
-        report_text = json.dumps(ask(harness.CTPROF, prefix=["unshare", *options]))
+        report_text = json.dumps(read_report(harness.CTPROF, prefix=["unshare", *options]))
         self.assertNotIn("nsenter -t 1 -p", report_text)
         if '"task-iter"' in report_text:
             self.assertIn("start ctprof on the host", report_text)
@@ -71,7 +71,7 @@ class SuggestedCommands(unittest.TestCase):
         return os.path.join(self.scratch.name, *names)
 
     def ask_as_user(self):
-        return ask(self.program, prefix=harness.USER)
+        return read_report(self.program, prefix=harness.USER)
 
     def capture_as_user(self, name):
         """Captures as the user, and returns the cells of a sleeping process of root's."""
@@ -190,30 +190,30 @@ class SuggestedCommands(unittest.TestCase):
     def test_unavailable_capabilities_are_left_out(self):
         """A file with capabilities beyond the bounding set could not be executed."""
         bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
-        report = ask(self.program, prefix=bounded)
+        report = read_report(self.program, prefix=bounded)
         self.assertEqual([name for command in setcap_commands(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
         self.assertTrue(any(note.startswith("cap_sys_ptrace: not available here") for note in report["notes"]), report["notes"])
         for command in setcap_commands(report):
             as_root(command)
-        ask(self.program, prefix=bounded)
+        read_report(self.program, prefix=bounded)
 
     def test_processes_that_proc_hides(self):
         """The first process of the namespace is a shell of root's."""
         options = ["-pf", "--mount"]
         harness.needs_namespaces(self, options)
         hidden = ["unshare", *options, "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && "$0" "$@"; exit $?', *harness.USER]
-        findings = [finding for plugin in ask(self.program, prefix=hidden)["plugins"] for finding in plugin["findings"]]
+        findings = [finding for plugin in read_report(self.program, prefix=hidden)["plugins"] for finding in plugin["findings"]]
         lacks = [finding["remedy"] for finding in findings if "hidepid" in finding["reason"]]
         self.assertEqual(lacks, [{"kind": "capabilities", "what": "cap_sys_ptrace"}])
-        commands = setcap_commands(ask(self.program, prefix=hidden))
+        commands = setcap_commands(read_report(self.program, prefix=hidden))
         self.assertLess({"cap_dac_read_search", "cap_sys_ptrace"}, capabilities_in(commands[0]))
         as_root(commands[0])
-        again = ask(self.program, prefix=hidden)
+        again = read_report(self.program, prefix=hidden)
         self.assertEqual((remedies(again, "capabilities"), setcap_commands(again)), (set(), []))
         self.assertNotIn("hidepid", json.dumps(again))
 
     def test_setcap_without_effect_is_not_suggested(self):
-        report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
+        report = read_report(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
         self.assertEqual(setcap_commands(report), [])
         self.assertIn("no_new_privs", " ".join(report["notes"]))
         plugins = os.path.join(self.home, "plugins")
@@ -228,7 +228,7 @@ class SuggestedCommands(unittest.TestCase):
     def test_path_with_a_newline(self):
         os.rename(self.home, self.home.replace(PLACE, "new\nline"))
         program = self.program.replace(PLACE, "new\nline")
-        report = ask(program, prefix=harness.USER)
+        report = read_report(program, prefix=harness.USER)
         self.assertEqual(setcap_commands(report), [])
         self.assertTrue(report["notes"][0].endswith(f"cannot print a setcap command for it: {program}"), report["notes"])
 
@@ -241,7 +241,7 @@ class SuggestedCommands(unittest.TestCase):
         elsewhere = self.path("elsewhere")
         os.mkdir(elsewhere)
         os.rename(os.path.join(self.home, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))
-        report = ask(self.program, "--plugin-path", elsewhere, prefix=harness.USER)
+        report = read_report(self.program, "--plugin-path", elsewhere, prefix=harness.USER)
         self.assertIn("cap_dac_read_search,cap_sys_ptrace", remedies(report, "capabilities"))
         for command in setcap_commands(report):
             self.assertNotIn("cap_dac_read_search", capabilities_in(command))

@@ -12,7 +12,7 @@ from json_schema import Validator
 from product_copy import product_copy
 
 
-def ask(program, *words, prefix=()):
+def read_report(program, *words, prefix=()):
     finished = subprocess.run([*prefix, program, "doctor", "--format", "json", *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
     if finished.returncode != 0:
         raise AssertionError(finished.stderr.decode(errors="replace"))
@@ -30,7 +30,7 @@ def check_numbers(test, *words):
     """Checks that `doctor` counts the metrics that `plugins` lists."""
     report = json.loads(harness.run("plugins", *words, "--format", "json").stdout)
     offers = {plugin["name"]: plugin["offers"] for plugin in report["plugins"]}
-    for plugin in ask(harness.CTPROF, *words)["plugins"]:
+    for plugin in read_report(harness.CTPROF, *words)["plugins"]:
         states = [offer["state"] for offer in offers[plugin["name"]]]
         second = states.count("also available")
         test.assertEqual(plugin["fills"], states.count("fills"))
@@ -44,14 +44,14 @@ class DoctorOnRecordedHosts(unittest.TestCase):
 
     def test_json_fits_its_schema(self):
         schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
-        reports = [ask(harness.CTPROF, "--rootfs", harness.fixture(kernel)) for kernel in harness.kernels()]
+        reports = [read_report(harness.CTPROF, "--rootfs", harness.fixture(kernel)) for kernel in harness.kernels()]
         for report in reports:
             self.assertEqual(schema.problems(report), [])
         reports[0]["plugins"][0]["fills"] = "many"
         self.assertNotEqual(schema.problems(reports[0]), [])
 
     def test_recorded_tree_has_no_commands(self):
-        report = ask(harness.CTPROF, "--rootfs", harness.fixture("6.18-schedstats-off"))
+        report = read_report(harness.CTPROF, "--rootfs", harness.fixture("6.18-schedstats-off"))
         self.assertFalse(report["live"])
         self.assertEqual((report["commands"], report["notes"]), ([], []))
         self.assertEqual(remedies(report, "command"), {"sysctl -w kernel.sched_schedstats=1"})

@@ -170,9 +170,9 @@ class Signals(Case):
     def assert_nothing_left(self, signals, inject=()):
         for name in signals:
             number = getattr(signal, "SIG" + name)
-            with StoppedCapture(self.out, inject) as held:
+            with StoppedCapture(self.out, inject) as stopped:
                 temporary = self.names()
-                status = held.finish(number)
+                status = stopped.finish(number)
             # strace itself fails if SIGKILL removes the process while strace handles its stop.
             if number != signal.SIGKILL:
                 self.assertEqual(status, -number, name)
@@ -186,14 +186,14 @@ class Signals(Case):
         self.assert_nothing_left(FATAL_SIGNALS, self.fail_nameless_files())
 
     def test_named_file_replaces_the_old_one_after_success(self):
-        with StoppedCapture(self.out, self.fail_nameless_files()) as held:
-            self.assertEqual(held.finish(), 0)
+        with StoppedCapture(self.out, self.fail_nameless_files()) as stopped:
+            self.assertEqual(stopped.finish(), 0)
         self.assertEqual((self.names(), mode(self.out)), (["a"], 0o600))
 
     def test_ignored_signals_stay_ignored(self):
         for inject in [(), self.fail_nameless_files()]:
-            with StoppedCapture(self.out, inject, ignored=signal.SIGHUP) as held:
-                self.assertEqual(held.finish(signal.SIGHUP), 0)
+            with StoppedCapture(self.out, inject, ignored=signal.SIGHUP) as stopped:
+                self.assertEqual(stopped.finish(signal.SIGHUP), 0)
             self.assertEqual(self.names(), ["a"])
             self.out.unlink()
 

@@ -39,7 +39,7 @@ def delay(kind, extremes):
 
 
 def members(version):
-    """Returns (name, bytes) of the struct's members in order. Each member is aligned to its size; the name `-` stands for skipped bytes."""
+    """Returns (name, bytes) of the struct's members in order. Each member is aligned to its size; the name `-` marks skipped bytes."""
     inner = version == 15
     longs = [*delay("cpu", inner), *delay("blkio", inner), *delay("swapin", inner), "cpu_run_real_total", "cpu_run_virtual_total"]
     names = [("version", 2), ("ac_exitcode", 4), ("ac_flag", 1), ("ac_nice", 1), *((name, 8) for name in longs)]
@@ -83,7 +83,7 @@ def attributes(body):
 
 
 class Taskstats:
-    """A netlink socket. ask(tid) returns the struct's fields, or raises PermissionError or ProcessLookupError according to the kernel's error."""
+    """A netlink socket. query(tid) returns the struct's fields, or raises PermissionError or ProcessLookupError according to the kernel's error."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
@@ -99,7 +99,7 @@ class Taskstats:
             raise OSError(error, os.strerror(error))
         return attributes(answer[20:])
 
-    def ask(self, tid):
+    def query(self, tid):
         answer = self._ask(self.family, TASKSTATS_CMD_GET, attribute(CMD_ATTR_PID, struct.pack("=I", tid)))
         return fields_of(attributes(answer[TYPE_AGGR_PID])[TYPE_STATS])
 
@@ -134,7 +134,7 @@ def main():
     reader = Taskstats()
     for tid in sys.argv[1:]:
         print(tid)
-        for name, value in reader.ask(int(tid)).items():
+        for name, value in reader.query(int(tid)).items():
             print(f"  {name} = {value}")
 
 

@@ -22,8 +22,8 @@ class SubsetPid(unittest.TestCase):
 
     def reasons(self, plugins, switch, value):
         """Returns the gaps and the reasons of the metrics that depend on the switch, with the switch set to `value`."""
-        held = harness.Switch(switch, value) if os.path.exists(switch) else contextlib.nullcontext()
-        with harness.scratch() as directory, held:
+        sysctl_change = harness.Switch(switch, value) if os.path.exists(switch) else contextlib.nullcontext()
+        with harness.scratch() as directory, sysctl_change:
             path = os.path.join(directory, "a.ctprof.zst")
             harness.capture(path, before=[f"--plugins={plugins}"], prefix=["unshare", "--mount", "sh", "-c", MOUNT, "sh"])
             return file_json.load(path)

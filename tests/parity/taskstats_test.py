@@ -22,7 +22,7 @@ def plain_reader():
     """Returns a reader, or None if the kernel does not answer."""
     reader = Taskstats()
     try:
-        reader.ask(os.getpid())
+        reader.query(os.getpid())
         return reader
     except OSError:
         return None
@@ -55,8 +55,8 @@ class TaskstatsCase(unittest.TestCase):
             self.skipTest("needs kernel.task_delayacct, and permission to set it")
         return harness.Switch(SWITCH, value)
 
-    def ask(self, pid, **known):
-        return {(pid, int(tid)): metrics_of(self.reader.ask(int(tid)), **known) for tid in os.listdir(f"/proc/{pid}/task")}
+    def query(self, pid, **known):
+        return {(pid, int(tid)): metrics_of(self.reader.query(int(tid)), **known) for tid in os.listdir(f"/proc/{pid}/task")}
 
     def differences(self, expected, captured):
         for key, row in expected.items():
@@ -73,9 +73,9 @@ class Sleeping(TaskstatsCase):
     def compare(self, *words, **known):
         """Captures forty sleepers. Returns the standard error and the file."""
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            before = harness.read_until_stable(lambda: self.ask(sleepers.pid, **known), pid=sleepers.pid)
+            before = harness.read_until_stable(lambda: self.query(sleepers.pid, **known), pid=sleepers.pid)
             finished = harness.capture(self.file, *words, before=TASKSTATS_ONLY)
-            after = self.ask(sleepers.pid, **known)
+            after = self.query(sleepers.pid, **known)
             moved = [f"{key} {name}: {value}, then {after[key][name]}" for key, row in before.items() for name, value in row.items()
                      if after[key][name] != value]
             self.assertEqual(moved, [], "the sleepers did not sleep: " + "; ".join(moved))
@@ -121,7 +121,7 @@ class SharedMetrics(TaskstatsCase):
 
     def test_agree_with_proc(self):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            harness.read_until_stable(lambda: self.ask(sleepers.pid), pid=sleepers.pid)
+            harness.read_until_stable(lambda: self.query(sleepers.pid), pid=sleepers.pid)
             self.assertEqual(self.captured_by("taskstats", sleepers.pid), self.captured_by("procfs-sched", sleepers.pid))
 
 
@@ -129,7 +129,7 @@ class Waiting(TaskstatsCase):
     def capture_waits(self, *words):
         """Returns the delay of each kind, in nanoseconds, of a thread that only waited. The capture must agree with the reader."""
         with self.with_switch("1"), harness.Helper("DELAYS", *words) as helper:
-            expected = harness.read_until_stable(lambda: self.ask(helper.pid), pid=helper.pid)
+            expected = harness.read_until_stable(lambda: self.query(helper.pid), pid=helper.pid)
             harness.capture(self.file, "-p", str(helper.pid), before=TASKSTATS_ONLY)
         captured = file_json.load(self.file)
         self.assert_equal(expected, captured)

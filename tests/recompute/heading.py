@@ -76,7 +76,7 @@ class Heading:
 
 
 def format_setting(metric, cell):
-    """Formats a setting as JSON has it: CPU sets and limits as text."""
+    """Formats a setting as in JSON: CPU sets and limits as text."""
     if metric["storage"] == "bitset":
         return cpus_of([cell])["cpus"]
     return "max" if cell == NO_LIMIT and metric["family"] == "limit" else cell

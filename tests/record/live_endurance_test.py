@@ -38,7 +38,7 @@ class EnduranceTest(unittest.TestCase):
                     s.keys("Escape", "Escape", "Escape", "?")
                     s.wait_for_text("ctprof live: the last window of this host")  # all earlier keys were handled
                     s.keys("?")
-                    s.wait_until(lambda now: "what happened" not in now and now.splitlines()[-1].startswith("q quit"))
+                    s.wait_until(lambda now: "the last window of this host" not in now and now.splitlines()[-1].startswith("q quit"))
                     rounds += 1
                     if rounds == 10:
                         first = self.rss(pid)

@@ -24,8 +24,8 @@ SETS = [*([name] for name in RECORDERS), list(RECORDERS)]
 COMMAND = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; echo x | cat; sleep 0.3"]
 
 
-def ctprof(*words, given=None, statuses=(0,)):
-    finished = subprocess.run([harness.CTPROF, *map(str, words)], input=given, capture_output=True, timeout=recording.TIMEOUT, check=False)
+def ctprof(*words, stdin=None, statuses=(0,)):
+    finished = subprocess.run([harness.CTPROF, *map(str, words)], input=stdin, capture_output=True, timeout=recording.TIMEOUT, check=False)
     assert finished.returncode in statuses, f"{words}: {finished.returncode}\n{finished.stderr.decode()}"
     assert b"a fault of ctprof" not in finished.stderr, finished.stderr.decode()
     return finished.stdout.decode("utf-8", "surrogateescape")
@@ -33,7 +33,7 @@ def ctprof(*words, given=None, statuses=(0,)):
 
 def totals_by_index(*paths):
     """Returns the totals of `fleet read` for each file: metric -> total."""
-    lines = [json.loads(line) for line in ctprof("fleet", "read", given=b"".join(os.fsencode(path) + b"\0" for path in paths)).splitlines()]
+    lines = [json.loads(line) for line in ctprof("fleet", "read", stdin=b"".join(os.fsencode(path) + b"\0" for path in paths)).splitlines()]
     metrics = {line["registry"]: [metric["name"] for metric in line["metrics"]] for line in lines if "metrics" in line}
     captures = [line for line in lines if "totals" in line]
     assert len(captures) >= len(paths), lines

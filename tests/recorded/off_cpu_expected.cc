@@ -74,7 +74,7 @@ class Builder {
     window.threads.try_emplace(origin_of(thread.origin), made);
   }
   // Threads exit in their last window. They may have existed at the end of the previous window,
-  // although they were gone when all threads were read.
+  // although they had exited when all threads were read.
   void add_end(const off_exit& end) { ends_.push_back(&end); }
   void add_stack(const off_stack& stack) { stacks_.push_back(&stack); }
 

@@ -188,7 +188,7 @@ std::vector<StackTop> ReplayedInput::read_user_stacks(std::vector<StackTop> want
     const auto is_recorded = [&](const StackTop& top) { return top.number == read.number; };
     const auto known = std::ranges::find_if(wanted, is_recorded);
     if (known == wanted.end() || known->address != read.from || bytes.size() - sizeof read > size)
-      throw BadTape("the recorder wants memory at other places");
+      throw BadTape("the recorder reads memory at other addresses than the recording");
     const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
     tops.push_back(*known);
     tops.back().bytes.assign(begin + sizeof read, begin + bytes.size());

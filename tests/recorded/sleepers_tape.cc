@@ -27,9 +27,9 @@ void RecordingInput::begin(std::uint32_t round) {
   input_->begin(round);
 }
 
-std::size_t RecordingInput::read(std::span<std::byte> room) {
-  const std::size_t got = input_->read(room);
-  tape_.put(kChunk, room.first(got));
+std::size_t RecordingInput::read(std::span<std::byte> buffer) {
+  const std::size_t got = input_->read(buffer);
+  tape_.put(kChunk, buffer.first(got));
   return got;
 }
 
@@ -58,10 +58,11 @@ void ReplayedInput::begin(std::uint32_t round) {
   if (cursor_.next(kPass).as<std::uint64_t>() != round) throw BadTape("a pass of another round");
 }
 
-std::size_t ReplayedInput::read(std::span<std::byte> room) {
+std::size_t ReplayedInput::read(std::span<std::byte> buffer) {
   const Bytes chunk = cursor_.next(kChunk).bytes;
-  if (chunk.size() > room.size()) throw BadTape("the looker has less room");
-  if (!chunk.empty()) std::memcpy(room.data(), chunk.data(), chunk.size());
+  if (chunk.size() > buffer.size())
+    throw BadTape("the buffer of the recorder is smaller than a recorded chunk");
+  if (!chunk.empty()) std::memcpy(buffer.data(), chunk.data(), chunk.size());
   return chunk.size();
 }
 

@@ -45,7 +45,7 @@ class RecordingInput final : public sleepers::SampleInput {
   RecordingInput(std::unique_ptr<sleepers::SampleInput> input, TapeWriter& tape);
 
   void begin(std::uint32_t round) override;
-  std::size_t read(std::span<std::byte> room) override;
+  std::size_t read(std::span<std::byte> buffer) override;
   void copy(sleepers::Pass& pass, std::span<const std::uint32_t> sleepers) override;
   ::recheck_entry* recheck_buffer() override { return input_->recheck_buffer(); }
   bool recheck(std::size_t count) override;
@@ -62,7 +62,7 @@ class ReplayedInput final : public sleepers::SampleInput {
   ReplayedInput(const Tape& tape, Cursor& cursor);
 
   void begin(std::uint32_t round) override;
-  std::size_t read(std::span<std::byte> room) override;
+  std::size_t read(std::span<std::byte> buffer) override;
   void copy(sleepers::Pass& pass, std::span<const std::uint32_t> sleepers) override;
   ::recheck_entry* recheck_buffer() override { return buffer_.empty() ? nullptr : buffer_.data(); }
   bool recheck(std::size_t count) override;

@@ -216,7 +216,7 @@ const Frame& Cursor::next() {
 
 const Frame& Cursor::next(std::uint32_t kind) {
   if (peek().kind != kind)
-    throw BadTape("the code under test wants a frame of kind " + std::to_string(kind) + ", frame " +
+    throw BadTape("the code under test reads a frame of kind " + std::to_string(kind) + ", frame " +
                   std::to_string(at_) + " is of kind " + std::to_string(peek().kind));
   return next();
 }

@@ -74,7 +74,7 @@ ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor) : cursor_(cursor)
 
 void ReplayedInput::read(const RecordCallback& take) {
   while (!cursor_.is_at_end() && cursor_.peek().kind == kRecord)
-    if (!take(cursor_.next().bytes)) throw BadTape("the core has no room for a row");
+    if (!take(cursor_.next().bytes)) throw BadTape("the core has no space for a row");
 }
 
 std::uint64_t ReplayedInput::lost_count() const { return cursor_.next(kLost).as<std::uint64_t>(); }

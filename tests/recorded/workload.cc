@@ -39,7 +39,7 @@ Workload::~Workload() {
 }
 
 void Workload::release() {
-  if (::write(start_pipe_[1], "x", 1) != 1) throw std::runtime_error("the workload is gone");
+  if (::write(start_pipe_[1], "x", 1) != 1) throw std::runtime_error("the workload has exited");
 }
 
 bool Workload::has_exited() {

@@ -283,12 +283,12 @@ class ListeningServer(Figures):
         server = self.server()
         answers = []
 
-        def ask():
+        def request_metrics():
             for _ in range(10):
                 answers.append(series(server.get()[1])["ctprof_captured_timestamp_seconds", ()])
 
         start = time.monotonic()
-        threads = [threading.Thread(target=ask) for _ in range(8)]
+        threads = [threading.Thread(target=request_metrics) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

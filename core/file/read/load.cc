@@ -66,11 +66,11 @@ Result<Snapshot> read_with_named_errors(const MakeSource& make_source, const std
 }
 
 // Returns messages about data at the end of a file that is skipped.
-std::vector<std::string> end_messages(const std::string& unread_reason, bool is_truncated,
+std::vector<std::string> end_messages(const std::string& skip_reason, bool is_truncated,
                                       const std::string& path) {
   std::vector<std::string> messages;
-  if (!unread_reason.empty())
-    messages.push_back("'" + path + "' continues with data that is skipped: " + unread_reason);
+  if (!skip_reason.empty())
+    messages.push_back("'" + path + "' continues with data that is skipped: " + skip_reason);
   if (is_truncated)
     messages.push_back("'" + path + "' ends with an incomplete capture, which is skipped");
   return messages;

@@ -23,16 +23,16 @@ class WorkThread {
   // caller's signal mask. Throws std::system_error if the system cannot create a thread.
   template <class Work>
   explicit WorkThread(Work work) {
-    auto given = std::make_unique<Work>(std::move(work));
+    auto owned_work = std::make_unique<Work>(std::move(work));
     const int error = begin(
         [](void* taken) -> void* {
           const std::unique_ptr<Work> own(static_cast<Work*>(taken));
           (*own)();
           return nullptr;
         },
-        given.get());
+        owned_work.get());
     if (error != 0) throw std::system_error(error, std::generic_category(), "starting a thread");
-    given.release();
+    owned_work.release();
     joinable_ = true;
   }
   WorkThread(WorkThread&& other) noexcept

@@ -12,34 +12,35 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef int Ask(const char*, void*, size_t*, void*, size_t);
+typedef int Mallctl(const char*, void*, size_t*, void*, size_t);
 
 #ifdef PRELOADED
-static Ask* entry(const char* library) {
+static Mallctl* entry(const char* library) {
   void* const handle = library != NULL ? dlopen(library, RTLD_NOW) : RTLD_DEFAULT;
   void* const found = dlsym(handle, "mallctl");
-  Ask* ask = NULL;
-  memcpy(&ask, &found, sizeof ask); /* ISO C forbids the cast */
-  return ask;
+  Mallctl* function = NULL;
+  memcpy(&function, &found, sizeof function); /* ISO C forbids the cast */
+  return function;
 }
 #else
 #ifndef MALLCTL
 #define MALLCTL mallctl
 #endif
 int MALLCTL(const char*, void*, size_t*, void*, size_t);
-static Ask* entry(const char* library) { return library == NULL ? MALLCTL : NULL; }
+static Mallctl* entry(const char* library) { return library == NULL ? MALLCTL : NULL; }
 #endif
 
-static long distance(Ask* ask, const char* name) {
+static long distance(Mallctl* function, const char* name) {
   uint64_t* place = NULL;
   size_t size = sizeof place;
-  if (ask == NULL || ask(name, &place, &size, NULL, 0) != 0) return 0;
+  if (function == NULL || function(name, &place, &size, NULL, 0) != 0) return 0;
   return (long)((intptr_t)place - (intptr_t)__builtin_thread_pointer());
 }
 
 int main(int count, char** words) {
-  Ask* const ask = entry(count > 1 ? words[1] : NULL);
-  printf("%ld %ld\n", distance(ask, "thread.allocatedp"), distance(ask, "thread.deallocatedp"));
+  Mallctl* const function = entry(count > 1 ? words[1] : NULL);
+  printf("%ld %ld\n", distance(function, "thread.allocatedp"),
+         distance(function, "thread.deallocatedp"));
   fflush(stdout);
   pause();
   return 0;

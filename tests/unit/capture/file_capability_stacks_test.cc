@@ -15,7 +15,7 @@
 #include "core/stacks/hidden_offsets.hpp"
 #include "tests/unit/capture/test_recording.hpp"
 
-namespace ctprof::lent_stacks_test {
+namespace ctprof::file_capability_stacks_test {
 namespace {
 
 using namespace hand_made;
@@ -81,7 +81,7 @@ boost::unit_test::precondition needs_root() {
   return boost::unit_test::precondition([](auto) { return ::geteuid() == 0; });
 }
 
-BOOST_AUTO_TEST_SUITE(lent_stacks_test)
+BOOST_AUTO_TEST_SUITE(file_capability_stacks_test)
 
 BOOST_AUTO_TEST_CASE(without_file_capabilities_all_processes_count_as_own) {
   OwnProcesses own(proc().get(), false);
@@ -138,4 +138,4 @@ BOOST_AUTO_TEST_CASE(threads_of_exited_processes_without_records_are_denied) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::lent_stacks_test
+}  // namespace ctprof::file_capability_stacks_test

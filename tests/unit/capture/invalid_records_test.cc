@@ -12,12 +12,12 @@
 #include "core/capture/recorder_notes.hpp"
 #include "tests/unit/capture/test_recorder.hpp"
 
-namespace records_lies_test {
+namespace invalid_records_test {
 using namespace ctprof;
 using namespace ctprof::hand_made;
 using namespace ctprof::test_recorder;
 
-BOOST_AUTO_TEST_SUITE(records_lies_test)
+BOOST_AUTO_TEST_SUITE(invalid_records_test)
 
 // The stack pointer and the size of the stack are arbitrary.
 BOOST_FIXTURE_TEST_CASE(drops_and_counts_records_beyond_the_memory_limit, RecorderFixture) {
@@ -118,4 +118,4 @@ BOOST_FIXTURE_TEST_CASE(stops_recorders_that_throw, RecorderFixture) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace records_lies_test
+}  // namespace invalid_records_test

@@ -1,4 +1,4 @@
-// Tests which processes a recording wants, and reading the code that they have mapped.
+// Tests which processes a recording selects, and reading the code that they have mapped.
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -76,15 +76,15 @@ BOOST_AUTO_TEST_CASE(lists_each_content_of_a_file, *needs_map_files()) {
   const Scratch scratch;
   const MappedFile file(scratch / "file", "text");
   PinnedFiles files(proc().get(), kTimeout);
-  const auto want = [&] {
+  const auto request_file = [&] {
     files.request(kSelf, file.mapping());
     files.wait();
   };
-  want();
+  request_file();
   ::chmod((scratch / "file").c_str(), 0600);
-  want();
+  request_file();
   file.overwrite("another text");
-  want();
+  request_file();
   const auto contents = files.take();
   BOOST_REQUIRE_EQUAL(contents.size(), 2u);
   BOOST_TEST(contents[0].descriptor == contents[1].descriptor);

@@ -126,14 +126,14 @@ struct EvenRowLister : sdk::ListSource {
       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne, kTwo);
   explicit EvenRowLister(const sdk::Host&) {}
   void list(const sdk::Listing& listing) {
-    const auto room = listing.room();
+    const auto batch = listing.room();
     for (std::uint32_t row = 0; row < 4; ++row) {
-      room->column(sdk::kTgid).put(row, std::uint64_t{1});
-      room->column(sdk::kTid).put(row, std::uint64_t{row} + 1);
-      room->column(sdk::kComm).put(row, "thread");
-      room->column(sdk::kStartTime).put(row, std::uint64_t{7});
-      put(room->column(kOne), row);
-      put(room->column(kTwo), row);
+      batch->column(sdk::kTgid).put(row, std::uint64_t{1});
+      batch->column(sdk::kTid).put(row, std::uint64_t{row} + 1);
+      batch->column(sdk::kComm).put(row, "thread");
+      batch->column(sdk::kStartTime).put(row, std::uint64_t{7});
+      put(batch->column(kOne), row);
+      put(batch->column(kTwo), row);
     }
     listing.commit(4);
   }

@@ -1,4 +1,4 @@
-// Tests sessions with windows, on a host whose threads exit when the test says so.
+// Tests sessions with windows, on a host whose threads exit at the command of the test.
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,16 +27,16 @@ struct TestLister : sdk::ListSource {
       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne);
   explicit TestLister(const sdk::Host&) {}
   void list(const sdk::Listing& listing) {
-    const auto room = listing.room();
-    for (std::uint32_t row = 0; row < tids.size(); ++row) put(*room, row, tids[row]);
+    const auto batch = listing.room();
+    for (std::uint32_t row = 0; row < tids.size(); ++row) put(*batch, row, tids[row]);
     listing.commit(static_cast<std::uint32_t>(tids.size()));
   }
-  static void put(const sdk::Batch& room, std::uint32_t row, std::uint64_t tid) {
-    room.column(sdk::kTgid).put(row, std::uint64_t{1});
-    room.column(sdk::kTid).put(row, tid);
-    room.column(sdk::kComm).put(row, "thread");
-    room.column(sdk::kStartTime).put(row, std::uint64_t{7});
-    room.column(kOne).put(row, 100 * tid);
+  static void put(const sdk::Batch& batch, std::uint32_t row, std::uint64_t tid) {
+    batch.column(sdk::kTgid).put(row, std::uint64_t{1});
+    batch.column(sdk::kTid).put(row, tid);
+    batch.column(sdk::kComm).put(row, "thread");
+    batch.column(sdk::kStartTime).put(row, std::uint64_t{7});
+    batch.column(kOne).put(row, 100 * tid);
   }
 };
 
@@ -53,10 +53,10 @@ struct TestExits : sdk::ExitedSource {
     const std::lock_guard lock(mutex);
     listing.count_lost(std::exchange(lost, 0));
     if (tids.empty()) return;
-    const auto room = listing.room();
+    const auto batch = listing.room();
     for (std::uint32_t row = 0; row < tids.size(); ++row) {
-      TestLister::put(*room, row, tids[row]);
-      room->column(sdk::kEndedAt).put(row, boottime_ns());
+      TestLister::put(*batch, row, tids[row]);
+      batch->column(sdk::kEndedAt).put(row, boottime_ns());
     }
     listing.commit(static_cast<std::uint32_t>(std::exchange(tids, {}).size()));
   }

@@ -241,10 +241,10 @@ BOOST_AUTO_TEST_CASE(work_is_proportional_to_the_size_of_files) {
 std::vector<Snapshot> make_differing_runs() {
   std::vector<Snapshot> runs;
   for (std::uint64_t run = 0; run < 8; ++run) {
-    const std::uint64_t slower = run < 4 ? 0 : 30 * kMs, wavers = (run * 5) % 8 * kMs;
+    const std::uint64_t slower = run < 4 ? 0 : 30 * kMs, varies = (run * 5) % 8 * kMs;
     runs.push_back(window_of({{"service",
                                {{{"bin:render", "bin:main"}, 100 * kMs + slower + run * 10'000},
-                                {{"bin:parse", "bin:main"}, 60 * kMs + wavers},
+                                {{"bin:parse", "bin:main"}, 60 * kMs + varies},
                                 {{"bin:rare", "bin:main"}, 20'000 * (run + 1)}}}}));
   }
   return runs;

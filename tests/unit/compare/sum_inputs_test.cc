@@ -12,7 +12,7 @@
 #include "core/render/report_json.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 
-namespace ctprof::made_of_test {
+namespace ctprof::sum_inputs_test {
 namespace {
 
 namespace json = boost::json;
@@ -62,7 +62,7 @@ std::string parts_json(const SumSnapshot& side) {
   return json::serialize(row_of(compare_sums(side, side)).at("parts_baseline"));
 }
 
-BOOST_AUTO_TEST_SUITE(made_of_test)
+BOOST_AUTO_TEST_SUITE(sum_inputs_test)
 
 BOOST_AUTO_TEST_CASE(counts_switched_off_denied_and_absent_inputs_as_missing) {
   BOOST_TEST(parts_json(SumSnapshot().add_input("cpu", 5).add_input("irq", {}, Gap::SwitchedOff)) ==
@@ -124,4 +124,4 @@ BOOST_AUTO_TEST_CASE(fail_on_checks_groups_that_only_the_candidate_has) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::made_of_test
+}  // namespace ctprof::sum_inputs_test

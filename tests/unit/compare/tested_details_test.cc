@@ -10,12 +10,12 @@
 #include "core/render/report_text.hpp"
 #include "tests/unit/support/test_sides.hpp"
 
-namespace ctprof::judged_details_test {
+namespace ctprof::tested_details_test {
 namespace {
 
 using namespace test_sides;
 
-// Returns four runs per side. `more` shifts significantly, `wavers` only varies, and `tiny` has the
+// Returns four runs per side. `more` shifts significantly, `varies` only varies, and `tiny` has the
 // largest shift but is too small to be tested.
 std::vector<Snapshot> runs_to_test() {
   std::vector<Snapshot> runs;
@@ -24,7 +24,7 @@ std::vector<Snapshot> runs_to_test() {
     const bool is_after = run >= 4;
     runs.push_back(run_of({{"more", is_after ? 1'300'000 + run : 1'000'000 + run, 1000},
                            {"tiny", is_after ? 90 : 1, 1000},
-                           {"wavers", 1'000'000 + kVariation[run], 1000}}));
+                           {"varies", 1'000'000 + kVariation[run], 1000}}));
   }
   return runs;
 }
@@ -57,10 +57,10 @@ std::string line_with(const std::string& text, const std::string& words) {
   return text.substr(begin, text.find('\n', at) - begin);
 }
 
-BOOST_AUTO_TEST_SUITE(judged_details_test)
+BOOST_AUTO_TEST_SUITE(tested_details_test)
 
 BOOST_AUTO_TEST_CASE(untested_rows_come_last) {
-  BOOST_TEST(groups_of(details_report()) == (std::vector<std::string>{"more", "wavers", "tiny"}),
+  BOOST_TEST(groups_of(details_report()) == (std::vector<std::string>{"more", "varies", "tiny"}),
              boost::test_tools::per_element());
 }
 
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(untested_rows_are_grey_and_marked) {
   const std::string text =
       format_report_text(report, files, get_default_columns(ReportKind::Compare), colored);
   const std::string tiny = line_with(text, "tiny"), more = line_with(text, "more "),
-                    varying = line_with(text, "wavers");
+                    varying = line_with(text, "varies");
   BOOST_TEST(tiny.find('~') != std::string::npos, tiny);
   BOOST_TEST(varying.find('~') != std::string::npos, varying);
   BOOST_TEST(more.find('~') == std::string::npos, more);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(the_page_orders_and_marks_rows_equally) {
   std::vector<std::string> groups;
   for (const PageRow& row : rows.rows)
     if (row.metric == "run_time_ns") groups.push_back(row.group);
-  BOOST_TEST(groups == (std::vector<std::string>{"more", "wavers", "tiny"}),
+  BOOST_TEST(groups == (std::vector<std::string>{"more", "varies", "tiny"}),
              boost::test_tools::per_element());
   const std::vector<std::string> files{"a", "b"};
   const std::string page = make_report_page(report, files, {"", true});
@@ -110,4 +110,4 @@ BOOST_AUTO_TEST_CASE(rows_of_single_runs_are_not_marked) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::judged_details_test
+}  // namespace ctprof::tested_details_test

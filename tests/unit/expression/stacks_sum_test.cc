@@ -93,13 +93,13 @@ void add_frames(void* states, const ctprof_rows* rows) {
     if (rows->groups[row] == UINT32_MAX || (rows->gaps && rows->gaps[row])) continue;
     auto& state = static_cast<FrameCount*>(states)[rows->groups[row]];
     std::size_t stacks = 0;
-    const ctprof_stack* given =
+    const ctprof_stack* weighted_stacks =
         rows->stacks(rows->core, static_cast<const std::uint32_t*>(rows->values)[row], &stacks);
     for (std::size_t at = 0; at < stacks; ++at) {
       std::size_t frames = 0;
-      const std::uint32_t* numbers = rows->frames(rows->core, given[at].stack, &frames);
-      state.frames += frames * given[at].weight;
-      if (!state.leaf) state.first_stacks = given, state.leaf = numbers;
+      const std::uint32_t* numbers = rows->frames(rows->core, weighted_stacks[at].stack, &frames);
+      state.frames += frames * weighted_stacks[at].weight;
+      if (!state.leaf) state.first_stacks = weighted_stacks, state.leaf = numbers;
     }
   }
 }

@@ -111,15 +111,16 @@ inline void* map_code(const std::string& path) {
 // a finder reports for this process.
 inline FindStatus find_in(int programs, std::uint64_t linked_bytes,
                           FileBudget::NowFunction now = FileBudget::Clock::now) {
-  const TemporaryDirectory room;
+  const TemporaryDirectory directory;
   std::string elf_header;
   put(elf_header, 0, header());
-  write_file(room.file("sparse"), elf_header);
-  BOOST_REQUIRE(::truncate(room.file("sparse").c_str(), static_cast<off_t>(linked_bytes)) == 0);
+  write_file(directory.file("sparse"), elf_header);
+  BOOST_REQUIRE(::truncate(directory.file("sparse").c_str(), static_cast<off_t>(linked_bytes)) ==
+                0);
   std::vector<void*> mapped;
   for (int i = 0; i < programs; ++i) {
-    write_file(room.file(std::to_string(i)), image_with_debug_link("sparse"));
-    mapped.push_back(map_code(room.file(std::to_string(i))));
+    write_file(directory.file(std::to_string(i)), image_with_debug_link("sparse"));
+    mapped.push_back(map_code(directory.file(std::to_string(i))));
   }
   ctprof_host host{};
   host.size = sizeof host;

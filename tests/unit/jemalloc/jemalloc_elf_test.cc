@@ -52,7 +52,7 @@ namespace {
 Fd file_of(const void* bytes, std::size_t size) {
   Fd fd(::memfd_create("elf", MFD_CLOEXEC));
   if (::write(fd.get(), bytes, size) != static_cast<ssize_t>(size))
-    BOOST_FAIL("no room for a copy");
+    BOOST_FAIL("no memory for a copy");
   return fd;
 }
 
@@ -157,22 +157,22 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
 
 // Only regular files are opened, and none outside of the root.
 BOOST_AUTO_TEST_CASE(opens_only_regular_files_below_the_root) {
-  char room[] = "/tmp/jemalloc_elf.XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(room) != nullptr);
-  const std::string root(room);
+  char directory_template[] = "/tmp/jemalloc_elf.XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(directory_template) != nullptr);
+  const std::string root(directory_template);
   const auto path = [&](const char* name) { return root + '/' + name; };
   BOOST_REQUIRE(::mkfifo(path("pipe").c_str(), 0600) == 0);
   BOOST_REQUIRE(::symlink("/etc/passwd", path("absolute").c_str()) == 0);
   BOOST_REQUIRE(::symlink("../../../../../../etc/passwd", path("upwards").c_str()) == 0);
   BOOST_REQUIRE(::symlink("/file", path("inside").c_str()) == 0);
   Fd(::open(path("file").c_str(), O_WRONLY | O_CREAT, 0600));
-  const Fd directory(::open(room, O_PATH | O_DIRECTORY));
+  const Fd directory(::open(directory_template, O_PATH | O_DIRECTORY));
   for (const char* name : {"pipe", "absolute", "upwards", "missing", "."})
     BOOST_TEST(!open_in_root(directory.get(), name).fd, name << " was opened");
   BOOST_TEST(static_cast<bool>(open_in_root(directory.get(), "inside").fd));
   for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"})
     ::unlink(path(name).c_str());
-  ::rmdir(room);
+  ::rmdir(directory_template);
 }
 
 // All threads get the same answer.

@@ -133,7 +133,7 @@ def redis(directory):
     server = shutil.which("redis-server") or find_program("redis-check-rdb")  # one program, whose name selects its function
     words = ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--io-threads", "2"]
 
-    def ask():
+    def send_requests():
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
             for i in range(100):
@@ -142,7 +142,7 @@ def redis(directory):
 
     with run_program(directory, *words, executable=server) as pid:
         wait_until(lambda: os.path.exists(path))
-        with repeat(ask):
+        with repeat(send_requests):
             yield [pid]
 
 
@@ -157,7 +157,7 @@ def nginx(directory):
     with open(os.path.join(directory, "page"), "w", encoding="utf-8") as file:
         file.write("a page that is packed again and again\n" * 10000)
 
-    def ask():
+    def send_requests():
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
             client.sendall(b"GET /page HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
@@ -166,7 +166,7 @@ def nginx(directory):
 
     with run_program(directory, find_program("nginx"), "-p", directory, "-c", os.path.join(directory, "conf")) as pid:
         wait_until(lambda: os.path.exists(path))
-        with repeat(ask):
+        with repeat(send_requests):
             yield [pid, *children(pid)]
 
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kReadsOne = "one";
 constexpr const char* kReadsTwo = "two";
-constexpr const char* kReadsUnknown = "nobodys";
+constexpr const char* kReadsUnknown = "unknown_metric";
 
 std::vector<std::string> order(const Plan& plan) {
   std::vector<std::string> names;
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(removes_sources_without_input) {
                      make_fake_plugin<OfferingSource<kTwo, -1>>("plain")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(order(plan) == (std::vector<std::string>{"plain"}), boost::test_tools::per_element());
-  BOOST_TEST(plan.refusals[0].reason.find("'nobodys'") != std::string::npos);
+  BOOST_TEST(plan.refusals[0].reason.find("'unknown_metric'") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(unfilled_metrics_have_a_gap_and_a_reason) {

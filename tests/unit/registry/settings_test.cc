@@ -45,9 +45,9 @@ Plugin with_options() {
   return made;
 }
 
-std::string refusal(const std::string& given) {
+std::string refusal(const std::string& setting) {
   std::vector plugins{with_options(), make_fake_plugin<OfferingSource<kTwo>>("plain")};
-  const auto applied = apply_settings(plugins, std::vector{given});
+  const auto applied = apply_settings(plugins, std::vector{setting});
   return applied ? "" : applied.error().text;
 }
 
@@ -57,8 +57,8 @@ BOOST_AUTO_TEST_SUITE(settings_test)
 
 BOOST_AUTO_TEST_CASE(passes_options_to_a_plugin) {
   std::vector plugins{with_options()};
-  const std::vector<std::string> given{"deep.depth=3", "deep.file=a=b.c", "deep.depth=4"};
-  BOOST_REQUIRE(apply_settings(plugins, given));
+  const std::vector<std::string> settings{"deep.depth=3", "deep.file=a=b.c", "deep.depth=4"};
+  BOOST_REQUIRE(apply_settings(plugins, settings));
   const Registry merged = make_registry(std::move(plugins));
   const ProbedHost probed(merged, host_without_files());
   BOOST_TEST(OptionContext::last.depth == "4");
@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(refuses_unknown_options) {
   BOOST_TEST(refusal("plain.depth=3") ==
              "--set: plugin 'plain' has no option 'depth'; it has none");
   BOOST_TEST(refusal("dep.depth=3") == "--set: no plugin 'dep' is loaded (did you mean 'deep'?)");
-  for (const char* given : {"deep", "deep.depth", "depth=3", ""})
-    BOOST_TEST(refusal(given) == "--set '" + std::string(given) + "': write PLUGIN.KEY=VALUE");
+  for (const char* setting : {"deep", "deep.depth", "depth=3", ""})
+    BOOST_TEST(refusal(setting) == "--set '" + std::string(setting) + "': write PLUGIN.KEY=VALUE");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(pseudonyms_keep_the_patterns_of_names) {
 
 BOOST_AUTO_TEST_CASE(pseudonyms_depend_only_on_name_and_key) {
   Pseudonyms one(kKey), same(kKey), other({3, 4});
-  same.pseudonym_of("met before");
+  same.pseudonym_of("another name");
   BOOST_TEST(one.pseudonym_of("nginx-worker-12") == same.pseudonym_of("nginx-worker-12"));
   BOOST_TEST(one.pseudonym_of("nginx-worker-12") != other.pseudonym_of("nginx-worker-12"));
   BOOST_TEST(one.bytes_of("\x01\x02\x03\x04").size() == 4u);

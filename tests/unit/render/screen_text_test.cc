@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(shows_memory_growth_inside_the_second_window) {
 
 BOOST_AUTO_TEST_CASE(two_windows_show_started_threads_of_each) {
   const ThreadActivity lives{.name = "a", .cpu = kSecond},
-      is_born{.name = "a", .cpu = 1, .is_started = true};
-  const Snapshot before = window_of({lives, is_born}), after = window_of({lives, is_born, is_born});
+      started{.name = "a", .cpu = 1, .is_started = true};
+  const Snapshot before = window_of({lives, started}), after = window_of({lives, started, started});
   const std::string text = text_of(report_of({&before, &after}), {.text = {}, .lines = 24});
   BOOST_TEST(contains(text, " 2→3 +1→2  "), text);
   const std::string same = text_of(report_of({&before, &before}), {.text = {}, .lines = 24});
@@ -150,12 +150,12 @@ std::string joined_text(std::string text) {
 
 BOOST_AUTO_TEST_CASE(drops_the_largest_change_of_two_windows_last) {
   const ThreadActivity lives{.name = "a-long-name-or-so", .cpu = kSecond},
-      is_born{.name = "a-long-name-or-so", .cpu = 1, .is_started = true};
-  std::vector<ThreadActivity> more(10, is_born);
+      started{.name = "a-long-name-or-so", .cpu = 1, .is_started = true};
+  std::vector<ThreadActivity> more(10, started);
   more.insert(more.begin(), {.name = "a-long-name-or-so", .cpu = 4 * kSecond});
   const Snapshot before = window_of({lives}), after = window_of(more);
   const Report report = report_of({&before, &after}, {.literal_names = true});
-  const std::vector<std::pair<std::size_t, std::vector<const char*>>> told{
+  const std::vector<std::pair<std::size_t, std::vector<const char*>>> expected_parts{
       {100, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  held\n"}},
       {74, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  %idle\n", "groups, for width held,"}},
       {56,
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(drops_the_largest_change_of_two_windows_last) {
       {37, {" 1→11  %cpu 10.0→40.0\n", "threads started and exited, for width %cpu sw/s"}},
       {34, {"so  %cpu 10.0→40.0\n", "threads, for width %cpu sw/s"}},
       {26, {"  %cpu\n", "so  10.0→40.0\n", "threads, for width moved most sw/s"}}};
-  for (const auto& [width, parts] : told) {
+  for (const auto& [width, parts] : expected_parts) {
     const std::string text = joined_text(text_of(report, {.text = {.width = width}, .lines = 24}));
     for (const char* part : parts)
       BOOST_TEST(contains(text, part), part << " at " << width << " in\n" << text);

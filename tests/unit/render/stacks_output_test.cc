@@ -13,7 +13,7 @@
 #include "core/render/stacks_text.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
-namespace ctprof::stacks_told_test {
+namespace ctprof::stacks_output_test {
 namespace {
 
 using namespace hand_made;
@@ -27,7 +27,7 @@ class TextSink final : public Sink {
 const std::vector<std::pair<std::string, NamedStacks>> kTwo{
     {"a", {{{"p:hot", "p:main"}, 700 * kMs}, {{"p:warm", "p:main"}, 300 * kMs}}}};
 
-BOOST_AUTO_TEST_SUITE(stacks_told_test)
+BOOST_AUTO_TEST_SUITE(stacks_output_test)
 
 BOOST_AUTO_TEST_CASE(text_has_shares_and_amounts) {
   const Snapshot snapshot = window_of(kTwo);
@@ -157,4 +157,4 @@ BOOST_AUTO_TEST_CASE(only_a_single_snapshot_lists_waiting_threads) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::stacks_told_test
+}  // namespace ctprof::stacks_output_test

@@ -8,12 +8,12 @@
 #include "core/window/accounting.hpp"
 #include "tests/unit/render/window_report.hpp"
 
-namespace ctprof::window_told_test {
+namespace ctprof::window_output_test {
 namespace {
 
 using namespace window_report;
 
-BOOST_AUTO_TEST_SUITE(window_told_test)
+BOOST_AUTO_TEST_SUITE(window_output_test)
 
 BOOST_AUTO_TEST_CASE(blocked_time_is_the_time_without_running_or_waiting) {
   const Snapshot window_snapshot = WindowEnds().window();
@@ -185,4 +185,4 @@ BOOST_AUTO_TEST_CASE(unaccounted_time_mentions_unreported_exits) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::window_told_test
+}  // namespace ctprof::window_output_test

@@ -8,21 +8,21 @@
 #include "core/render/window_text.hpp"
 #include "tests/unit/render/window_report.hpp"
 
-namespace ctprof::window_states_told_test {
+namespace ctprof::window_states_output_test {
 namespace {
 
 using namespace window_report;
 
-BOOST_AUTO_TEST_SUITE(window_states_told_test)
+BOOST_AUTO_TEST_SUITE(window_states_output_test)
 
 BOOST_AUTO_TEST_CASE(shows_gauges_with_their_change) {
   WindowEnds ends;
-  const Snapshot told = ends.window();
-  const std::string text = text_of(told, {.metrics = {"heap"}});
+  const Snapshot window_snapshot = ends.window();
+  const std::string text = text_of(window_snapshot, {.metrics = {"heap"}});
   BOOST_TEST(text.find("12.000KiB (+8.000KiB)") != text.npos);
   BOOST_TEST(text.find("100B (+99B)") != text.npos);  // job: 3 started, 2 exited with 1
   BOOST_TEST(text.find("8B\n") != text.npos);         // old: change unknown
-  const auto json = json_of(told, {.metrics = {"heap"}});
+  const auto json = json_of(window_snapshot, {.metrics = {"heap"}});
   BOOST_TEST(json.at("rows").as_array().size() == 3u);
   for (const auto& row : json.at("rows").as_array()) {
     const auto& change = row.at("change");
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(shows_gauges_with_their_change) {
     if (row.at("group") == "old") BOOST_TEST(change.is_null());
   }
   TextSink csv;
-  BOOST_REQUIRE(write_report_csv(report_of(told, {.metrics = {"heap"}}), csv));
+  BOOST_REQUIRE(write_report_csv(report_of(window_snapshot, {.metrics = {"heap"}}), csv));
   BOOST_TEST(csv.text.find("primary,web,heap,,bytes,12288,8192,,1,1,1,,\n") != csv.text.npos);
 }
 
@@ -48,17 +48,18 @@ Snapshot window_of_maps(std::string map_keys, const MapValue& opening_value,
 }
 
 BOOST_AUTO_TEST_CASE(shows_gauges_in_maps_with_their_change) {
-  const Snapshot told = window_of_maps("gauge bytes: anon file; cumulative count: pg*",
-                                       {{"anon", 4096}, {"file", 1024}, {"pgfault", 10}},
-                                       {{"anon", 12288}, {"file", 1024}, {"pgfault", 17}});
-  const std::string text = text_of(told, {.metrics = {"kinds"}});
+  const Snapshot window_snapshot =
+      window_of_maps("gauge bytes: anon file; cumulative count: pg*",
+                     {{"anon", 4096}, {"file", 1024}, {"pgfault", 10}},
+                     {{"anon", 12288}, {"file", 1024}, {"pgfault", 17}});
+  const std::string text = text_of(window_snapshot, {.metrics = {"kinds"}});
   BOOST_TEST(text.find("kinds[anon]     12.000KiB (+8.000KiB)\n") != text.npos, text);
   BOOST_TEST(text.find("kinds[file]                  1.000KiB\n") != text.npos, text);
   BOOST_TEST(text.find("kinds[pgfault]                      7\n") != text.npos, text);
   BOOST_TEST(text.find("100B (+99B)") != text.npos, text);
-  const std::string one = text_of(told, {.metrics = {"kinds[anon]"}});
+  const std::string one = text_of(window_snapshot, {.metrics = {"kinds[anon]"}});
   BOOST_TEST(one.find("12.000KiB (+8.000KiB)") != one.npos, one);
-  const auto json = json_of(told, {.metrics = {"kinds"}});
+  const auto json = json_of(window_snapshot, {.metrics = {"kinds"}});
   for (const auto& row : json.at("rows").as_array()) {
     const auto& change = row.at("change");
     if (row.at("group") == "web")
@@ -66,19 +67,20 @@ BOOST_AUTO_TEST_CASE(shows_gauges_in_maps_with_their_change) {
     if (row.at("group") == "old") BOOST_TEST(change.is_null());
   }
   TextSink csv;
-  BOOST_REQUIRE(write_report_csv(report_of(told, {.metrics = {"kinds"}}), csv));
+  BOOST_REQUIRE(write_report_csv(report_of(window_snapshot, {.metrics = {"kinds"}}), csv));
   BOOST_TEST(csv.text.find(",kinds,anon,bytes,12288,8192,") != csv.text.npos, csv.text);
   BOOST_TEST(csv.text.find(",kinds,pgfault,count,7,,") != csv.text.npos, csv.text);
 }
 
 BOOST_AUTO_TEST_CASE(shows_unchanged_gauges_in_maps_on_request) {
-  const Snapshot told = window_of_maps("gauge bytes: anon file", {{"anon", 9}, {"file", 5}},
-                                       {{"anon", 9}, {"file", 0}});
-  const std::string moved = text_of(told, {.only_changed = true});
+  const Snapshot window_snapshot = window_of_maps(
+      "gauge bytes: anon file", {{"anon", 9}, {"file", 5}}, {{"anon", 9}, {"file", 0}});
+  const std::string moved = text_of(window_snapshot, {.only_changed = true});
   BOOST_TEST(moved.find(" 9B\n") == moved.npos, moved);
   BOOST_TEST(moved.find("0B (-5B)") != moved.npos, moved);
-  const std::string asked = text_of(told, {.metrics = {"kinds"}, .only_changed = true});
-  BOOST_TEST(asked.find("kinds[anon]           9B\n") != asked.npos, asked);
+  const std::string requested =
+      text_of(window_snapshot, {.metrics = {"kinds"}, .only_changed = true});
+  BOOST_TEST(requested.find("kinds[anon]           9B\n") != requested.npos, requested);
 }
 
 BOOST_AUTO_TEST_CASE(a_map_of_gauges_needs_no_base) {
@@ -112,8 +114,8 @@ BOOST_AUTO_TEST_CASE(shows_changed_settings_by_name_and_value) {
   BOOST_TEST(text_of(*made, {.metrics = {"nice"}}).find("nice     0 → -5   worker{N}     2") !=
              std::string::npos);
   const auto json = json_of(*made);
-  const auto& told = json.at("snapshot").at("window").at("settings").at(0);
-  BOOST_TEST(told.at("after").as_int64() == -5);
+  const auto& setting = json.at("snapshot").at("window").at("settings").at(0);
+  BOOST_TEST(setting.at("after").as_int64() == -5);
 }
 
 BOOST_AUTO_TEST_CASE(changed_tunables_of_the_host_are_settings) {
@@ -122,14 +124,14 @@ BOOST_AUTO_TEST_CASE(changed_tunables_of_the_host_are_settings) {
       R"({"thp":"always [madvise]","total_kib":7,"tunables":{"slice":"3","came":"1"},"gone":"1"})";
   ends.after.objects["host"] =
       R"({"thp":"[always] madvise","total_kib":8,"tunables":{"slice":"5","came":"1"},"new":"1"})";
-  const Snapshot told = ends.window();
-  const auto settings = collect_run_facts(told).window->settings;
+  const Snapshot window_snapshot = ends.window();
+  const auto settings = collect_run_facts(window_snapshot).window->settings;
   BOOST_REQUIRE_EQUAL(settings.size(), 2u);  // excludes sizes, and settings that only one end has
   BOOST_TEST(settings[0].metric == "thp");
   BOOST_TEST(settings[1].metric == "tunables.slice");
   BOOST_TEST(settings[1].before.text == "3");
   BOOST_TEST(settings[1].after.text == "5");
-  BOOST_TEST(text_of(told, {.metrics = {"run"}}).find("tunables.slice  3 → 5") !=
+  BOOST_TEST(text_of(window_snapshot, {.metrics = {"run"}}).find("tunables.slice  3 → 5") !=
              std::string::npos);
 }
 
@@ -153,16 +155,16 @@ BOOST_AUTO_TEST_CASE(shows_states_at_both_ends_on_request) {
   WindowEnds ends;
   add_u64(ends.before, peak, {7, 7});
   add_u64(ends.after, peak, {7, 7, 7});
-  const Snapshot told = ends.window();
-  const std::string all = text_of(told, {.only_changed = true});
+  const Snapshot window_snapshot = ends.window();
+  const std::string all = text_of(window_snapshot, {.only_changed = true});
   BOOST_TEST(all.find("state") == all.npos);
   BOOST_TEST(all.find("zero or unchanged") != all.npos);
   BOOST_TEST(all.find("7ns (ever)") != all.npos);
-  BOOST_TEST(text_of(told, {.metrics = {"state"}, .only_changed = true}).find("state") !=
+  BOOST_TEST(text_of(window_snapshot, {.metrics = {"state"}, .only_changed = true}).find("state") !=
              std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::window_states_told_test
+}  // namespace ctprof::window_states_output_test

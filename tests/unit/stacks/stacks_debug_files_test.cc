@@ -71,27 +71,27 @@ BOOST_AUTO_TEST_CASE(finds_debug_files_by_build_id) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_file_with_another_build_id) {
-  const TemporaryDirectory room;
+  const TemporaryDirectory scratch;
   const OpenedFile own(variant_path("found"));
-  const fs::path place = room / debug_path(own.file.build_id());
+  const fs::path place = scratch / debug_path(own.file.build_id());
   fs::create_directories(place.parent_path());
   fs::copy_file("/proc/self/exe", place);
-  DebugFiles files({room / ""});
+  DebugFiles files({scratch / ""});
   BOOST_TEST(!has_debug_file(files, variant_path("found")));
 }
 
 BOOST_AUTO_TEST_CASE(finds_debug_files_by_link) {
   for (const std::string name : {"linked", "unidentified"}) {
-    const TemporaryDirectory room;
-    const fs::path path = room.copy(name), debug = room.copy(name + ".debug");
-    DebugFiles files({room / "debug"});
+    const TemporaryDirectory scratch;
+    const fs::path path = scratch.copy(name), debug = scratch.copy(name + ".debug");
+    DebugFiles files({scratch / "debug"});
     BOOST_TEST(has_debug_file(files, path), name);
-    fs::create_directory(room / ".debug");
-    fs::rename(debug, room / ".debug" / debug.filename());
+    fs::create_directory(scratch / ".debug");
+    fs::rename(debug, scratch / ".debug" / debug.filename());
     BOOST_TEST(has_debug_file(files, path), name);
-    const fs::path below = room / "debug" / path.parent_path().relative_path();
+    const fs::path below = scratch / "debug" / path.parent_path().relative_path();
     fs::create_directories(below);
-    fs::rename(room / ".debug" / debug.filename(), below / debug.filename());
+    fs::rename(scratch / ".debug" / debug.filename(), below / debug.filename());
     BOOST_TEST(has_debug_file(files, path), name);
     fs::remove_all(below);
     BOOST_TEST(!has_debug_file(files, path), name);
@@ -99,8 +99,8 @@ BOOST_AUTO_TEST_CASE(finds_debug_files_by_link) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_wrong_checksum) {
-  const TemporaryDirectory room;
-  const fs::path path = room.copy("unidentified"), debug = room.copy("unidentified.debug");
+  const TemporaryDirectory scratch;
+  const fs::path path = scratch.copy("unidentified"), debug = scratch.copy("unidentified.debug");
   DebugFiles files({});
   BOOST_TEST(has_debug_file(files, path));
   fs::resize_file(debug, fs::file_size(debug) + 1);
@@ -109,10 +109,10 @@ BOOST_AUTO_TEST_CASE(refuses_a_wrong_checksum) {
 
 // The checksum of a file of 1 GiB is not computed.
 BOOST_AUTO_TEST_CASE(does_not_read_very_large_files) {
-  const TemporaryDirectory room;
+  const TemporaryDirectory scratch;
   DebugFiles files({});
   for (const std::string name : {"linked", "unidentified"}) {
-    const fs::path path = room.copy(name), debug = room.copy(name + ".debug");
+    const fs::path path = scratch.copy(name), debug = scratch.copy(name + ".debug");
     fs::resize_file(debug, 1ULL << 30);
     const std::uint64_t before = count_bytes_read();
     for (int i = 0; i < 20; ++i) BOOST_TEST(has_debug_file(files, path) == (name == "linked"));
@@ -121,26 +121,26 @@ BOOST_AUTO_TEST_CASE(does_not_read_very_large_files) {
 }
 
 BOOST_AUTO_TEST_CASE(limits_the_work_on_checksums) {
-  const TemporaryDirectory room;
-  const fs::path path = room.copy("unidentified"), debug = room.copy("unidentified.debug");
-  fs::rename(debug, room / "good");
+  const TemporaryDirectory scratch;
+  const fs::path path = scratch.copy("unidentified"), debug = scratch.copy("unidentified.debug");
+  fs::rename(debug, scratch / "good");
   DebugFiles files({}), others({});
   for (int i = 0; i < 4; ++i) {
-    fs::copy_file(room / "good", debug);
+    fs::copy_file(scratch / "good", debug);
     BOOST_TEST(has_debug_file(others, path));
     fs::resize_file(debug, 64 << 20);
     BOOST_TEST(!has_debug_file(files, path));
     fs::remove(debug);
   }
-  fs::rename(room / "good", debug);
+  fs::rename(scratch / "good", debug);
   BOOST_TEST(!has_debug_file(files, path));
   BOOST_TEST(has_debug_file(others, path));
 }
 
 BOOST_AUTO_TEST_CASE(opens_no_debug_files_with_file_capabilities) {
-  const TemporaryDirectory room;
-  const fs::path linked = room.copy("linked");
-  room.copy("linked.debug");
+  const TemporaryDirectory scratch;
+  const fs::path linked = scratch.copy("linked");
+  scratch.copy("linked.debug");
   DebugFiles files({variant_path("debug")}, true);
   BOOST_TEST(!has_debug_file(files, variant_path("found")));
   BOOST_TEST(!has_debug_file(files, linked));
@@ -148,18 +148,18 @@ BOOST_AUTO_TEST_CASE(opens_no_debug_files_with_file_capabilities) {
 
 // Opening a pipe would wait for its writer.
 BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
-  const TemporaryDirectory room;
-  const fs::path path = room.copy("linked");
-  BOOST_REQUIRE(::mkfifo((room / "linked.debug").c_str(), 0600) == 0);
-  fs::create_directories(room / ".debug" / "linked.debug");
+  const TemporaryDirectory scratch;
+  const fs::path path = scratch.copy("linked");
+  BOOST_REQUIRE(::mkfifo((scratch / "linked.debug").c_str(), 0600) == 0);
+  fs::create_directories(scratch / ".debug" / "linked.debug");
   DebugFiles files({});
   BOOST_TEST(!has_debug_file(files, path));
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_file_of_a_module) {
-  const TemporaryDirectory room;
+  const TemporaryDirectory scratch;
   const OpenedFile own(variant_path("found"));
-  const fs::path moved = room.copy("found");
+  const fs::path moved = scratch.copy("found");
   DebugFiles files({variant_path("whole")}), without_directories({});
   const ElfFile* by_path = without_directories.find_module_file(module_of(own, moved));
   BOOST_TEST_REQUIRE(by_path);

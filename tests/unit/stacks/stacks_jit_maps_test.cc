@@ -111,24 +111,24 @@ BOOST_AUTO_TEST_CASE(finds_the_process_id_in_the_name_of_a_dump) {
 }
 
 BOOST_AUTO_TEST_CASE(finds_maps_and_dumps_in_specified_directories) {
-  const TemporaryDirectory room;
-  std::ofstream(room / "perf-7.map") << "1000 10 mapped\n";
-  std::ofstream(room / "jit-8.dump") << header() + load_entry(0x1000, 32, 7, "dumped");
-  DebugFiles files({"/nowhere", room / ""});
+  const TemporaryDirectory scratch;
+  std::ofstream(scratch / "perf-7.map") << "1000 10 mapped\n";
+  std::ofstream(scratch / "jit-8.dump") << header() + load_entry(0x1000, 32, 7, "dumped");
+  DebugFiles files({"/nowhere", scratch / ""});
   BOOST_TEST(files.read_jit_map(7).text == "1000 10 mapped\n");
   BOOST_TEST(files.read_jit_map(8).text == "1000 20 dumped\n");
   BOOST_TEST(files.read_jit_map(9).text.empty());
-  fs::remove(room / "perf-7.map");
-  BOOST_REQUIRE(::mkfifo((room / "perf-7.map").c_str(), 0600) == 0);
+  fs::remove(scratch / "perf-7.map");
+  BOOST_REQUIRE(::mkfifo((scratch / "perf-7.map").c_str(), 0600) == 0);
   BOOST_TEST(files.read_jit_map(7).text.empty());
   // With file capabilities, no file that the user names is opened.
-  DebugFiles with_file_capabilities({room / ""}, true);
+  DebugFiles with_file_capabilities({scratch / ""}, true);
   BOOST_TEST(with_file_capabilities.read_jit_map(8).text.empty());
 }
 
 BOOST_AUTO_TEST_CASE(opens_only_safe_maps_of_exited_processes) {
-  const TemporaryDirectory room;
-  const std::string path = room / "perf-7.map", directory = (room / "").parent_path();
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "perf-7.map", directory = (scratch / "").parent_path();
   std::ofstream(path) << "1000 10 made\n";
   const std::uint64_t later = realtime_ns() + 60 * kNsPerSecond;
   const auto open = [&](std::uint64_t started_at) {
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(opens_only_safe_maps_of_exited_processes) {
   };
   BOOST_TEST(open(later) == "1000 10 made\n");
   BOOST_TEST(open(kNsPerSecond) == "none");  // it belongs to a later process
-  BOOST_REQUIRE(::link(path.c_str(), (room / "other").c_str()) == 0);
+  BOOST_REQUIRE(::link(path.c_str(), (scratch / "other").c_str()) == 0);
   BOOST_TEST(open(later) == "none");
   fs::remove(path);
-  BOOST_REQUIRE(::symlink((room / "other").c_str(), path.c_str()) == 0);
+  BOOST_REQUIRE(::symlink((scratch / "other").c_str(), path.c_str()) == 0);
   BOOST_TEST(open(later) == "none");
   fs::remove(path);
   BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -148,12 +148,12 @@ BOOST_AUTO_TEST_CASE(opens_only_safe_maps_of_exited_processes) {
 
 // The directory layout of the debuginfod cache.
 BOOST_AUTO_TEST_CASE(finds_files_in_the_cache_of_debuginfod) {
-  const TemporaryDirectory room;
-  const fs::path cache_directory = room / "deadbeef";
+  const TemporaryDirectory scratch;
+  const fs::path cache_directory = scratch / "deadbeef";
   fs::create_directory(cache_directory);
   std::ofstream(cache_directory / "executable") << ElfBuilder().image();
   const Module module{Module::Kind::File, "/nowhere/made", "\xde\xad\xbe\xef", 0, 0};
-  DebugFiles files({room / ""});
+  DebugFiles files({scratch / ""});
   BOOST_TEST(files.find_module_file(module));
   BOOST_TEST(!files.find_debug_file(module, nullptr));
   fs::rename(cache_directory / "executable", cache_directory / "debuginfo");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(finds_files_in_the_cache_of_debuginfod) {
   BOOST_TEST(files.find_debug_file(module, nullptr));
   Module other = module;
   other.build_id = "\xde\xad\xbe\xee";
-  fs::rename(cache_directory, room / "deadbeee");
+  fs::rename(cache_directory, scratch / "deadbeee");
   BOOST_TEST(!files.find_debug_file(other, nullptr));  // it is another file
 }
 

@@ -246,8 +246,8 @@ void take_interrupted(int, siginfo_t*, void* context) {
 }
 
 [[gnu::noinline]] void deep(int depth, const std::function<void()>& then) {
-  char room[100];
-  asm volatile("" ::"r"(room) : "memory");
+  char padding[100];
+  asm volatile("" ::"r"(padding) : "memory");
   depth == 0 ? then() : deep(depth - 1, then);
   asm volatile("" ::: "memory");
 }
@@ -268,10 +268,10 @@ void raise_with(void (*handler)(int), void (*with_context)(int, siginfo_t*, void
 void take_in_context() {
   constexpr std::size_t kSize = 64 << 10;
   alignas(16) static thread_local ucontext_t before;
-  alignas(16) char room[kSize];
+  alignas(16) char signal_stack[kSize];
   ucontext_t context;
   ::getcontext(&context);
-  context.uc_stack.ss_sp = room;
+  context.uc_stack.ss_sp = signal_stack;
   context.uc_stack.ss_size = kSize;
   context.uc_link = &before;
   ::makecontext(

@@ -104,7 +104,7 @@ class SourceDriver {
   }
 
   // Returns a map from each offer to its remedy, such as "command: sysctl ...". If the offer works
-  // but lacks something, the remedy follows the sentence that says so.
+  // but lacks something, the remedy follows the sentence about what is missing.
   const std::map<std::string, std::string>& remedies() const { return remedies_; }
 
   // Fills rows for these threads or processes. Requests only the metrics in `wanted`, or all if it
@@ -225,9 +225,9 @@ class SourceDriver {
     texts_.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const ctprof_metric& metric = *offers_[i].metric;
-      const bool asked =
+      const bool is_requested =
           wanted.empty() || std::find(wanted.begin(), wanted.end(), metric.name) != wanted.end();
-      if (!asked) continue;
+      if (!is_requested) continue;
       gaps_[i].assign(rows_, CTPROF_UNTOUCHED);
       cells_[i] = {
           metric.storage >= CTPROF_STRING ? nullptr : static_cast<void*>(scalars_[i].data()),

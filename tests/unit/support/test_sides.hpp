@@ -98,13 +98,13 @@ struct ReportOptions {
   GroupBy by = GroupBy::Pcomm;
 };
 
-inline Report report_of(const std::vector<Snapshot>& runs, const ReportOptions& asked) {
+inline Report report_of(const std::vector<Snapshot>& runs, const ReportOptions& options) {
   Spec spec;
-  spec.side_sizes = asked.sizes;
-  spec.group_by = asked.by;
-  if (!asked.fail_on.empty())
-    spec.fail_on.push_back(*parse_fail_on(asked.fail_on, asked.sizes.size() > 1));
-  if (!asked.where.empty()) BOOST_REQUIRE(add_condition(spec.where, asked.where));
+  spec.side_sizes = options.sizes;
+  spec.group_by = options.by;
+  if (!options.fail_on.empty())
+    spec.fail_on.push_back(*parse_fail_on(options.fail_on, options.sizes.size() > 1));
+  if (!options.where.empty()) BOOST_REQUIRE(add_condition(spec.where, options.where));
   std::vector<const Snapshot*> pointers;
   for (const Snapshot& run : runs) pointers.push_back(&run);
   auto report = Report::make(pointers, spec, {&kRuleBook, {}});

@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(several_threads_add_to_one_pool) {
 BOOST_AUTO_TEST_CASE(sorts_and_merges_weighted_stacks) {
   constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
   StackPool pool;
-  const std::vector<ctprof_stack> given{{7, 1}, {3, 2}, {7, 4}, {5, kMaxU64}, {5, 1}};
-  const auto kept = pool[pool.append(given)];
+  const std::vector<ctprof_stack> unsorted{{7, 1}, {3, 2}, {7, 4}, {5, kMaxU64}, {5, 1}};
+  const auto kept = pool[pool.append(unsorted)];
   BOOST_REQUIRE_EQUAL(kept.size(), 3u);
   BOOST_TEST((kept[0].stack == 3 && kept[0].weight == 2));
   BOOST_TEST((kept[1].stack == 5 && kept[1].weight == kMaxU64));

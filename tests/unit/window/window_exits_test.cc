@@ -11,12 +11,12 @@
 #include "core/window/merge_exited_threads.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
-namespace ctprof::window_ended_test {
+namespace ctprof::window_exits_test {
 namespace {
 
 using namespace hand_made;
 
-BOOST_AUTO_TEST_SUITE(window_ended_test)
+BOOST_AUTO_TEST_SUITE(window_exits_test)
 
 BOOST_AUTO_TEST_CASE(exited_threads_follow_the_living) {
   Snapshot before = snapshot_at(10, {{1, 5}, {2, 5}});
@@ -333,4 +333,4 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_window_has_no_exited_threads) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace ctprof::window_ended_test
+}  // namespace ctprof::window_exits_test

@@ -139,8 +139,8 @@ Result<void> check_form_options(const Options& options, bool is_table) {
 
 }  // namespace
 
-int run_export(const Options& given) {
-  Options options = given;
+int run_export(const Options& parsed_options) {
+  Options options = parsed_options;
   if (!options.tables.listen.empty())
     return options.export_form == kPrometheus ? serve_prometheus(options)
                                               : fail("--listen requires --to prometheus");

@@ -98,8 +98,8 @@ Result<void> check_listen_options(const Options& options) {
 
 }  // namespace
 
-int export_prometheus(const Options& given, const Target& target) {
-  Options options = given;
+int export_prometheus(const Options& parsed_options, const Target& target) {
+  Options options = parsed_options;
   if (options.redact)
     return fail(
         "--redact is for files and tables; redact the file first: ctprof export FILE --redact -o "

@@ -196,10 +196,11 @@ const StackFormat* find_stack_form(std::string_view name) {
   return nullptr;
 }
 
-int run_flame(const Options& asked) {
-  if (asked.arguments.empty() && !asked.vs.empty()) return fail(missing_side_error());
-  if (asked.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
-  const Options options = with_default_output(asked, ".svg");
+int run_flame(const Options& parsed_options) {
+  if (parsed_options.arguments.empty() && !parsed_options.vs.empty())
+    return fail(missing_side_error());
+  if (parsed_options.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
+  const Options options = with_default_output(parsed_options, ".svg");
   const auto target = open_checked_target(options, kPageFile);
   if (!target) return fail(target.error());
   const auto form = choose_output_form(options.output);

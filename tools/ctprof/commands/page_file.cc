@@ -35,13 +35,14 @@ int write_page(const Report& report, std::span<const std::string> files, const O
 
 }  // namespace
 
-int run_report(const Options& asked) {
-  if (asked.arguments.empty() && !asked.vs.empty()) return fail(missing_side_error());
-  if (asked.arguments.empty())
+int run_report(const Options& parsed_options) {
+  if (parsed_options.arguments.empty() && !parsed_options.vs.empty())
+    return fail(missing_side_error());
+  if (parsed_options.arguments.empty())
     return fail(
         "report takes files: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
         "report --help`");
-  const Options options = with_default_output(asked, ".html");
+  const Options options = with_default_output(parsed_options, ".html");
   const auto target = open_checked_target(options, kPageFile);
   if (!target) return fail(target.error());
   if (auto valid = check_page_output(options); !valid) return fail(valid.error());

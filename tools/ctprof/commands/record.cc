@@ -343,8 +343,8 @@ int run_windows(const Options& options) {
 
 }  // namespace
 
-int run_record(const Options& given) {
-  Options options = given;
+int run_record(const Options& parsed_options) {
+  Options options = parsed_options;
   if (options.continuous.every_ns > 0) {
     if (auto checked = check_names(options); !checked) return fail(checked.error());
     return run_continuous_recording(options);

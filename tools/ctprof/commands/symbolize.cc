@@ -218,10 +218,10 @@ Result<void> check_names(const Options& options) {
   return without_privileges([&] { return check_debug_directories(options); });
 }
 
-int run_symbolize(const Options& given) {
-  if (given.arguments.empty()) return fail("missing FILE; see `ctprof symbolize --help`");
-  const std::string& file = given.arguments.front();
-  Options options = given;
+int run_symbolize(const Options& parsed_options) {
+  if (parsed_options.arguments.empty()) return fail("missing FILE; see `ctprof symbolize --help`");
+  const std::string& file = parsed_options.arguments.front();
+  Options options = parsed_options;
   if (auto checked = check_debug_directories(options); !checked) return fail(checked.error());
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   if (options.output.empty() && (is_standard_output(file) || parse_capture_name(file).has_number))

@@ -122,7 +122,8 @@ std::string View::thread_line() const {
 std::vector<Line> View::thread_lines(Size size) {
   const std::vector<ThreadFigure> figures = thread_page_->figures(shown_window_.number);
   if (figures.empty())
-    return {{"this thread did not exist in this window; [ goes back", LineStyle::Dim}};
+    return {{"this thread did not exist in this window; press [ for the window before",
+             LineStyle::Dim}};
   std::vector<Line> lines;
   if (const std::string line = thread_line(); !line.empty())
     lines.push_back({truncate_text(line, size.columns), LineStyle::Bold});

@@ -65,27 +65,27 @@ def plan_tasks(slot, known, wanted, base):
 
     A changed file is first removed from its bucket and then read into the bucket of its day.
     """
-    removed, missing, unread = collections.defaultdict(list), [], dict(wanted)
+    removed, missing, files_to_read = collections.defaultdict(list), [], dict(wanted)
     for bucket, file, *state in known:
         if file in wanted:
             if tuple(state) == wanted[file]:
-                unread.pop(file, None)
+                files_to_read.pop(file, None)
             else:
                 removed[bucket].append(file)
         elif walk.is_missing(file, base):
             removed[bucket].append(file)
             missing.append(file)
-    return [Task(name, slot, files) for name, files in sorted(removed.items())] + plan_reading(slot, unread), missing
+    return [Task(name, slot, files) for name, files in sorted(removed.items())] + plan_reading(slot, files_to_read), missing
 
 
-def plan_reading(slot, unread):
+def plan_reading(slot, files_to_read):
     by_bucket = collections.defaultdict(list)
-    for file in sorted(unread):
-        by_bucket[bucket_of(file, unread[file][1])].append(file)
+    for file in sorted(files_to_read):
+        by_bucket[bucket_of(file, files_to_read[file][1])].append(file)
     tasks = []
     for name, files in sorted(by_bucket.items()):
         for first in range(0, len(files), TASK_FILES):
             task = Task(name, slot)
-            task.file_states = {file: unread[file] for file in files[first:first + TASK_FILES]}
+            task.file_states = {file: files_to_read[file] for file in files[first:first + TASK_FILES]}
             tasks.append(task)
     return tasks
