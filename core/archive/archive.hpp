@@ -40,8 +40,8 @@ namespace ctprof {
 // Options of an archive.
 struct ArchiveOptions {
   RetentionRules rules;
-  std::uint64_t time_to_next_window_ns =
-      0;  // time to the next window: files that become too old until then are dropped now
+  // Time to the next window: files that become too old until then are dropped now.
+  std::uint64_t time_to_next_window_ns = 0;
   bool sync = true;      // call fsync after each window
   unsigned workers = 0;  // 0: as many as the host can spare
   std::function<std::uint64_t()> now_unix_ns = &realtime_ns;

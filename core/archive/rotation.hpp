@@ -86,8 +86,8 @@ struct Forecast {
   std::uint64_t window_bytes = 0;
   std::uint64_t day_bytes = 0;
   std::uint64_t total_bytes = 0;  // bytes of all windows within the age limit
-  std::uint64_t available_ns =
-      0;  // time that will be available: less than requested if the size limit is reached first
+  // Time that will be available: less than requested if the size limit is reached first.
+  std::uint64_t available_ns = 0;
 };
 Forecast predict_size(std::uint64_t window_bytes, std::uint64_t every_ns,
                       const RetentionRules& rules);

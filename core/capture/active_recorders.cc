@@ -276,8 +276,8 @@ class ActiveRecorders::Recorder {
   bool is_running_ = false;
   std::array<char, 512> message_{};
   RecorderResult result_;
-  std::optional<RecorderResult>
-      closed_sums_;                   // sums of the window, while its threads are read again
+  // Sums of the window, while its threads are read again.
+  std::optional<RecorderResult> closed_sums_;
   std::uint64_t sums_opened_ns_ = 0;  // on CLOCK_BOOTTIME; 0: no window of sums is open
 };
 

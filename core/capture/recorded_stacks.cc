@@ -143,8 +143,8 @@ RecordedStacks::UnwoundStack RecordedStacks::unwind(const ctprof_record& record)
 // Unwinds even if the record does not count, because a later record may refer to its stack
 // (CTPROF_RECORD_AGAIN).
 RecordedStacks::UnwoundStack RecordedStacks::stack_of(const ctprof_record& record) {
-  const std::uint64_t thread =
-      std::uint64_t{record.offer} << 44 | record.tgid << 22 | record.tid;  // ids have 22 bits
+  // Ids have 22 bits.
+  const std::uint64_t thread = std::uint64_t{record.offer} << 44 | record.tgid << 22 | record.tid;
   if ((record.flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST)) == 0)
     return last_stacks_.insert_or_assign(thread, unwind(record)).first->second;
   const auto last = last_stacks_.find(thread);

@@ -184,8 +184,8 @@ class RecordedStacks {
   // follow those of `pinned_`.
   std::vector<FileStamp> table_stamps_;
   std::map<FileId, std::vector<std::uint32_t>> table_versions_;
-  std::vector<std::uint32_t>
-      module_numbers_;  // in the stack table, by module; kNoNumber: not added yet
+  // Numbers in the stack table, by module; kNoNumber: not added yet.
+  std::vector<std::uint32_t> module_numbers_;
   std::vector<std::uint32_t> modules_by_number_;  // modules, by their number in the stack table
   Processes initial_processes_, processes_;       // when the window opened; now
   // Mappings that were read later, of processes in `initial_processes_`, oldest first.
@@ -208,8 +208,8 @@ class RecordedStacks {
   std::deque<ColumnSums> sums_;
   std::set<std::size_t> noted_sources_;
   std::vector<ColumnSums*> by_offer_;  // of the source; null: the window already has this column
-  std::unordered_map<std::uint64_t, UnwoundStack, SeededHash>
-      last_stacks_;                           // of the source, by offer and thread
+  // The last stacks of the source, by offer and thread.
+  std::unordered_map<std::uint64_t, UnwoundStack, SeededHash> last_stacks_;
   StackTally* tally_ = nullptr;               // of the source
   std::vector<TableFile> tables_;             // of the source
   std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked up yet

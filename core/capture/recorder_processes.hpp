@@ -82,8 +82,8 @@ class RecorderProcesses {
   WantedProcesses wanted_;
   PinnedFiles files_;
   MappedCode code_;
-  std::unordered_set<std::uint64_t, SeededHash>
-      requested_;  // processes whose code is known or requested
+  // Processes whose code is known or requested.
+  std::unordered_set<std::uint64_t, SeededHash> requested_;
   std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> last_requests_;  // last request
 };
 

@@ -35,8 +35,8 @@ struct Attempt {
   const OpenRequest& request;
   int proc, root;  // directories
   bool has_extra_rights;
-  std::atomic<std::uint64_t>&
-      remaining_copy_bytes;  // bytes that may be copied, shared by all attempts
+  // Bytes that may be copied, shared by all attempts.
+  std::atomic<std::uint64_t>& remaining_copy_bytes;
   bool is_too_large = false;
   bool is_changed = false;     // the file matches, but has other contents
   int process_directory = -1;  // directory of the process, for a mapping

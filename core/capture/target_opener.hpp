@@ -31,8 +31,8 @@ class TargetOpener {
  private:
   sdk::Fd proc_, root_;
   bool has_extra_rights_;
-  std::shared_ptr<std::atomic<std::uint64_t>>
-      remaining_copy_bytes_;  // in memory shared by these processes
+  // Points to memory that these processes share.
+  std::shared_ptr<std::atomic<std::uint64_t>> remaining_copy_bytes_;
 };
 
 }  // namespace ctprof

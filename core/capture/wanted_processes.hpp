@@ -51,8 +51,8 @@ class WantedProcesses {
   bool inherits_;
   std::unordered_set<std::uint64_t, SeededHash> followed_;
   sdk::TextFile file_;
-  std::unordered_map<std::uint64_t, CgroupState, SeededHash>
-      states_;  // used only if a cgroup is selected
+  // Used only if a cgroup is selected.
+  std::unordered_map<std::uint64_t, CgroupState, SeededHash> states_;
 };
 
 }  // namespace ctprof

@@ -33,13 +33,14 @@ namespace ctprof {
 
 struct LoadOptions {
   std::string shipped_directory;  // the directory of ctprof's own plugins
-  std::vector<std::string>
-      directories;  // directories of --plugin-path and of the environment, in order
-  std::optional<std::vector<std::string>>
-      selected_plugins;            // --plugins: exactly these; layouts are always loaded
+  // Directories of --plugin-path and of the environment, in order.
+  std::vector<std::string> directories;
+  // The plugins of --plugins: exactly these are loaded, and layouts always.
+  std::optional<std::vector<std::string>> selected_plugins;
   bool load_only_layouts = false;  // other plugins are inspected, but not loaded
-  bool is_for_capture = false;  // also load ctprof's own plugins that take part in every capture,
-                                // even if `selected_plugins` omits them
+  // Whether to load ctprof's own plugins that take part in every capture, even if
+  // `selected_plugins` omits them.
+  bool is_for_capture = false;
   // False: nothing is recorded, and plugins that contain only recorders (CTPROF_PLUGIN_RECORDER)
   // are inspected, but not loaded unless `selected_plugins` is set.
   bool load_recorders = true;

@@ -68,8 +68,8 @@ struct MetricDef {
   Storage storage = Storage::U64;
   std::string newtype;
   std::string rule;
-  std::string
-      fallback;  // the built-in rule that replaces a plugin's own rule if that plugin is missing
+  // The built-in rule that replaces a plugin's own rule if that plugin is missing.
+  std::string fallback;
   std::string reduction;  // how the rule reduces readings: "sum", "max" ... of kReductions
   std::string unit;
   std::string family;  // cumulative, peak, gauge, categorical, limit, identity
@@ -184,8 +184,8 @@ DerivedDef define(const ctprof_derived& derived, std::string_view plugin);
 // The metrics and the top-level objects of a capture or a file.
 struct Vocabulary {
   std::vector<SharedMetric> metrics;
-  std::vector<std::string>
-      objects;  // top-level keys of the file that are null when no source fills them
+  // Top-level keys of the file that are null when no source fills them.
+  std::vector<std::string> objects;
 
   // Returns null if no metric has that name.
   const MetricDef* find(std::string_view name) const;

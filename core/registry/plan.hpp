@@ -31,12 +31,12 @@ struct UnfilledMetric {
 };
 
 struct Plan {
-  std::vector<PlannedSource>
-      sources;  // sorted by stage, each source after those whose columns it reads
+  // Sorted by stage, each source after those whose columns it reads.
+  std::vector<PlannedSource> sources;
   std::vector<PlannedSource> reserve_sources;  // for cells that the lister leaves Unseen: the next
                                                // offer for each metric that it fills
-  std::optional<PlannedSource>
-      exited_thread_source;             // for a window: the source that reports exited threads
+  // For a window: the source that reports exited threads.
+  std::optional<PlannedSource> exited_thread_source;
   std::string no_exited_source_reason;  // the reason if there is no such source
   std::vector<UnfilledMetric> unfilled_metrics;
   std::vector<Refusal> refusals;  // sources that could not be ordered or lack an input

@@ -72,8 +72,8 @@ class PluginCall {
 struct CallHooks {
   void (*begin_limit)(const CallOwner& owner, const char* function) = nullptr;
   void (*end_limit)() = nullptr;
-  void (*on_first_call)(std::size_t slot) =
-      nullptr;  // called before the first call of a thread into a plugin
+  // Called before the first call of a thread into a plugin.
+  void (*on_first_call)(std::size_t slot) = nullptr;
   // A plugin terminates a thread of ctprof (pthread_exit), which cannot be undone. Must not return.
   void (*on_thread_exit)(const CallOwner& owner, const char* function) = nullptr;
 };

@@ -64,8 +64,8 @@ class ElfImage {
 
   int fd_;
   std::uint64_t size_;
-  std::array<char, 4096>
-      file_start_;  // the start of the file, which contains most of the requested bytes
+  // The start of the file, which contains most of the requested bytes.
+  std::array<char, 4096> file_start_;
   std::size_t file_start_size_;
   std::vector<ElfW(Phdr)> segments_;
 };

@@ -22,10 +22,10 @@ struct PluginFile {
   bool is_layout = false;    // its table has the flag CTPROF_PLUGIN_LAYOUT
   bool opens_early = false;  // its table has the flag CTPROF_PLUGIN_AHEAD
   bool is_recorder = false;  // its table has the flag CTPROF_PLUGIN_RECORDER
-  std::vector<std::string>
-      library_directories;  // the entries of DT_RPATH and DT_RUNPATH, unchanged
-  std::vector<std::string>
-      libraries;  // DT_NEEDED and other libraries that the loader would load as well
+  // The entries of DT_RPATH and DT_RUNPATH, unchanged.
+  std::vector<std::string> library_directories;
+  // DT_NEEDED and other libraries that the loader would load as well.
+  std::vector<std::string> libraries;
 };
 
 // Reads an open regular file; does not take ownership of `fd`. The error does not name the file:

@@ -21,8 +21,8 @@ std::string text_of(const char* data, std::size_t size) {
 
 // Receives the results of probing a source.
 struct ProbeResults {
-  std::vector<ProbedOffer*>
-      offers;  // by index in the source; null for offers that were not accepted
+  // By index in the source; null for offers that were not accepted.
+  std::vector<ProbedOffer*> offers;
 
   ProbedOffer* find_offer(std::uint32_t index) const {
     return index < offers.size() ? offers[index] : nullptr;

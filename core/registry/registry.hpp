@@ -92,13 +92,13 @@ class Registry {
 
   std::vector<Plugin> plugins_;
   std::vector<OfferedMetric> offered_metrics_;
-  std::unordered_map<std::string_view, std::size_t>
-      offered_metric_index_;  // index in `fields_` by name; `fields_` owns the name
+  // Index in `fields_` by name; `fields_` owns the name.
+  std::unordered_map<std::string_view, std::size_t> offered_metric_index_;
   std::vector<DerivedDef> derived_metrics_;
   std::vector<Recorder> recorders_;
   Vocabulary vocabulary_;
-  std::unordered_map<std::string_view, std::size_t>
-      declaration_index_;  // index in `vocabulary_.metrics` by name
+  // Index in `vocabulary_.metrics` by name.
+  std::unordered_map<std::string_view, std::size_t> declaration_index_;
   RuleBook rules_;
   std::vector<Refusal> refusals_;
   std::map<std::string, std::size_t> fault_counts_;  // by the plugin's path

@@ -189,8 +189,8 @@ class CsvWriter {
   Allowance allowance_;
   std::size_t charged_bytes_ = 0;  // bytes of `out_` that were charged to the allowance
   std::size_t omitted_rows_ = 0;   // rows beyond the allowance
-  std::set<std::pair<std::uint32_t, std::uint32_t>>
-      written_failures_;  // failed rows: group, metric
+  // Failed rows: group, metric.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> written_failures_;
 };
 
 }  // namespace

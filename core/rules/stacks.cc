@@ -41,8 +41,8 @@ class StackSums {
  private:
   static constexpr std::size_t kSlack = 256;
 
-  std::vector<ctprof_stack>
-      stacks_;  // the first `sorted_count_` entries are ascending without duplicates
+  // The first `sorted_count_` entries are ascending without duplicates.
+  std::vector<ctprof_stack> stacks_;
   std::size_t sorted_count_ = 0;  // number of sorted entries
   std::uint64_t total_ = 0;
 };

@@ -81,8 +81,8 @@ class TextPool {
   mutable SpinMutex mutex_;
   Arena arena_;
   std::deque<std::string_view> texts_;
-  std::vector<Bucket> buckets_ =
-      std::vector<Bucket>(256);  // their number is a power of two; at most half are used
+  // Their number is a power of two; at most half are used.
+  std::vector<Bucket> buckets_ = std::vector<Bucket>(256);
 };
 
 // A pool of bitsets (words of 64 bits, no trailing zero word) and arrays.

@@ -62,17 +62,17 @@ struct StackTally {
   std::string plugin{};
   std::string source{};
   std::uint64_t records = 0;
-  std::uint64_t complete_stacks =
-      0;  // records with complete stacks; the other records are divided into:
+  // Records with complete stacks; the other records are divided into:
+  std::uint64_t complete_stacks = 0;
   std::uint64_t stacks_beyond_copy = 0;   // the stack continues beyond the copied memory
   std::uint64_t too_deep_stacks = 0;      // the stack has more frames than the limit
   std::uint64_t stacks_without_rule = 0;  // no unwind rule was found for a frame
-  std::optional<std::uint64_t>
-      stacks_on_other_stack{};  // the stack continues on another stack; none: unknown, older file
+  // The stack continues on another stack; none: unknown, older file.
+  std::optional<std::uint64_t> stacks_on_other_stack{};
   std::uint64_t without_user = 0;    // records without the user part of the stack
   std::uint64_t guessed_stacks = 0;  // records with guessed frames
-  std::uint64_t stacks_beyond_limit =
-      0;  // records of which only the weight is stored, because the table is full
+  // Records of which only the weight is stored, because the table is full.
+  std::uint64_t stacks_beyond_limit = 0;
   std::uint64_t records_without_row = 0;  // records of threads that have no row in the window
   std::uint64_t frames = 0;               // distinct frames of all sources
   std::uint64_t unnamed_frames = 0;       // distinct frames without a name
@@ -125,13 +125,13 @@ struct Meta {
   std::uint64_t rows_absent = 0;                // listed, but exited before anything could be read
   std::optional<std::uint64_t> thread_skew_ns;  // time from before the first thread was read until
                                                 // after the last, by all sources of threads
-  std::optional<std::uint64_t>
-      skew_ns;  // like thread_skew_ns, for all rows; none if no thread was read
+  // Like thread_skew_ns, for all rows; none if no thread was read.
+  std::optional<std::uint64_t> skew_ns;
   std::vector<SourceCost> sources;
   std::vector<Takeover> takeovers;
   std::vector<StackTally> stacks;
-  std::vector<std::string>
-      uncaptured_metrics;          // expensive metrics that were not requested, by name
+  // Expensive metrics that were not requested, by name.
+  std::vector<std::string> uncaptured_metrics;
   std::vector<std::string> notes;  // messages of the sources for the user
 };
 
@@ -152,17 +152,17 @@ struct Snapshot {
   Meta meta;
   std::vector<DerivedDef> derived;
   std::vector<std::uint64_t> read_at;  // per thread row, ns after the start; empty if unknown
-  std::vector<std::uint64_t>
-      started_at;  // start time per thread row, ns of CLOCK_BOOTTIME, 0 if
-                   // unknown; empty if none is known, and after loading a file
+  // Start time per thread row, ns of CLOCK_BOOTTIME, 0 if unknown; empty if none is known, and
+  // after loading a file.
+  std::vector<std::uint64_t> started_at;
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
-  std::optional<Window>
-      window;  // none: a snapshot, whose counters are totals since the start of each thread
+  // Without a window this is a snapshot: counters are totals since the start of each thread.
+  std::optional<Window> window;
   bool is_foreign = false;  // a file without our own keys
-  std::vector<std::string>
-      load_messages;  // messages about the file it was loaded from; not written
-  std::size_t text_bytes =
-      0;  // bytes of JSON that it was loaded from, limited by the file's size; 0: not from a file
+  // Messages about the file it was loaded from; not written.
+  std::vector<std::string> load_messages;
+  // Bytes of JSON that it was loaded from, limited by the file's size; 0: not from a file.
+  std::size_t text_bytes = 0;
   // In an outline, which has columns without rows: the numbers of rows in the file.
   std::optional<std::array<std::size_t, kEntities>> rows_in_file;
   std::unique_ptr<Pools> pools;

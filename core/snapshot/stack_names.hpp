@@ -36,8 +36,8 @@ struct NamingResult {
   std::size_t newly_named = 0;    // frames that this call named
   std::size_t still_unnamed = 0;  // frames that still have no name
   std::size_t added_inlined = 0;  // frames of inlined functions that were added
-  std::size_t oversized_modules =
-      0;  // modules whose debug information was too large, or took too long
+  // Modules whose debug information was too large, or took too long.
+  std::size_t oversized_modules = 0;
   // The same lists as in InlineExpansion.
   std::vector<Module> without_info = {}, without_moved = {}, without_split = {};
   std::vector<Module> beyond_limits = {};  // modules with unnamed frames because of a limit

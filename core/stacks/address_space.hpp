@@ -39,8 +39,8 @@ struct Mapping {
   std::uint64_t offset = 0;  // offset of the first byte in the file
   FileId file;
   std::string path;
-  bool is_elf_in_memory =
-      false;  // for a file in memory only: an ELF file rather than generated code
+  // Only for a file in memory: whether it is an ELF file rather than generated code.
+  bool is_elf_in_memory = false;
 };
 
 // Parses the mappings of code in the text of /proc/<pid>/maps, in order; skips malformed lines.

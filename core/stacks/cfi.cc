@@ -27,8 +27,8 @@ constexpr std::uint64_t kMaxUnpackedBytes = 16 << 20;
 constexpr std::size_t kMaxSecondaryRules = 2 << 20;
 // Bytes that are read in one step.
 constexpr std::uint64_t kBytesPerStep = 8;
-constexpr std::uint8_t kPcRelativeSigned4 =
-    0x1b;  // four bytes, signed, relative to their own address
+// Four bytes, signed, relative to their own address.
+constexpr std::uint8_t kPcRelativeSigned4 = 0x1b;
 
 // Reads the address of .eh_frame from the header of its table.
 FileAddress read_eh_frame_address(std::string_view header, FileAddress address) {

@@ -109,8 +109,8 @@ class FrameEntries {
   FileAddress first_function_ = 0;  // start of the first function
   std::vector<TableRow> table_;
   bool is_truncated_ = false;
-  mutable std::unordered_map<std::uint64_t, CachedCommonEntry, SeededHash>
-      common_entries_;  // by offset
+  // By offset.
+  mutable std::unordered_map<std::uint64_t, CachedCommonEntry, SeededHash> common_entries_;
   mutable std::size_t common_entries_read_ = 0;
   mutable std::uint64_t steps_ = 0;
 };

@@ -44,8 +44,8 @@ struct Module {
   // build id distinguish it from another file. Values above the range of process ids distinguish
   // modules of several tables.
   std::uint64_t process = 0;
-  std::uint64_t address_bias =
-      0;  // for a file: add it to an offset to get the address that symbols use
+  // For a file: add it to an offset to get the address that symbols use.
+  std::uint64_t address_bias = 0;
   auto operator<=>(const Module&) const = default;
 };
 

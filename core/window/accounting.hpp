@@ -45,8 +45,8 @@ struct WindowRows {
   std::uint64_t not_in_opening = 0;  // existed at the opening, but were not read then: NoBase
   // Ran or waited for a CPU at an end for an unknown time: their run or wait time is NoBase.
   std::uint64_t in_progress = 0;
-  std::vector<std::string>
-      metrics_not_in_opening;  // metrics that were not read at the opening: NoBase
+  // Metrics that were not read at the opening: NoBase.
+  std::vector<std::string> metrics_not_in_opening;
 };
 
 // Returns the mean time between both readings of the threads that existed throughout, in ns; 0 if

@@ -12,8 +12,8 @@
 namespace ctprof {
 namespace {
 
-using ProcessKey =
-    std::pair<std::uint64_t, std::uint64_t>;  // pid, and start of its leader in ticks
+// The pid, and the start of its leader in ticks.
+using ProcessKey = std::pair<std::uint64_t, std::uint64_t>;
 
 struct Process {
   ProcessKey key;

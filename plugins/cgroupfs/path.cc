@@ -110,8 +110,8 @@ sdk::Reading<std::string> path_below_mount(std::string_view mount_root, std::str
   const RelativePath mount = parse_path(mount_root);
   RelativePath wanted = parse_path(path);
   if (wanted.levels_up > mount.levels_up) return Gap::Unsupported;
-  const std::size_t unnamed =
-      mount.levels_up - wanted.levels_up;  // names of the branch that the path omits
+  // Names of the branch that the path omits.
+  const std::size_t unnamed = mount.levels_up - wanted.levels_up;
   if (unnamed > 0) {
     const Names known = parse_path(branch).names;
     if (known.size() != mount.levels_up || !mount.names.empty()) return Gap::Unsupported;

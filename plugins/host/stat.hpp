@@ -42,8 +42,8 @@ enum CpuState {
 };
 
 struct Stat {
-  std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates>
-      ticks;  // Unsupported where the kernel is older than the state
+  // Unsupported where the kernel is older than the state.
+  std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates> ticks;
   sdk::ReadingOf<sdk::GaugeCount> cpus = Gap::Unsupported;  // number of lines of single CPUs
   // Not from this file: the time when it was read, and the kernel configuration.
   sdk::ReadingOf<sdk::MonotonicNs> uptime = Gap::Unsupported;

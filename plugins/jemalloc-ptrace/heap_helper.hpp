@@ -93,8 +93,8 @@ class HeapHelper {
   bool is_idle_ = false;  // it was created in advance, and has had no request yet
   HelperProcess::Reply last_reply_ = HelperProcess::Reply::Answered;
   ProgramNumber last_program_ = 0;
-  ProgramNumber last_foreign_program_ =
-      0;  // programs up to this number were found by earlier helpers
+  // Programs up to this number were found by earlier helpers.
+  ProgramNumber last_foreign_program_ = 0;
   std::vector<ProgramNumber> released_;
   std::vector<std::uint64_t> avoided_devices_;
   int losses_ = 0;

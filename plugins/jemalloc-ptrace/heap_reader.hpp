@@ -93,8 +93,8 @@ class HeapReader {
   std::uint64_t last_tgid_ = 0;
   ThreadImage last_image_;
   ProgramNumber last_program_ = 0;
-  std::vector<ProgramNumber>
-      stale_programs_;  // known from earlier batches, and not needed after this one
+  // Known from earlier batches, and not needed after this one.
+  std::vector<ProgramNumber> stale_programs_;
   FindResult last_found_{};
 };
 

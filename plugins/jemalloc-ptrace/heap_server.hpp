@@ -30,8 +30,8 @@ using ProgramNumber = std::uint32_t;
 struct FindItem {
   std::uint64_t tid = 0;      // of a living thread of the process
   ProgramNumber program = 0;  // stored under this number if jemalloc is found
-  ProgramNumber known_program =
-      0;  // if this program still runs, nothing is searched, and `is_same_program` is the answer
+  // If this program still runs, nothing is searched, and `is_same_program` is the answer.
+  ProgramNumber known_program = 0;
   std::uint32_t has_few_threads = 0;  // so all of its mappings can be searched quickly
   // Answers.
   std::uint32_t is_same_program = 0;
@@ -46,8 +46,8 @@ struct ReadItem {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   Counters counters{};
-  std::uint32_t must_open_program =
-      0;  // an earlier helper knew the program: this one must open it now
+  // An earlier helper knew the program: this one must open it now.
+  std::uint32_t must_open_program = 0;
   // Answer, after reading.
   std::uint32_t is_still_running = 0;
 };

@@ -18,8 +18,8 @@ struct WindowSpan {
 struct WindowSums {
   off_sums sums{};
   std::uint64_t wall_ns = 0;  // how long the thread existed
-  std::uint64_t unfinished_wait_ns =
-      0;  // the part of the unfinished wait at the end that no stack is charged with
+  // The part of the unfinished wait at the end that no stack is charged with.
+  std::uint64_t unfinished_wait_ns = 0;
 
   std::uint64_t off_cpu_ns() const {
     return sums.ns[OFF_SLEEPING] + sums.ns[OFF_BLOCKED] + sums.ns[OFF_QUEUED] +

@@ -67,8 +67,8 @@ Sampler::Sampler(std::unique_ptr<KernelInput> input, const Sampling& sampling,
                  std::size_t ring_bytes)
     : input_(std::move(input)), sampling_(sampling), ring_bytes_(ring_bytes) {
   if (sampling_.defers_user_chains) pending_.emplace(kMaxPending, sampling_.depth);
-  can_vary_period_ =
-      !sampling_.uses_cycles;  // with a frequency, the kernel varies the period itself
+  // With a frequency, the kernel varies the period itself.
+  can_vary_period_ = !sampling_.uses_cycles;
 }
 
 Sampler::~Sampler() = default;

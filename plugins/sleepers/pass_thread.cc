@@ -53,8 +53,8 @@ void raise_priority() { ::setpriority(PRIO_PROCESS, 0, kPassThreadNice); }
 std::uint64_t compute_next_due(const PassSchedule& schedule, std::uint64_t began_ns,
                                std::uint64_t cost_ns) {
   if (schedule.budget_ppm == 0) return began_ns + schedule.period_ns;
-  const auto allowed_cpus =
-      static_cast<double>(schedule.budget_ppm) * schedule.cpus / 1e6;  // of one CPU
+  // In units of one CPU's time.
+  const auto allowed_cpus = static_cast<double>(schedule.budget_ppm) * schedule.cpus / 1e6;
   const auto budget_interval_ns =
       static_cast<std::uint64_t>(static_cast<double>(cost_ns) / allowed_cpus);
   return began_ns + std::max(schedule.period_ns, budget_interval_ns);

@@ -98,8 +98,8 @@ class PassThread {
   SamplerFactory make_sampler_;
   PassSchedule schedule_;
   std::set<std::uint32_t> avoided_processes_;
-  std::shared_ptr<SharedState>
-      shared_state_;  // shared with the thread, which may outlive this object
+  // Shared with the thread, which may outlive this object.
+  std::shared_ptr<SharedState> shared_state_;
   std::thread thread_;
 };
 

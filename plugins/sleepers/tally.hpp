@@ -27,9 +27,9 @@ enum : std::uint32_t { kStacksOffer = 0, kSamplesOffer = 1 };
 
 // The form of records.
 struct RecordFormat {
-  std::uint32_t depth = 0;           // the largest number of frames in the kernel part; 0: all
-  bool uses_frame_pointers = false;  // whether to write the user part as addresses, instead of as a
-                                     // copy
+  std::uint32_t depth = 0;  // the largest number of frames in the kernel part; 0: all
+  // Whether to write the user part as addresses instead of as a copy.
+  bool uses_frame_pointers = false;
   // The kernel's limit of frames in the kernel part: a stack of this depth may be truncated.
   std::uint32_t max_kernel_frames = SAMPLE_MAX_FRAMES;
   // Processes whose children are followed: other processes that a pass finds descend from them.
@@ -78,8 +78,8 @@ class Tally {
   std::unique_ptr<std::uint32_t[], Deallocator> index_plus_one_;  // index in `threads_` plus one,
                                                                   // by tid; 0: missing
   std::unordered_map<std::uint32_t, CodeVersion> processes_;
-  std::unordered_set<std::uint64_t>
-      followed_processes_;  // the parents, and the children that were reported
+  // The parents, and the children that were reported.
+  std::unordered_set<std::uint64_t> followed_processes_;
   std::vector<std::uint64_t> user_;
 };
 

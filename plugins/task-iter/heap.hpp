@@ -1,6 +1,6 @@
-// Reads the bytes that each thread allocated and freed through jemalloc, without stopping
-// the thread: the pass over all threads (pass.hpp) provides the thread pointers, and the counters
-// are read from the running process.
+// Reads the bytes that each thread allocated and freed through jemalloc, without stopping the
+// thread: the pass over all threads (pass.hpp) provides the thread pointers, and the counters are
+// read from the running process.
 //
 // See also: heap_reader.hpp of jemalloc-ptrace for the reading, its finder/ for the location of the
 // counters.

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t kAnswerBytes = 2048;  // version 17 needs 724
 constexpr std::size_t kBufferBytes = Socket::kMaxRequests * kAnswerBytes;
-constexpr int kReceiveBufferBytes =
-    1024 * 1024;  // a batch of answers takes about 150 KiB of kernel memory
+// A batch of answers takes about 150 KiB of kernel memory.
+constexpr int kReceiveBufferBytes = 1024 * 1024;
 // Capacity for threads that exit between two drains: about 10,000, a quarter of a second of the
 // worst burst.
 constexpr int kListeningBufferBytes = 16 * 1024 * 1024;

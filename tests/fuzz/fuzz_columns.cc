@@ -39,8 +39,8 @@ using namespace ctprof;
 
 // As in fuzz_file.cc.
 constexpr std::clock_t kMaxSeconds = 20;
-constexpr std::size_t kMaxLines =
-    64;  // limit per input, because each line is compressed into a frame
+// Limit per input, because each line is compressed into a frame.
+constexpr std::size_t kMaxLines = 64;
 constexpr std::string_view kEnd = "{\"kind\":\"end\"}\n";
 
 // Splits the text into lines, each with its line feed.

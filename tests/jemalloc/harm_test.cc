@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
   const std::uint64_t ticks = target.page().ticks[0];
   sleep_us(20'000);
   BOOST_TEST(target.page().ticks[0] == ticks);
-  BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) ==
-             0);  // no state change is reported to the parent
+  // No state change is reported to the parent.
+  BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) == 0);
   ::kill(target.pid(), SIGCONT);
   BOOST_TEST(target.all_make_progress());
 }

@@ -174,8 +174,8 @@ Expected expected_user_parts(const std::vector<Record>& records) {
       expected.user[{record.time_ns, record.tid}] = {};
       continue;
     }
-    const std::size_t first =
-        waiting.size() - std::min(waiting.size(), kMaxWaiting);  // others lost their slots
+    // Others lost their slots.
+    const std::size_t first = waiting.size() - std::min(waiting.size(), kMaxWaiting);
     for (std::size_t i = first; i < waiting.size(); ++i) {
       if (waiting[i] == nullptr || waiting[i]->tid != record.tid ||
           waiting[i]->number != record.number)

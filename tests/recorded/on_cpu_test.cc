@@ -196,8 +196,8 @@ BOOST_DATA_TEST_CASE(reports_changes_of_processes, data::make(kTapes), name) {
 // After a loss, the mappings of each process with a user stack must be read again, once.
 BOOST_AUTO_TEST_CASE(requires_reading_mappings_again_after_a_loss) {
   const Replay replay("lost");
-  std::map<std::uint64_t, std::uint64_t>
-      last_loss_ns;  // the last loss after which a process was read again
+  // The last loss after which a process was read again.
+  std::map<std::uint64_t, std::uint64_t> last_loss_ns;
   std::uint64_t expected = 0;
   std::vector<std::uint64_t> losses = replay.expected.losses;
   std::ranges::sort(losses);

@@ -24,8 +24,8 @@ struct StateSpan {
 
 struct Timeline {
   std::vector<StateSpan> spans;  // one after the other
-  std::vector<std::pair<std::uint64_t, std::uint64_t>>
-      off_cpu_spans;             // from leaving a CPU to the next run
+  // From leaving a CPU to the next run.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> off_cpu_spans;
   std::uint64_t started_ns = 0;  // 0: before the first event
   std::uint64_t ended_ns = UINT64_MAX;
   // All ids of the thread: thread id, start time.

@@ -135,8 +135,8 @@ Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan&
   for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
     const double before = mean_read_time_ns(rollup, grouping, 0, group),
                  after = mean_read_time_ns(rollup, grouping, side, group);
-    thread_seconds_apart_.push_back(
-        to_seconds(later + (after - before)));  // exchanging the sides changes only the sign
+    // Exchanging the sides changes only the sign.
+    thread_seconds_apart_.push_back(to_seconds(later + (after - before)));
   }
 }
 

@@ -32,8 +32,8 @@ struct Change {
   Difference difference;
   std::string rule_text;  // result of a rule without a number, such as "differs"
   double pct = 0;         // fraction of the baseline; NaN if unavailable
-  bool has_same_parts =
-      true;  // both sides have the same parts (DerivedParts); otherwise pct is unavailable
+  // Whether both sides have the same parts (DerivedParts); otherwise pct is unavailable.
+  bool has_same_parts = true;
 };
 
 // One map key on both sides.

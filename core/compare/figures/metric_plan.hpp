@@ -47,8 +47,8 @@ struct PlannedMetric {
   bool is_setting = false;                // set by the user or administrator
   bool is_never_negative = false;  // a derived metric; a result below zero becomes a missing value
   bool is_third_party = false;     // of a plugin that is not part of ctprof
-  std::vector<std::optional<std::size_t>>
-      inputs;            // of the expression, as indices in the plan; no value: unknown
+  // Inputs of the expression, as indices in the plan; no value: unknown.
+  std::vector<std::optional<std::size_t>> inputs;
   bool is_shown = true;  // false: only an input
   // The name of the counter whose total this is; only an input of a derived gauge in a window,
   // where the counter itself is a difference.

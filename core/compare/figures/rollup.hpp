@@ -148,8 +148,8 @@ class Rollup {
   std::vector<RunFigures> runs_;
   std::vector<SideRuns> sides_;
   std::vector<double> seconds_;  // by run
-  std::vector<std::vector<RuleStates>>
-      merged_states_;  // by side and metric; only for sides with several runs
+  // By side and metric; only for sides with several runs.
+  std::vector<std::vector<RuleStates>> merged_states_;
 };
 
 // Returns the median of the finite numbers; no number if there are none.

@@ -35,16 +35,16 @@ struct CgroupRename {
   std::string baseline_root, candidate_root;               // these paths without their common end
   std::uint32_t kinds_in_common = 0, kinds_in_either = 0;  // kinds of threads
   std::vector<ThreadKind> only_baseline, only_candidate;
-  std::vector<std::pair<std::string, std::string>>
-      child_renames;  // cgroups paired because their parents are paired
+  // Cgroups paired because their parents are paired.
+  std::vector<std::pair<std::string, std::string>> child_renames;
 };
 
 struct CgroupRenames {
   std::vector<CgroupRename> renames;  // the most similar first
-  std::map<std::string, std::string, std::less<>>
-      baseline_name_of;  // the baseline's name of each paired cgroup
-  std::map<std::string, std::string, std::less<>>
-      candidate_name_of;       // the candidate's name of each paired cgroup of the baseline
+  // The baseline's name of each paired cgroup.
+  std::map<std::string, std::string, std::less<>> baseline_name_of;
+  // The candidate's name of each paired cgroup of the baseline.
+  std::map<std::string, std::string, std::less<>> candidate_name_of;
   bool is_incomplete = false;  // not all pairs were compared, because too many are similar
 };
 

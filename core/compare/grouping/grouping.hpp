@@ -24,8 +24,8 @@ namespace ctprof {
 // Maps the groups of one run to the joined groups.
 struct RunGroupMap {
   std::vector<std::uint32_t> group_of;  // indexed by the run's own groups; several can map to one
-  std::vector<std::uint32_t>
-      first_own_group;  // the first own group of each joined group; kNoGroup if none
+  // The first own group of each joined group; kNoGroup if none.
+  std::vector<std::uint32_t> first_own_group;
 
   // Converts the run's own group of each row to the joined group.
   std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
@@ -52,9 +52,8 @@ struct Grouping {
   std::vector<SideGroups> sides;
   std::vector<RunGroupMap> runs;      // the runs of the first side come first
   std::vector<CgroupRename> renames;  // for each candidate, the most similar first
-  std::map<std::string, std::string, std::less<>>
-      candidate_cgroup_of;  // from the baseline's cgroup to the candidate's; for several
-                            // candidates, the most similar
+  // From the baseline's cgroup to the candidate's; for several candidates, the most similar.
+  std::map<std::string, std::string, std::less<>> candidate_cgroup_of;
   bool renames_are_incomplete = false;  // too many cgroups are similar, so more renames may exist
 
   // Returns the number of groups for metrics of this entity. The host has one group, named `host`.

@@ -181,8 +181,8 @@ std::uint32_t CgroupFamilies::find_or_add(Identity identity, std::string_view pa
 std::vector<std::string> CgroupFamilies::keys() const {
   const auto patterns = names_.keys();
   std::vector<std::string> keys;
-  std::unordered_map<std::string, std::optional<std::string>, SeededHash>
-      only_path_of_key;  // the path of each key
+  // The path of each key.
+  std::unordered_map<std::string, std::optional<std::string>, SeededHash> only_path_of_key;
   for (const Family& family : families_) {
     const auto& [origin, text] = *family.identity;
     keys.push_back(origin == KeySource::Pattern ? patterns[std::stoul(text)] : text);

@@ -50,8 +50,8 @@ class ProcessTrees {
   const ProcessTrees* fallback_;
   std::span<const std::uint64_t> tgids_, parents_;
   const Column *parent_, *names_, *cgroups_;
-  std::unordered_map<std::uint64_t, std::size_t>
-      row_of_;  // the row of a process's leader, or of its first thread, by tgid
+  // The row of a process's leader, or of its first thread, by tgid.
+  std::unordered_map<std::uint64_t, std::size_t> row_of_;
   std::unordered_map<std::size_t, std::string> tree_name_of_;  // cache, by that row
 };
 

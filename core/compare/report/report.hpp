@@ -40,9 +40,9 @@ struct Section {
   std::vector<RowPosition> rows;
   std::size_t over_limit = 0;       // rows beyond the limit
   std::size_t keys_over_limit = 0;  // keys of a map in the last row that are beyond the limit
-  std::size_t unchanged_rows =
-      0;  // rows omitted because nothing changed; under show, because the value is
-          // zero, or because it is a state that did not change in the window
+  // Rows omitted because nothing changed; under show, because the value is zero, or because it is a
+  // state that did not change in the window.
+  std::size_t unchanged_rows = 0;
   std::size_t rows_without_value = 0;  // rows omitted because no side has a value
 };
 
@@ -134,8 +134,8 @@ class Report {
     std::vector<SideRuns> side_runs;
     std::vector<RunFacts> sides;
     Spec spec;
-    std::unique_ptr<MetricPlan>
-        owned_plan;  // at a fixed address, because the figures of runs refer to it
+    // At a fixed address, because the figures of runs refer to it.
+    std::unique_ptr<MetricPlan> owned_plan;
     MetricPlan& plan;
     Grouping grouping;
     StackBook book;
@@ -168,8 +168,8 @@ class Report {
   void add_value(Section& section, RowPosition row, std::vector<RankedRow>& ranked_rows) const;
   void add_row(Section& section, RowPosition row, std::vector<RankedRow>& ranked_rows) const;
   void add_change(Section& section, RowPosition row, std::vector<RankedRow>& ranked_rows) const;
-  std::size_t count_sides_with(
-      std::uint32_t group) const;  // the number of sides that have the group
+  // The number of sides that have the group.
+  std::size_t count_sides_with(std::uint32_t group) const;
 
   std::unique_ptr<Data> data_;
   std::vector<Section> sections_;

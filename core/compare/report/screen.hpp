@@ -132,8 +132,8 @@ struct Screen {
   std::size_t quiet_groups = 0;
   // The largest number of threads on a side; half a thread of a median counts as one.
   std::uint64_t quiet_kernel_threads = 0, own_threads = 0;
-  std::vector<std::string>
-      omitted_labels;  // labels of headlines beyond the maximum number of columns
+  // Labels of headlines beyond the maximum number of columns.
+  std::vector<std::string> omitted_labels;
   // Rows of the groups of Spec::about, tested in their own family.
   std::vector<ScreenRow> about_rows;
 

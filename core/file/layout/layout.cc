@@ -146,8 +146,8 @@ std::string normal_path(std::string_view path) {
 }
 
 std::size_t allowed_depth_below(std::string_view path, TreeRoot root) {
-  const std::size_t above_row =
-      root == TreeRoot::Host ? 0 : 2;  // the file's object, and its list of rows
+  // The file's object, and its list of rows.
+  const std::size_t above_row = root == TreeRoot::Host ? 0 : 2;
   const std::size_t keys = split_path(path).size();
   return keys > limits::kPathKeys ? 0 : limits::kDepth - above_row - keys;
 }

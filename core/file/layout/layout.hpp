@@ -88,8 +88,8 @@ struct KeyNode {
  private:
   // With more children than this, find() uses the index.
   static constexpr std::size_t kMaxWithoutIndex = 16;
-  using Index =
-      std::map<std::string, std::size_t, std::less<>>;  // position of a key among the children
+  // Position of a key among the children.
+  using Index = std::map<std::string, std::size_t, std::less<>>;
 
   std::unique_ptr<Index> index_;
   // Returns whether the spelling begins with `text`. Avoids a call of memcmp and a second memory

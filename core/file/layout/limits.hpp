@@ -21,48 +21,48 @@ inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB
 
 inline constexpr std::size_t kFileBytes = kGiB;      // compressed size on disk
 inline constexpr std::size_t kBaseText = 64 * kMiB;  // text that any file may decompress to ...
-inline constexpr std::size_t kTextPerByte =
-    200;  // ... plus this much per byte of the file: real ones have about 120
-inline constexpr int kWindowLog =
-    27;  // zstd window: memory for the text that frames may refer back to, 128 MiB
+// ... plus this much per byte of the file: real ones have about 120.
+inline constexpr std::size_t kTextPerByte = 200;
+// Base-2 logarithm of the zstd window, the memory for text that frames may refer back to: 128 MiB.
+inline constexpr int kWindowLog = 27;
 inline constexpr std::size_t kThreads = 4 * 1024 * 1024;  // the kernel's PID_MAX_LIMIT
 inline constexpr std::size_t kCgroups = 1024 * 1024;      // rows of cgroup_stats
 inline constexpr std::size_t kColumns = 4096;  // metrics in `registry`, and kinds of unknown keys
 inline constexpr std::size_t kKeyBytes = 64 * kKiB;  // one key of an object; a cgroup path is one
 inline constexpr std::size_t kTextBytes = kMiB;      // one string
-inline constexpr std::size_t kItems =
-    64 * kKiB;                             // entries of one map, items of one array, CPUs of a set
-inline constexpr std::size_t kDepth = 32;  // nesting depth of objects and arrays
+// Entries of one map, items of one array, CPUs of a set.
+inline constexpr std::size_t kItems = 64 * kKiB;
+inline constexpr std::size_t kDepth = 32;    // nesting depth of objects and arrays
 inline constexpr std::size_t kPathKeys = 8;  // keys from a row down to a metric
-inline constexpr std::size_t kSectionBytes =
-    64 * kMiB;  // one value that is kept as text, such as `gaps`
-inline constexpr std::size_t kBaseMemory =
-    256 * kMiB;  // memory for columns and pools of any file ...
-inline constexpr std::size_t kMemoryPerByte =
-    2;  // ... plus this much per byte of text read so far ...
-inline constexpr std::size_t kMemory =
-    2 * kGiB;  // ... up to this, which is enough for about two million threads
+// One value that is kept as text, such as `gaps`.
+inline constexpr std::size_t kSectionBytes = 64 * kMiB;
+// Memory for columns and pools of any file ...
+inline constexpr std::size_t kBaseMemory = 256 * kMiB;
+// ... plus this much per byte of text read so far ...
+inline constexpr std::size_t kMemoryPerByte = 2;
+// ... up to this, which is enough for about two million threads.
+inline constexpr std::size_t kMemory = 2 * kGiB;
 inline constexpr std::size_t kPooledOverhead = 64;  // memory of the pools' tables per item
-inline constexpr std::size_t kBaseWork =
-    16 * kMiB;  // cells that `gaps` and `raw` of any file may set individually ...
-inline constexpr std::size_t kWorkPerByte =
-    2;  // ... plus this many per byte of text: real ones have 0.2
-inline constexpr std::size_t kObjectBytes =
-    16 * kMiB;  // `ctprof` and `registry`, which are parsed whole: real ones have 200 KiB
+// Cells that `gaps` and `raw` of any file may set individually ...
+inline constexpr std::size_t kBaseWork = 16 * kMiB;
+// ... plus this many per byte of text: real ones have 0.2.
+inline constexpr std::size_t kWorkPerByte = 2;
+// `ctprof` and `registry`, which are parsed whole: real ones have 200 KiB.
+inline constexpr std::size_t kObjectBytes = 16 * kMiB;
 inline constexpr std::size_t kMembers = 256;  // members of such an object or of a definition
-inline constexpr std::size_t kNameBytes =
-    4 * kKiB;  // each of a metric's name, section, unit, rule and key path
+// Each of a metric's name, section, unit, rule and key path.
+inline constexpr std::size_t kNameBytes = 4 * kKiB;
 inline constexpr std::size_t kSpellings = 64;         // alternative spellings of one metric's key
 inline constexpr std::size_t kDerived = 1024;         // derived metrics in `registry`
 inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a file in columns
 inline constexpr std::size_t kLines = kMiB;           // lines of a file in columns
 inline constexpr std::size_t kUnknownEntities = 64;   // entities that a reader does not know
-inline constexpr std::size_t kKeptText =
-    512 * kMiB;  // kept lines of a block that a reader does not know
-inline constexpr std::size_t kRowBytes =
-    2;  // minimum text of a row, which limits the rows that a line can announce
-inline constexpr std::size_t kSliceBytes =
-    64 * kKiB;  // text that the decompressor passes to the parser at a time
+// Kept lines of a block that a reader does not know.
+inline constexpr std::size_t kKeptText = 512 * kMiB;
+// Minimum text of a row, which limits the rows that a line can announce.
+inline constexpr std::size_t kRowBytes = 2;
+// Text that the decompressor passes to the parser at a time.
+inline constexpr std::size_t kSliceBytes = 64 * kKiB;
 
 // Returns how much text a file of `bytes` may decompress to. Our writers comply with it
 // (make_padding() in columns/line_frames.hpp).

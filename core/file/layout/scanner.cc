@@ -26,8 +26,8 @@ bool is_json_number(std::string_view text) {
          (point + 1 < text.size() && is_digit(text[point + 1]));
 }
 
-constexpr bool kHasFastPath =
-    std::endian::native == std::endian::little;        // otherwise the scanner reads item by item
+// Otherwise the scanner reads item by item.
+constexpr bool kHasFastPath = std::endian::native == std::endian::little;
 constexpr int kDigitsPerWord = sizeof(std::uint64_t);  // digits per word
 
 // Returns a word with `byte` in each byte.

@@ -78,8 +78,8 @@ class RawCollector {
   }
 
  private:
-  static constexpr std::size_t kMaxReusedCapacity =
-      limits::kMiB;  // largest capacity that is reused for the next value
+  // Largest capacity that is reused for the next value.
+  static constexpr std::size_t kMaxReusedCapacity = limits::kMiB;
 
   bool end_of_value() {
     if (keep_) out_.put(',');

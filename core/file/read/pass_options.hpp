@@ -22,8 +22,8 @@ namespace ctprof {
 
 // Options of a pass.
 struct PassOptions {
-  std::optional<RegistryPart>
-      registry;  // known from an earlier pass; the file's own registry is then skipped
+  // Known from an earlier pass; the file's own registry is then skipped.
+  std::optional<RegistryPart> registry;
   bool only_find_registry = false;  // only search for the registry
 };
 

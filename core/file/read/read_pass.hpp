@@ -115,8 +115,8 @@ class DecompressedText final : public TextSource {
 struct PassResult {
   std::string failure;            // place and reason; empty: the whole file was read
   bool is_content_error = false;  // valid JSON, but not a valid snapshot
-  std::optional<RegistryPart>
-      registry;  // found after the tables, or requested by only_find_registry
+  // Found after the tables, or requested by only_find_registry.
+  std::optional<RegistryPart> registry;
 };
 
 PassResult read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,

@@ -150,11 +150,11 @@ class RowFiller {
   MemoryBudget* budget_ = nullptr;
   std::vector<std::uint64_t> items_;
   std::vector<ctprof_entry> entries_;
-  std::vector<ctprof_entry>
-      last_entries_;         // the previous map, whose keys the next one usually repeats
+  // The previous map, whose keys the next one usually repeats.
+  std::vector<ctprof_entry> last_entries_;
   bool keys_ascend_ = true;  // the keys of the current map are ascending
-  bool has_same_keys_ =
-      true;  // the keys so far equal those of the previous map, which are ascending
+  // Whether the keys so far equal those of the previous map, which are ascending.
+  bool has_same_keys_ = true;
   std::string error_text_;
 };
 

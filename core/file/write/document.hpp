@@ -96,8 +96,8 @@ class Document {
   std::unordered_set<const Column*> placed_columns_;
   RegistryPart registry_;
   std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // marks of threads, by row
-  std::vector<std::uint32_t>
-      process_rows_;  // per thread row: the process whose metrics it has, or kNoRow
+  // Per thread row: the process whose metrics it has, or kNoRow.
+  std::vector<std::uint32_t> process_rows_;
   std::size_t thread_parts_;
   std::size_t cgroup_parts_;
 };

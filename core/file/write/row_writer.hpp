@@ -30,8 +30,8 @@ inline constexpr std::uint32_t kNoRow = static_cast<std::uint32_t>(-1);
 // The content of a leaf: a column, a mark, kept JSON, or only the text of an absent value.
 struct LeafContent {
   const Column* column = nullptr;
-  std::span<const std::uint32_t>
-      rows;  // for each row of the tree: the column's row, or kNoRow; empty: the same row
+  // For each row of the tree: the column's row, or kNoRow; empty: the same row.
+  std::span<const std::uint32_t> rows;
   const std::vector<std::uint8_t>* mark = nullptr;
   const std::vector<std::pair<std::uint32_t, RawJson>>* kept_json = nullptr;
   std::string absent;  // JSON without a value; empty: the key is left out
@@ -99,8 +99,8 @@ class RowWriter {
   std::vector<Step> steps_;
   std::vector<std::size_t> open_objects_;  // position of the key of each open object
   const Pools* pools_;
-  std::unordered_map<Id, std::string>
-      known_sets_;  // JSON of sets that were written before, because threads share few sets
+  // JSON of sets that were written before, because threads share few sets.
+  std::unordered_map<Id, std::string> known_sets_;
 };
 
 }  // namespace ctprof

@@ -34,9 +34,9 @@ struct Layout {
 };
 
 struct FileResult {
-  FindStatus status =
-      FindStatus::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
-  Layout layout{};              // only for Found
+  // NotJemalloc, Found, ArchMismatch, DwarfParseFailure, DynamicTls or TooCostly.
+  FindStatus status = FindStatus::NotJemalloc;
+  Layout layout{};                 // only for Found
   std::uint64_t load_address = 0;  // of the file's first loaded segment, as in the file
   std::uint64_t load_offset = 0;   // of that segment in the file
   int error = 0;                   // only for TooCostly

@@ -198,8 +198,8 @@ std::vector<TlsAddress> find_added_places_x86_64(const Code& code) {
 namespace aarch64 {
 namespace {
 
-constexpr unsigned kZeroRegister =
-    31;  // as a source of additions it reads zero, as a base it is the stack pointer
+// As a source of additions it reads zero, as a base it is the stack pointer.
+constexpr unsigned kZeroRegister = 31;
 constexpr unsigned kCallClobbers = 19;  // x0 to x18
 
 struct Word {

@@ -93,8 +93,7 @@ class Window {
   std::uint32_t passes_hz() const {
     return has(offsetof(ctprof_window, passes_hz)) ? abi_->passes_hz : 0;
   }
-  // The share of all CPUs' time that this source may use, in millionths; 0: not
-  // specified.
+  // The share of all CPUs' time that this source may use, in millionths; 0: not specified.
   std::uint64_t budget_ppm() const { return abi_->budget_ppm; }
   // One pass over the current state, complete in the first drain after `start`.
   bool once() const { return is(CTPROF_WINDOW_ONCE); }

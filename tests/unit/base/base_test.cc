@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
   for (const Escape escape : {Escape::Json, Escape::Unprintable}) {
     BOOST_TEST(text("a\"b\\c\n\t\x1b", escape) == R"("a\"b\\c\n\t\u001b")");
     BOOST_TEST(text("bad\xff\xc3", escape) == "\"bad\xef\xbf\xbd\xef\xbf\xbd\"");
-    BOOST_TEST(text("\xed\xa0\x80", escape) ==
-               "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate is not valid UTF-8
+    // A surrogate is not valid UTF-8.
+    BOOST_TEST(text("\xed\xa0\x80", escape) == "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
     BOOST_TEST(text("grün", escape) == "\"grün\"");
     BOOST_TEST(text("", escape) == "\"\"");
   }
@@ -229,8 +229,9 @@ BOOST_AUTO_TEST_CASE(runs_a_periodic_function_during_the_work) {
   BOOST_TEST(times == then);
 
   times = 0;
+  // Returns before the next period.
   run_with_periodic_task(
-      std::chrono::hours(1), [&] { ++times; }, [] {});  // returns before the next period
+      std::chrono::hours(1), [&] { ++times; }, [] {});
   BOOST_TEST(times == 1);
 }
 

@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(mappings_have_the_time_of_opening_the_file) {
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   MappedCode code(tree.fd(), kTimeout);
   code.request(7);
-  std::optional<sdk::Fd> writer(
-      ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));  // blocks until the reader opens it
+  // Blocks until the reader opens it.
+  std::optional<sdk::Fd> writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
   BOOST_REQUIRE(*writer);
   const std::uint64_t opened_ns = boottime_ns();
   const std::string_view text = "1000-2000 r-xp 00000000 08:01 5   /bin/a\n";

@@ -236,8 +236,8 @@ BOOST_AUTO_TEST_CASE(the_next_offer_fills_cells_that_the_lister_cannot_see) {
   BOOST_REQUIRE_EQUAL(one.rows(), 4u);
   for (std::size_t row = 0; row < 4; ++row) {
     BOOST_TEST(one.has_value(row));
-    BOOST_TEST(one.u64()[row] ==
-               (row % 2 == 0 ? kListerValue : row + 1));  // the next offer fills in the thread id
+    // The next offer fills in the thread id.
+    BOOST_TEST(one.u64()[row] == (row % 2 == 0 ? kListerValue : row + 1));
     BOOST_TEST(name(two.gap(row)) == (row % 2 == 0 ? "None" : "Denied"));
   }
   const SourceCost& reserve = snapshot->meta.sources.back();

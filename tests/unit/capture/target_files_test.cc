@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(opens_paths_as_the_user_of_the_process, *needs_root()) {
   std::filesystem::permissions(path, std::filesystem::perms{0400});
   BOOST_TEST(open(nobody) == "none");
   BOOST_TEST(open(root) == "text");
-  BOOST_TEST(read_of(sdk::Fd(::open(path.c_str(), O_RDONLY))) ==
-             "text");  // the calling thread still has its rights
+  // The calling thread still has its rights.
+  BOOST_TEST(read_of(sdk::Fd(::open(path.c_str(), O_RDONLY))) == "text");
 }
 
 // The file is readable only by its group.

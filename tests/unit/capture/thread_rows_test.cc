@@ -21,8 +21,8 @@ std::uint32_t row_of(const ThreadRows& rows, std::uint64_t tgid, std::uint64_t t
 BOOST_AUTO_TEST_SUITE(thread_rows_test)
 
 BOOST_AUTO_TEST_CASE(distinguishes_threads_with_a_reused_id) {
-  const Snapshot window =
-      window_with_reused_id();  // rows: thread 7, the second thread 8, the first thread 8
+  // Rows: thread 7, the second thread 8, the first thread 8.
+  const Snapshot window = window_with_reused_id();
   const ThreadRows rows(window);
   BOOST_TEST(row_of(rows, 7, 8, 5, 0) == 2u);
   BOOST_TEST(row_of(rows, 7, 8, 1500, 0) == 1u);

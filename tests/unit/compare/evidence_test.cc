@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(uses_the_requested_alpha_and_minimum_shift) {
   BOOST_TEST(is_significant({0.03, 0}));
   BOOST_TEST(!is_significant({0.02, 0}));
   BOOST_TEST(is_significant({0.05, 0.1}));
-  BOOST_TEST(
-      !is_significant({0.05, 0.192}));  // the shift exceeds the minimum, its interval does not
+  // The shift exceeds the minimum, its interval does not.
+  BOOST_TEST(!is_significant({0.05, 0.192}));
 }
 
 BOOST_AUTO_TEST_CASE(single_windows_are_not_tested) {

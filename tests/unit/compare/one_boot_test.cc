@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(splits_a_difference_into_living_new_and_exited_threads) {
   BOOST_TEST(read_contributions(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
   BOOST_TEST(thread_counts(row_of(report, "pool", "run_time_ns")) == "1 2 2");
   BOOST_TEST(read_contributions(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
-  BOOST_TEST(read_contributions(row_of(report, "pool", "wait_max")) ==
-             "-9 null null null");  // a maximum is not a sum of parts
+  // A maximum is not a sum of parts.
+  BOOST_TEST(read_contributions(row_of(report, "pool", "wait_max")) == "-9 null null null");
 }
 
 BOOST_AUTO_TEST_CASE(a_renamed_thread_leaves_one_group_and_joins_another) {

@@ -260,8 +260,8 @@ BOOST_AUTO_TEST_CASE(finds_rows_that_fail) {
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_value_does_not_match) {
-  TEST_LINES(failed_lines(
-      {.fail_on = {"!(run_time_ns.delta < 5000)"}}));  // `old` and `new` have no difference
+  // `old` and `new` have no difference.
+  TEST_LINES(failed_lines({.fail_on = {"!(run_time_ns.delta < 5000)"}}));
   TEST_LINES(failed_lines({.fail_on = {"run_time_ns.candidate == 70"}}), "new run_time_ns - 70ns");
   TEST_LINES(
       failed_lines({.where = {R"(group == "db")"}, .fail_on = {"run_time_ns.candidate > 0"}}),

@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(knows_a_process_of_examined_files_without_jemalloc) {
   const Fd child_maps = maps_of(child), own_maps = maps_of(::getpid());
   BOOST_TEST(!finder.is_known_without_jemalloc(child_maps.get()));
   BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).status == FindStatus::NotJemalloc));
-  const bool is_supported =
-      ctprof::jemalloc::check_memory_exists(child_maps.get()) == 0;  // Linux 6.11
+  // Linux 6.11.
+  const bool is_supported = ctprof::jemalloc::check_memory_exists(child_maps.get()) == 0;
   BOOST_TEST(finder.is_known_without_jemalloc(child_maps.get()) == is_supported);
   finder.find(static_cast<std::uint64_t>(::getpid()));
   BOOST_TEST(!finder.is_known_without_jemalloc(own_maps.get()));

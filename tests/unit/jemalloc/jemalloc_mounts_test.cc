@@ -41,8 +41,8 @@ BOOST_AUTO_TEST_CASE(finds_mappings_of_files) {
 
 BOOST_AUTO_TEST_CASE(finds_mount_points) {
   BOOST_TEST(parse_mount_point(kMounts, makedev(253, 1)) == "/");
-  BOOST_TEST(parse_mount_point(kMounts, makedev(0, 39)) ==
-             "/mnt/again");  // the last mount is on top
+  // The last mount is on top.
+  BOOST_TEST(parse_mount_point(kMounts, makedev(0, 39)) == "/mnt/again");
   BOOST_TEST(parse_mount_point(kMounts, makedev(0, 40)) == "/mnt/?[31mred");
   BOOST_TEST(parse_mount_point(kMounts, makedev(0, 41)).empty());
   BOOST_TEST(parse_mount_point(kMounts, 0).empty());

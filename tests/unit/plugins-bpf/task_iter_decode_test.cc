@@ -45,8 +45,8 @@ BOOST_AUTO_TEST_CASE(states_match_the_letters_of_proc) {
   BOOST_TEST(find_state_letter(thread_of_state(0)).value == "R");
   BOOST_TEST(find_state_letter(thread_of_state(1)).value == "S");
   BOOST_TEST(find_state_letter(thread_of_state(2)).value == "D");
-  BOOST_TEST(find_state_letter(thread_of_state(0x0104)).value ==
-             "T");  // stopped, wakes when killed
+  // Stopped, wakes when killed.
+  BOOST_TEST(find_state_letter(thread_of_state(0x0104)).value == "T");
   BOOST_TEST(find_state_letter(thread_of_state(0x0108)).value == "t");
   BOOST_TEST(find_state_letter(thread_of_state(0x80, 0x10)).value == "X");
   BOOST_TEST(find_state_letter(thread_of_state(0x80, 0x20)).value == "Z");

@@ -93,8 +93,8 @@ void overwrite(std::vector<std::byte>& message, std::size_t at, T value) {
   std::memcpy(message.data() + at, &value, sizeof value);
 }
 
-constexpr std::size_t kStructAt =
-    36;  // 16 bytes of netlink, 4 of generic netlink, two outer attributes, one before the struct
+// 16 bytes of netlink, 4 of generic netlink, two outer attributes, one before the struct.
+constexpr std::size_t kStructAt = 36;
 
 }  // namespace
 

@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(invalid_numbers_are_malformed) {
   }
   BOOST_TEST(
       (parse_sched(sched_text("nr_wakeups : -3\n")).key<"nr_wakeups">().gap == Gap::Malformed));
-  BOOST_TEST(
-      (parse_sched("nr_wakeups : 3\n").key<"nr_wakeups">().gap == Gap::Malformed));  // no header
+  // No header.
+  BOOST_TEST((parse_sched("nr_wakeups : 3\n").key<"nr_wakeups">().gap == Gap::Malformed));
   BOOST_TEST((parse_sched("").key<"policy">().gap == Gap::Malformed));
 }
 

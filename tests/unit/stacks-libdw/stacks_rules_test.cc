@@ -52,8 +52,8 @@ class Reference {
 };
 
 // Compares a DWARF expression with our rule. If our rule loads the CFA from the stack (AtSp, AtBp),
-// the expression must be the same load plus the same constant. For other rules,
-// expressions are not compared: only Cfa::None is wrong.
+// the expression must be the same load plus the same constant. For other rules, expressions
+// are not compared: only Cfa::None is wrong.
 bool agrees_with_expression(const Dwarf_Op* operations, std::size_t count, const UnwindRule& rule) {
   const bool is_at_sp = rule.cfa == Cfa::AtSp;
   if (!is_at_sp && rule.cfa != Cfa::AtBp) return rule.cfa != Cfa::None;

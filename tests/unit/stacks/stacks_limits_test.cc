@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_SUITE(stacks_limits_test)
 // The rules are kept in memory while those of .eh_frame are visited.
 BOOST_AUTO_TEST_CASE(limits_the_rules_of_a_second_section) {
   BOOST_TEST(count_rules(image_with_debug_frame(1)).value_or(0) == 1000u);
-  BOOST_TEST(count_rules(image_with_debug_frame(1300)).value_or(0) ==
-             1'300'000u);  // a large Go program
+  // A large Go program.
+  BOOST_TEST(count_rules(image_with_debug_frame(1300)).value_or(0) == 1'300'000u);
   BOOST_TEST(!count_rules(image_with_debug_frame(2100)));
 }
 

@@ -24,8 +24,8 @@ BOOST_AUTO_TEST_CASE(a_counter_becomes_its_difference) {
   BOOST_TEST(gap_name(window_snapshot, kFaults, 1) == "WentBackwards");
   BOOST_TEST(gap_name(window_snapshot, kFaults, 2) == "NoBase");
   BOOST_TEST(read_value(window_snapshot, kFaults, 3) == 30u);  // started inside
-  BOOST_TEST(gap_name(window_snapshot, kFaults, 4) ==
-             "NoBase");  // existed before, but without an opening value
+  // Existed before, but without an opening value.
+  BOOST_TEST(gap_name(window_snapshot, kFaults, 4) == "NoBase");
 }
 
 BOOST_AUTO_TEST_CASE(a_reused_tid_is_another_thread) {
@@ -229,8 +229,8 @@ BOOST_AUTO_TEST_CASE(run_time_in_progress_counts_at_both_ends) {
   add_u64(after, kRunning, {90, 5, {}, {}});
   add_text(after, kState, {"R", "R", "S", "S"});
   const Snapshot window_snapshot = make_test_window(before, std::move(after));
-  BOOST_TEST(read_value(window_snapshot, kRun, 0) ==
-             60u);  // ran throughout; its counter did not change
+  // Ran throughout; its counter did not change.
+  BOOST_TEST(read_value(window_snapshot, kRun, 0) == 60u);
   BOOST_TEST(read_value(window_snapshot, kRun, 1) == 55u);
   BOOST_TEST(read_value(window_snapshot, kRun, 2) == 70u);  // asleep at both ends
   BOOST_TEST(gap_name(window_snapshot, kRun, 3) == "NoBase");

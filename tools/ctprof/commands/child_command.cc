@@ -15,8 +15,8 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr int kExitNotRun =
-    127;  // the exit status that a shell uses for a command that it cannot run
+// The exit status that a shell uses for a command that it cannot run.
+constexpr int kExitNotRun = 127;
 
 struct Pipe {
   sdk::Fd out, in;  // data written to `in` is read from `out`

@@ -35,8 +35,8 @@ class ChildCommand {
   std::string name_;
   pid_t pid_ = 0;
   sdk::Fd pidfd_;
-  sdk::Fd
-      start_writer_;  // write end: one byte starts the command; closing it makes the process exit
+  // Write end: one byte starts the command; closing it makes the process exit.
+  sdk::Fd start_writer_;
   sdk::Fd start_reader_;  // read end, kept open so that a write after the child's exit does not
                           // raise SIGPIPE
   sdk::Fd error_reader_;  // read end: receives errno if the command cannot be executed

@@ -51,8 +51,8 @@ struct Finding {
 struct Diagnosis {
   const Plugin* plugin;
   std::size_t fills = 0;
-  std::size_t filled_by_others =
-      0;                       // metrics that it could fill, but a better source or a recorder does
+  // Metrics that it could fill, but a better source or a recorder does.
+  std::size_t filled_by_others = 0;
   std::size_t on_request = 0;  // of these, metrics that a recorder records on request
   std::size_t refused = 0;     // metrics that it cannot fill here
   std::vector<Finding> findings{};

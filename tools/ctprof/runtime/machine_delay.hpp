@@ -20,9 +20,9 @@ class MachineDelay {
   void begin();
 
   // Whether, since begin() or the last call, the thread waited for a CPU for `min_wait_ns` ns or
-  // longer
-  // (/proc/PID/task/TID/schedstat, second value), or this process read from a disk (getrusage:
-  // major faults, blocks). False if the kernel does not report these values. Preserves errno.
+  // longer (/proc/PID/task/TID/schedstat, second value), or this process read from a disk
+  // (getrusage: major faults, blocks). False if the kernel does not report these values. Preserves
+  // errno.
   bool was_delayed(std::uint64_t min_wait_ns);
 
  private:
