@@ -268,9 +268,9 @@ class DynamicSection {
   }
 
   std::uint32_t read_word(std::uint64_t address) const {
-    std::uint32_t read_word = 0;
-    image_->read_at_address(address, read_word);
-    return read_word;
+    std::uint32_t word = 0;
+    image_->read_at_address(address, word);
+    return word;
   }
 
   std::optional<ElfW(Sym)> find_by_gnu_hash(const char* symbol_name) const {

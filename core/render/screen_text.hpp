@@ -20,7 +20,7 @@ struct ScreenLayout {
   TextLayout text;
   std::size_t lines = 0;              // of the terminal, or its replacement
   std::optional<std::size_t> rows{};  // fixed number of rows, independent of the lines; 0: all
-  std::string record_waits{};         // the command that records where threads wait
+  std::string record_command{};       // the command that records where threads wait
   std::string command{};              // shows the report again; empty: made of the names of files
 };
 

@@ -90,7 +90,7 @@ class GoTable {
   FileAddress read_entry(std::uint64_t index) const;
   std::optional<Function> find(FileAddress address) const;
   Function read_function(std::uint64_t index) const;
-  void read_function_data(Function& read_function, std::uint64_t at, std::uint32_t values) const;
+  void read_function_data(Function& function, std::uint64_t at, std::uint32_t values) const;
   std::optional<std::int32_t> find_value(std::uint32_t table, const Function& function,
                                          FileAddress address) const;
   UnwindRule make_rule(const Function& function, std::int32_t frame_size) const;

@@ -288,7 +288,7 @@ SEC("tp_btf/cgroup_attach_task")
 int on_move(__u64* arguments) { /* destination, path, thread, whether all threads move */
   static struct off_thread first;
   struct task_struct* task = (struct task_struct*)arguments[2];
-  if (look_for == OFF_FIRST_PASS || !is_selected(task)) return 0;
+  if (iterator_purpose == OFF_FIRST_PASS || !is_selected(task)) return 0;
   follow_moved_thread(task, &first, has_task_storage);
   if ((__u8)arguments[3] && BPF_CORE_READ(task, signal, nr_threads) > 1) count(OFF_CGROUP_MOVES);
   return 0;
@@ -372,7 +372,7 @@ static __always_inline int run_pass(struct bpf_iter__task* ctx, int atomic) {
   static struct off_thread first;
   struct task_struct* task = ctx->task;
   if (!task) return 0;
-  switch (look_for) {
+  switch (iterator_purpose) {
     case OFF_FIRST_PASS:
       if (task->exit_state == 0) create_state(task, atomic);
       break;

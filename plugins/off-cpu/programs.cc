@@ -271,7 +271,7 @@ void Programs::detach() {
 }
 
 void Programs::visit_threads(off_pass_purpose purpose, const RecordCallback& callback) {
-  skeleton_->bss->look_for = purpose;
+  skeleton_->bss->iterator_purpose = purpose;
   const sdk::Fd pass(bpf_iter_create(bpf_link__fd(pass_link_.get())));
   if (!pass) throw_refused("starting a pass over all threads", errno);
   const std::size_t size = purpose == OFF_COLLECT ? sizeof(off_snapshot) : sizeof(off_check);

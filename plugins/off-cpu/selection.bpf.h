@@ -23,7 +23,7 @@ struct {
 const volatile __u64 only_cgroup = 0;
 
 /* The purpose of the current pass; there is only one at a time. */
-__u32 look_for = OFF_FIRST_PASS;
+__u32 iterator_purpose = OFF_FIRST_PASS;
 
 enum { kMaxDepth = 32 }; /* levels below it */
 
@@ -46,7 +46,8 @@ static __always_inline void note_newest_cgroup(struct task_struct* task) {
  */
 static __noinline int is_in_cgroup(struct task_struct* task) {
   struct cgroup* cgroup = cgroup_of(task);
-  if (look_for != OFF_FIRST_PASS && BPF_CORE_READ(cgroup, self.serial_nr) > newest_cgroup) return 1;
+  if (iterator_purpose != OFF_FIRST_PASS && BPF_CORE_READ(cgroup, self.serial_nr) > newest_cgroup)
+    return 1;
   for (int i = 0; i < kMaxDepth && cgroup; ++i) {
     if (BPF_CORE_READ(cgroup, kn, id) == only_cgroup) return 1;
     cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);

@@ -67,16 +67,16 @@ static int start_processes(long count, long threads) {
 
 int main(int argc, char** argv) {
   const long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
-  const int is_one_process = argc == 3 && strcmp(argv[1], "threads") == 0;
-  const int is_twenty_processes = argc == 3 && strcmp(argv[1], "twenty") == 0;
+  const int has_one_process = argc == 3 && strcmp(argv[1], "threads") == 0;
+  const int has_twenty_processes = argc == 3 && strcmp(argv[1], "twenty") == 0;
   if (count <= 0 ||
-      !(is_one_process || is_twenty_processes || (argc == 3 && !strcmp(argv[1], "processes")))) {
+      !(has_one_process || has_twenty_processes || (argc == 3 && !strcmp(argv[1], "processes")))) {
     fprintf(stderr, "usage: idle processes|threads|twenty N\n");
     return 2;
   }
-  const int status = is_one_process        ? start_threads(count)
-                     : is_twenty_processes ? start_processes(20, count / 20)
-                                           : start_processes(count, 1);
+  const int status = has_one_process        ? start_threads(count)
+                     : has_twenty_processes ? start_processes(20, count / 20)
+                                            : start_processes(count, 1);
   if (status != 0) return status;
   usleep(100 * 1000);  // the last ones have not yet gone to sleep
   puts("ready");

@@ -78,10 +78,10 @@ __attribute__((noinline)) void descend(int depth) {
 }
 
 std::unique_ptr<Sample> take_sample() {
-  auto take_sample = std::make_unique<Sample>();
-  current_sample = take_sample.get();
+  auto sample = std::make_unique<Sample>();
+  current_sample = sample.get();
   descend(20);
-  return take_sample;
+  return sample;
 }
 
 void count_frames(benchmark::State& state, std::size_t frames) {

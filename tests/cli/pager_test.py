@@ -86,7 +86,7 @@ class Case(unittest.TestCase):
         cls.file = os.path.join(cls.scratch.name, "a.ctprof.zst")
         harness.capture_tree("6.12", cls.file)
         os.chmod(cls.file, 0o644)
-        cls.show = ("show", "-q", cls.file, "--limit", "0")  # without the progress messages of a slow machine
+        cls.show_words = ("show", "-q", cls.file, "--limit", "0")  # without the progress messages of a slow machine
 
     def plain(self, *words):
         return run_on_terminal(*words, "--no-pager")[0]
@@ -94,7 +94,7 @@ class Case(unittest.TestCase):
 
 class Programs(Case):
     def test_commands_that_use_the_pager(self):
-        for words in (self.show, ("compare", "-q", self.file, self.file, "--lifetime"), ("metric-list",), ("help", "run_time_ns"), ("help", "show"),
+        for words in (self.show_words, ("compare", "-q", self.file, self.file, "--lifetime"), ("metric-list",), ("help", "run_time_ns"), ("help", "show"),
                       ("show", "--help"), ("--help",), ("plugins",), ("doctor",)):
             text, status = run_on_terminal(*words, **PAGED)
             self.assertEqual(status, 0, words)
@@ -105,29 +105,29 @@ class Programs(Case):
         self.assertRegex(run_on_terminal("--help", CTPROF_PAGER="echo its; cat", PAGER="echo mine; cat")[0], "^its\n")
 
     def test_pager_can_be_disabled(self):
-        plain = self.plain(*self.show)
+        plain = self.plain(*self.show_words)
         self.assertGreater(plain.count("\n"), LINES)
         for environment in ({"CTPROF_PAGER": ""}, {"CTPROF_PAGER": "cat"}, {"PAGER": ""}, {"CTPROF_PAGER": "", "PAGER": "echo mine"}):
-            self.assertEqual(run_on_terminal(*self.show, **environment), (plain, 0), environment)
-        self.assertEqual(run_on_terminal(*self.show, "--no-pager", **PAGED), (plain, 0))
+            self.assertEqual(run_on_terminal(*self.show_words, **environment), (plain, 0), environment)
+        self.assertEqual(run_on_terminal(*self.show_words, "--no-pager", **PAGED), (plain, 0))
 
     def test_no_pager_without_a_terminal(self):
         environment = os.environ | PAGED
-        piped = subprocess.run([harness.CTPROF, *self.show], env=environment, check=True, capture_output=True, text=True)
+        piped = subprocess.run([harness.CTPROF, *self.show_words], env=environment, check=True, capture_output=True, text=True)
         self.assertNotIn("paged", piped.stdout)
 
     def test_json_is_not_paged(self):
         self.assertEqual(run_on_terminal("metric-list", "--format", "json", **PAGED)[0][:1], "{")
 
     def test_prints_directly_if_pager_fails(self):
-        plain = self.plain(*self.show)
+        plain = self.plain(*self.show_words)
         for pager in ("no-such-pager", "/dev/null", "kill -9 $$", "false", "exit 3"):
-            self.assertEqual(run_on_terminal(*self.show, CTPROF_PAGER=pager), (plain, 0), pager)
-        text, status = run_on_terminal(*self.show, CTPROF_PAGER="no-such-pager with words")
+            self.assertEqual(run_on_terminal(*self.show_words, CTPROF_PAGER=pager), (plain, 0), pager)
+        text, status = run_on_terminal(*self.show_words, CTPROF_PAGER="no-such-pager with words")
         self.assertEqual((text[text.index("\n") + 1:], status), (plain, 0))  # after the message of sh
 
     def test_quitting_the_pager_ends_ctprof(self):
-        self.assertEqual(run_on_terminal(*self.show, CTPROF_PAGER="head -1")[0].count("\n"), 1)
+        self.assertEqual(run_on_terminal(*self.show_words, CTPROF_PAGER="head -1")[0].count("\n"), 1)
         many = os.path.join(self.scratch.name, "many.ctprof.zst")
         subprocess.run([SNAPSHOT, many.removesuffix(".ctprof.zst"), "times=1000 run_time_ns=5"], check=True)
         more = ("show", "-q", many, "--limit", "0", "--group-by", "pid")
@@ -135,7 +135,7 @@ class Programs(Case):
         self.assertEqual(run_on_terminal(*more, CTPROF_PAGER="true"), ("", 0))
 
     def test_status_is_that_of_ctprof(self):
-        self.assertEqual(run_on_terminal(*self.show, "--fail-on", "thread_count > 0", **PAGED)[1], 1)
+        self.assertEqual(run_on_terminal(*self.show_words, "--fail-on", "thread_count > 0", **PAGED)[1], 1)
         self.assertEqual(run_on_terminal("show", "/absent", **PAGED), ("ctprof: reading '/absent': No such file or directory\n", 2))
 
     def test_sets_options_of_less(self):
@@ -144,7 +144,7 @@ class Programs(Case):
         self.assertEqual(run_on_terminal("--help", LESS="S", LV="-a", **settings)[0], "S -a\n")
 
     def test_uses_width_and_colours_of_terminal(self):
-        text = run_on_terminal(*self.show, CTPROF_PAGER="cat -v")[0].replace("\r", "")
+        text = run_on_terminal(*self.show_words, CTPROF_PAGER="cat -v")[0].replace("\r", "")
         self.assertIn("^[[36m", text)
         cut = [line for line in re.sub(r"\^\[\[[0-9;]*m", "", text).splitlines() if "M-" not in line]
         self.assertGreater(max(map(len, cut)), COLUMNS // 2)
@@ -169,7 +169,7 @@ class Privileged(Case):
         program = harness.product_copy(harness.CTPROF, closed.name)
         # show and help drop capabilities immediately, so only the file capabilities matter.
         subprocess.run(["setcap", "cap_dac_read_search+ep", program], check=True)
-        for words in (self.show, ("metric-list",), ("doctor",)):
+        for words in (self.show_words, ("metric-list",), ("doctor",)):
             with OnTerminal(*words, program=program, prefix=harness.USER, **PAGED) as run:
                 self.assertTrue(run.read_until(lambda text: "\n" in text))
                 self.assertEqual(run.finish(), 0, words)

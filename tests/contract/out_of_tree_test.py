@@ -39,9 +39,9 @@ class OutOfTree(unittest.TestCase):
             "PKG_CONFIG_SYSROOT_DIR": str(stage),
             "LC_ALL": "C.UTF-8",
         }
-        for keep in ("CC", "CXX"):
-            if keep in os.environ:
-                cls.env[keep] = os.environ[keep]
+        for variable in ("CC", "CXX"):
+            if variable in os.environ:
+                cls.env[variable] = os.environ[variable]
 
     @classmethod
     def tearDownClass(cls):
@@ -85,8 +85,8 @@ class OutOfTree(unittest.TestCase):
         self.assertEqual(set(files), {"children.cc", "children_test.cc", "test_children.py", "meson.build", "CMakeLists.txt", "load.cc"})
         if not shutil.which("cmake", path=self.env["PATH"]):
             commands = [block for block in commands if not block.startswith("cmake")]
-        write = "".join(f"cat > {name} <<'end of file'\n{content}end of file\n" for name, content in files.items())
-        script = "set -e\necho $$ > pid\n" + commands[0] + write + "\n".join(commands[1:])
+        write_files = "".join(f"cat > {name} <<'end of file'\n{content}end of file\n" for name, content in files.items())
+        script = "set -e\necho $$ > pid\n" + commands[0] + write_files + "\n".join(commands[1:])
         finished = run("bash", "-c", script, cwd=place, env=self.env)
         self.assertRegex(finished.stdout, r"bash.*hello_children")
         self.assertRegex(finished.stdout, r"load_one.*\d")

@@ -128,10 +128,10 @@ class Speedscope(unittest.TestCase):
         chromium = browser.Browser()
         with tempfile.TemporaryDirectory() as home:
             try:
-                load = pathlib.Path(home) / "load.js"
+                script = pathlib.Path(home) / "load.js"
                 packed = base64.b64encode(make(stacks, "speedscope")).decode()
-                load.write_text(f"speedscope.loadFileFromBase64('made.speedscope.json', '{packed}')")
-                page = browser.Page(chromium, SPEEDSCOPE, after=f"#localProfilePath={load}&view=sandwich")
+                script.write_text(f"speedscope.loadFileFromBase64('made.speedscope.json', '{packed}')")
+                page = browser.Page(chromium, SPEEDSCOPE, after=f"#localProfilePath={script}&view=sandwich")
                 page.wait_for("document.querySelectorAll('tr').length > 3")
                 return page.evaluate(self.ROWS)
             finally:

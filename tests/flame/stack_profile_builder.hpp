@@ -44,8 +44,8 @@ class StackProfileBuilder {
     return frame;
   }
 
-  void add_owner(StackOwner add_owner) {
-    owners_.push_back(std::move(add_owner));
+  void add_owner(StackOwner owner) {
+    owners_.push_back(std::move(owner));
     weights_.emplace_back(profile_.values.size());
   }
 

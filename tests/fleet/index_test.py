@@ -83,8 +83,8 @@ class Indexing(Fleet):
     def test_concurrent_indexers_share_the_work(self):
         self.remove_index()
         together = [self.start("index", ".", "--format", "json") for _ in range(2)]
-        read = [json.loads(one.communicate(timeout=300)[0])["read"] for one in together]
-        self.assertEqual(sum(read), 60, read)
+        read_counts = [json.loads(one.communicate(timeout=300)[0])["read"] for one in together]
+        self.assertEqual(sum(read_counts), 60, read_counts)
 
     def test_interrupt_ends_indexer_and_reader(self):
         self.remove_index()

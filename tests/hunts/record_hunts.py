@@ -60,8 +60,8 @@ def start(stack, top, words, place):
     directory = os.path.join(top, place)
     os.mkdir(directory)
     program = stack.enter_context(words)
-    for place_of_program in (pathlib.Path(directory), *([SHARES] if SHARES.exists() else [])):
-        (place_of_program / "cgroup.procs").write_text(str(program.pid), encoding="ascii")
+    for cgroup in (pathlib.Path(directory), *([SHARES] if SHARES.exists() else [])):
+        (cgroup / "cgroup.procs").write_text(str(program.pid), encoding="ascii")
     return program
 
 

@@ -101,10 +101,10 @@ class SuggestedCommands(unittest.TestCase):
         self.assertEqual({name for name in denied if after[name] == Gap("Denied")}, set())
         for name in ("rchar", "process.smaps_rollup", "cpu_delay_count"):
             self.assertNotIsInstance(after[name], Gap, name)
-        report_after = self.ask_as_user()
-        self.assertEqual((remedies(report_after, "capabilities"), setcap_commands(report_after)), (set(), []))
+        later_report = self.ask_as_user()
+        self.assertEqual((remedies(later_report, "capabilities"), setcap_commands(later_report)), (set(), []))
         # A program that gets its rights from file capabilities still may not be traced.
-        findings = [finding for plugin in report_after["plugins"] for finding in plugin["findings"] if "AT_SECURE" not in finding["reason"]]
+        findings = [finding for plugin in later_report["plugins"] for finding in plugin["findings"] if "AT_SECURE" not in finding["reason"]]
         self.assertNotIn("Denied", {finding["state"] for finding in findings})
         self.assertNotEqual(remedies(report, "capabilities"), set())
 

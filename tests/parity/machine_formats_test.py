@@ -135,9 +135,9 @@ def is_equal(text, value):
 def figures_of_map(fields, values):
     """Returns {key: fields}. Columns with a value for each key contain the value of that key. Returns one entry with an empty key if there are none."""
     keys = {key for value in values if value for key in value} or {""}
-    split = [name for name in ("value", "baseline", "candidate", "delta", "rate", "change") if name in fields]
+    fields_by_key = [name for name in ("value", "baseline", "candidate", "delta", "rate", "change") if name in fields]
     kept = {name: value for name, value in fields.items() if name not in ("unit", "pct")}  # JSON has these only for the whole map
-    return {key: kept | {name: (fields[name] or {}).get(key) for name in split} for key in keys}
+    return {key: kept | {name: (fields[name] or {}).get(key) for name in fields_by_key} for key in keys}
 
 
 def lines_of(row, fields, maps):

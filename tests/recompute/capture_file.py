@@ -95,7 +95,7 @@ class Table:
             if name not in self.metrics:
                 continue
             cells = into.setdefault(name, [self.missing(name)] * self.rows)
-            convert, gaps = CONVERT.get(self.metrics[name]["storage"], lambda cell: cell), iter(reasons.get(name, ()))
+            convert, gaps = CELL_CONVERTERS.get(self.metrics[name]["storage"], lambda cell: cell), iter(reasons.get(name, ()))
             cells += [convert(cell) if cell is not None else next(gaps, self.missing(name)) for cell in columns.get(name) or [None] * count]
             assert next(gaps, None) is None, f"{name} has more gaps than cells without a value"
         for name, cells in into.items():
@@ -111,7 +111,7 @@ def parse_cpus(text):
     return tuple(cpus)
 
 
-CONVERT = {"bitset": lambda cell: parse_cpus(cell) if isinstance(cell, str) else tuple(cell),
+CELL_CONVERTERS = {"bitset": lambda cell: parse_cpus(cell) if isinstance(cell, str) else tuple(cell),
            "map": lambda cell: dict(cell)}
 
 

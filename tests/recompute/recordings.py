@@ -31,8 +31,8 @@ class LoadProgram:
 
     def __init__(self, directory, kind, cgroup=None):
         self.ready = os.path.join(directory, f"{kind}.{time.monotonic_ns()}")
-        move = (lambda: cgroups_test.join(cgroup)) if cgroup else None
-        self.process = subprocess.Popen([sys.executable, str(LOAD), kind, self.ready], start_new_session=True, preexec_fn=move)
+        join_cgroup = (lambda: cgroups_test.join(cgroup)) if cgroup else None
+        self.process = subprocess.Popen([sys.executable, str(LOAD), kind, self.ready], start_new_session=True, preexec_fn=join_cgroup)
         self.wait_for(self.ready)
 
     def wait_for(self, path):

@@ -39,9 +39,9 @@ static struct timespec to_timespec(long long ns) {
   return (struct timespec){ns / kNsPerSecond, ns % kNsPerSecond};
 }
 
-static void* handle_request(void* request_factors) {
-  const struct factors factors = *(struct factors*)request_factors;
-  free(request_factors);
+static void* handle_request(void* argument) {
+  const struct factors factors = *(struct factors*)argument;
+  free(argument);
   const struct timespec hold = to_timespec((long long)(kHoldNs * factors.hold));
   pthread_mutex_lock(&lock);
   nanosleep(&hold, NULL);
@@ -62,10 +62,10 @@ static void read_factors(const char* path, struct factors* factors) {
 
 static int start_request(pthread_attr_t* attributes, struct factors factors) {
   pthread_t thread;
-  struct factors* request_factors = malloc(sizeof *request_factors);
-  if (!request_factors) return ENOMEM;
-  *request_factors = factors;
-  return pthread_create(&thread, attributes, handle_request, request_factors);
+  struct factors* argument = malloc(sizeof *argument);
+  if (!argument) return ENOMEM;
+  *argument = factors;
+  return pthread_create(&thread, attributes, handle_request, argument);
 }
 
 int main(int argc, char** argv) {

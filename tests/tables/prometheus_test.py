@@ -186,13 +186,13 @@ class ListeningServer(Figures):
 
     def test_responds_and_stops_on_signal(self):
         server = self.server()
-        (head, text), again, (open_head, openmetrics) = self.request_within_one_interval(server)
+        (head, text), again, (openmetrics_head, openmetrics) = self.request_within_one_interval(server)
         self.assertRegex(head, r"^HTTP/1\.1 200 OK\r\n")
         self.assertIn("Content-Type: text/plain; version=0.0.4; charset=utf-8", head)
         check(text)
         first = series(text)
         self.assertEqual(again, text, "within a second the last response is repeated")
-        self.assertIn(f"Content-Type: {OPENMETRICS}; charset=utf-8", open_head)
+        self.assertIn(f"Content-Type: {OPENMETRICS}; charset=utf-8", openmetrics_head)
         self.assertTrue(openmetrics.endswith("\n# EOF\n"))
         self.assertIn("# UNIT ctprof_run_time_seconds seconds\n", openmetrics)
         self.assertEqual(series(openmetrics, parse_openmetrics), first)

@@ -262,9 +262,9 @@ DerivedParts Rollup::derived_parts(CellPosition at) const {
 const BusiestThread* Rollup::get_busiest_thread(CellPosition at) const {
   const BusiestThread* busiest_thread = nullptr;
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {
-    const BusiestThread* run_busiest = runs_[run].get_busiest_thread(group, at.metric);
-    if (run_busiest && (!busiest_thread || run_busiest->reading > busiest_thread->reading))
-      busiest_thread = run_busiest;
+    const BusiestThread* busiest_of_run = runs_[run].get_busiest_thread(group, at.metric);
+    if (busiest_of_run && (!busiest_thread || busiest_of_run->reading > busiest_thread->reading))
+      busiest_thread = busiest_of_run;
   });
   return busiest_thread;
 }

@@ -23,10 +23,10 @@ class FieldReader {
   explicit FieldReader(std::string where) : path_(std::move(where)) {}
 
   template <HasFields T>
-  void read_object(const boost::json::value& json, T& read_object) {
+  void read_object(const boost::json::value& json, T& object) {
     if (!json.is_object()) return set_error("is not an object");
     std::size_t known = 0;
-    each_field(read_object, [&](const char* key, auto& value) {
+    each_field(object, [&](const char* key, auto& value) {
       const auto* found = json.get_object().if_contains(key);
       if (!found) return;
       ++known;

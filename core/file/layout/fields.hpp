@@ -199,9 +199,9 @@ class FieldWriter {
     });
   }
   template <HasFields T>
-  void write_object(const T& write_object) {
+  void write_object(const T& object) {
     out_->put('{');
-    write_members(write_object);
+    write_members(object);
     out_->close('}');
   }
 

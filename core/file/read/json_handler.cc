@@ -267,9 +267,9 @@ bool JsonHandler::close_array() {
 
 // --- scalars ---
 
-bool JsonHandler::handle_text(std::string_view handle_text) {
-  if (is_cell()) return check(rows_->put_text(slot(), handle_text));
-  if (state_ == State::Raw) return !raw_.text(handle_text) || end_raw();
+bool JsonHandler::handle_text(std::string_view text) {
+  if (is_cell()) return check(rows_->put_text(slot(), text));
+  if (state_ == State::Raw) return !raw_.text(text) || end_raw();
   return reject_kind("a text");
 }
 

@@ -229,7 +229,7 @@ class JsonHandler {
   bool open_array();
   bool close_array();
   bool close_members();
-  bool handle_text(std::string_view handle_text);
+  bool handle_text(std::string_view text);
   template <class T>
   bool handle_number(T value, std::string_view text);
   bool handle_real(std::string_view text);

@@ -129,7 +129,7 @@ void kernel_reset(const struct kernel_settings* settings) {
   __builtin_memset(cpu_states, 0, sizeof cpu_states);
   __builtin_memset(window_opened, 0, sizeof window_opened);
   window_number = 0;
-  look_for = OFF_FIRST_PASS;
+  iterator_purpose = OFF_FIRST_PASS;
   period_ns = settings->period_ns;
   every_stack = settings->every_stack;
   all_waits = settings->all_waits;
@@ -214,7 +214,7 @@ void kernel_exec(const struct sched_event* event, struct kernel_task* task) {
 }
 
 void kernel_run_task_iterator(unsigned what, kernel_record_callback take, void* context) {
-  look_for = what;
+  iterator_purpose = what;
   seq_take = take;
   seq_context = context;
   for (unsigned i = 0; i < task_count; ++i) {

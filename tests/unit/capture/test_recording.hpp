@@ -40,9 +40,9 @@ class Recording {
   RecordedStacks& stacks() { return stacks_; }
   void begin() { stacks_.begin_source("test", "tests", {kStacks}); }
   // Returns the stacks of a row as text.
-  std::string row_text(std::size_t row_text) {
+  std::string row_text(std::size_t row) {
     const Column* column = window_.threads().find(kStacks.name);
-    return column ? stacks_of(window_, *column, row_text) : "no column";
+    return column ? stacks_of(window_, *column, row) : "no column";
   }
   // Returns the frames of the only stack of the row, leaf first.
   std::vector<Frame> frames(std::size_t row) {

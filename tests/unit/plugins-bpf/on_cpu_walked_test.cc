@@ -73,9 +73,9 @@ BOOST_AUTO_TEST_CASE(reads_a_walked_stack) {
   BOOST_TEST(made.user_count == 2u);
   BOOST_TEST(made.flags == 0);
   RecordBuilder deep = walked_sample(WALK_DEEP_STACK, words);
-  const auto read_deep = parse_sample(deep.bytes(), true);
-  BOOST_REQUIRE(read_deep);
-  BOOST_TEST(make_record(*read_deep, {}, 99).flags == CTPROF_RECORD_CUT);
+  const auto deep_sample = parse_sample(deep.bytes(), true);
+  BOOST_REQUIRE(deep_sample);
+  BOOST_TEST(make_record(*deep_sample, {}, 99).flags == CTPROF_RECORD_CUT);
 }
 
 BOOST_AUTO_TEST_CASE(rejects_a_walked_sample_that_claims_too_many_words) {

@@ -46,8 +46,8 @@ struct TallyCore {
                                                       {r->user, r->user + r->user_count},
                                                       r->stack_size});
   }
-  static void put_change(void* core, const ctprof_change* put_change) {
-    static_cast<TallyCore*>(core)->changes.push_back(*put_change);
+  static void put_change(void* core, const ctprof_change* change) {
+    static_cast<TallyCore*>(core)->changes.push_back(*change);
   }
   ctprof_records target() {
     ctprof_records to{};

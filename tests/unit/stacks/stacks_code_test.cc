@@ -45,10 +45,10 @@ constexpr std::uint64_t kAfterCallInUsleep = kUsleep + 0x45,
                         kAfterCallInMain = kMain + 8;
 
 std::string bytes_from_hex(std::string_view hex) {
-  std::string bytes_from_hex;
+  std::string bytes;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes_from_hex += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes_from_hex;
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes;
 }
 
 ElfBuilder make_program() {

@@ -47,8 +47,8 @@ static void read_zeros(void) {
 /* Returns whether the sample's chain contains the mark of a deferred user part. */
 static int has_deferred_user_part(const struct perf_event_header* header) {
   const uint64_t* const words = (const uint64_t*)(header + 1);
-  const size_t count_records = (header->size - sizeof *header) / sizeof *words;
-  for (size_t i = 0; i < count_records; ++i)
+  const size_t word_count = (header->size - sizeof *header) / sizeof *words;
+  for (size_t i = 0; i < word_count; ++i)
     if (words[i] == kUserDeferredMark) return 1;
   return 0;
 }

@@ -38,10 +38,10 @@ class CaptureReader {
   // Calls visit(capture) for each capture, with differences instead of the two ends of a window.
   // Rows may be missing. Skips unreadable captures, and fails only if all are unreadable.
   Result<void> visit_outlines(const std::function<void(const Snapshot&)>& visit);
-  // Calls take(capture) for each capture, with differences instead of the two ends of a window, and
-  // with pseudonyms if the user requested them. Prints notes about the captures. Fails if nothing
-  // can be read. REQUIRES: called once.
-  Result<void> read_all(const CaptureConsumer& read_all);
+  // Calls consumer(capture) for each capture, with differences instead of the two ends of a window,
+  // and with pseudonyms if the user requested them. Prints notes about the captures. Fails if
+  // nothing can be read. REQUIRES: called once.
+  Result<void> read_all(const CaptureConsumer& consumer);
 
  private:
   CaptureReader(const Options& options, const Vocabulary& vocabulary)

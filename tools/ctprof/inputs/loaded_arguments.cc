@@ -83,20 +83,20 @@ Result<std::vector<ReadFile>> read_sources(std::span<const SourceFile> sources,
 
 std::vector<LoadedSide> combine_arguments(std::vector<std::vector<CaptureArgument>> sides,
                                           std::vector<ReadFile> files) {
-  std::vector<LoadedSide> combine_arguments;
+  std::vector<LoadedSide> loaded_sides;
   auto next = files.begin();
   for (auto& side : sides) {
-    combine_arguments.emplace_back();
+    loaded_sides.emplace_back();
     for (CaptureArgument& argument : side) {
       LoadedArgument& loaded_argument =
-          combine_arguments.back().emplace_back(LoadedArgument{std::move(argument), {}});
+          loaded_sides.back().emplace_back(LoadedArgument{std::move(argument), {}});
       for (std::size_t i = 0; i < loaded_argument.argument.files.size(); ++i, ++next) {
         if (!next->name.empty()) loaded_argument.argument.text = next->name;
         loaded_argument.files.push_back(std::move(next->runs));
       }
     }
   }
-  return combine_arguments;
+  return loaded_sides;
 }
 
 bool is_rereadable(const std::string& path) {
