@@ -54,8 +54,8 @@ Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
     return !foreign_name
                ? foreign_name.error()
                : error("recording into the directory", path,
-                       "it has other files, such as '" + *foreign_name +
-                           "', and no recordings of --every; name a new or empty directory");
+                       "it contains other files, such as '" + *foreign_name +
+                           "', but no recordings of --every; name a new or empty directory");
   if (::faccessat(directory.fd(), ".", W_OK, AT_EACCESS) != 0)
     return errno_error("recording into the directory", path, errno);
   Archive archive(std::move(directory), std::move(options));
@@ -71,8 +71,8 @@ Result<void> Archive::scan_files() {
       open_messages_.push_back(file_name_of(file.name) +
                                " ends with an incomplete window, which is lost");
     if (!file.invalid_reason.empty())
-      open_messages_.push_back(file_name_of(file.name) + " cannot be read from byte " +
-                               std::to_string(file.complete_bytes) + " on: " + file.invalid_reason);
+      open_messages_.push_back(file_name_of(file.name) + " cannot be read beyond byte " +
+                               std::to_string(file.complete_bytes) + ": " + file.invalid_reason);
   }
   write_index();
   return {};
@@ -92,7 +92,8 @@ std::vector<std::string> Archive::add(const Snapshot& window) {
                messages),
            messages;
   if (!drop_for_size(ages, block->size(), messages))
-    return record_missing_window(window, "files that cannot be deleted fill --max-size", messages),
+    return record_missing_window(
+               window, "existing files that cannot be deleted use all of --max-size", messages),
            messages;
   int failed = write_window(window, *block);
   for (std::size_t dropped = 0;

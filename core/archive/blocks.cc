@@ -104,21 +104,22 @@ std::vector<WindowRange> divide_into_blocks(const WindowSeries& side, double blo
 }
 
 std::string too_few_windows_message(const WindowSeries& side) {
-  if (side.size() >= kMinWindows) return "cannot test: the windows have length zero";
-  return "too few to test: " + std::to_string(side.size()) + " windows on one side; at least " +
-         std::to_string(kMinWindows) + " are needed";
+  if (side.size() >= kMinWindows)
+    return "cannot test for significance: the windows have length zero";
+  return "too few windows to test: " + std::to_string(side.size()) +
+         " on one side; each side needs at least " + std::to_string(kMinWindows);
 }
 
 // Explains why a side has too few blocks: gaps or the autocorrelation can be the cause.
 std::string too_few_blocks_message(std::size_t blocks, const WindowSeries& side,
                                    const BlockLength& length) {
-  std::string text = "too few to test: " + std::to_string(side.size()) + " windows";
+  std::string text = "too few blocks to test: " + std::to_string(side.size()) + " windows";
   if (side.contiguous_ranges().size() > 1)
     text +=
         " in " + std::to_string(side.contiguous_ranges().size()) + " parts with gaps between them";
   text += " have " + std::to_string(blocks) + " independent blocks";
   if (length.is_from_autocorrelation)
-    text += std::isinf(length.ns) ? ", because values depend on each other over the whole span"
+    text += std::isinf(length.ns) ? ", because values are correlated over the whole span"
                                   : " of " + duration_text(length.ns) + " (" +
                                         std::to_string(std::lround(kAutocorrelationTimesPerBlock)) +
                                         " autocorrelation times)";

@@ -38,7 +38,7 @@ bool is_known_name(std::string_view name) {
 
 Result<Directory> Directory::open(const std::string& path) {
   sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return errno_error("looking into the directory", path, errno);
+  if (!fd) return errno_error("reading the directory", path, errno);
   return Directory(path, std::move(fd));
 }
 
@@ -46,15 +46,15 @@ Result<std::vector<std::string>> Directory::names() const {
   const int descriptor = ::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, CloseDirectory> entries(descriptor < 0 ? nullptr
                                                                     : ::fdopendir(descriptor));
-  if (!entries) return errno_error("looking into the directory", path_, errno);
+  if (!entries) return errno_error("reading the directory", path_, errno);
   std::vector<std::string> names;
   for (errno = 0;;) {
     const dirent* entry = ::readdir(entries.get());
-    if (!entry && errno != 0) return errno_error("looking into the directory", path_, errno);
+    if (!entry && errno != 0) return errno_error("reading the directory", path_, errno);
     if (!entry) return names;
     names.emplace_back(entry->d_name);
     if (names.size() > kMaxFiles)
-      return error("looking into the directory", path_, "it has more than a million files");
+      return error("reading the directory", path_, "it has more than a million files");
   }
 }
 

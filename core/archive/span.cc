@@ -175,9 +175,8 @@ Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span)
           "'" + file_name_of(file.name) +
           "' ends with a window that is incomplete or being written; that window is skipped");
     if (!file.invalid_reason.empty())
-      windows.messages_.push_back("'" + file_name_of(file.name) + "' is not read from byte " +
-                                  std::to_string(file.complete_bytes) +
-                                  " on: " + file.invalid_reason);
+      windows.messages_.push_back("'" + file_name_of(file.name) + "' is not read beyond byte " +
+                                  std::to_string(file.complete_bytes) + ": " + file.invalid_reason);
     for (ArchivedWindow& window : file.windows) all.push_back({file.name, std::move(window)});
   }
   sort_by_time(all);

@@ -195,7 +195,7 @@ Result<std::uint64_t> parse_time(std::string_view text, std::uint64_t now_unix_n
   if (word.size() <= kMaxTextBytes)
     if (const auto moment = parse_time_words(word, now_unix_ns)) return *moment;
   return Error{"'" + std::string(text.substr(0, kMaxTextBytes)) +
-               "' is not a time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"};
+               "' is not a valid time; use 10 min ago, 15:00, yesterday 15:00 or 2026-11-23 15:00"};
 }
 
 std::string format_local_time(std::uint64_t unix_ns) {

@@ -231,11 +231,13 @@ class Writer {
 
 Result<void> gzip(const std::string& text, std::string& packed) {
   if (text.size() > std::numeric_limits<uInt>::max())
-    return Error{"packing a profile: more than 4 GiB of stacks"};
+    return Error{
+        "compressing the profile: its stacks exceed 4 GiB; select one metric with --metric, or "
+        "threads with --where"};
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindowBits, MAX_MEM_LEVEL,
                    Z_DEFAULT_STRATEGY) != Z_OK)
-    return Error{"packing a profile: out of memory"};
+    return Error{"compressing the profile: not enough memory"};
   packed.resize(deflateBound(&stream, text.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream.avail_in = static_cast<uInt>(text.size());

@@ -40,7 +40,7 @@ Result<Columns> select_columns(const Columns& all, std::span<const std::string> 
   for (const std::string& name : metrics) {
     const auto found = std::ranges::find(
         all, name, [](const Column* column) { return std::string_view(column->def().name); });
-    if (found == all.end()) return Error{"it has no stacks called '" + name + "'"};
+    if (found == all.end()) return Error{"it has no call stacks of a metric '" + name + "'"};
     columns.push_back(*found);
   }
   return columns;

@@ -187,7 +187,7 @@ void read_candidate(const Candidate& candidate, bool shipped, LoadState& state) 
   if (!plugin) return loaded.refusals.push_back({candidate.path, plugin.error().text});
   if (is_loaded(loaded, plugin->name))
     return loaded.refusals.push_back(
-        {candidate.path, "a plugin named '" + plugin->name + "' is loaded already"});
+        {candidate.path, "a plugin named '" + plugin->name + "' is already loaded"});
   plugin->path = candidate.path;
   plugin->is_shipped = shipped;
   loaded.plugins.push_back(std::move(*plugin));
@@ -241,7 +241,8 @@ std::string no_library_message(const std::string& directory) {
 std::string load_shipped_plugins(LoadState& state) {
   const std::string& path = state.options.shipped_directory;
   if (path.empty())
-    return "ctprof's own plugins: their directory cannot be found without /proc (mount it)";
+    return "the directory of ctprof's own plugins, which cannot be found without /proc (mount "
+           "/proc)";
   const auto directory = runs_privileged() ? open_directory_for_privileged(path)
                                            : PluginDirectory::open(path, Trust::AnyUser);
   if (directory) return load_shipped_directory(*directory, state), no_library_message(path);
@@ -267,7 +268,7 @@ Error missing_plugin_error(const std::string& name, const LoadedPlugins& loaded)
   std::vector<std::string> names;
   for (const Plugin& plugin : loaded.plugins)
     if (!plugin.is_layout) names.push_back(plugin.name);
-  return {"there is no plugin '" + name + "'" + suggest_nearest(name, names)};
+  return {"no plugin has the name '" + name + "'" + suggest_nearest(name, names)};
 }
 
 Result<void> keep_selected(const std::vector<std::string>& selected, bool is_for_capture,

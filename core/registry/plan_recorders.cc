@@ -16,7 +16,7 @@ Error unknown_recorder_error(const ProbedHost& probed, const std::string& name) 
   for (const ProbedRecorder& recorder : probed.recorders())
     if (is_recorder(recorder)) names.push_back(recorder.plugin->name);
   return {"no loaded plugin has a recorder '" + name + "'" + suggest_nearest(name, names) +
-          (names.empty() ? "; there are no recorders" : "; there are: " + join_texts(names))};
+          (names.empty() ? "; no loaded plugin has any" : "; choose " + join_texts(names))};
 }
 
 Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
@@ -25,7 +25,7 @@ Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
     planned.selected_offers.push_back(offer.refusal == Gap::None);
   if (std::ranges::find(planned.selected_offers, true) != planned.selected_offers.end())
     return planned;
-  return Error{"the recorder '" + recorder.source->name + "' cannot record here: " +
+  return Error{"cannot start the recorder '" + recorder.source->name + "': " +
                (recorder.offers.empty() ? "it offers no metric" : recorder.offers.front().reason)};
 }
 

@@ -89,9 +89,11 @@ constexpr ElfW(Half) kMachine = EM_NONE;  // not checked here, but by the dynami
 constexpr std::size_t kMaxSegments = 128;  // a shared object has about ten
 
 Error beyond_end_error(std::string_view parts) {
-  return {"it is truncated: " + std::string(parts) + " beyond the end of the file"};
+  return {"it is truncated, because " + std::string(parts) + " beyond the end of the file"};
 }
-Error damaged_error(std::string_view fault) { return {"it is damaged: " + std::string(fault)}; }
+Error damaged_error(std::string_view fault) {
+  return {"it is damaged, because " + std::string(fault)};
+}
 
 // Returns whether the dynamic loader maps bytes of the file for a segment. A segment without bytes
 // in the file may have any offset, unless it starts within a page: the loader maps whole pages, and
@@ -128,7 +130,7 @@ Result<void> ElfImage::check_kind(const ElfW(Ehdr) & header) const {
     return Error{"it is not an ELF shared object"};
   if (header.e_ident[EI_CLASS] != kClass || header.e_ident[EI_DATA] != kByteOrder ||
       (kMachine != EM_NONE && header.e_machine != kMachine))
-    return Error{"it is for another kind of machine"};
+    return Error{"it is built for another architecture"};
   if (header.e_type != ET_DYN) return Error{"it is an ELF file, but not a shared object"};
   return {};
 }

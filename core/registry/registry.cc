@@ -27,7 +27,7 @@ std::string describe_meaning(const MetricDef& def) {
 
 std::string missing_prefix_message(const Plugin& plugin, std::string_view name) {
   return "'" + std::string(name) + "' must begin with '" + required_prefix(plugin) +
-         "'; names without a prefix are ctprof's own";
+         "'; names without a prefix are reserved for ctprof";
 }
 
 // Returns whether a derived metric may use an input of another entity. Threads and processes are
@@ -153,7 +153,7 @@ void Registry::add_derived_metrics(const Plugin& plugin) {
 std::string Registry::find_metric_fault(const Plugin& plugin, const MetricDef& metric) const {
   if (!metric.role.empty() && !plugin.is_shipped)
     return "its metric '" + metric.name + "' claims the role '" + metric.role +
-           "'; roles are ctprof's own";
+           "'; only plugins of ctprof may claim roles";
   const MetricDef* existing = find_declared(metric.name);
   if (existing && !has_same_meaning(*existing, metric))
     return "its metric '" + metric.name + "' is " + describe_meaning(metric) + ", but '" +
@@ -174,7 +174,7 @@ std::string Registry::find_metric_fault(const Plugin& plugin, const DerivedDef& 
     return "its derived metric " + missing_prefix_message(plugin, derived.name);
   if (!derived.role.empty() && !plugin.is_shipped)
     return "its derived metric '" + derived.name + "' claims the role '" + derived.role +
-           "'; roles are ctprof's own";
+           "'; only plugins of ctprof may claim roles";
   if (find_declared(derived.name))
     return "its derived metric '" + derived.name + "' has the name of a metric that '" +
            find_declared(derived.name)->plugin + "' declares";

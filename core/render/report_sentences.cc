@@ -38,13 +38,13 @@ std::string get_side_label(std::size_t side, std::size_t sides) {
 std::string describe_distance(const Meta& a, const Meta& b) {
   const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
   return format_scaled(make_number(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
-         (y < x ? ", the candidate first" : "");
+         (y < x ? "; the candidate is older" : "");
 }
 
 std::string describe_relation(const Meta& a, const Meta& b) {
   std::string text;
   if (a.boot_id.empty() || b.boot_id.empty())
-    text = "unknown whether both are from one boot";
+    text = "unknown whether both are from the same boot";
   else if (have_same_boot(a, b))
     text = "same boot, " + describe_distance(a, b);
   else

@@ -118,7 +118,7 @@ void append_fail_on_rows(TitledTables& tables, const Report& report) {
   const auto begin_section = [&](const Section& section) {
     if (section.rows.empty()) return;
     tables.begin_table("failed: " + format_count(section.rows.size() + section.over_limit, "row") +
-                           " that --fail-on names",
+                           " that --fail-on matches",
                        section);
   };
   visit_fail_on_section(report,

@@ -81,8 +81,8 @@ std::string list_few(const std::vector<std::string>& names) {
 // Returns the threads without any difference, with the reason; empty if there are none.
 std::string describe_threads_not_in_opening(const WindowRows& rows) {
   if (rows.not_in_opening == 0) return {};
-  return "no differences of " + format_count(rows.not_in_opening, "thread") +
-         ": not read when the window opened";
+  return "no differences for " + format_count(rows.not_in_opening, "thread") +
+         ", not read when the window opened";
 }
 
 // Returns the threads without differences of their times, with the reason; empty if there are none.
@@ -97,8 +97,8 @@ std::string describe_threads_in_progress(const WindowRows& rows) {
 // nothing was. It names no remedy: a recorder with user id 0 may lack capabilities, too.
 std::string describe_denials(const WindowFacts& window) {
   if (window.records_exits || window.denied_metrics == 0) return {};
-  std::string text = "not read for lack of rights: exited threads, " +
-                     format_count(window.denied_metrics, "metric");
+  std::string text =
+      "no permission to read: exited threads, " + format_count(window.denied_metrics, "metric");
   if (window.rows.in_progress)
     text += ", times of " + format_count(window.rows.in_progress, "thread") +
             " that ran when the window opened or closed";
@@ -112,8 +112,8 @@ std::vector<std::string> describe_missing_differences(const WindowRows& rows) {
        {describe_threads_not_in_opening(rows), describe_threads_in_progress(rows)})
     if (!text.empty()) lines.push_back(text);
   if (!rows.metrics_not_in_opening.empty())
-    lines.push_back("no differences of " + list_few(rows.metrics_not_in_opening) +
-                    ": not read when the window opened");
+    lines.push_back("no differences for " + list_few(rows.metrics_not_in_opening) +
+                    ", not read when the window opened");
   return lines;
 }
 
@@ -236,7 +236,7 @@ std::string format_accounted_runs(std::span<const RunFacts> runs, const std::str
   const std::string low = percent(*least), high = percent(*most);
   return wrap_line(
       side_label + ": CPU " + (low == high ? low : low + " to " + high) + " % of " +
-          std::to_string(100 * cpu.cpus) + " %, explained by threads in " +
+          std::to_string(100 * cpu.cpus) + " %, accounted for by threads in " +
           (accounted.size() == runs.size() ? "all " : "") + std::to_string(accounted.size()) +
           (accounted.size() == runs.size() ? "" : " of " + std::to_string(runs.size())) + " runs",
       width);

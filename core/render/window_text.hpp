@@ -36,8 +36,8 @@ std::string format_window_summary(const RunFacts& run, const std::string& side_l
                                   std::size_t width, bool shows_cpu = true);
 // Returns whether threads account for all CPU time of the window, within the error.
 bool is_accounted(const RunFacts& run);
-// Returns "baseline: CPU 180 to 199 % of 200 %, explained by threads in 5 of 6 runs" for the runs
-// whose CPU time threads account for; empty if there are none.
+// Returns "baseline: CPU 180 to 199 % of 200 %, accounted for by threads in 5 of 6 runs" for the
+// runs whose CPU time threads account for; empty if there are none.
 std::string format_accounted_runs(std::span<const RunFacts> runs, const std::string& side_label,
                                   std::size_t width);
 // Returns for example "10.0 s".

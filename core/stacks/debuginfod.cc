@@ -66,7 +66,7 @@ std::string get_environment(const char* name) {
 }  // namespace
 
 Result<std::unique_ptr<DebuginfodClient>> DebuginfodClient::open(const Limits& limits) {
-  const std::string action = "asking debuginfod servers: ";
+  const std::string action = "querying debuginfod servers: ";
   if (has_elevated_rights())
     return Error{
         action +

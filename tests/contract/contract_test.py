@@ -175,7 +175,7 @@ class Refused(Plugins):
 
     def test_keeps_first_of_two_plugins_with_one_name(self):
         finished, file = self.capture_with_plugin("duplicate")
-        self.assert_one_line("duplicate", finished.stderr, "'procfs-sched' is loaded already")
+        self.assert_one_line("duplicate", finished.stderr, "'procfs-sched' is already loaded")
         self.assert_other_columns_unchanged(file)
 
     def test_plugins_and_doctor_report_refusals(self):

@@ -142,7 +142,7 @@ class Damaged(Loading):
 
     def test_reports_many_faults_in_one_line(self):
         shutil.copy(bad_plugin("many_unprefixed"), self.place)
-        self.assert_refused("many_unprefixed.so", "'value000' must begin with 'many_unprefixed_'; names without a prefix are ctprof's own; "
+        self.assert_refused("many_unprefixed.so", "'value000' must begin with 'many_unprefixed_'; names without a prefix are reserved for ctprof; "
                             "and 500 more faults like it")
         report = json.loads(run_program("--plugin-path", self.place, "plugins", "--format", "json").stdout)
         self.assertEqual(len(report["refused"]), 1)

@@ -20,7 +20,7 @@ WORDS = {name: words for table in (REFUSED, METRIC_REFUSED) for name, words in t
 WORDS |= {name: words for name, (_, words) in FAILS.items()} | EXCLUDED
 WORDS |= {
     "read_cycle": "a cycle of sources that read each other's columns",
-    "duplicate": "a plugin named 'procfs-sched' is loaded already",
+    "duplicate": "a plugin named 'procfs-sched' is already loaded",
     "throws_in_probe": "probe fails: thrown while probing",
     "newer_abi_parts": "which this version of ctprof does not support",
     "leaks_descriptors": "it leaks 1 descriptor per capture",

@@ -227,7 +227,7 @@ sys.exit(subprocess.run([{os.fspath(fleets.CTPROF)!r}, *sys.argv[1:]], input=std
                                   capture_output=True, text=True, check=False)
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertIn("7 files, 6 captures", finished.stdout)
-        self.assertIn("crash.ctprof.zst: reading it, ctprof was killed by signal 11", finished.stdout)
+        self.assertIn("crash.ctprof.zst: while reading it, ctprof was killed by signal 11", finished.stdout)
 
 
 if __name__ == "__main__":

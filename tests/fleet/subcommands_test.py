@@ -174,7 +174,7 @@ class Files(Test):
         bad = {
             "cut": (data[:-20], "it is truncated"),
             "damaged": (data[:400] + b"\0\1\2\3" + data[404:], "reading"),
-            "foreign": (b"#!/bin/sh\n", "not a snapshot"),
+            "foreign": (b"#!/bin/sh\n", "it is not a ctprof file"),
             "empty": (b"", "empty"),
         }
         for name, (content, _) in bad.items():

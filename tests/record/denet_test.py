@@ -70,7 +70,7 @@ class Denet(unittest.TestCase):
         self.assertEqual(finished.returncode, 0, finished.stderr)
         finished = self.run_export()
         self.assertEqual(finished.returncode, 2)
-        self.assertIn("the file has no times off CPUs: record with --recorders off-cpu", finished.stderr)
+        self.assertIn("the file has no off-CPU times; record them with --recorders off-cpu", finished.stderr)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ COMMAND = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; echo
 def ctprof(*words, stdin=None, statuses=(0,)):
     finished = subprocess.run([harness.CTPROF, *map(str, words)], input=stdin, capture_output=True, timeout=recording.TIMEOUT, check=False)
     assert finished.returncode in statuses, f"{words}: {finished.returncode}\n{finished.stderr.decode()}"
-    assert b"a fault of ctprof" not in finished.stderr, finished.stderr.decode()
+    assert b"internal error of ctprof" not in finished.stderr, finished.stderr.decode()
     return finished.stdout.decode("utf-8", "surrogateescape")
 
 

@@ -86,7 +86,7 @@ class OffCpu(Case):
         self.assertEqual(finished.returncode, 2, finished.stderr)
         self.assertFalse(self.file.exists())
         self.assertEqual(finished.stderr.count("\n"), 1, finished.stderr)
-        found = re.fullmatch(r"ctprof: (starting the recorder 'off-cpu'|the recorder 'off-cpu' cannot record here): (.*)\n", finished.stderr)
+        found = re.fullmatch(r"ctprof: (starting the recorder 'off-cpu'|cannot start the recorder 'off-cpu'): (.*)\n", finished.stderr)
         self.assertTrue(found, finished.stderr)
         return found[2]
 

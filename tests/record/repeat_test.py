@@ -54,7 +54,7 @@ class Repeat(unittest.TestCase):
         (self.here / "mine").touch()
         finished = run("--repeat", "2", "-d", "100ms", "-o", self.here)
         self.assertEqual((finished.returncode, finished.stdout), (2, ""))
-        self.assertEqual(finished.stderr, f"ctprof: recording into the directory '{self.here}': it is not empty; name a new one\n")
+        self.assertEqual(finished.stderr, f"ctprof: recording into the directory '{self.here}': it is not empty; name a new or empty directory\n")
         self.assertEqual(recording.files_in(self.here), ["mine"])
 
     def test_the_end_of_a_window_is_the_begin_of_the_next(self):

@@ -244,7 +244,7 @@ class Recorders(Case):
             return
         self.assertEqual(finished.returncode, 2, finished.stderr)
         self.assertFalse(os.path.exists(path))
-        failure = f"(starting the recorder '{recorder}'|the recorder '{recorder}' cannot record here): .+"
+        failure = f"(starting the recorder '{recorder}'|cannot start the recorder '{recorder}'): .+"
         sentence = failure if is_built else f"no loaded plugin has a recorder '{recorder}'.*"
         self.assertTrue(re.fullmatch(f"ctprof: {sentence}\n", finished.stderr), finished.stderr)
         unsupported.append(finished.stderr.strip())

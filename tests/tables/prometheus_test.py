@@ -112,7 +112,7 @@ class Files(Figures):
         self.assertGreater(len(kept), 20)
         groups = {labels for _, labels in found if labels} - {labels for _, labels in kept if labels}
         self.assertEqual(kept.pop(("ctprof_groups_left_out", ())), len(groups))
-        self.assertRegex(messages, rf"(?m)^ctprof: left out the {len(groups)} lightest groups, \d+ series: more than 40 ")
+        self.assertRegex(messages, rf"(?m)^ctprof: left out the {len(groups)} lightest groups with \d+ series, because all exceed 40 series")
         self.assertEqual({key: found[key] for key in kept}, kept)
         busiest = max((value, labels) for (name, labels), value in found.items() if name == "ctprof_lifetime_run_time_seconds")[1]
         self.assertIn(("ctprof_lifetime_run_time_seconds", busiest), kept)

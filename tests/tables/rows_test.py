@@ -363,7 +363,7 @@ class Captures(Tables):
 
     def test_rejects_invalid_option_combinations(self):
         constructed_files.capture("a.ctprof.zst")
-        for words, message in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
+        for words, message in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows requires --to ndjson"),
                             (("folded", "--metrics", "run_time_ns"), "--metrics requires --to with one of"), (("ndjson", "--listen", "1"), "--listen requires --to prometheus")):
             finished = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
             self.assertEqual(finished.returncode, 2, words)

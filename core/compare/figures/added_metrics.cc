@@ -78,7 +78,7 @@ Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> 
     const auto keys = keys_of(*map, sides);
     if (!keys.contains(split->key)) {
       const std::vector<std::string> known_keys(keys.begin(), keys.end());
-      return Error{"no key '" + split->key + "' of '" + map->name + "' in the input" +
+      return Error{"'" + map->name + "' has no key '" + split->key + "' in the input" +
                    suggest_nearest(split->key, known_keys)};
     }
     plan.metrics.push_back(make_key_metric(plan, *map, split->key));

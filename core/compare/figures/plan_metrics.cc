@@ -267,7 +267,7 @@ class Planner {
     const std::string others =
         omitted_.size() > 1 ? " and " + std::to_string(omitted_.size() - 1) + " more are" : " is";
     add_note("derived metric '" + omitted_.front() + "'" + others +
-             " left out: the computation exceeds the limit on work for files of this size");
+             " left out: computing it exceeds the limit for files of this size");
   }
   void add_note(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
 

@@ -270,9 +270,8 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
     plan.notes.push_back(std::to_string(dropped_stacks) +
                          " stacks exceed the limit; only totals include their weights");
   if (const std::size_t out = section->groups_over_allowance())
-    plan.notes.push_back(
-        "the stacks of " + format_count(out, "group") +
-        " are left out: the computation exceeds the limit on work for files of this size");
+    plan.notes.push_back("the stacks of " + format_count(out, "group") +
+                         " are left out: computing them exceeds the limit for files of this size");
   for (const std::uint32_t metric : section->one_sided_metrics())
     plan.notes.push_back("the stacks of '" + plan.metrics[metric].name +
                          "' are omitted: one side has none");

@@ -74,8 +74,8 @@ Result<void> check_words(const Condition& condition, bool is_comparison) {
   }
   if (!names_metric)
     return condition.refusal(
-        "it names no metric, so no row can match; " +
-        std::string(is_comparison ? "thread_count.candidate" : "thread_count") + " is one");
+        "it names no metric, so no row can match; name one, such as " +
+        std::string(is_comparison ? "thread_count.candidate" : "thread_count"));
   return condition.check(types);
 }
 

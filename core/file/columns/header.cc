@@ -186,8 +186,8 @@ Result<void> check_header(const KeptMembers& line) {
     return Error{"is of kind '" + kind.substr(0, 40) + "' where a block should begin"};
   const std::uint64_t format = number_member(line, "format");
   if (format == kFormat) return {};
-  return Error{"is of format " + std::to_string(format) + "; this ctprof reads up to " +
-               std::to_string(kFormat)};
+  return Error{"is of format " + std::to_string(format) + ", but this ctprof reads formats up to " +
+               std::to_string(kFormat) + (format > kFormat ? "; use a newer ctprof" : "")};
 }
 
 Result<AnnouncedLines> read_announced_lines(const KeptMembers& header, std::size_t most_lines) {
@@ -261,8 +261,8 @@ Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {
 
 Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes) {
   if (number_member(end, "lines") == lines && number_member(end, "bytes") == bytes) return {};
-  return Error{"says that the block has " + std::to_string(number_member(end, "lines")) +
-               " lines and " + std::to_string(number_member(end, "bytes")) + " bytes, but it has " +
+  return Error{"states " + std::to_string(number_member(end, "lines")) + " lines and " +
+               std::to_string(number_member(end, "bytes")) + " bytes for the block, but it has " +
                std::to_string(lines) + " and " + std::to_string(bytes)};
 }
 

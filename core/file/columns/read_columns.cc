@@ -19,8 +19,9 @@ namespace ctprof::columns {
 namespace {
 
 Error no_such_block(std::size_t number, std::size_t whole) {
-  if (whole == 0) return {"it is truncated: its end is missing"};
-  return {"it has no capture " + std::to_string(number) + ": it holds " + std::to_string(whole)};
+  if (whole == 0) return {"it is truncated, because its end is missing"};
+  return {"it has no capture " + std::to_string(number) + "; its last capture is " +
+          std::to_string(whole)};
 }
 
 // Returns a decompressor that the calling thread reuses: creating one takes as long as reading the

@@ -122,15 +122,14 @@ Result<void> read_entity_bases(const EntityBases& bases, Entity entity, Snapshot
       return Error{"has a base of '" + name.substr(0, 40) +
                    "', which is not a column or is repeated"};
     if (end->def().storage == Storage::Stacks)
-      return Error{"has a base of '" + name.substr(0, 40) + "', which cannot have any"};
+      return Error{"has a base of '" + name.substr(0, 40) + "', which cannot have a base"};
     opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
   }
   return {};
 }
 
 Error unknown_entity_error(std::string_view entity) {
-  return {"has '" + std::string(entity.substr(0, 40)) +
-          "' twice, or columns of too many unknown entities"};
+  return {"lists '" + std::string(entity.substr(0, 40)) + "' twice, or too many unknown entities"};
 }
 
 Result<void> read_bases(std::vector<EntityBases>& all, Snapshot& snapshot) {

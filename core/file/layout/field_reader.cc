@@ -42,14 +42,14 @@ void FieldReader::read(const boost::json::value& json, Entity& entity) {
   std::string word;
   read(json, word);
   if (!parse(word, entity))
-    set_error("is a kind of row that this version does not know: '" + word + "'");
+    set_error("is '" + word + "', a kind of row that this version does not know");
 }
 
 void FieldReader::read(const boost::json::value& json, Storage& storage) {
   std::string word;
   read(json, word);
   if (!parse(word, storage))
-    set_error("is a kind of storage that this version does not know: '" + word + "'");
+    set_error("is '" + word + "', a kind of storage that this version does not know");
 }
 
 void FieldReader::read(const boost::json::value& json,

@@ -58,8 +58,9 @@ Result<void> read_meta_section(std::string_view text, SectionTarget& target) {
   CTPROF_TRY(read_meta(text, target.snapshot.meta, target.snapshot.extras->unknown_meta));
   const std::uint64_t format = target.snapshot.meta.format;
   if (format > kFileFormat)
-    return Error{"ctprof is of format " + std::to_string(format) + "; this version reads up to " +
-                 std::to_string(kFileFormat)};
+    return Error{"ctprof is of format " + std::to_string(format) +
+                 ", but this version reads formats up to " + std::to_string(kFileFormat) +
+                 "; use a newer ctprof"};
   target.has_meta = true;
   return {};
 }

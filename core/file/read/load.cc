@@ -127,7 +127,8 @@ bool is_zstd(std::string_view bytes) {
 // Returns why the bytes cannot begin a snapshot; empty if they can. Checks only the first bytes.
 std::string format_error(std::string_view bytes) {
   if (bytes.empty()) return "the file is empty";
-  return is_zstd(bytes) ? "" : "not a snapshot: it does not begin with a zstd header";
+  return is_zstd(bytes) ? ""
+                        : "it is not a ctprof file, because it does not begin with a zstd header";
 }
 
 std::string too_large() { return "larger than " + std::to_string(limits::kFileBytes) + " bytes"; }
@@ -214,7 +215,7 @@ Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
   if (columns::is_columns(zstd)) return read_columns(zstd, name);
   if (name.number != 1)
     return error("reading", name.path,
-                 "it has no capture " + std::to_string(name.number) + ": it holds 1");
+                 "it has no capture " + std::to_string(name.number) + "; its last capture is 1");
   auto snapshot = read_with_named_errors([&] { return std::make_unique<DecompressedText>(zstd); },
                                          name.path, vocabulary);
   // Text that exceeds the compression of real files does not count: the work that is allowed later

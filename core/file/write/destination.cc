@@ -38,10 +38,10 @@ bool is_world_writable(int directory) {
 // Describes why the kernel refused to follow a link.
 Error link_error(const std::string& path, int directory, int number) {
   if (number == EACCES && is_world_writable(directory))
-    return error("writing", path,
-                 "Permission denied: it is a symbolic link of another user in a directory where "
-                 "everybody may write, and fs.protected_symlinks prevents ctprof from following "
-                 "the link; name the file that it leads to");
+    return error(
+        "writing", path,
+        "Permission denied: it is another user's symbolic link in a world-writable directory, and "
+        "fs.protected_symlinks forbids following it; name the target of the link");
   if (number == ENOENT)
     return error("writing", path,
                  "it is a symbolic link to a missing file; create that file or name it directly");
@@ -96,7 +96,7 @@ Result<void> Destination::follow_link() {
       named_status.st_ino != target_status.st_ino)
     return error(
         "writing", path_,
-        "the file that this link leads to has no name, and cannot be replaced; name another file");
+        "the target of this link was deleted or renamed and cannot be replaced; name another file");
   return check_replaceable();
 }
 
@@ -112,7 +112,7 @@ Result<void> Destination::use_stream() {
       found.st_uid != directory_status.st_uid)
     return error("writing", path_,
                  "it is a pipe of user " + std::to_string(found.st_uid) +
-                     " in a directory where everybody may write; choose another name");
+                     " in a world-writable directory; choose another name");
   return ::faccessat(directory(), name_.c_str(), W_OK, AT_EACCESS) == 0 ? Result<void>()
                                                                         : write_error(errno);
 }
@@ -125,8 +125,8 @@ Result<void> Destination::check_replaceable() const {
   const sdk::Fd file(::openat(directory(), name_.c_str(), kOpenFlags, S_IRUSR | S_IWUSR));
   if (!file && errno == EACCES && is_world_writable(directory()))
     return error("writing", path_,
-                 "Permission denied: it may be a file of another user in a directory where "
-                 "everybody may write, and fs.protected_regular protects it; choose another name");
+                 "Permission denied: it may be another user's file in a world-writable directory, "
+                 "which fs.protected_regular protects; choose another name");
   return file ? Result<void>() : write_error(errno);
 }
 
@@ -136,7 +136,7 @@ Result<std::optional<Destination::Access>> Destination::access_of_replaced_file(
     return errno == ENOENT ? Result<std::optional<Access>>(std::nullopt) : write_error(errno);
   if (!S_ISREG(found.st_mode))
     return error("writing", path_,
-                 "it was replaced meanwhile by something that is not a regular file");
+                 "meanwhile it was replaced by something other than a regular file");
   if (!is_own_file(found)) return std::optional<Access>();
   return std::optional<Access>({found.st_mode & kPermissions, found.st_gid});
 }

@@ -129,9 +129,9 @@ BOOST_AUTO_TEST_CASE(omits_a_window_rather_than_exceeding_the_size) {
   }
   std::vector<std::string> messages = world.add_windows(archive, world.now + 10 * kMinute, kMinute);
   BOOST_REQUIRE(messages.size() == files + 1);
-  BOOST_TEST(messages.back().ends_with(
-      "could not be written and is missing: files that cannot be deleted fill "
-      "--max-size; recording continues"));
+  BOOST_TEST(
+      messages.back().ends_with("could not be written and is missing: existing files that cannot "
+                                "be deleted use all of --max-size; recording continues"));
   for (const std::string& name : names) fs::remove(world.path(name));
   messages = world.add_windows(archive, world.now + kMinute, kMinute);
   BOOST_TEST(messages.back().starts_with("10 windows are missing, "));

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(reports_an_invalid_end_and_starts_a_new_file) {
   const SpanResult left = checked(world.read_windows());
   BOOST_TEST(left.window_count == 2u);
   BOOST_REQUIRE(left.messages.size() == 1u);
-  BOOST_TEST(left.messages[0].find("is not read from byte") != std::string::npos);
+  BOOST_TEST(left.messages[0].find("is not read beyond byte") != std::string::npos);
   Archive archive = world.open();
   world.add_windows(archive, kBegin + 3 * kMinute, kMinute);
   BOOST_TEST(archive.files().size() == 2u);

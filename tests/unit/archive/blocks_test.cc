@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(windows_without_length_are_not_tested) {
   for (std::size_t at = 0; at < 40; ++at) empty.add(at, {{5, 5}, {5, 5}, "b", {}});
   const BlockPlan plan = plan_blocks(std::vector{empty, empty});
   BOOST_TEST(plan.sides.empty());
-  BOOST_TEST(plan.reason_for_none == "cannot test: the windows have length zero");
+  BOOST_TEST(plan.reason_for_none == "cannot test for significance: the windows have length zero");
 }
 
 BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
@@ -187,10 +187,10 @@ BOOST_AUTO_TEST_CASE(too_few_windows_or_blocks_are_not_tested) {
   const BlockPlan plan_of_few = plan_blocks(std::vector{enough, few});
   BOOST_TEST(plan_of_few.sides.empty());
   BOOST_TEST(plan_of_few.reason_for_none ==
-             "too few to test: 29 windows on one side; at least 30 are needed");
+             "too few windows to test: 29 on one side; each side needs at least 30");
   const BlockPlan plan_of_slow = plan_blocks(std::vector{enough, slow});
   BOOST_TEST(plan_of_slow.sides.empty());
-  BOOST_TEST(plan_of_slow.reason_for_none.starts_with("too few to test: 100 windows have "));
+  BOOST_TEST(plan_of_slow.reason_for_none.starts_with("too few blocks to test: 100 windows have "));
 }
 
 // The values of a window are counts per second; a block is the joined window.

@@ -296,12 +296,12 @@ BOOST_AUTO_TEST_CASE(a_second_start_or_stop_returns_its_own_error) {
 BOOST_FIXTURE_TEST_CASE(finds_recorders_by_name, RecorderFixture) {
   BOOST_TEST(plan_recorders(probed, {"small", "small"})->size() == 1);
   BOOST_TEST(plan_recorders(probed, {"smal"}).error().text ==
-             "no loaded plugin has a recorder 'smal' (did you mean 'small'?); there are: small");
+             "no loaded plugin has a recorder 'smal' (did you mean 'small'?); choose small");
   TestRecorder::refuses = true;
   const ProbedHost refused(registry, fake::host_without_files(), RecorderSelection::All);
   TestRecorder::refuses = false;
   BOOST_TEST(plan_recorders(refused, {"small"}).error().text ==
-             "the recorder 'small' cannot record here: not permitted");
+             "cannot start the recorder 'small': not permitted");
 }
 
 BOOST_AUTO_TEST_CASE(summary_names_cpu_and_time_of_losses) {

@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(reports_lines_out_of_order) {
   check_changed([](Lines& l) { l.erase(l.end() - 2), l = update_line_counts(l); },
                 "line " + std::to_string(lines.size() - 1) + " ends a block without a summary");
   check_changed([](Lines& l) { l.back() = "{\"kind\":\"end\",\"lines\":3,\"bytes\":5}\n"; },
-                "says that the block has 3 lines and 5 bytes");
-  check_changed([](Lines& l) { l.pop_back(); }, "it is truncated: its end is missing");
+                "states 3 lines and 5 bytes for the block");
+  check_changed([](Lines& l) { l.pop_back(); }, "it is truncated, because its end is missing");
   check_changed([](Lines& l) { l[1] = l[1].substr(0, l[1].size() / 2); }, "line 2 is wrong: ");
 }
 
@@ -199,8 +199,9 @@ BOOST_AUTO_TEST_CASE(checks_the_header) {
                                  const std::vector<std::string>& words) {
     check_error(replace_in_line(small_file(), 0, what, instead), words);
   };
-  check_replaced("\"format\":2", "\"format\":3",
-                 {"line 1 is of format 3; this ctprof reads up to 2"});
+  check_replaced(
+      "\"format\":2", "\"format\":3",
+      {"line 1 is of format 3, but this ctprof reads formats up to 2; use a newer ctprof"});
   check_replaced("\"format\":2", "\"format\":\"2\"", {"line 1 is of format 0"});
   check_replaced("\"format\":2,", "\"format\":2,\"format\":2,", {"a key is repeated"});
   check_replaced("\"ctprof\":", "\"other\":", {"line 1 has no ctprof object"});

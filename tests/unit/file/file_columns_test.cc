@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(reads_consecutive_blocks) {
       (std::vector<std::string>{"'test' holds 3 captures, of which the first is read; 'test#2' is "
                                 "the next"}));
   BOOST_TEST(load(bytes, {"test", 3, true}).load_messages.empty());
-  BOOST_TEST(refusal(bytes, {"test", 4, true}) == "it has no capture 4: it holds 3");
-  BOOST_TEST(refusal(bytes, {"test", 0, true}) == "it has no capture 0: it holds 3");
+  BOOST_TEST(refusal(bytes, {"test", 4, true}) == "it has no capture 4; its last capture is 3");
+  BOOST_TEST(refusal(bytes, {"test", 0, true}) == "it has no capture 0; its last capture is 3");
 }
 
 BOOST_AUTO_TEST_CASE(selects_a_capture_by_number) {
@@ -118,10 +118,10 @@ BOOST_AUTO_TEST_CASE(omits_and_reports_an_incomplete_block) {
         (std::vector<std::string>{"'test' ends with an incomplete capture, which is skipped"}));
   }
   BOOST_TEST(refusal(whole + next.substr(0, 100), {"test", 2, true}) ==
-             "it has no capture 2: it holds 1");
+             "it has no capture 2; its last capture is 1");
   // Without a complete block, the file is refused.
   for (const std::size_t cut : {next.size() / 2, next.size() - 1})
-    BOOST_TEST(refusal(next.substr(0, cut)) == "it is truncated: its end is missing");
+    BOOST_TEST(refusal(next.substr(0, cut)) == "it is truncated, because its end is missing");
 }
 
 // Each block can be read independently of the data after it.
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(keeps_unknown_members) {
   auto newer = lines_of(bytes);
   newer[0] = replace_once(newer[0], "\"format\":2", "\"format\":3");
   BOOST_TEST(refusal(compress_lines(update_line_counts(newer))) ==
-             "line 1 is of format 3; this ctprof reads up to 2");
+             "line 1 is of format 3, but this ctprof reads formats up to 2; use a newer ctprof");
 }
 
 // A metric of an unknown newtype remains a column with its definition.

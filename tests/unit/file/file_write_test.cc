@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
   BOOST_REQUIRE(!refused.has_value());
   BOOST_TEST(refused.error().text ==
              "writing '" + out +
-                 "': it was replaced meanwhile by something that is not a regular file");
+                 "': meanwhile it was replaced by something other than a regular file");
   std::filesystem::remove(out);
   auto file = OutFile::create(*place);
   BOOST_REQUIRE(file.has_value());

@@ -236,7 +236,8 @@ BOOST_AUTO_TEST_CASE(headings_show_the_relation_of_the_files) {
   BOOST_TEST(relation([](Meta& m) { m.boot_id = "other"; }) == "same host, different boots");
   BOOST_TEST(relation([](Meta& m) { m.boot_id = "other", m.hostname = "rack"; }) ==
              "different boots, different hosts");
-  BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) == "unknown whether both are from one boot");
+  BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) ==
+             "unknown whether both are from the same boot");
   BOOST_TEST(relation([](Meta& m) { m.user_hz = 250; }) ==
              "same boot, 60.000s apart, different clock ticks (100 and 250 a second)");
 }

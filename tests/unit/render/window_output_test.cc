@@ -103,18 +103,12 @@ BOOST_AUTO_TEST_CASE(the_heading_shows_thread_counts_and_accounting) {
   WindowEnds ends;
   ends.add_host();
   BOOST_TEST(text_of(ends.window(), {.metrics = {"run"}}) ==
-             "run.zst   10.0 s   2 CPUs   threads 3 → 3, +1 -1\n"
-             "CPU 85 % of 200 %: 25 % by living threads, 50 % by exited threads, 10 % "
-             "unaccounted (±2 %); including 2 % taken by the hypervisor\n"
-             "iowait 5.0 %\n"
-             "recorded on box until 2026-07-31 12:00:20Z\n"
-             "no differences of 1 thread: not read when the window opened\n"
-             "\n"
-             "## primary\n"
-             "group  threads  metric   value  readings\n"
-             "job          2  run     5.500s\n"
-             "web          1  run     2.000s\n"
-             "old          1  run          -       0/1\n");
+             "run.zst   10.0 s   2 CPUs   threads 3 → 3, +1 -1\nCPU 85 % of 200 %: 25 % by living "
+             "threads, 50 % by exited threads, 10 % unaccounted (±2 %); including 2 % taken by the "
+             "hypervisor\niowait 5.0 %\nrecorded on box until 2026-07-31 12:00:20Z\nno differences "
+             "for 1 thread, not read when the window opened\n\n## primary\ngroup  threads  metric  "
+             " value  readings\njob          2  run     5.500s\nweb          1  run     "
+             "2.000s\nold          1  run          -       0/1\n");
 }
 
 BOOST_AUTO_TEST_CASE(wraps_the_heading_on_a_narrow_screen) {
@@ -145,9 +139,9 @@ BOOST_AUTO_TEST_CASE(summarizes_accounted_runs_together) {
   BOOST_TEST(is_accounted(runs[1]));
   BOOST_TEST(!is_accounted(runs[2]));
   BOOST_TEST(format_accounted_runs(runs, "baseline", 0) ==
-             "baseline: CPU 180 to 199 % of 200 %, explained by threads in 2 of 3 runs\n");
+             "baseline: CPU 180 to 199 % of 200 %, accounted for by threads in 2 of 3 runs\n");
   BOOST_TEST(format_accounted_runs(std::span(runs).first(2), "run", 0) ==
-             "run: CPU 180 to 199 % of 200 %, explained by threads in all 2 runs\n");
+             "run: CPU 180 to 199 % of 200 %, accounted for by threads in all 2 runs\n");
   BOOST_TEST(format_accounted_runs(std::span(runs).last(1), "run", 0) == "");
   BOOST_TEST(format_window_summary(runs[0], "run 1", 0, false) == "");
   BOOST_TEST(format_window_summary(runs[2], "run 3", 0).starts_with("run 3: CPU 150 % of 200 %: "));
@@ -160,9 +154,9 @@ BOOST_AUTO_TEST_CASE(reports_denied_metrics_in_one_sentence) {
   BOOST_TEST(list_window_remarks(run).size() == 2u);
   run.window->denied_metrics = 36;
   const std::vector<std::string> expected{
-      "not read for lack of rights: exited threads, 36 metrics, times of 10 threads that ran "
-      "when the window opened or closed; see `ctprof doctor` on that host",
-      "no differences of 1 thread: not read when the window opened"};
+      "no permission to read: exited threads, 36 metrics, times of 10 threads that ran when the "
+      "window opened or closed; see `ctprof doctor` on that host",
+      "no differences for 1 thread, not read when the window opened"};
   BOOST_TEST(list_window_remarks(run) == expected);
   BOOST_TEST(format_window_summary(run, "run 1", 0, false) ==
              "run 1: " + expected[0] + "\nrun 1: " + expected[1] + "\n");

@@ -168,7 +168,7 @@ int run_main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail("not enough memory");
   } catch (const std::exception& exception) {
-    return fail(std::string("a fault of ctprof itself: ") + exception.what());
+    return fail(std::string("internal error of ctprof: ") + exception.what());
   }
 }
 

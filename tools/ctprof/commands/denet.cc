@@ -46,7 +46,7 @@ Result<WaitsByThread> collect_waits(const Table& table) {
   const Column64 longest(table, "offcpu_max_ns"), shortest(table, "offcpu_min_ns");
   const Column64 tgid(table, kTgid), tid(table, kTid);
   if (!total.exists() || !count.exists() || !longest.exists() || !shortest.exists())
-    return Error{"the file has no times off CPUs: record with --recorders off-cpu"};
+    return Error{"the file has no off-CPU times; record them with --recorders off-cpu"};
   WaitsByThread threads;
   for (std::size_t row = 0; row < table.rows; ++row)
     if (count.at(row) > 0)

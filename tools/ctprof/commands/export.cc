@@ -129,7 +129,7 @@ FileKind export_file_kind(const FileForm* form, const StackFormat* stack_form,
 // Rejects options that apply only to other forms.
 Result<void> check_form_options(const Options& options, bool is_table) {
   if (options.tables.has_rows_option && (!is_table || options.export_form == kPrometheus))
-    return Error{"--rows is for tables: ndjson, csv, parquet"};
+    return Error{"--rows requires --to ndjson, csv or parquet"};
   if (options.csv_safe && options.export_form != "csv")
     return Error{"--csv-safe requires --to csv"};
   if (options.metrics && !is_table)

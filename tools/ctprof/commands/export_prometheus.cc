@@ -35,10 +35,10 @@ bool take_all_keyword(Options& options) {
 
 void note_omitted_series(const Options& options, const OmittedSeries& cut) {
   if (cut.groups > 0)
-    print_note(options, "left out the " + format_count(cut.groups, "lightest group") + ", " +
-                            format_count(cut.series, "series", "series") + ": more than " +
+    print_note(options, "left out the " + format_count(cut.groups, "lightest group") + " with " +
+                            format_count(cut.series, "series", "series") + ", because all exceed " +
                             std::to_string(options.tables.max_series) +
-                            " (--max-series N, or fewer --metrics)");
+                            " series; raise --max-series, or select fewer --metrics");
 }
 
 // Selects OpenMetrics if the client accepts a version that ctprof writes, with a quality above 0.
@@ -86,9 +86,10 @@ Result<ScrapeOptions> scrape_options(Options options) {
 
 Result<void> check_listen_options(const Options& options) {
   if (!options.arguments.empty() || !options.output.empty())
-    return Error{"--listen shows the live host: it takes no FILE and no -o"};
+    return Error{"--listen exports the live host and cannot be combined with FILE or -o"};
   if (!options.spans.empty() || options.redact)
-    return Error{"--listen shows the live host: it takes no --since, --until or --redact"};
+    return Error{
+        "--listen exports the live host and cannot be combined with --since, --until or --redact"};
   if (runs_privileged())
     return Error{
         "--listen is refused with file capabilities: every client would see what only the "

@@ -36,7 +36,7 @@ Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat 
   }
   if (shape.entities.size() > 1)
     return Error{"a file in " + options.export_form +
-                 " holds one table: --rows threads, cgroups, processes, host or long"};
+                 " holds one table; select --rows threads, cgroups, processes, host or long"};
   if (shape.entities.empty()) {
     shape.entities = {Entity::Thread};
     print_note(

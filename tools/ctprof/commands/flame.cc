@@ -130,7 +130,8 @@ Result<FlameSide> make_flame_side(const LoadedRuns& runs, const std::string& met
     const auto& values = run.profile.values;
     const auto found = std::ranges::find(values, metric, &StackValue::name);
     if (found == values.end())
-      return Error{"reading '" + run.name + "': it has no stacks called '" + metric + "'"};
+      return Error{"reading '" + run.name + "': it has no call stacks of a metric '" + metric +
+                   "'"};
     side.push_back({.profile = &run.profile,
                     .value = static_cast<std::size_t>(found - values.begin()),
                     .seconds = run.seconds(),

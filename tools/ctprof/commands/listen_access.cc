@@ -39,12 +39,12 @@ Result<void> check_access(const Options& options) {
   const bool is_restricted = !tables.token_file.empty() || is_unix_socket(tables.listen);
   if (tables.is_public && is_restricted)
     return Error{
-        "--public lets every user of this host send requests: leave out --token-file and "
+        "--public permits requests of every user and cannot be combined with --token-file or "
         "unix:PATH"};
   if (tables.is_public || is_restricted || !has_privileges()) return {};
   return Error{
-      "--listen: ctprof has privileges, and every user of this host could see what it sees; use "
-      "--token-file FILE or --listen unix:PATH, or allow that by --public"};
+      "--listen: ctprof runs with privileges, and every local user could read its data; restrict "
+      "access with --token-file FILE or unix:PATH, or permit it with --public"};
 }
 
 Result<std::string> read_token(const std::string& path) {

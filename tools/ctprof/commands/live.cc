@@ -75,7 +75,8 @@ std::string write_windows(const live::WindowReporter& reporter, const Registry& 
       if (const std::string one = make_file_name(samples.back(), attempt);
           ::access(one.c_str(), F_OK) != 0)
         name = one;
-    if (name.empty()) return Error{"all names for a window of this second are taken"};
+    if (name.empty())
+      return Error{"files of all names for this second exist; press w again a second later"};
     CTPROF_TRY_VALUE(auto file, write_file(*window, registry.vocabulary(), name,
                                            {.layout = FileLayout::Columns}));
     written = file;

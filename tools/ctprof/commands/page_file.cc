@@ -23,7 +23,9 @@ Result<void> check_page_output(const Options& options) {
 int write_page(const Report& report, std::span<const std::string> files, const Options& options,
                const Target& target) {
   if (report.sides().size() > 2)
-    return fail("a page compares two sides: ctprof report BEFORE... --vs AFTER... -o report.html");
+    return fail(
+        "a page compares at most two sides; usage: ctprof report BEFORE... --vs AFTER... -o "
+        "report.html");
   const bool all = options.details || !options.derive.empty();
   const PageStyle style{options.command_line, all};
   const ActivityProgress busy(options, "writing " + target.name);
@@ -40,7 +42,7 @@ int run_report(const Options& parsed_options) {
     return fail(missing_side_error());
   if (parsed_options.arguments.empty())
     return fail(
-        "report takes files: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
+        "missing FILE; usage: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
         "report --help`");
   const Options options = with_default_output(parsed_options, ".html");
   const auto target = open_checked_target(options, kPageFile);

@@ -111,9 +111,10 @@ Result<void> make_empty_directory(const std::string& path) {
     if (errno != EEXIST) return errno_error("making the directory", path, errno);
     std::error_code failed;
     const std::filesystem::directory_iterator first(path, failed);
-    if (failed) return errno_error("looking into the directory", path, failed.value());
+    if (failed) return errno_error("reading the directory", path, failed.value());
     if (first != std::filesystem::directory_iterator())
-      return error("recording into the directory", path, "it is not empty; name a new one");
+      return error("recording into the directory", path,
+                   "it is not empty; name a new or empty directory");
     return {};
   });
 }

@@ -349,8 +349,8 @@ int run_show(const Options& options) {
   const auto newest = find_newest_recording();
   if (!newest)
     return fail(
-        "show takes a file, and this directory has no recording: ctprof record -d 5s, then ctprof "
-        "show");
+        "missing FILE, and the current directory has no recording; make one with `ctprof record -d "
+        "5s`");
   print_note(options, "showing '" + *newest + "', the newest recording here");
   Options options_with_file = options;
   options_with_file.arguments = {*newest};
@@ -358,14 +358,15 @@ int run_show(const Options& options) {
 }
 
 int run_noise(const Options& options) {
-  if (options.arguments.empty()) return fail("noise takes a directory of runs: ctprof noise DIR");
+  if (options.arguments.empty())
+    return fail("missing DIR, a directory of runs; usage: ctprof noise DIR");
   return print_requested_report(options);
 }
 
 int run_compare(const Options& options) {
   if (options.arguments.empty() && !options.vs.empty()) return fail(missing_side_error());
   if (options.arguments.empty())
-    return fail("compare takes files: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
+    return fail("missing FILE; usage: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
   if (!may_need_host_snapshot(options))
     if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
   return print_requested_report(options);

@@ -65,7 +65,7 @@ class ArchiveStore final : public WindowStore {
     note_all(archive_.add(window));
     if (!archive_.is_removed()) return {};
     return error("recording into the directory", options_.output,
-                 "it was removed; make it again, and start the recording again");
+                 "it was removed; create it and restart the recording");
   }
   Result<void> finish() override {
     note_all(archive_.finish());
@@ -103,8 +103,8 @@ class FileStore final : public WindowStore {
     memory_ += columns::estimate_memory(window);
     if (file_.bytes() + block.size() > limits::kFileBytes || memory_ > limits::kMemory)
       return error("recording into", target_->name,
-                   "the next window does not fit in a file that ctprof reads; record into a "
-                   "directory");
+                   "with the next window the file would exceed the maximum size; record into a "
+                   "directory with -o DIR");
     const std::uint64_t complete_bytes = file_.bytes();
     if (auto done = file_.write(block); !done) {
       truncate_file(complete_bytes);

@@ -158,7 +158,7 @@ class Judge {
     if (!figures || !figures->is_array() || figures->get_array().size() != hosts)
       return Error{"needs " + std::to_string(hosts) + " figures, the baseline's first"};
     if (rows_.size() >= kMaxRows || (rows_.size() + 1) * hosts > kMaxFigures)
-      return Error{"is one too many: at most " + std::to_string(kMaxRows) + " rows, and " +
+      return Error{"is beyond the limit of " + std::to_string(kMaxRows) + " rows, and " +
                    std::to_string(kMaxFigures) + " figures in all"};
     row.runs.reserve(hosts);
     for (const json::value& figure : figures->get_array()) {

@@ -43,9 +43,9 @@ Result<std::vector<std::string>> list_capture_files(const std::string& directory
     if (std::error_code ignored;
         it->path().filename().string().ends_with(kFileSuffix) && it->is_regular_file(ignored))
       files.push_back(it->path().string());
-  if (failed) return errno_error("looking into the directory", directory, failed.value());
+  if (failed) return errno_error("reading the directory", directory, failed.value());
   if (files.empty())
-    return error("looking into the directory", directory,
+    return error("reading the directory", directory,
                  "it has no file named *.ctprof.zst, as `ctprof record --repeat` makes them");
   std::ranges::sort(files);
   return files;
@@ -87,7 +87,7 @@ Result<CaptureArgument> resolve_argument(const std::string& text, const Options&
                  "it can be split at more than one '..'; rename a file, or pass the two snapshots "
                  "as two arguments");
   if (positions.empty() && text.find(kPairSeparator, 1) != text.npos)
-    return error("reading", text, "no such file, and not A..B with two existing files");
+    return error("reading", text, "no such file, and it is not A..B with two existing files");
   if (positions.empty())
     return CaptureArgument{text, ArgumentForm::File, {text}, {}};  // reading it says why not
   return CaptureArgument{
@@ -175,7 +175,7 @@ Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const Option
   expand_interleaved_sides(arguments_by_side, options);
   if (options.spans.size() > arguments_by_side.size())
     return Error{"--since or --until is specified " + std::to_string(options.spans.size()) +
-                 " times, but at most once for each side is possible, and there " +
+                 " times, but each is possible once per side, and there " +
                  (arguments_by_side.size() == 1
                       ? "is 1 side"
                       : "are " + std::to_string(arguments_by_side.size()) + " sides")};

@@ -36,7 +36,7 @@ Result<std::pair<Snapshot, Snapshot>> take_pair_snapshots(LoadedArgument& pair) 
     if (run.window)
       return error(
           "making a window of", pair.argument.text,
-          "'" + pair.argument.files[i] + "' is a window already; A..B takes two snapshots");
+          "'" + pair.argument.files[i] + "' is already a window; A..B takes two snapshots");
     ends.push_back(std::move(run));
   }
   return std::pair(std::move(ends[0]), std::move(ends[1]));

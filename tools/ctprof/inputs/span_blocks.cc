@@ -170,7 +170,9 @@ Result<std::optional<std::vector<LoadedSide>>> load_blocks(
     const Options& options) {
   std::optional<std::vector<LoadedSide>> loaded;
   if (!std::ranges::all_of(sides, &is_span_side)) {
-    print_note(options, "differences are not tested: not all sides are spans of directories");
+    print_note(options,
+               "differences are not tested for significance, because not all sides are spans of "
+               "directories");
     return loaded;
   }
   CTPROF_TRY(without_privileges([&]() -> Result<void> {

@@ -201,7 +201,7 @@ void View::step_windows(std::int64_t by) {
   const auto newest = static_cast<std::int64_t>(history_->newest().number);
   const std::int64_t to = static_cast<std::int64_t>(shown_number()) + by;
   if (to < oldest) message_ = "the history begins here";
-  if (to > newest) message_ = "this is the newest window; Space continues";
+  if (to > newest) message_ = "this is the newest window; press Space to follow new windows";
   paused_at_ = static_cast<std::uint64_t>(std::clamp(to, oldest, newest));
 }
 
@@ -219,7 +219,7 @@ void View::compare() {
   } else if (mark_a_ && mark_b_) {
     overlay_ = Overlay::Comparison;
   } else {
-    message_ = "mark two windows first: one with a, another with b";
+    message_ = "mark two windows first, one with a and one with b";
   }
 }
 

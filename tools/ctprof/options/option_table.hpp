@@ -272,8 +272,8 @@ inline constexpr std::array kOptions{
                "Read /proc, /sys and cgroup below DIR."},
     OptionInfo{"quiet,q", nullptr, kAllCommands, "Print only errors."},
     OptionInfo{"build", nullptr, "version",
-               "Also print how it was built: compiler, options, kernel headers, libbpf, libraries, "
-               "plugins."},
+               "Also print how ctprof was built: compiler, options, kernel headers, libbpf, "
+               "libraries, plugins."},
     OptionInfo{"version,V", nullptr, "", "Print the version."},
     OptionInfo{"help,h", nullptr, kAllCommands, "Print this text."},
 };

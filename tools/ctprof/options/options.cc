@@ -167,7 +167,8 @@ class OptionsReader {
     if (!has("cgroup")) return;
     std::string& path = options_.cgroup = last("cgroup");
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    if (path.empty()) fail({"--cgroup: the path of a cgroup is empty, use /a.slice/b.service"});
+    if (path.empty())
+      fail({"--cgroup: the path is empty; use the path of a cgroup, such as /a.slice/b.service"});
     if (!path.starts_with('/')) path.insert(0, "/");
   }
 
@@ -320,7 +321,8 @@ Result<void> check_vs(std::span<const char* const> words) {
 Result<void> take_interleave_commands(Options& options) {
   if (options.interleave.empty()) return {};
   if (options.interleave.size() != 1 || options.arguments.size() != 1)
-    return Error{"--interleave takes two commands, one of each side: --interleave 'CMD_A' 'CMD_B'"};
+    return Error{
+        "--interleave takes two commands, one for each side: --interleave 'CMD_A' 'CMD_B'"};
   options.interleave.push_back(std::move(options.arguments.front()));
   options.arguments.clear();
   if (options.repeat == 0)
@@ -370,7 +372,7 @@ Result<Options> parse_options(int argc, const char* const* argv,
   // not options.
   if (!options || options->command_name != "record")
     return parse_option_words(argc, argv, settings);
-  if (end + 1 == argv + argc) return Error{"missing a command after --"};
+  if (end + 1 == argv + argc) return Error{"missing command after --"};
   options->child_command.assign(end + 1, argv + argc);
   if (!options->interleave.empty())
     return Error{"--interleave has its own commands and accepts none after --"};

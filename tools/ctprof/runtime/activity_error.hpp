@@ -33,7 +33,7 @@ auto with_error_context(std::span<const std::string> files, const std::string& a
   } catch (const std::bad_alloc&) {
     throw NamedFailure(about + ": not enough memory");
   } catch (const std::exception& exception) {
-    throw NamedFailure(about + ": a fault of ctprof itself: " + exception.what());
+    throw NamedFailure(about + ": internal error of ctprof: " + exception.what());
   }
 }
 

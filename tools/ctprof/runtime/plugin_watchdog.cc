@@ -184,9 +184,9 @@ void put_origin(SignalLine& line, const ucontext_t& context) {
     line.put_name(owner->file) << (g_is_exiting ? ": it crashed while ctprof was exiting: "
                                                 : ": its code crashed outside of any call: ");
   } else if (!slot && !is_main_thread()) {
-    line << "a fault of ctprof itself, or of something that a plugin left running: ";
+    line << "internal error of ctprof, or of code that a plugin left running: ";
   } else {
-    line << "a fault of ctprof itself: ";
+    line << "internal error of ctprof: ";
   }
 }
 

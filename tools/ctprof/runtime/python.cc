@@ -57,13 +57,13 @@ void remove_relative_python_paths() {
 
 Error missing_python_error() {
   return {
-      "this requires Python, and PATH has no python3: install it (on Debian: apt-get install "
-      "python3-venv), and its DuckDB: " +
+      "this command needs Python, but PATH has no python3; install it (on Debian: apt-get install "
+      "python3-venv), and DuckDB: " +
       std::string(kDuckDbInstallHint)};
 }
 
 Error missing_duckdb_error() {
-  return {"this command needs DuckDB, which python3 does not have: " +
+  return {"this command needs DuckDB, which python3 does not have; install it: " +
           std::string(kDuckDbInstallHint) + " (on Debian: apt-get install python3-venv first)"};
 }
 

@@ -7,7 +7,7 @@ import sys
 from .errors import FleetError
 
 # Installs into a virtual environment, because pip does not modify a system Python.
-DUCKDB_MISSING = ("this command needs DuckDB, which python3 does not have: python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && "
+DUCKDB_MISSING = ("this command needs DuckDB, which python3 does not have; install it: python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && "
                  "export PATH=~/duckdb/bin:$PATH (on Debian: apt-get install python3-venv first)")
 
 # Memory limits of DuckDB, which then spills to disk. Python, the reader process and the page cache need additional memory.

@@ -120,7 +120,7 @@ class Indexer:
         except ReaderCrash as crash:
             rest = list(left)
             if len(rest) == 1:
-                self.add_reading(task_of[rest[0]], rest[0], FileReading(f"reading it, ctprof was {crash}"), reader)
+                self.add_reading(task_of[rest[0]], rest[0], FileReading(f"while reading it, ctprof was {crash}"), reader)
                 return
             self.read(rest[:len(rest) // 2], task_of)
             self.read(rest[len(rest) // 2:], task_of)
