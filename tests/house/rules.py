@@ -6,6 +6,7 @@
 Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and neither
 directories nor modules include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent;
 Python files import only modules of this tree, the standard library and the packages that tools/dev installs; style sheets were not formatted as C.
+paths in Markdown files exist.
 """
 
 import ast
@@ -34,6 +35,12 @@ COMMON_WORDS = {"cgroup", "host", "vocabulary", "shared", "file-layout"}
 
 # Python packages that tools/dev installs for some parts.
 PYTHON_PACKAGES = {"_duckdb", "chdb", "duckdb", "mkdocs", "perfetto", "prometheus_client"}
+# In Markdown, a code span that ends like this, or begins with a directory of this tree, is a path.
+PATH_END = re.compile(r"\.(?:cc|hpp|c|h|py|sh|md|tsv|case|js|css)$")
+FENCED_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+CODE_SPAN = re.compile(r"`([\w./+-]+)`")
+PLACEHOLDER = re.compile(r"(?<![A-Za-z])[A-Z]{2,}(?![a-z])(?!\.md$)")
+NOT_TRACKED = {"vocabulary.hpp", "index.tsv", "tests/fixtures/trees"}  # made by the build, or by a recording
 
 
 def list_tracked():
@@ -139,6 +146,27 @@ def check_readmes(paths):
             yield directory, "no README.md here or above"
 
 
+def find_known_paths(paths):
+    """Returns all files with and without their extension, and all directories, with every shorter path that ends like them."""
+    whole = set()
+    for path in paths:
+        whole |= {path, os.path.splitext(path)[0]}
+        while path := os.path.dirname(path):
+            whole.add(path)
+    return {"/".join(parts[start:]) for parts in (path.split("/") for path in whole) for start in range(len(parts))}
+
+
+def check_documented_paths(paths):
+    """Paths in Markdown files exist: below the root, the page or a parent of it, or as the end of a path."""
+    known, directories = find_known_paths(paths), {path.split("/")[0] for path in paths if "/" in path}
+    for page in (path for path in paths if path.endswith(".md")):
+        for span in CODE_SPAN.findall(FENCED_BLOCK.sub("", read(page))):
+            is_path = PATH_END.search(span) or ("/" in span and span.split("/")[0] in directories)
+            name = os.path.normpath(os.path.join(os.path.dirname(page), span)) if span.startswith("..") else span.rstrip("/")
+            if is_path and not span.startswith("/") and not PLACEHOLDER.search(span) and name not in known | NOT_TRACKED:
+                yield page, f"names '{span}', which does not exist"
+
+
 def find_violations():
     paths = list_tracked()
     plugins = {path.split("/")[1] for path in paths if re.fullmatch(r"plugins/[^/]+/meson\.build", path)} - COMMON_WORDS
@@ -156,6 +184,7 @@ def find_violations():
                 yield from ((path, problem) for problem in check_plugin_names(path, text, plugins))
     yield from check_cycles(paths)
     yield from check_readmes(paths)
+    yield from check_documented_paths(paths)
 
 
 def main():
