@@ -15,7 +15,7 @@ namespace {
 // The fixed-size part of a request.
 struct RequestHeader {
   OpenRequest::Kind kind;
-  bool has_owner, has_stamp, may_be_layer_file;
+  bool has_owner, has_stamp, has_kernel_status;
   std::uint32_t groups;
   uid_t user;
   gid_t group;
@@ -23,6 +23,7 @@ struct RequestHeader {
   CodeRange range;
   FileId file;
   FileStamp stamp;
+  KernelStatus kernel_status;
 };
 static_assert(std::is_trivially_copyable_v<RequestHeader>);
 
@@ -52,7 +53,7 @@ ChildMessage to_message(const OpenRequest& request) {
   const RequestHeader header{request.kind,
                              request.owner.has_value(),
                              content.stamp.has_value(),
-                             request.may_be_layer_file,
+                             request.kernel_status.has_value(),
                              static_cast<std::uint32_t>(groups),
                              owner.user,
                              owner.group,
@@ -61,7 +62,8 @@ ChildMessage to_message(const OpenRequest& request) {
                              content.mapped_unix_ns,
                              request.range,
                              request.file,
-                             content.stamp.value_or(FileStamp())};
+                             content.stamp.value_or(FileStamp()),
+                             request.kernel_status.value_or(KernelStatus())};
   ChildMessage message;
   append(message.bytes, &header, 1);
   append(message.bytes, owner.groups.data(), groups);
@@ -78,7 +80,7 @@ OpenRequest parse_request(ChildMessage message) {
   request.process = header.process;
   request.range = header.range;
   request.file = header.file;
-  request.may_be_layer_file = header.may_be_layer_file;
+  if (header.has_kernel_status) request.kernel_status = header.kernel_status;
   request.content.mapped_unix_ns = header.mapped_unix_ns;
   if (header.has_stamp) request.content.stamp = header.stamp;
   if (message.fd) request.content.descriptor = std::make_shared<sdk::Fd>(std::move(message.fd));

@@ -27,16 +27,25 @@ struct MappedContent {
   std::uint64_t mapped_unix_ns = 0;
 };
 
+// Size and time of the last change (ctime) of a file that the kernel reads.
+struct KernelStatus {
+  std::uint64_t size = 0;
+  std::uint64_t changed_ns = 0;
+
+  bool operator==(const KernelStatus&) const = default;
+};
+
 struct OpenRequest {
   enum class Kind : std::uint8_t { Mapped, PerfMap, ByPath };
 
   Kind kind = Kind::ByPath;
   std::uint64_t process = 0;         // for Mapped and PerfMap, like owner
   std::optional<TargetOwner> owner;  // as last read
-  CodeRange range = {};              // for Mapped, like file, may_be_layer_file and content
+  CodeRange range = {};              // for Mapped, like file, kernel_status and content
   FileId file = {};
-  // The kernel reads `file`; on an overlay mount that is a file of a layer (overlay_mount.hpp).
-  bool may_be_layer_file = false;
+  // The kernel reads `file`, with this status; on an overlay mount that is a file of a layer
+  // (overlay_mount.hpp). A file with another status is not opened.
+  std::optional<KernelStatus> kernel_status = {};
   MappedContent content = {};
   std::string path = {};  // for Mapped and ByPath
 };

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -48,8 +48,8 @@ bool is_overlay(std::string_view mountinfo, std::uint64_t mount) {
   return false;
 }
 
-bool can_be_layer_file(const struct stat& overlay, const FileId& layer) {
-  return ((overlay.st_ino ^ layer.inode) & kInodeBits) == 0;
+bool can_be_layer_file(std::uint64_t overlay_inode, const FileId& layer) {
+  return ((overlay_inode ^ layer.inode) & kInodeBits) == 0;
 }
 
 // Reads the namespace last: a process cannot return after it enters a namespace of its own.

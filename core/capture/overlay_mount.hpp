@@ -15,8 +15,7 @@
 
 #pragma once
 
-#include <sys/stat.h>
-
+#include <cstdint>
 #include <string_view>
 
 #include "core/stacks/address_space.hpp"
@@ -27,10 +26,12 @@ namespace ctprof {
 // may be an O_PATH descriptor. `process`: the open directory /proc/PID.
 bool is_on_overlay_of(int process, int file);
 
-// Returns whether an overlay file with this status can have its contents in that file of a layer.
-// The overlay shows the inode number of the layer's file; if the layers are on several file
-// systems, the highest bits hold the number of the layer. A file that was copied up differs.
-bool can_be_layer_file(const struct stat& overlay, const FileId& layer);
+// Returns whether an overlay file with this inode number can have its contents in that file of a
+// layer. The overlay shows the inode number of the layer's file; if the layers are on several file
+// systems, the highest bits hold the number of the layer. A file that was copied up keeps its
+// number: the caller compares size and ctime, too, which the overlay shows as those of the file
+// that has the contents.
+bool can_be_layer_file(std::uint64_t overlay_inode, const FileId& layer);
 
 // Returns whether the mount with this id is an overlay. `mountinfo`: text of /proc/PID/mountinfo.
 bool is_overlay(std::string_view mountinfo, std::uint64_t mount);

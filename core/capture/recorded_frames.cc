@@ -1,14 +1,18 @@
 // Finds the frames of records: from addresses, from a copy of the stack, or from frames that the
 // recorder's program found by unwind tables.
 
+#include <algorithm>
 #include <span>
 
+#include "core/capture/overlay_mount.hpp"
 #include "core/capture/recorded_stacks.hpp"
 
 namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kFlagsOfFrame = CTPROF_FRAME_ADDRESS | CTPROF_FRAME_GUESSED;
+// Limit of the modules that are kept per process and table of an overlay file.
+constexpr std::size_t kMaxOverlayModules = 1 << 18;
 constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT) - 1;
 
 }  // namespace
@@ -47,12 +51,42 @@ WalkEnd RecordedStacks::find_table_frames(const ctprof_record& record, const Add
       frame.module = code.module;
       frame.offset = frame.offset - code.start + code.offset;
     } else {
-      frame.module = module_of_table(frame.offset >> CTPROF_FRAME_TABLE_SHIFT);
+      frame.module = module_of_table(frame.offset >> CTPROF_FRAME_TABLE_SHIFT, space);
       frame.offset &= kOffsetMask;
     }
     user_frames_.push_back(frame);
   }
   return WalkEnd::Root;
+}
+
+// Returns the range of the process that the kernel reads from the file of a layer from which the
+// table was made; null if there is none. A process can map a prepared file that looks the same,
+// which only falsifies the names in its own stacks.
+const CodeRange* RecordedStacks::find_overlay_range(const TableFile& file,
+                                                    const AddressSpace& space) const {
+  const auto has_contents_of_layer = [&](const CodeRange& range) {
+    const FileId& mapped = module_origins_[range.module].file;
+    if (mapped.version == 0 || !can_be_layer_file(mapped.inode, file.layer)) return false;
+    const auto stamp = content_of_version(mapped.version).stamp;
+    return stamp->size == file.stamp.size && stamp->changed_ns == file.stamp.changed_ns;
+  };
+  const auto found = std::ranges::find_if(space.ranges(), has_contents_of_layer);
+  return found == space.ranges().end() ? nullptr : &*found;
+}
+
+// A process of another container lists the table's file as one of its own overlay mount, which
+// also provides its path and its function names: the process that the table was made for may have
+// exited long ago. REQUIRES: the table exists.
+std::uint32_t RecordedStacks::module_of_table(std::uint64_t table, const AddressSpace& space) {
+  const TableFile& file = tables_[table - 1];
+  if (file.layer.inode == 0) return module_of_table(table);
+  if (overlay_modules_.size() == kMaxOverlayModules) overlay_modules_.clear();
+  const auto [known, is_new] = overlay_modules_.try_emplace({space.process(), table}, kNoModule);
+  if (!is_new) return known->second;
+  const CodeRange* range = find_overlay_range(file, space);
+  if (!range) return known->second = module_of_table(table);
+  if (!modules_.file(range->module)) modules_.find_rule(space.process(), *range, range->offset);
+  return known->second = range->module;
 }
 
 // REQUIRES: the table exists; record_checks.hpp verified it.

@@ -78,6 +78,7 @@ void RecordedStacks::begin_source(const std::string& plugin, const std::string& 
   processes_ = initial_processes_;
   tables_ = tables;
   table_modules_.clear();
+  overlay_modules_.clear();
   last_stacks_.clear();
   tally_ = &window_.meta.stacks.emplace_back(StackTally{.plugin = plugin, .source = source});
   by_offer_.assign(metrics.size(), nullptr);

@@ -30,6 +30,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
@@ -134,6 +135,8 @@ class RecordedStacks {
   WalkEnd find_user_frames(const ctprof_record& record);
   WalkEnd find_table_frames(const ctprof_record& record, const AddressSpace& space);
   std::uint32_t module_of_table(std::uint64_t table);
+  std::uint32_t module_of_table(std::uint64_t table, const AddressSpace& space);
+  const CodeRange* find_overlay_range(const TableFile& file, const AddressSpace& space) const;
   void add_kernel_frames(const ctprof_record& record);
   static void note_unseen(ColumnSums& sums, const ThreadRows::Row* thread);
   void add_number(ColumnSums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
@@ -213,6 +216,8 @@ class RecordedStacks {
   StackTally* tally_ = nullptr;               // of the source
   std::vector<TableFile> tables_;             // of the source
   std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked up yet
+  // Modules of tables whose files are on overlay mounts, by process and table.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> overlay_modules_;
   std::vector<Frame> frames_, user_frames_;
   std::vector<std::uint64_t> addresses_;
 };

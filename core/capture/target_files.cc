@@ -59,17 +59,17 @@ sdk::Fd TargetFiles::open_mapped(const OpenRequest& request) {
 sdk::Fd TargetFiles::open(std::uint64_t process, const CodeRange& range, const std::string& path,
                           FileId file, const std::optional<TargetOwner>& owner,
                           const MappedContent& content) {
-  return open_mapped(
-      {OpenRequest::Kind::Mapped, process, owner, range, file, false, content, path});
+  return open_mapped({OpenRequest::Kind::Mapped, process, owner, range, file, {}, content, path});
 }
 
-sdk::Fd TargetFiles::open_by_kernel_id(std::uint64_t process, const Mapping& mapping) {
+sdk::Fd TargetFiles::open_by_kernel_id(std::uint64_t process, const Mapping& mapping,
+                                       const KernelStatus& status) {
   OpenRequest request;
   request.kind = OpenRequest::Kind::Mapped;
   request.process = process;
   request.range = {mapping.start, mapping.end, mapping.offset, 0};
   request.file = mapping.file;
-  request.may_be_layer_file = true;
+  request.kernel_status = status;
   request.path = mapping.path;
   return open_mapped(request);
 }

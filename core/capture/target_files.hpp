@@ -67,9 +67,11 @@ class TargetFiles {
                const std::optional<TargetOwner>& owner = {}, const MappedContent& content = {});
   // Same, but `mapping` has the device and inode that the kernel reads, which on an overlay mount
   // are those of a layer's file. Opens the overlay file instead, if a process in our user namespace
-  // has mapped it on an overlay mount of its own (overlay_mount.hpp). The caller checks the size
-  // and the time of the last change, which equal those of the layer's file.
-  sdk::Fd open_by_kernel_id(std::uint64_t process, const Mapping& mapping);
+  // has mapped it on an overlay mount of its own (overlay_mount.hpp). `status`: that of the file
+  // that the kernel reads; a file with another status is not opened. It may change before it is
+  // read, which stamp() shows.
+  sdk::Fd open_by_kernel_id(std::uint64_t process, const Mapping& mapping,
+                            const KernelStatus& status);
   // Returns the overlay file that the last open_by_kernel_id() opened, as listed in /proc/PID/maps.
   const FileId& overlay_file() const { return last_file_.overlay_file; }
   const std::string& overlay_path() const { return last_file_.path; }

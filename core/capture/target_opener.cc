@@ -105,8 +105,21 @@ std::optional<bool> is_same_file(const struct stat& status, const FileId& file) 
   return false;
 }
 
+std::uint64_t to_unix_ns(const timespec& time) {
+  if (time.tv_sec < 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// Returns whether the file has the status that the kernel reported, if the request has one.
+bool has_kernel_status(const struct stat& status, const OpenRequest& requested) {
+  const KernelStatus found{static_cast<std::uint64_t>(status.st_size), to_unix_ns(status.st_ctim)};
+  return !requested.kernel_status || found == *requested.kernel_status;
+}
+
 // Returns the file, or a copy of it. Reads the stamp after copying, so that a concurrent write
-// gives a newer stamp.
+// gives a newer stamp. The contents of an overlay file are on the device of its layer, because its
+// status was compared with that of the layer's file.
 sdk::Fd file_or_copy(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
   if (!fd) return fd;
   const bool is_layer_file = attempt.result.overlay_file.inode != 0;
@@ -122,7 +135,7 @@ sdk::Fd file_or_copy(sdk::Fd fd, const struct stat& status, Attempt& attempt) {
 // requested file of a layer. Does not compare contents. Stores the id that maps shows.
 bool may_be_overlay_of_layer(int fd, const struct stat& status, Attempt& attempt) {
   const OpenRequest& requested = attempt.request;
-  if (!requested.may_be_layer_file || !can_be_layer_file(status, requested.file) ||
+  if (!requested.kernel_status || !can_be_layer_file(status.st_ino, requested.file) ||
       !is_on_overlay_of(attempt.process_directory, fd))
     return false;
   const auto listed = read_id_in_maps(fd);
@@ -144,7 +157,8 @@ sdk::Fd open_if_requested(const sdk::Fd& descriptor, Attempt& attempt, Route rou
   if (!fd || (!is_same && !is_listed_in_maps_as(fd.get(), requested.file) &&
               !may_be_overlay_of_layer(fd.get(), status, attempt)))
     return sdk::Fd();
-  if (has_requested_contents(descriptor.get(), requested.content, route))
+  if (has_kernel_status(status, requested) &&
+      has_requested_contents(descriptor.get(), requested.content, route))
     return file_or_copy(std::move(fd), status, attempt);
   attempt.is_changed = true;
   return sdk::Fd();

@@ -24,8 +24,7 @@ struct UnwindTables::Request {
   std::uint64_t number = 0;
   TableFile file;
   bool is_vdso = false;
-  std::uint64_t size = 0;
-  std::uint64_t changed_unix_ns = 0;
+  KernelStatus status = {};
 };
 
 struct UnwindTables::Answer {
@@ -79,7 +78,8 @@ void UnwindTables::Shared::answer_all() {
   for (;;) {
     changed.wait(lock, [&] { return must_stop || !queue.empty(); });
     if (must_stop) break;
-    const auto next = std::ranges::min_element(queue, {}, &Request::size);
+    const auto size_of = [](const Request& request) { return request.status.size; };
+    const auto next = std::ranges::min_element(queue, {}, size_of);
     const Request request = std::move(*next);
     queue.erase(next);
     lock.unlock();
@@ -122,14 +122,15 @@ std::optional<UnwindTable> UnwindTables::Shared::make_table(const Request& reque
     timeouts_cleared_ns = now;
     files.clear_timeouts();
   }
-  sdk::Fd fd = files.open_by_kernel_id(request.file.process, request.file.mapping);
+  sdk::Fd fd = files.open_by_kernel_id(request.file.process, request.file.mapping, request.status);
   file.stamp = files.stamp().value_or(FileStamp());
-  // All containers of an image share the layer's file, but each lists it as a separate file. Symbol
-  // names would be read through the container that requested it first, even after that has exited.
-  const bool is_on_overlay = files.overlay_file().inode != 0;
-  const bool is_requested_file = fd && !is_on_overlay && files.stamp() &&
-                                 file.stamp.size == request.size &&
-                                 file.stamp.changed_ns == request.changed_unix_ns;
+  if (files.overlay_file().inode != 0) {
+    file.layer = request.file.mapping.file;
+    file.mapping.file = files.overlay_file();
+    file.mapping.path = files.overlay_path();
+  }
+  const bool is_requested_file =
+      fd && KernelStatus{file.stamp.size, file.stamp.changed_ns} == request.status;
   auto table = is_requested_file ? make_table(ElfFile(fd.get())) : std::nullopt;
   files.close(std::move(fd));
   return table;
@@ -169,9 +170,9 @@ void UnwindTables::request(const ctprof_table_request* request) {
     return shared_->store({new_request.number, {}});
   }
   new_request.is_vdso = (request->flags & CTPROF_TABLE_OF_VDSO) != 0;
-  new_request.size = request->file_size;
-  new_request.changed_unix_ns =
-      static_cast<std::uint64_t>(request->changed_s) * kNsPerSecond + request->changed_ns;
+  new_request.status = {
+      request->file_size,
+      static_cast<std::uint64_t>(request->changed_s) * kNsPerSecond + request->changed_ns};
   new_request.file = {
       request->tgid,
       {request->start, request->start + request->length, request->offset,

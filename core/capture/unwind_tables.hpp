@@ -2,9 +2,9 @@
 //
 // A recorder requests the table of a file when a stack first contains a frame in it. A separate
 // thread opens the file and packs its rules, so that no recorder waits for a file system. The file
-// must match the one that the kernel has: device, inode, size and time of the last change. A file
-// on an overlay mount has no table, because the kernel has the file of a layer, which many mounts
-// share.
+// must match the one that the kernel has: device, inode, size and time of the last change. On an
+// overlay mount, as of a container, the kernel has the file of a layer, which many mounts share.
+// Its table is made through one of them (overlay_mount.hpp) and serves all.
 //
 //   UnwindTables tables(proc);
 //   tables.request(&request);               // returns immediately
@@ -40,6 +40,9 @@ struct TableFile {
   FileStamp stamp = {};
 };
 
+// The file of a layer that the kernel reads instead of the one in `mapping`, which is on an
+// overlay mount. Other processes may list it as a file of another overlay mount. Inode 0: none.
+FileId layer = {};
 class UnwindTables {
  public:
   // Limit of tables of one recorder, and of files that it may request.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,8 @@ class AddressSpace {
   // add_mapping().
   const CodeRange* find(std::uint64_t address) const;
   std::size_t size() const { return ranges_.size(); }
+  // Returns all ranges, by address; valid like the pointer of find().
+  std::span<const CodeRange> ranges() const { return ranges_; }
 
  private:
   std::uint64_t process_;

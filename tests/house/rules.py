@@ -5,7 +5,7 @@
 
 Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk), and neither
 directories nor modules include each other in a circle; the core names no plugin; each directory of sources has a README.md, in itself or in a parent;
-Python files import only modules of this tree, the standard library and the packages that tools/dev installs; style sheets were not formatted as C.
+Python files import only modules of this tree, the standard library and the packages that tools/dev installs; style sheets were not formatted as C;
 paths in Markdown files exist.
 """
 

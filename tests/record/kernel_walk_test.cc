@@ -20,6 +20,7 @@
 #include "tests/record/walked_samples.hpp"
 #include "tests/unit/capture/own_files.hpp"
 
+#include "tests/unit/capture/own_mounts.hpp"
 using namespace ctprof;
 using namespace ctprof::walked;
 using namespace std::chrono_literals;
@@ -152,6 +153,24 @@ BOOST_AUTO_TEST_CASE(walked_stacks_equal_the_walks_of_copies) {
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+// As in a container.
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(walks_stacks_of_programs_on_overlays) {
+  const hand_made::Scratch scratch;
+  own_mounts::make_layer_directories(scratch);
+  std::filesystem::copy_file("/bin/bash", scratch / "lower/bash");
+  const std::string program = scratch / "merged/bash";
+  const Child bash([&] {
+    if (own_mounts::enter_private_mounts() && own_mounts::mount_overlay(scratch))
+      ::execl(program.c_str(), "bash", "-c",
+              "f() { for i in 1 2 3; do :; done; }; while :; do f; done", nullptr);
+  });
+  const Comparison tally = compare(6s, {bash.pid()});
+  BOOST_TEST(tally.walked > 100u);
+  BOOST_TEST(tally.walked - tally.not_compared == tally.equal);
+  BOOST_TEST(tally.not_compared * 100 <= tally.walked);
+}
+
 BOOST_AUTO_TEST_CASE(deep_stacks_are_marked) {
   const Child deep([] {
     for (;;) compute(500);

@@ -5,6 +5,8 @@ import collections
 import json
 import os
 import pathlib
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +44,11 @@ def pythons():
 
 def has_perf_frames(python):
     return subprocess.run([python, "-X", "perf", "-c", ""], check=False, capture_output=True).returncode == 0
+
+
+def walks_stacks():
+    """Returns whether the kernel can walk user stacks (x86-64, Linux 6.1)."""
+    return platform.machine() == "x86_64" and tuple(map(int, platform.release().split(".")[:2])) >= (6, 1)
 
 
 class MappedTest(unittest.TestCase):
@@ -167,6 +174,32 @@ class MappedTest(unittest.TestCase):
             data = out.read_bytes()
             text = subprocess.run(["gzip", "-dc"], input=data, check=True, capture_output=True).stdout if data[:2] == b"\x1f\x8b" else data
             self.assertNotIn(b"(deleted)", text)
+
+    def start_in_container(self, name, *words):
+        """Starts ALPHA on an overlay mount of its own, as a container does. All containers share the lower layer."""
+        base = self.directory / name
+        lower, upper, work, merged = self.directory / "lower", base / "upper", base / "work", base / "merged"
+        for directory in (upper, work, merged):
+            directory.mkdir(parents=True)
+        mount = f"mount -t overlay overlay -o lowerdir={lower},upperdir={upper},workdir={work} {merged}"
+        return self.start("unshare", "--mount", "sh", "-c", f'{mount} && exec {merged}/program "$@"', "sh", *words)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_programs_on_overlays(self):
+        (self.directory / "lower").mkdir()
+        shutil.copy(ALPHA, self.directory / "lower" / "program")
+        first = self.start_in_container("first", 4)
+        record = self.record(8, "--freq", "997")
+        first.wait()
+        second = self.start_in_container("second", 60)
+        messages = self.finish(record)
+        for process in (first, second):
+            self.assertGreater(self.share(process, WORK[ALPHA]), 0.9)
+            self.assertGreater(self.share(process, "_start"), 0.9)
+        messages = self.finish(self.record(2, "--force", "--freq", "997", "-p", second.pid))
+        share = re.search(r"([\d.]+)% unwound in the kernel", messages)
+        if walks_stacks():
+            self.assertGreater(float(share[1]), 50, messages)
 
     def test_frames_of_python_for_perf(self):
         python = next(filter(has_perf_frames, pythons()), None)

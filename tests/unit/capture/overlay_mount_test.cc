@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "core/capture/overlay_mount.hpp"
 #include "core/capture/target_files.hpp"
 #include "tests/unit/capture/own_files.hpp"
@@ -40,7 +41,8 @@ class OverlayLayers {
     std::ofstream(scratch_ / "lower/file") << "text";
   }
   const Scratch& scratch() const { return scratch_; }
-  FileId file() const { return id_of(scratch_ / "lower/file"); }
+  std::string path() const { return scratch_ / "lower/file"; }
+  FileId file() const { return id_of(path()); }
 
  private:
   Scratch scratch_;
@@ -74,9 +76,19 @@ Mapping find_mapping(std::uint64_t process, const std::string& path) {
   return {};
 }
 
-std::string read_through_layer(std::uint64_t process, Mapping mapping, const FileId& stored) {
+// The status of the layer's file, as the kernel has it.
+KernelStatus status_of(const std::string& path) {
+  struct stat status {};
+  BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
+  return {static_cast<std::uint64_t>(status.st_size),
+          static_cast<std::uint64_t>(status.st_ctim.tv_sec) * kNsPerSecond +
+              static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+}
+
+std::string read_through_layer(std::uint64_t process, Mapping mapping, const FileId& stored,
+                               const KernelStatus& status) {
   mapping.file = stored;
-  return read_of(TargetFiles(proc().get(), kTimeout).open_by_kernel_id(process, mapping));
+  return read_of(TargetFiles(proc().get(), kTimeout).open_by_kernel_id(process, mapping, status));
 }
 
 // Opens a file by device and inode of its layer, which maps lists only before Linux 6.8.
@@ -86,12 +98,14 @@ bool can_open_overlay_file_by_layer(const Scratch& scratch) {
   const FileId layer = id_of(scratch / "lower/file");
   Mapping mapping = *mapped;
   mapping.file = layer;
+  const KernelStatus status = status_of(scratch / "lower/file");
   TargetFiles files(proc().get(), kTimeout);
-  const bool is_opened = read_of(files.open_by_kernel_id(self, mapping)) == "text";
+  const bool is_opened = read_of(files.open_by_kernel_id(self, mapping, status)) == "text";
   const bool is_listed = (*mapped).file == layer ? files.overlay_file().inode == 0
                                                  : files.overlay_file() == (*mapped).file &&
                                                        files.overlay_path() == (*mapped).path;
-  return is_opened && is_listed && read_through_layer(self, *mapped, {layer.device, 1}) == "none";
+  return is_opened && is_listed &&
+         read_through_layer(self, *mapped, {layer.device, 1}, status) == "none";
 }
 
 BOOST_AUTO_TEST_CASE(opens_overlay_files_through_their_layers, *needs_root()) {
@@ -99,6 +113,28 @@ BOOST_AUTO_TEST_CASE(opens_overlay_files_through_their_layers, *needs_root()) {
   const Scratch& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return can_open_overlay_file_by_layer(scratch); });
+}
+
+// A change of the owner or mode copies a file from its layer to the upper one, which may be on a
+// file system that does not answer. The file keeps its inode number.
+bool cannot_open_copied_file_by_layer(const Scratch& scratch) {
+  const std::string path = scratch / "merged/file";
+  const MappedPath mapped(path);
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  const FileId layer = id_of(scratch / "lower/file");
+  const KernelStatus status = status_of(scratch / "lower/file");
+  const bool is_opened = read_through_layer(self, *mapped, layer, status) == "text";
+  std::filesystem::permissions(path, std::filesystem::perms{0600});
+  return is_opened && id_of(path).inode == layer.inode &&
+         std::filesystem::exists(scratch / "upper/file") &&
+         read_through_layer(self, *mapped, layer, status) == "none";
+}
+
+BOOST_AUTO_TEST_CASE(does_not_open_files_that_were_copied_from_their_layer, *needs_root()) {
+  const OverlayLayers layers;
+  const Scratch& scratch = layers.scratch();
+  own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
+                              [&] { return cannot_open_copied_file_by_layer(scratch); });
 }
 
 // A process with an overlay in new namespaces that maps a file of it, until this object is
@@ -135,8 +171,9 @@ BOOST_AUTO_TEST_CASE(ignores_overlays_of_other_user_namespaces, *needs_root()) {
   const OverlayUser privileged(scratch, 0), other(scratch, CLONE_NEWUSER);
   if (!privileged.is_ready() || !other.is_ready()) return skip("no overlay can be mounted here");
   if (other.mapping().file == layer) return skip("this kernel lists files of layers in maps");
-  BOOST_TEST(read_through_layer(privileged.id(), privileged.mapping(), layer) == "text");
-  BOOST_TEST(read_through_layer(other.id(), other.mapping(), layer) == "none");
+  const KernelStatus status = status_of(layers.path());
+  BOOST_TEST(read_through_layer(privileged.id(), privileged.mapping(), layer, status) == "text");
+  BOOST_TEST(read_through_layer(other.id(), other.mapping(), layer, status) == "none");
 }
 
 // A process can map such a file through a descriptor that another process passed to it.
@@ -149,8 +186,10 @@ BOOST_AUTO_TEST_CASE(ignores_overlays_outside_the_mount_namespace, *needs_root()
   const MappedPath mapped("/proc/" + std::to_string(user.id()) + "/root" +
                           (scratch / "merged/file"));
   if ((*mapped).file == layer) return skip("this kernel lists files of layers in maps");
-  BOOST_TEST(read_through_layer(user.id(), user.mapping(), layer) == "text");
-  BOOST_TEST(read_through_layer(static_cast<std::uint64_t>(::getpid()), *mapped, layer) == "none");
+  const KernelStatus status = status_of(layers.path());
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  BOOST_TEST(read_through_layer(user.id(), user.mapping(), layer, status) == "text");
+  BOOST_TEST(read_through_layer(self, *mapped, layer, status) == "none");
 }
 
 BOOST_AUTO_TEST_CASE(finds_overlays_in_the_list_of_mounts) {
@@ -165,13 +204,11 @@ BOOST_AUTO_TEST_CASE(finds_overlays_in_the_list_of_mounts) {
 
 // An overlay of several file systems stores the number of the layer in the highest inode bits.
 BOOST_AUTO_TEST_CASE(an_overlay_file_has_the_inode_of_its_layer) {
-  struct stat status {};
-  status.st_ino = 0x1234;
-  BOOST_TEST(can_be_layer_file(status, {0, 0x1234}));
-  BOOST_TEST(!can_be_layer_file(status, {0, 0x1235}));
-  status.st_ino |= std::uint64_t{3} << 61;
-  BOOST_TEST(can_be_layer_file(status, {0, 0x1234}));
-  BOOST_TEST(!can_be_layer_file(status, {0, 0x2234}));
+  constexpr std::uint64_t kLayerNumber = std::uint64_t{3} << 61;
+  BOOST_TEST(can_be_layer_file(0x1234, {0, 0x1234}));
+  BOOST_TEST(!can_be_layer_file(0x1234, {0, 0x1235}));
+  BOOST_TEST(can_be_layer_file(kLayerNumber | 0x1234, {0, 0x1234}));
+  BOOST_TEST(!can_be_layer_file(kLayerNumber | 0x1234, {0, 0x2234}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

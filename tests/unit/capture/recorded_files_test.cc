@@ -101,6 +101,57 @@ BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
                  "': the file was changed or replaced after a process had mapped it\n");
 }
 
+// A table of a file that two containers map. Each has it on an overlay mount of its own, which
+// shows the layer's inode number, size and times.
+struct ContainerFiles {
+  Scratch scratch;
+  std::string first = scratch / "first", second = scratch / "second";
+  std::vector<PinnedFile> pinned;
+  std::vector<TableFile> tables;
+
+  ContainerFiles() {
+    write_file(first, program_with_function("alpha"));
+    write_file(second, program_with_function("alpha"));
+    const FileId first_id = id_of(first), second_id = id_of(second);
+    pinned = {make_pinned_file(second_id, second, 1)};
+    const FileStamp stamp = pinned[0].stamp;
+    tables = {{kHasExited, mapping_of_file(first_id, first, kCode), stamp, {1, second_id.inode}}};
+  }
+  // Returns the module of a walked stack of a process that has mapped the second file.
+  Module module_of_frame() {
+    Recording recording;
+    recording.stacks().set_pinned_files(pinned);
+    recording.stacks().add_mappings(kProcess, boottime_ns() + kNsPerSecond,
+                                    std::vector{mapping_of_file(id_of(second), second, kCode)});
+    recording.stacks().begin_source("test", "tests", {kStacks}, tables);
+    const std::vector<std::uint64_t> words{std::uint64_t{1} << CTPROF_FRAME_TABLE_SHIFT |
+                                           (kFunction + 4)};
+    ctprof_record record = with_addresses(record_of(kProcess, 7, 1, 0, 5), words);
+    record.user_kind = CTPROF_USER_FRAMES;
+    recording.stacks().add(record);
+    recording.stacks().finish();
+    is_named = recording.row_text(0).find("alpha") != std::string::npos;
+    return recording.module(recording.frames(0).front());
+  }
+  bool is_named = false;
+};
+
+BOOST_AUTO_TEST_CASE(names_walked_frames_of_overlays_through_their_own_container) {
+  ContainerFiles files;
+  BOOST_TEST(files.module_of_frame().path == files.second);
+  BOOST_TEST(files.is_named);
+}
+
+// Then the file is not the one that the kernel reads from the layer.
+BOOST_AUTO_TEST_CASE(walked_frames_of_overlays_belong_to_no_other_file) {
+  ContainerFiles other_size, other_change, other_inode;
+  ++other_size.tables[0].stamp.size;
+  ++other_change.tables[0].stamp.changed_ns;
+  ++other_inode.tables[0].layer.inode;
+  for (ContainerFiles* files : {&other_size, &other_change, &other_inode})
+    BOOST_TEST(files->module_of_frame().path == files->first);
+}
+
 // In one window, two programs run from one inode: the second one gets its names, the first none.
 BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
   const Scratch scratch;
