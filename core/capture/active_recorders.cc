@@ -274,7 +274,7 @@ class ActiveRecorders::Recorder {
   void* worker_ = nullptr;
   bool has_worker_ = false;
   bool is_running_ = false;
-  std::array<char, 512> message_{};
+  std::array<char, kMessageBytes> message_{};
   RecorderResult result_;
   // Sums of the window, while its threads are read again.
   std::optional<RecorderResult> closed_sums_;

@@ -37,7 +37,7 @@ struct SourceRun::Worker {
   std::vector<ctprof_cells> cells;
   ctprof_batch listing_batch{};  // the batch that a lister fills
   std::vector<std::uint64_t>* read_at = nullptr;
-  std::array<char, 512> message{};
+  std::array<char, kMessageBytes> message{};
   std::string error;   // the first error
   std::string remark;  // the last remark
   std::uint64_t first_ns = 0;

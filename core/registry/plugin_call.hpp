@@ -103,6 +103,9 @@ struct PluginException : std::runtime_error {
 std::string format_exception_message(const CallOwner& owner, const char* function,
                                      const char* exception_text);
 
+// The size of the buffer for a message of a plugin, the NUL included.
+inline constexpr std::size_t kMessageBytes = 4096;
+
 // The text of std::bad_alloc, which a plugin may pass on as its message.
 inline constexpr std::string_view kBadAllocText = "std::bad_alloc";
 

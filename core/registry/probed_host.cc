@@ -78,7 +78,7 @@ PluginContext::PluginContext(const Plugin& plugin, const ctprof_host& host) : pa
   const ProcessStateGuard state_guard;
   const CallOwner& owner = *call_owner(path_);
   const LimitedCall limited(owner, "open_plugin");
-  std::array<char, 512> message{};
+  std::array<char, kMessageBytes> message{};
   std::int32_t status = 0;
   failure_ = run_contained(&owner, "open_plugin", [&] {
     status = plugin.open(&host, &context_, message.data(), message.size());

@@ -45,11 +45,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string_view>
 
 #include "ctprof/abi.h"
+#include "ctprof/message.hpp"
 
 namespace ctprof::sdk {
 
@@ -210,11 +210,11 @@ class Records {
     table.size = sizeof table;
     return has(offsetof(ctprof_records, next_table)) && abi_->next_table(abi_->core, &table) != 0;
   }
-  // Sets a remark that is reported to the user once although recording succeeded, for example that
-  // a buffer had to be smaller.
+  // Sets a remark that is reported to the user although recording succeeded, for example that a
+  // buffer had to be smaller. It replaces earlier remarks of this source, so a source with several
+  // sentences passes all of them that still apply.
   void remark(std::string_view sentence) const {
-    std::snprintf(abi_->message, abi_->message_size, "%.*s", static_cast<int>(sentence.size()),
-                  sentence.data());
+    write_message(abi_->message, abi_->message_size, sentence);
   }
 
  private:

@@ -64,7 +64,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <span>
 #include <string_view>
@@ -75,6 +74,7 @@
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
 #include "ctprof/listing.hpp"
+#include "ctprof/message.hpp"
 #include "ctprof/metric.hpp"
 #include "ctprof/reads.hpp"
 #include "ctprof/records.hpp"
@@ -182,6 +182,9 @@ struct HostSource : AnySource {
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
+// The size of messages in buffers of the C++ layer.
+inline constexpr std::size_t kOwnMessageBytes = 4096;
+
 // Calls `function`, and copies the message of an exception to `message`. Returns 0, or 1 if it
 // threw.
 //
@@ -193,9 +196,9 @@ std::int32_t contained(char* message, std::size_t size, Function function) noexc
     function();
     return 0;
   } catch (const std::exception& error) {
-    std::snprintf(message, size, "%s", error.what());
+    write_message(message, size, error.what());
   } catch (...) {
-    std::snprintf(message, size, "an exception without a message");
+    write_message(message, size, "an exception without a message");
   }
   return 1;
 }
@@ -232,7 +235,7 @@ class SourceTable {
 
   // A probe that throws refuses all offers, with the message of the exception.
   static void probe(const ctprof_host* host, const ctprof_probe* probe) noexcept {
-    char message[256];
+    char message[kOwnMessageBytes];
     const Probe answer(*probe, kOfferArray);
     if (contained(message, sizeof message, [&] { S::probe(Host(*host), answer); }) != 0)
       answer.refuse_all(Gap::SourceFailed, message);
@@ -249,7 +252,7 @@ class SourceTable {
       static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));
       batch->rows_done = batch->rows;
       if (const char* shortage = take_shortage())
-        std::snprintf(batch->message, batch->message_size, "%s", shortage);
+        write_message(batch->message, batch->message_size, shortage);
     });
   }
 
@@ -309,7 +312,7 @@ class SourceTable {
 
   static void close_started(void* worker) noexcept {
     auto* started = static_cast<Started*>(worker);
-    char message[256];
+    char message[kOwnMessageBytes];
     if (started->was_started && !started->was_stopped) stop(worker, message, sizeof message);
     delete started;
   }
@@ -317,7 +320,7 @@ class SourceTable {
   static void close_worker(void* worker) noexcept { delete static_cast<S*>(worker); }
 
   static void summarise(const ctprof_summary* summary) noexcept {
-    char message[256];
+    char message[kOwnMessageBytes];
     contained(message, sizeof message, [&] { S::summarise(Summary(*summary)); });
   }
 

@@ -275,6 +275,33 @@ BOOST_FIXTURE_TEST_CASE(keeps_only_messages_from_before_the_window, RecorderFixt
   BOOST_TEST(contains(window.recorders[0].failure, "invalid thread"));
 }
 
+BOOST_FIXTURE_TEST_CASE(passes_remarks_of_several_sentences, RecorderFixture) {
+  std::string remark = "rings are small";
+  for (int i = 0; i < 100; ++i) remark += "; and another sentence";
+  const RecorderResult recorded = drain_once([&](const sdk::Records& to) { to.remark(remark); });
+  BOOST_TEST(recorded.remark == remark);
+}
+
+std::string write_to_buffer(std::size_t size, std::string_view message) {
+  std::vector<char> buffer(size + 1, '#');
+  sdk::write_message(buffer.data(), size, message);
+  BOOST_TEST(buffer.back() == '#');
+  return size == 0 ? "" : buffer.data();
+}
+
+BOOST_AUTO_TEST_CASE(cuts_long_messages_after_a_clause) {
+  const std::string message = "one clause, two; three and more words";
+  BOOST_TEST(write_to_buffer(message.size() + 1, message) == message);
+  BOOST_TEST(write_to_buffer(message.size(), message) == "one clause, two; (message cut)");
+  BOOST_TEST(write_to_buffer(31, message) == "one clause, two; (message cut)");
+  BOOST_TEST(write_to_buffer(30, message) == "one clause, (message cut)");
+  BOOST_TEST(write_to_buffer(24, message) == "one (message cut)");
+  BOOST_TEST(write_to_buffer(18, "unseparated letters") == "uns (message cut)");
+  BOOST_TEST(write_to_buffer(5, message) == " (me");
+  BOOST_TEST(write_to_buffer(1, message) == "");
+  BOOST_TEST(write_to_buffer(0, message) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_second_start_or_stop_returns_its_own_error) {
   constexpr ctprof_source kSource = sdk::SourceTable<TestRecorder>::make("small");
   char message[64];

@@ -247,7 +247,7 @@ struct ctprof_records {
    * offer) fails the source. */
   void (*put)(void* core, const struct ctprof_record* record);
   /* A buffer for one sentence that ends with a NUL: why draining failed, or, if it succeeded, a
-   * remark that is reported to the user once. */
+   * remark that is reported to the user. A later remark replaces it. */
   char* message;
   size_t message_size;
   /* The plugin's context. */
