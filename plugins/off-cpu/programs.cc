@@ -224,8 +224,11 @@ bool Programs::open_walk() {
 
 std::string Programs::describe_refused_walks() {
   if (!accounts_) return {};
-  return join_remarks(accounts_->take_remark("off-cpu"),
-                      requests_.describe_refused_tables("off-cpu"));
+  accounts_->end_window();
+  const std::uint64_t unlisted_walks =
+      __atomic_load_n(&skeleton_->bss->walk_unlisted_walks, __ATOMIC_RELAXED);
+  return join_remarks(accounts_->describe_window("off-cpu"),
+                      requests_.describe_refused_tables("off-cpu", unlisted_walks));
 }
 
 void Programs::exchange_tables(const sdk::Records& records) {

@@ -52,9 +52,12 @@ void KernelWalk::exchange(const sdk::Records& records) {
   on_cpu_walk_invalidate_code_cache(program_);
 }
 
-std::string KernelWalk::take_remark() {
-  return join_remarks(accounts_->take_remark("on-cpu"),
-                      requests_.describe_refused_tables("on-cpu"));
+void KernelWalk::end_window() const { accounts_->end_window(); }
+
+std::string KernelWalk::describe_window() const {
+  return join_remarks(
+      accounts_->describe_window("on-cpu"),
+      requests_.describe_refused_tables("on-cpu", on_cpu_walk_count_unlisted(program_)));
 }
 
 KernelWalk::Counts KernelWalk::counts() const {
@@ -82,7 +85,9 @@ int KernelWalk::attach(int, int, int) const { return ENOSYS; }
 
 void KernelWalk::exchange(const sdk::Records&) {}
 
-std::string KernelWalk::take_remark() { return {}; }
+void KernelWalk::end_window() const {}
+
+std::string KernelWalk::describe_window() const { return {}; }
 
 KernelWalk::Counts KernelWalk::counts() const { return {}; }
 

@@ -53,9 +53,11 @@ class KernelWalk {
   // Adds a request for a file without a table.
   void add_miss(const MissingTable& missed);
   void exchange(const sdk::Records& records);
-  // Returns sentences for the user about processes whose walks were refused for their cost, if
-  // there are more such walks since the last call, and about files whose tables did not fit.
-  std::string take_remark();
+  // Ends a window. The first one begins when recording begins.
+  void end_window() const;
+  // Returns sentences for the user about processes whose walks were refused for their cost in the
+  // window that ended last, or later, and about files whose tables did not fit.
+  std::string describe_window() const;
   // Numbers of walked samples and of copied ones, of threads in user space.
   struct Counts {
     std::uint64_t walked = 0, copied = 0;

@@ -101,15 +101,15 @@ class OnCpu : public sdk::RecordSource {
     walk_ = sampling.walk;
     sampling.stack_bytes = choose_copied_bytes(window, sampling.frequency_hz, walk_ != nullptr);
     if (walk_ && window.depth() > WALK_MAX_FRAMES)
-      add_remark("on-cpu: stacks of more than " + std::to_string(WALK_MAX_FRAMES) +
-                 " frames are not walked in the kernel but copied");
+      add_start_remark("on-cpu: stacks of more than " + std::to_string(WALK_MAX_FRAMES) +
+                       " frames are not walked in the kernel but copied");
     const std::size_t requested_bytes =
         choose_ring_bytes(window, sampling, std::max<std::size_t>(1, cpus.size()));
     sampler_ =
         std::make_unique<Sampler>(std::make_unique<PerfEvents>(host_), sampling, requested_bytes);
     sampler_->start();
     if (sampler_->ring_bytes() < requested_bytes)
-      add_remark(
+      add_start_remark(
           "on-cpu: rings have " + format_kib(sampler_->ring_bytes()) + " rather than " +
           format_kib(requested_bytes) +
           ", because more requires CAP_IPC_LOCK (kernel.perf_event_mlock_kb); they may overflow");
@@ -117,13 +117,14 @@ class OnCpu : public sdk::RecordSource {
 
   void drain(const sdk::Records& records) {
     sampler_->drain(records);
-    if (std::exchange(has_window_ended_, false) && walk_) add_remark(walk_->take_remark());
-    if (!remark_.empty()) records.remark(remark_);
-    remark_.clear();
+    if (std::exchange(has_window_ended_, false) && walk_) set_walk_remark(walk_->describe_window());
+    if (std::exchange(has_new_remark_, false))
+      records.remark(join_remarks(start_remark_, walk_remark_));
   }
 
   void window_ends() {
     sampler_->end_window();
+    if (walk_) walk_->end_window();
     has_window_ended_ = true;
   }
   void stop() {
@@ -132,18 +133,21 @@ class OnCpu : public sdk::RecordSource {
   }
 
  private:
-  void add_remark(const std::string& remark) {
-    if (remark_.empty() || remark.empty())
-      remark_ += remark;
-    else
-      remark_ += "; " + remark;
+  void add_start_remark(const std::string& remark) {
+    start_remark_ = join_remarks(start_remark_, remark);
+    has_new_remark_ = true;
+  }
+  void set_walk_remark(std::string remark) {
+    has_new_remark_ = has_new_remark_ || remark != walk_remark_;
+    walk_remark_ = std::move(remark);
   }
 
   sdk::Host host_;
   std::unique_ptr<Sampler> sampler_;
-  std::shared_ptr<KernelWalk> walk_;  // null: all samples are copies
-  std::string remark_;
-  bool has_window_ended_ = false;  // whether a window ended since the last drain
+  std::shared_ptr<KernelWalk> walk_;        // null: all samples are copies
+  std::string start_remark_, walk_remark_;  // of the whole recording; of the last window
+  bool has_new_remark_ = false;             // not passed to ctprof yet
+  bool has_window_ended_ = false;           // whether a window ended since the last drain
 };
 
 constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};

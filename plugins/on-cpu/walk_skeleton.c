@@ -50,6 +50,11 @@ int on_cpu_walk_attach(const struct on_cpu_walk* walk, int event) {
   return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) == 0 ? 0 : errno;
 }
 
+unsigned long long on_cpu_walk_count_unlisted(const struct on_cpu_walk* walk) {
+  const struct walk* skeleton = (const struct walk*)walk;
+  return __atomic_load_n(&skeleton->bss->walk_unlisted_walks, __ATOMIC_RELAXED);
+}
+
 void on_cpu_walk_invalidate_code_cache(struct on_cpu_walk* walk) {
   struct walk* skeleton = (struct walk*)walk;
   __atomic_store_n(&skeleton->bss->walk_epoch, skeleton->bss->walk_epoch + 1, __ATOMIC_RELAXED);

@@ -27,6 +27,8 @@ void on_cpu_walk_unload(struct on_cpu_walk* walk);
 struct on_cpu_walk_maps on_cpu_walk_get_maps(const struct on_cpu_walk* walk);
 /* Attaches it to an event, so that it runs at each sample. Returns 0, or an errno. */
 int on_cpu_walk_attach(const struct on_cpu_walk* walk, int event);
+/* Returns the number of walks that found a file for which the list of files has no space. */
+unsigned long long on_cpu_walk_count_unlisted(const struct on_cpu_walk* walk);
 /* Invalidates cached ranges of code, so that they are looked up again. */
 void on_cpu_walk_invalidate_code_cache(struct on_cpu_walk* walk);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace ctprof {
 namespace {
@@ -45,11 +46,14 @@ std::unique_ptr<WalkAccounts> WalkAccounts::open(int map) {
 
 WalkAccounts::~WalkAccounts() { ::munmap(const_cast<walk_account*>(accounts_), mapped_bytes()); }
 
-std::string WalkAccounts::take_remark(const std::string& recorder) {
+void WalkAccounts::end_window() {
+  refused_at_begin_ =
+      std::exchange(refused_at_end_, count_refused_walks({accounts_, WALK_ACCOUNTS}));
+}
+
+std::string WalkAccounts::describe_window(const std::string& recorder) const {
   const std::span accounts(accounts_, WALK_ACCOUNTS);
-  const std::uint64_t refused = count_refused_walks(accounts);
-  if (refused == reported_) return {};
-  reported_ = refused;
+  if (count_refused_walks(accounts) == refused_at_begin_) return {};
   return describe_refused_walks(recorder, accounts);
 }
 

@@ -1,7 +1,8 @@
 // Reads the accounts of processes whose stacks a BPF program walks (walk_account.h).
 //
 //   auto accounts = WalkAccounts::open(map);
-//   const std::string remark = accounts->take_remark("on-cpu");  // for the user
+//   accounts->end_window();
+//   const std::string remark = accounts->describe_window("on-cpu");  // for the user
 //
 // Threads: one at a time.
 
@@ -32,15 +33,18 @@ class WalkAccounts {
   WalkAccounts(const WalkAccounts&) = delete;
   WalkAccounts& operator=(const WalkAccounts&) = delete;
 
-  // Returns the sentence about all refused walks if some were refused since the last call;
-  // otherwise empty.
-  std::string take_remark(const std::string& recorder);
+  // Ends a window. The first one begins when recording begins.
+  void end_window();
+  // Returns the sentence about all refused walks if some were refused in the window that ended
+  // last, or later; otherwise empty.
+  std::string describe_window(const std::string& recorder) const;
 
  private:
   explicit WalkAccounts(const walk_account* accounts) : accounts_(accounts) {}
 
   const walk_account* accounts_;  // WALK_ACCOUNTS elements, shared with the kernel
-  std::uint64_t reported_ = 0;
+  // The number of refused walks when the last window began, and when it ended.
+  std::uint64_t refused_at_begin_ = 0, refused_at_end_ = 0;
 };
 
 }  // namespace ctprof

@@ -150,6 +150,18 @@ static __always_inline void walk_read_file(struct walk_file* file_key, __u64 fil
   walk_read_ctime(file_key, inode);
 }
 
+/* Walks that found a file for which `walk_files` has no space. */
+__u64 walk_unlisted_walks = 0;
+enum { WALK_MAP_IS_FULL = -7 }; /* -E2BIG */
+
+/* Adds a file to those that the reader makes tables of. */
+static __always_inline int walk_list_file(const struct walk_file* file) {
+  const __u32 no_module = 0;
+  const long error = bpf_map_update_elem(&walk_files, file, &no_module, BPF_NOEXIST);
+  if (error == WALK_MAP_IS_FULL) __sync_fetch_and_add(&walk_unlisted_walks, 1);
+  return error == 0;
+}
+
 /* Returns the module of a file, or null if it has none yet. Then it requests the module from the
  * reader, unless an earlier walk has done so. The vDSO, whose key is all zero, is never requested:
  * the reader adds it without a request, and an entry of a walk could replace the reader's. */
@@ -157,10 +169,9 @@ static __always_inline struct walk_module* walk_find_module(struct walk_scratch*
                                                             const struct walk_mapping* mapping,
                                                             struct walk_file* file) {
   __u32* number = bpf_map_lookup_elem(&walk_files, file);
-  __u32 index = 0;
   if (!number) {
     if (mapping->file == 0) return 0;
-    if (bpf_map_update_elem(&walk_files, file, &index, BPF_NOEXIST) != 0) return 0;
+    if (!walk_list_file(file)) return 0;
     scratch->miss.file = *file;
     scratch->miss.start = mapping->start;
     scratch->miss.end = mapping->end;
@@ -168,7 +179,7 @@ static __always_inline struct walk_module* walk_find_module(struct walk_scratch*
     scratch->has_miss = 1;
     return 0;
   }
-  index = *number;
+  __u32 index = *number;
   struct walk_module* module = index != 0 ? bpf_map_lookup_elem(&walk_modules, &index) : 0;
   /* The kernel may reuse an entry of the map of files for another file while it is read. */
   if (!module || module->file.inode != file->inode || module->file.device != file->device ||

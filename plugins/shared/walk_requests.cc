@@ -60,11 +60,19 @@ void WalkRequests::exchange(const sdk::Records& records, WalkTables& tables) {
   }
 }
 
-std::string WalkRequests::describe_refused_tables(const std::string& recorder) const {
-  if (refused_tables_ == 0) return {};
-  return recorder + ": stacks through " + std::to_string(refused_tables_) +
-         (refused_tables_ == 1 ? " file" : " files") +
-         " are copied: the space for unwind tables is full; restart the recorder";
+std::string WalkRequests::describe_refused_tables(const std::string& recorder,
+                                                  std::uint64_t unlisted_walks) const {
+  std::string tables, files;
+  if (refused_tables_ > 0)
+    tables = recorder + ": stacks through " + std::to_string(refused_tables_) +
+             (refused_tables_ == 1 ? " file" : " files") +
+             " are copied: the space for unwind tables is full; restart the recorder";
+  if (unlisted_walks > 0)
+    files = recorder + ": " + std::to_string(unlisted_walks) +
+            (unlisted_walks == 1 ? " stack was" : " stacks were") +
+            " copied: the list of files with unwind tables is full (" +
+            std::to_string(WALK_MAX_FILES) + " files); restart the recorder";
+  return join_remarks(tables, files);
 }
 
 }  // namespace ctprof

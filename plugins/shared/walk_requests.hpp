@@ -38,8 +38,11 @@ class WalkRequests {
   // vDSO and is ignored, because the first request is for the vDSO.
   void add_miss(std::uint64_t tgid, const walk_miss& miss);
   void exchange(const sdk::Records& records, WalkTables& tables);
-  // Returns a sentence for the user about files whose tables did not fit; empty if there are none.
-  std::string describe_refused_tables(const std::string& recorder) const;
+  // Returns sentences for the user about files whose tables did not fit, and about walks that found
+  // a file for which the program's list of files has no space (`unlisted_walks`); empty if there
+  // are none.
+  std::string describe_refused_tables(const std::string& recorder,
+                                      std::uint64_t unlisted_walks) const;
 
  private:
   struct Request {

@@ -49,7 +49,7 @@ struct {
 /* The number of a file's module; 0: it has none, or was requested. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 2 * WALK_MAX_MODULES);
+  __uint(max_entries, WALK_MAX_FILES);
   __type(key, struct walk_file);
   __type(value, __u32);
 } walk_files SEC(".maps");

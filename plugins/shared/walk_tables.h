@@ -13,6 +13,8 @@ enum {
   WALK_MAX_PAGES = 1 << 16,
   WALK_MAX_RULES = 1 << 17,
   WALK_MAX_MODULES = 4096,
+  /* Files that were found: those with a table, and those without one. */
+  WALK_MAX_FILES = 2 * WALK_MAX_MODULES,
   WALK_MAX_TABLES = 1 << 22, /* numbers of tables in a frame */
   WALK_PAGE_BITS = 16
 };

@@ -17,10 +17,11 @@
 #include <functional>
 #include <sstream>
 
+#include "plugins/shared/bpf_map.hpp"
 #include "tests/record/walked_samples.hpp"
 #include "tests/unit/capture/own_files.hpp"
-
 #include "tests/unit/capture/own_mounts.hpp"
+
 using namespace ctprof;
 using namespace ctprof::walked;
 using namespace std::chrono_literals;
@@ -152,7 +153,6 @@ BOOST_AUTO_TEST_CASE(walked_stacks_equal_the_walks_of_copies) {
   BOOST_TEST(tally.unmapped * 100 <= tally.walked);
 }
 
-BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 // As in a container.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(walks_stacks_of_programs_on_overlays) {
@@ -171,6 +171,7 @@ BOOST_AUTO_TEST_CASE(walks_stacks_of_programs_on_overlays) {
   BOOST_TEST(tally.not_compared * 100 <= tally.walked);
 }
 
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(deep_stacks_are_marked) {
   const Child deep([] {
     for (;;) compute(500);
@@ -210,13 +211,51 @@ BOOST_AUTO_TEST_CASE(a_process_whose_walks_cost_too_much_is_copied) {
     samples.drain(take);
   samples.stop();
   const auto counts = samples.counts();
-  const std::string remark = samples.take_remark();
+  samples.end_window();
+  const std::string remark = samples.describe_window();
   BOOST_TEST_MESSAGE(walked << " walked, " << counts.by_reason[WALK_OVER_BUDGET] << " refused, "
                             << counts.by_reason[WALK_TOO_LONG] << " too long; " << remark);
   BOOST_TEST(walked > 100u);
   BOOST_TEST(counts.by_reason[WALK_OVER_BUDGET] > 100u);
   BOOST_TEST(remark.find(" stacks of process ") != std::string::npos, remark);
-  BOOST_TEST(samples.take_remark() == "");
+  samples.end_window();
+  BOOST_TEST(samples.describe_window() == "");
+}
+
+// Returns the map of a loaded program with this name, among the open files of this process.
+int find_own_map(std::string_view name) {
+  for (int fd = 3; fd < 1024; ++fd) {
+    bpf_map_info info{};
+    bpf_attr attributes{};
+    attributes.info = {static_cast<std::uint32_t>(fd), sizeof info,
+                       reinterpret_cast<std::uintptr_t>(&info)};
+    if (call_bpf(BPF_OBJ_GET_INFO_BY_FD, attributes) == 0 && info.name == name) return fd;
+  }
+  return -1;
+}
+
+// A recorder that runs for days finds more files than the list can hold.
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
+BOOST_AUTO_TEST_CASE(counts_stacks_through_files_that_cannot_be_listed) {
+  Samples samples(kSampling, false);
+  const int files = find_own_map("walk_files");
+  BOOST_REQUIRE(files >= 0);
+  const std::uint32_t no_module = 0;
+  for (std::uint64_t inode = 1; inode <= WALK_MAX_FILES; ++inode) {
+    walk_file file{};
+    file.inode = inode;
+    BOOST_REQUIRE(update_map(files, &file, &no_module));
+  }
+  const Child busy([] {
+    for (;;) compute(20);
+  });
+  BOOST_TEST(samples.describe_window() == "");
+  samples.start();
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (samples.describe_window().empty() && std::chrono::steady_clock::now() < end)
+    samples.drain([](const WalkedStack&) {});
+  BOOST_TEST(samples.describe_window().find("the list of files with unwind tables is full (8192") !=
+             std::string::npos);
 }
 
 // Copies the library of the race `count` times. Each copy is called with a number of its own.

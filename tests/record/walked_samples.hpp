@@ -92,7 +92,8 @@ class Samples {
   }
 
   on_cpu::KernelWalk::Counts counts() const { return sampling_.walk->counts(); }
-  std::string take_remark() { return sampling_.walk->take_remark(); }
+  void end_window() { sampling_.walk->end_window(); }
+  std::string describe_window() const { return sampling_.walk->describe_window(); }
   std::uint64_t samples() const { return samples_; }
   std::uint64_t lost() const { return lost_; }
   // Makes the next sample of the process read its mappings again.

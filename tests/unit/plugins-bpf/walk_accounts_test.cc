@@ -2,9 +2,15 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "ctprof/files.hpp"
 #include "plugins/shared/walk_accounts.hpp"
 
 namespace walk_accounts_test {
@@ -65,6 +71,45 @@ BOOST_AUTO_TEST_CASE(names_the_process_with_the_most_refused_walks) {
   BOOST_TEST(describe_refused_walks("off-cpu", accounts) ==
              "off-cpu: 705 stacks of process 42 and 1 other were copied, because walking them in "
              "the kernel took more than 2 % of a CPU");
+}
+
+// A file in memory in place of the map of a program.
+class AccountsInMemory {
+ public:
+  AccountsInMemory() : fd_(::memfd_create("accounts", MFD_CLOEXEC)) {
+    constexpr std::size_t kSize = WALK_ACCOUNTS * sizeof(walk_account);
+    BOOST_REQUIRE(::ftruncate(fd_.get(), kSize) == 0);
+    void* address = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    BOOST_REQUIRE(address != MAP_FAILED);
+    accounts_ = static_cast<walk_account*>(address);
+  }
+  ~AccountsInMemory() { ::munmap(accounts_, WALK_ACCOUNTS * sizeof(walk_account)); }
+  AccountsInMemory(const AccountsInMemory&) = delete;
+  AccountsInMemory& operator=(const AccountsInMemory&) = delete;
+  int fd() const { return fd_.get(); }
+  walk_account& operator[](std::size_t number) { return accounts_[number]; }
+
+ private:
+  sdk::Fd fd_;
+  walk_account* accounts_ = nullptr;
+};
+
+// The end of a recording follows the end of its last window, and reports the remarks again.
+BOOST_AUTO_TEST_CASE(describes_the_same_window_until_the_next_one_ends) {
+  AccountsInMemory memory;
+  const auto accounts = WalkAccounts::open(memory.fd());
+  BOOST_REQUIRE(accounts);
+  memory[1] = {kNow, 0, 5, 41, 0};
+  accounts->end_window();
+  const std::string remark = accounts->describe_window("on-cpu");
+  BOOST_TEST(remark.starts_with("on-cpu: 5 stacks of process 41 were copied"));
+  BOOST_TEST(accounts->describe_window("on-cpu") == remark);
+  memory[1].refused_walks = 6;
+  BOOST_TEST(accounts->describe_window("on-cpu").starts_with("on-cpu: 6 stacks of process 41"));
+  accounts->end_window();
+  BOOST_TEST(accounts->describe_window("on-cpu").starts_with("on-cpu: 6 stacks of process 41"));
+  accounts->end_window();
+  BOOST_TEST(accounts->describe_window("on-cpu") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

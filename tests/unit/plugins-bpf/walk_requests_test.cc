@@ -158,17 +158,26 @@ BOOST_AUTO_TEST_CASE(reports_files_whose_tables_exceed_the_space) {
   WalkRequests requests;
   requests.add_miss(7, make_miss(77));
   requests.exchange(core.records(), tables);
-  BOOST_TEST(requests.describe_refused_tables("on-cpu") == "");
+  BOOST_TEST(requests.describe_refused_tables("on-cpu", 0) == "");
   requests.add_miss(7, make_miss(78));
   requests.exchange(core.records(), tables);
-  BOOST_TEST(requests.describe_refused_tables("on-cpu") ==
+  BOOST_TEST(requests.describe_refused_tables("on-cpu", 0) ==
              "on-cpu: stacks through 1 file are copied: the space for unwind tables is full; "
              "restart the recorder");
   requests.add_miss(7, make_miss(79));
   requests.exchange(core.records(), tables);
-  const std::string remark = requests.describe_refused_tables("off-cpu");
+  const std::string remark = requests.describe_refused_tables("off-cpu", 0);
   BOOST_TEST(remark.starts_with("off-cpu: stacks through 2 files are copied: "));
-  BOOST_TEST(requests.describe_refused_tables("off-cpu") == remark);  // the condition persists
+  BOOST_TEST(requests.describe_refused_tables("off-cpu", 0) == remark);  // the condition persists
+}
+
+BOOST_AUTO_TEST_CASE(reports_walks_through_files_that_cannot_be_listed) {
+  BOOST_TEST(WalkRequests().describe_refused_tables("on-cpu", 1) ==
+             "on-cpu: 1 stack was copied: the list of files with unwind tables is full (8192 "
+             "files); restart the recorder");
+  BOOST_TEST(WalkRequests().describe_refused_tables("off-cpu", 20) ==
+             "off-cpu: 20 stacks were copied: the list of files with unwind tables is full (8192 "
+             "files); restart the recorder");
 }
 
 BOOST_AUTO_TEST_CASE(joins_remarks_that_are_not_empty) {
