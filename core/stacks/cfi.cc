@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,9 +23,9 @@ namespace {
 constexpr std::uint64_t kMaxSectionBytes = 64 << 20;
 // Limit on an unpacked section, as a small file can claim a large one. Each byte is a step.
 constexpr std::uint64_t kMaxUnpackedBytes = 16 << 20;
-// Limit on rules of .debug_frame or of a Go program while .eh_frame is visited: 64 MiB. A Go
-// program with 63 MiB of code has 1.3 million rules.
-constexpr std::size_t kMaxSecondaryRules = 2 << 20;
+// Limit on the rules of one source that are stored while the other source is visited: 64 MiB. The
+// rules of a Go program are never stored; one with 63 MiB of code has 1.3 million of them.
+constexpr std::size_t kMaxStoredRules = 2 << 20;
 // Bytes that are read in one step.
 constexpr std::uint64_t kBytesPerStep = 8;
 // Four bytes, signed, relative to their own address.
@@ -52,15 +53,17 @@ std::string read_loaded_bytes(const ElfFile& file, FileAddress address,
                          kMaxSectionBytes);
 }
 
-// Merges the rules of two sources: where the first source has none, the rules of the second one
-// apply. REQUIRES: the second rules are in address order and outlive this object.
+// Merges the rules of two sources, of which one is visited and the other one is stored. Where the
+// preferred source has no rule, the rules of the other one apply. REQUIRES: the stored rules are in
+// address order and outlive this object.
 class RuleMerger {
  public:
   // A std::vector would need three times the memory while it grows.
   using Rules = std::deque<std::pair<FileAddress, UnwindRule>>;
+  enum class Preferred : std::uint8_t { Visited, Stored };
 
-  RuleMerger(const Rules& secondary, const RuleVisitor& visit)
-      : secondary_(secondary), visit_(visit) {}
+  RuleMerger(const Rules& stored, Preferred preferred, const RuleVisitor& visit)
+      : stored_(stored), preferred_(preferred), visit_(visit) {}
 
   bool add(FileAddress start, const UnwindRule& rule) {
     if (start > at_ && !visit_until(start)) return false;
@@ -73,16 +76,22 @@ class RuleMerger {
  private:
   // Visits the rules from at_ to `end`.
   bool visit_until(FileAddress end) {
-    if (rule_.cfa != Cfa::None) return visit_(at_, rule_);
-    auto next = std::ranges::upper_bound(secondary_, at_, {}, &Rules::value_type::first);
-    if (!visit_(at_, next == secondary_.begin() ? UnwindRule{} : std::prev(next)->second))
+    if (preferred_ == Preferred::Visited && rule_.cfa != Cfa::None) return visit_(at_, rule_);
+    auto next = std::ranges::upper_bound(stored_, at_, {}, &Rules::value_type::first);
+    if (!visit_(at_, choose(next == stored_.begin() ? UnwindRule{} : std::prev(next)->second)))
       return false;
-    for (; next != secondary_.end() && next->first < end; ++next)
-      if (!visit_(next->first, next->second)) return false;
+    for (; next != stored_.end() && next->first < end; ++next)
+      if (!visit_(next->first, choose(next->second))) return false;
     return true;
   }
+  const UnwindRule& choose(const UnwindRule& stored) const {
+    const auto& [first, second] =
+        preferred_ == Preferred::Stored ? std::tie(stored, rule_) : std::tie(rule_, stored);
+    return first.cfa != Cfa::None ? first : second;
+  }
 
-  const Rules& secondary_;
+  const Rules& stored_;
+  Preferred preferred_;
   const RuleVisitor& visit_;
   FileAddress at_ = 0;
   UnwindRule rule_;
@@ -174,21 +183,24 @@ bool Cfi::visit_all_rules(std::uint64_t max_steps, const RuleVisitor& visit) con
     if (is_cut && rule.cfa == Cfa::None) visited.cfa = Cfa::Unknown;
     return steps() - steps_before <= max_steps && visit(start, visited);
   };
-  RuleMerger::Rules secondary;
-  const RuleVisitor collect_secondary = [&](FileAddress start, const UnwindRule& rule) {
-    if (!secondary.empty() && secondary.back().first == start) secondary.pop_back();
-    secondary.emplace_back(start, rule);
-    return steps() - steps_before <= max_steps && secondary.size() < kMaxSecondaryRules;
+  RuleMerger::Rules stored;
+  const RuleVisitor store = [&](FileAddress start, const UnwindRule& rule) {
+    if (!stored.empty() && stored.back().first == start) stored.pop_back();
+    stored.emplace_back(start, rule);
+    return steps() - steps_before <= max_steps && stored.size() < kMaxStoredRules;
   };
-  const bool has_secondary = go_table_ && go_table_->has_functions()
-                                 ? go_table_->visit_all_rules(collect_secondary)
-                                 : visit_rules(debug_frame_, max_steps, collect_secondary);
-  if (!has_secondary) return false;
-  RuleMerger merger(secondary, within_limit);
+  // .eh_frame is preferred to both other sources. A Go program has more rules than its .eh_frame,
+  // which only describes C code.
+  const bool is_go = go_table_ && go_table_->has_functions();
+  if (!visit_rules(is_go ? eh_frame_ : debug_frame_, max_steps, store)) return false;
+  using Preferred = RuleMerger::Preferred;
+  RuleMerger merger(stored, is_go ? Preferred::Stored : Preferred::Visited, within_limit);
   const RuleVisitor merge = [&](FileAddress start, const UnwindRule& rule) {
     return merger.add(start, rule);
   };
-  return visit_rules(eh_frame_, max_steps, merge) && merger.finish();
+  const bool is_visited =
+      is_go ? go_table_->visit_all_rules(merge) : visit_rules(eh_frame_, max_steps, merge);
+  return is_visited && merger.finish();
 }
 
 }  // namespace ctprof

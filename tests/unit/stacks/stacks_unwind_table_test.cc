@@ -15,6 +15,7 @@
 #include "core/stacks/code_guess.hpp"
 #include "core/stacks/unwind_table.hpp"
 #include "tests/unit/stacks/elf_builder.hpp"
+#include "tests/unit/stacks/section_builder.hpp"
 #include "tests/unit/support/fixtures.hpp"
 
 namespace ctprof::tests::stacks_unwind_table_test {
@@ -257,6 +258,51 @@ BOOST_AUTO_TEST_CASE(limits_work_and_size) {
   BOOST_TEST(!table_of(image, {.rows = 100}));
   BOOST_TEST(!table_of(image, {.pages = 1}));  // the end of the code needs one more page
   BOOST_TEST(table_of(image, {.pages = 2}).has_value());
+}
+
+// A program with the function table of Go 1.20: functions of this size from `start` on, each of
+// which changes its frame size at each byte.
+std::string go_table_with_functions(std::uint64_t start, std::uint32_t size, std::uint32_t count) {
+  constexpr std::uint64_t kNames = 72, kFiles = kNames + 8, kFrameSizes = kFiles + 8;
+  constexpr std::size_t kFunctionBytes = 44;
+  // Pairs of a difference in zigzag encoding and a distance. The first value is 8, the next is 16.
+  std::string sizes = to_bytes({0, 18, 1});
+  for (std::uint32_t i = 1; i < size; ++i) sizes += to_bytes({i % 2 != 0 ? 16 : 15, 1});
+  sizes.resize((sizes.size() / 8 + 1) * 8);
+  std::string table = bytes_of(std::uint32_t{0xfffffff1}) + to_bytes({0, 0, 1, 8});
+  for (const std::uint64_t field : {std::uint64_t{count}, std::uint64_t{0}, start, kNames, kFiles,
+                                    kFiles, kFrameSizes, kFrameSizes + sizes.size()})
+    table += bytes_of(field);
+  table += std::string(16, 'f') + sizes;
+  std::string functions;
+  const std::uint32_t first_function = 8 * (count + 1);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    table += bytes_of(i * size) + bytes_of(first_function + i * std::uint32_t{kFunctionBytes});
+    std::string function(kFunctionBytes, '\0');
+    function.replace(16, 4, bytes_of(std::uint32_t{1}));  // where the frame sizes begin
+    functions += function;
+  }
+  return table + bytes_of(count * size) + bytes_of(std::uint32_t{0}) + functions;
+}
+
+BOOST_AUTO_TEST_CASE(a_go_program_with_millions_of_rules_has_a_table) {
+  constexpr std::uint64_t kGo = 0x5000, kC = 0x6000;
+  ElfBuilder elf;
+  elf.add_common_entry(kX86InitialRules);
+  elf.add_function(kStart, 64, "");
+  elf.add_function(kC, 64, "");
+  SectionBuilder sections(elf.image());
+  sections.add_section(".gopclntab", SHT_PROGBITS, go_table_with_functions(kGo, 250'000, 9));
+  const auto table = table_of(sections.image());
+  BOOST_REQUIRE(table);
+  check_rule(table->find_rule(kStart), CTPROF_UNWIND_SP, 8);
+  check_rule(table->find_rule(kStart + 64), CTPROF_UNWIND_NONE, 0);
+  for (const std::uint64_t go : {kGo, kC - 2, kC + 64}) {
+    check_rule(table->find_rule(go), CTPROF_UNWIND_SP, 16);
+    check_rule(table->find_rule(go + 1), CTPROF_UNWIND_SP, 24);
+  }
+  check_rule(table->find_rule(kC), CTPROF_UNWIND_SP, 8);
+  check_rule(table->find_rule(kC + 63), CTPROF_UNWIND_SP, 8);
 }
 
 // A single file must not use up the rule numbers that tables of other files need.
