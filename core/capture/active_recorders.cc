@@ -67,14 +67,14 @@ void clear_unused_fields(ctprof_record& record) {
 class ActiveRecorders::Recorder {
  public:
   Recorder(const PlannedSource& planned, const ctprof_host& host, std::size_t memory_bytes,
-           RecorderProcesses& processes, int proc)
+           RecorderProcesses& processes, int proc, const UnwindTables::Options& tables)
       : planned_(planned),
         table_(planned_.source->table),
         owner_(call_owner(planned.plugin->path, "source '" + planned.source->name + "'")),
         host_(host),
         memory_bytes_(memory_bytes),
         processes_(processes),
-        tables_(proc),
+        tables_(proc, tables),
         result_(empty_result()) {}
   ~Recorder() {
     if (has_worker_) run_contained(owner_, "close_worker", [&] { table_.close_worker(worker_); });
@@ -288,9 +288,11 @@ ActiveRecorders::ActiveRecorders(const std::vector<PlannedSource>& recorders,
       processes_(
           std::make_unique<RecorderProcesses>(std::move(wanted), proc, options.code_timeout)) {
   for (const PlannedSource& planned : recorders)
+  const UnwindTables::Options tables{.close_timeout = options.code_timeout,
+                                     .open_timeout = options.open_timeout};
     recorders_.push_back(std::make_unique<Recorder>(planned, probed.host_for(*planned.plugin),
                                                     record_memory_limit(options) / recorders.size(),
-                                                    *processes_, proc));
+                                                    *processes_, proc, tables));
 }
 
 ActiveRecorders::~ActiveRecorders() = default;

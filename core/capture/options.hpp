@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/capture/mapped_code.hpp"
+#include "core/capture/target_files.hpp"
 #include "core/snapshot/stack_names.hpp"
 #include "ctprof/abi.h"
 
@@ -36,6 +37,7 @@ struct RecordOptions {
   // Bytes for all records of one window; at most a quarter of the host's memory is used.
   std::size_t memory_bytes = std::size_t{2} << 30;
   std::chrono::milliseconds code_timeout = MappedCode::kTimeout;
+  std::chrono::milliseconds open_timeout = TargetFiles::kTimeout;  // of files for unwind tables
   NameOptions names = {};
 };
 

@@ -14,7 +14,6 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/record_arena.hpp"
-#include "core/capture/target_files.hpp"
 #include "core/stacks/cfi.hpp"
 #include "core/stacks/modules.hpp"
 
@@ -34,7 +33,8 @@ struct UnwindTables::Answer {
 };
 
 struct UnwindTables::Shared {
-  Shared(int proc, std::uint64_t steps_limit) : files(proc), max_steps(steps_limit) {}
+  Shared(int proc, const Options& options)
+      : files(proc, options.open_timeout), max_steps(options.max_steps) {}
 
   void answer_all();
   std::optional<UnwindTable> make_table(const Request& request, TableFile& file);
@@ -136,9 +136,7 @@ std::optional<UnwindTable> UnwindTables::Shared::make_table(const Request& reque
   return table;
 }
 
-UnwindTables::UnwindTables(int proc, std::chrono::milliseconds timeout, std::size_t max_tables,
-                           std::uint64_t max_steps)
-    : proc_(proc), timeout_(timeout), max_tables_(max_tables), max_steps_(max_steps) {}
+UnwindTables::UnwindTables(int proc, const Options& options) : proc_(proc), options_(options) {}
 
 UnwindTables::~UnwindTables() {
   if (!thread_.joinable()) return;
@@ -146,14 +144,14 @@ UnwindTables::~UnwindTables() {
   shared_->must_stop = true;
   shared_->changed.notify_all();
   const bool has_stopped =
-      shared_->changed.wait_for(lock, timeout_, [&] { return !shared_->is_running; });
+      shared_->changed.wait_for(lock, options_.close_timeout, [&] { return !shared_->is_running; });
   lock.unlock();
   has_stopped ? thread_.join() : thread_.detach();
 }
 
 void UnwindTables::request(const ctprof_table_request* request) {
   if (!shared_) {
-    shared_ = std::make_shared<Shared>(proc_, max_steps_);
+    shared_ = std::make_shared<Shared>(proc_, options_);
     shared_->is_running = true;
     try {
       thread_ = std::thread([shared = shared_] { shared->answer_all(); });
@@ -165,7 +163,7 @@ void UnwindTables::request(const ctprof_table_request* request) {
   Request new_request;
   if (request) new_request.number = request->request;
   if (!is_valid(request) || !shared_->is_running) return shared_->store({new_request.number, {}});
-  if (++requests_ > max_tables_) {
+  if (++requests_ > options_.max_tables) {
     ++shared_->refused;
     return shared_->store({new_request.number, {}});
   }

@@ -22,11 +22,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/pinned_files.hpp"
+#include "core/capture/target_files.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/unwind_table.hpp"
 #include "ctprof/abi.h"
@@ -45,6 +47,13 @@ struct TableFile {
 FileId layer = {};
 class UnwindTables {
  public:
+  // The limits are for tests.
+  struct Options {
+    std::chrono::milliseconds close_timeout = MappedCode::kTimeout;  // waiting for the thread
+    std::chrono::milliseconds open_timeout = TargetFiles::kTimeout;  // opening one file
+    std::size_t max_tables = kMaxTables;
+    std::uint64_t max_steps = kMaxSteps;
+  };
   // Limit of tables of one recorder, and of files that it may request.
   static constexpr std::size_t kMaxTables = 1 << 14;
   // Limit of Cfi steps for all files; all programs of a busy host need 100 million.
@@ -52,10 +61,8 @@ class UnwindTables {
   // Limit for tables that were not delivered yet.
   static constexpr std::size_t kMaxBytes = 64 << 20;
 
-  // `proc`: the open directory /proc, which must outlive this object. `timeout`: how long the
-  // destructor waits for the thread. The other parameters are for tests.
-  explicit UnwindTables(int proc, std::chrono::milliseconds timeout = MappedCode::kTimeout,
-                        std::size_t max_tables = kMaxTables, std::uint64_t max_steps = kMaxSteps);
+  // `proc`: the open directory /proc, which must outlive this object.
+  UnwindTables(int proc, const Options& options);
   ~UnwindTables();
   UnwindTables(const UnwindTables&) = delete;
   UnwindTables& operator=(const UnwindTables&) = delete;
@@ -80,9 +87,7 @@ class UnwindTables {
   void export_table(const Answer& answer, ctprof_unwind_table& table);
 
   int proc_;
-  std::chrono::milliseconds timeout_;
-  std::size_t max_tables_;
-  std::uint64_t max_steps_;
+  Options options_;
   std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object
   std::thread thread_;              // started by the first request
   std::size_t requests_ = 0;

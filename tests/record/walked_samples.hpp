@@ -58,7 +58,7 @@ class Samples {
         with_copies_(with_copies),
         proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
         files_(proc_.get()),
-        tables_(proc_.get()),
+        tables_(proc_.get(), {}),
         host_("/proc", "/sys"),
         modules_([this](std::uint64_t process, const CodeRange& range, const std::string& path) {
           return files_.open(process, range, path, ids_[range.module]);

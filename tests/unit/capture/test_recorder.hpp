@@ -68,7 +68,7 @@ struct RecorderFixture {
   std::unique_ptr<ActiveRecorders> records(RecordOptions options = {},
                                            std::vector<std::uint64_t> pids = {}) {
     options.recorders = {"small"};
-    options.code_timeout = std::chrono::hours(1);
+    options.code_timeout = options.open_timeout = std::chrono::hours(1);
     return std::make_unique<ActiveRecorders>(
         *plan_recorders(probed, options.recorders), probed, options,
         WantedProcesses(std::move(pids), "", proc.get()), proc.get());

@@ -33,6 +33,9 @@ namespace {
 // Returns a request for the table of the file at `path`, which must outlive the request.
 ctprof_table_request request_for(const std::string& path) {
   struct stat status {};
+// The results do not depend on the speed of this machine.
+const UnwindTables::Options kPatient{.close_timeout = kTimeout, .open_timeout = kTimeout};
+
   BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
   ctprof_table_request request{};
   request.size = sizeof request;
@@ -65,7 +68,7 @@ ctprof_unwind_table request_own_table(
 // Returns the file of the requested table, without a recorder; nullopt if there is no table.
 std::optional<TableFile> table_file_of(const ctprof_table_request& request) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  UnwindTables tables(proc.get(), kTimeout);
+  UnwindTables tables(proc.get(), kPatient);
   tables.request(&request);
   ctprof_unwind_table table{};
   table.size = sizeof table;
@@ -131,7 +134,10 @@ BOOST_FIXTURE_TEST_CASE(a_replaced_file_has_no_table, RecorderFixture) {
 // Requests the table of the test program twice.
 std::uint64_t count_refused_of_two(std::size_t most_tables, std::uint64_t most_steps) {
   const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  UnwindTables tables(proc.get(), kTimeout, most_tables, most_steps);
+  UnwindTables::Options options = kPatient;
+  options.max_tables = most_tables;
+  options.max_steps = most_steps;
+  UnwindTables tables(proc.get(), options);
   const std::string path = own_program();
   const ctprof_table_request request = request_for(path);
   for (int i = 0; i < 2; ++i) {
