@@ -178,6 +178,7 @@ class ActiveRecorders::Recorder {
     next.failure = result_.failure;
     result_.tables = tables_.files();
     result_.refused_tables = tables_.count_refused();
+    result_.unpackable_files = tables_.list_unpackable_files();
     return std::exchange(result_, std::move(next));
   }
 
@@ -287,9 +288,9 @@ ActiveRecorders::ActiveRecorders(const std::vector<PlannedSource>& recorders,
     : options_(options),
       processes_(
           std::make_unique<RecorderProcesses>(std::move(wanted), proc, options.code_timeout)) {
-  for (const PlannedSource& planned : recorders)
   const UnwindTables::Options tables{.close_timeout = options.code_timeout,
                                      .open_timeout = options.open_timeout};
+  for (const PlannedSource& planned : recorders)
     recorders_.push_back(std::make_unique<Recorder>(planned, probed.host_for(*planned.plugin),
                                                     record_memory_limit(options) / recorders.size(),
                                                     *processes_, proc, tables));

@@ -41,28 +41,29 @@ struct RecorderResult {
 
   std::string plugin;
   std::string source;
-  std::vector<SharedMetric> metrics;        // by `offer` of a record
-  RecordArena records;                      // in order of delivery
-  std::uint64_t stack_records = 0;          // accepted records of stacks
-  std::uint64_t number_records = 0;         // accepted records of numbers
-  std::uint64_t walked_stacks = 0;          // accepted stacks: walked by programs in the kernel
-  std::uint64_t copied_stacks = 0;          // accepted stacks: copies, to be unwound
-  std::vector<TableFile> tables;            // used for walks: table n is [n - 1]
-  std::uint64_t refused_tables = 0;         // requests for tables beyond a limit on all tables
-  std::uint64_t unrequested = 0;            // records of unrequested processes: omitted
-  std::uint64_t lost = 0;                   // lost because buffers of the kernel were full
-  std::uint64_t missed = 0;                 // missed samples, such as throttled ones
-  std::uint64_t dropped_for_memory = 0;     // lost because the memory budget was used up
-  std::uint64_t lost_changes = 0;           // lost changes of memory maps, same reason
-  std::uint64_t truncated_stacks = 0;       // accepted stacks: frames are missing at the root
-  std::uint64_t stacks_without_user = 0;    // accepted stacks: no user part available
-  std::vector<ctprof_loss> losses;          // CPU and time of losses, as far as reported
-  std::uint64_t omitted_losses = 0;         // number of further losses
-  std::uint64_t cpu_ns = 0;                 // CPU time of draining
-  std::uint64_t other_cpu_ns = 0;           // reported CPU time outside of calls
-  std::optional<std::uint64_t> covered_ns;  // time that its sums cover; nullopt: no sums
-  std::string remark;                       // message of the source for the user
-  std::string failure;                      // why it stopped; empty: it did not
+  std::vector<SharedMetric> metrics;          // by `offer` of a record
+  RecordArena records;                        // in order of delivery
+  std::uint64_t stack_records = 0;            // accepted records of stacks
+  std::uint64_t number_records = 0;           // accepted records of numbers
+  std::uint64_t walked_stacks = 0;            // accepted stacks: walked by programs in the kernel
+  std::uint64_t copied_stacks = 0;            // accepted stacks: copies, to be unwound
+  std::vector<TableFile> tables;              // used for walks: table n is [n - 1]
+  std::uint64_t refused_tables = 0;           // requests for tables beyond a limit on all tables
+  std::vector<std::string> unpackable_files;  // files whose rules do not fit into a table
+  std::uint64_t unrequested = 0;              // records of unrequested processes: omitted
+  std::uint64_t lost = 0;                     // lost because buffers of the kernel were full
+  std::uint64_t missed = 0;                   // missed samples, such as throttled ones
+  std::uint64_t dropped_for_memory = 0;       // lost because the memory budget was used up
+  std::uint64_t lost_changes = 0;             // lost changes of memory maps, same reason
+  std::uint64_t truncated_stacks = 0;         // accepted stacks: frames are missing at the root
+  std::uint64_t stacks_without_user = 0;      // accepted stacks: no user part available
+  std::vector<ctprof_loss> losses;            // CPU and time of losses, as far as reported
+  std::uint64_t omitted_losses = 0;           // number of further losses
+  std::uint64_t cpu_ns = 0;                   // CPU time of draining
+  std::uint64_t other_cpu_ns = 0;             // reported CPU time outside of calls
+  std::optional<std::uint64_t> covered_ns;    // time that its sums cover; nullopt: no sums
+  std::string remark;                         // message of the source for the user
+  std::string failure;                        // why it stopped; empty: it did not
 };
 
 // All records of one window. It is usable without the records of earlier windows.

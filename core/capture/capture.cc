@@ -314,6 +314,8 @@ void Session::collect_records(bool is_last, std::uint64_t opened_ns, Meta& meta)
     drop_losses_before(recorded, opened_ns, !has_closed_window_);
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
     if (recorded.refused_tables > 0) meta.notes.push_back(describe_refused_tables(recorded));
+    if (!recorded.unpackable_files.empty())
+      meta.notes.push_back(describe_unpackable_files(recorded));
   }
   if (is_limited_to_cgroup() && options_.record.cgroup == 0)
     meta.notes.push_back(

@@ -86,6 +86,12 @@ std::string describe_missing_records(const RecorderResult& recorded, const Stack
          format_nonzero_count(tally.records_without_row, "of threads without a row");
 }
 
+std::string describe_files(const std::vector<std::string>& paths) {
+  std::vector<Module> files;
+  for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});
+  return describe_modules(files);
+}
+
 }  // namespace
 
 std::string describe_recorder(const RecorderResult& recorded, const StackTally& tally,
@@ -115,6 +121,12 @@ std::string describe_refused_tables(const RecorderResult& recorded) {
          "these tables are copied; restart the recorder";
 }
 
+std::string describe_unpackable_files(const RecorderResult& recorded) {
+  return recorded.source + ": stacks through " + describe_files(recorded.unpackable_files) +
+         " are copied: the file has too many unwind rules for a table, or rules that contradict "
+         "each other";
+}
+
 std::string describe_truncated_maps(const std::vector<Module>& processes) {
   return "cannot name all generated functions: " + describe_modules(processes) +
          ": their perf maps or jitdumps are too large; only the newest entries were read";
@@ -141,9 +153,7 @@ std::string describe_32_bit_files(const std::vector<Module>& files) {
 }
 
 std::string describe_unopened_files(const std::vector<std::string>& paths, std::size_t timeouts) {
-  std::vector<Module> files;
-  for (const std::string& path : paths) files.push_back({Module::Kind::File, path, {}, 0});
-  return "cannot open files of programs: " + describe_modules(files) + ": " +
+  return "cannot open files of programs: " + describe_files(paths) + ": " +
          (timeouts > 0 ? "a file system did not answer"
                        : "copies of files that are not on a local disk exceed the memory limit") +
          "; stacks are not unwound with these files, and their functions have no names";

@@ -28,6 +28,8 @@ std::string describe_recorder(const RecorderResult& recorded, const StackTally& 
 std::string describe_unwind_limits(const std::vector<Module>& files, std::uint64_t refused_rules);
 // Requests for unwind tables that exceeded a limit on all tables. REQUIRES: there are some.
 std::string describe_refused_tables(const RecorderResult& recorded);
+// Files whose rules cannot be packed into a table. REQUIRES: there are some.
+std::string describe_unpackable_files(const RecorderResult& recorded);
 // Processes for which only the newest entries of perf maps were read. REQUIRES: there are some.
 std::string describe_truncated_maps(const std::vector<Module>& processes);
 // Some stacks are not unwound and some frames have no names, because the user interrupted.

@@ -38,7 +38,8 @@ struct UnwindTables::Shared {
 
   void answer_all();
   std::optional<UnwindTable> make_table(const Request& request, TableFile& file);
-  std::optional<UnwindTable> make_table(const ElfFile& file);
+  std::optional<UnwindTable> make_table(const ElfFile& file, const std::string& path);
+  void add_unpackable(const std::string& path);
   void store(Answer answer);
 
   TargetFiles files;                      // used by the thread
@@ -52,6 +53,7 @@ struct UnwindTables::Shared {
   std::deque<Request> queue;
   std::deque<Answer> answers;
   std::size_t bytes = 0;  // of the tables in `answers`
+  std::vector<std::string> unpackable_files;
   bool is_running = false;
   bool must_stop = false;
 };
@@ -61,6 +63,8 @@ namespace {
 constexpr std::size_t kMinRequestSize = sizeof(ctprof_table_request);
 // A recorder may run for days: files that timed out a minute ago may be opened again.
 constexpr std::uint64_t kTimeoutIntervalNs = 60 * kNsPerSecond;
+// Limit on the files that list_unpackable_files() returns.
+constexpr std::size_t kMaxUnpackable = 100;
 
 bool is_valid(const ctprof_table_request* request) {
   return request && request->size >= kMinRequestSize &&
@@ -101,7 +105,14 @@ void UnwindTables::Shared::store(Answer answer) {
   answers.push_back(std::move(answer));
 }
 
-std::optional<UnwindTable> UnwindTables::Shared::make_table(const ElfFile& file) {
+void UnwindTables::Shared::add_unpackable(const std::string& path) {
+  const std::lock_guard lock(mutex);
+  if (unpackable_files.size() < kMaxUnpackable && !std::ranges::count(unpackable_files, path))
+    unpackable_files.push_back(path);
+}
+
+std::optional<UnwindTable> UnwindTables::Shared::make_table(const ElfFile& file,
+                                                            const std::string& path) {
   PackLimits limits;
   const std::uint64_t remaining_steps = max_steps - std::min(steps, max_steps);
   if (remaining_steps == 0) return ++refused, std::nullopt;
@@ -109,7 +120,10 @@ std::optional<UnwindTable> UnwindTables::Shared::make_table(const ElfFile& file)
   const Cfi cfi(file);
   auto table = pack_rules(file, cfi, limits);
   steps += cfi.steps();
-  if (!table && cfi.steps() > remaining_steps) ++refused;
+  if (!table && cfi.steps() > remaining_steps)
+    ++refused;
+  else if (!table && file.is_valid() && file.machine() == EM_X86_64)
+    add_unpackable(path);
   return table;
 }
 
@@ -117,7 +131,8 @@ std::optional<UnwindTable> UnwindTables::Shared::make_table(const ElfFile& file)
 // recorder that runs for days may request more files than may be copied in total.
 std::optional<UnwindTable> UnwindTables::Shared::make_table(const Request& request,
                                                             TableFile& file) {
-  if (request.is_vdso) return make_table(ElfFile(get_own_vdso()));
+  const std::string& path = file.mapping.path;
+  if (request.is_vdso) return make_table(ElfFile(get_own_vdso()), path);
   if (const std::uint64_t now = monotonic_ns(); now - timeouts_cleared_ns > kTimeoutIntervalNs) {
     timeouts_cleared_ns = now;
     files.clear_timeouts();
@@ -131,7 +146,7 @@ std::optional<UnwindTable> UnwindTables::Shared::make_table(const Request& reque
   }
   const bool is_requested_file =
       fd && KernelStatus{file.stamp.size, file.stamp.changed_ns} == request.status;
-  auto table = is_requested_file ? make_table(ElfFile(fd.get())) : std::nullopt;
+  auto table = is_requested_file ? make_table(ElfFile(fd.get()), path) : std::nullopt;
   files.close(std::move(fd));
   return table;
 }
@@ -217,6 +232,12 @@ std::int32_t UnwindTables::next(ctprof_unwind_table* table) {
 }
 
 std::uint64_t UnwindTables::count_refused() const { return shared_ ? shared_->refused.load() : 0; }
+
+std::vector<std::string> UnwindTables::list_unpackable_files() const {
+  if (!shared_) return {};
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->unpackable_files;
+}
 
 std::uint64_t UnwindTables::take_cpu_ns() { return shared_ ? shared_->cpu_ns.exchange(0) : 0; }
 

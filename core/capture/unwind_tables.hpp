@@ -38,13 +38,13 @@ namespace ctprof {
 // The module of a table, the stamp of its file, and a process that had mapped it.
 struct TableFile {
   std::uint64_t process = 0;
-  Mapping mapping;
+  Mapping mapping;  // as the process lists it
   FileStamp stamp = {};
+  // The file of a layer that the kernel reads instead of the one in `mapping`, which is on an
+  // overlay mount. Other processes may list it as a file of another overlay mount. Inode 0: none.
+  FileId layer = {};
 };
 
-// The file of a layer that the kernel reads instead of the one in `mapping`, which is on an
-// overlay mount. Other processes may list it as a file of another overlay mount. Inode 0: none.
-FileId layer = {};
 class UnwindTables {
  public:
   // The limits are for tests.
@@ -76,6 +76,9 @@ class UnwindTables {
   // Returns the number of requests that were answered without a table because of kMaxTables or
   // kMaxSteps. All later requests are refused, too.
   std::uint64_t count_refused() const;
+  // Returns the first hundred files that have too many rules for a table, or rules that contradict
+  // each other.
+  std::vector<std::string> list_unpackable_files() const;
   // Returns the CPU time of the thread since the previous call.
   std::uint64_t take_cpu_ns();
 

@@ -21,21 +21,24 @@
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
 #include "tests/unit/capture/test_recorder.hpp"
+#include "tests/unit/stacks/elf_builder.hpp"
 
 namespace unwind_tables_test {
 using namespace ctprof;
 using namespace ctprof::test_recorder;
 using hand_made::kTimeout;
 using hand_made::Scratch;
+using tests::ElfBuilder;
+using tests::kX86InitialRules;
 
 namespace {
+
+// The results do not depend on the speed of this machine.
+const UnwindTables::Options kPatient{.close_timeout = kTimeout, .open_timeout = kTimeout};
 
 // Returns a request for the table of the file at `path`, which must outlive the request.
 ctprof_table_request request_for(const std::string& path) {
   struct stat status {};
-// The results do not depend on the speed of this machine.
-const UnwindTables::Options kPatient{.close_timeout = kTimeout, .open_timeout = kTimeout};
-
   BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
   ctprof_table_request request{};
   request.size = sizeof request;
@@ -166,6 +169,32 @@ BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, RecorderFi
   BOOST_TEST(describe_refused_tables(refused) ==
              "small: 2 requests for unwind tables exceeded the limits of the recorder: stacks "
              "through the files of these tables are copied; restart the recorder");
+}
+
+// Its functions are not sorted by address.
+BOOST_AUTO_TEST_CASE(lists_files_whose_rules_contradict_each_other) {
+  const Scratch scratch;
+  const std::string path = scratch / "program";
+  ElfBuilder elf;
+  elf.add_common_entry(kX86InitialRules);
+  for (const std::uint64_t start : {0x4000, 0x6000, 0x5000}) elf.add_function(start, 64, "");
+  hand_made::write_file(path, elf.image());
+  const ctprof_table_request request = request_for(path);
+  const sdk::Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  UnwindTables tables(proc.get(), kPatient);
+  for (int i = 0; i < 2; ++i) tables.request(&request);
+  ctprof_unwind_table table{};
+  table.size = sizeof table;
+  for (int answers = 0; answers < 2;) answers += tables.next(&table);
+  BOOST_TEST(table.number == 0u);
+  BOOST_TEST(tables.list_unpackable_files() == std::vector{path}, boost::test_tools::per_element());
+  RecorderResult recorded(1 << 20);
+  recorded.source = "small";
+  recorded.unpackable_files = tables.list_unpackable_files();
+  BOOST_TEST(describe_unpackable_files(recorded) ==
+             "small: stacks through '" + path +
+                 "' are copied: the file has too many unwind rules for a table, or rules that "
+                 "contradict each other");
 }
 
 // Files on ramfs, like those of file servers, are copied before they are read.
