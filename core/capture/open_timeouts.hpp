@@ -4,7 +4,9 @@
 // the lock of its memory map while it waits for such a server. So a device that is not a disk of
 // this host is not used again after one timeout. A local disk always answers: if an open on it
 // timed out, only the process through which it was opened is skipped. Other processes that mapped
-// files on that disk are not affected.
+// files on that disk are not affected. A user can start many such processes, so after some timeouts
+// all processes of the user are skipped. Root is no such user: it can do more damage by other
+// means.
 //
 // The total wait is bounded: after five timeouts, each further open may take one twentieth of the
 // time limit; after sixty of those, nothing is opened any more.
@@ -13,9 +15,13 @@
 
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "core/stacks/address_space.hpp"
@@ -25,6 +31,13 @@ namespace ctprof {
 class OpenTimeouts {
  public:
   static constexpr std::size_t kMaxFullWaits = 5, kMaxShortWaits = 60;
+  static constexpr std::size_t kMaxTimeoutsPerUser = 3;
+
+  // A process, and its user if that is known.
+  struct Target {
+    std::uint64_t process = 0;  // 0: none
+    std::optional<uid_t> user = {};
+  };
 
   // `timeout`: the initial time limit of an open.
   explicit OpenTimeouts(std::chrono::milliseconds timeout) : timeout_(timeout) {}
@@ -35,20 +48,24 @@ class OpenTimeouts {
     return count_ < kMaxFullWaits ? timeout_ : timeout_ / 20;
   }
   // Returns whether a file that the process has mapped may be opened.
-  bool may_open(std::uint64_t process, const FileId& file) const;
+  bool may_open(const Target& target, const FileId& file) const;
   // Same for a file that is opened by path below the root of the process, or (process 0) below the
   // root of ctprof.
-  bool may_open(std::uint64_t process) const;
+  bool may_open(const Target& target) const;
 
   // Records that opening this file timed out.
-  void add(std::uint64_t process, const FileId& file);
-  void add(std::uint64_t process);
+  void add(const Target& target, const FileId& file);
+  void add(const Target& target);
   std::size_t count() const { return count_; }
 
  private:
+  void add_user(const Target& target);
+  void add_process(const Target& target);
+
   std::chrono::milliseconds timeout_;
   std::size_t count_ = 0;
   std::set<std::uint64_t> devices_, processes_;  // those with a timeout
+  std::map<uid_t, std::size_t> users_;           // timeouts of each user
 };
 
 }  // namespace ctprof

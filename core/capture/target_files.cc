@@ -45,13 +45,31 @@ sdk::Fd TargetFiles::open_in_child(const OpenRequest& request, bool& has_timed_o
   return std::exchange(last_file_.fd, sdk::Fd());
 }
 
+// Prefers the current user of the process to the last known one.
+OpenTimeouts::Target TargetFiles::read_target(std::uint64_t process,
+                                              const std::optional<TargetOwner>& owner) const {
+  OpenTimeouts::Target target{process};
+  const sdk::Fd directory(
+      ::openat(proc_.get(), std::to_string(process).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto current = directory ? read_owner(directory.get()) : std::nullopt;
+  if (current || owner) target.user = current ? current->user : owner->user;
+  return target;
+}
+
+// Most recordings have no timeouts; then the user is not needed.
+OpenTimeouts::Target TargetFiles::find_target(std::uint64_t process,
+                                              const std::optional<TargetOwner>& owner) const {
+  return timeouts_.count() == 0 ? OpenTimeouts::Target{process} : read_target(process, owner);
+}
+
 sdk::Fd TargetFiles::open_mapped(const OpenRequest& request) {
   bool has_timed_out = false;
   is_last_unopened_ = true;
   last_file_ = {};
   sdk::Fd fd;
-  if (timeouts_.may_open(request.process, request.file)) fd = open_in_child(request, has_timed_out);
-  if (has_timed_out) timeouts_.add(request.process, request.file);
+  if (timeouts_.may_open(find_target(request.process, request.owner), request.file))
+    fd = open_in_child(request, has_timed_out);
+  if (has_timed_out) timeouts_.add(read_target(request.process, request.owner), request.file);
   if (is_last_unopened_) add_unopened(request.path);
   return fd;
 }
@@ -80,20 +98,20 @@ void TargetFiles::close(sdk::Fd fd) {
 }
 
 JitMap TargetFiles::perf_map(std::uint64_t process, const std::optional<TargetOwner>& owner) {
-  if (!timeouts_.may_open(process)) return {};
+  if (!timeouts_.may_open(find_target(process, owner))) return {};
   bool has_timed_out = false;
   const auto fd = open_in_child({OpenRequest::Kind::PerfMap, process, owner}, has_timed_out);
-  if (has_timed_out) timeouts_.add(process);
+  if (has_timed_out) timeouts_.add(read_target(process, owner));
   return fd ? read_perf_map(fd.get(), max_map_bytes_) : JitMap();
 }
 
 sdk::Fd TargetFiles::open_by_path(const std::string& path) {
-  if (!timeouts_.may_open(0)) return sdk::Fd();
+  if (!timeouts_.may_open({})) return sdk::Fd();
   OpenRequest request;
   request.path = path;
   bool has_timed_out = false;
   sdk::Fd fd = open_in_child(request, has_timed_out);
-  if (has_timed_out) timeouts_.add(0);
+  if (has_timed_out) timeouts_.add({});
   return fd;
 }
 

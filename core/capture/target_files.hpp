@@ -106,6 +106,10 @@ class TargetFiles {
 
  private:
   sdk::Fd open_mapped(const OpenRequest& request);
+  OpenTimeouts::Target read_target(std::uint64_t process,
+                                   const std::optional<TargetOwner>& owner) const;
+  OpenTimeouts::Target find_target(std::uint64_t process,
+                                   const std::optional<TargetOwner>& owner) const;
   sdk::Fd open_in_child(const OpenRequest& request, bool& has_timed_out);
   void add_unopened(const std::string& path);
 
