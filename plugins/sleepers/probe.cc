@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ctprof/files.hpp"
+#include "plugins/shared/elevated_user.hpp"
 #include "plugins/shared/kernel.hpp"
 #include "plugins/sleepers/kernel_symbols.hpp"
 
@@ -28,7 +29,12 @@ std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& refusal
   return program;
 }
 
-std::optional<BpfRefusal> explain_proc_refusal(const sdk::Host& host) {
+std::optional<BpfRefusal> explain_proc_refusal(const sdk::Host& host, bool has_extra_rights) {
+  if (has_extra_rights)
+    return BpfRefusal{Gap::Denied,
+                      "without BPF ctprof cannot hide the stacks of other users from a user who "
+                      "has only file capabilities",
+                      {}};
   if (!has_capabilities({CAP_SYS_ADMIN}, true))
     return BpfRefusal{Gap::Denied, "and /proc/PID/task/TID/stack requires CAP_SYS_ADMIN", {}};
   sdk::TextFile file;
@@ -56,7 +62,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
                      sdk::by_capabilities("cap_sys_ptrace"));
     return;
   }
-  if (const auto refused = explain_proc_refusal(host))
+  if (const auto refused = explain_proc_refusal(host, find_elevated_user().has_value()))
     return probe.refuse_all(refusal.gap, refusal.reason + "; " + refused->reason, refusal.remedy);
   probe.all_lack("stacks have only their kernel part, from /proc: " + refusal.reason,
                  refusal.remedy);

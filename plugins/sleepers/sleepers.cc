@@ -136,11 +136,7 @@ std::unique_ptr<Sampler> Sleepers::make_sampler() {
     return std::make_unique<BpfSampler>(std::move(program), ns_per_tick(host_.user_hz()),
                                         max_copied_bytes_, std::set<std::uint32_t>{});
   }
-  if (find_elevated_user())
-    throw std::runtime_error(why.reason +
-                             "; without BPF ctprof cannot hide the stacks of other users from a "
-                             "user who has only file capabilities");
-  if (const auto refused = explain_proc_refusal(host_))
+  if (const auto refused = explain_proc_refusal(host_, find_elevated_user().has_value()))
     throw std::runtime_error(why.reason + "; " + refused->reason);
   no_bpf_reason_ = why.reason;
   return std::make_unique<ProcSampler>(host_, pids_);

@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "plugins/sleepers/probe.hpp"
 #include "plugins/sleepers/proc_sampler.hpp"
 #include "plugins/sleepers/stack_copier.hpp"
 #include "plugins/sleepers/tally.hpp"
+#include "tests/recorded/received.hpp"
 
 namespace sleepers_test {
 using namespace ctprof;
@@ -325,6 +327,17 @@ BOOST_AUTO_TEST_CASE(avoided_or_exited_processes_have_no_user_stack) {
     for (const Sleeper& each : pass.changed_sleepers)
       BOOST_TEST((each.user == UserPart::Unavailable));
   }
+}
+
+// Such a user must not see stacks of other users, and only a BPF program can filter them.
+BOOST_AUTO_TEST_CASE(a_user_with_lent_rights_gets_no_stacks_from_proc) {
+  const recorded::TestHost host("/proc", "/sys");
+  const auto refusal = explain_proc_refusal(host.host(), true);
+  BOOST_REQUIRE(refusal);
+  BOOST_TEST((refusal->gap == Gap::Denied));
+  BOOST_TEST(refusal->reason ==
+             "without BPF ctprof cannot hide the stacks of other users from a user who has only "
+             "file capabilities");
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_name_cannot_forge_the_state) {
