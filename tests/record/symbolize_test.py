@@ -170,7 +170,7 @@ class Symbolize(unittest.TestCase):
         self.assertEqual(path.stat().st_mode & 0o777, 0o640)
         self.assertEqual(sorted(file.name for file in path.parent.iterdir() if file.name.startswith(".")), [])
 
-    def beside_a_silent_mount(self, path):
+    def beside_a_silent_mount(self, path, debug=None):
         """Starts symbolize in a mount namespace where the file system of the programs does not answer."""
         stuck_mount = pathlib.Path(__file__).parent.parent / "jemalloc" / "stuck_mount.py"
         content, programs = self.home / "content", self.home / "bin"
@@ -178,7 +178,7 @@ class Symbolize(unittest.TestCase):
         self.addCleanup(content.with_suffix(".stuck").unlink, missing_ok=True)
         script = 'ls "$1" >&2; : >"$2"; shift 2; exec "$@"'
         words = [sys.executable, stuck_mount, programs, content, "/bin/sh", "-c", script, "sh", programs, content.with_suffix(".stuck"),
-                 harness.CTPROF, "symbolize", self.recorded, "--no-sync", "-o", path, "--debug-dir", self.home / "debug"]
+                 harness.CTPROF, "symbolize", self.recorded, "--no-sync", "-o", path, "--debug-dir", debug or self.home / "debug"]
         return subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
@@ -189,6 +189,14 @@ class Symbolize(unittest.TestCase):
         self.assertEqual(process.returncode, 0, messages)
         self.assertRegex(messages, rf"cannot open files: '{re.escape(str(self.program))}'.*the file system does not answer")
         self.assertLessEqual(NAMES, weights_by_name(path).keys())
+
+    @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
+    def test_a_debug_directory_that_does_not_answer(self):
+        debug, path = self.home / "bin" / "debug", self.home / "run" / ("refused" + recording.SUFFIX)
+        with self.beside_a_silent_mount(path, debug) as process:
+            _, messages = process.communicate(timeout=recording.TIMEOUT)
+        self.assertFalse(path.exists())
+        self.assertIn(f"looking for names in '{debug}': the file system does not answer", messages)
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")
     def test_an_interrupt_writes_the_names_so_far(self):

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/child_process.hpp"
 #include "core/base/text.hpp"
 #include "core/file/file.hpp"
 #include "core/file/read/load.hpp"
@@ -197,14 +199,29 @@ int symbolize(const std::string& file, const Target& target, const Options& opti
   return report_written_file(options, target, *written);
 }
 
+// Checks in a child process whether a path leads to a directory, because a file system that does
+// not answer blocks a process permanently. Answers with an errno, or 0.
+ChildMessage answer_directory_check(const ChildMessage& request) {
+  struct stat status {};
+  int error_number = ::stat(request.bytes.c_str(), &status) == 0 ? 0 : errno;
+  if (error_number == 0 && !S_ISDIR(status.st_mode)) error_number = ENOTDIR;
+  return {{reinterpret_cast<const char*>(&error_number), sizeof error_number}};
+}
+
 }  // namespace
 
 Result<void> check_debug_directories(const Options& options) {
+  ChildProcess child(answer_directory_check);
   for (const std::string& directory : options.record.names.debug_directories) {
-    struct stat status {};
-    const bool exists = ::stat(directory.c_str(), &status) == 0;
-    if (!exists || !S_ISDIR(status.st_mode))
-      return errno_error("looking for names in", directory, exists ? ENOTDIR : errno);
+    ChildMessage answer;
+    const auto outcome = child.send_request({directory}, kFileTimeout, answer);
+    if (outcome != ChildProcess::Outcome::Answered || answer.bytes.size() != sizeof(int))
+      return error("looking for names in", directory,
+                   outcome == ChildProcess::Outcome::TimedOut ? "the file system does not answer"
+                                                              : "cannot start a process");
+    int error_number = 0;
+    std::memcpy(&error_number, answer.bytes.data(), sizeof error_number);
+    if (error_number != 0) return errno_error("looking for names in", directory, error_number);
   }
   return {};
 }
