@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/number_index.hpp"
 #include "core/base/seeded_hash.hpp"
 
 namespace ctprof {
@@ -118,14 +119,7 @@ class StackTable {
   std::vector<std::uint32_t> get_stack_frames(std::uint32_t node) const;
 
  private:
-  struct FrameHash {
-    std::size_t operator()(const Frame& frame) const {
-      return SeededHash()(frame.offset ^ SeededHash()(std::uint64_t{frame.module} << 32 |
-                                                      std::uint64_t{frame.inline_depth} << 1 |
-                                                      std::uint64_t{frame.is_guessed}));
-    }
-  };
-
+  std::uint32_t find_frame(const Frame& frame) const;
   std::uint32_t add_named_frame(const Frame& frame, const std::string& name);
   std::vector<std::uint32_t> merge_modules(const StackTable& other);
   const std::string* find_conflicting_name(const StackTable& other,
@@ -140,8 +134,7 @@ class StackTable {
   std::vector<std::string> names_;
   std::vector<std::uint32_t> name_by_frame_;  // by frame
   std::unordered_map<std::string, std::uint32_t, SeededHash> module_numbers_;
-  std::unordered_map<Frame, std::uint32_t, FrameHash> frame_numbers_;
-  std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> node_numbers_;
+  NumberIndex frame_numbers_, node_numbers_;
   std::unordered_map<std::string, std::uint32_t, SeededHash> name_numbers_;
 };
 

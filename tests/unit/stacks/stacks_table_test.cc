@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/number_index.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/demangle.hpp"
 #include "core/stacks/naming.hpp"
@@ -40,6 +41,40 @@ Module file_module(const std::string& path) { return {Module::Kind::File, path, 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(stacks_table_test)
+
+// Items with equal hashes, or with hashes that differ only in bits that the index does not use.
+BOOST_AUTO_TEST_CASE(an_index_distinguishes_items_with_equal_hashes) {
+  constexpr std::uint64_t kBothHalves = 0x100000001;
+  const auto hash_of = [](std::uint32_t number) { return number % 10 * kBothHalves; };
+  NumberIndex index;
+  const auto find = [&](std::uint32_t wanted) {
+    return index.find(hash_of(wanted), [&](std::uint32_t number) { return number == wanted; });
+  };
+  for (std::uint32_t number = 0; number < 1000; ++number) {
+    BOOST_TEST(find(number) == NumberIndex::kNone);
+    index.add(hash_of(number), number);
+  }
+  for (std::uint32_t number = 0; number < 1000; ++number) BOOST_TEST(find(number) == number);
+  BOOST_TEST(find(1000) == NumberIndex::kNone);
+}
+
+BOOST_AUTO_TEST_CASE(stores_a_million_different_stacks_once) {
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("/bin/a"));
+  const auto stack_of = [&](std::uint64_t number) {
+    return std::vector<Frame>{{number & 0x3ff, module}, {number >> 10, module}};
+  };
+  constexpr std::uint64_t kStacks = 1 << 20;
+  for (const bool is_again : {false, true}) {
+    bool is_same = true;
+    for (std::uint64_t number = 0; number < kStacks; ++number) {
+      const std::uint32_t node = table.add_stack(stack_of(number), WalkEnd::Root);
+      is_same = is_same && node != StackTable::kNoStack && table.get_stack_frames(node).size() == 2;
+    }
+    BOOST_TEST(is_same);
+    BOOST_TEST(table.nodes().size() == 1 + 1024 + kStacks, "is_again " << is_again);
+  }
+}
 
 BOOST_AUTO_TEST_CASE(stores_equal_stacks_once) {
   StackTable table;
