@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Stacks through code without call frame information (libc of musl) and from inside vfork(2): they reach the root and contain the callers.
+"""Stacks through code without call frame information (libc of musl), of programs compiled by Clang, and from inside vfork(2): they reach the root
+and contain the callers.
 
 Environment: CTPROF. Needs musl-gcc for the cases of musl."""
 
@@ -17,6 +18,7 @@ from recording import harness, run  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).parent / "without_rules.c"
 CUT = "[truncated]"
+CLANG = shutil.which("clang-14") or shutil.which("clang")
 
 
 class WithoutRules(unittest.TestCase):
@@ -27,7 +29,7 @@ class WithoutRules(unittest.TestCase):
     def stacks(self, compiler, recorder, *arguments):
         """Records the program. Returns stack -> weight; a stack has the outermost function first, without marks of guessed functions."""
         program, path = self.home / self.id().rpartition(".")[2], self.home / ("window" + recording.SUFFIX)
-        subprocess.run([*compiler, "-O2", "-fomit-frame-pointer", "-pthread", SOURCE, "-o", program], check=True)
+        subprocess.run([compiler[0], "-w", "-O2", "-fomit-frame-pointer", "-pthread", *compiler[1:], SOURCE, "-o", program], check=True)
         path.unlink(missing_ok=True)
         with harness.background_process(program, *arguments) as process:
             finished = run("-q", "-d", "2s", "-p", process.pid, "--recorders", recorder, "-o", path)
@@ -61,6 +63,14 @@ class WithoutRules(unittest.TestCase):
                 stacks = self.stacks(["musl-gcc", *options], "off-cpu")
                 self.check(stacks, {"sleeps", "polls"})
                 self.assertTrue(any("waiter" in stack for stack in stacks), stacks)
+
+    @unittest.skipUnless(CLANG, "needs Clang")
+    def test_clang(self):
+        without_tables = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+        for options in ([], ["-fno-omit-frame-pointer"], ["-static"], ["-static-pie"], ["-no-pie"], without_tables, [*without_tables, "-static"]):
+            with self.subTest(options):
+                self.check(self.stacks([CLANG, *options], "on-cpu"), {"copies"})
+                self.check(self.stacks([CLANG, *options], "off-cpu"), {"sleeps", "polls"})
 
     def test_vfork(self):
         self.check(self.stacks(["gcc"], "sleepers", "vfork"), {"spawns"})
