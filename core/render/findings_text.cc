@@ -24,15 +24,24 @@ std::optional<std::string> make_shell_word(const std::string& word) {
   return quote_for_shell(word);
 }
 
+// Returns whether a condition can quote the name; not if it is a pattern, which no thread has.
+bool is_name_in_condition(const std::string& name) {
+  return !name.empty() && name.find_first_of("\"'{}") == name.npos;
+}
+
 // Returns the option that selects the threads of a group, such as "--where 'pcomm == "server"'".
 // Returns nothing for a pattern, which no thread has as its name, and for a name that cannot be
 // quoted.
 std::optional<std::string> make_where_option(const Report& report, const std::string& group) {
   const bool is_process = report.spec().group_by == GroupBy::Pcomm;
   if (!is_process && report.spec().group_by != GroupBy::Cgroup) return std::nullopt;
-  if (group.empty() || group.find_first_of("\"'{}") != group.npos) return std::nullopt;
-  const std::string condition =
-      std::string(is_process ? "pcomm" : "cgroup") + " == \"" + group + "\"";
+  const auto part = report.grouping().cgroup_parts.find(group);
+  const bool has_cgroup = part != report.grouping().cgroup_parts.end();
+  const std::string& name = has_cgroup ? part->second.process : group;
+  if (!is_name_in_condition(name)) return std::nullopt;
+  std::string condition = std::string(is_process ? "pcomm" : "cgroup") + " == \"" + name + "\"";
+  if (has_cgroup && is_name_in_condition(part->second.cgroup))
+    condition += " && cgroup == \"" + part->second.cgroup + "\"";
   const auto word = make_shell_word(condition);
   return word ? std::optional(" --where " + *word) : std::nullopt;
 }

@@ -10,7 +10,7 @@
     NAME:TID@START RUN      run_time_ns, in seconds; for a window FROM..TO of the counter, or +RUN if it started inside; for several windows
                             FROM..TO~PERCENT: the total of all windows, each varied by up to that percentage
 
-TID and START, in seconds after the boot, count up if they are omitted.
+NAME^CGROUP is a name and the path of its cgroup; without any, the capture has no cgroups. TID and START, in seconds after the boot, count up if they are omitted.
 """
 
 import functools
@@ -25,13 +25,13 @@ SECOND = 10**9
 
 
 @functools.cache
-def registry():
+def registry(has_cgroups):
     """Returns the definitions of these metrics, as ctprof writes them."""
     tree = os.path.join(os.environ["FIXTURES"], "6.12")
     words = ["ctprof", "--rootfs", tree, "capture", "-q", "--layout", "columns", "--metrics", "run_time_ns", "-o", "-"]
     captured = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout
     header = json.loads(subprocess.run(["zstd", "-dcq"], input=captured, check=True, stdout=subprocess.PIPE).stdout.split(b"\n", 1)[0])
-    metrics = [metric for metric in header["registry"]["metrics"] if metric["name"] in METRICS]
+    metrics = [metric for metric in header["registry"]["metrics"] if metric["name"] in METRICS + ("cgroup",) * has_cgroups]
     return {"metrics": metrics, "derived": [], "placeholders": []}, header["gap_names"]
 
 
@@ -41,7 +41,8 @@ def moment(seconds):
 
 class Row:
     def __init__(self, word, run, number):
-        self.name, _, rest = word.partition(":")
+        name, _, rest = word.partition(":")
+        self.name, _, self.cgroup = name.partition("^")
         tid, _, start = rest.partition("@")
         self.tid, self.start = int(tid or number), float(start or 1)
         self.born = run.startswith("+")
@@ -53,6 +54,8 @@ def tables(rows, is_window):
     ids, names = [row.tid for row in rows], [row.name for row in rows]
     threads = {"tid": ids, "tgid": ids, "pcomm": names, "comm": names, "start_time_clock_ticks": [int(row.start * 100) for row in rows],
                "run_time_ns": [row.now for row in rows]}
+    if any(row.cgroup for row in rows):
+        threads["cgroup"] = [row.cgroup for row in rows]
     begun = {"bases": {}, "base_gaps": [], "born": [at for at, row in enumerate(rows) if row.born]} if is_window else {}
     thread = {"kind": "table", "entity": "thread", "first_row": 0, "columns": threads, "gaps": []} | begun
     if is_window:
@@ -62,7 +65,7 @@ def tables(rows, is_window):
 
 
 def lines_of(boot, when, rows):
-    known, gap_names = registry()
+    known, gap_names = registry(any(row.cgroup for row in rows))
     opened, _, end = when.rpartition("..")
     header = {"kind": "header", "format": 2, "ctprof": {"tool": "0.1.0", "boot_id": boot, "hostname": "made", "start": moment(float(end)),
                                                         "user_hz": 100},

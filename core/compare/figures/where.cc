@@ -228,7 +228,8 @@ void filter_groups(Grouping& grouping, std::span<const Condition> conditions, co
     const GroupCondition bound(condition, grouping, plan, rollup);
     for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
       if (!is_kept[group]) continue;
-      const std::string name = readable_key(grouping.names[group]);
+      const std::string name =
+          readable_key(name_in_condition(grouping, grouping.names[group], condition.text()));
       bool is_true_on_any_side = false;
       for (std::size_t side = 0; side < rollup.sides() && !is_true_on_any_side; ++side)
         is_true_on_any_side =

@@ -185,7 +185,9 @@ GroupBook::GroupBook(const Spec& spec)
     else if (!literal)
       part.names.emplace<NameFamilies>();
   }
-  pair_numbers_.resize(parts_.size() - 1);
+  if (spec.divides_by_cgroup && group_by_ == GroupBy::Pcomm && !separates_processes_)
+    cgroups_.emplace(spec.cgroups);
+  pair_numbers_.resize(cgroups_ ? 1 : parts_.size() - 1);
 }
 
 // Returns the name number of each row of a column. Each distinct name is looked up only once. A
@@ -274,8 +276,17 @@ void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   }
 }
 
-RowGroups GroupBook::add_rows(const Snapshot& snapshot, const KeptRows& kept_rows,
-                              std::optional<ProcessTrees>& trees) {
+void GroupBook::divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Snapshot& window) {
+  Rows cgroups = cgroups_->number_rows(snapshot, window);
+  if (&snapshot == &window)
+    cgroups_->add_run(names, cgroups);
+  else
+    cgroups_->move_opening_rows(names, cgroups);
+  combine(names, cgroups, 1);
+}
+
+RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Snapshot& window,
+                              const KeptRows& kept_rows, std::optional<ProcessTrees>& trees) {
   RowGroups run;
   Rows& threads = run.group_of_row[static_cast<std::size_t>(Entity::Thread)];
   Rows& cgroups = run.group_of_row[static_cast<std::size_t>(Entity::Cgroup)];
@@ -290,6 +301,7 @@ RowGroups GroupBook::add_rows(const Snapshot& snapshot, const KeptRows& kept_row
         threads,
         number_names(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept_rows),
         part);
+  if (cgroups_) divide_by_cgroup(threads, snapshot, window);
   const Table& table = snapshot.table(Entity::Cgroup);
   cgroups = group_by_ == GroupBy::Cgroup ? number_names(parts_[0], snapshot, table, kCgroupPath, {})
                                          : Rows(table.rows, kNoGroup);
@@ -307,21 +319,34 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const KeptRows& kept_rows,
                          const KeptRows& kept_opening_rows) {
   std::optional<ProcessTrees> trees, trees_of_opening;
   if (group_by_ == GroupBy::Tree) trees.emplace(snapshot);
-  RowGroups run = add_rows(snapshot, kept_rows, trees);
+  RowGroups run = add_rows(snapshot, snapshot, kept_rows, trees);
   if (!snapshot.window || !snapshot.window->opening_only) return run;
   const Snapshot& opening = *snapshot.window->opening_only;
   if (trees) trees_of_opening.emplace(opening, &*trees);
   run.group_of_opening_row =
-      renumber_groups(add_rows(opening, kept_opening_rows, trees_of_opening), run);
+      renumber_groups(add_rows(opening, snapshot, kept_opening_rows, trees_of_opening), run);
   if (!separates_processes_)
     regroup_exited_threads(run, snapshot, group_by_ == GroupBy::ProcessText);
   return run;
 }
 
 std::vector<std::string> GroupBook::keys() const {
+  CgroupParts parts;
+  if (cgroups_) return compose_divided_keys(parts);
   return compose_keys([](const KeyPart& part) {
     return std::visit([](const auto& names) { return names.keys(); }, part.names);
   });
+}
+
+CgroupParts GroupBook::cgroup_parts() const {
+  CgroupParts parts;
+  if (cgroups_) compose_divided_keys(parts);
+  return parts;
+}
+
+std::vector<std::string> GroupBook::compose_divided_keys(CgroupParts& parts) const {
+  const auto names = std::visit([](const auto& all) { return all.keys(); }, parts_[0].names);
+  return cgroups_->make_keys(names, pair_numbers_[0].pairs, parts);
 }
 
 std::vector<std::string> GroupBook::patterns() const {

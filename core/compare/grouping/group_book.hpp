@@ -4,6 +4,9 @@
 // is a group of its own, as in the reference. Cgroups are grouped by path if the axis is `cgroup`,
 // and otherwise not grouped. The host is one group on every axis.
 //
+// Under Spec::divides_by_cgroup, processes of one name in different cgroups are different groups
+// (process_cgroups.hpp).
+//
 // Runs are added one after the other, and each run numbers its own groups. The memory of the book
 // grows with the number of groups, not of threads; the caller keeps the row groups only while it
 // has the snapshot. Patterns depend on the names of all runs, so keys are known only after all runs
@@ -25,6 +28,7 @@
 
 #include "core/base/seeded_hash.hpp"
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/grouping/process_cgroups.hpp"
 #include "core/compare/grouping/process_trees.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -76,8 +80,10 @@ class GroupBook {
   // Returns the key of each group, by number; under `all` a key has several parts (key_parts).
   std::vector<std::string> keys() const;
   // Returns the pattern of each group, which does not depend on other names. Groups of independent
-  // books are joined by patterns.
+  // books are joined by patterns. REQUIRES: names are not divided by cgroup.
   std::vector<std::string> patterns() const;
+  // Returns the process and the cgroup of each key that has both; empty without divides_by_cgroup.
+  CgroupParts cgroup_parts() const;
 
  private:
   using Rows = std::vector<std::uint32_t>;
@@ -94,20 +100,24 @@ class GroupBook {
   // `trees`: the process trees of the snapshot, if the axis is the process tree.
   Rows number_processes(KeyPart& part, const Snapshot& snapshot, const KeptRows& kept_rows,
                         std::optional<ProcessTrees>& trees);
-  RowGroups add_rows(const Snapshot& snapshot, const KeptRows& kept_rows,
+  // `window`: the snapshot, or the window of which it is the opening.
+  RowGroups add_rows(const Snapshot& snapshot, const Snapshot& window, const KeptRows& kept_rows,
                      std::optional<ProcessTrees>& trees);
+  void divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Snapshot& window);
   void separate_processes(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
   std::uint32_t number_separate_group(std::uint64_t pair);
   using NamesOfPart = std::vector<std::string> (*)(const KeyPart& part);
   std::vector<std::string> compose_keys(NamesOfPart name) const;
+  std::vector<std::string> compose_divided_keys(CgroupParts& parts) const;
   std::vector<std::string> compose_separate_keys(const std::vector<std::string>& keys) const;
 
   GroupBy group_by_;
   std::string group_metric_;
   bool separates_processes_;  // each process is a group
   std::vector<KeyPart> parts_;
-  // Combines the numbers of two key parts into one number; a third part is combined with the
-  // result.
+  std::optional<ProcessCgroups> cgroups_;  // only if names are divided by cgroup
+  // Combines the numbers of two key parts, or of a name and a cgroup, into one number; a third part
+  // is combined with the result.
   struct PairNumbers {
     std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> number_of_pair;
     std::vector<std::uint64_t> pairs;

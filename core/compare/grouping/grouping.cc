@@ -191,6 +191,13 @@ std::string_view find_candidate_cgroup(const Grouping& grouping, std::string_vie
   return it == grouping.candidate_cgroup_of.end() ? std::string_view{} : it->second;
 }
 
+std::string_view name_in_condition(const Grouping& grouping, std::string_view name,
+                                   std::string_view condition) {
+  const auto part = grouping.cgroup_parts.find(name);
+  if (part == grouping.cgroup_parts.end() || condition.find(name) != condition.npos) return name;
+  return part->second.process;
+}
+
 std::string readable_key(std::string_view name) {
   std::string text;
   for (const std::string_view part : key_parts(name)) {
@@ -216,6 +223,7 @@ Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
     grouping.sides.push_back(make_side_groups(std::move(of_runs)));
   }
   grouping.names = std::move(keyed.keys);
+  grouping.cgroup_parts = book.cgroup_parts();
   return grouping;
 }
 

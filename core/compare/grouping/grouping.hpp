@@ -17,6 +17,7 @@
 
 #include "core/compare/grouping/cgroup_renames.hpp"
 #include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/process_cgroups.hpp"
 #include "core/compare/request/spec.hpp"
 
 namespace ctprof {
@@ -54,6 +55,7 @@ struct Grouping {
   std::vector<CgroupRename> renames;  // for each candidate, the most similar first
   // From the baseline's cgroup to the candidate's; for several candidates, the most similar.
   std::map<std::string, std::string, std::less<>> candidate_cgroup_of;
+  CgroupParts cgroup_parts;             // of the groups whose names are divided by cgroup
   bool renames_are_incomplete = false;  // too many cgroups are similar, so more renames may exist
 
   // Returns the number of groups for metrics of this entity. The host has one group, named `host`.
@@ -79,6 +81,11 @@ double median_count(std::vector<double> counts);
 std::vector<std::string_view> key_parts(std::string_view name);
 // Returns the candidate's name of the group's cgroup if it was renamed, otherwise an empty text.
 std::string_view find_candidate_cgroup(const Grouping& grouping, std::string_view name);
+// Returns the name of a group as conditions compare it. If the name is divided by cgroup, such as
+// "nginx (web.service)", it is the process, unless the text of the condition contains the whole
+// name.
+std::string_view name_in_condition(const Grouping& grouping, std::string_view name,
+                                   std::string_view condition);
 // Formats a name of several parts in one line: "cgroup > process > thread".
 std::string readable_key(std::string_view name);
 

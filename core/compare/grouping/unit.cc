@@ -5,5 +5,6 @@
 #include "core/compare/grouping/grouping.cc"
 #include "core/compare/grouping/key_families.cc"
 #include "core/compare/grouping/name_tokens.cc"
+#include "core/compare/grouping/process_cgroups.cc"
 #include "core/compare/grouping/process_trees.cc"
 #include "core/compare/grouping/services.cc"

@@ -138,7 +138,8 @@ std::vector<RowPosition> find_fail_on_rows(std::span<const Condition> conditions
   for (const Condition& condition : conditions) {
     BoundCondition bound(condition, plan);
     for (std::uint32_t group = 0; group < grouping.count(bound.entity()); ++group) {
-      const std::string name = readable_key(grouping.name(bound.entity(), group));
+      const std::string name = readable_key(
+          name_in_condition(grouping, grouping.name(bound.entity(), group), condition.text()));
       const std::size_t first = rollup.sides() == 1 ? 0 : 1;
       for (std::size_t side = first; side < rollup.sides(); ++side) {
         const double threads =

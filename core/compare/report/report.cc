@@ -189,8 +189,11 @@ void Report::Data::compare_sides(std::span<const ReducedRun> reduced) {
 void Report::Data::select_about_groups(std::span<const ScreenColumn> columns) {
   if (!spec.about) return;
   std::vector<std::uint32_t> groups;
-  for (std::uint32_t group = 0; group < grouping.names.size(); ++group)
-    if (matches_about(*spec.about, readable_key(grouping.names[group]))) groups.push_back(group);
+  for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
+    const std::string_view name =
+        name_in_condition(grouping, grouping.names[group], spec.about->text());
+    if (matches_about(*spec.about, readable_key(name))) groups.push_back(group);
+  }
   if (groups.empty()) plan.notes.push_back("no group matches --about " + spec.about->text());
   families.add_about(columns, std::move(groups));
 }

@@ -116,6 +116,7 @@ class LiveCommand {
  private:
   static Spec spec_of(const Options& options) {
     Spec spec;
+    spec.divides_by_cgroup = true;
     spec.literal_names = options.literal_names;
     spec.cgroups.only_globs = options.literal_cgroups;
     return spec;

@@ -49,6 +49,7 @@ Result<Spec> make_spec(const Options& options, ReportKind kind) {
   CTPROF_TRY_VALUE(const auto group_by, parse_group_by(options.group_by));
   spec.group_by = group_by;
   if (group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
+  spec.divides_by_cgroup = !options.has_group_by && options.command_name != "export";
   spec.literal_names = options.literal_names;
   spec.cgroups.only_globs = options.literal_cgroups;
   for (const std::string& text : options.cgroup_flatten) {

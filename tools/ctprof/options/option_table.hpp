@@ -176,10 +176,11 @@ inline constexpr std::array kOptions{
                "and call stacks."},
     OptionInfo{
         "group-by", "KEY", "show,compare,noise,report,flame,export",
-        "Group threads by pcomm (process name, the default), cgroup, comm (thread name), "
-        "comm-exact, all, pid, service (unit, container or pod), tree (a process and all that it "
-        "started), or a text metric of processes. flame and export accept pcomm "
-        "(with comm below it), comm, pid, cgroup, all."},
+        "Group threads by pcomm (process name), cgroup, comm (thread name), comm-exact, all, pid, "
+        "service (unit, container or pod), tree (a process and all that it started), or a text "
+        "metric of processes. Default: pcomm; of a window, processes of one name in different "
+        "cgroups are then different groups. flame and export accept pcomm (with comm below it), "
+        "comm, pid, cgroup, all."},
     OptionInfo{"no-thread-normalize", nullptr, "live,show,compare,report,export",
                "Do not merge similar names of processes and threads. Metrics of processes are "
                "shown per process, as NAME[PID]."},

@@ -260,7 +260,8 @@ class OptionsReader {
     if (has("level"))
       read_choice("level", std::array<std::string, 2>{"fast", "full"}, options_.level.emplace());
     read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
-    if (has("group-by")) options_.group_by = last("group-by");
+    options_.has_group_by = has("group-by");
+    if (options_.has_group_by) options_.group_by = last("group-by");
   }
 
   const OptionValues& values_;

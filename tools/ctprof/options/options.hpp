@@ -84,6 +84,7 @@ struct Options {
   std::string sections;
   std::string group_by = "pcomm";
   bool literal_names = false;
+  bool has_group_by = false;  // --group-by is specified
   bool literal_cgroups = false;
   std::vector<std::string> cgroup_flatten;
   std::vector<std::string> where;
