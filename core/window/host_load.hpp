@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -22,14 +24,13 @@ struct HostLoad {
   std::optional<double> cpu_pressure, io_pressure, memory_pressure;
   std::optional<double> iowait;     // in CPUs that were idle while a thread waited for a disk
   std::optional<double> throttled;  // in CPUs, sum of all cgroups
-  // The cgroup that was throttled most, in CPUs.
-  std::string throttled_cgroup;
-  double max_throttled = 0;
-  // Processes that the OOM killer killed, in the cgroup with the most kills.
-  double oom_kills = 0;
-  std::string oom_cgroup;
+  // The cgroups with the largest values, by path; at most kMaxCgroups each.
+  std::map<std::string, double> throttled_cgroups;  // in CPUs
+  std::map<std::string, double> oom_kills;  // processes that the OOM killer killed in the cgroup
   // All disks of the host: bytes per second, and the share of time with requests, at most 1.
   std::optional<double> disk_bytes, disk_busy;
+
+  static constexpr std::size_t kMaxCgroups = 64;
 };
 
 // REQUIRES: convert_to_differences() was called.

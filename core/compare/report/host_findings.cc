@@ -19,37 +19,6 @@ class HostFindings : ScreenValues {
       : ScreenValues(report), findings_(&found) {}
 
   void find() {
-    find_throttled();
-    find_pressure();
-  }
-
- private:
-  void find_throttled() {
-    const auto share_of = [](std::span<const RunFacts> runs, const std::string& cgroup) {
-      return median_of_runs(runs, [&](const RunFacts& run) {
-        const HostLoad& load = run.window->load;
-        return load.throttled_cgroup == cgroup ? load.max_throttled : 0;
-      });
-    };
-    std::string most_throttled;
-    for (const RunFacts& run : last_runs())
-      if (const std::string& cgroup = run.window->load.throttled_cgroup;
-          share_of(last_runs(), cgroup) > share_of(last_runs(), most_throttled))
-        most_throttled = cgroup;
-    const double share = share_of(last_runs(), most_throttled);
-    if (!exceeds(share, is_comparison() ? share_of(report_->runs(0), most_throttled) : 0,
-                 kMinThrottled))
-      return;
-    findings_->push_back({"throttled",
-                          {},
-                          most_throttled,
-                          "was throttled for " + duration_in_window(100 * share) + " in " +
-                              window_duration() + " by its CPU quota",
-                          std::min(share / std::max(screen_->machine.cpus, 1.0), 1.0),
-                          NextStep::Cgroups});
-  }
-
-  void find_pressure() {
     for (const auto& [part, what] :
          {std::pair(&HostLoad::memory_pressure, "memory"), {&HostLoad::io_pressure, "a disk"}}) {
       const auto pressure_of = [part = part](const RunFacts& run) {
@@ -68,6 +37,7 @@ class HostFindings : ScreenValues {
     }
   }
 
+ private:
   std::vector<Finding>* findings_;
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/number.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/finding_thresholds.hpp"
 #include "core/compare/report/screen_values.hpp"
@@ -32,9 +34,19 @@ class RowFindings : ScreenValues {
       find_cpu(row);
       find_settings(row);
     }
+    add_wait_finding();
   }
 
  private:
+  // A group that waited for a CPU, and the groups that ran most during the wait, with the duration.
+  struct Wait {
+    const ScreenRow* row;
+    double weight;
+    std::string waited;
+    std::vector<std::pair<std::uint32_t, std::string>> ran;
+    std::string change;
+  };
+
   void add(std::string_view rule, const ScreenRow& row, std::string statement, double weight,
            NextStep next) {
     findings_->push_back(make_finding(rule, row, std::move(statement), weight, next));
@@ -45,26 +57,53 @@ class RowFindings : ScreenValues {
     const double wait_share = current_value(row, *wait_), run_share = current_value(row, *run_);
     if (!exceeds(row, *wait_, kMinWait)) return;
     if (!(wait_share >= kMinWaitShare * (run_share + wait_share))) return;
-    add("wait", row,
-        "waited " + duration_in_window(wait_share) + " for a CPU in " + window_duration() + " (" +
-            format_finding_percent(wait_share / (run_share + wait_share)) +
-            " of the time that it was runnable)" + describe_busiest_groups(row) +
-            describe_change(row, *wait_),
-        screen_->share(row, *wait_), NextStep::Threads);
+    waits_.push_back({&row, screen_->share(row, *wait_),
+                      "waited " + duration_in_window(wait_share) + " for a CPU in " +
+                          window_duration() + " (" +
+                          format_finding_percent(wait_share / (run_share + wait_share)) +
+                          " of the time that it was runnable)",
+                      find_busiest_groups(row), describe_change(row, *wait_)});
   }
 
-  // Returns the groups that ran most during the wait.
-  std::string describe_busiest_groups(const ScreenRow& waiting) {
+  // Too few CPUs for all groups are one cause. The group that waited most becomes the subject, and
+  // the next one is named.
+  void add_wait_finding() {
+    if (waits_.empty()) return;
+    std::ranges::sort(waits_, {}, [&](const Wait& one) {
+      return std::pair(-one.weight, std::string_view(report_->grouping().names[one.row->group]));
+    });
+    const Wait& first = waits_.front();
+    std::string also;
+    std::optional<std::uint32_t> next;
+    if (waits_.size() > 1) {
+      next = waits_[1].row->group;
+      also = "; " + name_of(*next);
+      for (const auto& [group, duration] : first.ran)
+        if (group == next) also += ", which ran for " + duration + ",";
+      if (waits_.size() > 2) also += " and " + format_count(waits_.size() - 2, "other group");
+      also += " also waited";
+    }
+    add("wait", *first.row, first.waited + describe_busiest(first, next) + also + first.change,
+        first.weight, NextStep::Threads);
+  }
+
+  // `also_waited`: is not named as running.
+  std::string describe_busiest(const Wait& wait, std::optional<std::uint32_t> also_waited) const {
+    std::string text;
+    for (const auto& [group, duration] : wait.ran)
+      if (group != also_waited)
+        text += (text.empty() ? ", while " : " and ") + name_of(group) + " ran for " + duration;
+    return text;
+  }
+
+  std::vector<std::pair<std::uint32_t, std::string>> find_busiest_groups(const ScreenRow& waiting) {
     constexpr std::size_t kMaxNamedGroups = 2;
     if (!busiest_) find_busiest(kMaxNamedGroups + 1);
-    std::string text;
-    std::size_t named = 0;
-    for (const auto& [ran, group] : *busiest_) {
-      if (group == waiting.group || named == kMaxNamedGroups) continue;
-      text += (named++ == 0 ? ", while " : " and ") + name_of(group) + " ran for " +
-              duration_in_window(-ran);
-    }
-    return text;
+    std::vector<std::pair<std::uint32_t, std::string>> found;
+    for (const auto& [ran, group] : *busiest_)
+      if (group != waiting.group && found.size() < kMaxNamedGroups)
+        found.emplace_back(group, duration_in_window(-ran));
+    return found;
   }
 
   void find_busiest(std::size_t count) {
@@ -102,7 +141,10 @@ class RowFindings : ScreenValues {
         screen_->share(row, *largest_column), NextStep::Waits);
   }
 
+  // Reading and writing are one finding.
   void find_io(const ScreenRow& row) {
+    std::string amounts, changes;
+    double largest_share = 0;
     for (std::size_t at = 0; at < screen_->columns.size(); ++at) {
       const ScreenColumn& column = screen_->columns[at];
       if (column.headline.shown != CTPROF_SHOWN_RATE || metric(at).unit != "bytes") continue;
@@ -110,13 +152,16 @@ class RowFindings : ScreenValues {
       if (!may_be_finding(row, at) ||
           !exceeds(share, column.weight.share_of(earlier_value(row, at)), kMinIo))
         continue;
-      add("io", row,
-          "moved " + format_brief(current_value(row, at), "bytes") + "B per second (" +
-              column.headline.label + "), while the disks were busy for " +
-              format_finding_percent(screen_->machine.disk_busy) + " of the time" +
-              describe_change(row, at),
-          share, NextStep::Waits);
+      amounts += (amounts.empty() ? "" : " and ") + format_brief(current_value(row, at), "bytes") +
+                 "B per second (" + column.headline.label + ")";
+      changes += describe_change(row, at);
+      largest_share = std::max(largest_share, share);
     }
+    if (amounts.empty()) return;
+    add("io", row,
+        "moved " + amounts + ", while the disks were busy for " +
+            format_finding_percent(screen_->machine.disk_busy) + " of the time" + changes,
+        largest_share, NextStep::Waits);
   }
 
   void find_threads(const ScreenRow& row) {
@@ -162,10 +207,14 @@ class RowFindings : ScreenValues {
         screen_->share(row, *run_), NextStep::Threads);
   }
 
+  // All settings of a group that differ are one finding.
   void find_settings(const ScreenRow& row) {
     if (!is_comparison() || row.score < kMinEffect || !may_be_finding(row, row.score_column))
       return;
+    constexpr std::size_t kMaxNamedSettings = 3;
     const std::size_t side = report_->sides().size() - 1;
+    std::string settings;
+    std::size_t count = 0;
     for (std::size_t at = 0; at < report_->metrics().size(); ++at) {
       const PlannedMetric& setting = report_->metrics()[at];
       if (!setting.is_setting || setting.entity == Entity::Host) continue;
@@ -173,15 +222,20 @@ class RowFindings : ScreenValues {
       const auto text = [&](std::size_t side_index) {
         return report_->rollup().text({side_index, row.group, at});
       };
-      add("setting", row,
-          setting.name + " " + text(0) + " → " + text(side) +
-              describe_change(row, row.score_column),
-          kWeightOfSetting * row.score, NextStep::Settings);
+      if (++count <= kMaxNamedSettings)
+        settings +=
+            (settings.empty() ? "" : ", ") + setting.name + " " + text(0) + " → " + text(side);
     }
+    if (count == 0) return;
+    if (count > kMaxNamedSettings)
+      settings += " and " + format_count(count - kMaxNamedSettings, "other setting");
+    add("setting", row, settings + describe_change(row, row.score_column),
+        kWeightOfSetting * row.score, NextStep::Settings);
   }
 
   // The groups that ran most, with negated values; computed for the first group that waited.
   std::optional<std::vector<std::pair<double, std::uint32_t>>> busiest_;
+  std::vector<Wait> waits_;
   std::vector<Finding>* findings_;
 };
 

@@ -1,7 +1,7 @@
 // Finds findings about the groups of the first screen, and about the host.
 //
-// See also: findings.hpp (definition of a finding), sign_findings.hpp (findings about single
-// threads and processes).
+// See also: findings.hpp (definition of a finding), cgroup_findings.hpp (findings about cgroups),
+// sign_findings.hpp (findings about single threads and processes).
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace ctprof {
 void find_row_findings(const Report& report, std::vector<Finding>& found);
 // Finds groups whose memory grew (memory_findings.cc).
 void find_memory_findings(const Report& report, std::vector<Finding>& found);
-// Finds CPU quotas that throttled a cgroup, and pressure (host_findings.cc).
+// Finds pressure on memory and disks (host_findings.cc).
 void find_host_findings(const Report& report, std::vector<Finding>& found);
 
 }  // namespace ctprof

@@ -49,7 +49,6 @@ class SignFindings {
   void find() {
     if (is_earlier_known()) find_in_groups();
     for (const ScreenRow& row : screen_->rows) find_unnamed(row);
-    find_oom();
     find_interrupts();
   }
 
@@ -160,20 +159,6 @@ class SignFindings {
         kWeightOfCountFindings, NextStep::Waits);
   }
 
-  void find_oom() {
-    const auto kills_of = [](const RunFacts& run) { return run.window->load.oom_kills; };
-    const HostLoad& load = std::ranges::max_element(last_runs(), {}, kills_of)->window->load;
-    double was = 0;
-    for (const RunFacts& run : report_->runs(0))
-      if (is_comparison() && run.window->load.oom_cgroup == load.oom_cgroup)
-        was = std::max(was, kills_of(run));
-    if (!exceeds(load.oom_kills, was, 1)) return;
-    add_host_finding("oom", load.oom_cgroup,
-                     "exceeded its memory: the kernel killed " +
-                         format_median_count(load.oom_kills, "process") + " in it (oom_kill)",
-                     1, NextStep::Cgroups);
-  }
-
   static double interrupts_of(const RunFacts& run) {
     const auto& accounting = run.window->accounting;
     return accounting && accounting->wall > 0 ? accounting->interrupts / accounting->wall : kNaN;
@@ -223,17 +208,19 @@ class SignFindings {
   }
 
   void add_unnamed_findings(std::uint32_t group, const UnnamedWeights& unnamed) {
+    std::string statement;
     const auto add_if_large = [&](double ns, const std::string& what, std::string_view option) {
       if (ns < kMinUnnamedShare * unnamed.all) return;
-      add("names", group,
-          "ran for " + format_finding_percent(ns / unnamed.all) + " of its time in " + what +
-              " without names; to record the names, start it with " + std::string(option),
-          kWeightOfNameFindings, NextStep::Nothing);
+      statement += (statement.empty() ? "" : "; it ") + std::string("ran for ") +
+                   format_finding_percent(ns / unnamed.all) + " of its time in " + what +
+                   " without names; to record the names, start it with " + std::string(option);
     };
     add_if_large(unnamed.compiled, "code that it compiled itself,", kOptionsForCompiledNames);
     for (std::size_t at = 0; at < kInterpreters.size(); ++at)
       add_if_large(unnamed.interpreted[at], std::string(kInterpreters[at].language) + " functions",
                    kInterpreters[at].option);
+    if (!statement.empty())
+      add("names", group, std::move(statement), kWeightOfNameFindings, NextStep::Nothing);
   }
 
   UnnamedWeights measure_unnamed(CellPosition at) const {

@@ -1,6 +1,7 @@
 // All sources of core/compare/report, which are compiled as one.
 
 #include "core/compare/report/capture_figures.cc"
+#include "core/compare/report/cgroup_findings.cc"
 #include "core/compare/report/fail_on_rows.cc"
 #include "core/compare/report/families.cc"
 #include "core/compare/report/finding_rules.cc"
