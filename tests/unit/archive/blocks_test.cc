@@ -111,6 +111,19 @@ BOOST_AUTO_TEST_CASE(blocks_are_equal_consecutive_and_cover_all_windows) {
   BOOST_TEST(plan.sides[1].front().count + 2 >= plan.sides[0].front().count);
 }
 
+BOOST_AUTO_TEST_CASE(four_blocks_are_enough) {
+  std::size_t with_few_blocks = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    const std::vector<WindowSeries> sides{series_of(autoregressive_series(60, 0.6, seed)),
+                                          series_of(autoregressive_series(60, 0.6, seed + 100))};
+    const BlockPlan plan = plan_blocks(sides);
+    if (plan.sides.empty()) continue;
+    for (const auto& blocks : plan.sides) BOOST_TEST(blocks.size() >= 4u);
+    with_few_blocks += plan.sides[0].size() < 6;
+  }
+  BOOST_TEST(with_few_blocks > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(no_block_covers_a_gap) {
   const std::vector<WindowSeries> sides{series_of(autoregressive_series(200, 0), 73),
                                         series_of(autoregressive_series(200, 0))};
