@@ -157,7 +157,7 @@ Result<FlameTree> make_tree(std::span<const LoadedRuns> sides, const std::string
   CTPROF_TRY_VALUE(const auto baseline, make_flame_side(sides.front(), metric, options.shows_idle));
   const auto design = make_design(sides.front(), sides.back());
   if (!design) return make_flame_tree(candidate, baseline);
-  return make_flame_tree(candidate, baseline, {*design, {options.alpha, options.min_shift}});
+  return make_flame_tree(candidate, baseline, {*design, options.significance});
 }
 
 // "oncpu_stacks: before → after (3 runs)"

@@ -86,7 +86,7 @@ Result<Spec> make_spec(const Options& options, ReportKind kind) {
   if (options.command_name != "noise")
     spec.record_comparison = [about = spec.about ? spec.about->text() : std::string()](
                                  std::string_view runs) { return record_comparison(runs, about); };
-  spec.significance = {options.alpha, options.min_shift};
+  spec.significance = options.significance;
   spec.tests_rows = !text || prints_tables(options);
   return spec;
 }

@@ -18,11 +18,10 @@ struct InternalSubcommand {
   std::string_view name;
   int (*run)(std::span<const char* const> words);
 };
-constexpr InternalSubcommand kInternalSubcommands[] = {{"read", &run_fleet_read},
-                                                       {"judge", &run_fleet_judge},
-                                                       {"match", &run_fleet_match},
-                                                       {"parse", &run_fleet_parse},
-                                                       {"time", &run_fleet_time}};
+constexpr InternalSubcommand kInternalSubcommands[] = {
+    {"read", &run_fleet_read},   {"judge", &run_fleet_judge},
+    {"match", &run_fleet_match}, {"parse", &run_fleet_parse},
+    {"time", &run_fleet_time},   {"significance", &run_fleet_significance}};
 
 // Sets CTPROF, by which the package finds the ctprof that started it.
 int run_package(std::span<const char* const> words) {

@@ -11,6 +11,7 @@
 //   ctprof fleet match                               names of groups -> those of --about
 //   ctprof fleet parse EXPR                          an expression -> a tree
 //   ctprof fleet time TEXT                           a point in time -> ns since 1970
+//   ctprof fleet significance [OPTION VALUE...]      values of --alpha and --min-shift -> fractions
 //
 // All text is JSON in UTF-8, one object per line. README.md describes it completely. The package
 // handles all other arguments of `fleet`.
@@ -37,5 +38,6 @@ int run_fleet_judge(std::span<const char* const> words);
 int run_fleet_match(std::span<const char* const> words);
 int run_fleet_parse(std::span<const char* const> words);
 int run_fleet_time(std::span<const char* const> words);
+int run_fleet_significance(std::span<const char* const> words);
 
 }  // namespace ctprof::cli

@@ -20,6 +20,7 @@
 #include "core/statistics/labellings.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/fleet/input_lines.hpp"
+#include "tools/ctprof/options/fraction_options.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 
 namespace ctprof::cli {
@@ -61,10 +62,9 @@ Result<JudgeRequest> parse_request(const std::string& line) {
   if (request.design.baseline == 0 || request.design.candidate == 0)
     return Error{"needs baseline and candidate, each from 1 to " + std::to_string(kMaxHosts) +
                  " hosts"};
-  if (!(request.bar.alpha > 0 && request.bar.alpha <= 0.5))
-    return Error{"needs alpha above 0 and up to 0.5"};
-  if (!(request.bar.min_shift >= 0 && request.bar.min_shift <= 100))
-    return Error{"needs min_shift from 0 to 100"};
+  if (!is_in_range(kAlpha, request.bar.alpha)) return Error{"needs alpha in the range of --alpha"};
+  if (!is_in_range(kMinShift, request.bar.min_shift))
+    return Error{"needs min_shift in the range of --min-shift"};
   return request;
 }
 

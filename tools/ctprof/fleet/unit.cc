@@ -7,5 +7,6 @@
 #include "tools/ctprof/fleet/match.cc"
 #include "tools/ctprof/fleet/parse.cc"
 #include "tools/ctprof/fleet/read.cc"
+#include "tools/ctprof/fleet/significance.cc"
 #include "tools/ctprof/fleet/subcommand_table.cc"
 #include "tools/ctprof/fleet/time.cc"

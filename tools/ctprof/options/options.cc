@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
-#include <cstdlib>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "ctprof/newtypes.hpp"
 #include "tools/ctprof/options/amounts.hpp"
 #include "tools/ctprof/options/continuous_options.hpp"
+#include "tools/ctprof/options/fraction_options.hpp"
 #include "tools/ctprof/options/option_descriptions.hpp"
 #include "tools/ctprof/options/option_table.hpp"
 #include "tools/ctprof/options/option_values.hpp"
@@ -172,18 +172,8 @@ class OptionsReader {
     if (!path.starts_with('/')) path.insert(0, "/");
   }
 
-  // Parses a fraction above 0: "0.05" or "5%".
-  void read_fraction(const char* name, double most, double& out) {
-    if (!has(name)) return;
-    const std::string& text = last(name);
-    char* end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    const bool is_percent = std::string_view(end) == "%";
-    const double fraction = is_percent ? number / 100 : number;
-    if (end == text.c_str() || (*end && !is_percent) || !(fraction > 0 && fraction <= most))
-      return fail(
-          {"--" + std::string(name) + ": '" + text + "' is not a fraction such as 0.05 or 5%"});
-    out = fraction;
+  void read_fraction(const FractionOption& option, double& out) {
+    if (has(option.name)) store_value(parse_fraction(option, last(option.name)), out);
   }
 
   template <class Number>
@@ -199,9 +189,9 @@ class OptionsReader {
       repeat ? read_repeat(*repeat) : fail(repeat.error());
     }
     if (has("limit")) store_value(parse_whole_number("limit", last("limit")), options_.limit);
-    read_fraction("alpha", 0.5, options_.alpha);
-    read_fraction("min-shift", 100, options_.min_shift);
-    read_fraction("shift", 100, options_.shift);
+    read_fraction(kAlpha, options_.significance.alpha);
+    read_fraction(kMinShift, options_.significance.min_shift);
+    read_fraction(kShift, options_.shift);
     if (!has("jobs")) return;
     const auto jobs = parse_whole_number("jobs", last("jobs"));
     if (!jobs) return fail(jobs.error());

@@ -15,6 +15,7 @@
 #include "core/archive/span.hpp"
 #include "core/base/result.hpp"
 #include "core/capture/options.hpp"
+#include "core/compare/request/spec.hpp"
 #include "core/file/file.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options/continuous_options.hpp"
@@ -83,16 +84,17 @@ struct Options {
 
   std::string sections;
   std::string group_by = "pcomm";
-  bool literal_names = false;
   bool has_group_by = false;  // --group-by is specified
+  bool literal_names = false;
   bool literal_cgroups = false;
   std::vector<std::string> cgroup_flatten;
   std::vector<std::string> where;
   std::vector<std::string> derive;
   std::vector<std::string> fail_on;
-  std::string about;                   // empty: none
-  double alpha = 0.05, min_shift = 0;  // fractions, as in Bar
-  double shift = 0;                    // of noise; 0: none
+  std::string about;  // empty: none
+  SignificanceThreshold significance;
+  bool shares = false;  // tests functions by their share
+  double shift = 0;     // of noise, a fraction; 0: none
   std::string sort_by;
   bool rate = false;
   std::string display_format;          // empty: the default

@@ -1,6 +1,7 @@
 // All sources of tools/ctprof/options, which are compiled as one.
 
 #include "tools/ctprof/options/continuous_options.cc"
+#include "tools/ctprof/options/fraction_options.cc"
 #include "tools/ctprof/options/option_descriptions.cc"
 #include "tools/ctprof/options/option_values.cc"
 #include "tools/ctprof/options/options.cc"

@@ -70,9 +70,9 @@ def add_compare(parser):
     parser.add_argument("--about", metavar="GROUP|EXPR",
                         help="test the figures of one group by themselves, and show them first: svc, or 'group == \"svc\"'; "
                              "choose it before you look at the comparison")
-    parser.add_argument("--alpha", type=float, default=0.05, help="the significance level; 0.05 by default")
-    parser.add_argument("--min-shift", type=parse_percent, default=0, metavar="PERCENT",
-                        help="report a difference as significant only if its whole confidence interval is beyond PERCENT; 0 by default")
+    parser.add_argument("--alpha", metavar="P", help="the significance level, such as 0.01; by default that of `ctprof compare`")
+    parser.add_argument("--min-shift", metavar="PERCENT",
+                        help="report a difference as significant only if its whole confidence interval is beyond PERCENT, such as 5%%")
     parser.add_argument("--fail-on-proven", action="store_true", help="exit with status 1 if a difference is significant")
     parser.add_argument("--limit", type=parse_whole_number, default=20, metavar="N", help="rows for each side; 0: all")
     add_span(parser)
@@ -109,16 +109,6 @@ def parse_whole_number(word):
     if not word.isdigit():
         raise argparse.ArgumentTypeError(f"'{word}' is not a whole number")
     return int(word)
-
-
-def parse_percent(word):
-    try:
-        share = float(word.removesuffix("%")) / 100
-    except ValueError:
-        share = -1
-    if not 0 <= share < 100:
-        raise argparse.ArgumentTypeError(f"'{word}' is not a percentage such as 5%")
-    return share
 
 
 def usage():

@@ -1,10 +1,10 @@
 """`compare`: compares hosts by a fact, such as the kernel release."""
 
 from .cohorts import Cohorts
-from .errors import FleetError
 from .significance import MAX_GROUPS, HostFigures
 from .printable import Table, escape_hidden, format_count, format_number
 from .query import Query
+from .subcommands import parse_threshold
 
 # Number of other differing facts that are listed.
 MAX_DIFFERING_FACTS = 6
@@ -14,8 +14,7 @@ CSV_COLUMNS = ("baseline", "candidate", *ROW_KEYS[:7], "baseline_median", "candi
 
 
 def run(options, output):
-    if not 0 < options.alpha <= 0.5:
-        raise FleetError("compare: --alpha must be above 0 and at most 0.5")
+    options.alpha, options.min_shift = parse_threshold(options.alpha, options.min_shift)
     with Query(options) as index_query:
         known = index_query.load_metrics()
         cohorts = Cohorts(index_query, options.by, options.baseline)

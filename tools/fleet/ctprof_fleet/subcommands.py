@@ -1,5 +1,6 @@
-"""Runs the internal subcommands `ctprof fleet parse`, `time`, `match` and `judge`. The module `reader` runs `ctprof fleet read`."""
+"""Runs the internal subcommands `ctprof fleet parse`, `time`, `match`, `judge` and `significance`. The module `reader` runs `ctprof fleet read`."""
 
+import json
 import os
 
 from .errors import FleetError, system_reason
@@ -19,3 +20,13 @@ def run_subcommand(*words, stdin=None):
     except OSError as error:
         raise FleetError(f"starting '{command[0]} fleet {words[0]}': {system_reason(error)}") from error
     return done.returncode, done.stdout, done.stderr.strip().removeprefix("ctprof: ")
+
+
+def parse_threshold(alpha, min_shift):
+    """Parses the values of --alpha and --min-shift; None: the default. Returns fractions."""
+    words = [word for option, value in (("--alpha", alpha), ("--min-shift", min_shift)) if value is not None for word in (option, value)]
+    status, answer, message = run_subcommand("significance", *words)
+    if status != 0:
+        raise FleetError("compare: " + (message or "ctprof fleet significance failed"))
+    threshold = json.loads(answer)
+    return threshold["alpha"], threshold["min_shift"]
