@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,10 +95,20 @@ void write_row(JsonBuilder& json, const Report& report, const ScreenRow& row) {
   json.close('}');
 }
 
-void write_omitted(JsonBuilder& json, const Screen& screen, std::size_t omitted_rows) {
+// Returns the rows within the limit of the report.
+std::span<const ScreenRow> limit_rows(const Report& report, const std::vector<ScreenRow>& rows) {
+  const std::size_t limit = report.spec().limit;
+  return std::span(rows).first(limit ? std::min(limit, rows.size()) : rows.size());
+}
+
+void write_omitted(JsonBuilder& json, const Report& report) {
+  const Screen& screen = *report.screen();
   json.key("left_out");
   json.open('{');
-  json.number_member("rows", omitted_rows);
+  json.number_member("rows", screen.rows.size() - limit_rows(report, screen.rows).size());
+  if (report.spec().about)
+    json.number_member("about_rows",
+                       screen.about_rows.size() - limit_rows(report, screen.about_rows).size());
   json.number_member("quiet_groups", screen.quiet_groups);
   json.number_member("quiet_kernel_threads", screen.quiet_kernel_threads);
   json.number_member("own_threads", screen.own_threads);
@@ -110,22 +121,19 @@ void write_omitted(JsonBuilder& json, const Screen& screen, std::size_t omitted_
 void write_screen(JsonBuilder& json, const Report& report,
                   const std::function<bool()>& may_write_row) {
   const Screen& screen = *report.screen();
-  const std::size_t limit = report.spec().limit;
-  const std::size_t shown = limit ? std::min(limit, screen.rows.size()) : screen.rows.size();
+  const auto write_screen_row = [&](const ScreenRow& row) {
+    if (may_write_row()) write_row(json, report, row);
+  };
   json.key("screen");
   json.open('{');
   write_array(json, "headlines", screen.columns, [&](const ScreenColumn& column) {
     write_column(json, column, report.metrics()[column.metric]);
   });
-  write_array(json, "rows", std::span(screen.rows).first(shown), [&](const ScreenRow& row) {
-    if (may_write_row()) write_row(json, report, row);
-  });
+  write_array(json, "rows", limit_rows(report, screen.rows), write_screen_row);
   if (report.spec().about)
-    write_array(json, "about_rows", std::span(screen.about_rows), [&](const ScreenRow& row) {
-      if (may_write_row()) write_row(json, report, row);
-    });
+    write_array(json, "about_rows", limit_rows(report, screen.about_rows), write_screen_row);
   write_findings(json, report);
-  write_omitted(json, screen, screen.rows.size() - shown);
+  write_omitted(json, report);
   json.close('}');
 }
 

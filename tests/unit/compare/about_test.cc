@@ -198,6 +198,27 @@ BOOST_AUTO_TEST_CASE(limits_the_rows_of_about) {
   BOOST_TEST((has(all, "\nzzz") && !has(all, "more row")), all);
 }
 
+BOOST_AUTO_TEST_CASE(json_has_as_many_rows_of_about_as_the_screen) {
+  Spec spec;
+  spec.about = *parse_about("group =~ \".\"", "pcomm");
+  const std::size_t all = json_of(TwoSides(kBefore, kAfter).report(spec))
+                              .at("screen")
+                              .at("about_rows")
+                              .as_array()
+                              .size();
+  BOOST_REQUIRE(all > 1u);
+  spec.limit = 1;
+  const json::value screen = json_of(TwoSides(kBefore, kAfter).report(spec)).at("screen");
+  BOOST_TEST(screen.at("about_rows").as_array().size() == 1u);
+  BOOST_TEST(screen.at("left_out").at("about_rows").to_number<std::size_t>() == all - 1);
+  spec.about.reset();
+  BOOST_TEST(!json_of(TwoSides(kBefore, kAfter).report(spec))
+                  .at("screen")
+                  .at("left_out")
+                  .as_object()
+                  .contains("about_rows"));
+}
+
 BOOST_AUTO_TEST_CASE(about_accepts_only_conditions_on_group_names) {
   const auto matches = [](std::string_view about, std::string_view group) {
     return matches_about(*parse_about(about, "cgroup"), group);
