@@ -21,6 +21,7 @@ class StacksWriter {
   void write() {
     json_->key("stacks");
     json_->open('{');
+    if (report_->stacks()->is_by_share()) json_->flag_member("by_share", true);
     json_->key("groups");
     json_->open('[');
     visit_stacks(*report_, [&](const MetricRow& row, const StackGroup& group) {

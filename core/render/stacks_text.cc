@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -87,6 +88,14 @@ class GroupTables {
     const double change = largest_change(sides);
     return {(is_insignificant ? std::string(kNotSignificant) : "") + (change > 0 ? "+" : "") +
                 format_brief(change, metric_->unit) + per_second_,
+            is_insignificant ? Tint::Plain : choose_tint(change)};
+  }
+  // Returns the change of a function's share of the group, in percentage points.
+  TextCell make_share_change_cell(const FunctionRow& row, bool is_insignificant) const {
+    const double change = 100 * largest_change(shares(row, &FunctionWeight::self, group_->weights));
+    char text[32];
+    std::snprintf(text, sizeof text, "%+.1fpp", change);
+    return {(is_insignificant ? std::string(kNotSignificant) : "") + text,
             is_insignificant ? Tint::Plain : choose_tint(change)};
   }
   // Returns the smallest p of the row's changes; empty if none was tested.
@@ -194,6 +203,8 @@ class GroupTables {
         line[0] = make_change_cell(self_weights, !row.is_significant());
         line.insert(line.begin() + 1, make_p_cell(row));
       }
+      if (compares() && report_->stacks()->is_by_share())
+        line[0] = make_share_change_cell(row, is_tested && !row.is_significant());
       const auto totals = figures(row, &FunctionWeight::total);
       line.push_back({format_amounts(totals)});
       line.push_back({format_percent(totals, group_->weights)});

@@ -32,16 +32,30 @@ double smallest_weight(const Weights& figures) {
   return found;
 }
 
-// Returns the functions of a group, each with its self weight in the runs.
+// Divides self weights by their sum. Returns false if there is none.
+bool convert_to_shares(std::vector<FunctionWeight>& weights) {
+  double sum = 0;
+  for (const FunctionWeight& weight : weights) sum += weight.self;
+  if (!(sum > 0)) return false;
+  for (FunctionWeight& weight : weights) weight.self /= sum;
+  return true;
+}
+
+// Returns the functions of a group, each with its self weight in the runs, or its share.
 std::map<std::uint32_t, Weights> functions_of(StackFigures& figures, const Rollup& rollup,
-                                              RowPosition at, std::span<const std::size_t> runs) {
+                                              RowPosition at, std::span<const std::size_t> runs,
+                                              bool by_share) {
   std::map<std::uint32_t, Weights> found;
   std::vector<std::size_t> gaps;
   for (std::size_t place = 0; place < runs.size(); ++place) {
     const auto stacks = rollup.stacks_of_run(runs[place], at.group, at.metric);
-    if (!stacks) gaps.push_back(place);
-    if (!stacks) continue;
-    for (const FunctionWeight& weight : figures.weights_of_run(*stacks))
+    std::vector<FunctionWeight> functions;
+    if (stacks) functions = figures.weights_of_run(*stacks);
+    if (!stacks || (by_share && !convert_to_shares(functions))) {
+      gaps.push_back(place);
+      continue;
+    }
+    for (const FunctionWeight& weight : functions)
       if (weight.self > 0)
         found.try_emplace(weight.function, runs.size(), 0.0).first->second[place] = weight.self;
   }
@@ -64,8 +78,9 @@ bool fits_allowance(Allowance& allowance, const StackFigures& figures, const Rol
 FrameEvidence::FrameEvidence(StackFigures& figures, const Rollup& rollup,
                              std::span<const RowPosition> groups,
                              std::span<const std::optional<SideDesign>> designs,
-                             const SignificanceThreshold& threshold, Allowance allowance)
-    : threshold_(threshold) {
+                             const SignificanceThreshold& threshold, Allowance allowance,
+                             bool by_share)
+    : threshold_(threshold), by_share_(by_share) {
   for (const auto& design : designs) {
     if (design && !fits_allowance(allowance, figures, rollup, groups, design->runs)) {
       sides_.clear();
@@ -84,10 +99,14 @@ FrameEvidence::Side FrameEvidence::test_functions(StackFigures& figures, const R
   struct MetricWeights {
     double total = 0, sample = std::numeric_limits<double>::infinity();
   };
-  std::map<std::uint32_t, MetricWeights> metrics;
+  // By metric; a share is part of its group, so each group has its own total.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, MetricWeights> metrics;
+  const auto total_key = [&](std::uint32_t metric, std::uint32_t group) {
+    return std::pair(metric, by_share_ ? group : 0);
+  };
   for (const RowPosition at : groups)
-    for (auto& [function, its] : functions_of(figures, rollup, at, design.runs)) {
-      MetricWeights& metric = metrics[at.metric];
+    for (auto& [function, its] : functions_of(figures, rollup, at, design.runs, by_share_)) {
+      MetricWeights& metric = metrics[total_key(at.metric, at.group)];
       metric.total += mean(its);
       metric.sample = std::min(metric.sample, smallest_weight(its));
       all.emplace(Key{at.metric, at.group, function}, std::move(its));
@@ -95,7 +114,7 @@ FrameEvidence::Side FrameEvidence::test_functions(StackFigures& figures, const R
   Side side;
   statistics::FamilyRows rows;
   for (auto& [key, its] : all) {
-    const MetricWeights& metric = metrics[std::get<0>(key)];
+    const MetricWeights& metric = metrics[total_key(std::get<0>(key), std::get<1>(key))];
     const double floor = kShareOfTotal * metric.total;
     if (mean(its) < floor || !statistics::is_eligible(its, design.design, threshold_.alpha))
       continue;

@@ -6,6 +6,11 @@
 // sides, is excluded. A run whose group lacks the function counts as zero. Functions that occur in
 // too few runs to become significant are excluded (statistics/eligible_rows.hpp).
 //
+// On request, the tested values are shares: the self weight divided by that of all functions of the
+// group in the run. A service that gets less CPU time runs each function less, but a function that
+// became more expensive has a larger share. The excluded functions are then those with less than a
+// thousandth of their group. A run without samples of the group is a gap.
+//
 // See also: evidence/evidence.hpp tests a family, stack_section.hpp selects the functions to show.
 
 #pragma once
@@ -31,7 +36,7 @@ namespace ctprof {
 struct TestedFunction {
   RowPosition at{};
   std::uint32_t function = 0;
-  double floor = 0, resolution = 0;  // in the unit of the weights
+  double floor = 0, resolution = 0;  // in the unit of the weights, or fractions
   std::span<const double> runs{};
   std::optional<RowTestResult> test_result{};
 };
@@ -45,7 +50,7 @@ class FrameEvidence {
   // is tested.
   FrameEvidence(StackFigures& figures, const Rollup& rollup, std::span<const RowPosition> groups,
                 std::span<const std::optional<SideDesign>> designs,
-                const SignificanceThreshold& threshold, Allowance allowance);
+                const SignificanceThreshold& threshold, Allowance allowance, bool by_share = false);
 
   // Returns no value if the side is not tested or the function is not in the family.
   std::optional<RowTestResult> find_result(RowPosition group, std::uint32_t function,
@@ -68,6 +73,7 @@ class FrameEvidence {
                       std::span<const RowPosition> groups, const SideDesign& design) const;
 
   SignificanceThreshold threshold_;
+  bool by_share_ = false;
   std::vector<Side> sides_;
 };
 

@@ -151,7 +151,9 @@ void Report::Data::finish(std::span<const ReducedRun> reduced, std::vector<SortK
     was_compared = spec.record_comparison(comparison_key(runs));
   stacks = make_stack_section(book, plan, grouping, rollup, screen,
                               {spec.limit, Allowance(sides), spec.folds_waits},
-                              {families.designs(), spec.significance}, signs);
+                              {families.designs(), spec.significance, spec.tests_shares}, signs);
+  if (spec.tests_shares && !stacks)
+    plan.notes.push_back("--shares has no effect: it compares call stacks, and no side has any");
   fail_on_rows = find_fail_on_rows(spec.fail_on, plan, grouping, changes, rollup, families);
   if (!compares) return;
   for (std::string& sentence :

@@ -62,6 +62,14 @@ std::vector<double> figures(const FunctionRow& row, double FunctionWeight::*figu
   return sides;
 }
 
+std::vector<double> shares(const FunctionRow& row, double FunctionWeight::*figure,
+                           std::span<const double> weights) {
+  std::vector<double> sides = figures(row, figure);
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    sides[side] = weights[side] > 0 ? sides[side] / weights[side] : kNaN;
+  return sides;
+}
+
 ctprof_number as_number(double weight) {
   constexpr double kExact = 0x1p53;  // doubles represent all integers up to this
   const bool is_whole = weight >= 0 && weight <= kExact && weight == std::trunc(weight);
@@ -221,7 +229,7 @@ std::vector<MergedWait> StackSection::find_waits(RowPosition at,
 const FrameEvidence& StackSection::evidence() {
   if (!evidence_)
     evidence_.emplace(figures_, *rollup_, tested_groups_, testing_.designs, testing_.threshold,
-                      testing_allowance_);
+                      testing_allowance_, testing_.by_share);
   return *evidence_;
 }
 
@@ -237,10 +245,14 @@ StackGroup StackSection::make_group(RowPosition at) {
   const auto& functions = book_->functions();
   const auto function_key = [&](const FunctionRow& row) {
     const StackFunction& function = functions[row.function];
-    return std::tuple(!row.is_significant(), -largest_magnitude(row, &FunctionWeight::self),
-                      -largest_magnitude(row, &FunctionWeight::total),
-                      std::string_view(function.name), std::string_view(function.module),
-                      row.function);
+    const auto magnitude = [&](double FunctionWeight::*figure) {
+      return testing_.by_share
+                 ? std::abs(ctprof::largest_change(shares(row, figure, group.weights)))
+                 : largest_magnitude(row, figure);
+    };
+    return std::tuple(!row.is_significant(), -magnitude(&FunctionWeight::self),
+                      -magnitude(&FunctionWeight::total), std::string_view(function.name),
+                      std::string_view(function.module), row.function);
   };
   std::ranges::sort(group.functions, {}, function_key);
   std::ranges::sort(group.stacks, {}, [](const StackRow& row) {

@@ -4,9 +4,10 @@
 // one side, groups are ordered by weight, and functions by self weight, then by total. With several
 // sides, functions are ordered by the change of their self weight, then of their total, and groups
 // by the largest change of a function's self weight. If sides with several runs are tested
-// (frame_evidence.hpp), functions with a significant change come first. Ties are ordered by name.
-// Omitted are rows whose weight (the median over runs) is zero on all sides, and metrics without a
-// value on a side.
+// (frame_evidence.hpp), functions with a significant change come first. Under
+// StackTesting::by_share, shares of the group's weight replace the weights of functions. Ties are
+// ordered by name. Omitted are rows whose weight (the median over runs) is zero on all sides, and
+// metrics without a value on a side.
 //
 // Each group is computed only when it is shown, because a host can have many groups with 100,000
 // stacks.
@@ -53,6 +54,10 @@ struct FunctionRow {
 // Returns the self or total weight of the function, by side.
 std::vector<double> figures(const FunctionRow& row, double FunctionWeight::*figure);
 
+// Returns the same as shares of the weights of the group (StackGroup::weights); NaN if unknown.
+std::vector<double> shares(const FunctionRow& row, double FunctionWeight::*figure,
+                           std::span<const double> weights);
+
 struct StackRow {
   std::uint32_t stack = 0;
   std::vector<double> sides;  // weights
@@ -88,6 +93,7 @@ struct StackLimits {
 struct StackTesting {
   std::span<const std::optional<SideDesign>> designs{};
   SignificanceThreshold threshold{};
+  bool by_share = false;  // of the group, as in frame_evidence.hpp; also the order of functions
 };
 
 // By side, then by group.
@@ -111,6 +117,8 @@ class StackSection {
   // Returns the metrics that are omitted because a side has no value of them.
   std::span<const std::uint32_t> one_sided_metrics() const { return one_sided_; }
   StackGroup make_group(RowPosition at);
+  // Returns whether functions are tested and ordered by their share of the group.
+  bool is_by_share() const { return testing_.by_share; }
   // Returns whether changes of functions are tested.
   bool is_tested() { return evidence().is_tested(); }
   // Returns the tests of the changes of functions.

@@ -119,7 +119,9 @@ struct Spec {
   std::function<bool(std::string_view)> record_comparison{};
   SignificanceThreshold significance{};
   bool folds_waits = true;  // text also shows wait stacks without kernel frames
-  bool tests_rows = true;   // section rows have p values and are ordered by them
+  // Functions of stacks are tested and ordered by their share of their group, not by their weight.
+  bool tests_shares = false;
+  bool tests_rows = true;  // section rows have p values and are ordered by them
   // The number of runs of each side, in the order of the runs; empty: each run is a side.
   std::vector<std::size_t> side_sizes{};
 };

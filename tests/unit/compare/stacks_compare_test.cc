@@ -250,11 +250,13 @@ std::vector<Snapshot> make_differing_runs() {
   return runs;
 }
 
-StackGroup compare_runs(const std::vector<Snapshot>& runs, std::optional<Report>& report) {
+StackGroup compare_runs(const std::vector<Snapshot>& runs, std::optional<Report>& report,
+                        bool by_share = false) {
   std::vector<const Snapshot*> pointers;
   for (const Snapshot& run : runs) pointers.push_back(&run);
   Spec spec;
   spec.side_sizes = {4, 4};
+  spec.tests_shares = by_share;
   report.emplace(report_of(pointers, spec));
   return first_group(*report);
 }
@@ -281,6 +283,51 @@ BOOST_AUTO_TEST_CASE(tests_functions_for_significance) {
   BOOST_TEST(!contains(text, "~+3."));
   BOOST_TEST(contains(text, "0.029"));
   BOOST_TEST(contains(text, " ~"));
+}
+
+// Returns runs of a service whose CPU time varies by a factor of three, in both halves alike. One
+// function grows from 16 % to 20 % of it.
+std::vector<Snapshot> make_starved_runs() {
+  constexpr std::uint64_t kTimes[] = {900, 300, 700, 500};
+  std::vector<Snapshot> runs;
+  for (std::uint64_t run = 0; run < 8; ++run) {
+    const std::uint64_t all = kTimes[run % 4] * kMs, percent = run < 4 ? 16 : 20;
+    runs.push_back(window_of({{"service",
+                               {{{"bin:parse", "bin:main"}, all * percent / 100 + run * 1000},
+                                {{"bin:render", "bin:main"}, all * (100 - percent) / 100}}}}));
+  }
+  return runs;
+}
+
+BOOST_AUTO_TEST_CASE(tests_functions_by_their_share) {
+  const auto runs = make_starved_runs();
+  std::optional<Report> by_weight, by_share;
+  const StackGroup weights = compare_runs(runs, by_weight),
+                   shares_of_group = compare_runs(runs, by_share, true);
+  for (const FunctionRow& row : weights.functions) BOOST_TEST(!row.is_significant());
+  BOOST_TEST(name_of(*by_share, shares_of_group.functions[0]) == "parse (bin)");
+  const RowTestResult& parse = *shares_of_group.functions[0].test_results.at(0);
+  BOOST_TEST(parse.is_significant);
+  BOOST_TEST(parse.shift == 0.25, boost::test_tools::tolerance(0.02));
+  const std::string text = format_stacks(*by_share, {}, std::nullopt);
+  BOOST_TEST(contains(text, " +4.0pp  0.029 "), text);
+  BOOST_TEST(!contains(format_stacks(*by_weight, {}, std::nullopt), "pp"));
+}
+
+// A run without samples of a group says nothing about shares.
+BOOST_AUTO_TEST_CASE(a_run_without_samples_has_no_shares) {
+  auto runs = make_starved_runs();
+  runs[7] = window_of({{"service", {}}});
+  std::optional<Report> report;
+  const StackGroup group = compare_runs(runs, report, true);
+  std::size_t tested_functions = 0;
+  report->stacks()->evidence().visit(1, [&](const TestedFunction& row) {
+    ++tested_functions;
+    BOOST_TEST(std::isnan(row.runs[7]));
+    BOOST_TEST(row.runs[0] < 1);
+  });
+  BOOST_TEST(tested_functions == 2u);
+  BOOST_TEST(group.functions[0].test_results.at(0).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(does_not_test_functions_of_single_runs) {

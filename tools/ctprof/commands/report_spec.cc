@@ -76,7 +76,8 @@ Result<Spec> make_spec(const Options& options, ReportKind kind) {
   const bool page = options.command_name == "report";  // it has its own limits
   spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
   spec.only_changed = text;
-  spec.folds_waits = text && !page;
+  spec.tests_shares = options.shares;
+  spec.folds_waits = text && !page && !options.shares;
   if (!options.about.empty()) {
     if (options.metrics || !options.sections.empty() || options.plugins)
       return Error{"--about tests headlines: omit --metrics, --sections and --plugins"};

@@ -205,6 +205,10 @@ inline constexpr std::array kOptions{
                "them first: svc, or 'pcomm == \"svc\"'. Choose the group before you look at the "
                "comparison. EXPR tests `group`, or what --group-by names. Cannot be combined with "
                "--metrics, --sections and --plugins."},
+    OptionInfo{"shares", nullptr, "compare,report",
+               "Test and order functions of call stacks by their share of their group's samples "
+               "instead of their time per second: finds a function that became more expensive in a "
+               "service that gets less CPU time."},
     OptionInfo{
         "shift", "PERCENT", "noise",
         "Also print how many interleaved pairs of runs, and which recording time, would find "

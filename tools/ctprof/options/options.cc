@@ -118,6 +118,7 @@ class OptionsReader {
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
     options_.rate = has("rate");
+    options_.shares = has("shares");
     options_.lifetime = has("lifetime");
     if (has("display-format")) options_.display_format = last("display-format");
     if (has("columns")) options_.columns = last("columns");
