@@ -51,6 +51,7 @@
   const filters = {};
 
   function matchesFilters(row) {
+    if (filters.insignificant && !filters.insignificant.checked && row.element.classList.contains('not')) return false;
     if (filters.metric.value && row.metric !== filters.metric.value) return false;
     if (filters.group.value && row.group !== filters.group.value) return false;
     if (filters.p && filters.p.value !== '' && !(Number(filters.p.value) >= figures(row)[5])) return false;
@@ -142,6 +143,7 @@
 
   // Shows and opens a row, even if a filter hides it.
   function revealRow(row) {
+    if (filters.insignificant && row.element.classList.contains('not')) filters.insignificant.checked = true;
     for (const field of Object.values(filters)) if (field && !matchesFilters(row)) field.value = '';
     all = true;
     update();
@@ -276,6 +278,10 @@
   filters.group = add('Group', 'select', {});
   addChoices(filters.group, sortedEntries(new Map(rows.map((row) => [row.group, row.name]))));
   filters.p = hasP ? add('p at most', 'input', {type: 'number', min: 0, max: 1, step: 'any'}) : null;
+  // Rows that are not significant are behind a switch, unless there are no others.
+  const isSignificant = (row) => !row.element.classList.contains('not');
+  filters.insignificant = hasP ? add('Not significant', 'input', {type: 'checkbox'}) : null;
+  if (filters.insignificant) filters.insignificant.checked = !rows.some(isSignificant);
   const copyButton = make(tools, 'button', {type: 'button'}, 'Copy as CSV');
   const status = make(null, 'p', {'class': 'quiet', role: 'status'});
   tools.after(status);

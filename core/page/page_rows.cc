@@ -55,6 +55,8 @@ class HeadlineRows {
         format_group(report_->grouping(), report_->grouping().names[row.group]), kMaxGroupWidth);
     page_row.metric = shorten_to(make_printable(column.headline.label), kMaxMetricWidth);
     page_row.unit = column.headline.shown == CTPROF_SHOWN_PERCENT ? "percent" : metric.unit;
+    page_row.is_new = row.is_new();
+    page_row.is_gone = row.has_disappeared();
     const DisplayedFigures shown = compute_displayed_figures(*report_, row, at);
     page_row.sides = shown.sides;
     found_.have_test_figures = found_.have_test_figures || shown.is_tested;

@@ -34,9 +34,12 @@ struct PageRow {
   double share = 0;                       // 0 to 1; NaN: unknown
   std::optional<RowTestResult> test_result;  // remove_floor(), for several runs; none: not tested
   bool is_insignificant = false;             // for several runs: not significant
+  bool is_new = false, is_gone = false;      // only the second or the first side has the group
 
-  // A shift is a factor, so there is none if either side is zero.
-  bool has_shift() const { return test_result && !std::isnan(test_result->shift) && sides[1] != 0; }
+  // A shift is a factor, so there is none if either side is zero or unknown.
+  bool has_shift() const {
+    return test_result && !std::isnan(test_result->shift) && sides[1] != 0 && !std::isnan(sides[1]);
+  }
   bool is_significant() const { return test_result && test_result->is_significant; }
 
   // Returns the difference between the second side and the first; NaN if it is unknown.

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -13,10 +12,12 @@
 #include "core/compare/request/spec.hpp"
 #include "core/flame/flame_page.hpp"
 #include "core/page/html.hpp"
+#include "core/page/page_cards.hpp"
 #include "core/page/page_facts.hpp"
 #include "core/page/page_files.hpp"
 #include "core/page/page_rows.hpp"
 #include "core/page/page_stacks.hpp"
+#include "core/page/page_strip.hpp"
 #include "core/page/report_summary.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_sentences.hpp"
@@ -26,9 +27,8 @@ namespace {
 
 // Parts of kMaxReportPageSize; the rest is for style, script, and sentences with limits of their
 // own.
-constexpr std::size_t kMaxRowBytes = 1'900'000, kMaxStackBytes = 800'000;
+constexpr std::size_t kMaxRowBytes = 1'800'000, kMaxStackBytes = 800'000;
 constexpr std::size_t kMaxTitleWidth = 160, kMaxCommandWidth = 4'000;  // columns of text
-constexpr double kStripWidth = 128, kStripMargin = 5;                  // pixels, as in page.css
 constexpr int kDigits = 5;                                             // of a figure that is sorted
 
 // Formats a short number for the script; empty if it is missing.
@@ -74,8 +74,8 @@ class PageWriter {
     append_head();
     append_top();
     out_ += "<main>\n";
-    append_sides(out_, *report_, files_);
     append_rows();
+    append_sides(out_, *report_, files_);
     append_stacks(out_, *report_, rows_, kMaxStackBytes);
     append_missing_metrics(out_, *report_);
     append_lost_data(out_, *report_);
@@ -109,6 +109,7 @@ class PageWriter {
   void append_top() {
     out_ += "<header>\n";
     append_line(out_, "h1", format_title());
+    append_causes(out_, *report_, files_, style_->record_waits);
     out_ += "<div class=\"verdict\">\n";
     for (const std::string& sentence : summarize_report(*report_, rows_))
       append_line(out_, "p", protect_percent_signs(sentence));
@@ -124,8 +125,10 @@ class PageWriter {
     if (rows_.rows.empty()) {
       append_line(out_, "p", compares() ? "No figure differs." : "No figure is above its floor.");
     } else {
-      append_dot_legend();
+      append_legend();
       append_evidence();
+      append_cards(out_, *report_, rows_);
+      append_line(out_, "h3", "All figures");
       out_ += "<div class=\"tools\" id=\"tools\" hidden></div>\n";
       append_table();
     }
@@ -154,11 +157,11 @@ class PageWriter {
     append_line(out_, "p", sentence, "class=\"quiet\"");
   }
 
-  void append_dot_legend() {
-    if (!compares() || !has_runs_) return;
-    out_ +=
-        "<p class=\"key quiet\">Each dot is a run:<i></i>baseline<i "
-        "class=\"b\"></i>candidate</p>\n";
+  void append_legend() {
+    if (!compares()) return;
+    out_ += "<p class=\"key quiet\">";
+    out_ += has_runs_ ? "Each dot is a run:" : "Bars:";
+    out_ += "<i></i>baseline<i class=\"b\"></i>candidate</p>\n";
   }
 
   void append_table() {
@@ -211,7 +214,7 @@ class PageWriter {
                     "class=\"n\" data-first=\"descending\" data-now=\"descending\" "
                     "data-v=\"1\"");
     }
-    if (has_runs_) append_column("runs", "class=\"strip\"");
+    append_column(has_runs_ ? "runs" : "bars", "class=\"strip\"");
   }
 
   void append_row(const PageRow& row) {
@@ -229,8 +232,9 @@ class PageWriter {
     if (compares()) append_change(row);
     append_element(out_, "td", std::isnan(row.share) ? "-" : format_share(row.share),
                    "class=\"n\"");
-    if (has_runs_) append_strip(row);
-    out_ += "</tr>\n";
+    out_ += "<td class=\"strip\">";
+    append_strip(out_, row);
+    out_ += "</td></tr>\n";
   }
 
   std::vector<double> get_figures(const PageRow& row) const {
@@ -245,50 +249,13 @@ class PageWriter {
     return format_brief(std::round(1000 * share) / 10, "percent") + " %";
   }
 
-  // A change that is not significant has a "~" before it.
   void append_change(const PageRow& row) {
-    const double change = row.get_change();
-    std::string text = row.is_insignificant ? std::string(kNotSignificant) + " " : "";
-    text += std::isnan(change)  ? "-"
-            : row.sides[0] == 0 ? (change == 0 ? "0" : "new")
-            : row.sides[1] == 0 ? "gone"
-            : row.test_result   ? format_shift(row.test_result->shift)
-                                : format_spaced_percent(row.get_relative_change());
-    append_element(out_, "td", text,
-                   change > 0   ? "class=\"n change up\""
-                   : change < 0 ? "class=\"n change down\""
-                                : "class=\"n change\"");
+    append_element(out_, "td", format_page_change(row), "class=\"n change\"");
     if (!rows_.are_tested) return;
     append_element(out_, "td", row.has_shift() ? format_interval(*row.test_result) : "",
                    "class=\"n interval\"");
     append_element(out_, "td", row.test_result ? format_p(row.test_result->p) : "",
                    "class=\"n p\"");
-  }
-
-  // Appends dots that need no script: strokes of length zero with round or square ends.
-  void append_strip(const PageRow& row) {
-    out_ += "<td class=\"strip\">";
-    if (!row.runs.empty()) append_dots(row);
-    out_ += "</td>";
-  }
-
-  void append_dots(const PageRow& row) {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (const auto& side : row.runs)
-      for (const double run : side)
-        if (std::isfinite(run)) low = std::min(low, run), high = std::max(high, run);
-    const double range = high > low ? high - low : 1;
-    out_ += "<svg class=\"s\" aria-hidden=\"true\">";
-    for (std::size_t side = 0; side < row.runs.size(); ++side) {
-      out_ += side == 0 ? "<path class=\"a\" d=\"" : "<path class=\"b square\" d=\"";
-      for (const double run : row.runs[side]) {
-        if (!std::isfinite(run)) continue;
-        const double x = kStripMargin + (run - low) / range * (kStripWidth - 2 * kStripMargin);
-        out_ += "M" + std::to_string(std::lround(x)) + (side == 0 ? " 5h0" : " 13h0");
-      }
-      out_ += "\"/>";
-    }
-    out_ += "</svg>";
   }
 
   // --- the end

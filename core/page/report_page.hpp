@@ -1,6 +1,6 @@
-// Writes a report as one HTML file: a summary, the differences between the sides, rows that can be
-// sorted, filtered, opened and copied, call stacks as flame graphs, missing metrics, lost data, and
-// the command that made the file.
+// Writes a report as one HTML file: the causes, a summary, a card for each group, the differences
+// between the sides, rows that can be sorted, filtered, opened and copied, call stacks as flame
+// graphs, missing metrics, lost data, and the command that made the file.
 //
 // Without scripts, it can be read and printed; the script (page.js, dots.js) reads its data from
 // the document. Nothing is loaded, and a policy in the file forbids it. It uses the light or dark
@@ -24,6 +24,8 @@ inline constexpr std::size_t kMaxReportPageSize = 3'000'000;
 struct PageStyle {
   std::string command;         // the command that made the page, for display
   bool shows_details = false;  // every metric, also for windows
+  // The command that records where threads wait; empty: none.
+  std::string record_waits{};
 };
 
 // `files`: a name for each side. REQUIRES: one side, or two.

@@ -36,8 +36,8 @@ std::string format_bounds(const RowTestResult& test_result, std::string_view sep
 std::string format_change(const PageRow& row) {
   const std::string text = row.texts[0] + " → " + row.texts[1];
   const std::string p = row.test_result ? ", p " + format_p(row.test_result->p) : "";
-  if (row.sides[0] == 0) return text + " (new" + p + ")";
-  if (row.sides[1] == 0) return text + " (gone" + p + ")";
+  if (row.is_new || row.sides[0] == 0) return text + " (new" + p + ")";
+  if (row.is_gone || row.sides[1] == 0) return text + " (gone" + p + ")";
   if (row.test_result)
     return text + " (" + format_shift(row.test_result->shift) + ", between " +
            format_bounds(*row.test_result) + p + ")";
@@ -131,6 +131,16 @@ std::optional<double> get_busy_percent(std::span<const RunFacts> runs) {
   });
 }
 
+// Returns the time that the recorded threads ran, if the windows have only selected processes
+// (`record -p` and `--cgroup`); otherwise the threads are those of the host.
+std::optional<double> get_selected_percent(std::span<const RunFacts> runs) {
+  return compute_median(runs, [](const WindowFacts& window) -> std::optional<double> {
+    if (!window.is_partial || !window.accounting || !(window.accounting->wall > 0))
+      return std::nullopt;
+    return 100 * (window.accounting->living + window.accounting->exited) / window.accounting->wall;
+  });
+}
+
 std::string format_cpus(const RunFacts& run) {
   return run.window->accounting ? " of " + std::to_string(100 * run.window->accounting->cpus) + " %"
                                 : "";
@@ -145,7 +155,12 @@ std::string describe_threads(const Report& report) {
   const auto runs = report.runs(0);
   std::string text = runs.size() > 1 ? "In the median of " + format_count(runs.size(), "run")
                                      : "In " + format_window_length(run);
-  if (const auto busy = get_busy_percent(runs))
+  const auto selected = get_selected_percent(runs), busy = get_busy_percent(runs);
+  if (selected && busy)
+    text += " the " + format_count(run.threads(), "recorded thread") + " ran for " +
+            format_rounded(*selected) + " %, while the host's CPUs were busy for " +
+            format_rounded(*busy) + " %" + format_cpus(run) + ".";
+  else if (busy)
     text += " the host's CPUs were busy for " + format_rounded(*busy) + " %" + format_cpus(run) +
             ", by " + format_count(run.threads(), "thread") + ".";
   else
@@ -184,7 +199,13 @@ std::string describe_busy_cpus(const Report& report) {
   const auto baseline = get_busy_percent(report.runs(0)),
              candidate = get_busy_percent(report.runs(1));
   if (!baseline || !candidate) return {};
-  return " The host's CPUs were busy for " + format_rounded(*baseline) + " % before and " +
+  const auto selected_before = get_selected_percent(report.runs(0)),
+             selected_after = get_selected_percent(report.runs(1));
+  std::string text;
+  if (selected_before && selected_after)
+    text = " The recorded threads ran for " + format_rounded(*selected_before) + " % before and " +
+           format_rounded(*selected_after) + " % after.";
+  return text + " The host's CPUs were busy for " + format_rounded(*baseline) + " % before and " +
          format_rounded(*candidate) + " % after" +
          (report.sides()[1].window ? "," + format_cpus(report.sides()[1]) : "") + ".";
 }
@@ -195,6 +216,17 @@ std::string format_spaced_percent(double fraction) {
   std::string text = format_percent(fraction);
   if (text.ends_with('%')) text.insert(text.size() - 1, " ");
   return text;
+}
+
+std::string format_page_change(const PageRow& row) {
+  const double change = row.get_change();
+  const std::string mark = row.is_insignificant ? std::string(kNotSignificant) + " " : "";
+  if (row.is_new || row.is_gone) return mark + (row.is_new ? "new" : "gone");
+  if (std::isnan(change)) return mark + "-";
+  if (row.sides[0] == 0) return mark + (change == 0 ? "0" : "new");
+  if (row.sides[1] == 0) return mark + "gone";
+  return mark + (row.test_result ? format_shift(row.test_result->shift)
+                                 : format_spaced_percent(row.get_relative_change()));
 }
 
 std::string format_interval(const RowTestResult& test_result) {

@@ -20,6 +20,9 @@ std::vector<std::string> summarize_report(const Report& report, const PageRows& 
 
 // Returns for example "+20.3 %"; "-" if it is unknown.
 std::string format_spaced_percent(double fraction);
+// Returns the change of a row as the tables show it: "+20.3 %", "new" or "gone". A change that is
+// not significant has a "~" before it.
+std::string format_page_change(const PageRow& row);
 // Returns for example "+17% to +23%".
 std::string format_interval(const RowTestResult& test_result);
 

@@ -3,11 +3,22 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/number.hpp"
+
 namespace ctprof {
 namespace {
 
 bool is_shown_per_thread(const ScreenColumn& column) {
   return column.headline.orders_by_change && column.headline.shown == CTPROF_SHOWN_PERCENT;
+}
+
+// A group whose processes all exited has no memory level, and neither have kernel threads.
+bool has_known_value(const Report& report, const ScreenRow& row, std::size_t side, std::size_t at) {
+  const Screen& screen = *report.screen();
+  const ScreenColumn& column = screen.columns[at];
+  if (column.headline.shown != CTPROF_SHOWN_LEVEL || screen.figures(row, at)[side].value != 0)
+    return true;
+  return report.rollup().coverage({side, row.group, column.metric}).values > 0;
 }
 
 }  // namespace
@@ -33,6 +44,7 @@ DisplayedFigures compute_displayed_figures(const Report& report, const ScreenRow
   for (std::size_t side = 0; side < figures.size(); ++side) {
     shown.divisor.push_back(is_per_thread ? std::max(row.threads[side].total(), 1.0) : 1);
     shown.sides[side] /= shown.divisor[side];
+    if (!has_known_value(report, row, side, at)) shown.sides[side] = kNaN;
   }
   return shown;
 }

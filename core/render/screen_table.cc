@@ -123,16 +123,9 @@ class CellFormatter {
 
  private:
   std::string format_values(const ScreenRow& row, std::size_t at) const {
-    std::vector<double> values = compute_displayed_figures(*report_, row, at).sides;
-    for (std::size_t side = 0; side < values.size(); ++side)
-      if (!has_known_value(row, side, at)) values[side] = kNaN;
+    const std::vector<double> values = compute_displayed_figures(*report_, row, at).sides;
     return mark_insignificant(format_brief_steps(values, get_unit(at)), screen_->figures(row, at),
                               report_->families());
-  }
-  // A group whose processes all exited has no memory level, and neither have kernel threads.
-  bool has_known_value(const ScreenRow& row, std::size_t side, std::size_t at) const {
-    if (!is_gauge(column(at)) || screen_->figures(row, at)[side].value != 0) return true;
-    return report_->rollup().coverage({side, row.group, column(at).metric}).values > 0;
   }
   const ScreenColumn& column(std::size_t at) const { return screen_->columns[at]; }
   std::string_view get_unit(std::size_t at) const {

@@ -36,6 +36,8 @@ const click = text => head(text).querySelector('button').click();
 const row = name => visible().find(one => one.cells[0].textContent + ' ' + one.cells[1].textContent === name);
 const panel = () => document.querySelector('#rows tr.panel');
 const status = () => document.querySelector('[role=status]').textContent;
+const showInsignificant = shown => { const f = [...document.querySelectorAll('#tools input[type=checkbox]')][0];
+  if (f) { f.checked = shown; f.dispatchEvent(new Event('input', {bubbles: true})); } };
 """
 
 
@@ -55,8 +57,9 @@ class Pages(unittest.TestCase):
         cls.files.cleanup()
 
     @contextlib.contextmanager
-    def page(self, case, **options):
-        """Opens a page and checks at the end that it reported no problem and requested nothing."""
+    def page(self, case, switched=False, **options):
+        """Opens a page and checks at the end that it reported no problem and requested nothing. `switched`: leave the switch of insignificant
+        rows as the page sets it; otherwise they are shown."""
         path = pathlib.Path(self.files.name) / f"{case}.html"
         if not path.exists():
             path.write_bytes(make(case))
@@ -65,6 +68,8 @@ class Pages(unittest.TestCase):
             page.call("Emulation.setScriptExecutionDisabled", value=False)
         else:
             page.evaluate(HELPERS)
+            if not switched:
+                page.evaluate("showInsignificant(true)")
         yield page
         self.assertEqual(page.get_problems(), [])
         self.assertEqual(page.get_requests(), [])
@@ -164,6 +169,26 @@ class Pages(unittest.TestCase):
             page.evaluate("set('p at most', '')")
             page.evaluate("click('p')")
             self.assertEqual(page.evaluate("visible().map(r => Number(r.dataset.v.split(',')[5]))"), sorted(ps))
+
+    def test_insignificant_rows_are_behind_a_switch(self):
+        with self.page("pair", switched=True) as page:
+            self.assertEqual(page.evaluate("visible().filter(r => r.classList.contains('not')).length"), 0)
+            significant = len(page.evaluate("names()"))
+            self.assertGreater(significant, 0)
+            page.evaluate("showInsignificant(true)")
+            self.assertGreater(len(page.evaluate("names()")), significant)
+        with self.page("few", switched=True) as page:
+            self.assertGreater(len(page.evaluate("names()")), 0)  # nothing is significant, so all rows are shown
+
+    def test_each_group_has_a_card_with_pictures(self):
+        for case, picture in (("pair", "path"), ("single", "rect"), ("window", "rect")):
+            with self.subTest(case), self.page(case) as page:
+                cards = page.evaluate("[...document.querySelectorAll('.card h3')].map(h => h.textContent)")
+                self.assertEqual(len(cards), len(set(cards)))
+                self.assertEqual(set(cards), set(page.evaluate("column(0)")))
+                self.assertGreater(page.evaluate(f"document.querySelectorAll('.card svg {picture}').length"), 0)
+                colours = page.evaluate("[...new Set([...document.querySelectorAll('#rows .change')].map(c => getComputedStyle(c).color))]")
+                self.assertLessEqual(len(colours), 2, "a change and its direction have the colours of text only")
 
     def test_too_few_runs_show_no_significance(self):
         with self.page("single") as page:

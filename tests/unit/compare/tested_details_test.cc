@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_page_orders_and_marks_rows_equally) {
              boost::test_tools::per_element());
   const std::vector<std::string> files{"a", "b"};
   const std::string page = make_report_page(report, files, {"", true});
-  const std::string tiny = line_with(page, ">tiny<");
+  const std::string tiny = line_with(page, "scope=\"row\">tiny<");
   BOOST_TEST(tiny.find("class=\"row not\"") != std::string::npos, tiny);
   BOOST_TEST(tiny.find("~") != std::string::npos, tiny);
 }

@@ -7,6 +7,7 @@
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/inputs/default_names.hpp"
+#include "tools/ctprof/inputs/screen_metrics.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/output_file.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
@@ -27,7 +28,7 @@ int write_page(const Report& report, std::span<const std::string> files, const O
         "a page compares at most two sides; usage: ctprof report BEFORE... --vs AFTER... -o "
         "report.html");
   const bool all = options.details || !options.derive.empty();
-  const PageStyle style{options.command_line, all};
+  const PageStyle style{options.command_line, all, std::string(kRecordWaitsCommand)};
   const ActivityProgress busy(options, "writing " + target.name);
   const auto written = write_to(target, options, [&](Sink& sink) {
     return sink.write(make_report_page(report, files, style));
