@@ -227,6 +227,21 @@ BOOST_AUTO_TEST_CASE(continues_with_the_specified_command_if_names_of_sides_are_
       make_next_command(report, finding, {.files = files, .command = "ctprof show log\x1b"}) == "");
 }
 
+// A shell joins the lines of a command, and quotes are closed in each.
+BOOST_AUTO_TEST_CASE(a_command_of_several_lines_can_be_pasted_into_a_shell) {
+  const Report report = report_of(
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}}));
+  const std::string command = "ctprof show a.zst --group-by comm --where 'pcomm == \"server\"'";
+  for (std::size_t width = 32; width <= 120; ++width) {
+    std::string text = text_of(report, width);
+    text.erase(0, text.find("    ctprof") + 4);
+    text.pop_back();
+    for (auto at = text.find(" \\\n    "); at != text.npos; at = text.find(" \\\n    "))
+      text.replace(at, 7, " ");
+    BOOST_TEST(text == command, width);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_help_has_a_threshold_for_each_rule) {
   const std::string help = describe_finding_rules({});
   for (const FindingRule& rule : finding_rules()) {
