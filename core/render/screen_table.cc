@@ -303,7 +303,8 @@ class ScreenTable {
 
   // Returns the columns in order of importance: first CPU use and waiting for a CPU, then by the
   // largest share of any row, so that columns that order rows come first. For several windows, an
-  // extra column shows what orders them, and the other columns keep their order.
+  // extra column shows what orders them; columns with a difference come before those without any,
+  // which would hide the cause.
   std::vector<std::size_t> sort_columns() const {
     std::vector<double> weights(screen_->columns.size());
     std::vector<std::size_t> order;
@@ -311,11 +312,20 @@ class ScreenTable {
       order.push_back(at);
       for (const ScreenRow& row : report_->is_comparison() ? std::span<const ScreenRow>{} : rows_)
         if (const double share = screen_->share(row, at); share > weights[at]) weights[at] = share;
+      if (report_->is_comparison() && has_difference(at)) weights[at] = 1;
       if (at < kKeptColumns) weights[at] = std::numeric_limits<double>::infinity();
     }
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [&](std::size_t at) { return weights[at]; });
     return order;
+  }
+
+  // Returns whether a row shows different figures of the sides.
+  bool has_difference(std::size_t at) const {
+    return std::ranges::any_of(rows_, [&](const ScreenRow& row) {
+      const std::string text = format_figure(row, at);
+      return text.find("→") != text.npos || text.find(kNotSignificant) != text.npos;
+    });
   }
 
   // Selects the headlines that fit. A column that is too wide is skipped; only the first two are

@@ -65,6 +65,25 @@ BOOST_AUTO_TEST_CASE(two_windows_show_both_values_and_the_largest_change) {
     BOOST_TEST(contains(text, part), part << " in\n" << text);
 }
 
+// A column that differs can show the cause.
+BOOST_AUTO_TEST_CASE(two_windows_drop_columns_without_a_difference_first) {
+  const Snapshot before =
+                     window_of({{.name = "a", .cpu = kSecond, .idle = kSecond, .memory_after = 1}}),
+                 after = window_of({{.name = "a",
+                                     .cpu = 4 * kSecond,
+                                     .idle = kSecond,
+                                     .memory_after = 300 << 20}});
+  const Report report = report_of({&before, &after});
+  std::size_t only_different = 0;
+  for (std::size_t width = 50; width <= 120; ++width) {
+    const std::string text = text_of(report, {.text = {.width = width}, .lines = 24});
+    const std::string header = text.substr(text.find("\nprocess "), 200);
+    const std::string columns = header.substr(0, header.find('\n', 1));
+    only_different += contains(columns, "held") && !contains(columns, "%idle");
+  }
+  BOOST_TEST(only_different > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(marks_the_value_that_determines_the_place_of_a_row) {
   const Snapshot window = window_of({{.name = "runs", .cpu = 5 * kSecond},
                                      {.name = "grows", .cpu = kSecond, .memory_after = 3 << 20}});
