@@ -28,9 +28,6 @@ std::uint32_t rows_of_run(const Table& table, std::size_t run) {
   return static_cast<std::uint32_t>(std::min(kRowsPerRun, table.rows - run * kRowsPerRun));
 }
 
-constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup,
-                                    Entity::Host};
-
 // Records the time spans within which threads, and all rows, were read. REQUIRES: meta.sources is
 // complete.
 void record_skew(const std::optional<Span>& threads, Meta& meta) {
@@ -77,6 +74,7 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
       fill_unseen_threads(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
   add_cgroup_rows(snapshot_, all_cgroups());
   run_stage(CTPROF_STAGE_CGROUP);
+  read_plugin_entities();
   finish(cpu_before, std::move(reserve_costs));
   record_skew(threads.read_span, snapshot_.meta);
   return std::move(snapshot_);
@@ -85,8 +83,8 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
 void HostPass::open_sources() {
   add_identity_columns(snapshot_.threads());
   for (const PlannedSource& planned : plan_.sources)
-    sources_.emplace_back(planned, snapshot_.table(kEntityOfStage[planned.source->table.stage]),
-                          *snapshot_.pools, probed_.host_for(*planned.plugin), workers_,
+    sources_.emplace_back(planned, snapshot_.table(planned.source->entity), *snapshot_.pools,
+                          probed_.host_for(*planned.plugin), workers_,
                           snapshot_.meta.start.boottime_ns);
 }
 
@@ -105,16 +103,27 @@ CgroupList HostPass::all_cgroups() {
 }
 
 void HostPass::run_stage(ctprof_stage stage) {
-  const Entity entity = kEntityOfStage[stage];
-  Table& table = snapshot_.table(entity);
+  Table& table = snapshot_.table(entity_of_stage(stage));
   for (Column& column : table.columns)
     if (column.rows() != table.rows) column.resize(table.rows, Gap::Untouched);
-  for (SourceRun& source : sources_) {
-    if (source.stage() != stage) continue;
-    share_work(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
-      source.collect(worker, run * kRowsPerRun, rows_of_run(table, run), {});
-    });
-  }
+  for (SourceRun& source : sources_)
+    if (source.stage() == stage) collect_all_rows(source, table);
+}
+
+void HostPass::collect_all_rows(SourceRun& source, const Table& table) {
+  share_work(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
+    source.collect(worker, run * kRowsPerRun, rows_of_run(table, run), {});
+  });
+}
+
+// Lists the rows of the entities of plugins, then fills their other columns. The plan has the
+// sources in this order.
+void HostPass::read_plugin_entities() {
+  for (SourceRun& source : sources_)
+    if (source.stage() == CTPROF_STAGE_ENTITY_LIST) source.list_entity();
+  for (SourceRun& source : sources_)
+    if (source.stage() == CTPROF_STAGE_ENTITY)
+      collect_all_rows(source, snapshot_.table(source.source().entity));
 }
 
 void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve_costs) {

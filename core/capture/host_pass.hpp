@@ -1,5 +1,5 @@
-// Runs one pass over all tables: the host, threads, processes and cgroups, each filled by its
-// planned sources.
+// Runs one pass over all tables: the host, threads, processes, cgroups, and entities of plugins,
+// each filled by its planned sources.
 //
 // Input: the probed host, its roots, the plan. Output: a snapshot without an Untouched cell. If the
 // source that lists the threads fails, run() returns that source and its cost instead of a
@@ -37,6 +37,8 @@ class HostPass {
  private:
   void open_sources();
   void run_stage(ctprof_stage stage);
+  void collect_all_rows(SourceRun& source, const Table& table);
+  void read_plugin_entities();
   CgroupList all_cgroups();
   void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve_costs);
 

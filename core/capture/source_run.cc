@@ -10,13 +10,14 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/cell_sink.hpp"
+#include "core/capture/listed_rows.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::array<std::string_view, 6> kStageNames{"list",   "thread", "process",
-                                                      "cgroup", "host",   "exited"};
+constexpr std::array<std::string_view, 9> kStageNames{
+    "list", "thread", "process", "cgroup", "host", "exited", "record", "entity-list", "entity"};
 constexpr std::array<ctprof_gap, CTPROF_MAX_ROWS> kNoGaps{};
 
 }  // namespace
@@ -248,9 +249,13 @@ void SourceRun::commit_rows(void* core, std::uint32_t rows) {
                           std::to_string(worker.sink.rows()));
     return;
   }
+  if (run.stage() == CTPROF_STAGE_ENTITY_LIST && run.table_.rows + rows > CTPROF_MAX_ENTITY_ROWS) {
+    worker.sink.set_error("listed more than " + std::to_string(CTPROF_MAX_ENTITY_ROWS) + " rows");
+    return;
+  }
   run.check_cells(worker, run.table_.rows, rows, false);
   run.table_.rows += rows;
-  worker.read_at->resize(run.table_.rows, boottime_ns() - run.clock_start_);
+  if (worker.read_at) worker.read_at->resize(run.table_.rows, boottime_ns() - run.clock_start_);
   worker.sink.set_rows(run.table_.rows, 0);
 }
 
@@ -295,14 +300,18 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
                 [&] { return planned_.source->table.list(worker.context, &listing); });
   }
   drop_reserved_rows();
-  for (const std::string_view key : {kTid, kTgid})
-    if (worker.error.empty() && std::ranges::any_of(table_.find(key)->gaps(), [](ctprof_gap gap) {
-          return gap != CTPROF_VALUE;
-        }))
-      worker.error = "it listed a thread without a " + std::string(key);
+  if (worker.error.empty()) worker.error = find_listing_fault(stage(), table_, pools_);
   worker.last_ns = boottime_ns();
   worker.busy_ns = worker.last_ns - worker.first_ns;
   return worker.error.empty();
+}
+
+bool SourceRun::list_entity() {
+  std::vector<std::uint64_t> read_at;
+  if (list({}, read_at)) return true;
+  table_.rows = 0;
+  drop_reserved_rows();
+  return false;
 }
 
 bool SourceRun::start(const ctprof_window& window) {
@@ -382,17 +391,6 @@ SourceCost SourceRun::finish() {
     for (std::size_t i = 0; i < tallies_.size(); ++i) tallies_[i] += each->sink.tallies()[i];
   }
   return cost();
-}
-
-void collect_unless_blocked(SourceRun& source, const BlockingProcesses& blocking, unsigned worker,
-                            std::size_t first_row, std::span<const std::uint64_t> tgids,
-                            const HiddenColumns& hidden) {
-  const auto rows = static_cast<std::uint32_t>(tgids.size());
-  if (!blocking.is_any()) return source.collect(worker, first_row, rows, hidden);
-  for (const BlockingRun& run : split_by_blocking(blocking, first_row, tgids))
-    run.is_blocking
-        ? source.set_gaps(run.first, run.rows, Gap::Busy)
-        : source.collect(worker, run.first, run.rows, hidden.from_row(run.first - first_row));
 }
 
 }  // namespace ctprof

@@ -68,6 +68,11 @@ class SourceRun {
   // then finish() returns the message, and the rows are unusable.
   bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
 
+  // Stage ENTITY_LIST: appends rows to the table until the source is done. If it fails, or if its
+  // rows are not identified uniquely, removes all rows and returns false; then finish() returns the
+  // message.
+  bool list_entity();
+
   // Stage of exited threads: call start, then drain any number of times, stop, and drain once more.
   // drain() appends rows to the table and adds to `losses`. Each returns false if the source
   // failed; then finish() returns the message, and rows drained before that remain.
@@ -117,11 +122,5 @@ class SourceRun {
   std::vector<std::uint64_t> tallies_;
   std::set<std::string> remarks_;
 };
-
-// Collects the rows from `first_row` on; `tgids`: their processes. The rows of blocking processes
-// become Busy.
-void collect_unless_blocked(SourceRun& source, const BlockingProcesses& blocking, unsigned worker,
-                            std::size_t first_row, std::span<const std::uint64_t> tgids,
-                            const HiddenColumns& hidden);
 
 }  // namespace ctprof

@@ -77,6 +77,19 @@ void update_max(std::atomic<std::uint64_t>& maximum, std::uint64_t value) {
   }
 }
 
+// Collects the rows from `first_row` on; `tgids`: their processes. The rows of blocking processes
+// become Busy.
+void collect_unless_blocked(SourceRun& source, const BlockingProcesses& blocking, unsigned worker,
+                            std::size_t first_row, std::span<const std::uint64_t> tgids,
+                            const HiddenColumns& hidden) {
+  const auto rows = static_cast<std::uint32_t>(tgids.size());
+  if (!blocking.is_any()) return source.collect(worker, first_row, rows, hidden);
+  for (const BlockingRun& run : split_by_blocking(blocking, first_row, tgids))
+    run.is_blocking
+        ? source.set_gaps(run.first, run.rows, Gap::Busy)
+        : source.collect(worker, run.first, run.rows, hidden.from_row(run.first - first_row));
+}
+
 std::size_t count_pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
 
 }  // namespace

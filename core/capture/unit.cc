@@ -9,6 +9,7 @@
 #include "core/capture/exit_tracker.cc"
 #include "core/capture/host_pass.cc"
 #include "core/capture/identity_reader.cc"
+#include "core/capture/listed_rows.cc"
 #include "core/capture/living_thread.cc"
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"

@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::uint32_t kMaxStateSize = 64 * 1024;
 // The newest stage and storage that this version supports.
-constexpr ctprof_stage kNewestStage = CTPROF_STAGE_RECORD;
+constexpr ctprof_stage kNewestStage = CTPROF_STAGE_ENTITY;
 constexpr ctprof_storage kNewestStorage = CTPROF_STACKS;
+// The number of columns that identify a row of an entity of a plugin.
+constexpr std::ptrdiff_t kMaxIdentityColumns = 3;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
                                                     "categorical", "limit", "identity"};
 
@@ -117,7 +119,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
   if (!is_name(metric.name, "._"))
     return Error{subject() +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
-  if (metric.entity >= kEntities)
+  if (metric.entity > CTPROF_ENTITY_OF_SOURCE)
     return Error{subject() + " has entity number " + std::to_string(metric.entity) +
                  ", which ctprof does not know"};
   if (is_empty(metric.newtype) || is_empty(metric.rule))
@@ -143,9 +145,6 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
 }
 
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
-  constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process,
-                                      Entity::Cgroup, Entity::Host,   Entity::Thread,
-                                      Entity::Thread};
   const bool is_recorder = source.table.stage == CTPROF_STAGE_RECORD;
   const bool is_recorded =
       metric.storage == Storage::Stacks || (is_recorder && metric.storage == Storage::U64);
@@ -153,11 +152,23 @@ Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
     return Error{"source " + quote(source.name) + (is_recorder ? " records" : " does not record") +
                  " call stacks but offers " + quote(metric.name) + ", which is stored as " +
                  std::string(name(metric.storage))};
-  const Entity entity = kEntityOfStage[source.table.stage];
-  if (metric.entity == entity) return {};
-  return Error{"source " + quote(source.name) + " fills rows about a " + std::string(name(entity)) +
-               " but offers " + quote(metric.name) + ", which is about a " +
-               std::string(name(metric.entity))};
+  if (metric.entity == source.entity) return {};
+  return Error{"source " + quote(source.name) + " fills rows about a " +
+               std::string(name(source.entity)) + " but offers " + quote(metric.name) +
+               ", which is about a " + std::string(name(metric.entity))};
+}
+
+Result<void> check_entity(const ctprof_source& source) {
+  const std::string subject = "source " + quote(source.name);
+  if (!source.entity) return Error{subject + " has NULL for entity"};
+  if (source.entity->size < kSizeV1<ctprof_entity_type>)
+    return Error{
+        size_error_message<ctprof_entity_type>("the entity of " + subject, source.entity->size)};
+  const std::string_view name = is_empty(source.entity->name) ? "" : source.entity->name;
+  if (is_entity_name(name)) return {};
+  return Error{subject + " has the entity " + quote(name) +
+               ": a name is at most 32 lower case letters, digits and _, beginning with a letter, "
+               "and not that of an entity of ctprof"};
 }
 
 Result<void> check_source(const ctprof_source& source) {
@@ -166,7 +177,8 @@ Result<void> check_source(const ctprof_source& source) {
   if (source.size < kSizeV1<ctprof_source>)
     return Error{size_error_message<ctprof_source>(subject, source.size)};
   if (source.tallies_count > 4096) return Error{subject + " has more than 4096 tallies"};
-  const bool is_lister = source.stage == CTPROF_STAGE_LIST;
+  const bool is_lister =
+      source.stage == CTPROF_STAGE_LIST || source.stage == CTPROF_STAGE_ENTITY_LIST;
   const bool reports_exits = source.stage == CTPROF_STAGE_EXITED;
   const bool is_recorder = source.stage == CTPROF_STAGE_RECORD;
   if (!source.open_worker) return Error{subject + " has NULL for open_worker"};
@@ -181,7 +193,31 @@ Result<void> check_source(const ctprof_source& source) {
   return {};
 }
 
+namespace {
+
+// Checks the columns that identify the rows of an entity of a plugin.
+Result<void> check_identity_offers(const SourceTable& source) {
+  const auto is_identity = [](const OfferTable& offer) {
+    return offer.is_supported && offer.metric->family == "identity";
+  };
+  const auto count = std::ranges::count_if(source.offers, is_identity);
+  const std::string subject = "source " + quote(source.name);
+  if (count < 1 || count > kMaxIdentityColumns)
+    return Error{subject + " lists rows of the entity " + quote(name(source.entity)) + " with " +
+                 std::to_string(count) + " columns of the family identity; one to " +
+                 std::to_string(kMaxIdentityColumns) + " are required"};
+  for (const OfferTable& offer : source.offers)
+    if (is_identity(offer) && offer.metric->storage != Storage::U64 &&
+        offer.metric->storage != Storage::String)
+      return Error{subject + " identifies rows by " + quote(offer.metric->name) +
+                   ", which is neither a text nor an unsigned number"};
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_lister(const SourceTable& source) {
+  if (source.table.stage == CTPROF_STAGE_ENTITY_LIST) return check_identity_offers(source);
   const bool reports_exits = source.table.stage == CTPROF_STAGE_EXITED;
   if (source.table.stage != CTPROF_STAGE_LIST && !reports_exits) return {};
   for (const std::string_view required_name : {kTgid, kTid, kComm, kStartTime, kExitedAt}) {
@@ -196,7 +232,7 @@ Result<void> check_lister(const SourceTable& source) {
   return {};
 }
 
-Result<void> check_derived(const ctprof_derived& derived) {
+Result<void> check_derived(const ctprof_derived& derived, bool is_of_source) {
   if (is_empty(derived.name)) return Error{"a derived metric without a name"};
   const std::string subject = "derived metric " + quote(derived.name);
   if (derived.size < kSizeV1<ctprof_derived>)
@@ -204,7 +240,10 @@ Result<void> check_derived(const ctprof_derived& derived) {
   if (!is_name(derived.name, "._"))
     return Error{subject +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
-  if (derived.entity >= kEntities)
+  if (is_of_source && derived.entity != CTPROF_ENTITY_OF_SOURCE)
+    return Error{subject + " has entity number " + std::to_string(derived.entity) +
+                 ", but belongs to the entity of a source"};
+  if (!is_of_source && derived.entity >= kBuiltinEntities)
     return Error{subject + " has entity number " + std::to_string(derived.entity) +
                  ", which ctprof does not know"};
   if (is_empty(derived.expression)) return Error{subject + " has no expression"};

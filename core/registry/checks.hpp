@@ -31,6 +31,7 @@ CTPROF_V1_ENDS_WITH(ctprof_offer, reserved);
 CTPROF_V1_ENDS_WITH(ctprof_metric, map_keys);
 CTPROF_V1_ENDS_WITH(ctprof_headline, floor);
 CTPROF_V1_ENDS_WITH(ctprof_derived, caveat);
+CTPROF_V1_ENDS_WITH(ctprof_entity_type, derived);
 CTPROF_V1_ENDS_WITH(ctprof_rule, parts);
 CTPROF_V1_ENDS_WITH(ctprof_option, description);
 template <>
@@ -55,9 +56,12 @@ std::string find_unsupported_reason(const ctprof_metric& metric);
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin);
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source);
 Result<void> check_source(const ctprof_source& source);
+// Checks the entity of a source whose stage requires one.
+Result<void> check_entity(const ctprof_source& source);
 // REQUIRES: the source's offers have been read.
 Result<void> check_lister(const SourceTable& source);
-Result<void> check_derived(const ctprof_derived& derived);
+// Checks a derived metric, which is of an entity of a plugin or of a built-in one.
+Result<void> check_derived(const ctprof_derived& derived, bool is_of_source = false);
 Result<void> check_rule(const ctprof_rule& rule);
 // Checks an option against those that `plugin` already has.
 Result<void> check_option(const ctprof_option& option, const Plugin& plugin);

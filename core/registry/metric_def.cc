@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <mutex>
 #include <string_view>
 
 #include "core/base/text.hpp"
@@ -15,6 +17,31 @@ constexpr std::array<std::string_view, 9> kStorageNames{"u64",    "i64", "f64", 
                                                         "bitset", "map", "array", "stacks"};
 constexpr std::array<std::string_view, 4> kEntityTables{"threads[].", "threads[].",
                                                         "cgroup_stats[].", "metrics."};
+
+constexpr std::size_t kMaxEntityNameBytes = 32;
+
+// The names of the entities of plugins. A name is written before the count that makes it visible.
+struct PluginEntities {
+  std::mutex mutex;
+  std::atomic<std::size_t> count{0};
+  std::array<std::string, kMaxPluginEntities> names;
+
+  std::optional<Entity> find(std::string_view name) const {
+    for (std::size_t i = 0, known = count.load(std::memory_order_acquire); i < known; ++i)
+      if (names[i] == name) return static_cast<Entity>(kBuiltinEntities + i);
+    return std::nullopt;
+  }
+};
+
+PluginEntities& plugin_entities() {
+  static PluginEntities entities;
+  return entities;
+}
+
+// Returns the entity of a definition in a plugin's table.
+Entity entity_of(ctprof_entity number, Entity entity_of_source) {
+  return number == CTPROF_ENTITY_OF_SOURCE ? entity_of_source : static_cast<Entity>(number);
+}
 
 template <class Enum, std::size_t N>
 bool parse_name(const std::array<std::string_view, N>& names, std::string_view word, Enum& out) {
@@ -64,22 +91,53 @@ std::vector<std::string> make_tags(const std::string& sched_class, bool is_dead,
 
 }  // namespace
 
-std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size_t>(entity)]; }
+std::string_view name(Entity entity) {
+  const auto number = static_cast<std::size_t>(entity);
+  return is_of_plugin(entity) ? plugin_entities().names[number - kBuiltinEntities]
+                              : kEntityNames[number];
+}
 bool parse(std::string_view word, Entity& entity) { return parse_name(kEntityNames, word, entity); }
+bool is_entity_name(std::string_view text) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  Entity builtin{};
+  return !text.empty() && text.size() <= kMaxEntityNameBytes && text[0] >= 'a' && text[0] <= 'z' &&
+         std::ranges::all_of(text, is_allowed) && !parse(text, builtin);
+}
+
+std::optional<Entity> find_plugin_entity(std::string_view name) {
+  return plugin_entities().find(name);
+}
+
+std::optional<Entity> find_or_add_plugin_entity(std::string_view name) {
+  PluginEntities& entities = plugin_entities();
+  if (const auto found = entities.find(name)) return found;
+  if (!is_entity_name(name)) return std::nullopt;
+  const std::lock_guard lock(entities.mutex);
+  if (const auto found = entities.find(name)) return found;
+  const std::size_t count = entities.count.load(std::memory_order_relaxed);
+  if (count == kMaxPluginEntities) return std::nullopt;
+  entities.names[count] = name;
+  entities.count.store(count + 1, std::memory_order_release);
+  return static_cast<Entity>(kBuiltinEntities + count);
+}
+
 std::string_view name(Storage storage) { return kStorageNames[static_cast<std::size_t>(storage)]; }
 bool parse(std::string_view word, Storage& storage) {
   return parse_name(kStorageNames, word, storage);
 }
 
 std::string default_file_path(Entity entity, std::string_view name) {
+  if (is_of_plugin(entity)) return "none";
   return std::string(kEntityTables[static_cast<std::size_t>(entity)]) + std::string(name);
 }
 
-MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
+MetricDef define(const ctprof_metric& metric, std::string_view plugin, Entity entity) {
   const NewtypeInfo& newtype = *find_newtype(metric.newtype);
   MetricDef def;
   def.name = metric.name;
-  def.entity = static_cast<Entity>(metric.entity);
+  def.entity = entity_of(metric.entity, entity);
   def.storage = static_cast<Storage>(metric.storage);
   def.newtype = metric.newtype;
   def.rule = metric.rule;
@@ -109,9 +167,9 @@ bool has_same_meaning(const MetricDef& a, const MetricDef& b) {
          a.storage == b.storage;
 }
 
-DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {
+DerivedDef define(const ctprof_derived& derived, std::string_view plugin, Entity entity) {
   return {.name = derived.name,
-          .entity = static_cast<Entity>(derived.entity),
+          .entity = entity_of(derived.entity, entity),
           .expression = derived.expression,
           .unit = text_or_default(derived.unit, "none"),
           .family = text_or_default(derived.family, "gauge"),

@@ -20,13 +20,36 @@
 
 namespace ctprof {
 
+// The kinds of rows. An entity of a plugin has a number from kBuiltinEntities on, which its name
+// gets when this process first uses it. Files contain names, never numbers.
 enum class Entity : ctprof_entity {
   Thread = CTPROF_THREAD,
   Process = CTPROF_PROCESS,
   Cgroup = CTPROF_CGROUP,
   Host = CTPROF_HOST
 };
-inline constexpr std::size_t kEntities = 4;
+inline constexpr std::size_t kBuiltinEntities = 4;
+// The number of different names that plugins and files can use in one process.
+inline constexpr std::size_t kMaxPluginEntities = 12;
+inline constexpr std::size_t kEntities = kBuiltinEntities + kMaxPluginEntities;
+
+constexpr bool is_of_plugin(Entity entity) {
+  return static_cast<std::size_t>(entity) >= kBuiltinEntities;
+}
+// Returns the entities whose rows are grouped: all except the host, which is one group.
+constexpr std::array<Entity, kEntities - 1> grouped_entities() {
+  std::array<Entity, kEntities - 1> entities{};
+  for (std::size_t number = 0, at = 0; number < kEntities; ++number)
+    if (static_cast<Entity>(number) != Entity::Host) entities[at++] = static_cast<Entity>(number);
+  return entities;
+}
+// Returns whether the text may name an entity of a plugin.
+bool is_entity_name(std::string_view text);
+// Returns the entity of a plugin with this name, or none if no plugin or file has used the name.
+std::optional<Entity> find_plugin_entity(std::string_view name);
+// Returns the entity of a plugin with this name; the first use of a name assigns a number to it.
+// Returns none if it is not a name, or if there are too many. Any thread may call it.
+std::optional<Entity> find_or_add_plugin_entity(std::string_view name);
 
 enum class Storage : ctprof_storage {
   U64 = CTPROF_U64,
@@ -45,7 +68,7 @@ inline constexpr std::array<std::string_view, 8> kReductions{
     "otherwise", "sum", "max", "min", "range", "mode", "affinity", "by-key"};
 
 // Convert to and from "thread", "process", "cgroup", "host"; parse() returns false for any other
-// word.
+// word, also for the name of an entity of a plugin, which name() returns.
 std::string_view name(Entity entity);
 bool parse(std::string_view word, Entity& entity);
 // Convert to and from "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", "stacks".
@@ -150,11 +173,13 @@ inline constexpr MetricText kMetricTexts[] = {
     {"map_keys", &ctprof_metric::map_keys, &MetricDef::map_keys},
 };
 
-// Copies a definition from a plugin's table, with the defaults of its newtype and entity. REQUIRES:
-// check_metric() accepted it.
-MetricDef define(const ctprof_metric& metric, std::string_view plugin);
+// Copies a definition from a plugin's table, with the defaults of its newtype and entity. `entity`
+// replaces CTPROF_ENTITY_OF_SOURCE. REQUIRES: check_metric() accepted it.
+MetricDef define(const ctprof_metric& metric, std::string_view plugin,
+                 Entity entity = Entity::Thread);
 
-// Returns the path in the file of a metric that does not specify one.
+// Returns the path in the file of a metric that does not specify one; "none" for metrics of
+// entities of plugins, which files store in another way (file/columns/entity_tables.hpp).
 std::string default_file_path(Entity entity, std::string_view name);
 
 // Returns whether two definitions agree on newtype, rule, unit, entity and storage.
@@ -179,7 +204,8 @@ struct DerivedDef {
   bool operator==(const DerivedDef&) const = default;
 };
 
-DerivedDef define(const ctprof_derived& derived, std::string_view plugin);
+DerivedDef define(const ctprof_derived& derived, std::string_view plugin,
+                  Entity entity = Entity::Thread);
 
 // The metrics and the top-level objects of a capture or a file.
 struct Vocabulary {

@@ -47,12 +47,24 @@ class Planner {
       const ProbedOffer* offer = find_best_offer(*field);
       if (!offer) continue;
       find_or_add_source(*offer, plan_.sources).selected_offers[offer->index] = true;
-      for (const InputColumn& read : offer->source->reads)
-        if (const ProbedMetric* input = probed_->find(read.column);
-            input && visited.insert(input).second)
+      for (const std::string& read : columns_required_by(*offer->source))
+        if (const ProbedMetric* input = probed_->find(read); input && visited.insert(input).second)
           pending.push_back(input);
     }
     select_timestamp_columns();
+  }
+
+  // Returns the columns that a source reads. A source of an entity of a plugin also requires the
+  // identity columns of its rows.
+  std::vector<std::string> columns_required_by(const SourceTable& source) const {
+    std::vector<std::string> columns;
+    for (const InputColumn& read : source.reads) columns.push_back(read.column);
+    const PluginEntity* entity = probed_->registry().find_entity(source.entity);
+    if (!entity) return columns;
+    for (const OfferTable& offer : entity->lister->offers)
+      if (offer.is_supported && offer.metric->family == "identity")
+        columns.push_back(offer.metric->name);
+    return columns;
   }
 
   void select_timestamp_columns() {
@@ -88,11 +100,22 @@ class Planner {
           (!lister || planned.source != lister->source))
         exclude(planned, "another source lists the threads");
     for (const PlannedSource& planned : plan_.sources)
+      if (planned.source->table.stage == CTPROF_STAGE_ENTITY && !is_listed(planned.source->entity))
+        exclude(planned, "no source lists the rows of the entity '" +
+                             std::string(name(planned.source->entity)) + "' on this host");
+    for (const PlannedSource& planned : plan_.sources)
       for (const InputColumn& read : planned.source->reads)
         if (!read.is_optional && !is_identity_column(read.column) &&
             !find_filling_source(read.column))
           exclude(planned, "it reads '" + read.column + "', which no source fills on this host");
     return excluded_.size() == excluded_before;
+  }
+
+  // Returns whether the source that lists the rows of an entity of a plugin runs.
+  bool is_listed(Entity entity) const {
+    const PluginEntity* found = probed_->registry().find_entity(entity);
+    return found && std::ranges::find(plan_.sources, found->lister, &PlannedSource::source) !=
+                        plan_.sources.end();
   }
 
   // Returns the planned source that fills a column, or null.

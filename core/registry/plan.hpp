@@ -1,5 +1,7 @@
 // Plans a capture: which sources run, for which columns, in which order.
 //
+// The rows of an entity of a plugin are listed if any of its metrics is requested.
+//
 // For each metric, the working offer with the highest rank is selected. A source runs after the
 // sources whose columns it reads. Sources whose reads form a cycle, or that read a column that no
 // source fills, are excluded with a message. Their metrics go to the next offer or become gaps.

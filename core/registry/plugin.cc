@@ -54,15 +54,17 @@ struct ReadState {
   Plugin plugin{};
 };
 
-SharedMetric make_definition(const ctprof_metric& metric, const Plugin& plugin) {
-  MetricDef def = define(metric, plugin.name);
+SharedMetric make_definition(const ctprof_metric& metric, const Plugin& plugin, Entity entity) {
+  MetricDef def = define(metric, plugin.name, entity);
   for (const ctprof_rule& rule : plugin.rules)
     if (def.rule == rule.name)
       def.fallback = rule.fallback, def.reduction = kReductions[rule.reduction];
   return SharedMetric(std::move(def));
 }
 
-Result<SharedMetric> read_metric(const ctprof_metric& metric_in_table, ReadState& state) {
+// `source`: the source that offers the metric, or null.
+Result<SharedMetric> read_metric(const ctprof_metric& metric_in_table, ReadState& state,
+                                 const SourceTable* source = nullptr) {
   const Plugin& plugin = state.plugin;
   if (metric_in_table.size < kSizeV1<ctprof_metric>)
     return Error{size_error_message<ctprof_metric>("a metric", metric_in_table.size)};
@@ -71,7 +73,12 @@ Result<SharedMetric> read_metric(const ctprof_metric& metric_in_table, ReadState
   if (const SharedMetric* shared = may_share ? state.shared_definitions.find(metric) : nullptr)
     return *shared;
   CTPROF_TRY(check_metric(metric, plugin));
-  SharedMetric definition = make_definition(metric, plugin);
+  const bool is_of_source = metric.entity == CTPROF_ENTITY_OF_SOURCE;
+  if (is_of_source && (!source || !is_of_plugin(source->entity)))
+    return Error{"metric '" + std::string(metric.name) +
+                 "' is about the entity of its source, but no source of an entity offers it"};
+  SharedMetric definition =
+      make_definition(metric, plugin, source ? source->entity : Entity::Thread);
   if (may_share && plugin.is_layout && state.new_declarations)
     state.new_declarations->add(metric, definition);
   return definition;
@@ -93,7 +100,7 @@ Result<void> read_offer(const ctprof_offer& offer, ReadState& state, SourceTable
     source.offers.push_back({.metric = MetricDef{}, .rank = offer.rank, .is_supported = false});
     return {};
   }
-  CTPROF_TRY_VALUE(auto metric, read_metric(*offer.metric, state));
+  CTPROF_TRY_VALUE(auto metric, read_metric(*offer.metric, state, &source));
   CTPROF_TRY(check_offer(metric, source));
   source.offers.push_back({std::move(metric), offer.rank});
   return {};
@@ -108,10 +115,41 @@ Result<void> read_input_column(const char* name, SourceTable& source) {
   return {};
 }
 
+// Reads a derived metric of an entity of the plugin. Several sources may declare the same one.
+Result<void> read_derived_of_entity(const ctprof_derived& derived, Entity entity,
+                                    ReadState& state) {
+  CTPROF_TRY(check_derived(derived, true));
+  DerivedDef def = define(derived, state.plugin.name, entity);
+  auto& all = state.plugin.derived_metrics;
+  if (std::ranges::find(all, def) == all.end()) all.push_back(std::move(def));
+  return {};
+}
+
+// Sets the kind of the source's rows.
+Result<void> read_entity(ReadState& state, SourceTable& source) {
+  source.entity = entity_of_stage(source.table.stage);
+  if (!has_plugin_entity(source.table.stage)) return {};
+  CTPROF_TRY(check_entity(source.table));
+  const auto type = copy_struct<ctprof_entity_type>(source.table.entity, source.table.entity->size);
+  const auto entity = find_or_add_plugin_entity(type.name);
+  if (!entity)
+    return Error{"source '" + source.name + "' has the entity '" + type.name +
+                 "', but plugins and files can have at most " + std::to_string(kMaxPluginEntities) +
+                 " different ones"};
+  source.entity = *entity;
+  source.entity_description = type.description ? type.description : "";
+  return for_each_item<ctprof_derived>(
+      type.derived, "derived metrics of the entity '" + std::string(type.name) + "'",
+      [&](const ctprof_derived& derived) {
+        return read_derived_of_entity(derived, *entity, state);
+      });
+}
+
 Result<void> read_source(const ctprof_source& table, ReadState& state) {
   if (record_if_unsupported(table, state.plugin)) return {};
   CTPROF_TRY(check_source(table));
   SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
+  CTPROF_TRY(read_entity(state, source));
   source.offers.reserve(std::min(table.offers.count, kMaxItems));
   CTPROF_TRY(for_each_item<ctprof_offer>(
       table.offers, "offers of source '" + source.name + "'",

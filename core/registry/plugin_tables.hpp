@@ -28,9 +28,29 @@ struct InputColumn {
 struct SourceTable {
   ctprof_source table{};
   std::string name;
+  Entity entity = Entity::Thread;    // the kind of its rows
+  std::string entity_description{};  // of an entity of a plugin
   std::vector<OfferTable> offers;
   std::vector<InputColumn> reads;
 };
+
+// Returns whether a source of this stage works only while a window is open.
+constexpr bool works_in_window(ctprof_stage stage) {
+  return stage == CTPROF_STAGE_EXITED || stage == CTPROF_STAGE_RECORD;
+}
+// Returns whether the rows of a source of this stage are those of an entity of a plugin.
+constexpr bool has_plugin_entity(ctprof_stage stage) {
+  return stage == CTPROF_STAGE_ENTITY_LIST || stage == CTPROF_STAGE_ENTITY;
+}
+// Returns the entity of the rows of a source of any other stage.
+constexpr Entity entity_of_stage(ctprof_stage stage) {
+  switch (stage) {
+    case CTPROF_STAGE_PROCESS: return Entity::Process;
+    case CTPROF_STAGE_CGROUP: return Entity::Cgroup;
+    case CTPROF_STAGE_HOST: return Entity::Host;
+    default: return Entity::Thread;
+  }
+}
 
 // An option of a plugin and its value.
 struct PluginOption {

@@ -163,7 +163,7 @@ void ProbedHost::probe_plugin(const OpenedPlugin& opened, const SourceTable& sou
   for (ProbedRecorder& recorder : recorders_)
     if (recorder.source == &source)
       for (ProbedOffer& offer : recorder.offers) results.offers[offer.index] = &offer;
-  const bool is_recorder = source.table.stage >= CTPROF_STAGE_EXITED;
+  const bool is_recorder = works_in_window(source.table.stage);
   if (is_recorder && !std::ranges::count(recorders_, &source, &ProbedRecorder::source)) return;
   std::string failure = opened.context.failure();
   if (failure.empty() && source.table.probe) {

@@ -49,6 +49,7 @@ Registry::Registry(LoadedPlugins loaded)
     if (plugin.is_layout) add_plugin(plugin);
   for (const Plugin& plugin : plugins_)
     if (!plugin.is_layout) add_plugin(plugin);
+  add_sources_of_entities();
   // Add derived metrics last, because their inputs may come from any plugin.
   for (const Plugin& plugin : plugins_)
     if (!plugin.is_layout) add_derived_metrics(plugin);
@@ -68,12 +69,52 @@ void Registry::add_plugin(const Plugin& plugin) {
     fault.empty() ? add_declaration(metric) : record_fault(plugin, fault);
   }
   for (const SourceTable& source : plugin.sources)
-    source.table.stage < CTPROF_STAGE_EXITED ? add_offers(plugin, source)
-                                             : add_recorder(plugin, source);
+    if (!has_plugin_entity(source.table.stage))
+      works_in_window(source.table.stage) ? add_recorder(plugin, source)
+                                          : add_offers(plugin, source);
   for (const std::string& key : plugin.objects)
     if (std::find(vocabulary_.objects.begin(), vocabulary_.objects.end(), key) ==
         vocabulary_.objects.end())
       vocabulary_.objects.push_back(key);
+}
+
+const PluginEntity* Registry::find_entity(Entity entity) const {
+  const auto found = std::ranges::find(entities_, entity, &PluginEntity::entity);
+  return found == entities_.end() ? nullptr : &*found;
+}
+
+std::string Registry::find_entity_fault(const Plugin& plugin, const SourceTable& source) const {
+  const std::string entity(name(source.entity));
+  const std::string prefix = required_prefix(plugin);
+  if (!plugin.is_shipped && entity + "_" != prefix && !entity.starts_with(prefix))
+    return "its source '" + source.name + "' lists rows of the entity '" + entity +
+           "', whose name must be '" + prefix.substr(0, prefix.size() - 1) + "' or begin with '" +
+           prefix + "'; other names are ctprof's own";
+  const PluginEntity* existing = find_entity(source.entity);
+  if (!existing) return {};
+  return "its source '" + source.name + "' lists rows of the entity '" + entity +
+         "', which the source '" + existing->lister->name + "' of '" + existing->plugin->name +
+         "' lists already";
+}
+
+// Adds the sources of entities of plugins: first those that list rows, which the others require.
+void Registry::add_sources_of_entities() {
+  const auto for_each_source = [&](ctprof_stage stage, auto add) {
+    for (const Plugin& plugin : plugins_)
+      for (const SourceTable& source : plugin.sources)
+        if (source.table.stage == stage) add(plugin, source);
+  };
+  for_each_source(CTPROF_STAGE_ENTITY_LIST, [&](const Plugin& plugin, const SourceTable& source) {
+    if (std::string fault = find_entity_fault(plugin, source); !fault.empty())
+      return record_fault(plugin, std::move(fault));
+    entities_.push_back({source.entity, &plugin, &source});
+    add_offers(plugin, source);
+  });
+  for_each_source(CTPROF_STAGE_ENTITY, [&](const Plugin& plugin, const SourceTable& source) {
+    if (find_entity(source.entity)) return add_offers(plugin, source);
+    record_fault(plugin, "its source '" + source.name + "' fills rows of the entity '" +
+                             std::string(name(source.entity)) + "', which no loaded plugin lists");
+  });
 }
 
 void Registry::add_offers(const Plugin& plugin, const SourceTable& source) {

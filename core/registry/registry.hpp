@@ -7,6 +7,8 @@
 // Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict:
 // the metric of the later one is refused, and the message names both. A third party's metric is
 // also refused if it lacks the plugin's prefix, or claims the path of another metric in the file.
+// An entity of a plugin has one source that lists its rows; a second one is refused, and so is a
+// source of an entity that no source lists.
 // Derived metrics are checked last, when all plugins are known: every input must be a numeric
 // metric that a loaded plugin declares, no input may itself be derived, and unit and family must
 // agree with the declaration.
@@ -47,6 +49,13 @@ struct Recorder {
   std::int32_t rank = 0;  // the highest rank of its offers
 };
 
+// An entity of a plugin, and the source that lists its rows.
+struct PluginEntity {
+  Entity entity = Entity::Thread;
+  const Plugin* plugin = nullptr;
+  const SourceTable* lister = nullptr;
+};
+
 struct OfferedMetric {
   SharedMetric def;
   std::vector<Offer> offers;  // highest rank first; for equal ranks, in load order
@@ -64,6 +73,10 @@ class Registry {
   const std::vector<DerivedDef>& derived_metrics() const { return derived_metrics_; }
   // Returns the derived metrics, except those that depend on recorders other than these.
   std::vector<DerivedDef> derived_metrics_for(std::span<const std::string> recorders) const;
+  // In load order.
+  const std::vector<PluginEntity>& entities() const { return entities_; }
+  // Returns null if no loaded plugin lists rows of the entity.
+  const PluginEntity* find_entity(Entity entity) const;
   // Highest rank first.
   const std::vector<Recorder>& recorders() const { return recorders_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -73,6 +86,9 @@ class Registry {
 
  private:
   void add_plugin(const Plugin& plugin);
+  void add_sources_of_entities();
+  // Returns why the source cannot list rows of its entity, or "".
+  std::string find_entity_fault(const Plugin& plugin, const SourceTable& source) const;
   void add_offers(const Plugin& plugin, const SourceTable& source);
   void add_recorder(const Plugin& plugin, const SourceTable& source);
   void add_declaration(const SharedMetric& metric);
@@ -95,6 +111,7 @@ class Registry {
   // Index in `fields_` by name; `fields_` owns the name.
   std::unordered_map<std::string_view, std::size_t> offered_metric_index_;
   std::vector<DerivedDef> derived_metrics_;
+  std::vector<PluginEntity> entities_;
   std::vector<Recorder> recorders_;
   Vocabulary vocabulary_;
   // Index in `vocabulary_.metrics` by name.

@@ -61,6 +61,33 @@ Id copy_stacks(StackPool& pool, const StackPool& from, Id id) {
 
 }  // namespace
 
+std::vector<const Column*> identity_columns(const Table& table) {
+  std::vector<const Column*> columns;
+  for (const Column& column : table.columns)
+    if (column.def().family == "identity") columns.push_back(&column);
+  return columns;
+}
+
+std::vector<std::string> identity_of_row(std::span<const Column* const> columns, std::size_t row,
+                                         const Pools& pools) {
+  std::vector<std::string> identity;
+  for (const Column* column : columns) {
+    std::string& value = identity.emplace_back();
+    if (!column->has_value(row)) continue;
+    if (column->def().storage == Storage::String)
+      value = pools.texts[column->ids()[row]];
+    else if (column->def().storage == Storage::U64)
+      value = std::to_string(column->u64()[row]);
+  }
+  return identity;
+}
+
+std::vector<DerivedDef> Snapshot::builtin_derived() const {
+  std::vector<DerivedDef> found = derived;
+  std::erase_if(found, [](const DerivedDef& def) { return is_of_plugin(def.entity); });
+  return found;
+}
+
 void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
                std::uint32_t from_row, const Pools& from_pools) {
   to.copy_from(row, from, from_row);

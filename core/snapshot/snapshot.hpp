@@ -168,6 +168,9 @@ struct Snapshot {
   std::unique_ptr<Pools> pools;
   std::unique_ptr<FileExtras> extras;  // null only after the snapshot was moved from
 
+  // Returns the derived metrics, except those of entities of plugins.
+  std::vector<DerivedDef> builtin_derived() const;
+
   Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }
   const Table& table(Entity entity) const { return tables[static_cast<std::size_t>(entity)]; }
   // Returns the number of rows; for an outline, the number in the file.
@@ -177,6 +180,12 @@ struct Snapshot {
   Table& threads() { return table(Entity::Thread); }
   const Table& threads() const { return table(Entity::Thread); }
 };
+
+// Returns the columns that identify the rows of an entity of a plugin, in their order.
+std::vector<const Column*> identity_columns(const Table& table);
+// Returns the values of these columns in a row, as texts; a missing value is empty.
+std::vector<std::string> identity_of_row(std::span<const Column* const> columns, std::size_t row,
+                                         const Pools& pools);
 
 // Copies a cell to another snapshot, which has its own pools. REQUIRES: the columns have the same
 // storage.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -160,6 +162,30 @@ std::vector<RowMatch> match_cgroups(const Snapshot& before, const Snapshot& afte
   return earlier;
 }
 
+// A capture has all rows of an entity of a plugin, so a row without a match is new. If the opening
+// has no rows, their source may have failed.
+std::vector<RowMatch> match_by_identity(const Snapshot& before, const Snapshot& after,
+                                        Entity entity) {
+  const Table &before_table = before.table(entity), &after_table = after.table(entity);
+  std::vector<RowMatch> earlier(after_table.rows);
+  const auto columns = identity_columns(after_table);
+  std::vector<const Column*> before_columns;
+  for (const Column* column : columns) {
+    const Column* found = before_table.find(column->def().name);
+    if (!found || !has_same_meaning(found->def(), column->def())) return earlier;
+    before_columns.push_back(found);
+  }
+  std::map<std::vector<std::string>, std::uint32_t> row_of;
+  for (std::uint32_t row = 0; row < before_table.rows; ++row)
+    row_of.emplace(identity_of_row(before_columns, row, *before.pools), row);
+  for (std::uint32_t row = 0; row < after_table.rows; ++row) {
+    const auto found = row_of.find(identity_of_row(columns, row, *after.pools));
+    if (found != row_of.end()) earlier[row].row = found->second;
+    earlier[row].is_new = found == row_of.end() && before_table.rows > 0;
+  }
+  return earlier;
+}
+
 }  // namespace
 
 bool has_all_cgroups(const Snapshot& snapshot) {
@@ -169,6 +195,7 @@ bool has_all_cgroups(const Snapshot& snapshot) {
 std::vector<RowMatch> match_rows(const Snapshot& before, const Snapshot& after, Entity entity,
                                  std::span<const LeaderReplacement> execs,
                                  std::span<const std::uint64_t> exit_ns) {
+  if (is_of_plugin(entity)) return match_by_identity(before, after, entity);
   switch (entity) {
     case Entity::Thread: return match_threads(before, after, execs, exit_ns);
     case Entity::Process: return match_processes_by_leader(before, after);

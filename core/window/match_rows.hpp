@@ -20,7 +20,8 @@ struct RowMatch {
 
 // Returns the match in `before` of each row of `after`'s table. Threads match by tid and start
 // time; processes by tgid and their leader's start; cgroups by path, and by id if both snapshots
-// have ids. A row without a match that is not known to be new may have existed without being read.
+// have ids; rows of entities of plugins by their identity columns. A row without a match that is
+// not known to be new may have existed without being read.
 //
 // The last rows of the thread table exited at `exit_ns`, on CLOCK_BOOTTIME; `execs` is in
 // order of time.

@@ -171,7 +171,7 @@ AT(ctprof_summary, put_text, 56);
 AT(ctprof_summary, note, 64);
 AT(ctprof_summary, context, 72);
 
-SIZE(ctprof_source, 160);
+SIZE(ctprof_source, 168);
 AT(ctprof_source, size, 0);
 AT(ctprof_source, stage, 4);
 AT(ctprof_source, name, 8);
@@ -192,6 +192,7 @@ AT(ctprof_source, drain_records, 128);
 AT(ctprof_source, stop, 136);
 AT(ctprof_source, window_ends, 144);
 AT(ctprof_source, window_opens, 152);
+AT(ctprof_source, entity, 160);
 
 SIZE(ctprof_window, 96);
 AT(ctprof_window, size, 0);

@@ -24,7 +24,7 @@ struct AnnouncedLines {
   std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves
 };
 
-inline constexpr std::array<std::size_t, kEntities> kMaxRowsByEntity{
+inline constexpr std::array<std::size_t, kBuiltinEntities> kMaxRowsByEntity{
     limits::kThreads, limits::kThreads, limits::kCgroups, 1};
 
 // Returns whether the list may receive one more entity: it is not full, the name is not too long,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/workers.hpp"
+#include "core/file/columns/plugin_entities.hpp"
 #include "core/file/columns/registry_cache.hpp"
 #include "core/file/columns/row_checks.hpp"
 #include "core/file/columns/stack_lines.hpp"
@@ -282,6 +283,7 @@ Result<bool> BlockReader::read_block_lines(Snapshot* snapshot, bool with_rows) {
   const auto whole = read_rest(snapshot);
   if (!whole || !*whole || !snapshot) return whole;
   if (with_rows) CTPROF_TRY(check_and_sort_rows(*snapshot));
+  read_plugin_entities(*snapshot, with_rows);
   snapshot->text_bytes = text_bytes_before(next_);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/file/columns/announced_lines.hpp"
+#include "core/file/columns/plugin_entities.hpp"
 #include "core/file/columns/registry_cache.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/limits.hpp"
@@ -43,17 +44,18 @@ void write_meta(const Snapshot& snapshot, bool is_summary, JsonWriter& out) {
 
 void write_objects(const Snapshot& snapshot, bool in_header, JsonWriter& out) {
   for (const auto& [key, json] : snapshot.objects) {
-    if (is_header_object(snapshot, key) != in_header) continue;
+    if (is_header_object(snapshot, key) != in_header || key == kPluginEntitiesKey) continue;
     out.key(key);
     out.raw(json);
     out.put(',');
   }
 }
 
-RegistryView registry_of(const Snapshot& snapshot) {
-  RegistryView registry{{}, snapshot.derived, {}, snapshot.extras->unknown_definitions};
-  for (const Table& table : snapshot.tables)
-    for (const Column& column : table.columns)
+// The view refers to `derived`.
+RegistryView registry_of(const Snapshot& snapshot, std::span<const DerivedDef> derived) {
+  RegistryView registry{{}, derived, {}, snapshot.extras->unknown_definitions};
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot.table(entity).columns)
       if (!column.def().is_hidden) registry.metrics.push_back({&column.def(), &column.provenance});
   return registry;
 }
@@ -145,7 +147,8 @@ void write_header(const Snapshot& snapshot, std::span<const TableSlice> tables,
   write_meta(snapshot, false, out);
   write_objects(snapshot, true, out);
   out.key("registry");
-  write_registry(registry_of(snapshot), out);
+  const std::vector<DerivedDef> derived = snapshot.builtin_derived();
+  write_registry(registry_of(snapshot, derived), out);
   out.raw(",\"gap_names\":[");
   for (const std::string_view word : kGapNames) out.text(word), out.put(',');
   out.close(']');
@@ -162,6 +165,7 @@ void write_summary(const Snapshot& snapshot, JsonWriter& out) {
   out.member("kind", "summary");
   write_meta(snapshot, true, out);
   write_objects(snapshot, false, out);
+  write_plugin_entities(snapshot, out);
   out.close('}');
   out.put('\n');
 }

@@ -6,6 +6,7 @@
 #include "core/file/columns/gap_pattern.cc"
 #include "core/file/columns/header.cc"
 #include "core/file/columns/memory_limit.cc"
+#include "core/file/columns/plugin_entities.cc"
 #include "core/file/columns/read_columns.cc"
 #include "core/file/columns/registry_cache.cc"
 #include "core/file/columns/row_checks.cc"

@@ -21,7 +21,7 @@ constexpr std::size_t kDepthOfMeta = 2;  // nesting depth of its members
 template <class WriteTable>
 void write_by_table(JsonWriter& out, const KeptMembers& unknown, WriteTable write_table) {
   out.put('{');
-  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+  for (std::size_t entity = 0; entity < kBuiltinEntities; ++entity) {
     out.key(name(static_cast<Entity>(entity)));
     write_table(entity);
     out.put(',');

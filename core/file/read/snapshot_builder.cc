@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/file/columns/plugin_entities.hpp"
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
@@ -325,6 +326,7 @@ Result<Snapshot> finish_snapshot(SnapshotBuilder& builder) {
   sort_cgroups(snapshot);
   rebuild_processes(builder);
   CTPROF_TRY(explain(Entity::Process));
+  columns::read_plugin_entities(snapshot, true);
   return std::move(snapshot);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/file/columns/plugin_entities.hpp"
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
@@ -157,7 +158,7 @@ void Document::list_metrics() {
       if (key_path_of(def).root != TreeRoot::None && !placed_columns_.contains(&column))
         def.file_path = "none";
     }
-  registry_.derived = snapshot_->derived;
+  registry_.derived = snapshot_->builtin_derived();
   registry_.unknown = snapshot_->extras->unknown_definitions;
 }
 
@@ -241,12 +242,14 @@ void Document::write_objects(JsonWriter& out) const {
   std::map<std::string, std::string_view> objects;
   for (const std::string& key : vocabulary_->objects) objects[key] = "null";
   for (const auto& [key, json] : snapshot_->objects) objects[key] = json;
+  objects.erase(std::string(columns::kPluginEntitiesKey));
   for (const auto& [key, json] : objects) {
     if (is_reserved(key) || layout_.tree(TreeRoot::Host).find(key)) continue;
     out.key(key);
     out.raw(json);
     out.put(',');
   }
+  columns::write_plugin_entities(*snapshot_, out);
 }
 
 Result<void> Document::write_threads(std::size_t part, WorkerBuffers& buffers, Sink& sink) const {

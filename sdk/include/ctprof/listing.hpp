@@ -30,6 +30,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -87,7 +88,7 @@ class ListedRows {
     if (!columns_) {
       const auto batch = listing_->room();
       if (!batch) return false;
-      columns_.emplace(*batch);
+      columns_ = std::make_unique<Columns>(*batch);
     }
     ++rows_;
     return true;
@@ -106,7 +107,7 @@ class ListedRows {
 
  private:
   const Listing* listing_;
-  std::optional<Columns> columns_;
+  std::unique_ptr<Columns> columns_;
   std::uint32_t rows_ = 0;
 };
 

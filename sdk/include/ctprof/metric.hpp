@@ -65,6 +65,8 @@ enum class Entity : ctprof_entity {
   Process = CTPROF_PROCESS,
   Cgroup = CTPROF_CGROUP,
   Host = CTPROF_HOST,
+  // The entity of the source that offers the metric; see EntityListSource (source.hpp).
+  OfSource = CTPROF_ENTITY_OF_SOURCE,
 };
 
 // A string literal as a template argument, as in `sdk::KeyLine<kThreads, "Threads">`.

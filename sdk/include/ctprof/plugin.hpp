@@ -51,6 +51,7 @@
 
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
+#include "ctprof/entity.hpp"
 #include "ctprof/fields.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/gap.hpp"

@@ -56,7 +56,8 @@
 // read data for it.
 //
 // Contents:   the base classes of the stages, offers(), SourceTable.
-// See also:   listing.hpp for listers, batch.hpp for cells, records.hpp for windows and recorders,
+// See also:   entity.hpp for rows of other kinds, listing.hpp for listers, batch.hpp for cells,
+// records.hpp for windows and recorders,
 //             summary.hpp for `summarise`, plugin.hpp for the exported constant.
 
 #pragma once
@@ -328,7 +329,8 @@ class SourceTable {
   // Returns the table of the source; `plugin_name` is its default name.
   static constexpr ctprof_source make(const char* plugin_name) {
     ctprof_source table = common(plugin_name);
-    if constexpr (S::kStage == CTPROF_STAGE_LIST) {
+    if constexpr (requires { S::kEntity; }) table.entity = S::kEntity;
+    if constexpr (S::kStage == CTPROF_STAGE_LIST || S::kStage == CTPROF_STAGE_ENTITY_LIST) {
       table.list = &list;
     } else if constexpr (kIsStarted) {
       table.open_worker = &open_started;
@@ -368,7 +370,8 @@ class SourceTable {
             .drain_records = nullptr,
             .stop = nullptr,
             .window_ends = nullptr,
-            .window_opens = nullptr};
+            .window_opens = nullptr,
+            .entity = nullptr};
   }
 };
 

@@ -26,6 +26,9 @@ extern "C" {
 /* Marks a field that an initializer may omit. In C++ the field is then zero, without a warning. */
 #define CTPROF_OPTIONAL CTPROF_TAIL
 
+/* The maximum number of rows of an entity of a plugin in one capture. */
+#define CTPROF_MAX_ENTITY_ROWS 4096u
+
 /* The maximum number of rows in one call of `collect`. Buffers of this many items suffice for any
  * batch. */
 #define CTPROF_MAX_ROWS 1024u
@@ -33,7 +36,15 @@ extern "C" {
 /* The kind of object that a row describes. There is one process row for each distinct tgid, one
  * cgroup row for each distinct path, and one row for the host. */
 typedef uint32_t ctprof_entity;
-enum { CTPROF_THREAD = 0, CTPROF_PROCESS = 1, CTPROF_CGROUP = 2, CTPROF_HOST = 3 };
+enum {
+  CTPROF_THREAD = 0,
+  CTPROF_PROCESS = 1,
+  CTPROF_CGROUP = 2,
+  CTPROF_HOST = 3,
+  /* The entity of the source that offers the metric (ctprof_entity_type). Only for metrics that are
+   * offered by sources of the stages CTPROF_STAGE_ENTITY_LIST and CTPROF_STAGE_ENTITY. */
+  CTPROF_ENTITY_OF_SOURCE = 4
+};
 
 /* How a cell is stored. The newtype of a metric determines it (kNewtypes in newtypes.hpp); a table
  * with a different storage is refused. */

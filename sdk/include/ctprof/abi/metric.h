@@ -168,6 +168,24 @@ struct ctprof_derived {
   const char* role CTPROF_TAIL;
 };
 
+/* A kind of row that a plugin adds, such as a disk or a network interface. A source of the stage
+ * CTPROF_STAGE_ENTITY_LIST lists its rows in each capture; sources of the stage CTPROF_STAGE_ENTITY
+ * fill further columns. Rows of two captures match if their identity columns are equal. */
+struct ctprof_entity_type {
+  /* sizeof(struct ctprof_entity_type) */
+  uint32_t size;
+  uint32_t reserved CTPROF_OPTIONAL;
+  /* Lower case letters, digits and _, beginning with a letter, at most 32 bytes: "disk". It never
+   * changes. `ctprof show FILE --entity disk` shows its rows. A third party's name begins with the
+   * name of its plugin, and is that name or continues with "_". */
+  const char* name;
+  /* A row in one sentence: "A block device." */
+  const char* description CTPROF_OPTIONAL;
+  /* Of struct ctprof_derived: computed from metrics of this entity; their `entity` is
+   * CTPROF_ENTITY_OF_SOURCE. */
+  struct ctprof_array derived CTPROF_OPTIONAL;
+};
+
 #ifdef __cplusplus
 }
 #endif

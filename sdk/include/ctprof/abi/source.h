@@ -34,7 +34,11 @@ enum {
   /* lists threads that exited while a window was open */
   CTPROF_STAGE_EXITED = 5,
   /* records weighted call stacks while a window is open */
-  CTPROF_STAGE_RECORD = 6
+  CTPROF_STAGE_RECORD = 6,
+  /* lists the rows of an entity of a plugin (ctprof_source.entity), and may also fill columns */
+  CTPROF_STAGE_ENTITY_LIST = 7,
+  /* fills columns of such rows */
+  CTPROF_STAGE_ENTITY = 8
 };
 
 /* A column that the source reads. `values` points to uint64_t, int64_t, double, uint8_t, or, for
@@ -87,10 +91,14 @@ struct ctprof_batch {
   size_t message_size;
 };
 
-/* Receives the rows of a source of the list stage. The source requests a buffer with `room`, fills
- * its cells as in `collect`, and passes the number of filled rows to `commit`. It repeats this as
- * often as needed, with rows in any order. Its offers must include tgid, tid, comm and
- * start_time_clock_ticks. */
+/* Receives the rows of a source of the stage LIST or ENTITY_LIST. The source requests a buffer with
+ * `room`, fills its cells as in `collect`, and passes the number of filled rows to `commit`. It
+ * repeats this as often as needed, with rows in any order.
+ *
+ * The offers of a source of the stage LIST must include tgid, tid, comm and start_time_clock_ticks.
+ * Those of the stage ENTITY_LIST must include one to three columns of the family "identity", each a
+ * text or an unsigned number. Each row has a value in all of these, and no two rows have the same
+ * values. A source that lists more than CTPROF_MAX_ENTITY_ROWS rows fails. */
 struct ctprof_listing {
   uint32_t size;
   uint32_t pids_count;
@@ -166,8 +174,8 @@ struct ctprof_source {
   /* Fills a batch. Returns 0, or any other value and a sentence in the batch's message. Cells that
    * are still untouched then become SourceFailed. */
   int32_t (*collect)(void* worker, struct ctprof_batch* batch) CTPROF_OPTIONAL;
-  /* Only for the list stage, instead of collect. If it fails, its rows are discarded, and another
-   * lister or a walk of /proc replaces it. */
+  /* Only for the stages LIST and ENTITY_LIST, instead of collect. If it fails, its rows are
+   * discarded, and another lister or a walk of /proc replaces it; an entity then has no rows. */
   int32_t (*list)(void* worker, struct ctprof_listing* listing) CTPROF_OPTIONAL;
   /* Destroys the context that open_worker created. */
   void (*close_worker)(void* worker);
@@ -194,6 +202,10 @@ struct ctprof_source {
    * threads and `window_ends` before the last read, so that each sum lies inside the window of its
    * thread. */
   int32_t (*window_opens)(void* worker, char* message, size_t message_size) CTPROF_TAIL;
+  /* Only for the stages ENTITY_LIST, which has `list`, and ENTITY, which has `collect`: the kind of
+   * the rows. One source lists the rows of an entity; any number of sources of any plugins fill
+   * their columns. */
+  const struct ctprof_entity_type* entity CTPROF_TAIL;
 };
 
 #ifdef __cplusplus
