@@ -46,9 +46,25 @@ std::string escape_invisible(std::string_view name) {
   return text;
 }
 
+// Makes a label of each identity column: `device` for "disk.device".
+Labels make_identity_labels(std::span<const std::string> columns,
+                            std::span<const std::string_view> values) {
+  Labels labels;
+  for (std::size_t i = 0; i < std::min(columns.size(), values.size()); ++i) {
+    const std::string_view column = columns[i];
+    const auto dot = column.rfind('.');
+    labels.emplace_back(make_label_name(dot == column.npos ? column : column.substr(dot + 1)),
+                        escape_invisible(values[i]));
+  }
+  return labels;
+}
+
 Labels make_labels(const Report& report, Entity entity, std::uint32_t group) {
   if (entity == Entity::Host) return {};
   const auto parts = key_parts(report.grouping().names[group]);
+  if (report.spec().group_by == GroupBy::Entity)
+    return make_identity_labels(
+        report.sides().front().identity_columns[static_cast<std::size_t>(entity)], parts);
   if (report.spec().group_by != GroupBy::All)
     return {{get_axis_label(report.spec()), escape_invisible(parts.front())}};
   constexpr std::array kParts{"cgroup", "pcomm", "comm"};
@@ -82,7 +98,9 @@ class FamilyMaker {
     if (!metric.is_shown || metric.is_omitted || metric.family == "categorical" ||
         metric.family == "identity")
       return false;
-    if (!report_->spec().metrics.empty() || choice_->all_metrics) return true;
+    if (!report_->spec().metrics.empty() || choice_->all_metrics ||
+        report_->spec().group_by == GroupBy::Entity)
+      return true;
     return metric.headline || metric.counts_rows;
   }
 

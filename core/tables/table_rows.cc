@@ -26,7 +26,7 @@ IdColumns get_id_columns(Entity entity) {
     case Entity::Cgroup: return {kCgroupPath, kCgroupId};
     case Entity::Host: return {};
   }
-  return {};
+  return {};  // an entity of a plugin
 }
 
 std::string format_text(const Column* column, std::size_t row, const Pools& pools) {
@@ -91,7 +91,9 @@ struct TableRows::CaptureTable {
   std::string make_next_id(std::size_t row) {
     if (entity == Entity::Host) return "host";
     const std::string start = format_text(id_start, row, pools());
-    std::string id = format_text(id_key, row, pools()) + (start.empty() ? "" : "@" + start);
+    std::string id = is_of_plugin(entity)
+                         ? join_texts(identity_of_row(identity_columns(table()), row, pools()), "/")
+                         : format_text(id_key, row, pools()) + (start.empty() ? "" : "@" + start);
     const std::uint32_t number = ++rows_of_id[id];
     return number > 1 ? id + "#" + std::to_string(number) : id;
   }

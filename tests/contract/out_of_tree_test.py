@@ -82,7 +82,7 @@ class OutOfTree(unittest.TestCase):
         place.mkdir()
         commands = re.findall(r"```sh\n(.*?)```", text, re.S)
         files = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)```", text, re.S))
-        self.assertEqual(set(files), {"children.cc", "children_test.cc", "test_children.py", "meson.build", "CMakeLists.txt", "load.cc"})
+        self.assertEqual(set(files), {"children.cc", "children_test.cc", "test_children.py", "meson.build", "CMakeLists.txt", "load.cc", "nic.cc"})
         if not shutil.which("cmake", path=self.env["PATH"]):
             commands = [block for block in commands if not block.startswith("cmake")]
         write_files = "".join(f"cat > {name} <<'end of file'\n{content}end of file\n" for name, content in files.items())
@@ -90,6 +90,7 @@ class OutOfTree(unittest.TestCase):
         finished = run("bash", "-c", script, cwd=place, env=self.env)
         self.assertRegex(finished.stdout, r"bash.*hello_children")
         self.assertRegex(finished.stdout, r"load_one.*\d")
+        self.assertRegex(finished.stdout, r"lo +.*nic_received_bytes")
         shell = int((place / "pid").read_text())
         before, after = (self.children_of(shell, place / "hello" / f"{name}.ctprof.zst") for name in ("before", "after"))
         self.assertEqual(after - before, 5)

@@ -194,7 +194,8 @@ GroupAges::GroupAges(const Meta& meta, const Rollup& rollup, std::size_t side,
 double GroupAges::per_second(CellPosition at, const PlannedMetric& metric,
                              const Rollup& rollup) const {
   if (!metric.is_cumulative || metric.entity == Entity::Cgroup) return kNaN;
-  const double seconds = metric.entity == Entity::Host ? host_age_ : oldest_thread_ages_[at.group];
+  const bool counts_since_boot = metric.entity == Entity::Host || is_of_plugin(metric.entity);
+  const double seconds = counts_since_boot ? host_age_ : oldest_thread_ages_[at.group];
   return seconds > 0 ? as_double(rollup.read(at).number) / seconds : kNaN;
 }
 

@@ -100,11 +100,16 @@ void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
 
 class Planner {
  public:
-  Planner(std::span<const Snapshot* const> sides, GroupBy by, const PluginDefinitions& knowledge)
-      : sides_(sides), by_(by), knowledge_(&knowledge), work_(sides) {}
+  Planner(std::span<const Snapshot* const> sides, const Spec& spec,
+          const PluginDefinitions& knowledge)
+      : sides_(sides),
+        by_(spec.group_by),
+        entity_(spec.entity),
+        knowledge_(&knowledge),
+        work_(sides) {}
 
   MetricPlan plan() {
-    add_thread_count();
+    if (by_ != GroupBy::Entity) add_thread_count();
     for (std::size_t side = 0; side < sides_.size(); ++side) collect_columns(side);
     for (const auto& [name, columns] : columns_) plan_column(name, columns);
     note_fallbacks();
@@ -133,7 +138,8 @@ class Planner {
 
   // Returns whether the axis groups the rows of the entity.
   bool has_groups(Entity entity) const {
-    return entity != Entity::Cgroup || by_ == GroupBy::Cgroup;
+    if (by_ == GroupBy::Entity) return entity == entity_;
+    return !is_of_plugin(entity) && (entity != Entity::Cgroup || by_ == GroupBy::Cgroup);
   }
 
   void add_thread_count() {
@@ -273,6 +279,7 @@ class Planner {
 
   std::span<const Snapshot* const> sides_;
   GroupBy by_;
+  Entity entity_;
   const PluginDefinitions* knowledge_;
   Allowance work_;
   std::vector<std::string> omitted_;  // derived metrics beyond the allowance
@@ -289,7 +296,7 @@ class Planner {
 
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
                                 const PluginDefinitions& knowledge) {
-  MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
+  MetricPlan plan = Planner(sides, spec, knowledge).plan();
   plan.finds_busiest_threads = spec.busiest;
   CTPROF_TRY(add_key_metrics(plan, sides, spec));
   CTPROF_TRY(add_derived(plan, sides, spec.derive));

@@ -220,6 +220,9 @@ RunFacts collect_run_facts(const Snapshot& snapshot) {
     facts.host = host->second;
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     facts.rows[entity] = snapshot.tables[entity].rows;
+  for (std::size_t entity = kBuiltinEntities; entity < kEntities; ++entity)
+    for (const Column* column : identity_columns(snapshot.tables[entity]))
+      facts.identity_columns[entity].push_back(column->def().name);
   if (snapshot.window) facts.window = facts_of_window(snapshot);
   return facts;
 }

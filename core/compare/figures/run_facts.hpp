@@ -57,6 +57,8 @@ struct RunFacts {
   std::optional<RawJson> host;  // the host's context, if the file has one
   std::size_t text_bytes = 0;   // of the file it was read from; 0 if there is none
   std::array<std::size_t, kEntities> rows{};
+  // The names of the columns that identify the rows of entities of plugins.
+  std::array<std::vector<std::string>, kEntities> identity_columns{};
   std::optional<WindowFacts> window;
 
   std::size_t threads() const { return rows[static_cast<std::size_t>(Entity::Thread)]; }

@@ -18,7 +18,7 @@ void add(GroupTimes& into, const GroupTimes& other) {
 
 void add_rows(RunGroups& into, std::uint32_t into_group, const RunGroups& other,
               std::uint32_t group) {
-  for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
+  for (const Entity entity : grouped_entities())
     into.rows_of[static_cast<std::size_t>(entity)][into_group] += other.rows(entity, group);
   into.threads[into_group] += other.threads[group];
 }
@@ -76,7 +76,7 @@ std::vector<std::uint32_t> RunFigures::add_groups_of(const RunFigures& other) {
     if (is_new) groups_.keys.push_back(key);
     into.push_back(place->second);
   }
-  for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
+  for (const Entity entity : grouped_entities())
     groups_.rows_of[static_cast<std::size_t>(entity)].resize(groups_.keys.size());
   groups_.threads.resize(groups_.keys.size());
   times_.resize(groups_.keys.size());

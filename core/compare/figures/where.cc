@@ -20,9 +20,12 @@ struct ResolvedInput {
   ValueType type = ValueType::Unknown;
 };
 
-// Returns the thread column that a condition may read, or null.
-const Column* find_thread_column(const Snapshot& side, std::string_view name) {
-  const Column* column = side.threads().find(name);
+// Returns the column of threads, or of an entity of a plugin, that a condition may read, or null.
+const Column* find_row_column(const Snapshot& side, Entity entity, std::string_view name) {
+  const Table& table = side.table(entity);
+  const Column* column = table.find(name);
+  if (!column && is_of_plugin(entity))
+    column = table.find(std::string(ctprof::name(entity)) + "." + std::string(name));
   return column && !column->def().is_hidden && !column->def().is_mark ? column : nullptr;
 }
 
@@ -39,12 +42,12 @@ ValueType type_of(Storage storage) {
   }
 }
 
-// Returns the type of a thread metric on the sides that have it; Unknown if none has it.
-Result<ValueType> find_thread_type(std::span<const Snapshot* const> sides,
-                                   const Condition& condition, const std::string& name) {
+// Returns the type of a metric of rows on the sides that have it; Unknown if none has it.
+Result<ValueType> find_row_type(std::span<const Snapshot* const> sides, Entity entity,
+                                const Condition& condition, const std::string& name) {
   ValueType found = ValueType::Unknown;
   for (const Snapshot* side : sides) {
-    const Column* column = find_thread_column(*side, name);
+    const Column* column = find_row_column(*side, entity, name);
     if (!column) continue;
     const ValueType type = type_of(column->def().storage);
     if (type == ValueType::Unknown)
@@ -56,36 +59,42 @@ Result<ValueType> find_thread_type(std::span<const Snapshot* const> sides,
   return found;
 }
 
-std::vector<std::string> known_names(std::span<const Snapshot* const> sides,
+std::vector<std::string> known_names(std::span<const Snapshot* const> sides, Entity entity,
                                      const MetricPlan& plan) {
   std::vector<std::string> names{std::string(kGroupThreads), std::string(kGroupName)};
   for (const Snapshot* side : sides)
-    for (const Column& column : side->threads().columns)
+    for (const Column& column : side->table(entity).columns)
       if (!column.def().is_hidden && !column.def().is_mark) names.push_back(column.def().name);
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
   return names;
 }
 
 Error unknown_metric_error(const Condition& condition, const std::string& name,
-                           std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+                           std::span<const Snapshot* const> sides, Entity entity,
+                           const MetricPlan& plan) {
   for (const Snapshot* side : sides)
     for (const Table& table : side->tables)
       if (table.find(name))
-        return condition.refusal(
-            "'" + name + "' is not a metric of threads, and no group has it with this --group-by");
-  const std::string suggestion = suggest_nearest(name, known_names(sides, plan));
+        return condition.refusal(is_of_plugin(entity)
+                                     ? "'" + name + "' is not a metric of the entity '" +
+                                           std::string(ctprof::name(entity)) + "'"
+                                     : "'" + name +
+                                           "' is not a metric of threads, and no group has it "
+                                           "with this --group-by");
+  const std::string suggestion = suggest_nearest(name, known_names(sides, entity, plan));
   return condition.refusal("no metric '" + name + "' in the input" +
                            (suggestion.empty() ? "; a text must be in double quotes" : suggestion));
 }
 
-Result<ResolvedInput> resolve_input(std::span<const Snapshot* const> sides, const MetricPlan& plan,
-                                    const Condition& condition, const std::string& name) {
+Result<ResolvedInput> resolve_input(std::span<const Snapshot* const> sides, Entity entity,
+                                    const MetricPlan& plan, const Condition& condition,
+                                    const std::string& name) {
   if (is_group_property(name))
     return ResolvedInput{true, name == kGroupName ? ValueType::Text : ValueType::Number};
-  CTPROF_TRY_VALUE(const auto type, find_thread_type(sides, condition, name));
+  CTPROF_TRY_VALUE(const auto type, find_row_type(sides, entity, condition, name));
   if (type != ValueType::Unknown) return ResolvedInput{false, type};
   const PlannedMetric* metric = plan.find(name);
-  if (!metric) return unknown_metric_error(condition, name, sides, plan);
+  if (!metric) return unknown_metric_error(condition, name, sides, entity, plan);
   if (metric->entity == Entity::Host)
     return condition.refusal("'" + name + "' is a metric of the host, not of a group");
   if (!metric->has_number()) return condition.refusal("'" + name + "' of a group is not a number");
@@ -98,13 +107,15 @@ Result<void> classify_condition(ClassifiedConditions& classified, const Conditio
   const std::string *thread_input = nullptr,
                     *group_input = nullptr;  // the name of an input of each kind
   for (const auto& input : condition.inputs()) {
-    CTPROF_TRY_VALUE(const auto found, resolve_input(sides, plan, condition, input.name));
+    CTPROF_TRY_VALUE(const auto found,
+                     resolve_input(sides, classified.entity, plan, condition, input.name));
     types.push_back(found.type);
     (found.is_of_group ? group_input : thread_input) = &input.name;
   }
   if (thread_input && group_input)
     return condition.refusal(
-        "'" + *thread_input + "' is a metric of threads, '" + *group_input +
+        "'" + *thread_input + "' is a metric of " +
+        (is_of_plugin(classified.entity) ? "rows" : "threads") + ", '" + *group_input +
         "' is one of groups; combine them only with &&, or use a separate --where for each");
   CTPROF_TRY(condition.check(types));
   (group_input ? classified.groups : classified.threads).push_back(condition);
@@ -115,8 +126,8 @@ Result<void> classify_condition(ClassifiedConditions& classified, const Conditio
 
 Result<ClassifiedConditions> classify_conditions(const WhereConditions& where,
                                                  std::span<const Snapshot* const> sides,
-                                                 const MetricPlan& plan) {
-  ClassifiedConditions classified;
+                                                 const MetricPlan& plan, Entity entity) {
+  ClassifiedConditions classified{.entity = entity};
   for (const Condition& condition : where.conditions)
     CTPROF_TRY(classify_condition(classified, condition, sides, plan));
   return classified;
@@ -139,10 +150,11 @@ Value condition_value(const Column& column, std::size_t row, const Pools& pools)
   }
 }
 
-void apply_condition(KeptRows& kept_rows, const Snapshot& side, const Condition& condition) {
+void apply_condition(KeptRows& kept_rows, const Snapshot& side, Entity entity,
+                     const Condition& condition) {
   std::vector<const Column*> columns;
   for (const auto& input : condition.inputs())
-    columns.push_back(find_thread_column(side, input.name));
+    columns.push_back(find_row_column(side, entity, input.name));
   std::vector<Value> values(columns.size());
   for (std::size_t row = 0; row < kept_rows.size(); ++row) {
     if (!kept_rows[row]) continue;
@@ -154,23 +166,26 @@ void apply_condition(KeptRows& kept_rows, const Snapshot& side, const Condition&
 
 }  // namespace
 
-KeptRows select_threads(const Snapshot& run, std::span<const Condition> conditions) {
-  if (conditions.empty()) return {};
-  KeptRows kept_rows(run.threads().rows, true);
-  for (const Condition& condition : conditions) apply_condition(kept_rows, run, condition);
+KeptRows select_rows(const Snapshot& run, const ClassifiedConditions& where) {
+  if (where.threads.empty()) return {};
+  KeptRows kept_rows(run.table(where.entity).rows, true);
+  for (const Condition& condition : where.threads)
+    apply_condition(kept_rows, run, where.entity, condition);
   return kept_rows;
 }
 
-bool has_condition_columns(const Snapshot& run, std::span<const Condition> conditions) {
-  return std::ranges::all_of(conditions, [&](const Condition& condition) {
+bool has_condition_columns(const Snapshot& run, const ClassifiedConditions& where) {
+  return std::ranges::all_of(where.threads, [&](const Condition& condition) {
     return std::ranges::all_of(condition.inputs(), [&](const auto& input) {
-      return find_thread_column(run, input.name) != nullptr;
+      return find_row_column(run, where.entity, input.name) != nullptr;
     });
   });
 }
 
 std::string describe_kept_threads(std::span<const KeptCount> counts,
-                                  std::span<const SideRuns> sides) {
+                                  std::span<const SideRuns> sides, Entity entity) {
+  const std::string rows =
+      is_of_plugin(entity) ? " rows of " + std::string(ctprof::name(entity)) : " threads";
   std::string words;
   for (std::size_t side = 0; side < sides.size(); ++side) {
     std::size_t kept = 0, all = 0;
@@ -179,7 +194,7 @@ std::string describe_kept_threads(std::span<const KeptCount> counts,
       all += run.all_threads;
     }
     words += (side ? " and " : "") + std::to_string(kept) + " of " + std::to_string(all) +
-             (side ? "" : " threads");
+             (side ? "" : rows);
     if (sides.size() > 1) words += " of the " + side_name(side);
   }
   return "--where keeps " + words;

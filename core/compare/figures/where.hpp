@@ -1,6 +1,10 @@
 // Applies --where: sorts its conditions into conditions on threads and on groups, and removes
 // threads and groups that do not meet them.
 //
+// With the axis Entity, rows of an entity of a plugin replace threads. An identity column or a
+// metric whose name begins with the name of the entity and a dot may be named without them:
+// `device`.
+//
 // Conditions on threads are applied first, so the values of a group are those of the remaining
 // threads. Under compare, a group is kept on all sides if each condition is true for it on at least
 // one side, so exchanging the files changes nothing.
@@ -23,23 +27,24 @@ namespace ctprof {
 
 // Conditions on threads and conditions on groups.
 struct ClassifiedConditions {
-  std::vector<Condition> threads{};
+  std::vector<Condition> threads{};  // conditions on rows: threads, or those of the axis Entity
   std::vector<Condition> groups{};
+  Entity entity = Entity::Thread;  // of these rows
 };
 
 // The error names a metric that no file has, with the nearest name, or a metric that a condition
 // cannot use.
 Result<ClassifiedConditions> classify_conditions(const WhereConditions& where,
                                                  std::span<const Snapshot* const> sides,
-                                                 const MetricPlan& plan);
+                                                 const MetricPlan& plan,
+                                                 Entity entity = Entity::Thread);
 
-// Returns for which threads of a run the conditions are true; empty without conditions. REQUIRES:
-// conditions on threads.
-KeptRows select_threads(const Snapshot& run, std::span<const Condition> conditions);
+// Returns for which threads, or rows of the entity, of a run the conditions on rows are true; empty
+// without such conditions.
+KeptRows select_rows(const Snapshot& run, const ClassifiedConditions& where);
 
-// Returns whether the run has a column for each input of the conditions. REQUIRES: conditions on
-// threads.
-bool has_condition_columns(const Snapshot& run, std::span<const Condition> conditions);
+// Returns whether the run has a column for each input of the conditions on rows.
+bool has_condition_columns(const Snapshot& run, const ClassifiedConditions& where);
 
 // The number of thread rows of a run, and the number of kept rows.
 struct KeptCount {
@@ -47,9 +52,9 @@ struct KeptCount {
 };
 
 // Returns "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate", summed over
-// the runs of each side. `counts` has one entry for each run.
+// the runs of each side. `counts` has one entry for each run; `entity`: of the rows.
 std::string describe_kept_threads(std::span<const KeptCount> counts,
-                                  std::span<const SideRuns> sides);
+                                  std::span<const SideRuns> sides, Entity entity = Entity::Thread);
 
 // Empties the groups that do not meet the conditions. REQUIRES: conditions on groups, from
 // classify_conditions() with this plan.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/text.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/grouping/services.hpp"
 #include "core/registry/identity.hpp"
@@ -31,7 +32,8 @@ const Axis& find_axis(GroupBy by) {
                                       {GroupBy::Pid, {kTgid}},
                                       {GroupBy::ProcessText, {kNoColumn}},
                                       {GroupBy::Service, {kCgroup}},
-                                      {GroupBy::Tree, {kNoColumn}}};
+                                      {GroupBy::Tree, {kNoColumn}},
+                                      {GroupBy::Entity, {kNoColumn}}};
   return *std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.by == by; });
 }
 
@@ -173,11 +175,14 @@ void regroup_exited_threads(RowGroups& run, const Snapshot& snapshot, bool by_te
 GroupBook::GroupBook(const Spec& spec)
     : group_by_(spec.group_by),
       group_metric_(spec.group_metric),
-      separates_processes_(spec.literal_names && spec.group_by != GroupBy::Pid) {
+      entity_(spec.entity),
+      separates_processes_(spec.literal_names && spec.group_by != GroupBy::Pid &&
+                           spec.group_by != GroupBy::Entity) {
   for (const std::string_view column : find_axis(spec.group_by).columns) {
     const bool literal = spec.literal_names || spec.group_by == GroupBy::CommExact ||
                          spec.group_by == GroupBy::Pid || spec.group_by == GroupBy::ProcessText ||
-                         spec.group_by == GroupBy::Service || spec.group_by == GroupBy::Tree;
+                         spec.group_by == GroupBy::Service || spec.group_by == GroupBy::Tree ||
+                         spec.group_by == GroupBy::Entity;
     KeyPart& part = parts_.emplace_back();
     part.column = column;
     if (column == kCgroup && spec.group_by != GroupBy::Service)
@@ -285,8 +290,30 @@ void GroupBook::divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Sn
   combine(names, cgroups, 1);
 }
 
+// Groups only the rows of the entity; each row counts as a thread of its group.
+RowGroups GroupBook::add_rows_of_entity(const Snapshot& snapshot, const KeptRows& kept_rows) {
+  RowGroups run;
+  for (const Entity entity : grouped_entities())
+    run.group_of_row[static_cast<std::size_t>(entity)].assign(snapshot.table(entity).rows,
+                                                              kNoGroup);
+  const Table& table = snapshot.table(entity_);
+  Rows& rows = run.group_of_row[static_cast<std::size_t>(entity_)];
+  auto& names = std::get<LiteralNames>(parts_[0].names);
+  const auto columns = identity_columns(table);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (kept_rows.empty() || kept_rows[row])
+      rows[row] = names.add(
+          join_texts(identity_of_row(columns, row, *snapshot.pools), {&kPartSeparator, 1}));
+  GroupNumbering(run.groups).apply(rows);
+  count_rows_and_threads(run, snapshot);
+  const auto& counts = run.groups.rows_of[static_cast<std::size_t>(entity_)];
+  run.groups.threads.assign(counts.begin(), counts.end());
+  return run;
+}
+
 RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Snapshot& window,
                               const KeptRows& kept_rows, std::optional<ProcessTrees>& trees) {
+  if (group_by_ == GroupBy::Entity) return add_rows_of_entity(snapshot, kept_rows);
   RowGroups run;
   Rows& threads = run.group_of_row[static_cast<std::size_t>(Entity::Thread)];
   Rows& cgroups = run.group_of_row[static_cast<std::size_t>(Entity::Cgroup)];
@@ -306,6 +333,10 @@ RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Snapshot& window,
   cgroups = group_by_ == GroupBy::Cgroup ? number_names(parts_[0], snapshot, table, kCgroupPath, {})
                                          : Rows(table.rows, kNoGroup);
   processes = group_processes(snapshot, threads);
+  for (const Entity entity : grouped_entities())
+    if (is_of_plugin(entity))
+      run.group_of_row[static_cast<std::size_t>(entity)].assign(snapshot.table(entity).rows,
+                                                                kNoGroup);
   if (separates_processes_) separate_processes(threads, cgroups, processes, snapshot);
   GroupNumbering numbering(run.groups);
   numbering.apply(threads);
@@ -325,7 +356,7 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const KeptRows& kept_rows,
   if (trees) trees_of_opening.emplace(opening, &*trees);
   run.group_of_opening_row =
       renumber_groups(add_rows(opening, snapshot, kept_opening_rows, trees_of_opening), run);
-  if (!separates_processes_)
+  if (!separates_processes_ && group_by_ != GroupBy::Entity)
     regroup_exited_threads(run, snapshot, group_by_ == GroupBy::ProcessText);
   return run;
 }

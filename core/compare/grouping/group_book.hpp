@@ -2,7 +2,8 @@
 //
 // The axis groups threads. A process is in the group of its leader; under --no-thread-normalize it
 // is a group of its own, as in the reference. Cgroups are grouped by path if the axis is `cgroup`,
-// and otherwise not grouped. The host is one group on every axis.
+// and otherwise not grouped. The host is one group on every axis. The axis Entity groups only the
+// rows of an entity of a plugin, by their identity, whose columns are the parts of the key.
 //
 // Under Spec::divides_by_cgroup, processes of one name in different cgroups are different groups
 // (process_cgroups.hpp).
@@ -64,7 +65,8 @@ struct RowGroups {
   bool opening_filter_is_known = true;  // false: it is unknown whether --where keeps those rows
 };
 
-// For each thread row of a side, whether it is kept. Empty: all rows are kept.
+// For each thread row of a side, or each row of the entity of the axis Entity, whether it is kept.
+// Empty: all rows are kept.
 using KeptRows = std::vector<bool>;
 
 class GroupBook {
@@ -104,6 +106,7 @@ class GroupBook {
   RowGroups add_rows(const Snapshot& snapshot, const Snapshot& window, const KeptRows& kept_rows,
                      std::optional<ProcessTrees>& trees);
   void divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Snapshot& window);
+  RowGroups add_rows_of_entity(const Snapshot& snapshot, const KeptRows& kept_rows);
   void separate_processes(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
   std::uint32_t number_separate_group(std::uint64_t pair);
   using NamesOfPart = std::vector<std::string> (*)(const KeyPart& part);
@@ -113,6 +116,7 @@ class GroupBook {
 
   GroupBy group_by_;
   std::string group_metric_;
+  Entity entity_;             // of the rows that the axis Entity groups
   bool separates_processes_;  // each process is a group
   std::vector<KeyPart> parts_;
   std::optional<ProcessCgroups> cgroups_;  // only if names are divided by cgroup

@@ -115,7 +115,7 @@ RunGroupMap map_run_groups(const RunGroups& run, const KeyedGroups& keyed) {
 // Returns the rows and threads that one run has in each group.
 SideGroups make_side_groups(const RunGroups& run, const RunGroupMap& places) {
   SideGroups side;
-  for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup}) {
+  for (const Entity entity : grouped_entities()) {
     auto& rows = side.rows_of[static_cast<std::size_t>(entity)];
     rows.resize(places.first_own_group.size());
     for (std::uint32_t own_group = 0; own_group < run.keys.size(); ++own_group)
@@ -170,7 +170,7 @@ void Grouping::keep_groups(const std::vector<bool>& is_kept) {
     for (std::uint32_t group = 0; group < names.size(); ++group) {
       if (is_kept[group]) continue;
       side.threads_of[group] = 0;
-      for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
+      for (const Entity entity : grouped_entities())
         side.rows_of[static_cast<std::size_t>(entity)][group] = 0;
     }
   }

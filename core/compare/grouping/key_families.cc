@@ -289,7 +289,29 @@ const Column* find_process_text(const Snapshot& side, std::string_view metric) {
   return column && is_text(*column) ? column : nullptr;
 }
 
+namespace {
+
+// Fails if no side has rows or columns of the entity of a plugin.
+Result<void> check_entity_axis(std::span<const Snapshot* const> sides, const Spec& spec) {
+  std::vector<std::string> known;
+  for (const Snapshot* side : sides) {
+    if (!side->table(spec.entity).columns.empty()) return {};
+    for (const Entity entity : grouped_entities())
+      if (is_of_plugin(entity) && !side->table(entity).columns.empty())
+        known.emplace_back(name(entity));
+  }
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return error("reading --entity", spec.group_metric,
+               known.empty() ? "the input has no entities of plugins"
+                             : "the input has only " + join_texts(known) +
+                                   suggest_nearest(spec.group_metric, known));
+}
+
+}  // namespace
+
 Result<void> check_axis(std::span<const Snapshot* const> sides, const Spec& spec) {
+  if (spec.group_by == GroupBy::Entity) return check_entity_axis(sides, spec);
   if (spec.group_by != GroupBy::ProcessText) return {};
   std::vector<std::string> known_words = axis_words();
   for (const Snapshot* side : sides) {

@@ -162,7 +162,8 @@ class ProcessKeys {
 // Returns the metric's column if it is a text metric of processes, otherwise null.
 const Column* find_process_text(const Snapshot& side, std::string_view metric);
 
-// Fails if --group-by names a metric that is not a text metric of processes on any side.
+// Fails if --group-by names a metric that is not a text metric of processes on any side, or
+// --entity an entity that no side has.
 Result<void> check_axis(std::span<const Snapshot* const> sides, const Spec& spec);
 
 }  // namespace ctprof

@@ -87,13 +87,11 @@ class Reducer {
     TurnOrder::Turn turn(turns_, number);
     CTPROF_TRY_VALUE(auto loaded, (*load_)(number));
     const Snapshot& run = *loaded;
-    const KeptRows kept_rows = select_threads(run, where_->threads);
+    const KeptRows kept_rows = select_rows(run, *where_);
     const Snapshot* const opening_only = run.window ? run.window->opening_only.get() : nullptr;
-    const bool can_filter_opening =
-        !opening_only || has_condition_columns(*opening_only, where_->threads);
-    const KeptRows kept_opening_rows = opening_only && can_filter_opening
-                                           ? select_threads(*opening_only, where_->threads)
-                                           : KeptRows();
+    const bool can_filter_opening = !opening_only || has_condition_columns(*opening_only, *where_);
+    const KeptRows kept_opening_rows =
+        opening_only && can_filter_opening ? select_rows(*opening_only, *where_) : KeptRows();
     RunFacts facts = collect_run_facts(run);
     turn.wait();
     RowGroups rows = reduced_.groups.add(run, kept_rows, kept_opening_rows);

@@ -264,10 +264,10 @@ Result<Report> Report::make(Runs outlines, const LoadRun& load, const Spec& spec
   auto plan = std::make_unique<MetricPlan>(std::move(planned));
   const std::vector<SideRuns> sides = divide_into_sides(spec, outlines.size());
   CTPROF_TRY(check_fail_on(spec.fail_on, *plan, sides));
-  CTPROF_TRY_VALUE(const auto where, classify_conditions(spec.where, outlines, *plan));
+  CTPROF_TRY_VALUE(const auto where, classify_conditions(spec.where, outlines, *plan, spec.entity));
   CTPROF_TRY_VALUE(auto reduced, reduce_runs(outlines.size(), load, *plan, where, spec));
   if (!where.threads.empty())
-    plan->notes.push_back(describe_kept_threads(kept_counts_of(reduced), sides));
+    plan->notes.push_back(describe_kept_threads(kept_counts_of(reduced), sides, spec.entity));
   Grouping grouping = join(reduced.groups, groups_of(reduced), sides, spec.group_by);
   if (grouping.renames_are_incomplete)
     plan->notes.push_back("cannot find all renamed cgroups: too many cgroups are similar");

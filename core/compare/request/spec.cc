@@ -117,6 +117,20 @@ Result<GroupBy> parse_group_by(std::string_view word) {
                      suggest_nearest(word, words));
 }
 
+Result<void> select_entity(Spec& spec, std::string_view name) {
+  Entity builtin{};
+  if (parse(name, builtin))
+    return refusal("entity", name,
+                   builtin == Entity::Cgroup ? "use --group-by cgroup"
+                                             : "its rows are shown without --entity");
+  const auto entity = find_or_add_plugin_entity(name);
+  if (!entity) return refusal("entity", name, "no plugin can have an entity of that name");
+  spec.group_by = GroupBy::Entity;
+  spec.group_metric = name;
+  spec.entity = *entity;
+  return {};
+}
+
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {
   std::vector<SortKey> keys;
   for (const std::string_view entry : split_names(text)) {

@@ -41,9 +41,11 @@ enum class GroupBy : std::uint8_t {
   ProcessText,  // a text metric of processes
   Service,      // the unit, container or pod of the cgroup
   Tree,         // a process and its descendants
+  Entity,       // the rows of an entity of a plugin, by their identity columns
 };
 
-// Returns the words of all axes except ProcessText, which is named by its metric.
+// Returns the words of all axes except ProcessText and Entity, which are named by a metric and by
+// an entity.
 std::vector<std::string> axis_words();
 // Parses an axis word. A word with a dot or an underscore is taken for a metric name; whether that
 // metric exists is checked when the files are read (check_axis in grouping/key_families.hpp).
@@ -92,7 +94,8 @@ struct SignificanceThreshold {
 
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
-  std::string group_metric{};  // only for ProcessText
+  std::string group_metric{};      // only for ProcessText; for Entity, the name of the entity
+  Entity entity = Entity::Thread;  // the kind of the rows that are grouped and that --where selects
   // Keeps names of processes and threads unchanged, and shows process metrics for each process.
   bool literal_names = false;
   CgroupNaming cgroups{};
@@ -132,6 +135,11 @@ struct SideRuns {
 };
 // Divides the runs among the sides. REQUIRES: Spec::side_sizes is empty, or its sum is `runs`.
 std::vector<SideRuns> divide_into_sides(const Spec& spec, std::size_t runs);
+
+// Sets the axis Entity. Fails if the text is not the name of an entity of a plugin; whether the
+// input has that entity is checked when the files are read (check_axis in
+// grouping/key_families.hpp).
+Result<void> select_entity(Spec& spec, std::string_view name);
 
 // Returns the word of the axis as the user wrote it.
 std::string_view axis_word(const Spec& spec);

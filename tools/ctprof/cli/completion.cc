@@ -115,6 +115,15 @@ Candidates axis_candidates(std::string_view) {
   return found;
 }
 
+Candidates entity_candidates(std::string_view) {
+  Candidates found;
+  if (const auto registry = load_registry_quietly())
+    for (const PluginEntity& entity : registry->entities())
+      found.push_back({std::string(name(entity.entity)),
+                       first_sentence_part(entity.lister->entity_description)});
+  return found;
+}
+
 ReportKind report_kind(std::string_view command) {
   return command == "show" ? ReportKind::Show : ReportKind::Compare;
 }
@@ -143,6 +152,7 @@ constexpr std::array kValueSources{
     ValueSource{"recorders", [](std::string_view) { return plugin_candidates(true); }},
     ValueSource{"set", [](std::string_view) { return plugin_option_candidates(); }},
     ValueSource{"group-by", axis_candidates},
+    ValueSource{"entity", entity_candidates},
     ValueSource{"columns",
                 [](std::string_view command) {
                   return as_candidates(get_column_words(report_kind(command)));

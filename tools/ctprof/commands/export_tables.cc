@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/compare/request/spec.hpp"
 #include "core/tables/table_columns.hpp"
 #include "core/tables/table_rows.hpp"
 #include "tools/ctprof/commands/export_parquet.hpp"
@@ -26,6 +27,12 @@ Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat 
                                             bool holds_one_table) {
   const TableOptions& table_options = options.tables;
   TableRowsOptions shape{form, table_options.entities, table_options.is_long, options.csv_safe};
+  if (!options.entity.empty()) {
+    if (!shape.entities.empty()) return Error{"--entity selects rows: omit --rows"};
+    Spec spec;
+    if (auto selected = select_entity(spec, options.entity); !selected) return selected.error();
+    shape.entities = {spec.entity};
+  }
   if (shape.is_long) {
     if (shape.entities.empty()) shape.entities.assign(kAllEntities.begin(), kAllEntities.end());
     return shape;
@@ -54,6 +61,9 @@ Result<void> write_table(const Options& options, const MakeTable& make) {
   TableColumns columns(options.metrics.value_or(std::vector<std::string>()));
   CTPROF_TRY(captures.visit_outlines([&](const Snapshot& capture) { columns.add(capture); }));
   CTPROF_TRY(columns.check_selected());
+  if (const auto entity = find_plugin_entity(options.entity);
+      entity && columns.get_columns(*entity).empty())
+    return error("reading --entity", options.entity, "no input has rows of it");
   for (const std::string& sentence : columns.notes()) print_note(options, sentence);
   return make(columns, [&](TableRows& rows) -> Result<void> {
     auto read_result = captures.read_all([&](Snapshot capture) {

@@ -63,7 +63,7 @@ Result<SelectedThreads> select_threads(const Snapshot& window, const Options& op
   if (!sorted.groups.empty())
     return Error{
         "flame: --where accepts only metrics of threads, such as pcomm, comm or run_time_ns"};
-  return select_threads(window, sorted.threads);
+  return select_rows(window, sorted);
 }
 
 Result<LoadedRun> make_loaded_run(std::string name, Snapshot window, const Options& options) {

@@ -21,8 +21,16 @@
 namespace ctprof::cli {
 namespace {
 
-std::string text_of(const Plugin& plugin, const std::vector<OfferStatus>& statuses,
-                    std::size_t width) {
+// Returns the entities whose rows the plugin lists.
+std::vector<PluginEntity> entities_of(const Registry& registry, const Plugin& plugin) {
+  std::vector<PluginEntity> found;
+  for (const PluginEntity& entity : registry.entities())
+    if (entity.plugin == &plugin) found.push_back(entity);
+  return found;
+}
+
+std::string text_of(const Registry& registry, const Plugin& plugin,
+                    const std::vector<OfferStatus>& statuses, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> unfilled_metrics;
   std::vector<std::string> filled_metrics;
   for (const OfferStatus& status : statuses)
@@ -36,6 +44,11 @@ std::string text_of(const Plugin& plugin, const std::vector<OfferStatus>& status
     text += "  " +
             make_printable("--set " + plugin.name + "." + option.key + "=" + option.value + "  " +
                            option.description) +
+            "\n";
+  for (const PluginEntity& entity : entities_of(registry, plugin))
+    text += "  " +
+            make_printable("--entity " + std::string(name(entity.entity)) + "  " +
+                           entity.lister->entity_description) +
             "\n";
   text += "  fills " + std::to_string(filled_metrics.size()) + " of " +
           format_count(statuses.size(), "metric") + "\n";
@@ -68,7 +81,16 @@ void put_option(JsonWriter& out, const PluginOption& option) {
   out.put(',');
 }
 
-void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<OfferStatus>& statuses) {
+void put_entity(JsonWriter& out, const PluginEntity& entity) {
+  out.put('{');
+  out.member("name", name(entity.entity));
+  out.member("description", entity.lister->entity_description);
+  out.close('}');
+  out.put(',');
+}
+
+void put_plugin(JsonWriter& out, const Registry& registry, const Plugin& plugin,
+                const std::vector<OfferStatus>& statuses) {
   out.put('{');
   out.member("name", plugin.name);
   out.member("path", plugin.path);
@@ -80,6 +102,11 @@ void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<OfferSt
   out.key("options");
   out.put('[');
   for (const PluginOption& option : plugin.options) put_option(out, option);
+  out.close(']');
+  out.put(',');
+  out.key("entities");
+  out.put('[');
+  for (const PluginEntity& entity : entities_of(registry, plugin)) put_entity(out, entity);
   out.close(']');
   out.put(',');
   out.key("offers");
@@ -94,7 +121,8 @@ std::string json_of(const ProbedHost& probed) {
   JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,\"plugins\":[");
   for (const Plugin& plugin : probed.registry().plugins())
-    if (!plugin.is_layout) put_plugin(out, plugin, collect_offer_statuses(plugin, probed));
+    if (!plugin.is_layout)
+      put_plugin(out, probed.registry(), plugin, collect_offer_statuses(plugin, probed));
   out.close(']');
   out.put(',');
   put_refused_plugins(out, probed.registry());
@@ -131,7 +159,8 @@ std::string text_of(const ProbedHost& probed) {
   std::string text = overview_of(probed);
   for (const Plugin& plugin : probed.registry().plugins())
     if (!plugin.is_layout)
-      text += text_of(plugin, collect_offer_statuses(plugin, probed), text_width());
+      text +=
+          text_of(probed.registry(), plugin, collect_offer_statuses(plugin, probed), text_width());
   text += format_refused_plugins(probed.registry());
   return text.empty() ? "no plugin is loaded\n" : text;
 }

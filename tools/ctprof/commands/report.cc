@@ -119,8 +119,11 @@ namespace {
 
 Result<ColumnChoice> choose_columns(const Options& options, ReportKind kind) {
   if (options.columns) return parse_columns(*options.columns, kind);
-  return options.display_format.empty() ? get_default_columns(kind)
-                                        : parse_display_format(options.display_format);
+  auto columns = options.display_format.empty() ? Result<ColumnChoice>(get_default_columns(kind))
+                                                : parse_display_format(options.display_format);
+  if (columns && !options.entity.empty())  // each group is one row
+    std::erase(columns->columns, ReportColumn::Threads);
+  return columns;
 }
 
 // The requested report, and its columns.

@@ -18,7 +18,7 @@ constexpr std::size_t kTextLimit = 500;
 
 bool wants_details(const Options& options) {
   return options.details || options.columns || !options.display_format.empty() || options.rate ||
-         !options.derive.empty() || !options.fail_on.empty();
+         !options.derive.empty() || !options.fail_on.empty() || !options.entity.empty();
 }
 
 bool prints_tables(const Options& options) {
@@ -42,14 +42,21 @@ Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind
   return {};
 }
 
-}  // namespace
-
-Result<Spec> make_spec(const Options& options, ReportKind kind) {
-  Spec spec;
+// Sets the rows that are grouped, and by what.
+Result<void> set_axis(Spec& spec, const Options& options) {
+  if (!options.entity.empty()) return select_entity(spec, options.entity);
   CTPROF_TRY_VALUE(const auto group_by, parse_group_by(options.group_by));
   spec.group_by = group_by;
   if (group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
   spec.divides_by_cgroup = !options.has_group_by && options.command_name != "export";
+  return {};
+}
+
+}  // namespace
+
+Result<Spec> make_spec(const Options& options, ReportKind kind) {
+  Spec spec;
+  CTPROF_TRY(set_axis(spec, options));
   spec.literal_names = options.literal_names;
   spec.cgroups.only_globs = options.literal_cgroups;
   for (const std::string& text : options.cgroup_flatten) {

@@ -181,6 +181,11 @@ inline constexpr std::array kOptions{
         "metric of processes. Default: pcomm; of a window, processes of one name in different "
         "cgroups are then different groups. flame and export accept pcomm (with comm below it), "
         "comm, pid, cgroup, all."},
+    OptionInfo{
+        "entity", "NAME", "show,compare,export",
+        "Show the rows of an entity that a plugin adds, such as disk, instead of threads: one "
+        "group for each row. --where then selects rows: device == \"sda\". `ctprof plugins` "
+        "lists the entities."},
     OptionInfo{"no-thread-normalize", nullptr, "live,show,compare,report,export",
                "Do not merge similar names of processes and threads. Metrics of processes are "
                "shown per process, as NAME[PID]."},

@@ -253,6 +253,7 @@ class OptionsReader {
     read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
     options_.has_group_by = has("group-by");
     if (options_.has_group_by) options_.group_by = last("group-by");
+    if (has("entity")) options_.entity = last("entity");
   }
 
   const OptionValues& values_;
@@ -282,6 +283,11 @@ Result<void> check_command_takes_options(const Options& options, const po::varia
       is_listed("show,compare", options.command_name))
     return Error{"--csv-safe requires --format csv"};
   return {};
+}
+
+bool is_on_command_line(const po::parsed_options& parsed, std::string_view option) {
+  return std::ranges::any_of(parsed.options,
+                             [&](const auto& word) { return word.string_key == option; });
 }
 
 // Assigns each argument to a side: before the first --vs, or after one of them. The first word is
@@ -343,6 +349,9 @@ Result<Options> parse_option_words(int argc, const char* const* argv,
   } catch (const po::error& exception) {
     return Error{exception.what()};
   }
+  // --entity replaces a --group-by of the configuration.
+  if (is_on_command_line(parsed, "entity") && is_on_command_line(parsed, "group-by"))
+    return Error{"--entity shows one group for each row: omit --group-by"};
   auto options = OptionsReader(values).read();
   if (options) assign_arguments_to_sides(parsed, *options);
   if (options) CTPROF_TRY(check_command_takes_options(*options, values));

@@ -85,6 +85,7 @@ struct Options {
   std::string sections;
   std::string group_by = "pcomm";
   bool has_group_by = false;  // --group-by is specified
+  std::string entity;  // of a plugin, whose rows are shown; empty: threads and built-in entities
   bool literal_names = false;
   bool literal_cgroups = false;
   std::vector<std::string> cgroup_flatten;

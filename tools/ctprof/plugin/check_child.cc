@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/base/text.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/roots.hpp"
 #include "core/registry/identity.hpp"
@@ -119,16 +119,17 @@ void check_values(const Column& column, Findings& findings) {
       return findings.fault("a value of '" + column.def().name + "' " + why);
 }
 
-// Returns a key for each row that is the same in each capture: the id of the thread or process,
-// otherwise the row number.
-std::vector<std::uint64_t> row_keys(const Snapshot& snapshot, Entity entity) {
+// Returns a key for each row that is the same in each capture: the id of the thread or process, the
+// identity of a row of an entity of a plugin, otherwise the row number.
+std::vector<std::string> row_keys(const Snapshot& snapshot, Entity entity) {
   const Table& table = snapshot.table(entity);
+  std::vector<std::string> keys;
   const Column* id = table.find_u64(entity == Entity::Thread ? kTid : kProcessTgid);
-  std::vector<std::uint64_t> keys(table.rows);
-  if (id)
-    keys.assign(id->u64().begin(), id->u64().end());
-  else
-    std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+  const auto columns =
+      is_of_plugin(entity) ? identity_columns(table) : std::vector<const Column*>();
+  for (std::size_t row = 0; row < table.rows; ++row)
+    keys.push_back(columns.empty() ? std::to_string(id ? id->u64()[row] : row)
+                                   : join_texts(identity_of_row(columns, row, *snapshot.pools)));
   return keys;
 }
 
@@ -138,8 +139,8 @@ void check_counter(const Snapshot& before, const Snapshot& after, const Column& 
   if (def.family != "cumulative" || def.storage != Storage::U64) return;
   const Column* earlier = before.table(def.entity).find(def.name);
   if (!earlier) return;
-  std::unordered_map<std::uint64_t, std::uint32_t> row_of;
-  for (const std::uint64_t key : row_keys(before, def.entity))
+  std::unordered_map<std::string, std::uint32_t> row_of;
+  for (const std::string& key : row_keys(before, def.entity))
     row_of.emplace(key, static_cast<std::uint32_t>(row_of.size()));
   const auto keys = row_keys(after, def.entity);
   for (std::uint32_t now = 0; now < keys.size(); ++now) {
@@ -170,9 +171,10 @@ std::uint64_t file_read_ns() {
   return std::max<std::uint64_t>((monotonic_ns() - start) / kReads, 1);
 }
 
-std::size_t rows_of_stage(const Snapshot& snapshot, const std::string& stage) {
-  Entity entity = Entity::Thread;
-  parse(stage, entity);
+std::size_t rows_of_source(const Snapshot& snapshot, const Plugin& plugin,
+                           const std::string& name) {
+  const auto source = std::ranges::find(plugin.sources, name, &SourceTable::name);
+  const Entity entity = source == plugin.sources.end() ? Entity::Thread : source->entity;
   return std::max<std::size_t>(snapshot.table(entity).rows, 1);
 }
 
@@ -187,7 +189,7 @@ void report_costs(const Snapshot& snapshot, const Plugin& plugin, Findings& find
   const std::uint64_t file_ns = file_read_ns();
   for (const SourceCost& source : snapshot.meta.sources) {
     if (source.plugin != plugin.name) continue;
-    const std::size_t rows = rows_of_stage(snapshot, source.stage);
+    const std::size_t rows = rows_of_source(snapshot, plugin, source.source);
     const std::uint64_t tenths = source.busy_ns * 10 / rows / file_ns;
     findings.add(kCostLine, "source '" + source.source + "' takes as long per row as reading " +
                                 std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
