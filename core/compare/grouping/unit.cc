@@ -7,4 +7,5 @@
 #include "core/compare/grouping/name_tokens.cc"
 #include "core/compare/grouping/process_cgroups.cc"
 #include "core/compare/grouping/process_trees.cc"
+#include "core/compare/grouping/row_groups.cc"
 #include "core/compare/grouping/services.cc"
