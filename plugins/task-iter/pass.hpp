@@ -50,18 +50,28 @@ struct PassSelection {
   std::uint32_t cpu_words = 1;
 };
 
+// A sequence of records. An interface, so that tests can read ahead of records of their own.
+class RecordReader {
+ public:
+  virtual ~RecordReader() = default;
+  // Returns the next records, consecutive, record_size apart; none at the end. They are valid until
+  // the next call.
+  virtual std::span<const std::byte> read() = 0;
+  // Reads into memory of the caller; returns the bytes that were read, 0 at the end. REQUIRES:
+  // `buffer` has at least max_bytes() bytes.
+  virtual std::size_t read_into(std::byte* buffer) = 0;
+  virtual std::size_t max_bytes() const = 0;
+};
+
 // One pass. It locks the program during its lifetime. Throws std::runtime_error if the kernel
 // reports an error.
-class Pass {
+class Pass final : public RecordReader {
  public:
   Pass(Program& program, const PassSelection& selection);
 
-  // Returns the next records, consecutive, record_size apart; none at the end. They are valid until
-  // the next call.
-  std::span<const std::byte> read();
-  // Reads into memory of the caller. REQUIRES: `buffer` has at least max_bytes() bytes.
-  std::size_t read_into(std::byte* buffer);
-  std::size_t max_bytes() const { return bytes_per_read_; }
+  std::span<const std::byte> read() override;
+  std::size_t read_into(std::byte* buffer) override;
+  std::size_t max_bytes() const override { return bytes_per_read_; }
 
  private:
   std::lock_guard<std::mutex> lock_;

@@ -3,15 +3,8 @@
 #include <algorithm>
 
 namespace ctprof::task_iter {
-namespace {
 
-// Size of the records that are handed over together: about 200 threads, so that the two threads
-// wake each other rarely.
-constexpr std::size_t kSlotBytes = 128 * 1024;
-
-}  // namespace
-
-ReadAheadPass::ReadAheadPass(Pass& pass, bool may_have_few_records) : pass_(pass) {
+ReadAheadPass::ReadAheadPass(RecordReader& pass, bool may_have_few_records) : pass_(pass) {
   may_have_few_records ? void(caller_bytes_left_ = kSlotBytes) : start_thread();
 }
 

@@ -40,12 +40,17 @@ class ReadAheadPass {
  public:
   // If there may be few records, the caller reads the first ones itself, so that no thread is
   // started unnecessarily. REQUIRES: the pass outlives this object, and no one else reads it.
-  ReadAheadPass(Pass& pass, bool may_have_few_records);
+  ReadAheadPass(RecordReader& pass, bool may_have_few_records);
   ~ReadAheadPass();
   ReadAheadPass(const ReadAheadPass&) = delete;
   ReadAheadPass& operator=(const ReadAheadPass&) = delete;
 
-  // Like Pass::read, with the same exceptions.
+  // Records are read ahead into this many slots, each of this many bytes or a little more: about
+  // 200 threads, so that the two threads wake each other rarely.
+  static constexpr std::size_t kSlots = 4;
+  static constexpr std::size_t kSlotBytes = 128 * 1024;
+
+  // Like RecordReader::read, with the same exceptions.
   std::span<const std::byte> read();
 
  private:
@@ -53,7 +58,6 @@ class ReadAheadPass {
     std::unique_ptr<std::byte[]> bytes;  // not zeroed: few threads touch few pages
     std::size_t size = 0;
   };
-  static constexpr std::size_t kSlots = 4;
 
   void start_thread();
   std::span<const std::byte> read_in_caller();
@@ -62,7 +66,7 @@ class ReadAheadPass {
   // Returns the slot to fill next; null if no more are needed.
   Slot* wait_for_free_slot();
 
-  Pass& pass_;
+  RecordReader& pass_;
   std::size_t caller_bytes_left_ = 0;  // bytes that the caller still reads itself
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;  // protects the members below
