@@ -10,7 +10,6 @@
 #include "core/page/page_strip.hpp"
 #include "core/page/report_summary.hpp"
 #include "core/render/evidence_text.hpp"
-#include "core/render/findings_text.hpp"
 #include "core/render/report_sentences.hpp"
 
 namespace ctprof {
@@ -93,15 +92,14 @@ class CardWriter {
 
 }  // namespace
 
-void append_causes(std::string& out, const Report& report, std::span<const std::string> files,
-                   const std::string& record_waits) {
+void append_causes(std::string& out, const Report& report, const CommandSource& source) {
   const std::vector<Finding> findings = find_causes(report);
   if (findings.empty()) return;
   out += "<ol class=\"causes\" aria-label=\"Causes\">\n";
   for (const Finding& finding : findings) {
     out += "<li>";
     append_element(out, "p", format_finding(finding));
-    const std::string command = make_next_command(report, finding, files, record_waits);
+    const std::string command = make_next_command(report, finding, source);
     if (!command.empty()) append_element(out, "code", command);
     out += "</li>\n";
   }

@@ -11,13 +11,13 @@
 
 #include "core/compare/report/report.hpp"
 #include "core/page/page_rows.hpp"
+#include "core/render/findings_text.hpp"
 
 namespace ctprof {
 
 // Appends the findings of the first screen, each with the command that continues the investigation;
-// nothing if there are none. `record_waits`: as for make_next_command().
-void append_causes(std::string& out, const Report& report, std::span<const std::string> files,
-                   const std::string& record_waits);
+// nothing if there are none.
+void append_causes(std::string& out, const Report& report, const CommandSource& source);
 
 // Appends the cards of at most kMaxCards groups.
 inline constexpr std::size_t kMaxCards = 20;

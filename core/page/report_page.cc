@@ -109,7 +109,7 @@ class PageWriter {
   void append_top() {
     out_ += "<header>\n";
     append_line(out_, "h1", format_title());
-    append_causes(out_, *report_, files_, style_->record_waits);
+    append_causes(out_, *report_, {files_, style_->record_command, style_->show_command});
     out_ += "<div class=\"verdict\">\n";
     for (const std::string& sentence : summarize_report(*report_, rows_))
       append_line(out_, "p", protect_percent_signs(sentence));

@@ -25,7 +25,9 @@ struct PageStyle {
   std::string command;         // the command that made the page, for display
   bool shows_details = false;  // every metric, also for windows
   // The command that records where threads wait; empty: none.
-  std::string record_waits{};
+  std::string record_command{};
+  // The command that shows the report on a terminal; empty: it has the names of the files.
+  std::string show_command{};
 };
 
 // `files`: a name for each side. REQUIRES: one side, or two.

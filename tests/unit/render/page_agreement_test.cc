@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_page_begins_with_the_causes_and_commands_of_the_text) {
   BOOST_REQUIRE(!findings.empty());
   for (const Finding& finding : findings) {
     const std::string sentence = format_finding(finding),
-                      command = make_next_command(report, finding, kFiles, kRecordWaits);
+                      command = make_next_command(report, finding, {kFiles, kRecordWaits});
     BOOST_TEST(contains(text, sentence), sentence);
     BOOST_TEST(contains(text, command), command);
     BOOST_TEST(contains(page, "<li><p>" + markup(sentence) + "</p><code>" + markup(command) +

@@ -6,6 +6,7 @@
 #include "core/page/report_page.hpp"
 #include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/report.hpp"
+#include "tools/ctprof/inputs/capture_arguments.hpp"
 #include "tools/ctprof/inputs/default_names.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -28,7 +29,8 @@ int write_page(const Report& report, std::span<const std::string> files, const O
         "a page compares at most two sides; usage: ctprof report BEFORE... --vs AFTER... -o "
         "report.html");
   const bool all = options.details || !options.derive.empty();
-  const PageStyle style{options.command_line, all, std::string(kRecordWaitsCommand)};
+  const PageStyle style{options.command_line, all, std::string(kRecordWaitsCommand),
+                        make_span_command(options)};
   const ActivityProgress busy(options, "writing " + target.name);
   const auto written = write_to(target, options, [&](Sink& sink) {
     return sink.write(make_report_page(report, files, style));

@@ -138,7 +138,9 @@ Result<CaptureArgument> resolve_single_argument(const std::string& argument,
 }
 
 std::string make_span_command(const Options& options) {
-  std::vector<std::string> words{"ctprof", options.command_name};
+  const bool is_page = options.command_name == "report";
+  const std::string page_as_text = options.vs.empty() ? "show" : "compare";
+  std::vector<std::string> words{"ctprof", is_page ? page_as_text : options.command_name};
   bool has_span = false;
   const auto add_arguments = [&](const Arguments& arguments) {
     for (const std::string& argument : arguments) {
