@@ -126,7 +126,7 @@ std::string format_finding(const Finding& finding) {
 
 std::string make_next_command(const Report& report, const Finding& finding,
                               const CommandSource& source) {
-  if (finding.next == NextStep::Waits && !report.stacks()) return source.record_waits;
+  if (finding.next == NextStep::Waits && !report.stacks()) return source.record_command;
   const auto command = make_command(report, source);
   if (!command) return {};
   if (finding.next == NextStep::Nothing) return {};

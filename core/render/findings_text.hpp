@@ -26,7 +26,7 @@ struct CommandSource {
   // A name for each side, as typed by the user.
   std::span<const std::string> files;
   // The command that records where threads wait, which the core does not know; may be empty.
-  std::string record_waits{};
+  std::string record_command{};
   // The command that shows the report again, such as "ctprof show log --since '15:00'"; empty if it
   // consists of the names in `files`.
   std::string command{};

@@ -153,7 +153,7 @@ std::string format_screen(const Report& report, std::span<const std::string> fil
   const std::size_t third_of_lines = layout.lines / 3;
   const std::string heading_text =
       format_opening(report, files, layout.text) +
-      format_findings(report, {files, layout.record_waits, layout.command}, layout.text,
+      format_findings(report, {files, layout.record_command, layout.command}, layout.text,
                       layout.rows ? SIZE_MAX : third_of_lines) +
       format_about_rows(report, layout.text,
                         layout.rows ? *layout.rows : std::max(kMinRows, third_of_lines));

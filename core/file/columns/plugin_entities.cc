@@ -14,6 +14,7 @@
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/registry_part.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof::columns {
 namespace {
@@ -318,7 +319,7 @@ void read_plugin_entities(Snapshot& snapshot, bool with_rows) {
   std::erase_if(*entities, [&](const auto& entity) {
     return read_if_known(entity.first, entity.second, with_rows, snapshot);
   });
-  snapshot.header_objects.erase(object->first);
+  snapshot.extras->header_objects.erase(object->first);
   if (entities->empty())
     snapshot.objects.erase(object);
   else

@@ -41,7 +41,7 @@ std::string text_of(const std::vector<const Snapshot*>& runs, std::vector<std::s
   spec.side_sizes = std::move(sizes);
   const std::string files[] = {"a", "b"};
   return format_findings(report_of(runs, std::move(spec)),
-                         {.files = files, .record_waits = "ctprof record"}, {}, 100);
+                         {.files = files, .record_command = "ctprof record"}, {}, 100);
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(compares_samples_without_names_with_the_windows_of_all_runs
 BOOST_AUTO_TEST_CASE(a_tested_difference_is_a_finding_only_if_it_is_significant) {
   const auto findings = [](const several_runs::TwoSides& sides) {
     const std::string files[] = {"a", "b"};
-    return format_findings(sides.report(), {.files = files, .record_waits = "ctprof record"}, {},
+    return format_findings(sides.report(), {.files = files, .record_command = "ctprof record"}, {},
                            100);
   };
   const std::string insignificant = findings({{300, 303, 297, 301}, {300, 302, 900, 901}});

@@ -46,7 +46,7 @@ const std::string kRecordWaits = "ctprof record --recorders waits -d 5s";
 std::string text_of(const Report& report, std::size_t width = 0, std::size_t lines = 100,
                     const std::string& file = "a.zst") {
   const std::string files[] = {file, "b.zst"};
-  return format_findings(report, {.files = files, .record_waits = kRecordWaits}, {.width = width},
+  return format_findings(report, {.files = files, .record_command = kRecordWaits}, {.width = width},
                          lines);
 }
 
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(escapes_names_in_commands) {
     finding.next = NextStep::Threads;
     const std::string files[] = {"a.zst"};
     const std::string command =
-        make_next_command(report, finding, {.files = files, .record_waits = kRecordWaits});
+        make_next_command(report, finding, {.files = files, .record_command = kRecordWaits});
     BOOST_TEST(!contains(text_of(report), "\x1b"));
     // Only the name is in quotes. A file name that contains quotes is omitted.
     const bool is_plain = std::string(name).find_first_of("\x1b'\"\\") == std::string::npos;

@@ -109,7 +109,7 @@ Snapshot window_with(const std::vector<Row>& all, std::uint64_t kills = 0) {
 std::string text_of(const Report& report) {
   const std::string files[] = {"a.zst", "b.zst"};
   return format_findings(
-      report, {.files = files, .record_waits = "ctprof record --recorders waits -d 5s"}, {}, 100);
+      report, {.files = files, .record_command = "ctprof record --recorders waits -d 5s"}, {}, 100);
 }
 std::string text_of(const std::vector<Row>& all) { return text_of(report_of(window_with(all))); }
 

@@ -89,9 +89,10 @@ std::vector<Line> View::findings_page(Size size) const {
   const std::string files[] = {"FILE"};
   std::string text;
   if (screen())
-    text = format_findings(*shown_window_.report,
-                           {.files = files, .record_waits = std::string(cli::kRecordWaitsCommand)},
-                           {.width = size.columns}, SIZE_MAX);
+    text =
+        format_findings(*shown_window_.report,
+                        {.files = files, .record_command = std::string(cli::kRecordWaitsCommand)},
+                        {.width = size.columns}, SIZE_MAX);
   if (text.empty()) {
     lines.push_back({"no findings in this window"});
   } else {
