@@ -244,6 +244,7 @@ class ActiveRecorders::Recorder {
     if (!result_.records.add(record)) return void(++result_.dropped_for_memory);
     if (record.flags & CTPROF_RECORD_UNSEEN) return;
     const MetricDef& metric = result_.metrics[record.offer];
+    if (metric.storage == Storage::Stacks) processes_.note_access(record.tgid);
     ++(metric.storage == Storage::U64 ? result_.number_records : result_.stack_records);
     result_.truncated_stacks += (record.flags & CTPROF_RECORD_CUT) != 0;
     result_.walked_stacks += record.user_kind == CTPROF_USER_FRAMES;

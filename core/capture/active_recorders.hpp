@@ -71,6 +71,9 @@ struct RecordedWindow {
   std::vector<RecorderResult> recorders;
   std::vector<ProcessCode> code;
   std::vector<PinnedFile> files;
+  // Processes that the user may inspect without the capabilities of ctprof's file, as far as that
+  // was checked while they lived; empty if ctprof has no such capabilities.
+  std::vector<std::uint64_t> own_processes;
   std::uint64_t unreadable_processes = 0;  // processes whose code is unknown
   std::uint32_t max_frames = 0;            // maximum frames per stack; 0: Unwinder::kMaxFrames
 };

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "core/base/dropped_capabilities.hpp"
 #include "core/capture/living_thread.hpp"
@@ -18,8 +19,21 @@ OwnProcesses::OwnProcesses(int proc, bool has_extra_rights)
 OwnProcesses::Access OwnProcesses::find_access(std::uint64_t tgid) {
   if (!has_extra_rights_) return Access::Own;
   const auto [entry, is_new] = access_by_tgid_.try_emplace(tgid, Access::Foreign);
-  if (is_new) entry->second = read_access(tgid);
+  if (!is_new) return entry->second;
+  entry->second = read_access(tgid);
+  if (entry->second == Access::Exited && exited_own_.contains(tgid)) entry->second = Access::Own;
   return entry->second;
+}
+
+std::vector<std::uint64_t> OwnProcesses::take_own() {
+  std::vector<std::uint64_t> own;
+  for (const auto& [tgid, access] : std::exchange(access_by_tgid_, {}))
+    if (access == Access::Own) own.push_back(tgid);
+  return own;
+}
+
+void OwnProcesses::set_exited_own(std::span<const std::uint64_t> tgids) {
+  exited_own_ = {tgids.begin(), tgids.end()};
 }
 
 // Reading the link takes no lock that the process can hold.

@@ -209,7 +209,7 @@ void RecordedStacks::add(const ctprof_record& record) {
   const bool counts = belongs_to_window(record, thread);
   if (sums->storage != Storage::Stacks)
     return counts ? add_number(*sums, thread, record.weight) : void();
-  if (own_processes_.find_access(record.tgid) == OwnProcesses::Access::Foreign)
+  if (own_processes_.find_access(record.tgid) != OwnProcesses::Access::Own)
     return note_unseen(*sums, thread);
   const UnwoundStack unwound = stack_of(record);
   if (!counts) return;
@@ -235,7 +235,7 @@ void RecordedStacks::fill_stacks(const ColumnSums& sums, Column& column) {
 }
 
 // Recorders omit processes that the user may not inspect, so zero records mean Denied there. The
-// access to an exited process is unknown.
+// access to an exited process is unknown unless a record was delivered while it lived.
 void RecordedStacks::mark_foreign_processes(Column& column) {
   const Column* processes = window_.threads().find(kTgid);
   for (std::size_t row = 0; processes && row < column.rows(); ++row)
@@ -321,6 +321,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
   if (names.stop && *names.stop) names.stop = nullptr;
   RecordedStacks stacks(window, proc, exclusive_ends);
   stacks.set_pinned_files(recorded.files);
+  stacks.set_own_processes(recorded.own_processes);
   if (recorded.max_frames > 0) stacks.limit_depth(recorded.max_frames);
   for (const ProcessCode& code : recorded.code)
     stacks.add_mappings(code.tgid, code.read_ns, code.mappings, code.owner);

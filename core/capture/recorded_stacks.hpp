@@ -65,6 +65,11 @@ class RecordedStacks {
   // Sets the files that were pinned during the window; the index of a file is its version minus 1.
   // REQUIRES: they outlive this object, and no mappings have been added.
   void set_pinned_files(std::span<const PinnedFile> files);
+  // Sets the processes that the user might inspect while they lived. Stacks of other exited
+  // processes are dropped if ctprof has extra rights. REQUIRES: no record has been added.
+  void set_own_processes(std::span<const std::uint64_t> tgids) {
+    own_processes_.set_exited_own(tgids);
+  }
   // Sets the maximum number of frames per stack, kernel and user part together, counted from the
   // leaf. A stack with more frames gets WalkEnd::TooDeep. Default: Unwinder::kMaxFrames.
   void limit_depth(std::size_t max_frames) { max_frames_ = max_frames; }

@@ -14,20 +14,28 @@
 #include "core/base/clock.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/capture/mapped_code.hpp"
+#include "core/capture/own_processes.hpp"
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/wanted_processes.hpp"
+#include "core/stacks/debug_files.hpp"
 
 namespace ctprof {
 
 class RecorderProcesses {
  public:
-  RecorderProcesses(WantedProcesses wanted, int proc, std::chrono::milliseconds timeout)
+  // `has_extra_rights`: as in OwnProcesses.
+  RecorderProcesses(WantedProcesses wanted, int proc, std::chrono::milliseconds timeout,
+                    bool has_extra_rights = has_elevated_rights())
       : wanted_(std::move(wanted)),
+        own_processes_(proc, has_extra_rights),
         files_(proc, timeout),
         code_(proc, timeout, make_pin_callback()) {}
 
   const WantedProcesses& wanted_processes() const { return wanted_; }
   bool is_wanted(std::uint64_t tgid) { return wanted_.contains(tgid); }
+  // Determines, on the first stack of a process, whether the user may inspect it, because that is
+  // unknown after its exit.
+  void note_access(std::uint64_t tgid) { own_processes_.find_access(tgid); }
   // Requests the code of a process on its first record.
   void request_code(std::uint64_t tgid) {
     if (requested_.insert(tgid).second) code_.request(tgid);
@@ -65,6 +73,7 @@ class RecorderProcesses {
     window.code = std::move(code.processes);
     window.unreadable_processes = code.unreadable;
     window.files = files_.take();
+    window.own_processes = own_processes_.take_own();
   }
 
  private:
@@ -80,6 +89,7 @@ class RecorderProcesses {
   }
 
   WantedProcesses wanted_;
+  OwnProcesses own_processes_;
   PinnedFiles files_;
   MappedCode code_;
   // Processes whose code is known or requested.

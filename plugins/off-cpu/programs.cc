@@ -185,6 +185,7 @@ bool Programs::open(const Setup& setup, ResumeHook hook) {
     skeleton_->bss->is_lent = 1;
     skeleton_->bss->lent_user = user->user;
     skeleton_->bss->lent_group = user->group;
+    skeleton_->bss->lent_namespace = user->user_namespace;
   }
   return true;
 }

@@ -11,7 +11,7 @@ namespace ctprof::on_cpu {
 #ifdef CTPROF_OWN_FILTER
 std::shared_ptr<const OwnProcessFilter> OwnProcessFilter::load(const ElevatedUser& user,
                                                                int& error) {
-  on_cpu_own* program = on_cpu_own_load(user.user, user.group, &error);
+  on_cpu_own* program = on_cpu_own_load(user.user, user.group, user.user_namespace, &error);
   return program ? std::shared_ptr<const OwnProcessFilter>(new OwnProcessFilter(program)) : nullptr;
 }
 
@@ -19,14 +19,14 @@ OwnProcessFilter::~OwnProcessFilter() { on_cpu_own_unload(program_); }
 
 int OwnProcessFilter::attach(int event) const { return on_cpu_own_attach(program_, event); }
 #else
-std::shared_ptr<const OwnFilter> OwnFilter::load(const LentUser&, int& error) {
+std::shared_ptr<const OwnProcessFilter> OwnProcessFilter::load(const ElevatedUser&, int& error) {
   error = ENOSYS;
   return nullptr;
 }
 
-OwnFilter::~OwnFilter() = default;
+OwnProcessFilter::~OwnProcessFilter() = default;
 
-int OwnFilter::attach(int) const { return program_ ? ENOSYS : EINVAL; }
+int OwnProcessFilter::attach(int) const { return program_ ? ENOSYS : EINVAL; }
 #endif
 
 }  // namespace ctprof::on_cpu

@@ -10,7 +10,8 @@
 
 #include "own.skel.h"
 
-struct on_cpu_own* on_cpu_own_load(unsigned int user, unsigned int group, int* error) {
+struct on_cpu_own* on_cpu_own_load(unsigned int user, unsigned int group, unsigned int space,
+                                   int* error) {
   struct own* program = own__open();
   if (!program) {
     *error = errno ? errno : ENOMEM;
@@ -21,6 +22,7 @@ struct on_cpu_own* on_cpu_own_load(unsigned int user, unsigned int group, int* e
   if (status == 0) {
     program->bss->lent_user = user;
     program->bss->lent_group = group;
+    program->bss->lent_namespace = space;
     program->bss->is_lent = 1;
     return (struct on_cpu_own*)program;
   }

@@ -8,8 +8,10 @@ extern "C" {
 
 struct on_cpu_own;
 
-/* Loads the program for this user. Returns NULL, and sets `error` to the errno, on failure. */
-struct on_cpu_own* on_cpu_own_load(unsigned int user, unsigned int group, int* error);
+/* Loads the program for this user, whose user namespace has the number `space`. Returns NULL, and
+ * sets `error` to the errno, on failure. */
+struct on_cpu_own* on_cpu_own_load(unsigned int user, unsigned int group, unsigned int space,
+                                   int* error);
 void on_cpu_own_unload(struct on_cpu_own* filter);
 /* Attaches it to an event, so that it runs at each sample. Returns 0, or an errno. */
 int on_cpu_own_attach(const struct on_cpu_own* filter, int event);

@@ -18,8 +18,10 @@
 __u32 is_lent = 0;
 __u32 lent_user = 0;
 __u32 lent_group = 0;
+__u32 lent_namespace = 0; /* number of the user namespace of the reader; 0: no stack is recorded */
 
 enum { kDumpableBits = 3, kDumpableByUser = 1 }; /* MMF_DUMPABLE_MASK, SUID_DUMP_USER */
+enum { kMaxNamespaceLevels = 33 };               /* of the kernel */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -27,7 +29,11 @@ struct id___owned {
   __u32 val;
 };
 struct user_namespace___owned {
-  int level; /* 0: the first one */
+  struct user_namespace___owned* parent;
+  struct id___owned owner;
+  struct {
+    unsigned int inum;
+  } ns;
 };
 struct cred___owned {
   struct id___owned uid, euid, suid, gid, egid, sgid;
@@ -62,18 +68,35 @@ static __always_inline int is_dumpable_by_user(struct mm_struct___word* mm) {
   return (flags & kDumpableBits) == kDumpableByUser;
 }
 
+/* Applies the rule of cap_ptrace_access_check(): in the reader's own user namespace, the process
+ * must have no capabilities. In another one, the user must own that namespace, or an ancestor of
+ * it, whose parent is the reader's. The kernel permits more only to users with CAP_SYS_PTRACE. */
+static __always_inline int has_traceable_namespace(struct cred___owned* cred) {
+  struct user_namespace___owned* space = BPF_CORE_READ(cred, user_ns);
+  __u64 capabilities = ~0ull;
+  if (lent_namespace == 0) return 0;
+  bpf_core_read(&capabilities, sizeof capabilities, &cred->cap_permitted);
+  if (BPF_CORE_READ(space, ns.inum) == lent_namespace) return capabilities == 0;
+  for (int level = 0; level < kMaxNamespaceLevels; ++level) {
+    struct user_namespace___owned* parent = BPF_CORE_READ(space, parent);
+    if (!parent) return 0;
+    if (BPF_CORE_READ(parent, ns.inum) == lent_namespace)
+      return BPF_CORE_READ(space, owner.val) == lent_user;
+    space = parent;
+  }
+  return 0;
+}
+
 static __always_inline int may_show_stack(struct task_struct* task) {
   struct task_struct___owned* task_with_credentials = (void*)task;
   if (!is_lent) return 1;
   struct cred___owned* cred = BPF_CORE_READ(task_with_credentials, real_cred);
-  __u64 capabilities = ~0ull;
-  bpf_core_read(&capabilities, sizeof capabilities, &cred->cap_permitted);
-  if (capabilities != 0 && BPF_CORE_READ(cred, user_ns, level) == 0) return 0;
   return BPF_CORE_READ(cred, uid.val) == lent_user && BPF_CORE_READ(cred, euid.val) == lent_user &&
          BPF_CORE_READ(cred, suid.val) == lent_user && BPF_CORE_READ(cred, gid.val) == lent_group &&
          BPF_CORE_READ(cred, egid.val) == lent_group &&
          BPF_CORE_READ(cred, sgid.val) == lent_group &&
-         is_dumpable_by_user(BPF_CORE_READ(task_with_credentials, mm));
+         is_dumpable_by_user(BPF_CORE_READ(task_with_credentials, mm)) &&
+         has_traceable_namespace(cred);
 }
 
 #endif

@@ -25,7 +25,8 @@ namespace {
 std::unique_ptr<Program> Program::load(int& error) {
   sleepers_skeleton* skeleton = sleepers_skeleton_load(&error);
   const auto user = find_elevated_user();
-  if (skeleton && user) sleepers_skeleton_set_user(skeleton, user->user, user->group);
+  if (skeleton && user)
+    sleepers_skeleton_set_user(skeleton, user->user, user->group, user->user_namespace);
   return std::unique_ptr<Program>(skeleton ? new Program(skeleton) : nullptr);
 }
 
@@ -51,7 +52,8 @@ KernelSampleInput::KernelSampleInput(std::unique_ptr<Program> program, std::size
       copier_(max_copied_bytes, std::move(avoided_processes)),
       recheck_(sleepers_recheck_load()) {
   const auto user = find_elevated_user();
-  if (recheck_ && user) sleepers_recheck_set_user(recheck_.get(), user->user, user->group);
+  if (recheck_ && user)
+    sleepers_recheck_set_user(recheck_.get(), user->user, user->group, user->user_namespace);
 }
 
 void KernelSampleInput::Unloader::operator()(sleepers_recheck* program) const {

@@ -42,10 +42,11 @@ int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton) {
 }
 
 void sleepers_skeleton_set_user(struct sleepers_skeleton* skeleton, unsigned int user,
-                                unsigned int group) {
+                                unsigned int group, unsigned int space) {
   struct look* program = (struct look*)skeleton;
   program->bss->lent_user = user;
   program->bss->lent_group = group;
+  program->bss->lent_namespace = space;
   program->bss->is_lent = 1;
 }
 

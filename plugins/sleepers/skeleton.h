@@ -18,9 +18,10 @@ void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton);
 int sleepers_skeleton_select_process(struct sleepers_skeleton* skeleton, unsigned int process);
 /* Includes processes that these fork from now on, and their descendants. */
 int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton);
-/* Limits stacks to processes that this user may inspect. */
+/* Limits stacks to processes that this user may inspect, whose user namespace has the number
+ * `space`. */
 void sleepers_skeleton_set_user(struct sleepers_skeleton* skeleton, unsigned int user,
-                                unsigned int group);
+                                unsigned int group, unsigned int space);
 /* Opens a pass for reading. Returns less than zero, and sets errno, on failure. */
 int sleepers_skeleton_open_pass(struct sleepers_skeleton* skeleton, unsigned int round);
 
@@ -30,7 +31,7 @@ struct sleepers_recheck* sleepers_recheck_load(void);
 void sleepers_recheck_unload(struct sleepers_recheck* recheck);
 /* Like sleepers_skeleton_set_user(). */
 void sleepers_recheck_set_user(struct sleepers_recheck* recheck, unsigned int user,
-                               unsigned int group);
+                               unsigned int group, unsigned int space);
 /* Returns an array of RECHECK_MAX_THREADS elements. Fill it before the program runs, and read the
  * results afterwards. */
 struct recheck_entry* sleepers_recheck_threads(struct sleepers_recheck* recheck);

@@ -3,6 +3,11 @@
 
     attacker.py namesake FILE OFFSET    maps a tmpfs file with the inode number of FILE, and mounts FILE over its path
     attacker.py perf-map FILE ADDRESS   computes at ADDRESS, and mounts FILE over the perf map of this process
+
+Processes in user namespaces:
+
+    attacker.py own-namespace COMMAND...          runs COMMAND in a user namespace of the calling user
+    attacker.py root-namespace USER COMMAND...    as root: runs COMMAND as USER in a user namespace that belongs to root
 """
 
 import ctypes
@@ -79,4 +84,43 @@ def perf_map(secret, address):
     compute(at)
 
 
-{"namesake": namesake, "perf-map": perf_map}[sys.argv[1]](*sys.argv[2:])
+def write_ids(process, user, group):
+    """Maps the ids to themselves in the namespace of the process."""
+    for path, number in (("uid_map", user), ("gid_map", group)):
+        with open(f"/proc/{process}/{path}", "w", encoding="ascii") as file:
+            file.write(f"{number} {number} 1")
+
+
+def own_namespace(*command):
+    user, group = os.getuid(), os.getgid()
+    if LIBC.unshare(NEW_USER) != 0:
+        print("cannot make a user namespace", flush=True)
+        sys.exit(CANNOT_PREPARE)
+    with open("/proc/self/setgroups", "w", encoding="ascii") as file:
+        file.write("deny")
+    write_ids("self", user, group)
+    os.execv(command[0], command)
+
+
+def root_namespace(user, *command):
+    """The parent of this process maps the ids, because the new namespace has no right to do so. This process keeps the pipe of the test."""
+    user = int(user)
+    parent_end, own_end = os.pipe(), os.pipe()
+    this_process = os.getpid()
+    if os.fork() == 0:
+        os.read(own_end[0], 1)
+        write_ids(this_process, user, user)
+        os.write(parent_end[1], b"x")
+        os._exit(0)
+    if LIBC.unshare(NEW_USER) != 0:
+        print("cannot make a user namespace", flush=True)
+        sys.exit(CANNOT_PREPARE)
+    os.write(own_end[1], b"x")
+    os.read(parent_end[0], 1)
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    os.execv(command[0], command)
+
+
+{"own-namespace": own_namespace, "root-namespace": root_namespace, "namesake": namesake, "perf-map": perf_map}[sys.argv[1]](*sys.argv[2:])

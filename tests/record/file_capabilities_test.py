@@ -81,10 +81,10 @@ class FileCapabilities(unittest.TestCase):
             self.skipTest(first_line.strip())
         return process
 
-    def record(self, *words, user=True, before=(), **more):
+    def record(self, *words, user=True, before=(), duration="700ms", **more):
         """Records as the user, or as root, and returns the stacks."""
         path = os.path.join(self.work, "window.ctprof.zst")
-        finished = subprocess.run([*before, *(harness.USER if user else ()), self.program, "record", "-q", "-d", "700ms", "-o", path, *words], check=False,
+        finished = subprocess.run([*before, *(harness.USER if user else ()), self.program, "record", "-q", "-d", duration, "-o", path, *words], check=False,
                                   capture_output=True, text=True, timeout=harness.TIMEOUT, cwd=self.work, **more)
         self.assertEqual(finished.returncode, 0, finished.stderr)
         return Stacks(path)
@@ -226,6 +226,48 @@ class FileCapabilities(unittest.TestCase):
         for how in ("spin", "wait"):
             self.start("timeout", "0.6", path, how, user=False)
         self.assert_hidden()
+
+    def start_in_root_namespace(self, *command):
+        """Starts a process whose ids are those of the user, but which the user may not trace."""
+        self.start(sys.executable, ATTACKER, "root-namespace", USER, *command, user=False)
+
+    def test_processes_in_a_user_namespace_of_root(self):
+        path = self.copy_hidden_program(mode=0o755)
+        for how in ("spin", "wait"):
+            self.start_in_root_namespace(path, how)
+        self.assert_hidden()
+        self.assert_hidden("--offcpu-stacks", "every")
+        self.assert_hidden("--unwind", "fp")
+
+    def test_processes_in_a_user_namespace_of_root_that_exit_before_the_end(self):
+        path = self.copy_hidden_program(mode=0o755)
+        for how in ("spin", "wait"):
+            self.start_in_root_namespace("/usr/bin/timeout", "3", path, how)
+        self.assert_hidden(duration="4s")
+
+    def test_processes_in_an_own_user_namespace_inside_of_one_of_root(self):
+        path = self.copy_hidden_program(mode=0o755)
+        for how in ("spin", "wait"):
+            self.start_in_root_namespace(sys.executable, ATTACKER, "own-namespace", "/usr/bin/timeout", "3", path, how)
+        self.assert_hidden(duration="4s")
+
+    def test_processes_in_own_user_namespaces_have_names(self):
+        path = self.copy_hidden_program(mode=0o755)
+        for how in ("spin", "wait"):
+            self.start(sys.executable, ATTACKER, "own-namespace", path, how)
+        for recorder in RECORDERS.split(","):
+            self.assert_shown("--recorders", recorder)
+
+    def test_processes_in_nested_own_user_namespaces_have_names(self):
+        path = self.copy_hidden_program(mode=0o755)
+        self.start(sys.executable, ATTACKER, "own-namespace", sys.executable, ATTACKER, "own-namespace", path, "spin")
+        self.assert_shown("--recorders", "on-cpu")
+
+    def test_own_processes_that_exit_before_the_end_have_names(self):
+        path = self.copy_hidden_program(mode=0o755)
+        for how, recorder in (("spin", "on-cpu"), ("wait", "off-cpu"), ("wait", "sleepers")):
+            with self.subTest(recorder):
+                self.assert_shown("--recorders", recorder, "--", "sh", "-c", f"timeout 0.6 {path} {how} || true", duration="60s")
 
     def test_a_capture_of_processes_of_root(self):
         self.start(self.copy_hidden_program(mode=0o755), "wait", user=False)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/capture/own_processes.hpp"
+#include "core/capture/recorder_processes.hpp"
 #include "core/stacks/hidden_offsets.hpp"
 #include "tests/unit/capture/test_recording.hpp"
 
@@ -126,13 +127,43 @@ BOOST_AUTO_TEST_CASE(stacks_of_other_users_are_denied, *needs_root()) {
   BOOST_TEST(recording.window().pools->stacks.table.nodes().size() == 1u);
 }
 
-// The recorder skips processes of other users, so an exited process may have had stacks that were
-// not recorded.
-BOOST_AUTO_TEST_CASE(threads_of_exited_processes_without_records_are_denied) {
+// After the exit the kernel cannot be asked whether the user might inspect the process.
+BOOST_AUTO_TEST_CASE(stacks_of_exited_processes_are_denied) {
   Recording recording(window_of(kNoProcess), {}, {}, true);
   record_stack(recording, kNoProcess);
-  BOOST_TEST((gap_of(recording, 0) == Gap::None));
+  BOOST_TEST((gap_of(recording, 0) == Gap::Denied));
   BOOST_TEST((gap_of(recording, 1) == Gap::Denied));
+  BOOST_TEST(recording.window().pools->stacks.table.nodes().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(stacks_of_exited_processes_that_were_own_are_kept) {
+  Recording recording(window_of(kNoProcess), {}, {}, true);
+  recording.stacks().set_own_processes(std::vector{kNoProcess});
+  record_stack(recording, kNoProcess);
+  BOOST_TEST((gap_of(recording, 0) == Gap::None));
+  BOOST_TEST(recording.frames(0).size() == 4u);
+}
+
+// The earlier access counts only where the present one is unknown.
+BOOST_AUTO_TEST_CASE(stacks_of_living_foreign_processes_that_were_own_are_denied, *needs_root()) {
+  const NobodyProcess other_process;
+  Recording recording(window_of(other_process.id()), {}, {}, true);
+  recording.stacks().set_own_processes(std::vector{other_process.id()});
+  record_stack(recording, other_process.id());
+  BOOST_TEST((gap_of(recording, 0) == Gap::Denied));
+}
+
+BOOST_AUTO_TEST_CASE(the_access_is_determined_while_the_processes_live, *needs_root()) {
+  const NobodyProcess other_process;
+  RecorderProcesses processes(WantedProcesses({}, "", proc().get(), false), proc().get(),
+                              MappedCode::kTimeout, true);
+  for (const std::uint64_t process : {kSelf, other_process.id(), kNoProcess})
+    processes.note_access(process);
+  RecordedWindow window, next_window;
+  processes.take(window);
+  processes.take(next_window);
+  BOOST_TEST(window.own_processes == std::vector{kSelf}, boost::test_tools::per_element());
+  BOOST_TEST(next_window.own_processes.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
