@@ -48,17 +48,6 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
   return {};
 }
 
-// Checks that the cgroup exists, if the mount shows the whole hierarchy.
-Result<void> check_cgroup(const Roots& roots, const std::string& cgroup) {
-  if (cgroup.empty()) return {};
-  if (!roots.cgroup_fd)
-    return error("looking for cgroup", cgroup, "no cgroup v2 hierarchy is mounted");
-  const std::string path = "." + cgroup;
-  if (roots.cgroup_root == "/" && ::faccessat(roots.cgroup_fd.get(), path.c_str(), F_OK, 0) != 0)
-    return errno_error("looking for cgroup", cgroup, errno);
-  return {};
-}
-
 bool skips_expensive_metrics(const CaptureOptions& options) {
   return options.level == Level::Fast && !options.metrics;
 }
@@ -145,7 +134,10 @@ Result<Session> Session::open(const Registry& registry, CaptureOptions options,
     opener.roots_ = std::make_unique<const Roots>(std::move(roots));
   }
   CTPROF_TRY(check_pids(*opener.roots_, options.pids));
-  CTPROF_TRY(check_cgroup(*opener.roots_, options.cgroup));
+  if (!options.cgroup.empty()) {
+    CTPROF_TRY_VALUE(const auto cgroup, find_cgroup(*opener.roots_, options.cgroup));
+    if (options.cgroup != "/") options.record.cgroup = cgroup;
+  }
   Session session(registry, std::move(options), std::move(opener));
   CTPROF_TRY(check_descriptors(kDescriptorsAfterProbing));
   return session;
@@ -186,7 +178,6 @@ Result<void> Session::start_recorders() {
   const ProcessStateGuard kept;
   CTPROF_TRY_VALUE(const auto planned, plan_recorders(probed_, options_.record.recorders));
   const int proc = roots_->proc_fd.get();
-  if (is_limited_to_cgroup()) options_.record.cgroup = find_cgroup_id(*roots_, options_.cgroup);
   records_ = std::make_unique<ActiveRecorders>(
       planned, probed_, options_.record,
       WantedProcesses(options_.pids, options_.cgroup, proc, options_.record.inherits), proc);

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "core/base/clock.hpp"
+#include "core/base/dropped_capabilities.hpp"
 #include "core/registry/loader.hpp"
 
 namespace ctprof {
@@ -215,13 +216,40 @@ CgroupList list_cgroups(const Roots& roots, std::size_t max_cgroups, std::uint64
   return CgroupWalk(roots, max_cgroups).run(monotonic_ns() + max_ns);
 }
 
-std::uint64_t find_cgroup_id(const Roots& roots, const std::string& path) {
-  const std::string root_path = roots.cgroup_root == "/" ? "" : roots.cgroup_root;
-  if (!roots.is_live || !roots.cgroup_fd || !(path + "/").starts_with(root_path + "/")) return 0;
+namespace {
+
+// Opens a directory below `root`, one component at a time, like openat2() with RESOLVE_BENEATH and
+// RESOLVE_NO_SYMLINKS, but also on kernels and in sandboxes without openat2(). Sets errno on
+// failure.
+sdk::Fd open_beneath(int root, std::string_view path) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  sdk::Fd directory(::openat(root, ".", kFlags));
+  while (directory && !path.empty()) {
+    const std::string name(sdk::take(path, '/'));
+    if (name == "..") return errno = EINVAL, sdk::Fd();
+    if (!name.empty()) directory.reset(::openat(directory.get(), name.c_str(), kFlags));
+  }
+  return directory;
+}
+
+// Returns the id of an open cgroup. REQUIRES: roots.is_live.
+std::uint64_t id_of(const sdk::Fd& cgroup) {
   struct stat status {};
-  const std::string relative_path = "./" + path.substr(root_path.size());
-  return ::fstatat(roots.cgroup_fd.get(), relative_path.c_str(), &status, 0) == 0 ? status.st_ino
-                                                                                  : 0;
+  return ::fstat(cgroup.get(), &status) == 0 ? status.st_ino : 0;
+}
+
+}  // namespace
+
+Result<std::uint64_t> find_cgroup(const Roots& roots, const std::string& path) {
+  if (!roots.cgroup_fd)
+    return error("looking for cgroup", path, "no cgroup v2 hierarchy is mounted");
+  const std::string root_path = roots.cgroup_root == "/" ? "" : roots.cgroup_root;
+  if (!(path + "/").starts_with(root_path + "/")) return 0;
+  const DroppedCapabilities rights(runs_privileged());
+  if (!rights) return errno_error("dropping the capabilities to look for cgroup", path, errno);
+  const sdk::Fd cgroup = open_beneath(roots.cgroup_fd.get(), path.substr(root_path.size()));
+  if (!cgroup && root_path.empty()) return errno_error("looking for cgroup", path, errno);
+  return cgroup && roots.is_live ? id_of(cgroup) : 0;
 }
 
 ctprof_host Roots::host() const {

@@ -85,8 +85,13 @@ inline constexpr std::uint64_t kMaxCgroupListNs = 500'000'000;
 CgroupList list_cgroups(const Roots& roots, std::size_t max_cgroups = kMaxCgroups,
                         std::uint64_t max_ns = kMaxCgroupListNs);
 
-// Returns the id of a cgroup by its path in /proc/PID/cgroup; 0 if the mount does not show it.
-std::uint64_t find_cgroup_id(const Roots& roots, const std::string& path);
+// Returns the id of a cgroup by its path in /proc/PID/cgroup; 0 if the mount does not show that
+// part of the hierarchy, or in a recorded tree. Fails if the mount shows the whole hierarchy, and
+// the cgroup does not exist there. Looks it up once, with the rights of the user: without links,
+// without
+// "..", and without the capabilities of ctprof's file, so that the result reveals nothing about
+// other directories.
+Result<std::uint64_t> find_cgroup(const Roots& roots, const std::string& path);
 
 // Fails if `rootfs` has no readable proc directory. Also fails for a non-empty `rootfs` if the
 // executable file has capabilities: links in a tree that the user made could then lead to files

@@ -198,6 +198,42 @@ BOOST_FIXTURE_TEST_CASE(lists_cgroups_below_a_namespace_root, CgroupTree) {
   BOOST_TEST(list_cgroups(roots, kMaxCgroups, kNoLimit).entries.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(finds_a_cgroup_by_its_path, CgroupTree) {
+  std::filesystem::create_directories(top + "/a/b");
+  struct stat status {};
+  BOOST_REQUIRE(::stat((top + "/a/b").c_str(), &status) == 0);
+  for (const char* path : {"/a/b", "/a/b/", "//a//b"}) {
+    const auto id = find_cgroup(roots, path);
+    BOOST_REQUIRE(id.has_value());
+    BOOST_TEST(*id == status.st_ino);
+  }
+  BOOST_TEST(find_cgroup(roots, "/a/c").error().text ==
+             "looking for cgroup '/a/c': No such file or directory");
+  roots.is_live = false;
+  BOOST_TEST(*find_cgroup(roots, "/a/b") == 0u);
+  BOOST_TEST(!find_cgroup(roots, "/a/c").has_value());
+}
+
+// The error would reveal whether files exist that only the capabilities of ctprof can see.
+BOOST_FIXTURE_TEST_CASE(finds_no_cgroup_through_links_or_parents, CgroupTree) {
+  std::filesystem::create_directories(top + "/a/b");
+  std::filesystem::create_directory_symlink("a", top + "/link");
+  for (const char* path : {"/link", "/link/b", "/link/none"})
+    BOOST_TEST(find_cgroup(roots, path).error().text.ends_with("Not a directory"), path);
+  for (const char* path : {"/..", "/a/../a",
+                           "/a/../../"
+                           "none"})
+    BOOST_TEST(find_cgroup(roots, path).error().text.ends_with("Invalid argument"), path);
+}
+
+BOOST_FIXTURE_TEST_CASE(finds_cgroups_only_in_the_part_that_is_mounted, CgroupTree) {
+  std::filesystem::create_directories(top + "/b");
+  roots.cgroup_root = "/a";
+  BOOST_TEST(*find_cgroup(roots, "/a/b") != 0u);
+  BOOST_TEST(*find_cgroup(roots, "/ab") == 0u);
+  BOOST_TEST(*find_cgroup(roots, "/a/none") == 0u);
+}
+
 // Shallow cgroups are listed first, so a user who creates many deep cgroups cannot hide others.
 BOOST_FIXTURE_TEST_CASE(limits_the_number_of_listed_cgroups, CgroupTree) {
   for (int number = 0; number < 300; ++number)
