@@ -60,6 +60,9 @@ Result<std::string> serialize_block(const Snapshot& snapshot, unsigned workers =
 // Checks that a file can be written to `path`, before a long operation whose result would be lost.
 // Writes nothing; keeps the directory open.
 Result<Destination> check_output(const std::string& path);
+// The same for a regular file in an open directory (Destination::resolve_in).
+Result<Destination> check_output_in(int directory, const std::string& name,
+                                    const std::string& path);
 
 // Reads a file of ours, in either layout, or one of the reference; "-" reads standard input.
 // `vocabulary` defines the columns of a file without a registry; a file with a registry is read

@@ -1,7 +1,12 @@
 // The destination of a file: a name in an open directory, which is resolved once and used later.
 //
-// The kernel follows all links. Therefore a rename does not replace a file that the kernel refuses
-// to open here (fs.protected_symlinks, fs.protected_regular, file permissions). An existing file is
+// The kernel follows all links of the path. Therefore a rename does not replace a file that the
+// kernel refuses to open here (fs.protected_symlinks, fs.protected_regular, file permissions).
+// Nothing is written to a pipe or device of another user, who could read it, nor through a link of
+// another user: only those of this user and of root are accepted. Also accepted are descriptors of
+// this process (/dev/fd/N), its own terminals, and devices that discard everything.
+//
+// An existing file is
 // opened for writing, but not changed. The open directory ensures that the file cannot be
 // redirected later: by renamed directories, by new links, or by a plugin that changes the working
 // directory.
@@ -13,6 +18,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -44,10 +50,18 @@ class Destination {
   Kind kind() const { return kind_; }
   // The path as the user wrote it, for messages.
   const std::string& path() const { return path_; }
-  // For File and Stream: the directory (O_PATH), and the name in it. The name of a File is not a
+  // For File: the directory (O_PATH), and the name in it. The name of a File is not a
   // link.
   int directory() const { return directory_.get(); }
   const std::string& name() const { return name_; }
+
+  // For Stream: the pipe or device (O_PATH) that was checked.
+  int stream() const { return stream_.get(); }
+
+  // Resolves a new or existing regular file in an open directory. `path`: its path, for messages.
+  // Refuses links, pipes and devices. Threads: as resolve().
+  static Result<Destination> resolve_in(int directory, const std::string& name,
+                                        const std::string& path);
 
   // Reserves a file descriptor, so that the file can be opened even if the process has used up all
   // others; and releases it.
@@ -70,7 +84,8 @@ class Destination {
   Result<void> open_directory(const std::string& path);
   Result<void> check_existing();
   Result<void> follow_link();
-  Result<void> use_stream();
+  Result<bool> check_links(const struct stat& target) const;
+  Result<void> use_stream(sdk::Fd stream, bool is_inherited);
   Result<void> check_replaceable() const;
   Error write_error(int number) const { return errno_error("writing", path_, number); }
 
@@ -78,6 +93,7 @@ class Destination {
   Kind kind_;
   sdk::Fd directory_;
   std::string name_;
+  sdk::Fd stream_;
   mutable sdk::Fd reserved_descriptor_;
 };
 

@@ -146,8 +146,8 @@ Result<OutFile> OutFile::create(const Destination& destination, int standard_out
 Result<OutFile> OutFile::create_stream(const Destination& destination, int standard_output) {
   OutFile file(destination, destination.kind() == Destination::Kind::StandardOutput
                                 ? ::fcntl(standard_output, F_DUPFD_CLOEXEC, 0)
-                                : ::openat(destination.directory(), destination.name().c_str(),
-                                           O_WRONLY | O_CLOEXEC));
+                                : ::open(descriptor_link(destination.stream()).c_str(),
+                                         O_WRONLY | O_NOCTTY | O_CLOEXEC));
   file.is_stream_ = true;
   if (!file.fd_) return file.write_error(errno);
   return file;

@@ -128,11 +128,24 @@ Result<std::string> serialize_block(const Snapshot& snapshot, unsigned workers) 
   return {boost::system::in_place_value, out.text()};
 }
 
-Result<Destination> check_output(const std::string& path) {
-  CTPROF_TRY_VALUE(auto place, Destination::resolve(path));
-  CTPROF_TRY(OutFile::check(place));
-  place.reserve_descriptor();
+namespace {
+
+Result<Destination> check_created(Result<Destination> place) {
+  if (!place) return place;
+  if (auto checked = OutFile::check(*place); !checked) return checked.error();
+  place->reserve_descriptor();
   return place;
+}
+
+}  // namespace
+
+Result<Destination> check_output(const std::string& path) {
+  return check_created(Destination::resolve(path));
+}
+
+Result<Destination> check_output_in(int directory, const std::string& name,
+                                    const std::string& path) {
+  return check_created(Destination::resolve_in(directory, name, path));
 }
 
 }  // namespace ctprof

@@ -132,23 +132,6 @@ BOOST_AUTO_TEST_CASE(reports_paths_that_cannot_be_written) {
   BOOST_TEST(files_in(directory.path) == 0u);
 }
 
-// The user who created the pipe could read everything that is written.
-BOOST_AUTO_TEST_CASE(refuses_pipes_of_others_in_shared_directories,
-                     *boost::unit_test::precondition([](auto) { return ::geteuid() == 0; })) {
-  const Directory directory;
-  const std::string pipe = directory.path + "/pipe";
-  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
-  const auto is_refused = [&](uid_t owner, mode_t mode) {
-    BOOST_REQUIRE(::chown(pipe.c_str(), owner, owner) == 0);
-    BOOST_REQUIRE(::chmod(directory.path.c_str(), mode) == 0);
-    const auto place = Destination::resolve(pipe);
-    return !place && place.error().text.find("it is a pipe of user 65534") != std::string::npos;
-  };
-  BOOST_TEST(is_refused(65534, 01777));
-  BOOST_TEST(!is_refused(65534, 0755));
-  BOOST_TEST(!is_refused(0, 01777));
-}
-
 BOOST_AUTO_TEST_CASE(writes_through_a_link) {
   const Directory directory;
   std::ofstream(directory.path + "/real") << "old";
