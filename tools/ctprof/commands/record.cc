@@ -2,17 +2,15 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
@@ -27,6 +25,7 @@
 #include "tools/ctprof/commands/continuous_recording.hpp"
 #include "tools/ctprof/commands/interleave.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
+#include "tools/ctprof/commands/window_directory.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/missing_rights.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -103,41 +102,21 @@ std::string summary_line(const Snapshot& window, const std::string& file,
          format_size(written.file_bytes) + "\n";
 }
 
-// Creates the directory of --repeat with the user's own privileges. Accepts an existing empty one.
-Result<void> make_empty_directory(const std::string& path) {
-  if (is_standard_output(path)) return Error{"--repeat requires -o DIR: it writes several files"};
-  return without_privileges([&]() -> Result<void> {
-    if (::mkdir(path.c_str(), 0777) == 0) return {};
-    if (errno != EEXIST) return errno_error("making the directory", path, errno);
-    std::error_code failed;
-    const std::filesystem::directory_iterator first(path, failed);
-    if (failed) return errno_error("reading the directory", path, failed.value());
-    if (first != std::filesystem::directory_iterator())
-      return error("recording into the directory", path,
-                   "it is not empty; name a new or empty directory");
-    return {};
-  });
-}
-
-// Opens the target of window `number`: the first of 8 windows is DIR/01.ctprof.zst.
-Result<Target> open_window_target(const Options& options, std::uint64_t number) {
-  if (options.repeat == 0) return open_checked_target(options);
-  const std::size_t width = std::max<std::size_t>(2, std::to_string(options.repeat).size());
-  const std::string digits = std::to_string(number);
-  Options window_options = options;
-  while (window_options.output.ends_with('/')) window_options.output.pop_back();
-  window_options.output +=
-      "/" + std::string(width - digits.size(), '0') + digits + std::string(kFileSuffix);
-  return open_checked_target(window_options);
+// Opens the target of window `number`. `directory`: where the windows of --repeat are written; null
+// without it.
+Result<Target> open_window_target(const Options& options, const WindowDirectory* directory,
+                                  std::uint64_t number) {
+  return directory ? directory->open_target(options, number) : open_checked_target(options);
 }
 
 // Records consecutive windows, each into its own file.
 class WindowRecorder {
  public:
-  WindowRecorder(const Options& options, const Registry& registry, Session& session,
-                 std::optional<ChildCommand>& command, Shortfall& shortfall)
+  WindowRecorder(const Options& options, const Registry& registry, const WindowDirectory* directory,
+                 Session& session, std::optional<ChildCommand>& command, Shortfall& shortfall)
       : options_(options),
         registry_(registry),
+        directory_(directory),
         session_(session),
         command_(command),
         shortfall_(shortfall) {}
@@ -151,7 +130,7 @@ class WindowRecorder {
       const bool continues = wait_for_window_end(number) && number < options_.repeat;
       if (!continues) return finish(target);
       CTPROF_TRY(close_window(target));
-      CTPROF_TRY_VALUE(auto next, open_window_target(options_, number + 1));
+      CTPROF_TRY_VALUE(auto next, open_window_target(options_, directory_, number + 1));
       target = std::move(next);
     }
   }
@@ -253,6 +232,7 @@ class WindowRecorder {
 
   const Options& options_;
   const Registry& registry_;
+  const WindowDirectory* directory_;
   Session& session_;
   std::optional<ChildCommand>& command_;
   Shortfall& shortfall_;
@@ -261,8 +241,8 @@ class WindowRecorder {
 };
 
 Result<void> record_windows(const Options& options, const Registry& registry, EarlyOpener ahead,
-                            Target target, std::optional<ChildCommand>& command,
-                            Shortfall& shortfall) {
+                            const WindowDirectory* directory, Target target,
+                            std::optional<ChildCommand>& command, Shortfall& shortfall) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   capture.record = options.record;
@@ -279,18 +259,25 @@ Result<void> record_windows(const Options& options, const Registry& registry, Ea
     if (!session.sees_forks()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     CTPROF_TRY(command->run());
   }
-  return WindowRecorder(options, registry, session, command, shortfall).run(std::move(target));
+  return WindowRecorder(options, registry, directory, session, command, shortfall)
+      .run(std::move(target));
 }
 
-// Creates the directory of the runs and a subdirectory for each side.
-Result<void> make_side_directories(const Options& options) {
-  CTPROF_TRY(make_empty_directory(options.output));
-  for (const char* side : {"/a", "/b"}) CTPROF_TRY(make_empty_directory(options.output + side));
-  return {};
+// Creates the directory of the runs and a subdirectory for each side. Returns the subdirectories by
+// path.
+Result<std::map<std::string, WindowDirectory>> make_side_directories(const Options& options) {
+  CTPROF_TRY(WindowDirectory::make(options.output));
+  std::map<std::string, WindowDirectory> sides;
+  for (const char* side : {"/a", "/b"}) {
+    CTPROF_TRY_VALUE(auto made, WindowDirectory::make(options.output + side));
+    sides.emplace(options.output + side, std::move(made));
+  }
+  return sides;
 }
 
 int run_interleaved(const Options& options) {
-  if (auto made = make_side_directories(options); !made) return fail(made.error());
+  const auto sides = make_side_directories(options);
+  if (!sides) return fail(sides.error());
   if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
     return fail(checked_descriptors.error());
   const auto registry = load_metrics(options, LoadScope::Capture);
@@ -299,12 +286,14 @@ int run_interleaved(const Options& options) {
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);
   const auto record_one = [&](const Options& side_options) -> Result<void> {
-    CTPROF_TRY_VALUE(auto target, open_window_target(side_options, side_options.pair->number));
+    CTPROF_TRY_VALUE(
+        auto target,
+        sides->at(side_options.output).open_target(side_options, side_options.pair->number));
     Options run_options = side_options;
     run_options.repeat = 0;
     std::optional<ChildCommand> none;
-    return record_windows(run_options, *registry, EarlyOpener(options.rootfs), std::move(target),
-                          none, shortfall);
+    return record_windows(run_options, *registry, EarlyOpener(options.rootfs), nullptr,
+                          std::move(target), none, shortfall);
   };
   if (auto done = record_interleaved(options, record_one); !done) return fail(done.error());
   return shortfall.report(kSuccess);
@@ -312,9 +301,14 @@ int run_interleaved(const Options& options) {
 
 int run_windows(const Options& options) {
   if (!options.interleave.empty()) return run_interleaved(options);
-  if (options.repeat > 0)
-    if (auto made = make_empty_directory(options.output); !made) return fail(made.error());
-  auto target = open_window_target(options, 1);
+  std::optional<WindowDirectory> directory;
+  if (options.repeat > 0) {
+    auto made = WindowDirectory::make(options.output);
+    if (!made) return fail(made.error());
+    directory.emplace(std::move(*made));
+  }
+  const WindowDirectory* const windows = directory ? &*directory : nullptr;
+  auto target = open_window_target(options, windows, 1);
   if (!target) return fail(target.error());
   if (auto checked = check_names(options); !checked) return fail(checked.error());
   if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
@@ -332,8 +326,8 @@ int run_windows(const Options& options) {
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   Shortfall shortfall(options);
   shortfall.add_refused(*registry);
-  if (auto done = record_windows(options, *registry, std::move(ahead), std::move(*target), command,
-                                 shortfall);
+  if (auto done = record_windows(options, *registry, std::move(ahead), windows, std::move(*target),
+                                 command, shortfall);
       !done)
     return fail(done.error());
   if (!command) return shortfall.report(kSuccess);

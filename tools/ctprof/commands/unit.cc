@@ -24,6 +24,7 @@
 #include "tools/ctprof/commands/symbolize.cc"
 #include "tools/ctprof/commands/tree_files.cc"
 #include "tools/ctprof/commands/version.cc"
+#include "tools/ctprof/commands/window_directory.cc"
 #include "tools/ctprof/commands/window_store.cc"
 
 // Last, because ncurses headers define common words as macros.
