@@ -136,6 +136,17 @@ std::string Pseudonyms::bytes_of(std::string_view bytes) const {
   return out;
 }
 
+// Permutes three ranges separately: up to 2^32, up to 2^62, and above, where the upper bits stay.
+// Repeats a permutation whose result is in another range, so that different offsets stay different.
+std::uint64_t Pseudonyms::offset_of(std::uint64_t offset) const {
+  constexpr std::uint64_t kFileRange = std::uint64_t{1} << 32, kRange = std::uint64_t{1} << 62;
+  if (offset < kFileRange) return keyed_hash_.permute(offset, kFileRange);
+  std::uint64_t lower = offset % kRange;
+  do lower = keyed_hash_.permute(lower, kRange);
+  while (offset < kRange && lower < kFileRange);
+  return offset - offset % kRange + lower;
+}
+
 std::string Pseudonyms::uuid_of(std::string_view uuid) const {
   const std::string bytes = bytes_of(uuid);
   std::string out(uuid);

@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +35,9 @@ class Pseudonyms {
   std::string word_of(std::string_view text) { return text.empty() ? "" : add_word(text); }
   // Returns the same number of other bytes, for data without a shape.
   std::string bytes_of(std::string_view bytes) const;
+  // Returns the pseudonym of an offset in a file or of a distance between addresses: different ones
+  // for different offsets, without their order and distances. An offset below 2^32 stays below.
+  std::uint64_t offset_of(std::uint64_t offset) const;
   // Returns the pseudonym of a UUID; replaces hexadecimal digits in any other text.
   std::string uuid_of(std::string_view uuid) const;
 

@@ -133,14 +133,26 @@ void sort_cgroups(Snapshot& snapshot) {
 
 // --- stacks
 
+bool is_user_module(const Module& module) {
+  return module.kind != Module::Kind::Kernel && module.kind != Module::Kind::Vdso;
+}
+
+// The build ids of the kernel and of its vDSO identify the exact build, which redact_release()
+// hides.
 Module redact_module(Module module, Pseudonyms& pseudonyms) {
-  module.path = pseudonyms.pseudonym_of(module.path);
+  if (is_user_module(module)) module.path = pseudonyms.pseudonym_of(module.path);
   module.build_id = pseudonyms.bytes_of(module.build_id);
+  if (module.kind == Module::Kind::File)
+    module.address_bias = pseudonyms.offset_of(module.address_bias);
   return module;
 }
 
-bool is_user_module(const Module& module) {
-  return module.kind != Module::Kind::Kernel && module.kind != Module::Kind::Vdso;
+// Offsets in a file identify it, and the functions there. With one key they stay comparable.
+Frame redact_offset(const Module& module, Frame frame, HiddenOffsets& hidden,
+                    const Pseudonyms& pseudonyms) {
+  if (HiddenOffsets::are_addresses(module.kind)) return hidden.hide_offset(module, frame);
+  if (frame.offset != Frame::kNoOffset) frame.offset = pseudonyms.offset_of(frame.offset);
+  return frame;
 }
 
 // Kernel symbols of BPF programs contain names that their users chose.
@@ -155,12 +167,11 @@ std::size_t redact_stacks(StackTable& table, Pseudonyms& pseudonyms) {
   StackTable other;
   HiddenOffsets hidden;
   std::size_t names = 0;
-  for (const Module& module : table.modules())
-    other.add_module(is_user_module(module) ? redact_module(module, pseudonyms) : module);
+  for (const Module& module : table.modules()) other.add_module(redact_module(module, pseudonyms));
   for (std::uint32_t number = 1; number < table.frames().size(); ++number) {
     const Frame& frame = table.frames()[number];
     const Module& module = table.modules()[frame.module];
-    other.add_frame(hidden.hide_offset(module, frame));
+    other.add_frame(redact_offset(module, frame, hidden, pseudonyms));
     const std::string& name = table.get_name(number);
     if (name.empty() && HiddenOffsets::are_addresses(module.kind))
       other.set_name(number, HiddenOffsets::get_placeholder_name(module.kind));

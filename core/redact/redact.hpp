@@ -2,9 +2,9 @@
 // replaced by pseudonyms.
 //
 // Pseudonyms replace names of processes, threads and cgroups; texts and keys that the vocabulary
-// does not know; paths and build ids of modules; functions of user code; the host name, boot id and
-// command line; and all other texts of the host's context, except those that describe machine and
-// kernel.
+// does not know; paths and build ids of modules; functions of user code and offsets in files; the
+// host name, boot id and command line; and all other texts of the host's context, except those that
+// describe machine and kernel.
 //
 // Removed: messages of sources; unknown objects and members; addresses of the kernel and of
 // generated code, which are replaced by numbers (core/stacks/hidden_offsets).
