@@ -1,6 +1,7 @@
 #include "core/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <iterator>
 #include <numeric>
@@ -140,10 +141,26 @@ std::size_t invalid_prefix_size(std::string_view text) {
   return expected_bytes == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
 }
 
+namespace {
+
+constexpr std::string_view kLineBlanks = "\t\r\n";
+// The last four are the fullwidth characters = + - @.
+constexpr std::array<std::string_view, 8> kFormulaSigns{"=",      "+",      "-",      "@",
+                                                        "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+
+// Spreadsheets ignore such characters, or take them for separators.
+bool is_skipped_before_formula(char c) {
+  return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == ';';
+}
+
+}  // namespace
+
 bool looks_like_formula(std::string_view text) {
-  if (text.starts_with('\t') || text.starts_with('\r')) return true;
-  const auto first = text.find_first_not_of(' ');
-  return first != text.npos && std::string_view("=+-@").find(text[first]) != std::string_view::npos;
+  if (text.empty()) return false;
+  if (kLineBlanks.find(text.front()) != kLineBlanks.npos) return true;
+  while (!text.empty() && is_skipped_before_formula(text.front())) text.remove_prefix(1);
+  return std::ranges::any_of(kFormulaSigns,
+                             [&](std::string_view sign) { return text.starts_with(sign); });
 }
 
 bool is_utf8(std::string_view text) {

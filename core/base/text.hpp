@@ -83,8 +83,9 @@ inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 // Returns whether every byte belongs to a valid code point.
 bool is_utf8(std::string_view text);
-// Returns whether a spreadsheet treats the text as a formula: its first non-blank character is one
-// of = + - @, or it begins with a tab or a carriage return.
+// Returns whether a spreadsheet may treat the text as a formula: it begins with a tab, a carriage
+// return or a line feed; or one of = + - @, also as a fullwidth character, is the first character
+// after blanks, control characters and the separators ; and tab.
 bool looks_like_formula(std::string_view text);
 
 // Replaces each longest invalid part by U+FFFD.

@@ -16,8 +16,8 @@
 namespace ctprof {
 namespace {
 
-std::string csv_text(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+std::string csv_text(std::string_view text, std::string_view quoted_characters = ",\"\r\n") {
+  if (text.find_first_of(quoted_characters) == text.npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + '"';
@@ -156,14 +156,20 @@ class CsvWriter {
       write_text_field(i < parts.size() ? make_printable(parts[i]) : "");
   }
 
-  // Writes a field that is not a number.
+  // Writes a field that is not a number. With --csv-safe, a text with ; is quoted too, because some
+  // spreadsheets separate fields by it.
   void write_text_field(const std::string& text) {
-    write_field(escapes_formulas_ && looks_like_formula(text) ? "'" + text : text);
+    if (!escapes_formulas_) return write_field(text);
+    begin_field();
+    out_ += csv_text(looks_like_formula(text) ? "'" + text : text, ",;\t\"\r\n");
   }
   void write_field(std::string_view text) {
+    begin_field();
+    out_ += csv_text(text);
+  }
+  void begin_field() {
     if (!is_at_line_start_) out_ += ',';
     is_at_line_start_ = false;
-    out_ += csv_text(text);
   }
   void end_line() {
     out_ += '\n';

@@ -40,13 +40,15 @@ void TextRowWriter::text(std::string_view text) {
 }
 
 // Quotes also an empty text, and a text that begins or ends with blanks, which readers may trim.
+// Some spreadsheets separate fields by ; instead.
 void TextRowWriter::put_csv_text(std::string_view text) {
   std::string valid;
   if (!is_utf8(text)) text = valid = replace_invalid_utf8(text);
   std::string marked;
   if (escapes_formulas_ && looks_like_formula(text)) text = marked = "'" + std::string(text);
-  const bool is_plain = !text.empty() && text.front() != ' ' && text.back() != ' ' &&
-                        text.find_first_of(",\"\r\n\t'#\\") == text.npos;
+  const bool has_separator = escapes_formulas_ && text.find(';') != text.npos;
+  const bool is_plain = !has_separator && !text.empty() && text.front() != ' ' &&
+                        text.back() != ' ' && text.find_first_of(",\"\r\n\t'#\\") == text.npos;
   if (is_plain) return out_.raw(text);
   out_.put('"');
   for (const char c : text) {

@@ -300,6 +300,10 @@ BOOST_AUTO_TEST_CASE(csv_marks_formulas_for_spreadsheets) {
   BOOST_TEST(csv(false).find(",=1+1,nice,") != std::string::npos);
   BOOST_TEST(csv(true).find(",'=1+1,nice,") != std::string::npos);
   BOOST_TEST(csv(true).find("'-5") != std::string::npos);  // as text: the range of a group
+  snapshot = snapshot_of({{7, 7, ";=1+1", "t"}});
+  add_i64(snapshot, metric("nice", "OrdinalI32", "RangeI32"), {-5});
+  BOOST_TEST(csv(false).find(",;=1+1,nice,") != std::string::npos);
+  BOOST_TEST(csv(true).find(",\"';=1+1\",nice,") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_value) {

@@ -60,6 +60,16 @@ BOOST_AUTO_TEST_CASE(marks_texts_that_look_like_formulas) {
   BOOST_TEST(format_csv_safe_row({"a=1", "1-1", ""}) == "a=1,1-1,\"\",-5\n");
 }
 
+// Spreadsheets of some languages take fullwidth signs for signs, and separate fields by semicolons.
+BOOST_AUTO_TEST_CASE(marks_formulas_behind_line_breaks_and_separators) {
+  BOOST_TEST(format_csv_safe_row({"\n=1", "\n", "\v\f =1"}) ==
+             "\"'\n=1\",\"'\n\",\"'\v\f =1\",-5\n");
+  BOOST_TEST(format_csv_safe_row({"\uff1d1", "\uff0b1", "\uff0d1", "\uff20A", "\uff11"}) ==
+             "\"'\uff1d1\",\"'\uff0b1\",\"'\uff0d1\",\"'\uff20A\",\uff11,-5\n");
+  BOOST_TEST(format_csv_safe_row({";=14", "; @A", "a;=14", "a\t=1"}) ==
+             "\"';=14\",\"'; @A\",\"a;=14\",\"a\t=1\",-5\n");
+}
+
 BOOST_AUTO_TEST_CASE(writes_rows_as_json) {
   BOOST_TEST(rows(TableFormat::Ndjson) ==
              "{\"a\":\"x,\\\"y\\\"\\n\",\"b c\":18446744073709551615}\n"
