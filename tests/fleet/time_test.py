@@ -21,7 +21,7 @@ class Time(unittest.TestCase):
                 self.assertEqual(json.loads(run.stdout), {"unix_ns": wanted})
 
     def test_refuses_other_text(self):
-        for words, why in ((["soon"], "is not a time"), ([""], "is not a time"), ([], "one point in time"), (["now", "now"], "one point in time")):
+        for words, why in ((["soon"], "is not a valid time"), ([""], "is not a valid time"), ([], "one point in time"), (["now", "now"], "one point in time")):
             with self.subTest(words):
                 run = run_time(*words)
                 self.assertEqual((run.returncode, run.stdout), (2, ""))

@@ -44,7 +44,8 @@ Result<sdk::Fd> open_empty_directory(const std::string& path) {
   const auto empty = is_empty(directory.get());
   if (!empty) return errno_error("looking into the directory", path, errno);
   if (!*empty)
-    return error("recording into the directory", path, "it is not empty; name a new one");
+    return error("recording into the directory", path,
+                 "it is not empty; name a new or empty directory");
   return directory;
 }
 
