@@ -59,6 +59,8 @@ run_tests() {
 # build_tests VARIANT SUITE...: builds exactly what the tests of these suites need.
 build_tests() {
   local targets
+  # After an update of the tree, Meson has to list its tests again. `compile` reports what fails.
+  ninja -C "$out/$1" build.ninja >/dev/null 2>&1 || true
   mapfile -t targets < <(python3 tools/dev.d/results.py targets "$out/$1" "${@:2}")
   compile "$1" "${targets[@]}"
 }
