@@ -159,7 +159,7 @@ void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows, const RunSt
   const auto groups = static_cast<std::uint32_t>(rows.groups.keys.size());
   rows.groups.keys.push_back(kNoGroup);
   rows.groups.threads.push_back(0);
-  for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
+  for (const Entity entity : grouped_entities())
     rows.groups.rows_of[static_cast<std::size_t>(entity)].push_back(0);
   figures_.emplace(capture, rows, plan, is_omitted, nodes);
   for (std::uint32_t group = 0; group < groups; ++group) figures_->merge_groups(groups, group);
