@@ -223,9 +223,9 @@ class CompleteTimes(Case):
     def test_windows_back_to_back(self):
         """A thread that sleeps all the time has one wait in each window."""
         with harness.background_process("sleep", "600") as sleeper:
-            process = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
+            process = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here / "runs")
         self.assertEqual(process.returncode, 0, process.stderr)
-        files = sorted(self.here.iterdir())
+        files = sorted((self.here / "runs").iterdir())
         self.assertEqual(len(files), 3)
         for file in files:
             window = offcpu_file.OffCpuFile(file)
