@@ -21,8 +21,8 @@ BELL = "\x07"
 @unittest.skipUnless(shutil.which("less"), "needs less")
 class Less(pager_test.Case):
     def test_pages_long_text(self):
-        plain = self.plain(*self.show, "--fail-on", "thread_count > 0").splitlines()
-        with OnTerminal(*self.show, "--fail-on", "thread_count > 0") as run:
+        plain = self.plain(*self.show_words, "--fail-on", "thread_count > 0").splitlines()
+        with OnTerminal(*self.show_words, "--fail-on", "thread_count > 0") as run:
             self.assertTrue(run.read_until(lambda text: text.endswith(":\x1b[K")), run.text)
             self.assertIsNone(run.process.poll())
             self.assertLess(len(run.lines()), LINES + 2)
