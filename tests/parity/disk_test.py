@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 import harness
+from entity_case import EntityCase
 
 SECTOR = 512
 MS = 1_000_000  # in ns
@@ -60,7 +61,7 @@ def expected_window():
     return rows
 
 
-class Disk(unittest.TestCase):
+class Disk(EntityCase):
     longMessage = False
 
     @classmethod
@@ -87,38 +88,19 @@ class Disk(unittest.TestCase):
         harness.capture(file, before=("--rootfs", root))
         return file
 
-    def report(self, *words):
-        finished = harness.run(*words, "--entity", "disk", "--format", "json")
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        return json.loads(finished.stdout)
-
-    def values(self, *words):
-        rows = {}
-        for row in self.report(*words)["rows"]:
-            if row["value"] is not None:
-                rows.setdefault(row["group"], {})[row["metric"]] = row["value"]
-        return rows
-
-    def assert_same(self, values, expected):
-        self.assertEqual(set(values), set(expected))
-        for device, of_device in expected.items():
-            self.assertEqual(set(values[device]), set(of_device), device)
-            for metric, value in of_device.items():
-                self.assertAlmostEqual(values[device][metric], value, delta=1e-9 * max(1, value), msg=f"{metric} of {device}")
-
     def test_snapshot_has_the_numbers_of_the_file(self):
-        self.assert_same(self.values("show", self.before), expected_snapshot(BEFORE))
+        self.assert_same(self.values("disk", self.before), expected_snapshot(BEFORE))
 
     def test_window_has_differences(self):
-        self.assert_same(self.values("show", f"{self.before}..{self.after}"), expected_window())
+        self.assert_same(self.values("disk", f"{self.before}..{self.after}"), expected_window())
 
     def test_condition_selects_a_device(self):
-        self.assertEqual(list(self.values("show", self.after, "--where", 'device == "sda"')), ["sda"])
-        self.assertEqual(set(self.values("show", self.after, "--where", 'disk.device =~ "^sd[ab]"')), {"sda", "sdb"})
-        self.assertEqual(list(self.values("show", self.after, "--where", "disk_in_flight > 1")), ["sda"])
+        self.assertEqual(list(self.values("disk", self.after, "--where", 'device == "sda"')), ["sda"])
+        self.assertEqual(set(self.values("disk", self.after, "--where", 'disk.device =~ "^sd[ab]"')), {"sda", "sdb"})
+        self.assertEqual(list(self.values("disk", self.after, "--where", "disk_in_flight > 1")), ["sda"])
 
     def test_comparison_of_lifetimes(self):
-        report = self.report("compare", "--lifetime", self.before, self.after)
+        report = self.report("disk", "compare", "--lifetime", self.before, self.after)
         rows = {(row["group"], row["metric"]): row for row in report["rows"]}
         self.assertEqual(set(group for group, _ in rows), {"sda", "sdb"})
         reads = rows["sda", "disk_reads"]
@@ -152,7 +134,7 @@ class Disk(unittest.TestCase):
         text = subprocess.run(["zstd", "-dcq", target], check=True, capture_output=True).stdout
         for device in AFTER:
             self.assertNotIn(f'"{device}"'.encode(), text)
-        figures = sorted(row["disk_reads"] for row in self.values("show", target).values())
+        figures = sorted(row["disk_reads"] for row in self.values("disk", target).values())
         self.assertEqual(figures, [4, 10, 1600])
 
     def test_tree_without_disks_reports_the_reason(self):

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Checks the rows of the entities `net`, `cpu` and `numa` on recorded trees, in a snapshot and in a window, against the written numbers."""
 
-import json
 import os
 import shutil
 import unittest
 
 import harness
+from entity_case import EntityCase
 
 NET = {"lo": list(range(1, 17)), "eth0": list(range(101, 117))}
 NET_AFTER = {"eth0": [number * 2 for number in NET["eth0"]], "veth1": list(range(31, 47))}
@@ -44,7 +44,7 @@ def numa_values(pages):
     return values
 
 
-class HostParts(unittest.TestCase):
+class HostParts(EntityCase):
     longMessage = False
 
     @classmethod
@@ -77,22 +77,6 @@ class HostParts(unittest.TestCase):
             write(f"sys/devices/system/node/node{node}/numastat", "".join(f"{key} {number}\n" for key, number in zip(KEYS, pages)))
         harness.capture(file, before=("--rootfs", root))
         return file
-
-    def values(self, entity, *words):
-        finished = harness.run("show", *words, "--entity", entity, "--format", "json")
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        rows = {}
-        for row in json.loads(finished.stdout)["rows"]:
-            if row["value"] is not None:
-                rows.setdefault(row["group"], {})[row["metric"]] = row["value"]
-        return rows
-
-    def assert_same(self, values, expected):
-        self.assertEqual(set(values), set(expected))
-        for group, of_group in expected.items():
-            self.assertEqual(set(values[group]), set(of_group), group)
-            for metric, value in of_group.items():
-                self.assertAlmostEqual(values[group][metric], value, delta=1e-9 * max(1, value), msg=f"{metric} of {group}")
 
     def test_interfaces(self):
         self.assert_same(self.values("net", self.before), {name: net_values(numbers) for name, numbers in NET.items()})
