@@ -10,6 +10,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/number.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/report/finding_thresholds.hpp"
 #include "core/compare/report/sign_findings.hpp"
 
@@ -65,8 +66,8 @@ class CgroupFindings {
 
   void find_oom() {
     const auto describe = [](double kills) {
-      return "exceeded its memory: the kernel killed " + format_decimal_count(kills) +
-             (kills == 1 ? " process" : " processes") + " in it (oom_kill)";
+      return "exceeded its memory: the kernel killed " + format_decimal_count(kills) + " " +
+             inflect(kills, "process") + " in it (oom_kill)";
     };
     add("oom", find_cgroups(&HostLoad::oom_kills, largest_of, 1), describe,
         [](double) { return 1.0; }, {"so did", "so did"});
@@ -101,7 +102,7 @@ class CgroupFindings {
       std::string statement = describe(value);
       if (const std::size_t more = found.size() - named; more > 0 && at + 1 == named)
         statement += "; " + std::string(more == 1 ? also.first : also.second) + " " +
-                     std::to_string(more) + (more == 1 ? " other cgroup" : " other cgroups");
+                     format_count(more, "other cgroup");
       findings_->push_back(
           {rule, {}, cgroup, std::move(statement), weigh(value), NextStep::Cgroups});
     }
