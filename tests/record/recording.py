@@ -103,6 +103,10 @@ class Recorder:
         self.process.communicate()
 
 
+# The counters that a thread advances while it runs or waits, and the gauge of the time that they do not contain yet.
+IN_PROGRESS = {"run_time_ns": "run_in_progress_ns", "wait_time_ns": "wait_in_progress_ns"}
+
+
 class Row:
     """A thread: its values at the end and, for cumulative metrics, at the beginning."""
 
@@ -111,8 +115,16 @@ class Row:
         self.name = values["tgid"], values["tid"], values["start_time_clock_ticks"]
 
     def difference(self, metric):
-        base = 0 if self.born else self.bases[metric]
-        return None if base is None or self.values[metric] is None else self.values[metric] - base
+        end, base = time_at(self.values, metric), 0 if self.born else time_at(self.bases, metric)
+        return None if base is None or end is None else end - base
+
+
+def time_at(cells, metric):
+    """Returns the value including its time in progress; None if it is missing, or if that of a running or waiting thread is."""
+    value, progress = cells[metric], cells.get(IN_PROGRESS.get(metric))
+    if value is None or metric not in IN_PROGRESS:
+        return value
+    return value + progress if progress is not None else None if cells.get("state") == "R" else value
 
 
 class Window:
