@@ -45,13 +45,16 @@ run_kernels_part() {
 
 build_kernels() { configure release "${release_options[@]}" && compile release; }
 
-# Runs under ASan and TSan all suites that they can check. They cannot check browsers, packages and `fleet`, most of which is Python.
-# TSan delays signals. It checks whole captures, but not single components such as flame graphs and tables.
+# Runs under ASan every suite in which C++ of the product works, and under TSan those in which several threads of it do.
+# TSan delays signals, so it does not suit terminals and stopped processes.
 run_sanitizers_part() {
   require "${for_build[@]}" "${for_test[@]}" "${for_live[@]}"
-  local skipped=(--no-suite must_not_compile --no-suite report --no-suite packaging --no-suite hunts --no-suite fleet)
-  check asan build_asan && run_tests asan "${skipped[@]}" --no-suite terminal --num-processes 1 --timeout-multiplier 4
-  check tsan build_tsan && CTPROF_JOBS=4 run_tests tsan "${skipped[@]}" --no-suite flame --no-suite tables --num-processes 1 --timeout-multiplier 8
+  local suite without=() threads=()
+  for suite in must_not_compile report packaging hunts fleet terminal readers docs statistics; do without+=(--no-suite "$suite"); done
+  for suite in unit contract recorded record sanitized; do threads+=(--suite "$suite"); done
+  check asan build_asan && run_tests asan --suite short "${without[@]}" --timeout-multiplier 4 &&
+    run_tests asan --suite live "${without[@]}" --timeout-multiplier 4 --num-processes 1
+  check tsan build_tsan && CTPROF_JOBS=4 run_tests tsan "${threads[@]}" "${without[@]}" --timeout-multiplier 8 --num-processes 1
 }
 
 build_asan() { configure_with_clang asan "${asan_options[@]}" && compile asan; }
