@@ -58,7 +58,7 @@ def bench(tools, repeat, title, first, second, targets, layout="rows"):
 
 
 def export_columns(tools, path):
-    """Exports the snapshot in columns to a file beside it. Returns its path and size."""
+    """Exports the snapshot to a columns file beside it. Returns its path and size."""
     columns_path = f"{path}.columns"
     run([tools.ctprof, "export", path, "--to", "columns", "-o", columns_path])
     return columns_path, os.path.getsize(columns_path)

@@ -51,7 +51,7 @@ def wait_for_program(old_programs):
 
 
 def bench_window(tools, repeat, count):
-    """Compares a window that closes immediately with a capture in columns; all plugins, all metrics, files in memory."""
+    """Compares a window that closes immediately with a capture into a columns file; all plugins, all metrics, files in memory."""
     def run_ctprof(*words):
         finished = run([tools.ctprof, *words, "--quiet"], keep_output=False)
         return {"ns": finished.wall_ns, "cpu": finished.cpu_ns}

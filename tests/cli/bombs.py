@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes a small file that causes much work or output: bombs.py KIND FILE.
 
-The kinds are the functions below that take a side or no argument. They return a text, or lines of a file in columns.
+The kinds are the functions below that take a side or no argument. They return a text, or lines of a columns file.
 """
 
 import json

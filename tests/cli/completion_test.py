@@ -36,11 +36,11 @@ def list_completions(*words):
 class Words(unittest.TestCase):
     def test_options_with_known_values_have_completions(self):
         requested = set()
-        for verb in list_completions(""):
-            for name in VALUED.findall(ctprof(verb, "--help").stdout if verb != "help" else ""):
+        for command in list_completions(""):
+            for name in VALUED.findall(ctprof(command, "--help").stdout if command != "help" else ""):
                 requested.add(name)
                 if name not in FREE:
-                    self.assertTrue(list_completions(verb, "--" + name, ""), f"{verb} --{name}")
+                    self.assertTrue(list_completions(command, "--" + name, ""), f"{command} --{name}")
         self.assertGreater(len(requested), 40)
         self.assertLessEqual(FREE, requested)
 

@@ -51,20 +51,20 @@ class ValidPages(unittest.TestCase):
 
 class CompletePages(unittest.TestCase):
     def test_every_command_has_a_page(self):
-        verbs = {line.split("\t")[0] for line in ctprof("complete", "").splitlines()} - {"help"}
-        pages = {f"ctprof-{verb}.1" for verb in verbs} | {"ctprof.1", "ctprof-metrics.7", "ctprof-file.5", "ctprof-sdk.3"}
+        commands = {line.split("\t")[0] for line in ctprof("complete", "").splitlines()} - {"help"}
+        pages = {f"ctprof-{command}.1" for command in commands} | {"ctprof.1", "ctprof-metrics.7", "ctprof-file.5", "ctprof-sdk.3"}
         self.assertEqual({page.name for page in PAGES}, pages)
 
     @unittest.skipUnless(shutil.which("man"), "needs man")
     def test_pages_have_the_options_of_help(self):
         for page in PAGES:
-            verb = page.stem.removeprefix("ctprof-")
-            if page.suffix != ".1" or verb == "ctprof":
+            command = page.stem.removeprefix("ctprof-")
+            if page.suffix != ".1" or command == "ctprof":
                 continue
             text = with_single_blanks(read(page)[0])
             # For fleet, its subcommands; their options are documented separately.
-            pattern = r"^  ([a-z]+) .*  " if verb == "fleet" else r"^  (?:-\w \[ )?(--[a-z-]+)"
-            options = re.findall(pattern, ctprof(verb, "--help"), re.M)
+            pattern = r"^  ([a-z]+) .*  " if command == "fleet" else r"^  (?:-\w \[ )?(--[a-z-]+)"
+            options = re.findall(pattern, ctprof(command, "--help"), re.M)
             self.assertGreater(len(options), 4)
             for option in options:
                 self.assertRegex(text, rf"{option}\b", page.name)

@@ -14,7 +14,7 @@ is 0. `...` matches any part of a line, and any lines if a line contains nothing
 `needs root`, `needs mounts` or `needs PROGRAM` skips the rest of the file if the requirement is not met. All commands of a file run in one empty
 directory with ctprof on their PATH. $FIXTURES is the directory of recorded trees. `$MEASURE COMMAND...` runs a command, and prints its status and
 its use of memory. `$SNAPSHOT FILE ROW...` writes a small synthetic snapshot (snapshot.py), `$BOMB KIND FILE` a small file that causes much work
-(bombs.py), `$SYNTHETIC FILE BOOT TIME ROW...` a snapshot or a window in columns (synthetic_captures.py), and `$RUNS KIND DIR PAIRS` recorded windows
+(bombs.py), `$SYNTHETIC FILE BOOT TIME ROW...` a columns file with a snapshot or a window (synthetic_captures.py), and `$RUNS KIND DIR PAIRS` recorded windows
 (runs.py). $SEEDS is the directory of the fuzzers' seeds, $SOURCE the root of the source tree.
 """
 

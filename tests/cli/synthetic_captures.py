@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes a synthetic snapshot or window in columns, with a selected boot and time.
+"""Writes a columns file with a synthetic snapshot or window, with a selected boot and time.
 
     synthetic_captures.py FILE BOOT AT ROW...             a snapshot, AT seconds after the boot
     synthetic_captures.py FILE BOOT FROM..TO ROW...       a window

@@ -181,8 +181,8 @@ class Refused(Plugins):
     def test_plugins_and_doctor_report_refusals(self):
         for name, words in {**REFUSED, **METRIC_REFUSED}.items():
             with self.subTest(name):
-                for verb in ("plugins", "doctor"):
-                    finished = harness.run("--plugin-path", str(self.plugin_directory(name)), verb)
+                for command in ("plugins", "doctor"):
+                    finished = harness.run("--plugin-path", str(self.plugin_directory(name)), command)
                     self.assertEqual(finished.returncode, 0, finished.stderr)
                     self.assertIn(f"{name}.so", finished.stdout + finished.stderr)
                     self.assertIn(words, " ".join((finished.stdout + finished.stderr).split()))

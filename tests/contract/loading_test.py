@@ -111,12 +111,12 @@ class Damaged(Loading):
         os.mkfifo(os.path.join(self.place, "pipe.so"))
         out = self.path("out")
         tree = ["--rootfs", harness.fixture(KERNEL)]
-        for verb in ([*tree, "capture", "-o", out], ["metric-list"], [*tree, "plugins"], [*tree, "doctor"], ["help", "nice"]):
-            finished = run_program("--plugin-path", self.place, *verb)
-            self.assertEqual(finished.returncode, 0, f"{verb}: {finished.returncode} {finished.stderr}")
-        for verb in (["show", path], ["compare", "--lifetime", path, path]):
-            finished = run_program("--plugin-path", self.place, *verb)
-            self.assertEqual((finished.returncode, finished.stderr), (0, ""), verb)
+        for command in ([*tree, "capture", "-o", out], ["metric-list"], [*tree, "plugins"], [*tree, "doctor"], ["help", "nice"]):
+            finished = run_program("--plugin-path", self.place, *command)
+            self.assertEqual(finished.returncode, 0, f"{command}: {finished.returncode} {finished.stderr}")
+        for command in (["show", path], ["compare", "--lifetime", path, path]):
+            finished = run_program("--plugin-path", self.place, *command)
+            self.assertEqual((finished.returncode, finished.stderr), (0, ""), command)
 
     def test_opens_only_regular_files(self):
         os.mkfifo(os.path.join(self.place, "pipe.so"))
@@ -165,8 +165,8 @@ class Discovery(Loading):
     def test_lists_searched_directories_without_any_plugin(self):
         program = self.copy_without_plugins("prefix", "bin")
         out = self.path("out")
-        for verb in (["capture", "-o", out], ["plugins"], ["doctor"], ["metric-list"], ["help", "nice"]):
-            finished = run_program(*verb, program=program)
+        for command in (["capture", "-o", out], ["plugins"], ["doctor"], ["metric-list"], ["help", "nice"]):
+            finished = run_program(*command, program=program)
             self.assert_lists_searched_directories(finished)
             self.assertIn(f"'{self.path('prefix')}/lib", finished.stderr)
         self.assertFalse(os.path.exists(out))
@@ -182,9 +182,9 @@ class Discovery(Loading):
     def test_shows_files_without_any_plugin(self):
         path = self.snapshot()
         program = self.copy_without_plugins("prefix", "bin")
-        for verb in (["show", path, "--format", "json"], ["compare", "--lifetime", path, path, "--format", "json"]):
-            here, there = run_program(*verb), run_program(*verb, program=program)
-            self.assertEqual((there.returncode, there.stderr), (0, ""), verb)
+        for command in (["show", path, "--format", "json"], ["compare", "--lifetime", path, path, "--format", "json"]):
+            here, there = run_program(*command), run_program(*command, program=program)
+            self.assertEqual((there.returncode, there.stderr), (0, ""), command)
             self.assertEqual(json.loads(there.stdout)["rows"], json.loads(here.stdout)["rows"])
 
     def test_foreign_file_needs_plugins(self):

@@ -68,8 +68,8 @@ class OutOfTree(unittest.TestCase):
     def test_reads_file_without_the_plugins(self):
         file = str(self.home / "with.ctprof.zst")
         run(self.ctprof, "--plugin-path", self.build_example(), "capture", "-o", file, "-p", os.getpid(), env=self.env)
-        for verb in (["show", file], ["compare", "--lifetime", file, file]):
-            report = json.loads(run(self.ctprof, *verb, "--format", "json", env=self.env).stdout)
+        for command in (["show", file], ["compare", "--lifetime", file, file]):
+            report = json.loads(run(self.ctprof, *command, "--format", "json", env=self.env).stdout)
             metrics = {row["metric"] for row in report["rows"]}
             self.assertLessEqual({"example_wchan", "examplec_util_avg"}, metrics)
             matching_notes = [note for note in report["notes"] if "examplec_mean" in note]

@@ -57,8 +57,8 @@ class Crashes(MisbehavingPlugin):
                 self.assert_one_line_about_plugin(finished.stderr, PLACES["collect"])
 
     def test_other_commands_name_crashes(self):
-        for verb in (("metric-list",), ("plugins",), ("doctor",)):
-            finished = self.run_misbehaving("constructor:segv", *verb)
+        for command in (("metric-list",), ("plugins",), ("doctor",)):
+            finished = self.run_misbehaving("constructor:segv", *command)
             self.assertEqual(finished.returncode, -signal.SIGSEGV)
             self.assert_one_line_about_plugin(finished.stderr, PLACES["constructor"])
 
@@ -192,8 +192,8 @@ class Interrupted(MisbehavingPlugin):
 
 class Throws(MisbehavingPlugin):
     def test_exception_of_probe_is_one_message(self):
-        for verb in (("plugins",), ("doctor",)):
-            finished = self.run_misbehaving("probe:throw", "--rootfs", harness.fixture(KERNEL), *verb)
+        for command in (("plugins",), ("doctor",)):
+            finished = self.run_misbehaving("probe:throw", "--rootfs", harness.fixture(KERNEL), *command)
             self.assertEqual(finished.returncode, 0)
             self.assert_one_line_about_plugin(finished.stderr, "source 'actor': probe threw an exception: thrown by a plugin")
         finished = self.capture("probe:throw")

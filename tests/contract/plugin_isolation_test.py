@@ -32,10 +32,10 @@ class ProcessState(MisbehavingPlugin):
                     self.assertEqual(file_json.load(self.file).faults(), [])
 
     def test_other_commands_exclude_output_of_plugin(self):
-        for verb in (("metric-list", "--format", "json"), ("show", str(self.sound), "--format", "csv")):
-            plain = self.run_misbehaving("", *verb)
+        for command in (("metric-list", "--format", "json"), ("show", str(self.sound), "--format", "csv")):
+            plain = self.run_misbehaving("", *command)
             for place in ("constructor", "add", "destructor"):
-                self.assertEqual(self.run_misbehaving(f"{place}:print", *verb).stdout, plain.stdout)
+                self.assertEqual(self.run_misbehaving(f"{place}:print", *command).stdout, plain.stdout)
 
     def test_recognizes_paths_of_standard_output(self):
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
@@ -98,11 +98,11 @@ class ProcessState(MisbehavingPlugin):
 
     def test_numbers_ignore_locale_of_plugin(self):
         locale = self.comma_locale()
-        verbs = [("show", str(self.sound), "--limit", "0"), ("show", str(self.sound), "--format", "json")]
-        for verb in verbs:
-            plain = self.run_misbehaving("", *verb).stdout
+        commands = [("show", str(self.sound), "--limit", "0"), ("show", str(self.sound), "--format", "json")]
+        for command in commands:
+            plain = self.run_misbehaving("", *command).stdout
             for place in ("constructor", "add", "number"):
-                finished = self.run_misbehaving(f"{place}:locale", *verb, env=locale | {"MISBEHAVE": f"{place}:locale"})
+                finished = self.run_misbehaving(f"{place}:locale", *command, env=locale | {"MISBEHAVE": f"{place}:locale"})
                 self.assertEqual(finished.stdout, plain, place)
 
     def test_capture_summary_ignores_locale_of_plugin(self):

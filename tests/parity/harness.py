@@ -130,7 +130,7 @@ def under_strace(test, options, *words, log=os.devnull):
 
 
 def capture(path, *words, before=(), prefix=()):
-    """Captures into `path` and returns the finished run. `before` are options before the verb."""
+    """Captures into `path` and returns the finished run. `before` are options before the command."""
     process = run(*before, "capture", "-o", path, *words, prefix=prefix)
     if process.returncode != 0:
         raise AssertionError(f"capture failed with {process.returncode}: {process.stderr}")

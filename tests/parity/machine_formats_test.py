@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks the output for programs: the JSON of each verb fits its schema, and CSV equals JSON.
+"""Checks the output for programs: the JSON of each command fits its schema, and CSV equals JSON.
 
 The files are captures of recorded trees, the same with hostile names, and recorded windows (tests/statistics/recorded). With ALL_AXES each
 file is grouped in every way, and every comparison is validated.
@@ -83,8 +83,8 @@ def run_csv(*words):
     return list(csv.DictReader(io.StringIO(output_of(*words, "--format", "csv", "--limit", "0"), newline=""), strict=True))
 
 
-def schema_of(verb):
-    return Validator(json.loads(output_of(verb, "--json-schema")))
+def schema_of(command):
+    return Validator(json.loads(output_of(command, "--json-schema")))
 
 
 def group_of_csv(row):

@@ -202,7 +202,7 @@ class Faults(TaskIterCase):
         return output, file
 
     def find_calls(self, call, words):
-        """Returns the numbers of the calls that contain `words`, from a capture without faults."""
+        """Captures without faults. Returns the numbers, from 1, of the system calls whose arguments contain `words`."""
         calls = [line for line in self.under_strace()[1] if line.startswith(call + "(")]
         numbers = [number for number, line in enumerate(calls, 1) if words in line]
         self.assertGreater(len(numbers), 0, f"no {call} with {words}")

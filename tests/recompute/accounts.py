@@ -1,4 +1,4 @@
-"""Spans: the changes of each row between two times, as defined in section 4 of recording.md.
+"""Spans: the changes of each row between two times, as defined in docs/windows.md.
 
     span = span_of_capture(capture)                   # a window file: its window; a snapshot: lifetimes
     span = of_pair(before, after)                # A..B, two snapshots of one boot
@@ -206,7 +206,7 @@ def follow_execs(span):
                 cells[row] = taken.get(name, NO_BASE)
 
 
-# "follow" or "no base": recording.md 4 permits both.
+# After an exec by a thread that is not the leader: "follow" (docs/windows.md, Identity) or "no base".
 EXEC_RULE = "follow"
 
 

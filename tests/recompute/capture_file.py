@@ -1,4 +1,4 @@
-"""Reads captures in columns (format 2) into tables of plain Python values, following core/file/README.md and design.md 8.
+"""Reads columns files (format 2) into tables of plain Python values, following core/file/README.md and docs/file-formats.md.
 
     captures = load(path)                        # a list: one Capture for each block of the file
     captures[0].tables["thread"].now["run_time_ns"][row]

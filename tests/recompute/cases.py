@@ -91,27 +91,27 @@ class Case:
 
     def check(self, tally, axis, formats=FORMATS):
         words = [*self.arguments(), *self.words, *derive_words(self.derive), "--group-by", axis]
-        name = " ".join([self.verb, *map(base_name, [*self.arguments(), *self.words]), *(["--derive"] if self.derive else []), axis])
+        name = " ".join([self.command, *map(base_name, [*self.arguments(), *self.words]), *(["--derive"] if self.derive else []), axis])
         sides = make_sides(self.runs, self.per_second(), axis, self.words, self.derive)
         if "json" in formats:
-            self.rows(Checker(tally, name), product.run_json(self.verb, *words, "--details"), sides)
+            self.rows(Checker(tally, name), product.run_json(self.command, *words, "--details"), sides)
         if "csv" in formats:
-            self.rows(CsvCheck(tally, name), product.run_csv(self.verb, *words), sides)
+            self.rows(CsvCheck(tally, name), product.run_csv(self.command, *words), sides)
         if "screen" in formats and self.is_of_windows():
             rates = make_sides(self.runs, True, axis, self.words, self.derive)
-            report = product.run_json(self.verb, *words)
+            report = product.run_json(self.command, *words)
             ScreenCheck(tally, name).check(report, rates)
             if len(rates) == 2:
                 significance.check(report, lambda what, where, *rest: tally.judge(f"judged {what}", (name, *where), *rest))
             if not self.derive:  # with named metrics, every metric of every group is printed instead
-                ScreenTextCheck(tally, name).check(product.run(self.verb, *words, "--limit", "0"), report, rates)
+                ScreenTextCheck(tally, name).check(product.run(self.command, *words, "--limit", "0"), report, rates)
             self.headings(tally, name, report)
-        if "details" in formats and self.verb == "show":
-            text = product.run(self.verb, *words, "--details", "--columns", COLUMNS, "--limit", "0")
+        if "details" in formats and self.command == "show":
+            text = product.run(self.command, *words, "--details", "--columns", COLUMNS, "--limit", "0")
             DetailsCheck(tally, name).show(text, sides[0], units_of(sides))
 
 class Show(Case):
-    verb = "show"
+    command = "show"
 
     def __init__(self, argument, **more):
         super().__init__(**more)
@@ -136,7 +136,7 @@ class Show(Case):
 class Compare(Case):
     """A comparison; each side is a list of arguments."""
 
-    verb = "compare"
+    command = "compare"
 
     def __init__(self, *sides, **more):
         super().__init__(**more)

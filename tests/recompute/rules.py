@@ -1,4 +1,4 @@
-"""Aggregation rules: reduce the cells of a group's rows to one value, and that value to one number (design.md 7).
+"""Aggregation rules: reduce the cells of a group's rows to one value, and that value to one number (core/rules/README.md).
 
     reduce_cells("SumNs", [1, 2])  -> 3
     as_number({"min": 0, "max": 4}) -> 2

@@ -146,7 +146,7 @@ def per_thread(figure, threads):
 
 
 def is_small(value, part):
-    """Returns whether both are small: 0 is printed without digits, also for values that round to 0."""
+    """Returns whether the printed part is 0 and the value rounds to 0.0, which is printed as 0."""
     return part == "0" and abs(value) < 0.05
 
 

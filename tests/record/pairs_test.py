@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Combines each recorder, and all of them together, with every feature that reads their files: fleet indexes, archives, redaction, tables, HTML pages,
-flame graphs, later symbolization, comparisons of several runs, and `live`. No verb fails, and all report the same weights of stacks.
+flame graphs, later symbolization, comparisons of several runs, and `live`. No command fails, and all report the same weights of stacks.
 
 Environment: CTPROF. The same with a synthetic file: tests/cli/pairs.case.
 """

@@ -81,8 +81,8 @@ class StacksTest(unittest.TestCase):
         self.paths = [str(pathlib.Path(self.directory.name) / name) for name in ("before.zst", "after.zst")]
 
     def check(self, report, files, scales):
-        verb = "show" if len(files) == 1 else "compare"
-        schema = json.loads(subprocess.run([CTPROF, verb, "--json-schema"], check=True, capture_output=True).stdout)
+        command = "show" if len(files) == 1 else "compare"
+        schema = json.loads(subprocess.run([CTPROF, command, "--json-schema"], check=True, capture_output=True).stdout)
         self.assertEqual(list(Validator(schema).problems(report)), [])
         stacks = report["stacks"]
         functions = [(one["name"], one["module"], one["offset"]) for one in stacks["functions"]]

@@ -19,9 +19,9 @@ SETTING_LINE = "/vm/hunt cgroup.memory.high max → 8.000MiB"
 MIN_READ_RATE = 1 << 20  # per second; even an emulated machine reads more
 
 
-def read_screen(output, verb, *names):
+def read_screen(output, command, *names):
     paths = [os.path.join(output.out, "hunts", f"{name}.ctprof.zst") for name in names]
-    finished = subprocess.run([output.ctprof, verb, *paths], capture_output=True, text=True, check=False)
+    finished = subprocess.run([output.ctprof, command, *paths], capture_output=True, text=True, check=False)
     return Screen(finished.stdout + finished.stderr)
 
 

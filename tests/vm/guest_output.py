@@ -62,7 +62,7 @@ class GuestOutput:
         return file_json.load(self.export_rows(path) if self.layout == "columns" else path)
 
     def export_rows(self, path):
-        """Exports a capture in columns to the rows layout, which the plain reader of files supports."""
+        """Exports a columns file to the rows layout, which the plain reader of files supports."""
         rows = path.replace(".ctprof.zst", ".as-rows.ctprof.zst")
         subprocess.run([self.ctprof, "export", "-q", path, "--to", "ktstr", "-o", rows], check=True, capture_output=True)
         return rows
