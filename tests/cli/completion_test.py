@@ -44,6 +44,17 @@ class Words(unittest.TestCase):
         self.assertGreater(len(requested), 40)
         self.assertLessEqual(FREE, requested)
 
+    def test_options_have_one_description_in_all_commands(self):
+        descriptions = {}
+        for verb in list_completions(""):
+            for line in ctprof("complete", verb, "-").stdout.splitlines():
+                descriptions.setdefault(line.split("\t")[0], set()).add(line)
+        self.assertGreater(len(descriptions), 80)
+        self.assertEqual([lines for lines in descriptions.values() if len(lines) > 1], [])
+
+    def test_completes_all_options_before_the_command(self):
+        self.assertLessEqual({"--recorders", "--build", "--token-file", "--version"}, set(list_completions("--")))
+
     def test_completes_lists_after_a_comma(self):
         self.assertEqual(list_completions("show", "--metrics", "nice,run_time"), ["nice,run_time_ns"])
         self.assertEqual(list_completions("show", "--metrics=nice,run_time"), ["--metrics=nice,run_time_ns"])

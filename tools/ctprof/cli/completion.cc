@@ -14,12 +14,9 @@
 #include "core/registry/identity.hpp"
 #include "core/render/columns.hpp"
 #include "tools/ctprof/cli/command_table.hpp"
+#include "tools/ctprof/commands/export_options.hpp"
 #include "tools/ctprof/commands/export_tables.hpp"
-#include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/fleet/subcommand_table.hpp"
-#include "tools/ctprof/options/option_table.hpp"
-#include "tools/ctprof/options/settings.hpp"
-#include "tools/ctprof/options/table_options.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
@@ -51,7 +48,7 @@ std::string first_sentence_part(std::string_view text) {
 // --- names that plugins define
 
 Result<Registry> load_registry_quietly() {
-  Options options;
+  CommonOptions options;
   options.quiet = true;
   return load_registry(options);
 }
@@ -176,7 +173,7 @@ Candidates choice_candidates(std::string_view value) {
   return found;
 }
 
-Candidates value_candidates(const OptionInfo& option, std::string_view command) {
+Candidates value_candidates(const OptionSpec& option, std::string_view command) {
   const std::string_view value = option.value;
   if (value == "FILE") return {kCompleteFiles};
   if (value == "DIR") return {kCompleteDirectories};
@@ -193,7 +190,7 @@ Candidates with_prefix(std::string_view head, Candidates found) {
 }
 
 // For an option that takes a list, completes the last entry of "a,b,c".
-Candidates complete_value(const OptionInfo& option, std::string_view command,
+Candidates complete_value(const OptionSpec& option, std::string_view command,
                           std::string_view typed_text) {
   const bool is_list = std::string_view(option.value).ends_with(",...");
   const auto comma = is_list ? typed_text.rfind(',') : typed_text.npos;
@@ -204,18 +201,18 @@ Candidates complete_value(const OptionInfo& option, std::string_view command,
 // --- the words of a command line
 
 // Returns the option that the word names ("--output", "-o"), or null.
-const OptionInfo* find_option_by_word(std::string_view word) {
-  for (const OptionInfo& option : kOptions) {
-    const std::string_view name = option.name;
-    const std::string_view brief = name.substr(long_name(option).size());  // ",o"
-    if (word == "--" + std::string(long_name(option)) ||
+const OptionSpec* find_option_by_word(std::string_view word) {
+  for (const OptionSpec* option : list_options(all_commands())) {
+    const std::string_view name = option->name;
+    const std::string_view brief = name.substr(long_name(*option).size());  // ",o"
+    if (word == "--" + std::string(long_name(*option)) ||
         (!brief.empty() && word == "-" + std::string(brief.substr(1))))
-      return &option;
+      return option;
   }
   return nullptr;
 }
 
-bool takes_value(const OptionInfo* option) { return option && option->value; }
+bool takes_value(const OptionSpec* option) { return option && option->value; }
 
 // Returns the first word that is neither an option nor an option's value, or an empty string.
 std::string_view find_command_word(std::span<const std::string> words) {
@@ -228,16 +225,18 @@ std::string_view find_command_word(std::span<const std::string> words) {
 
 Candidates option_candidates(std::string_view command) {
   Candidates found;
-  for (const OptionInfo& option : kOptions)
-    if (command.empty() || is_listed(option.commands, command))
-      found.push_back({"--" + std::string(long_name(option)), first_sentence_part(option.help)});
+  const CommandInfo* const known = find_command(all_commands(), command);
+  const CommandSpan commands =
+      command.empty() ? all_commands() : CommandSpan(&known, known ? 1 : 0);
+  for (const OptionSpec* option : list_options(commands))
+    found.push_back({"--" + std::string(long_name(*option)), first_sentence_part(option->help)});
   return found;
 }
 
 Candidates command_candidates() {
   Candidates found{{"help", "describe a command or a metric"}};
-  for (const CommandInfo& command : command_table())
-    found.push_back({std::string(command.name), std::string(command.summary)});
+  for (const CommandInfo* command : command_table())
+    found.push_back({std::string(command->name), std::string(command->summary)});
   return found;
 }
 
@@ -264,13 +263,13 @@ Candidates all_candidates(std::span<const std::string> words) {
   if (std::ranges::find(before, "--") != before.end()) return {kCompleteFiles};
   if (const auto equals = typed_text.find('=');
       typed_text.starts_with("--") && equals != typed_text.npos) {
-    const OptionInfo* option = find_option_by_word(typed_text.substr(0, equals));
+    const OptionSpec* option = find_option_by_word(typed_text.substr(0, equals));
     return takes_value(option)
                ? with_prefix(typed_text.substr(0, equals + 1),
                              complete_value(*option, command, typed_text.substr(equals + 1)))
                : Candidates{};
   }
-  if (const OptionInfo* option = before.empty() ? nullptr : find_option_by_word(before.back());
+  if (const OptionSpec* option = before.empty() ? nullptr : find_option_by_word(before.back());
       takes_value(option))
     return complete_value(*option, command, typed_text);
   if (typed_text.starts_with('-')) return option_candidates(command);
@@ -298,7 +297,11 @@ int run_complete(std::span<const char* const> words) {
   return print(text);
 }
 
-int run_completion(const Options& options) {
+namespace {
+
+constexpr auto kCompletionOptions = option_list<CommonOptions>(kVerbose, kScreen, kQuietAndHelp);
+
+int run_completion(const CommonOptions& options) {
   const std::string shell = options.arguments.empty() ? "" : options.arguments.front();
   std::vector<std::string> shells;
   for (const ShellFile& file : kShells) {
@@ -311,5 +314,15 @@ int run_completion(const Options& options) {
   return fail("no completion exists for '" + shell + "' (choose " + join_texts(shells) + ")" +
               suggest_nearest(shell, shells));
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kCompletionCommand = make_command<CommonOptions, run_completion>(
+    {.name = "completion",
+     .arguments = "SHELL",
+     .summary = "print the completion script for bash, zsh or fish",
+     .example = "source <(ctprof completion bash)",
+     .max_arguments = 1},
+    kCompletionOptions);
 
 }  // namespace ctprof::cli

@@ -9,7 +9,7 @@
 #include "core/registry/loader.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/cli/command_table.hpp"
-#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/options/settings.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
@@ -25,9 +25,9 @@ constexpr std::string_view kNoSettingsText =
 
 // Whether another setting takes precedence for every command to which this one applies.
 bool is_overridden(const Setting& setting, const Sources& sources) {
-  for (const CommandInfo& command : command_table()) {
-    if (!setting.command.empty() && setting.command != command.name) continue;
-    for (const Setting& effective : settings_for_command(command.name, sources))
+  for (const CommandInfo* command : command_table()) {
+    if (!setting.command.empty() && setting.command != command->name) continue;
+    for (const Setting& effective : settings_for_command(*command, sources))
       if (effective.option == setting.option && effective.origin == setting.origin) return false;
   }
   return true;
@@ -99,13 +99,23 @@ std::string json_of(const Sources& sources) {
   return std::string(out.view());
 }
 
-}  // namespace
+constexpr auto kConfigOptions =
+    option_list<CommonOptions>(kVerbose, kScreenAndSchema, kQuietAndHelp);
 
-int run_config(const Options& options) {
-  const auto sources = read_settings(&explain_unknown_command);
+int run_config(const CommonOptions& options) {
+  const auto sources = read_settings(all_commands(), &explain_unknown_command);
   if (!sources) return fail(sources.error());
   if (options.format == Format::Json) return print(json_of(*sources));
   return print_paged(options, runs_privileged() ? std::string(kNoSettingsText) : text_of(*sources));
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kConfigCommand = make_command<CommonOptions, run_config>(
+    {.name = "config",
+     .similar_names = "settings,options,conf",
+     .summary = "print the configuration and where each setting comes from",
+     .example = "ctprof config"},
+    kConfigOptions);
 
 }  // namespace ctprof::cli

@@ -14,10 +14,7 @@
 #include "core/render/terminal_text.hpp"
 #include "schemas.hpp"
 #include "tools/ctprof/commands/report.hpp"
-#include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/fleet/subcommand_table.hpp"
-#include "tools/ctprof/live/keys.hpp"
-#include "tools/ctprof/options/option_descriptions.hpp"
+#include "tools/ctprof/options/option_help.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
 #include "tools/ctprof/runtime/text.hpp"
@@ -32,7 +29,8 @@ constexpr std::string_view kFindingsTopic = "findings";
 class CatalogSource {
  public:
   // `file` contains at most one name. Fails if it cannot be read, or if no plugin can be loaded.
-  static Result<CatalogSource> open(const Options& options, std::span<const std::string> file) {
+  static Result<CatalogSource> open(const CommonOptions& options,
+                                    std::span<const std::string> file) {
     CatalogSource source;
     if (file.empty()) {
       CTPROF_TRY_VALUE(auto registry, load_metrics(options));
@@ -70,32 +68,31 @@ std::string list_line(std::string name, std::size_t indent, std::string_view des
   return text;
 }
 
-std::string keys_help() {
-  std::string text = "\nKeys:\n";
-  for (const live::KeyInfo& key : live::key_table())
-    text += list_line(std::string(key.label), 18, key.help);
-  return text;
+std::string format_section(const HelpSection& section) {
+  std::string text = section.title + ":\n";
+  for (const HelpEntry& entry : section.entries)
+    text += list_line(entry.term, section.indent, entry.text);
+  return text + section.closing;
 }
 
-std::string fleet_help() {
-  std::string text = "Subcommands:\n";
-  for (const FleetSubcommand& question : fleet_subcommands())
-    text += list_line(std::string(question.name) + " " + std::string(question.arguments), 28,
-                      question.summary);
-  return text + "\n`ctprof fleet SUBCOMMAND --help` describes the options of a subcommand.\n";
+// The options, and the section if the command has one.
+std::string details_of(const CommandInfo& command) {
+  if (!command.make_help_section) return options_help(command);
+  const std::string section = format_section(command.make_help_section());
+  return command.options.empty() ? section : options_help(command) + "\n" + section;
 }
 
-TextLayout text_layout(const Options& options) { return {text_width(), use_color(options)}; }
+TextLayout text_layout(const CommonOptions& options) { return {text_width(), use_color(options)}; }
 
 }  // namespace
 
 std::string overview_text() {
   std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
-  for (const CommandInfo& command : command_table())
-    text += "  " + std::string(command.example) + "\n";
+  for (const CommandInfo* command : command_table())
+    text += "  " + std::string(command->example) + "\n";
   text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
-  for (const CommandInfo& command : command_table())
-    text += list_line(std::string(command.name), 16, command.summary);
+  for (const CommandInfo* command : command_table())
+    text += list_line(std::string(command->name), 16, command->summary);
   return text +
          "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` describes a "
          "metric\nor a column such as %wait, `ctprof help findings` shows when causes are "
@@ -104,32 +101,24 @@ std::string overview_text() {
 
 std::string usage_of(const CommandInfo& command) {
   const std::string usage =
-      "ctprof " + std::string(command.name) + (command.run == &run_fleet ? "" : " [OPTION...]");
+      "ctprof " + std::string(command.name) + (command.options.empty() ? "" : " [OPTION...]");
   return command.arguments.empty() ? usage : usage + " " + std::string(command.arguments);
-}
-
-std::string additional_examples(const CommandInfo& command) {
-  return command.run == &run_record
-             ? "  ctprof record --recorders on-cpu,off-cpu -d 5s -o stacks.ctprof.zst\n"
-               "  ctprof record -o build.ctprof.zst -- make -j4\n"
-             : "";
 }
 
 std::string help_of(const CommandInfo& command) {
   return ctprof::wrap_words(
              "ctprof " + std::string(command.name) + ": " + std::string(command.summary) + ".",
              terminal_width()) +
-         "\nExample:\n  " + std::string(command.example) + "\n" + additional_examples(command) +
-         "\nUsage: " + usage_of(command) + "\n\n" +
-         (command.run == &run_fleet ? fleet_help() : options_help(std::string(command.name))) +
-         (command.run == &run_live ? keys_help() : "");
+         "\nExample:\n  " + std::string(command.example) + "\n" +
+         std::string(command.more_examples) + "\nUsage: " + usage_of(command) + "\n\n" +
+         details_of(command);
 }
 
 Error unexpected_argument(const std::string& argument, const std::string& usage) {
   return {"unexpected argument '" + argument + "'; usage: " + usage};
 }
 
-int print_metric_help(const Options& options) {
+int print_metric_help(const CommonOptions& options) {
   const std::string& name = options.arguments.front();
   if (options.arguments.size() > 2)
     return fail(unexpected_argument(options.arguments[2], "ctprof help METRIC [FILE]"));
@@ -147,7 +136,12 @@ int print_metric_help(const Options& options) {
               "; see `ctprof --help` and `ctprof metric-list`");
 }
 
-int run_metric_list(const Options& options) {
+namespace {
+
+constexpr auto kMetricListOptions =
+    option_list<CommonOptions>(kVerbose, kScreenAndSchema, kPluginChoice, kQuietAndHelp);
+
+int run_metric_list(const CommonOptions& options) {
   const auto source = CatalogSource::open(options, options.arguments);
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();
@@ -155,6 +149,18 @@ int run_metric_list(const Options& options) {
              ? print(format_metric_list_json(catalog))
              : print_paged(options, format_metric_list(catalog, text_layout(options)));
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kMetricListCommand =
+    make_command<CommonOptions, run_metric_list>(
+        {.name = "metric-list",
+         .similar_names = "list,ls,metrics,events,fields",
+         .arguments = "[FILE]",
+         .summary = "list the metrics of all plugins or of one file",
+         .example = "ctprof metric-list",
+         .max_arguments = 1},
+        kMetricListOptions);
 
 int print_schema(std::string_view command) {
   const auto schema = std::find_if(std::begin(kSchemas), std::end(kSchemas),

@@ -22,7 +22,7 @@ std::string help_of(const CommandInfo& command);
 // Implements `ctprof help METRIC [FILE]`: prints the page and returns kSuccess. If no such metric
 // exists, fails and suggests the nearest commands and metrics. REQUIRES: options.arguments begins
 // with the metric.
-int print_metric_help(const Options& options);
+int print_metric_help(const CommonOptions& options);
 
 // Prints the JSON schema of a command's output. Fails if the command prints no JSON.
 int print_schema(std::string_view command);

@@ -22,9 +22,8 @@
 #include "tools/ctprof/cli/completion.hpp"
 #include "tools/ctprof/cli/help.hpp"
 #include "tools/ctprof/cli/manual.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/command_line.hpp"
 #include "tools/ctprof/options/settings.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -44,25 +43,24 @@ int report_unknown_command(const std::string& word) {
   return fail("unknown command '" + word + "'" + command_hint(word) + "; see `ctprof --help`");
 }
 
-Result<void> check_arguments(const CommandInfo& command, const Options& options,
+Result<void> check_arguments(const CommandInfo& command, const CommonOptions& options,
                              std::size_t max_arguments) {
   if (options.arguments.size() <= max_arguments) return {};
-  if (command.name == "record")
+  if (command.takes_child_command)
     return Error{"unexpected argument '" + options.arguments[max_arguments] +
                  "'; put -- before the command, as in `ctprof record -- " +
                  join_texts(options.arguments, " ") + "`"};
   return unexpected_argument(options.arguments[max_arguments], usage_of(command));
 }
 
-// Runs `ctprof --help` or `ctprof --version`, or reports a usage error.
-int run_without_command(const Options& options) {
+// Runs `ctprof --help`, or reports a usage error.
+int run_without_command(const CommonOptions& options) {
   if (options.help) return print_paged(options, overview_text());
-  if (options.version) return run_version(options);
   return fail("missing command; see `ctprof --help`");
 }
 
 // Runs `ctprof help`, `ctprof help COMMAND` and `ctprof help METRIC [FILE]`.
-int run_help(const Options& options) {
+int run_help(const CommonOptions& options) {
   const bool json = options.format == Format::Json;
   if (options.json_schema) return print_schema("help");
   if (options.arguments.empty())
@@ -73,7 +71,7 @@ int run_help(const Options& options) {
   return json ? fail(kTextOnlyError) : print_paged(options, help_of(*command));
 }
 
-int run_command(const Options& options) {
+int run_command(const CommonOptions& options) {
   const CommandInfo* command = find_command(options.command_name);
   if (!command) return report_unknown_command(options.command_name);
   if (auto checked = check_arguments(*command, options, command->max_arguments); !checked)
@@ -82,20 +80,29 @@ int run_command(const Options& options) {
   return options.json_schema ? print_schema(command->name) : command->run(options);
 }
 
+constexpr auto kHelpOptions =
+    option_list<CommonOptions>(kVerbose, kScreenAndSchema, kPluginChoice, kQuietAndHelp);
+
+constexpr auto kUnnamedOptions = option_list<CommonOptions>(
+    kVerbose, kScreen, kQuiet,
+    switch_on("version,V", member<&CommonOptions::version>, "Print the version.").only_typed(),
+    kHelp);
+
 // Drops the capabilities of ctprof's file, unless the command reads the kernel.
-Result<void> drop_unneeded_privileges(const Options& options) {
+Result<void> drop_unneeded_privileges(const CommonOptions& options) {
   const CommandInfo* command = find_command(options.command_name);
   return command && command->reads_kernel && !options.help ? Result<void>() : drop_privileges();
 }
 
-int run(const Options& options) {
+int run(const CommonOptions& options) {
   if (auto dropped = drop_unneeded_privileges(options); !dropped) return fail(dropped.error());
   if (options.command_name.empty()) return run_without_command(options);
   return options.command_name == "help" ? run_help(options) : run_command(options);
 }
 
 // Reports a refused file even with --quiet, because an attacker may have created it.
-void report_refused_settings(const Options& options, const std::vector<SettingsSource>& settings) {
+void report_refused_settings(const CommonOptions& options,
+                             const std::vector<SettingsSource>& settings) {
   if (options.command_name == "config") return;  // config prints this itself
   for (const SettingsSource& source : settings) {
     if (source.is_refused) fail("refused: " + source.name + ": " + source.state);
@@ -104,21 +111,21 @@ void report_refused_settings(const Options& options, const std::vector<SettingsS
 }
 
 // Whether the command works without settings: users with invalid settings need it to repair them.
-bool works_without_settings(const Options& options) {
-  return options.help || options.version || options.command_name == "help" ||
-         options.command_name == "version";
+bool works_without_settings(const CommonOptions& options) {
+  return options.help || options.command_name == "help" || options.command_name == "version";
 }
 
-Result<Options> parse_command_line(int argc, char** argv) {
-  const auto settings = read_settings(&explain_unknown_command);
-  auto options = parse_options(argc, argv, settings ? *settings : std::vector<SettingsSource>());
+Result<ParsedCommand> read_command_line(int argc, char** argv) {
+  const auto settings = read_settings(all_commands(), &explain_unknown_command);
+  auto parsed = parse_command_line(argc, argv, all_commands(),
+                                   settings ? *settings : std::vector<SettingsSource>());
   if (!settings) {
-    if (!options || !works_without_settings(*options)) return settings.error();
-    print_note(*options, "settings are ignored: " + settings.error().text);
-  } else if (options) {
-    report_refused_settings(*options, *settings);
+    if (!parsed || !works_without_settings(*parsed->options)) return settings.error();
+    print_note(*parsed->options, "settings are ignored: " + settings.error().text);
+  } else if (parsed) {
+    report_refused_settings(*parsed->options, *settings);
   }
-  return options;
+  return parsed;
 }
 
 // A ctprof with file capabilities is controlled only by its options. Environment variables could
@@ -139,10 +146,16 @@ int run_fleet_command(std::span<const char* const> words) {
   const std::string_view first = words.empty() ? "" : words.front();
   if (runs_privileged() || !(first.empty() || first == "--help" || first == "-h"))
     return run_fleet_words(words);
-  return print_paged(Options(), help_of(*find_command("fleet")));
+  return print_paged(CommonOptions(), help_of(*find_command("fleet")));
 }
 
 }  // namespace
+
+extern constinit const CommandInfo kHelpCommand = make_command<CommonOptions, run_help>(
+    {.name = "help", .max_arguments = kAnyNumber}, kHelpOptions);
+extern constinit const CommandInfo kUnnamedCommand =
+    make_command<CommonOptions, run_without_command>({.name = ""}, kUnnamedOptions);
+
 }  // namespace ctprof::cli
 
 namespace {
@@ -157,10 +170,10 @@ int run_main(int argc, char** argv) {
       return first == "complete" ? run_complete(words) : run_manual(words);
     }
     if (first == "fleet") return run_fleet_command({argv + 2, static_cast<std::size_t>(argc - 2)});
-    auto options = parse_command_line(argc, argv);
-    if (!options) return fail(options.error());
-    options->command_line = quote_command_line(argc, argv);
-    return run(*options);
+    const auto parsed = read_command_line(argc, argv);
+    if (!parsed) return fail(parsed.error());
+    parsed->options->command_line = quote_command_line(argc, argv);
+    return run(*parsed->options);
   } catch (const ctprof::PluginException& exception) {
     return fail(exception.what());
   } catch (const NamedFailure& failure) {

@@ -14,12 +14,6 @@
 #include "core/registry/metric_def.hpp"
 #include "tools/ctprof/cli/command_table.hpp"
 #include "tools/ctprof/cli/help.hpp"
-#include "tools/ctprof/commands/commands.hpp"
-#include "tools/ctprof/fleet/fleet.hpp"
-#include "tools/ctprof/fleet/subcommand_table.hpp"
-#include "tools/ctprof/live/keys.hpp"
-#include "tools/ctprof/options/option_table.hpp"
-#include "tools/ctprof/options/settings.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
@@ -111,7 +105,7 @@ class ManPage {
     heading(title);
     for (const ManEntry& fact : entries) entry(fact.term, fact.text);
   }
-  void option(const OptionInfo& option);
+  void option(const OptionSpec& option);
   void see_also(const std::vector<std::string>& pages) {
     heading("SEE ALSO");
     std::string list;
@@ -136,7 +130,7 @@ class ManPage {
 };
 
 // "-o, --output FILE"
-void ManPage::option(const OptionInfo& option) {
+void ManPage::option(const OptionSpec& option) {
   const std::string_view name = option.name;
   const auto comma = name.find(',');
   std::string term =
@@ -148,14 +142,12 @@ void ManPage::option(const OptionInfo& option) {
   line(".TP\n" + term + "\n" + escape_roff(option.help));
 }
 
-bool is_common(const OptionInfo& option) { return option.commands == kAllCommands; }
-
 std::string overview_page() {
   ManPage page("ctprof", "1", kSummary);
   page.heading("SYNOPSIS");
   page.paragraph("ctprof COMMAND [OPTION...] [FILE...]");
   page.heading("EXAMPLES");
-  for (const CommandInfo& verb : command_table()) page.example(verb.example);
+  for (const CommandInfo* verb : command_table()) page.example(verb->example);
   page.heading("DESCRIPTION");
   page.paragraph(
       "ctprof reports what every thread of a Linux host did between two moments, including threads "
@@ -165,17 +157,16 @@ std::string overview_page() {
       "Metrics come from plugins. A cell that could not be read is a gap with a reason, never a "
       "zero. A recording is one file with everything that is needed to read it elsewhere.");
   page.heading("COMMANDS");
-  for (const CommandInfo& verb : command_table()) page.entry(verb.name, verb.summary);
+  for (const CommandInfo* verb : command_table()) page.entry(verb->name, verb->summary);
   page.heading("OPTIONS");
   page.paragraph("Every command takes these options; they may precede or follow the command.");
-  for (const OptionInfo& option : kOptions)
-    if (is_common(option) || long_name(option) == "version") page.option(option);
+  for (const OptionSpec& option : find_command(all_commands(), "")->options) page.option(option);
   page.entries("EXIT STATUS", kStatuses);
   page.entries("ENVIRONMENT", kEnvironment);
   page.entries("FILES", kConfigFiles);
   std::vector<std::string> others;
-  for (const CommandInfo& verb : command_table())
-    others.push_back("ctprof-" + std::string(verb.name) + "(1)");
+  for (const CommandInfo* verb : command_table())
+    others.push_back("ctprof-" + std::string(verb->name) + "(1)");
   for (const char* other : {"ctprof-metrics(7)", "ctprof-file(5)", "ctprof-sdk(3)"})
     others.emplace_back(other);
   page.see_also(others);
@@ -189,18 +180,13 @@ std::string command_page(const CommandInfo& verb) {
   page.paragraph(usage_of(verb));
   page.heading("EXAMPLES");
   page.example(verb.example);
-  const bool is_fleet = verb.run == &run_fleet;
-  page.heading(is_fleet ? "SUBCOMMANDS" : "OPTIONS");
-  for (const OptionInfo& option : kOptions)
-    if (is_listed(option.commands, verb.name)) page.option(option);
-  for (const FleetSubcommand& question :
-       is_fleet ? fleet_subcommands() : std::span<const FleetSubcommand>())
-    page.entry(std::string(question.name) + " " + std::string(question.arguments),
-               question.summary);
-  if (verb.run == &run_live) page.heading("KEYS");
-  for (const live::KeyInfo& key :
-       verb.run == &run_live ? live::key_table() : std::span<const live::KeyInfo>())
-    page.entry(std::string(key.label), std::string(key.help));
+  if (!verb.options.empty()) page.heading("OPTIONS");
+  for (const OptionSpec& option : verb.options) page.option(option);
+  if (verb.make_help_section) {
+    const HelpSection section = verb.make_help_section();
+    page.heading(to_upper(section.title));
+    for (const HelpEntry& entry : section.entries) page.entry(entry.term, entry.text);
+  }
   page.entries("EXIT STATUS", kStatuses);
   page.see_also({"ctprof(1)", "ctprof-metrics(7)", "ctprof-file(5)"});
   return page.take_text();
@@ -228,7 +214,7 @@ Result<std::string> make_page_result(std::string text) {
 }
 
 Result<std::string> metrics_page() {
-  Options options;
+  CommonOptions options;
   options.quiet = true;
   CTPROF_TRY_VALUE(const auto registry, load_registry(options));
   std::map<std::string, std::vector<MetricEntry>> sections;
@@ -256,9 +242,9 @@ Result<std::string> metrics_page() {
 Result<std::string> make_page(std::string_view name) {
   if (name == "ctprof.1") return make_page_result(overview_page());
   if (name == "ctprof-metrics.7") return metrics_page();
-  for (const CommandInfo& verb : command_table())
-    if (name == "ctprof-" + std::string(verb.name) + ".1")
-      return make_page_result(command_page(verb));
+  for (const CommandInfo* verb : command_table())
+    if (name == "ctprof-" + std::string(verb->name) + ".1")
+      return make_page_result(command_page(*verb));
   return Error{"no manual page '" + std::string(name) + "'"};
 }
 

@@ -22,7 +22,9 @@
 #include "core/render/report_sentences.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/gap.hpp"
-#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/options/capture_options.hpp"
+#include "tools/ctprof/options/command.hpp"
+#include "tools/ctprof/options/output_options.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/missing_rights.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -35,6 +37,37 @@
 
 namespace ctprof::cli {
 namespace {
+
+struct CaptureCommandOptions : CommonOptions,
+                               OutputOptions,
+                               HostChoice,
+                               RootfsOption,
+                               StrictOption {
+  bool stacks = false;  // also those of sleeping threads, once, beside the snapshot
+  FileLayout layout = FileLayout::Rows;
+
+  // The rows layout cannot store stacks.
+  Result<void> check(const CommandLine& line) {
+    if (stacks && line.has("layout") && layout == FileLayout::Rows)
+      return Error{"--stacks requires --layout columns: the rows layout cannot store call stacks"};
+    if (stacks) layout = FileLayout::Columns;
+    return CommonOptions::check(line);
+  }
+};
+
+constexpr std::array kLayouts{Word{"rows", FileLayout::Rows}, Word{"columns", FileLayout::Columns}};
+
+constexpr auto kCaptureOptions = option_list<CaptureCommandOptions>(
+    kOutput,
+    switch_on("stacks", member<&CaptureCommandOptions::stacks>,
+              "Also record the stack of every sleeping thread once."),
+    kLevel,
+    option("layout", "rows|columns", member<&CaptureCommandOptions::layout>, OneOf<kLayouts>(),
+           "Select the file layout: rows (default), which the reference tools can read, or "
+           "columns, which is smaller and faster.")
+        .overridden_by("stacks"),
+    kPids, kCgroup, kJobs, kWriting, kNoHostname, kStrict, kVerbose, kMetrics, kScreenAndSchema,
+    kPluginChoice, kSet, kRootfs, kQuietAndHelp);
 
 // The result of a capture, for its one line.
 struct Outcome {
@@ -143,14 +176,14 @@ std::string plugin_file(const std::string& plugin, const Registry& registry) {
   return it == plugins.end() ? plugin : it->path;
 }
 
-void note_slow_call(const Options& options, const SlowCall& slow) {
+void note_slow_call(const CaptureCommandOptions& options, const SlowCall& slow) {
   const std::string where = slow.owner.source.empty() ? "" : slow.owner.source + " ";
   print_note(options, slow.owner.file + ": " + where + "has been in " + slow.function + " for " +
                           std::to_string(slow.duration.count()) + " s");
 }
 
 // Captures, and reports plugins that do not return for a long time.
-Result<Snapshot> capture_with_watchdog(Registry& registry, const Options& options,
+Result<Snapshot> capture_with_watchdog(Registry& registry, const CaptureCommandOptions& options,
                                        EarlyOpener ahead, std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
   const ActivityProgress busy(options, "reading this host");
@@ -160,7 +193,10 @@ Result<Snapshot> capture_with_watchdog(Registry& registry, const Options& option
   capture_options.cgroup = options.cgroup;
   capture_options.all_cgroups = options.layout == FileLayout::Columns;  // the reference layout has
                                                                         // fewer cgroups
-  capture_options.record = options.record;
+  if (options.stacks) {
+    capture_options.record.recorders = {"sleepers"};
+    capture_options.record.sample_once = true;
+  }
   capture_options.record.names.stop = interrupted_flag();
   capture_options.level = options.level.value_or(Level::Full);
   auto snapshot = capture(registry, capture_options, &refused, std::move(ahead));
@@ -169,7 +205,8 @@ Result<Snapshot> capture_with_watchdog(Registry& registry, const Options& option
 }
 
 // Notes sources that failed, metrics that another plugin took over, and the notes of the sources.
-void note_sources(const Snapshot& snapshot, const Registry& registry, const Options& options) {
+void note_sources(const Snapshot& snapshot, const Registry& registry,
+                  const CaptureCommandOptions& options) {
   for (const SourceCost& cost : snapshot.meta.sources)
     if (!cost.failed.empty())
       print_note(options, plugin_file(cost.plugin, registry) + ": source '" + cost.source +
@@ -189,7 +226,7 @@ void note_sources(const Snapshot& snapshot, const Registry& registry, const Opti
 // Writes the file with the user's own privileges. Drops the capabilities first, since nothing more
 // is read from the kernel.
 Result<Outcome> write_snapshot_file(const Snapshot& snapshot, const Registry& registry,
-                                    const Target& target, const Options& options) {
+                                    const Target& target, const CaptureCommandOptions& options) {
   CTPROF_TRY(drop_privileges());
   const std::uint64_t start = monotonic_ns();
   const ActivityProgress busy(options, "writing " + target.name);
@@ -212,7 +249,7 @@ Result<Outcome> write_snapshot_file(const Snapshot& snapshot, const Registry& re
 
 // Prints the line or the JSON about a capture. Uses standard error if the snapshot itself went to
 // standard output.
-int print_outcome(const Outcome& outcome, bool to_stderr, const Options& options) {
+int print_outcome(const Outcome& outcome, bool to_stderr, const CaptureCommandOptions& options) {
   const std::string text =
       options.format == Format::Json ? json_of(outcome) : summary_line(outcome);
   if (!to_stderr) return print(text);
@@ -227,16 +264,15 @@ T& keep_until_exit(T object) {
   return *stored;
 }
 
-}  // namespace
-
-int run_capture(const Options& options) {
+int run_capture(const CaptureCommandOptions& options) {
   const auto target = open_target(options);
   if (!target) return fail(target.error());
   if (auto checked = check_descriptors(kDescriptors); !checked) return fail(checked.error());
-  if (options.record.sample_once)
+  if (options.stacks)
     if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   EarlyOpener ahead(options.rootfs);
-  auto& registry = keep_until_exit(load_metrics(options, LoadScope::Capture, &ahead));
+  auto& registry = keep_until_exit(
+      load_metrics(options, capture_scope(options.stacks, options.metrics.has_value()), &ahead));
   // Runs while plugins are still being opened ahead.
   if (auto replaceable = check_target_replaceable(*target, options); !replaceable)
     return fail(replaceable.error());
@@ -248,7 +284,7 @@ int run_capture(const Options& options) {
   if (!snapshot) return fail(snapshot.error());
   note_unused(options, refused);
   note_sources(*snapshot, *registry, options);
-  Shortfall shortfall(options);
+  Shortfall shortfall(options.strict, options.metrics.has_value());
   shortfall.add_refused(*registry);
   shortfall.add(refused);
   shortfall.add(*snapshot);
@@ -257,5 +293,17 @@ int run_capture(const Options& options) {
   return shortfall.report(options.quiet ? kSuccess
                                         : print_outcome(*outcome, target->is_stdout, options));
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kCaptureCommand =
+    make_command<CaptureCommandOptions, run_capture>(
+        {.name = "capture",
+         .similar_names = "snapshot,snap,save,dump,ps",
+         .arguments = "-o FILE",
+         .summary = "write a snapshot of every thread of this host",
+         .example = "ctprof capture -o before.ctprof.zst",
+         .reads_kernel = true},
+        kCaptureOptions);
 
 }  // namespace ctprof::cli

@@ -48,17 +48,14 @@ constexpr std::size_t kMaxAveragedWindows = 60;
 
 // --- recording
 
-CaptureOptions capture_options(const Options& options) {
-  CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
-                         options.hostname, true,         options.cgroup};
-  capture.record = options.record;
+CaptureOptions capture_options(const RecordCommandOptions& options) {
+  CaptureOptions capture = options.make_capture_options();
   capture.record.names.stop = interrupted_flag();
-  capture.level = options.level.value_or(Level::Fast);
   return capture;
 }
 
-Result<Session> begin_session(const Options& options, const Registry& registry, EarlyOpener ahead,
-                              Shortfall& shortfall) {
+Result<Session> begin_session(const RecordCommandOptions& options, const Registry& registry,
+                              EarlyOpener ahead, Shortfall& shortfall) {
   CTPROF_TRY_VALUE(auto session,
                    Session::open(registry, capture_options(options), std::move(ahead)));
   CTPROF_TRY(session.begin());
@@ -83,7 +80,7 @@ bool wait_until(std::uint64_t due_ns, Session& session) {
 
 class ContinuousRecording {
  public:
-  ContinuousRecording(const Options& options, Session& session, WindowStore& store,
+  ContinuousRecording(const RecordCommandOptions& options, Session& session, WindowStore& store,
                       Shortfall& shortfall)
       : options_(options), session_(session), store_(store), shortfall_(shortfall) {}
 
@@ -150,18 +147,18 @@ class ContinuousRecording {
     return {};
   }
 
-  const Options& options_;
+  const RecordCommandOptions& options_;
   Session& session_;
   WindowStore& store_;
   Shortfall& shortfall_;
   std::set<std::string> printed_notes_;
 };
 
-Result<void> record_continuously(const Options& options, Shortfall& shortfall) {
+Result<void> record_continuously(const RecordCommandOptions& options, Shortfall& shortfall) {
   CTPROF_TRY_VALUE(auto store, open_store(options));
   CTPROF_TRY(check_descriptors(kDescriptors));
-  EarlyOpener ahead(options.rootfs);
-  CTPROF_TRY_VALUE(const auto registry, load_metrics(options, LoadScope::Capture, &ahead));
+  EarlyOpener ahead("");
+  CTPROF_TRY_VALUE(const auto registry, load_metrics(options, plugin_scope(options), &ahead));
   CTPROF_TRY(install_interrupt_handlers());
   shortfall.add_refused(registry);
   CTPROF_TRY_VALUE(auto session, begin_session(options, registry, std::move(ahead), shortfall));
@@ -178,12 +175,12 @@ struct Measurement {
   std::uint64_t bytes = 0, ns = 0;
 };
 
-Result<Measurement> measure_window(const Options& options) {
-  CTPROF_TRY_VALUE(const auto registry, load_metrics(options, LoadScope::Capture));
+Result<Measurement> measure_window(const RecordCommandOptions& options) {
+  CTPROF_TRY_VALUE(const auto registry, load_metrics(options, plugin_scope(options)));
   CTPROF_TRY(install_interrupt_handlers());
-  Shortfall unused_shortfall(options);
+  Shortfall unused_shortfall(false, false);
   CTPROF_TRY_VALUE(auto session,
-                   begin_session(options, registry, EarlyOpener(options.rootfs), unused_shortfall));
+                   begin_session(options, registry, EarlyOpener(""), unused_shortfall));
   const std::uint64_t ns = std::min(kMeasurementNs, options.continuous.every_ns);
   const ActivityProgress busy(options, "measuring a window");
   if (!wait_until(monotonic_ns() + ns, session)) return Error{"interrupted"};
@@ -286,7 +283,7 @@ Result<std::vector<ArchiveFile>> list_archive_files(const std::string& path) {
   return files;
 }
 
-int run_dry_run(const Options& options) {
+int run_dry_run(const RecordCommandOptions& options) {
   const auto files = list_archive_files(options.output);
   if (!files) return fail(files.error());
   std::string text = describe_archive(options.output, *files) +
@@ -308,14 +305,14 @@ int run_dry_run(const Options& options) {
 
 }  // namespace
 
-int run_continuous_recording(const Options& options) {
+int run_continuous_recording(const RecordCommandOptions& options) {
   if (!options.child_command.empty())
     return fail("--every runs until it is stopped and takes no command behind --");
   if (options.output.empty() || is_standard_output(options.output))
     return fail("--every requires -o DIR, or with --duration -o FILE" + std::string(kFileSuffix));
   if (auto checked_store = check_store(options); !checked_store) return fail(checked_store.error());
   if (options.continuous.dry_run) return run_dry_run(options);
-  Shortfall shortfall(options);
+  Shortfall shortfall(options.strict, options.metrics.has_value());
   if (auto done = record_continuously(options, shortfall); !done) return fail(done.error());
   return shortfall.report(kSuccess);
 }

@@ -3,13 +3,13 @@
 
 #pragma once
 
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/record_options.hpp"
 
 namespace ctprof::cli {
 
 // Records until it is interrupted, or for --duration; then ends and stores the open window. With
 // --dry-run only prints a forecast. Returns the exit status. REQUIRES: options.continuous.every_ns
 // > 0.
-int run_continuous_recording(const Options& options);
+int run_continuous_recording(const RecordCommandOptions& options);
 
 }  // namespace ctprof::cli

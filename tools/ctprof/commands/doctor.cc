@@ -14,8 +14,9 @@
 #include "core/base/text.hpp"
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/offer_statuses.hpp"
+#include "tools/ctprof/options/capture_options.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
@@ -283,9 +284,12 @@ std::string text_of(const Advice& advice, const Registry& registry) {
                                   : text + describe_last_step(advice);
 }
 
-}  // namespace
+struct DoctorOptions : CommonOptions, RootfsOption {};
 
-int run_doctor(const Options& options) {
+constexpr auto kDoctorOptions = option_list<DoctorOptions>(
+    kVerbose, kScreenAndSchema, kPluginChoice, kSet, kRootfs, kQuietAndHelp);
+
+int run_doctor(const DoctorOptions& options) {
   const auto roots = open_roots(options.rootfs);
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
@@ -296,5 +300,15 @@ int run_doctor(const Options& options) {
   return options.format == Format::Json ? print(json_of(advice, *registry))
                                         : print_paged(options, text_of(advice, *registry));
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kDoctorCommand = make_command<DoctorOptions, run_doctor>(
+    {.name = "doctor",
+     .similar_names = "check,diagnose,probe,setup",
+     .summary = "report which metrics this host cannot provide, and how to enable them",
+     .example = "ctprof doctor",
+     .reads_kernel = true},
+    kDoctorOptions);
 
 }  // namespace ctprof::cli

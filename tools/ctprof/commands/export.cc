@@ -1,5 +1,6 @@
 // ctprof export: converts a file to another form.
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -10,8 +11,8 @@
 #include "core/render/terminal_text.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/window/make_window.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/denet.hpp"
+#include "tools/ctprof/commands/export_options.hpp"
 #include "tools/ctprof/commands/export_prometheus.hpp"
 #include "tools/ctprof/commands/export_tables.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
@@ -26,13 +27,15 @@
 #include "tools/ctprof/runtime/text.hpp"
 
 namespace ctprof::cli {
-namespace {
 
-// A file layout. To add a form, add a line.
+// A file layout. To add a form, add a line to kFileForms.
 struct FileForm {
   std::string_view name;
   FileLayout layout;
 };
+
+namespace {
+
 constexpr std::string_view kColumnsForm = "columns";
 constexpr std::array kFileForms{
     FileForm{"ktstr", FileLayout::Rows},  // for the reference tools
@@ -48,18 +51,17 @@ const FileForm* find_file_form(std::string_view name) {
   return nullptr;
 }
 
-Error unknown_form_error(const std::string& word) {
+std::vector<std::string> list_forms() {
   std::vector<std::string> names;
   for (const FileForm& form : kFileForms) names.emplace_back(form.name);
   for (const StackFormat& form : get_stack_formats()) names.emplace_back(form.name);
   for (std::string& name : table_export_names()) names.push_back(std::move(name));
   names.emplace_back(kDenet);
-  if (word.empty()) return {"missing --to FORM (choose " + join_texts(names) + ")"};
-  return invalid_choice_error("to", word, names);
+  return names;
 }
 
 // Reduces a window to the state at its end, because the rows layout cannot store a window.
-Snapshot reduce_to_end(Snapshot window, const Options& options) {
+Snapshot reduce_to_end(Snapshot window, const ExportOptions& options) {
   const std::size_t exited = window.threads().rows - window.window->living_threads;
   std::string sentence =
       "the rows layout cannot store a window: writing the host as it was at the window's end";
@@ -74,7 +76,7 @@ Snapshot reduce_to_end(Snapshot window, const Options& options) {
 }
 
 // Prints notes about lines of unknown kinds, which the rows layout cannot store.
-void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
+void note_unknown_lines(const Snapshot& snapshot, const ExportOptions& options) {
   for (const UnknownRows& table : snapshot.extras->unknown_tables)
     print_note(options, "the rows layout cannot store the table of the unknown entity '" +
                             table.entity + "': leaving it out");
@@ -85,17 +87,17 @@ void note_unknown_lines(const Snapshot& snapshot, const Options& options) {
 
 // Reads the capture to export, with pseudonyms if the user requested them.
 Result<Snapshot> read_capture(const std::string& file, const Vocabulary& vocabulary,
-                              const Options& options) {
+                              const ExportOptions& options) {
   CTPROF_TRY_VALUE(auto snapshot, load_single_capture(file, vocabulary, options));
   note_read(options, file, {&snapshot, 1});
   for (const std::string& sentence : snapshot.load_messages) print_note(options, sentence);
-  CTPROF_TRY(redact_if_requested(snapshot, vocabulary, options));
+  CTPROF_TRY(redact_if_requested(snapshot, vocabulary, options, options));
   return snapshot;
 }
 
 // Returns the size of the written file in bytes.
 Result<std::uint64_t> convert_file(const std::string& file, const FileForm& form,
-                                   const Target& target, const Options& options) {
+                                   const Target& target, const ExportOptions& options) {
   CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
   CTPROF_TRY_VALUE(auto snapshot, read_capture(file, layouts.vocabulary(), options));
   if (snapshot.window && form.layout == FileLayout::Rows)
@@ -111,27 +113,25 @@ Result<std::uint64_t> convert_file(const std::string& file, const FileForm& form
 }
 
 Result<std::uint64_t> export_denet(const std::string& file, const Target& target,
-                                   const Options& options) {
+                                   const ExportOptions& options) {
   CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
   CTPROF_TRY_VALUE(auto snapshot, read_capture(file, layouts.vocabulary(), options));
   return write_to(target, options, [&](Sink& sink) { return write_denet(snapshot, sink); });
 }
 
 // Returns the kind of file that an earlier export into that form wrote.
-FileKind export_file_kind(const FileForm* form, const StackFormat* stack_form,
-                          const TableExport* table) {
-  if (form) return kSnapshotFile;
-  if (table) return {table->name, {table->signature}};
-  if (stack_form) return {stack_form->name, {stack_form->magic}};
+FileKind export_file_kind(const ExportForm& form) {
+  if (form.file) return kSnapshotFile;
+  if (form.table) return {form.name, {form.table->signature}};
+  if (form.stacks) return {form.name, {form.stacks->magic}};
   return {kDenet, {"{\"ts_ms\":"}};
 }
 
 // Rejects options that apply only to other forms.
-Result<void> check_form_options(const Options& options, bool is_table) {
-  if (options.tables.has_rows_option && (!is_table || options.export_form == kPrometheus))
+Result<void> check_form_options(const ExportOptions& options, bool is_table) {
+  if (options.rows.is_specified && (!is_table || options.form.name == kPrometheus))
     return Error{"--rows requires --to ndjson, csv or parquet"};
-  if (options.csv_safe && options.export_form != "csv")
-    return Error{"--csv-safe requires --to csv"};
+  if (options.csv_safe && options.form.name != "csv") return Error{"--csv-safe requires --to csv"};
   if (options.metrics && !is_table)
     return Error{"--metrics requires --to with one of " + join_texts(table_export_names())};
   return {};
@@ -139,30 +139,43 @@ Result<void> check_form_options(const Options& options, bool is_table) {
 
 }  // namespace
 
-int run_export(const Options& parsed_options) {
-  Options options = parsed_options;
-  if (!options.tables.listen.empty())
-    return options.export_form == kPrometheus ? serve_prometheus(options)
-                                              : fail("--listen requires --to prometheus");
+Result<ExportForm> parse_export_form(const OptionUse& use) {
+  const auto forms = list_forms();
+  const auto name = std::ranges::find(forms, use.last());
+  if (name == forms.end()) return invalid_choice_error(use.option, use.last(), forms);
+  const FileForm* const file = find_file_form(*name);
+  const StackFormat* const stacks = find_stack_form(*name);
+  const TableExport* const table = find_table_export(*name);
+  return ExportForm{file     ? file->name
+                    : stacks ? stacks->name
+                    : table  ? table->name
+                             : kDenet,
+                    file, stacks, table};
+}
+
+int run_export(const ExportOptions& parsed_options) {
+  ExportOptions options = parsed_options;
+  if (!options.prometheus.listen.empty())
+    return options.form.name == kPrometheus ? serve_prometheus(options)
+                                            : fail("--listen requires --to prometheus");
   if (options.arguments.empty()) return fail("missing FILE; see `ctprof export --help`");
   if (!options.redact && !options.redact_key.empty()) return fail("--redact-key requires --redact");
-  if (options.redact && options.export_form.empty()) options.export_form = kColumnsForm;
-  const FileForm* form = find_file_form(options.export_form);
-  const StackFormat* stack_form = find_stack_form(options.export_form);
-  const TableExport* table = find_table_export(options.export_form);
-  if (!form && !stack_form && !table && options.export_form != kDenet)
-    return fail(unknown_form_error(options.export_form));
-  if (auto checked = check_form_options(options, table != nullptr); !checked)
+  if (options.redact && options.form.name.empty())
+    options.form = {kColumnsForm, find_file_form(kColumnsForm)};
+  const ExportForm& form = options.form;
+  if (form.name.empty()) return fail("missing --to FORM (choose " + join_texts(list_forms()) + ")");
+  if (auto checked = check_form_options(options, form.table != nullptr); !checked)
     return fail(checked.error());
-  const auto target = open_checked_target(options, export_file_kind(form, stack_form, table));
+  if (options.output.empty()) return fail("missing -o FILE; -o - writes to standard output");
+  const auto target = open_checked_target(options, export_file_kind(form));
   if (!target) return fail(target.error());
   const std::string& file = options.arguments.front();
   return with_error_context(options.arguments, "exporting", [&] {
     const ActivityProgress busy(options, "writing " + target->name);
-    if (table) return table->run(options, *target);
-    const auto written = form         ? convert_file(file, *form, *target, options)
-                         : stack_form ? export_stacks(file, *stack_form, *target, options)
-                                      : export_denet(file, *target, options);
+    if (form.table) return form.table->run(options, *target);
+    const auto written = form.file     ? convert_file(file, *form.file, *target, options)
+                         : form.stacks ? export_stacks(file, *form.stacks, *target, options)
+                                       : export_denet(file, *target, options);
     return written ? report_written_file(options, *target, *written) : fail(written.error());
   });
 }

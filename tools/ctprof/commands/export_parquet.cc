@@ -65,7 +65,8 @@ std::string columns_line(const TableRowsOptions& shape, const TableColumns& colu
 
 }  // namespace
 
-int export_parquet(const Options& options, const TableRowsOptions& shape, const Target& target) {
+int export_parquet(const ExportOptions& options, const TableRowsOptions& shape,
+                   const Target& target) {
   if (auto checked = find_python(kScript); !checked) return fail(checked.error());
   auto file = OutFile::create(target.destination, output_fd());
   if (!file) return fail(file.error());

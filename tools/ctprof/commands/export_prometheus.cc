@@ -27,17 +27,17 @@ constexpr std::string_view kMetricsPath = "/metrics";
 constexpr int kServeDrainMs = 200;
 
 // Returns whether --metrics contains "all", which is not a metric, and then removes the selection.
-bool take_all_keyword(Options& options) {
+bool take_all_keyword(ExportOptions& options) {
   if (!options.metrics || std::ranges::count(*options.metrics, kAllKeyword) == 0) return false;
   options.metrics.reset();
   return true;
 }
 
-void note_omitted_series(const Options& options, const OmittedSeries& cut) {
+void note_omitted_series(const ExportOptions& options, const OmittedSeries& cut) {
   if (cut.groups > 0)
     print_note(options, "left out the " + format_count(cut.groups, "lightest group") + " with " +
                             format_count(cut.series, "series", "series") + ", because all exceed " +
-                            std::to_string(options.tables.max_series) +
+                            std::to_string(options.prometheus.max_series) +
                             " series; raise --max-series, or select fewer --metrics");
 }
 
@@ -57,8 +57,8 @@ ExpositionFormat choose_exposition(const std::string& accept) {
   return known && !refused ? ExpositionFormat::OpenMetrics : ExpositionFormat::Text;
 }
 
-HttpResponse handle_request(const HttpRequest& request, Scraper& scraper, const Options& options,
-                            const std::string& token) {
+HttpResponse handle_request(const HttpRequest& request, Scraper& scraper,
+                            const ExportOptions& options, const std::string& token) {
   if (!is_authorized(request.authorization, token))
     return {401, "text/plain; charset=utf-8", "the token of --token-file is missing or wrong\n"};
   if (request.path != kMetricsPath)
@@ -74,17 +74,17 @@ HttpResponse handle_request(const HttpRequest& request, Scraper& scraper, const 
   return {200, std::string(get_content_type(form)), std::move(*text)};
 }
 
-Result<ScrapeOptions> scrape_options(Options options) {
+Result<ScrapeOptions> scrape_options(ExportOptions options) {
   ScrapeOptions scrape;
   scrape.all_metrics = take_all_keyword(options);
   CTPROF_TRY_VALUE(auto spec, make_spec(options, ReportKind::Show));
   scrape.spec = std::move(spec);
   scrape.jobs = options.jobs;
-  scrape.max_series = options.tables.max_series;
+  scrape.max_series = options.prometheus.max_series;
   return scrape;
 }
 
-Result<void> check_listen_options(const Options& options) {
+Result<void> check_listen_options(const ExportOptions& options) {
   if (!options.arguments.empty() || !options.output.empty())
     return Error{"--listen exports the live host and cannot be combined with FILE or -o"};
   if (!options.spans.empty() || options.redact)
@@ -99,8 +99,8 @@ Result<void> check_listen_options(const Options& options) {
 
 }  // namespace
 
-int export_prometheus(const Options& parsed_options, const Target& target) {
-  Options options = parsed_options;
+int export_prometheus(const ExportOptions& parsed_options, const Target& target) {
+  ExportOptions options = parsed_options;
   if (options.redact)
     return fail(
         "--redact is for files and tables; redact the file first: ctprof export FILE --redact -o "
@@ -111,7 +111,7 @@ int export_prometheus(const Options& parsed_options, const Target& target) {
         const CounterForm counted =
             report.sides().front().window ? CounterForm::PerSecond : CounterForm::Lifetime;
         auto families = make_series(report, {all, counted});
-        note_omitted_series(options, limit_series(families, options.tables.max_series));
+        note_omitted_series(options, limit_series(families, options.prometheus.max_series));
         const auto written = write_to(target, options, [&](Sink& sink) {
           return write_exposition(families, ExpositionFormat::Text, sink);
         });
@@ -119,16 +119,16 @@ int export_prometheus(const Options& parsed_options, const Target& target) {
       });
 }
 
-int serve_prometheus(const Options& options) {
+int serve_prometheus(const ExportOptions& options) {
   if (auto valid = check_listen_options(options); !valid) return fail(valid.error());
-  const auto address = parse_loopback(options.tables.listen);
+  const auto address = parse_loopback(options.prometheus.listen);
   if (!address) return fail(address.error());
-  if (auto access = check_access(options); !access) return fail(access.error());
-  const auto token = read_token(options.tables.token_file);
+  if (auto access = check_access(options.prometheus); !access) return fail(access.error());
+  const auto token = read_token(options.prometheus.token_file);
   if (!token) return fail(token.error());
   auto scrape = scrape_options(options);
   if (!scrape) return fail(scrape.error());
-  const auto registry = load_metrics(options, LoadScope::Capture);
+  const auto registry = load_metrics(options, capture_scope(false, options.metrics.has_value()));
   if (!registry) return fail(registry.error());
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   auto scraper = Scraper::begin(*registry, std::move(*scrape));

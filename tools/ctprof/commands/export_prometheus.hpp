@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/export_options.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
 namespace ctprof::cli {
@@ -12,9 +12,9 @@ namespace ctprof::cli {
 inline constexpr std::string_view kPrometheus = "prometheus";
 
 // Writes the file and prints its name and size, or the error. Returns the exit status.
-int export_prometheus(const Options& options, const Target& target);
+int export_prometheus(const ExportOptions& options, const Target& target);
 
 // Serves requests on a loopback address until Ctrl-C or SIGTERM. Returns the exit status.
-int serve_prometheus(const Options& options);
+int serve_prometheus(const ExportOptions& options);
 
 }  // namespace ctprof::cli

@@ -23,10 +23,9 @@ constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgrou
 
 // Returns the contents of the table. A file with one table contains threads by default; a note then
 // mentions that the captures contain more.
-Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat form,
+Result<TableRowsOptions> choose_table_shape(const ExportOptions& options, TableFormat form,
                                             bool holds_one_table) {
-  const TableOptions& table_options = options.tables;
-  TableRowsOptions shape{form, table_options.entities, table_options.is_long, options.csv_safe};
+  TableRowsOptions shape{form, options.rows.entities, options.rows.is_long, options.csv_safe};
   if (!options.entity.empty()) {
     if (!shape.entities.empty()) return Error{"--entity selects rows: omit --rows"};
     Spec spec;
@@ -42,7 +41,7 @@ Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat 
     return shape;
   }
   if (shape.entities.size() > 1)
-    return Error{"a file in " + options.export_form +
+    return Error{"a file in " + std::string(options.form.name) +
                  " holds one table; select --rows threads, cgroups, processes, host or long"};
   if (shape.entities.empty()) {
     shape.entities = {Entity::Thread};
@@ -55,9 +54,9 @@ Result<TableRowsOptions> choose_table_shape(const Options& options, TableFormat 
 
 }  // namespace
 
-Result<void> write_table(const Options& options, const MakeTable& make) {
+Result<void> write_table(const ExportOptions& options, const MakeTable& make) {
   CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
-  CTPROF_TRY_VALUE(auto captures, CaptureReader::find(options, layouts.vocabulary()));
+  CTPROF_TRY_VALUE(auto captures, CaptureReader::find(options, options, layouts.vocabulary()));
   TableColumns columns(options.metrics.value_or(std::vector<std::string>()));
   CTPROF_TRY(captures.visit_outlines([&](const Snapshot& capture) { columns.add(capture); }));
   CTPROF_TRY(columns.check_selected());
@@ -76,7 +75,7 @@ Result<void> write_table(const Options& options, const MakeTable& make) {
 
 namespace {
 
-int write_text_table(const Options& options, const Target& target, TableFormat form) {
+int write_text_table(const ExportOptions& options, const Target& target, TableFormat form) {
   const auto shape = choose_table_shape(options, form, form == TableFormat::Csv);
   if (!shape) return fail(shape.error());
   const auto written = write_to(target, options, [&](Sink& sink) {
@@ -88,15 +87,15 @@ int write_text_table(const Options& options, const Target& target, TableFormat f
   return written ? report_written_file(options, target, *written) : fail(written.error());
 }
 
-int write_ndjson(const Options& options, const Target& target) {
+int write_ndjson(const ExportOptions& options, const Target& target) {
   return write_text_table(options, target, TableFormat::Ndjson);
 }
 
-int write_csv(const Options& options, const Target& target) {
+int write_csv(const ExportOptions& options, const Target& target) {
   return write_text_table(options, target, TableFormat::Csv);
 }
 
-int write_parquet(const Options& options, const Target& target) {
+int write_parquet(const ExportOptions& options, const Target& target) {
   const auto shape = choose_table_shape(options, TableFormat::Ndjson, true);
   return shape ? export_parquet(options, *shape, target) : fail(shape.error());
 }

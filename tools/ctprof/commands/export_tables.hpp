@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/export_options.hpp"
 #include "tools/ctprof/runtime/file_kind.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
@@ -18,7 +18,7 @@ struct TableExport {
   std::string_view name;
   std::string_view signature;  // the first bytes of such a file
   // Writes the file and prints its name and size, or the error. Returns the exit status.
-  int (*run)(const Options& options, const Target& target);
+  int (*run)(const ExportOptions& options, const Target& target);
 };
 
 // Returns null if no form has that name.

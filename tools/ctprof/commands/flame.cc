@@ -21,11 +21,12 @@
 #include "core/flame/window_profile.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/differences.hpp"
-#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/commands/export_options.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/inputs/default_names.hpp"
 #include "tools/ctprof/inputs/loaded_arguments.hpp"
 #include "tools/ctprof/inputs/sides.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -36,6 +37,31 @@
 
 namespace ctprof::cli {
 namespace {
+
+struct FlameOptions : InputOptions,
+                      OutputOptions,
+                      GroupByOption,
+                      WhereOption,
+                      ThresholdOptions,
+                      IdleOption,
+                      StackMetricOption {
+  bool root_below = false;
+};
+
+constexpr auto kFlameOptions = option_list<FlameOptions>(
+    kOutput, kStackMetric,
+    switch_off("icicle", member<&FlameOptions::root_below>,
+               "Draw callers above their callees. This is the default."),
+    switch_on("root-below", member<&FlameOptions::root_below>, "Draw callers below their callees."),
+    kIdle, kWriting, kVerbose, kGroupBy, kWhere, kAlphaOption, kMinShiftOption, kVs, kSpan, kScreen,
+    kQuietAndHelp);
+
+// The stacks of a window that are drawn or exported.
+struct StackChoice {
+  std::string group_key;
+  std::string metric;     // empty: all
+  WhereConditions where;  // of threads
+};
 
 // A window and its stack profile, which points into the window.
 struct LoadedRun {
@@ -52,9 +78,7 @@ struct LoadedRun {
 };
 
 // Returns the threads that --where keeps.
-Result<SelectedThreads> select_threads(const Snapshot& window, const Options& options) {
-  WhereConditions where;
-  for (const std::string& text : options.where) CTPROF_TRY(add_condition(where, text));
+Result<SelectedThreads> select_threads(const Snapshot& window, const WhereConditions& where) {
   if (where.conditions.empty()) return SelectedThreads();
   const RuleBook rules;
   const Snapshot* const sides[] = {&window};
@@ -66,24 +90,26 @@ Result<SelectedThreads> select_threads(const Snapshot& window, const Options& op
   return select_rows(window, sorted);
 }
 
-Result<LoadedRun> make_loaded_run(std::string name, Snapshot window, const Options& options) {
-  CTPROF_TRY_VALUE(const auto owners, parse_owner_key(options.group_by));
+Result<LoadedRun> make_loaded_run(std::string name, Snapshot window, const StackChoice& choice,
+                                  const CommonOptions& options) {
+  CTPROF_TRY_VALUE(const auto owners, parse_owner_key(choice.group_key));
   for (const std::string& sentence : window.load_messages) print_note(options, sentence);
   std::vector<std::string> metrics;
-  if (!options.metric.empty()) metrics.push_back(options.metric);
+  if (!choice.metric.empty()) metrics.push_back(choice.metric);
   if (window.window) convert_to_differences(window);
-  CTPROF_TRY_VALUE(const auto selected_threads, select_threads(window, options));
+  CTPROF_TRY_VALUE(const auto selected_threads, select_threads(window, choice.where));
   auto profile = make_window_profile(window, metrics, owners, selected_threads);
   if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
   return LoadedRun{std::move(name), std::move(window), std::move(*profile)};
 }
 
-Result<LoadedRun> load_run_file(const std::string& file, const Options& options) {
+Result<LoadedRun> load_run_file(const std::string& file, const ExportOptions& options) {
   CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
   CTPROF_TRY_VALUE(auto window, load_single_capture(file, layouts.vocabulary(), options));
   note_read(options, file, {&window, 1});
-  CTPROF_TRY(redact_if_requested(window, layouts.vocabulary(), options));
-  return make_loaded_run(file, std::move(window), options);
+  CTPROF_TRY(redact_if_requested(window, layouts.vocabulary(), options, options));
+  return make_loaded_run(file, std::move(window), {options.group_key(), options.metric, {}},
+                         options);
 }
 
 Result<FlameStyle::Format> choose_output_form(std::string_view output) {
@@ -102,7 +128,7 @@ Result<Snapshot> reject_host_snapshot_for_flames() {
 }
 
 // Loads one side, or two: the baseline and the candidate.
-Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
+Result<std::vector<LoadedRuns>> load_sides(const FlameOptions& options) {
   CTPROF_TRY_VALUE(const auto layouts, load_registry(options, LoadScope::Layouts));
   CTPROF_TRY_VALUE(auto read,
                    read_sides(options, layouts.vocabulary(), &reject_host_snapshot_for_flames));
@@ -110,12 +136,14 @@ Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
     return Error{
         "flame draws one side or the difference of two: separate the runs of two sides by --vs, as "
         "in `ctprof flame A1 A2 --vs B1 B2`"};
+  const StackChoice choice{options.group_key(), options.metric, options.where};
   std::vector<LoadedRuns> sides;
   auto next = read.runs.begin();
   for (std::size_t side = 0; side < read.sizes.size(); ++side) {
     LoadedRuns& runs = sides.emplace_back();
     for (std::size_t run = 0; run < read.sizes[side]; ++run) {
-      CTPROF_TRY_VALUE(auto loaded, make_loaded_run(read.names[side], std::move(*next++), options));
+      CTPROF_TRY_VALUE(auto loaded,
+                       make_loaded_run(read.names[side], std::move(*next++), choice, options));
       runs.push_back(std::move(loaded));
     }
   }
@@ -151,7 +179,7 @@ std::optional<SideDesign> make_design(const LoadedRuns& baseline, const LoadedRu
 }
 
 Result<FlameTree> make_tree(std::span<const LoadedRuns> sides, const std::string& metric,
-                            const Options& options) {
+                            const FlameOptions& options) {
   CTPROF_TRY_VALUE(const auto candidate, make_flame_side(sides.back(), metric, options.shows_idle));
   if (sides.size() == 1) return make_flame_tree(candidate);
   CTPROF_TRY_VALUE(const auto baseline, make_flame_side(sides.front(), metric, options.shows_idle));
@@ -171,7 +199,7 @@ std::string title_of(std::span<const LoadedRuns> sides, const std::string& metri
 }
 
 // Draws the requested metric, or the first one of the candidate.
-Result<void> draw(const Options& options, FlameStyle::Format form, Sink& out) {
+Result<void> draw(const FlameOptions& options, FlameStyle::Format form, Sink& out) {
   CTPROF_TRY_VALUE(const auto sides, load_sides(options));
   const StackValue& value = sides.back().front().profile.values.front();
   CTPROF_TRY_VALUE(const auto tree, make_tree(sides, value.name, options));
@@ -186,7 +214,7 @@ Result<void> draw(const Options& options, FlameStyle::Format form, Sink& out) {
 }  // namespace
 
 Result<std::uint64_t> export_stacks(const std::string& file, const StackFormat& form,
-                                    const Target& target, const Options& options) {
+                                    const Target& target, const ExportOptions& options) {
   CTPROF_TRY_VALUE(const auto loaded, load_run_file(file, options));
   return write_to(target, options, [&](Sink& sink) { return form.write(loaded.profile, sink); });
 }
@@ -197,11 +225,15 @@ const StackFormat* find_stack_form(std::string_view name) {
   return nullptr;
 }
 
-int run_flame(const Options& parsed_options) {
+namespace {
+
+int run_flame(const FlameOptions& parsed_options) {
   if (parsed_options.arguments.empty() && !parsed_options.vs.empty())
     return fail(missing_side_error());
   if (parsed_options.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
-  const Options options = with_default_output(parsed_options, ".svg");
+  FlameOptions options = parsed_options;
+  if (options.output.empty())
+    options.output = default_output_name(options.arguments.front(), ".svg");
   const auto target = open_checked_target(options, kPageFile);
   if (!target) return fail(target.error());
   const auto form = choose_output_form(options.output);
@@ -213,5 +245,16 @@ int run_flame(const Options& parsed_options) {
     return written ? report_written_file(options, *target, *written) : fail(written.error());
   });
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kFlameCommand = make_command<FlameOptions, run_flame>(
+    {.name = "flame",
+     .similar_names = "flamegraph,graph,svg",
+     .arguments = "FILE | BEFORE AFTER | A... --vs B... [-o FILE.svg|.html]",
+     .summary = "draw a flame graph of call stacks, or of their difference",
+     .example = "ctprof flame run.ctprof.zst -o run.svg",
+     .max_arguments = kAnyNumber},
+    kFlameOptions);
 
 }  // namespace ctprof::cli

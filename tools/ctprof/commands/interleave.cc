@@ -40,10 +40,10 @@ Result<void> run_preparation(const std::string& text) {
                "its exit status was " + std::to_string(status.value_or(0)));
 }
 
-Result<void> record_side(const Options& options, std::uint64_t seed, std::uint64_t pair,
-                         std::size_t side, const RecordRun& record) {
+Result<void> record_side(const RecordCommandOptions& options, std::uint64_t seed,
+                         std::uint64_t pair, std::size_t side, const RecordRun& record) {
   CTPROF_TRY(run_preparation(options.interleave[side]));
-  Options side_options = options;
+  RecordCommandOptions side_options = options;
   side_options.output += std::string("/") + kSideDirectories[side];
   side_options.pair = PairMark{seed, pair};
   CTPROF_TRY(record(side_options));
@@ -59,7 +59,7 @@ bool starts_with_second(std::uint64_t seed, std::uint64_t pair) {
   return ((hash ^ (hash >> 31)) & 1) != 0;
 }
 
-Result<void> record_interleaved(const Options& options, const RecordRun& record) {
+Result<void> record_interleaved(const RecordCommandOptions& options, const RecordRun& record) {
   CTPROF_TRY_VALUE(const auto seed, generate_seed());
   for (std::uint64_t pair = 1; pair <= options.repeat; ++pair) {
     const std::size_t first = starts_with_second(seed, pair) ? 1 : 0;

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/record_options.hpp"
 
 namespace ctprof::cli {
 
@@ -23,11 +23,11 @@ namespace ctprof::cli {
 bool starts_with_second(std::uint64_t seed, std::uint64_t pair);
 
 // Records one run. The options name the output and the pair.
-using RecordRun = std::function<Result<void>(const Options& options)>;
+using RecordRun = std::function<Result<void>(const RecordCommandOptions& options)>;
 
 // Records options.repeat pairs into DIR/a and DIR/b. Stops at the first command that cannot be run
 // or fails, and when interrupted; finished runs are kept. REQUIRES: two commands;
 // install_interrupt_handlers() was called.
-Result<void> record_interleaved(const Options& options, const RecordRun& record);
+Result<void> record_interleaved(const RecordCommandOptions& options, const RecordRun& record);
 
 }  // namespace ctprof::cli

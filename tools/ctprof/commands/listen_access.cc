@@ -34,14 +34,13 @@ bool is_visible(char c) { return c > ' ' && c <= '~'; }
 
 bool has_privileges() { return ::geteuid() == 0 || has_effective_capabilities(); }
 
-Result<void> check_access(const Options& options) {
-  const TableOptions& tables = options.tables;
-  const bool is_restricted = !tables.token_file.empty() || is_unix_socket(tables.listen);
-  if (tables.is_public && is_restricted)
+Result<void> check_access(const PrometheusOptions& options) {
+  const bool is_restricted = !options.token_file.empty() || is_unix_socket(options.listen);
+  if (options.is_public && is_restricted)
     return Error{
         "--public permits requests of every user and cannot be combined with --token-file or "
         "unix:PATH"};
-  if (tables.is_public || is_restricted || !has_privileges()) return {};
+  if (options.is_public || is_restricted || !has_privileges()) return {};
   return Error{
       "--listen: ctprof runs with privileges, and every local user could read its data; restrict "
       "access with --token-file FILE or unix:PATH, or permit it with --public"};

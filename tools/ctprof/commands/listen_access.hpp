@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/export_options.hpp"
 
 namespace ctprof::cli {
 
@@ -19,7 +19,7 @@ namespace ctprof::cli {
 bool has_privileges();
 
 // Fails if every local user could query a privileged ctprof and --public is missing.
-Result<void> check_access(const Options& options);
+Result<void> check_access(const PrometheusOptions& options);
 
 // Reads the token from a file: one line of 16 to 4096 visible characters. Fails if others than the
 // user may read the file. Opens it without the capabilities of ctprof's file. Returns an empty

@@ -17,7 +17,7 @@
 #include "core/file/file.hpp"
 #include "core/file/write/destination.hpp"
 #include "core/window/join_windows.hpp"
-#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/commands/live_command.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/commands/terminal.hpp"
 #include "tools/ctprof/live/history.hpp"
@@ -89,7 +89,7 @@ std::string write_windows(const live::WindowReporter& reporter, const Registry& 
 
 class LiveCommand {
  public:
-  LiveCommand(const Registry& registry, const Options& options, live::Sampler& sampler)
+  LiveCommand(const Registry& registry, const LiveOptions& options, live::Sampler& sampler)
       : registry_(registry),
         sampler_(sampler),
         process_(registry),
@@ -114,7 +114,7 @@ class LiveCommand {
   }
 
  private:
-  static Spec spec_of(const Options& options) {
+  static Spec spec_of(const LiveOptions& options) {
     Spec spec;
     spec.divides_by_cgroup = true;
     spec.literal_names = options.literal_names;
@@ -201,13 +201,14 @@ class LiveCommand {
 
 }  // namespace
 
-int run_live(const Options& options) {
+int run_live(const LiveOptions& options) {
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(output_fd()) != 1)
     return fail("live requires a terminal; use `ctprof record -d 10s` to write a file");
-  if (auto checked = check_names(options); !checked) return fail(checked.error());
+  if (auto checked = check_names(options, options.names); !checked) return fail(checked.error());
   if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
     return fail(checked_descriptors.error());
-  const auto registry = load_metrics(options, LoadScope::Capture);
+  const auto registry =
+      load_metrics(options, capture_scope(!options.record.recorders.empty(), false));
   if (!registry) return fail(registry.error());
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   CaptureOptions capture;
@@ -215,7 +216,7 @@ int run_live(const Options& options) {
   capture.cgroup = options.cgroup;
   capture.jobs = options.jobs;
   capture.records_hostname = options.hostname;
-  capture.record = options.record;
+  capture.record = options.make_record_options();
   auto sampler = live::Sampler::begin(*registry, std::move(capture));
   if (!sampler) return fail(sampler.error());
   note_unused(options, sampler->refused());

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "core/page/report_page.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/inputs/capture_arguments.hpp"
 #include "tools/ctprof/inputs/default_names.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
+#include "tools/ctprof/options/command.hpp"
+#include "tools/ctprof/options/output_options.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/output_file.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
@@ -17,12 +18,19 @@
 namespace ctprof::cli {
 namespace {
 
-Result<void> check_page_output(const Options& options) {
+struct PageOptions : ReportOptions, OutputOptions {};
+
+constexpr auto kPageOptions = option_list<PageOptions>(
+    kOutput, kWriting, kVerbose, kMetrics, kSections, kGroupBy, kNoNormalize, kCgroupFlatten,
+    kWhere, kDerive, kAbout, kShares, kAlphaOption, kMinShiftOption, kLifetime, kVs, kSpan, kLimit,
+    kDetails, kScreen, kPluginChoice, kQuietAndHelp);
+
+Result<void> check_page_output(const PageOptions& options) {
   if (is_standard_output(options.output) || options.output.ends_with(".html")) return {};
   return Error{"invalid -o '" + options.output + "': the name must end in .html"};
 }
 
-int write_page(const Report& report, std::span<const std::string> files, const Options& options,
+int write_page(const Report& report, std::span<const std::string> files, const PageOptions& options,
                const Target& target) {
   if (report.sides().size() > 2)
     return fail(
@@ -38,16 +46,16 @@ int write_page(const Report& report, std::span<const std::string> files, const O
   return written ? report_written_file(options, target, *written) : fail(written.error());
 }
 
-}  // namespace
-
-int run_report(const Options& parsed_options) {
+int run_report(const PageOptions& parsed_options) {
   if (parsed_options.arguments.empty() && !parsed_options.vs.empty())
     return fail(missing_side_error());
   if (parsed_options.arguments.empty())
     return fail(
         "missing FILE; usage: ctprof report BEFORE... --vs AFTER... -o report.html; see `ctprof "
         "report --help`");
-  const Options options = with_default_output(parsed_options, ".html");
+  PageOptions options = parsed_options;
+  if (options.output.empty())
+    options.output = default_output_name(options.arguments.front(), ".html");
   const auto target = open_checked_target(options, kPageFile);
   if (!target) return fail(target.error());
   if (auto valid = check_page_output(options); !valid) return fail(valid.error());
@@ -56,5 +64,16 @@ int run_report(const Options& parsed_options) {
         return write_page(report, files, options, *target);
       });
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kReportCommand = make_command<PageOptions, run_report>(
+    {.name = "report",
+     .similar_names = "html,page",
+     .arguments = "FILE | BEFORE... --vs AFTER... [-o FILE.html]",
+     .summary = "write an HTML page of one recording or of a comparison",
+     .example = "ctprof report before/ --vs after/ -o report.html",
+     .max_arguments = kAnyNumber},
+    kPageOptions);
 
 }  // namespace ctprof::cli

@@ -10,8 +10,9 @@
 #include "core/base/json_writer.hpp"
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/offer_statuses.hpp"
+#include "tools/ctprof/options/capture_options.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/pager.hpp"
@@ -165,20 +166,33 @@ std::string text_of(const ProbedHost& probed) {
   return text.empty() ? "no plugin is loaded\n" : text;
 }
 
-}  // namespace
+struct PluginsOptions : CommonOptions, RootfsOption, StrictOption {};
 
-int run_plugins(const Options& options) {
+constexpr auto kPluginsOptions = option_list<PluginsOptions>(
+    kStrict, kVerbose, kScreenAndSchema, kPluginChoice, kSet, kRootfs, kQuietAndHelp);
+
+int run_plugins(const PluginsOptions& options) {
   const auto roots = open_roots(options.rootfs);
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
   const ProbedHost probed(*registry, roots->host(), RecorderSelection::All);
   note_unused(options, probed.failures());
-  Shortfall shortfall(options);
+  Shortfall shortfall(options.strict, false);
   shortfall.add_refused(*registry);
   shortfall.add(probed.failures());
   return shortfall.report(options.format == Format::Json ? print(json_of(probed))
                                                          : print_paged(options, text_of(probed)));
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kPluginsCommand = make_command<PluginsOptions, run_plugins>(
+    {.name = "plugins",
+     .similar_names = "sources,modules,lsmod",
+     .summary = "list plugins, their metrics, and what each cannot read here",
+     .example = "ctprof plugins",
+     .reads_kernel = true},
+    kPluginsOptions);
 
 }  // namespace ctprof::cli

@@ -21,7 +21,6 @@
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/commands/child_command.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/continuous_recording.hpp"
 #include "tools/ctprof/commands/interleave.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
@@ -50,7 +49,7 @@ constexpr int kCommandExitMs = 300;
 class RecordingProgress {
  public:
   // `activity` describes the operation: "recording".
-  RecordingProgress(const Options& options, std::string activity)
+  RecordingProgress(const RecordCommandOptions& options, std::string activity)
       : is_visible_(is_progress_visible(options)), activity_(std::move(activity)) {}
   ~RecordingProgress() { clear_progress(); }
   RecordingProgress(const RecordingProgress&) = delete;
@@ -104,16 +103,17 @@ std::string summary_line(const Snapshot& window, const std::string& file,
 
 // Opens the target of window `number`. `directory`: where the windows of --repeat are written; null
 // without it.
-Result<Target> open_window_target(const Options& options, const WindowDirectory* directory,
-                                  std::uint64_t number) {
+Result<Target> open_window_target(const RecordCommandOptions& options,
+                                  const WindowDirectory* directory, std::uint64_t number) {
   return directory ? directory->open_target(options, number) : open_checked_target(options);
 }
 
 // Records consecutive windows, each into its own file.
 class WindowRecorder {
  public:
-  WindowRecorder(const Options& options, const Registry& registry, const WindowDirectory* directory,
-                 Session& session, std::optional<ChildCommand>& command, Shortfall& shortfall)
+  WindowRecorder(const RecordCommandOptions& options, const Registry& registry,
+                 const WindowDirectory* directory, Session& session,
+                 std::optional<ChildCommand>& command, Shortfall& shortfall)
       : options_(options),
         registry_(registry),
         directory_(directory),
@@ -220,7 +220,8 @@ class WindowRecorder {
 
   // Prints the notes of sources, each text once, and notes about events of the host.
   void print_notes(const Snapshot& window) {
-    for (const std::string& sentence : notes_for_user(window, options_))
+    for (const std::string& sentence :
+         notes_for_user(window, options_, !options_.child_command.empty()))
       if (printed_notes_.insert(sentence).second) print_note(options_, sentence);
     for (const std::string& sentence : window.window->notes) print_note(options_, sentence);
     if (!options_.verbose) return;
@@ -230,7 +231,7 @@ class WindowRecorder {
     if (!left_out.empty() && printed_notes_.insert(left_out).second) print_note(options_, left_out);
   }
 
-  const Options& options_;
+  const RecordCommandOptions& options_;
   const Registry& registry_;
   const WindowDirectory* directory_;
   Session& session_;
@@ -240,14 +241,11 @@ class WindowRecorder {
   std::set<std::string> printed_notes_;
 };
 
-Result<void> record_windows(const Options& options, const Registry& registry, EarlyOpener ahead,
-                            const WindowDirectory* directory, Target target,
+Result<void> record_windows(const RecordCommandOptions& options, const Registry& registry,
+                            EarlyOpener ahead, const WindowDirectory* directory, Target target,
                             std::optional<ChildCommand>& command, Shortfall& shortfall) {
-  CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
-                         options.hostname, true,         options.cgroup};
-  capture.record = options.record;
+  CaptureOptions capture = options.make_capture_options();
   capture.record.names.stop = interrupted_flag();
-  capture.level = options.level.value_or(Level::Fast);
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
   set_interrupt_loss(describe_unwritten(target));
   CTPROF_TRY_VALUE(auto session, Session::open(registry, std::move(capture), std::move(ahead)));
@@ -265,7 +263,8 @@ Result<void> record_windows(const Options& options, const Registry& registry, Ea
 
 // Creates the directory of the runs and a subdirectory for each side. Returns the subdirectories by
 // path.
-Result<std::map<std::string, WindowDirectory>> make_side_directories(const Options& options) {
+Result<std::map<std::string, WindowDirectory>> make_side_directories(
+    const RecordCommandOptions& options) {
   CTPROF_TRY(WindowDirectory::make(options.output));
   std::map<std::string, WindowDirectory> sides;
   for (const char* side : {"/a", "/b"}) {
@@ -275,31 +274,31 @@ Result<std::map<std::string, WindowDirectory>> make_side_directories(const Optio
   return sides;
 }
 
-int run_interleaved(const Options& options) {
+int run_interleaved(const RecordCommandOptions& options) {
   const auto sides = make_side_directories(options);
   if (!sides) return fail(sides.error());
   if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
     return fail(checked_descriptors.error());
-  const auto registry = load_metrics(options, LoadScope::Capture);
+  const auto registry = load_metrics(options, plugin_scope(options));
   if (!registry) return fail(registry.error());
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
-  Shortfall shortfall(options);
+  Shortfall shortfall(options.strict, options.metrics.has_value());
   shortfall.add_refused(*registry);
-  const auto record_one = [&](const Options& side_options) -> Result<void> {
+  const auto record_one = [&](const RecordCommandOptions& side_options) -> Result<void> {
     CTPROF_TRY_VALUE(
         auto target,
         sides->at(side_options.output).open_target(side_options, side_options.pair->number));
-    Options run_options = side_options;
+    RecordCommandOptions run_options = side_options;
     run_options.repeat = 0;
     std::optional<ChildCommand> none;
-    return record_windows(run_options, *registry, EarlyOpener(options.rootfs), nullptr,
-                          std::move(target), none, shortfall);
+    return record_windows(run_options, *registry, EarlyOpener(""), nullptr, std::move(target), none,
+                          shortfall);
   };
   if (auto done = record_interleaved(options, record_one); !done) return fail(done.error());
   return shortfall.report(kSuccess);
 }
 
-int run_windows(const Options& options) {
+int run_windows(const RecordCommandOptions& options) {
   if (!options.interleave.empty()) return run_interleaved(options);
   std::optional<WindowDirectory> directory;
   if (options.repeat > 0) {
@@ -310,7 +309,7 @@ int run_windows(const Options& options) {
   const WindowDirectory* const windows = directory ? &*directory : nullptr;
   auto target = open_window_target(options, windows, 1);
   if (!target) return fail(target.error());
-  if (auto checked = check_names(options); !checked) return fail(checked.error());
+  if (auto checked = check_names(options, options.names); !checked) return fail(checked.error());
   if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
     return fail(checked_descriptors.error());
   std::optional<ChildCommand> command;
@@ -319,12 +318,12 @@ int run_windows(const Options& options) {
     if (!forked) return fail(forked.error());
     command.emplace(std::move(*forked));
   }
-  EarlyOpener ahead(options.rootfs);
-  auto registry = load_metrics(options, LoadScope::Capture, &ahead);
+  EarlyOpener ahead("");
+  auto registry = load_metrics(options, plugin_scope(options), &ahead);
   if (!registry) return fail(registry.error());
   set_interrupt_loss(describe_unwritten(*target));
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
-  Shortfall shortfall(options);
+  Shortfall shortfall(options.strict, options.metrics.has_value());
   shortfall.add_refused(*registry);
   if (auto done = record_windows(options, *registry, std::move(ahead), windows, std::move(*target),
                                  command, shortfall);
@@ -338,10 +337,10 @@ int run_windows(const Options& options) {
 
 }  // namespace
 
-int run_record(const Options& parsed_options) {
-  Options options = parsed_options;
+int run_record(const RecordCommandOptions& parsed_options) {
+  RecordCommandOptions options = parsed_options;
   if (options.continuous.every_ns > 0) {
-    if (auto checked = check_names(options); !checked) return fail(checked.error());
+    if (auto checked = check_names(options, options.names); !checked) return fail(checked.error());
     return run_continuous_recording(options);
   }
   if (options.output.empty())

@@ -17,8 +17,9 @@
 #include <vector>
 
 #include "core/capture/roots.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/tree_files.hpp"
+#include "tools/ctprof/options/capture_options.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/text.hpp"
@@ -131,9 +132,12 @@ class TreeRecorder {
   bool is_limited_ = false;
 };
 
-}  // namespace
+struct RecordTreeOptions : CommonOptions, ProcessChoice, RootfsOption {};
 
-int run_record_tree(const Options& options) {
+constexpr auto kRecordTreeOptions =
+    option_list<RecordTreeOptions>(kPids, kVerbose, kScreen, kPluginChoice, kRootfs, kQuietAndHelp);
+
+int run_record_tree(const RecordTreeOptions& options) {
   if (options.arguments.size() != 1)
     return fail("missing DIR; usage: ctprof record-tree DIR [--pid PID,...]");
   const std::string& target = options.arguments.front();
@@ -152,5 +156,18 @@ int run_record_tree(const Options& options) {
   print_note(options, recorder.describe());
   return kSuccess;
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kRecordTreeCommand =
+    make_command<RecordTreeOptions, run_record_tree>(
+        {.name = "record-tree",
+         .similar_names = "fixture,snapshot-tree",
+         .arguments = "DIR",
+         .summary =
+             "copy the kernel files that a capture reads into a directory, for tests of plugins",
+         .example = "ctprof record-tree tree --pid 1",
+         .max_arguments = 1},
+        kRecordTreeOptions);
 
 }  // namespace ctprof::cli

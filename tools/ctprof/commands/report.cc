@@ -9,33 +9,17 @@
 #include "core/base/text.hpp"
 #include "core/capture/capture.hpp"
 #include "core/compare/figures/added_metrics.hpp"
-#include "core/compare/report/noise.hpp"
 #include "core/compare/report/report.hpp"
-#include "core/compare/report/screen_order.hpp"
 #include "core/compare/request/expressions.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/file/file.hpp"
 #include "core/render/columns.hpp"
-#include "core/render/noise_text.hpp"
-#include "core/render/report_csv.hpp"
-#include "core/render/report_json.hpp"
-#include "core/render/report_sentences.hpp"
-#include "core/render/report_text.hpp"
-#include "core/render/screen_text.hpp"
-#include "core/render/sleeping_stacks_text.hpp"
-#include "core/render/stacks_text.hpp"
-#include "core/render/terminal_text.hpp"
 #include "core/window/differences.hpp"
-#include "tools/ctprof/commands/commands.hpp"
-#include "tools/ctprof/inputs/capture_arguments.hpp"
-#include "tools/ctprof/inputs/default_names.hpp"
 #include "tools/ctprof/inputs/deferred_runs.hpp"
-#include "tools/ctprof/inputs/screen_metrics.hpp"
 #include "tools/ctprof/inputs/sides.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
-#include "tools/ctprof/runtime/pager.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 #include "tools/ctprof/runtime/progress.hpp"
 #include "tools/ctprof/runtime/text.hpp"
@@ -64,12 +48,12 @@ std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
 
 }  // namespace
 
-PluginsOnDemand::PluginsOnDemand(Options options, Registry layouts)
+PluginsOnDemand::PluginsOnDemand(CommonOptions options, Registry layouts)
     : options_(std::move(options)),
       layouts_(std::move(layouts)),
       derived_of_layouts_(derived_of_layouts(layouts_)) {}
 
-Result<PluginsOnDemand> PluginsOnDemand::open(const Options& options) {
+Result<PluginsOnDemand> PluginsOnDemand::open(const CommonOptions& options) {
   CTPROF_TRY_VALUE(auto layouts, load_registry(options, LoadScope::Layouts));
   return PluginsOnDemand(options, std::move(layouts));
 }
@@ -88,7 +72,7 @@ PluginDefinitions PluginsOnDemand::definitions(bool of_all_plugins) const {
   return {&layouts_.rules(), derived_of_layouts_};
 }
 
-Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& options) {
+Result<ReportFiles> ReportFiles::load(const std::string& file, const CommonOptions& options) {
   const auto read = [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
     CTPROF_TRY_VALUE(auto snapshot, with_error_context({&file, 1}, "reading", [&] {
                        return load_file(file, vocabulary);
@@ -101,7 +85,7 @@ Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& op
   return load(read, options);
 }
 
-Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) {
+Result<ReportFiles> ReportFiles::load(const Read& read, const CommonOptions& options) {
   CTPROF_TRY_VALUE(auto plugins, PluginsOnDemand::open(options));
   ReportFiles loaded(std::move(plugins));
   CTPROF_TRY_VALUE(auto snapshots, read(loaded.vocabulary()));
@@ -117,7 +101,7 @@ Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) 
 
 namespace {
 
-Result<ColumnChoice> choose_columns(const Options& options, ReportKind kind) {
+Result<ColumnChoice> choose_columns(const ReportOptions& options, ReportKind kind) {
   if (options.columns) return parse_columns(*options.columns, kind);
   auto columns = options.display_format.empty() ? Result<ColumnChoice>(get_default_columns(kind))
                                                 : parse_display_format(options.display_format);
@@ -133,7 +117,7 @@ struct ReportRequest {
   ColumnChoice columns;
 };
 
-Result<ReportRequest> read_request(const Options& options, ReportKind kind) {
+Result<ReportRequest> read_request(const ReportOptions& options, ReportKind kind) {
   if (kind == ReportKind::Show && options.rate) return Error{"--rate needs two sides"};
   if (kind == ReportKind::Show && !options.display_format.empty())
     return Error{"--display-format needs two sides"};
@@ -145,7 +129,7 @@ Result<ReportRequest> read_request(const Options& options, ReportKind kind) {
 // Reports all errors in the options before any file is opened. Only the files determine whether
 // `compare` has sides to compare or one window to show, so options that fit either case are
 // accepted until then.
-Result<void> check_request(const Options& options) {
+Result<void> check_request(const ReportOptions& options) {
   const bool shows = options.command_name != "compare";
   const auto request = read_request(options, shows ? ReportKind::Show : ReportKind::Compare);
   if (request) {
@@ -159,7 +143,7 @@ Result<void> check_request(const Options& options) {
 }
 
 // Returns the request for this number of sides.
-Result<ReportRequest> make_request(const Options& options, const Sides& sides) {
+Result<ReportRequest> make_request(const ReportOptions& options, const Sides& sides) {
   const bool shows = sides.sizes.size() == 1;
   auto request = read_request(options, shows ? ReportKind::Show : ReportKind::Compare);
   if (!request && shows && options.command_name == "compare")
@@ -169,98 +153,14 @@ Result<ReportRequest> make_request(const Options& options, const Sides& sides) {
   return request;
 }
 
-// Prints notes about data that CSV cannot represent.
-void note_csv_omissions(const Report& report, std::size_t left_out, const Options& options) {
-  if (left_out > 0) print_note(options, describe_omitted_rows(left_out));
-  for (const std::string& sentence : report.notes()) print_note(options, make_printable(sentence));
-  if (report.screen() && !report.screen()->about_rows.empty())
-    print_note(options, "CSV does not contain the rows of --about; use --format json");
-  for (const RunFacts& side : report.sides())
-    for (const Takeover& takeover : side.meta.takeovers)
-      print_note(options, describe_takeover(takeover));
-  for (const CgroupRename& rename : report.grouping().renames)
-    print_note(options, describe_rename(rename));
-  for (const Section& section : report.sections())
-    if (section.over_limit)
-      print_note(options, "section '" + make_printable(section.name) +
-                              "': " + ctprof::format_count(section.over_limit, "more row") +
-                              " beyond --limit");
-  for (const Section& section : report.sections())
-    if (section.keys_over_limit)
-      print_note(options, "section '" + make_printable(section.name) +
-                              "': " + ctprof::format_count(section.keys_over_limit, "more key") +
-                              " of a map beyond --limit");
-  for (std::size_t side = 0; side < report.sides().size(); ++side)
-    if (const std::size_t cut = report.one_sided_groups(side).over_limit)
-      print_note(options, "only in the " + side_name(side) + ": " +
-                              ctprof::format_count(cut, "more group") + " beyond --limit");
-}
-
-// Writes to standard output. When write() fails, the error has been printed.
-class StdoutSink final : public Sink {
- public:
-  Result<void> write(std::string_view text) override {
-    status = print(text);
-    if (status != kSuccess) return error("writing", "standard output", "the write failed");
-    return {};
-  }
-  int status = kSuccess;
-};
-
-// Sorting by metrics applies only to tables; sorting by columns of the screen does not.
-bool shows_screen(const Report& report, const Options& options) {
-  if (!report.screen() || wants_details(options)) return false;
-  return options.sort_by.empty() || sort_keys_are_columns(report.spec(), *report.screen());
-}
-
-std::string text_of(const Report& report, std::span<const std::string> files,
-                    const ColumnChoice& columns, const Options& options) {
-  const TextLayout layout{terminal_width(), use_color(options), options.wrap};
-  if (shows_screen(report, options))
-    return format_screen(report, files,
-                         {layout, terminal_lines(), options.limit, std::string(kRecordWaitsCommand),
-                          make_span_command(options)}) +
-           format_stacks(report, layout, options.limit, options.shows_idle);
-  const bool has_selection = !report.spec().sections.empty() || !report.spec().metrics.empty();
-  return format_report_text(report, files, columns, layout,
-                            format_sleeping_stacks(report, layout, options.limit)) +
-         (has_selection && !options.details
-              ? format_stacks(report, layout, options.limit, options.shows_idle)
-              : "");
-}
-
-int print_report(const Report& report, std::span<const std::string> files,
-                 const ColumnChoice& columns, const Options& options) {
-  if (options.format == Format::Text)
-    return print_paged(options, text_of(report, files, columns, options));
-  StdoutSink sink;
-  if (options.format == Format::Json) {
-    if (!write_report_json(report, files, sink)) return sink.status;
-  } else if (const auto left_out = write_report_csv(report, sink, options.csv_safe)) {
-    note_csv_omissions(report, *left_out, options);
-  }
-  return sink.status;
-}
-
-int print_noise(const Report& report, const std::string& files, const Options& options) {
-  const auto noise = [&] {
-    const ActivityProgress busy(options, "splitting runs in halves");
-    return compute_noise(report, options.shift);
-  }();
-  if (!noise) return fail(noise.error());
-  const std::size_t limit = report.spec().limit;
-  if (options.format == Format::Json) return print(format_noise_json(report, *noise, files, limit));
-  const TextLayout layout{terminal_width(), use_color(options), options.wrap};
-  return print_paged(options, format_noise_text(report, *noise, files, layout, limit));
-}
-
 // Approximate size of a thread in a file, in bytes.
 constexpr std::size_t kTextBytesPerThread = 2700;
 
 // Takes a snapshot of this host. Its memory limit is computed as if it had come from a file, so
 // that the snapshot that it is compared with gets the usual limit.
-Result<Snapshot> capture_host(const Options& options) {
-  CTPROF_TRY_VALUE(auto registry, load_metrics(options, LoadScope::Capture));
+Result<Snapshot> capture_host(const ReportOptions& options) {
+  CTPROF_TRY_VALUE(auto registry,
+                   load_metrics(options, capture_scope(false, options.metrics.has_value())));
   std::vector<Refusal> refused;
   auto now = capture(registry, {}, &refused);
   note_unused(options, refused);
@@ -269,7 +169,7 @@ Result<Snapshot> capture_host(const Options& options) {
 }
 
 // Only the rows of a map contain its keys.
-bool needs_all_rows(const Options& options) {
+bool needs_all_rows(const ReportOptions& options) {
   return std::ranges::any_of(std::array{ReportKind::Show, ReportKind::Compare},
                              [&](ReportKind kind) {
                                const auto request = read_request(options, kind);
@@ -278,7 +178,7 @@ bool needs_all_rows(const Options& options) {
 }
 
 Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, DeferredRuns& deferred_runs,
-                           const Options& options) {
+                           const ReportOptions& options) {
   std::vector<const Snapshot*> runs;
   for (const Snapshot& snapshot : loaded.snapshots()) runs.push_back(&snapshot);
   const ActivityProgress busy(options, "analyzing " + format_count(runs.size(), "window"));
@@ -289,11 +189,11 @@ Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, Deferred
 }
 
 // Returns none if the rows of a file, which are read later, no longer fit its outline.
-std::optional<int> make_and_print_report(const Options& options, const ReportPrinter& printer,
+std::optional<int> make_and_print_report(const ReportOptions& options, const ReportPrinter& printer,
                                          RowLoading row_loading) {
   // --plugins selects metrics by the plugins that filled them in the files. The installed plugins
   // only provide rules, so all are loaded.
-  Options options_with_all_plugins = options;
+  ReportOptions options_with_all_plugins = options;
   options_with_all_plugins.plugins.reset();
   Sides sides;
   auto loaded = ReportFiles::load(
@@ -325,54 +225,12 @@ std::optional<int> make_and_print_report(const Options& options, const ReportPri
 
 }  // namespace
 
-int make_and_print_report(const Options& options, const ReportPrinter& printer) {
+int make_and_print_report(const ReportOptions& options, const ReportPrinter& printer) {
   if (auto valid = check_request(options); !valid) return fail(valid.error());
   if (!needs_all_rows(options))
     if (const auto status = make_and_print_report(options, printer, RowLoading::MayBeDeferred))
       return *status;
   return *make_and_print_report(options, printer, RowLoading::Immediate);
-}
-
-namespace {
-
-int print_requested_report(const Options& options) {
-  return make_and_print_report(options, [&](const Report& report,
-                                            std::span<const std::string> files,
-                                            const ColumnChoice& columns) {
-    if (options.command_name == "noise") return print_noise(report, files.front(), options);
-    const int status = print_report(report, files, columns, options);
-    return status == kSuccess && !report.fail_on_section().rows.empty() ? kFindingsFound : status;
-  });
-}
-
-}  // namespace
-
-int run_show(const Options& options) {
-  if (!options.arguments.empty()) return print_requested_report(options);
-  const auto newest = find_newest_recording();
-  if (!newest)
-    return fail(
-        "missing FILE, and the current directory has no recording; make one with `ctprof record -d "
-        "5s`");
-  print_note(options, "showing '" + *newest + "', the newest recording here");
-  Options options_with_file = options;
-  options_with_file.arguments = {*newest};
-  return print_requested_report(options_with_file);
-}
-
-int run_noise(const Options& options) {
-  if (options.arguments.empty())
-    return fail("missing DIR, a directory of runs; usage: ctprof noise DIR");
-  return print_requested_report(options);
-}
-
-int run_compare(const Options& options) {
-  if (options.arguments.empty() && !options.vs.empty()) return fail(missing_side_error());
-  if (options.arguments.empty())
-    return fail("missing FILE; usage: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
-  if (!may_need_host_snapshot(options))
-    if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
-  return print_requested_report(options);
 }
 
 }  // namespace ctprof::cli

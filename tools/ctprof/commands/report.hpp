@@ -1,6 +1,6 @@
-// ctprof show and ctprof compare: reads files, builds a report and prints it. `ctprof report`
-// writes the same report as a page (page_file.cc). ReportFiles is also used by help and
-// metric-list. sides.hpp interprets the arguments.
+// Reads files and builds a report of them: for show and compare (report_output.hpp), noise, pages
+// (page_file.cc) and Prometheus. ReportFiles is also used by help and metric-list. sides.hpp
+// interprets the arguments.
 //
 // A file written by ctprof describes its own columns, so plugins are loaded only if necessary: all
 // of them for a file without a registry, or for a rule that is not built in. The layout plugin is
@@ -21,7 +21,7 @@
 #include "core/registry/registry.hpp"
 #include "core/render/columns.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/report_options.hpp"
 
 namespace ctprof::cli {
 
@@ -29,7 +29,7 @@ namespace ctprof::cli {
 // capture needs one.
 class PluginsOnDemand {
  public:
-  static Result<PluginsOnDemand> open(const Options& options);
+  static Result<PluginsOnDemand> open(const CommonOptions& options);
 
   // Types the columns of files without a registry.
   const Vocabulary& vocabulary() const { return layouts_.vocabulary(); }
@@ -40,9 +40,9 @@ class PluginsOnDemand {
   PluginDefinitions definitions(bool of_all_plugins) const;
 
  private:
-  PluginsOnDemand(Options options, Registry layouts);
+  PluginsOnDemand(CommonOptions options, Registry layouts);
 
-  Options options_;
+  CommonOptions options_;
   Registry layouts_;
   std::optional<Registry> all_;
   std::vector<DerivedDef> derived_of_layouts_, derived_of_all_;
@@ -54,9 +54,9 @@ class ReportFiles {
   using Read = std::function<Result<std::vector<Snapshot>>(const Vocabulary& vocabulary)>;
   // Reads captures and computes the differences of windows. Returns the error of reading, or of
   // loading plugins if they are needed. Notes refused plugins only in that case.
-  static Result<ReportFiles> load(const Read& read, const Options& options);
+  static Result<ReportFiles> load(const Read& read, const CommonOptions& options);
   // Reads one file.
-  static Result<ReportFiles> load(const std::string& file, const Options& options);
+  static Result<ReportFiles> load(const std::string& file, const CommonOptions& options);
 
   const std::vector<Snapshot>& snapshots() const { return snapshots_; }
   // Frees the snapshots. A report owns everything that it shows.
@@ -74,12 +74,12 @@ class ReportFiles {
 };
 
 // Returns the report that the options request (report_spec.cc).
-Result<Spec> make_spec(const Options& options, ReportKind kind);
+Result<Spec> make_spec(const ReportOptions& options, ReportKind kind);
 // wants_details(): whether the options request the tables of --details, by that option or by one
 // that only affects them. prints_tables(): whether these tables may be printed, not only the first
 // screen.
-bool wants_details(const Options& options);
-bool prints_tables(const Options& options);
+bool wants_details(const ReportOptions& options);
+bool prints_tables(const ReportOptions& options);
 
 // Prints a report and returns the exit status. `files` has one name per side.
 using ReportPrinter = std::function<int(const Report& report, std::span<const std::string> files,
@@ -87,6 +87,6 @@ using ReportPrinter = std::function<int(const Report& report, std::span<const st
 
 // Reads the files that the options name, builds a report and passes it to `printer`. Returns the
 // exit status.
-int make_and_print_report(const Options& options, const ReportPrinter& printer);
+int make_and_print_report(const ReportOptions& options, const ReportPrinter& printer);
 
 }  // namespace ctprof::cli

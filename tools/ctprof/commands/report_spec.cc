@@ -16,12 +16,12 @@ constexpr std::size_t kTextLimit = 500;
 
 }  // namespace
 
-bool wants_details(const Options& options) {
+bool wants_details(const ReportOptions& options) {
   return options.details || options.columns || !options.display_format.empty() || options.rate ||
          !options.derive.empty() || !options.fail_on.empty() || !options.entity.empty();
 }
 
-bool prints_tables(const Options& options) {
+bool prints_tables(const ReportOptions& options) {
   return wants_details(options) || !options.sort_by.empty() || options.metrics ||
          !options.sections.empty() || options.plugins.has_value();
 }
@@ -29,12 +29,9 @@ bool prints_tables(const Options& options) {
 namespace {
 
 // Adds the options whose values are expressions.
-Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind) {
-  for (const std::string& text : options.where) CTPROF_TRY(add_condition(spec.where, text));
-  for (const std::string& text : options.derive) {
-    CTPROF_TRY_VALUE(auto derived, parse_derive(text));
-    spec.derive.push_back(std::move(derived));
-  }
+Result<void> add_expressions(Spec& spec, const ReportOptions& options, ReportKind kind) {
+  spec.where = options.where;
+  spec.derive = options.derive;
   for (const std::string& text : options.fail_on) {
     CTPROF_TRY_VALUE(auto condition, parse_fail_on(text, kind == ReportKind::Compare));
     spec.fail_on.push_back(std::move(condition));
@@ -43,26 +40,23 @@ Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind
 }
 
 // Sets the rows that are grouped, and by what.
-Result<void> set_axis(Spec& spec, const Options& options) {
+Result<void> set_axis(Spec& spec, const ReportOptions& options) {
   if (!options.entity.empty()) return select_entity(spec, options.entity);
-  CTPROF_TRY_VALUE(const auto group_by, parse_group_by(options.group_by));
+  CTPROF_TRY_VALUE(const auto group_by, parse_group_by(options.group_key()));
   spec.group_by = group_by;
-  if (group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
-  spec.divides_by_cgroup = !options.has_group_by && options.command_name != "export";
+  if (group_by == GroupBy::ProcessText) spec.group_metric = options.group_key();
+  spec.divides_by_cgroup = !options.group_by && options.command_name != "export";
   return {};
 }
 
 }  // namespace
 
-Result<Spec> make_spec(const Options& options, ReportKind kind) {
+Result<Spec> make_spec(const ReportOptions& options, ReportKind kind) {
   Spec spec;
   CTPROF_TRY(set_axis(spec, options));
   spec.literal_names = options.literal_names;
   spec.cgroups.only_globs = options.literal_cgroups;
-  for (const std::string& text : options.cgroup_flatten) {
-    CTPROF_TRY_VALUE(auto glob, PathGlob::parse(text));
-    spec.cgroups.flatten_globs.push_back(std::move(glob));
-  }
+  spec.cgroups.flatten_globs = options.cgroup_flatten;
   if (!options.sort_by.empty()) {
     CTPROF_TRY_VALUE(auto sort, parse_sort(options.sort_by, kind));
     spec.sort = std::move(sort);
@@ -71,10 +65,7 @@ Result<Spec> make_spec(const Options& options, ReportKind kind) {
     CTPROF_TRY_VALUE(auto metrics, parse_names(join_texts(*options.metrics, ","), "metrics"));
     spec.metrics = std::move(metrics);
   }
-  if (!options.sections.empty()) {
-    CTPROF_TRY_VALUE(auto sections, parse_sections(options.sections));
-    spec.sections = std::move(sections);
-  }
+  spec.sections = options.sections;
   if (options.plugins) spec.plugins = *options.plugins;
   spec.rate = options.rate;
   CTPROF_TRY(add_expressions(spec, options, kind));

@@ -24,8 +24,10 @@
 #include "core/stacks/debuginfod.hpp"
 #include "core/stacks/jit_maps.hpp"
 #include "core/stacks/time_limited_files.hpp"
-#include "tools/ctprof/commands/commands.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
+#include "tools/ctprof/options/command.hpp"
+#include "tools/ctprof/options/output_options.hpp"
+#include "tools/ctprof/options/recorder_options.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -36,6 +38,14 @@
 
 namespace ctprof::cli {
 namespace {
+
+struct SymbolizeOptions : CommonOptions, OutputOptions, WorkerOptions, SymbolOptions {};
+
+constexpr auto kSymbolizeOptions = option_list<SymbolizeOptions>(
+    kOutput, kDebugDir,
+    switch_on("debuginfod", member<&SymbolOptions::names, &NameOptions::debuginfod>,
+              "Get missing files from the servers in $DEBUGINFOD_URLS."),
+    kInlines, kJobs, kWriting, kVerbose, kScreen, kQuietAndHelp);
 
 constexpr std::size_t kShownModules = 5;
 // After this time a file system counts as unresponsive. A file of 500 MiB takes five seconds over a
@@ -105,7 +115,7 @@ std::string describe_unresponsive_files(const std::vector<std::string>& paths) {
          ": the file system does not answer; their functions have no names";
 }
 
-void note_unresolved(const Options& options, const NamingResult& names,
+void note_unresolved(const SymbolizeOptions& options, const NamingResult& names,
                      const TimeLimitedFiles& files) {
   if (!files.unresponsive_paths().empty())
     print_note(options, describe_unresponsive_files(files.unresponsive_paths()));
@@ -143,13 +153,13 @@ NameSources make_name_sources(const Snapshot& window, DebugFiles& files) {
 }
 
 // Opens the servers in $DEBUGINFOD_URLS if the user requested them.
-Result<std::unique_ptr<DebuginfodClient>> open_servers(const Options& options) {
-  if (!options.record.names.debuginfod) return std::unique_ptr<DebuginfodClient>();
+Result<std::unique_ptr<DebuginfodClient>> open_servers(const SymbolizeOptions& options) {
+  if (!options.names.debuginfod) return std::unique_ptr<DebuginfodClient>();
   return DebuginfodClient::open({.stop = interrupted_flag()});
 }
 
 Result<std::uint64_t> write_window_file(const Snapshot& window, const Vocabulary& vocabulary,
-                                        const Target& target, const Options& options) {
+                                        const Target& target, const SymbolizeOptions& options) {
   set_interrupt_loss(describe_partial_write(target));
   const auto written = write_file(window, vocabulary, target.destination,
                                   {.layout = FileLayout::Columns,
@@ -161,14 +171,14 @@ Result<std::uint64_t> write_window_file(const Snapshot& window, const Vocabulary
   return written->file_bytes;
 }
 
-int symbolize(const std::string& file, const Target& target, const Options& options) {
+int symbolize(const std::string& file, const Target& target, const SymbolizeOptions& options) {
   const auto layouts = load_registry(options, LoadScope::Layouts);
   if (!layouts) return fail(layouts.error());
   auto window = load_single_window(file, layouts->vocabulary());
   if (!window) return fail(window.error());
   note_read(options, file, {&*window, 1});
   for (const std::string& sentence : window->load_messages) print_note(options, sentence);
-  const NameOptions& name_options = options.record.names;
+  const NameOptions& name_options = options.names;
   const StackTable& table = window->pools->stacks.table;
   const auto servers = open_servers(options);
   if (!servers) return fail(servers.error());
@@ -210,9 +220,9 @@ ChildMessage answer_directory_check(const ChildMessage& request) {
 
 }  // namespace
 
-Result<void> check_debug_directories(const Options& options) {
+Result<void> check_debug_directories(const NameOptions& names) {
   ChildProcess child(answer_directory_check);
-  for (const std::string& directory : options.record.names.debug_directories) {
+  for (const std::string& directory : names.debug_directories) {
     ChildMessage answer;
     const auto outcome = child.send_request({directory}, kFileTimeout, answer);
     if (outcome != ChildProcess::Outcome::Answered || answer.bytes.size() != sizeof(int))
@@ -226,20 +236,22 @@ Result<void> check_debug_directories(const Options& options) {
   return {};
 }
 
-Result<void> check_names(const Options& options) {
-  if (runs_privileged() && !options.record.names.debug_directories.empty())
+Result<void> check_names(const CommonOptions& options, const NameOptions& names) {
+  if (runs_privileged() && !names.debug_directories.empty())
     print_note(
         options,
         "--debug-dir is ignored: this ctprof has file capabilities; use `ctprof symbolize` on "
         "the recorded file");
-  return without_privileges([&] { return check_debug_directories(options); });
+  return without_privileges([&] { return check_debug_directories(names); });
 }
 
-int run_symbolize(const Options& parsed_options) {
+namespace {
+
+int run_symbolize(const SymbolizeOptions& parsed_options) {
   if (parsed_options.arguments.empty()) return fail("missing FILE; see `ctprof symbolize --help`");
   const std::string& file = parsed_options.arguments.front();
-  Options options = parsed_options;
-  if (auto checked = check_debug_directories(options); !checked) return fail(checked.error());
+  SymbolizeOptions options = parsed_options;
+  if (auto checked = check_debug_directories(options.names); !checked) return fail(checked.error());
   if (auto installed = install_interrupt_handlers(); !installed) return fail(installed.error());
   if (options.output.empty() && (is_standard_output(file) || parse_capture_name(file).has_number))
     return fail("missing -o FILE: '" + file + "' is not a file that can be replaced");
@@ -252,5 +264,17 @@ int run_symbolize(const Options& parsed_options) {
     return symbolize(file, *target, options);
   });
 }
+
+}  // namespace
+
+extern constinit const CommandInfo kSymbolizeCommand =
+    make_command<SymbolizeOptions, run_symbolize>(
+        {.name = "symbolize",
+         .similar_names = "symbols,resolve,addr2line,buildid-cache",
+         .arguments = "FILE",
+         .summary = "add missing function names to the call stacks of a file",
+         .example = "ctprof symbolize run.ctprof.zst --debug-dir /srv/debug",
+         .max_arguments = 1},
+        kSymbolizeOptions);
 
 }  // namespace ctprof::cli

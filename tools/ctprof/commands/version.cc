@@ -11,7 +11,7 @@
 #include "build_info.hpp"
 #include "core/base/json_writer.hpp"
 #include "ctprof/abi.h"
-#include "tools/ctprof/commands/commands.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 
 namespace ctprof::cli {
@@ -63,9 +63,19 @@ std::string json_of(bool with_build) {
   return std::string(out.view());
 }
 
-}  // namespace
+struct VersionOptions : CommonOptions {
+  bool build = false;
+};
 
-int run_version(const Options& options) {
+constexpr auto kVersionOptions =
+    option_list<VersionOptions>(kVerbose, kScreen, kQuiet,
+                                switch_on("build", member<&VersionOptions::build>,
+                                          "Also print how ctprof was built: compiler, options, "
+                                          "kernel headers, libbpf, libraries, plugins.")
+                                    .only_typed(),
+                                kHelp);
+
+int run_version(const VersionOptions& options) {
   if (options.format == Format::Json) return print(json_of(options.build));
   std::string text =
       "ctprof " + std::string(kVersion) + " (plugin ABI " + std::to_string(CTPROF_ABI) + ")\n";
@@ -77,5 +87,20 @@ int run_version(const Options& options) {
     }
   return print(text);
 }
+
+}  // namespace
+
+int print_version(const CommonOptions& options) {
+  VersionOptions version;
+  static_cast<CommonOptions&>(version) = options;
+  return run_version(version);
+}
+
+extern constinit const CommandInfo kVersionCommand =
+    make_command<VersionOptions, run_version>({.name = "version",
+                                               .similar_names = "about",
+                                               .summary = "print the version",
+                                               .example = "ctprof version"},
+                                              kVersionOptions);
 
 }  // namespace ctprof::cli

@@ -66,7 +66,8 @@ Result<WindowDirectory> WindowDirectory::make(const std::string& path) {
   return WindowDirectory(std::move(trimmed), std::move(directory));
 }
 
-Result<Target> WindowDirectory::open_target(const Options& options, std::uint64_t number) const {
+Result<Target> WindowDirectory::open_target(const RecordCommandOptions& options,
+                                            std::uint64_t number) const {
   const std::size_t width = std::max<std::size_t>(2, std::to_string(options.repeat).size());
   const std::string digits = std::to_string(number);
   const std::string name =

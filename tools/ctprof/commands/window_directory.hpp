@@ -15,7 +15,7 @@
 
 #include "core/base/result.hpp"
 #include "ctprof/files.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/record_options.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
 namespace ctprof::cli {
@@ -28,7 +28,7 @@ class WindowDirectory {
 
   // Opens the target of window `number`: of 8 windows, the first is DIR/01.ctprof.zst. Fails if the
   // name belongs to something other than a regular file, or as open_checked_target() does.
-  Result<Target> open_target(const Options& options, std::uint64_t number) const;
+  Result<Target> open_target(const RecordCommandOptions& options, std::uint64_t number) const;
 
  private:
   WindowDirectory(std::string path, sdk::Fd directory)

@@ -35,7 +35,7 @@ Result<void> make_archive_directory(const std::string& path) {
   });
 }
 
-Result<Archive> open_archive(const Options& options) {
+Result<Archive> open_archive(const RecordCommandOptions& options) {
   std::optional<Archive> archive;
   ArchiveOptions archive_options;
   archive_options.rules = options.continuous.rules;
@@ -58,7 +58,7 @@ std::string describe_rules(const RetentionRules& rules) {
 
 class ArchiveStore final : public WindowStore {
  public:
-  ArchiveStore(const Options& options, Archive archive)
+  ArchiveStore(const RecordCommandOptions& options, Archive archive)
       : options_(options), archive_(std::move(archive)) {}
 
   Result<void> add(const Snapshot& window) override {
@@ -87,14 +87,14 @@ class ArchiveStore final : public WindowStore {
   }
 
  private:
-  const Options& options_;
+  const RecordCommandOptions& options_;
   Archive archive_;
 };
 
 class FileStore final : public WindowStore {
  public:
   // `file` was created at the target's destination. The target outlives it.
-  FileStore(const Options& options, std::unique_ptr<Target> target, OutFile file)
+  FileStore(const RecordCommandOptions& options, std::unique_ptr<Target> target, OutFile file)
       : options_(options), target_(std::move(target)), file_(std::move(file)) {}
 
   // Adds neither a block that a reader would refuse nor a partly written block.
@@ -139,14 +139,14 @@ class FileStore final : public WindowStore {
     file_.read_size();
   }
 
-  const Options& options_;
+  const RecordCommandOptions& options_;
   std::unique_ptr<Target> target_;
   OutFile file_;
   std::uint64_t last_bytes_ = 0, windows_ = 0;
   std::size_t memory_ = 0;
 };
 
-Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
+Result<std::unique_ptr<WindowStore>> open_file_store(const RecordCommandOptions& options) {
   CTPROF_TRY_VALUE(auto target, open_checked_target(options));
   // The file refers to its destination, so the target is moved to its final place first.
   auto stored_target = std::make_unique<Target>(std::move(target));
@@ -161,7 +161,7 @@ Result<std::unique_ptr<WindowStore>> open_file_store(const Options& options) {
       std::make_unique<FileStore>(options, std::move(stored_target), std::move(*file)));
 }
 
-Result<std::unique_ptr<WindowStore>> open_archive_store(const Options& options) {
+Result<std::unique_ptr<WindowStore>> open_archive_store(const RecordCommandOptions& options) {
   CTPROF_TRY(make_archive_directory(options.output));
   CTPROF_TRY_VALUE(auto archive, open_archive(options));
   const std::vector<std::string> notes = archive.open_messages();
@@ -172,11 +172,11 @@ Result<std::unique_ptr<WindowStore>> open_archive_store(const Options& options) 
 
 }  // namespace
 
-bool records_one_file(const Options& options) {
+bool records_one_file(const RecordCommandOptions& options) {
   return options.duration_ns > 0 && options.output.ends_with(kFileSuffix);
 }
 
-Result<void> check_store(const Options& options) {
+Result<void> check_store(const RecordCommandOptions& options) {
   if (options.output.ends_with(kFileSuffix) && options.duration_ns == 0)
     return Error{"--every into a file requires --duration; without it, name a directory by -o"};
   if (records_one_file(options) && options.continuous.dry_run)
@@ -184,7 +184,7 @@ Result<void> check_store(const Options& options) {
   return {};
 }
 
-Result<std::unique_ptr<WindowStore>> open_store(const Options& options) {
+Result<std::unique_ptr<WindowStore>> open_store(const RecordCommandOptions& options) {
   return records_one_file(options) ? open_file_store(options) : open_archive_store(options);
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/base/result.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/commands/record_options.hpp"
 
 namespace ctprof::cli {
 
@@ -31,12 +31,12 @@ class WindowStore {
 };
 
 // Whether -o names a single file: its name has the suffix of recordings, and --duration is set.
-bool records_one_file(const Options& options);
+bool records_one_file(const RecordCommandOptions& options);
 
 // Checks that the options fit the kind of store that -o names.
-Result<void> check_store(const Options& options);
+Result<void> check_store(const RecordCommandOptions& options);
 
 // Opens the store with the user's own privileges. REQUIRES: `options` outlives the store.
-Result<std::unique_ptr<WindowStore>> open_store(const Options& options);
+Result<std::unique_ptr<WindowStore>> open_store(const RecordCommandOptions& options);
 
 }  // namespace ctprof::cli

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/registry/loader.hpp"
+#include "tools/ctprof/fleet/subcommand_table.hpp"
+#include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/python.hpp"
 
@@ -44,8 +46,37 @@ int run_fleet_words(std::span<const char* const> words) {
   return run_package(words);
 }
 
-int run_fleet(const Options&) {
+namespace {
+
+// Options precede the word `fleet`.
+int run_fleet(const CommonOptions&) {
   return fail("options of fleet follow it: ctprof fleet rank METRIC");
 }
+
+HelpSection list_fleet_subcommands() {
+  constexpr std::size_t kIndent = 28;
+  HelpSection section{
+      "Subcommands",
+      kIndent,
+      {},
+      "\n`ctprof fleet SUBCOMMAND --help` describes the options of a subcommand.\n"};
+  for (const FleetSubcommand& subcommand : fleet_subcommands())
+    section.entries.push_back(
+        {std::string(subcommand.name) + " " + std::string(subcommand.arguments),
+         std::string(subcommand.summary)});
+  return section;
+}
+
+}  // namespace
+
+extern constinit const CommandInfo kFleetCommand =
+    make_command<CommonOptions, run_fleet>({.name = "fleet",
+                                            .similar_names = "hosts,cluster,index,rank,sql",
+                                            .arguments = "SUBCOMMAND [OPTION...]",
+                                            .summary = "query recordings of thousands of hosts",
+                                            .example = "ctprof fleet compare --by kernel",
+                                            .max_arguments = kAnyNumber,
+                                            .make_help_section = list_fleet_subcommands},
+                                           {});
 
 }  // namespace ctprof::cli

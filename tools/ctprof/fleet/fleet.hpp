@@ -22,12 +22,7 @@
 
 #include <span>
 
-#include "tools/ctprof/options/options.hpp"
-
 namespace ctprof::cli {
-
-// Reports that options must follow the word `fleet`.
-int run_fleet(const Options& options);
 
 // `words`: the arguments after `fleet`. Returns the exit status.
 int run_fleet_words(std::span<const char* const> words);

@@ -253,7 +253,7 @@ int run_fleet_read(std::span<const char* const> words) {
   if (!request) return fail(request.error());
   const auto input = read_whole_input(STDIN_FILENO);
   if (!input) return fail(input.error());
-  Options options;
+  CommonOptions options;
   options.quiet = true;
   auto plugins = PluginsOnDemand::open(options);
   if (!plugins) return fail(plugins.error());

@@ -14,6 +14,7 @@
 #include "core/archive/time_text.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/write/destination.hpp"
+#include "tools/ctprof/options/command_line.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -63,11 +64,11 @@ std::vector<std::size_t> find_split_positions(const std::string& text) {
 
 // Whether the argument is a directory of `record --every`. Such a directory does not define runs,
 // so `noise` reads its files one by one.
-bool is_span(const std::string& text, const Options& options) {
+bool is_span(const std::string& text, const InputOptions& options) {
   return options.command_name != "noise" && is_directory(text) && is_archive(text);
 }
 
-Result<CaptureArgument> resolve_argument(const std::string& text, const Options& options,
+Result<CaptureArgument> resolve_argument(const std::string& text, const InputOptions& options,
                                          const Span& span) {
   if (is_span(text, options)) return CaptureArgument{text, ArgumentForm::Span, {text}, span};
   // The error of a missing file is that of reading it.
@@ -114,7 +115,8 @@ std::optional<std::vector<Arguments>> find_interleaved_sides(const std::string& 
 
 // Replaces a directory of `record --interleave` that is the only argument: by two sides for
 // commands that compare, and by two arguments of one side for tables, which have no sides.
-void expand_interleaved_sides(std::vector<Arguments>& arguments_by_side, const Options& options) {
+void expand_interleaved_sides(std::vector<Arguments>& arguments_by_side,
+                              const InputOptions& options) {
   const bool compares = options.command_name == "compare" || options.command_name == "report" ||
                         options.command_name == "flame";
   if (arguments_by_side.size() != 1 || arguments_by_side.front().size() != 1) return;
@@ -130,14 +132,14 @@ void expand_interleaved_sides(std::vector<Arguments>& arguments_by_side, const O
 }  // namespace
 
 Result<CaptureArgument> resolve_single_argument(const std::string& argument,
-                                                const Options& options) {
+                                                const InputOptions& options) {
   const Span span = options.spans.empty() ? Span{} : options.spans.front();
   if (is_span(argument, options) || span.since || span.until)
     return resolve_argument(argument, options, span);
   return CaptureArgument{argument, ArgumentForm::File, {argument}, {}};
 }
 
-std::string make_span_command(const Options& options) {
+std::string make_span_command(const InputOptions& options) {
   const bool is_page = options.command_name == "report";
   const std::string page_as_text = options.vs.empty() ? "show" : "compare";
   std::vector<std::string> words{"ctprof", is_page ? page_as_text : options.command_name};
@@ -168,7 +170,7 @@ std::string make_span_command(const Options& options) {
 }
 
 // Resolves the arguments of each side. Standard input can be read only once.
-Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const Options& options) {
+Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const InputOptions& options) {
   std::vector<Arguments> arguments_by_side = options.vs;
   if (arguments_by_side.empty())
     for (const std::string& argument : options.arguments) arguments_by_side.push_back({argument});

@@ -10,7 +10,7 @@
 
 #include "core/archive/span.hpp"
 #include "core/base/result.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/input_options.hpp"
 
 namespace ctprof::cli {
 
@@ -35,16 +35,16 @@ struct CaptureArgument {
 // only when it is read. --since and --until apply only to directories of `record --every`. A
 // directory of `record --interleave` becomes two sides for compare, report and flame, and two
 // directories of one side for export.
-Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const Options& options);
+Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const InputOptions& options);
 
 // Returns the command line that shows the same windows again, such as "ctprof show log --since
 // '2026-11-23 15:00:00'", if an argument is a directory of `record --every`; otherwise an empty
 // string. Such a side is named by its directory and times, which is no argument. For `report`, it
 // is the command that prints the same as text.
-std::string make_span_command(const Options& options);
+std::string make_span_command(const InputOptions& options);
 
 // Resolves one argument for commands that take one file: a file or a span.
 Result<CaptureArgument> resolve_single_argument(const std::string& argument,
-                                                const Options& options);
+                                                const InputOptions& options);
 
 }  // namespace ctprof::cli

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/file/file.hpp"
 #include "core/tables/capture_fields.hpp"
 #include "core/window/differences.hpp"
 #include "tools/ctprof/inputs/capture_arguments.hpp"
@@ -18,18 +19,21 @@ Result<Snapshot> reject_host_snapshot_for_tables() {
   return Error{"tables require existing captures"};
 }
 
-Result<Snapshot> make_pair_window_for_tables(const Options& options, const Vocabulary& vocabulary) {
+Result<Snapshot> make_pair_window_for_tables(const InputOptions& options,
+                                             const Vocabulary& vocabulary) {
   CTPROF_TRY_VALUE(auto sides, read_sides(options, vocabulary, &reject_host_snapshot_for_tables));
   return std::move(sides.runs.front());
 }
 
 }  // namespace
 
-Result<CaptureReader> CaptureReader::find(const Options& options, const Vocabulary& vocabulary) {
+Result<CaptureReader> CaptureReader::find(const InputOptions& options,
+                                          const RedactionOptions& redaction,
+                                          const Vocabulary& vocabulary) {
   CTPROF_TRY_VALUE(auto sides, resolve_arguments(options));
   CaptureArgument& argument = sides.front().front();
   CaptureReader captures(options, vocabulary);
-  CTPROF_TRY_VALUE(auto key, load_redaction_key(options));
+  CTPROF_TRY_VALUE(auto key, load_redaction_key(redaction));
   captures.key_ = key;
   if (argument.form == ArgumentForm::Span) {
     CTPROF_TRY_VALUE(auto span, SpanWindows::find(argument.text, argument.span));

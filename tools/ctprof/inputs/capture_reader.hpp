@@ -26,14 +26,17 @@
 #include "core/file/captures.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/input_options.hpp"
 
 namespace ctprof::cli {
+
+struct RedactionOptions;
 
 class CaptureReader {
  public:
   // REQUIRES: options and vocabulary outlive this.
-  static Result<CaptureReader> find(const Options& options, const Vocabulary& vocabulary);
+  static Result<CaptureReader> find(const InputOptions& options, const RedactionOptions& redaction,
+                                    const Vocabulary& vocabulary);
 
   // Calls visit(capture) for each capture, with differences instead of the two ends of a window.
   // Rows may be missing. Skips unreadable captures, and fails only if all are unreadable.
@@ -44,7 +47,7 @@ class CaptureReader {
   Result<void> read_all(const CaptureConsumer& consumer);
 
  private:
-  CaptureReader(const Options& options, const Vocabulary& vocabulary)
+  CaptureReader(const InputOptions& options, const Vocabulary& vocabulary)
       : options_(&options), vocabulary_(&vocabulary) {}
   bool is_one_file() const { return !span_ && files_.size() == 1; }
   std::size_t count_sources() const { return span_ ? span_->size() : files_.size(); }
@@ -58,7 +61,7 @@ class CaptureReader {
   Result<void> deliver(Snapshot capture, const CaptureConsumer& take);
   bool is_first_occurrence(const Snapshot& capture);
 
-  const Options* options_;
+  const InputOptions* options_;
   const Vocabulary* vocabulary_;
   std::vector<std::string> files_;
   std::optional<SpanWindows> span_;

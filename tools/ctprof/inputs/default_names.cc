@@ -24,14 +24,12 @@ std::optional<std::string> find_newest_recording() {
   return newest ? std::optional(std::move(newest->second)) : std::nullopt;
 }
 
-Options with_default_output(Options options, std::string_view suffix) {
-  if (!options.output.empty()) return options;
-  std::string name = options.arguments.front();
+std::string default_output_name(const std::string& input, std::string_view suffix) {
+  std::string name = input;
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   name.erase(0, name.rfind('/') + 1);
   if (name.ends_with(kFileSuffix)) name.resize(name.size() - kFileSuffix.size());
-  options.output = (name.empty() || name == "-" ? "ctprof" : name) + std::string(suffix);
-  return options;
+  return (name.empty() || name == "-" ? "ctprof" : name) + std::string(suffix);
 }
 
 }  // namespace ctprof::cli

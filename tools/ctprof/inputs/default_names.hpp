@@ -7,16 +7,14 @@
 #include <string>
 #include <string_view>
 
-#include "tools/ctprof/options/options.hpp"
-
 namespace ctprof::cli {
 
 // Returns the most recently written file in the working directory whose name ends in .ctprof.zst.
 // If several have that time, returns the first by name. Returns none if no such file exists.
 std::optional<std::string> find_newest_recording();
 
-// Returns the options with an output name: the specified one, or "run.html" for
-// "runs/run.ctprof.zst". `suffix` includes the dot. REQUIRES: at least one argument.
-Options with_default_output(Options options, std::string_view suffix);
+// Returns the name of an output: "run.html" for the input "runs/run.ctprof.zst". `suffix` includes
+// the dot.
+std::string default_output_name(const std::string& input, std::string_view suffix);
 
 }  // namespace ctprof::cli

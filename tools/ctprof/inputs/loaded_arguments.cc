@@ -116,7 +116,7 @@ bool has_form(std::span<const SourceFile> sources, ArgumentForm form) {
 
 Result<std::vector<LoadedSide>> load_arguments(std::vector<std::vector<CaptureArgument>> sides,
                                                const Vocabulary& vocabulary,
-                                               const Options& options) {
+                                               const CommonOptions& options) {
   const std::vector<SourceFile> sources = list_sources(sides);
   CTPROF_TRY_VALUE(auto read, read_sources(sources, vocabulary));
   for (std::size_t i = 0; i < sources.size(); ++i)
@@ -125,7 +125,7 @@ Result<std::vector<LoadedSide>> load_arguments(std::vector<std::vector<CaptureAr
 }
 
 std::optional<std::vector<LoadedSide>> load_outlines(
-    std::span<const std::vector<CaptureArgument>> sides, const Options& options) {
+    std::span<const std::vector<CaptureArgument>> sides, const CommonOptions& options) {
   const std::vector<SourceFile> sources = list_sources(sides);
   if (sources.size() <= kMaxImmediateRuns || has_form(sources, ArgumentForm::Pair) ||
       has_form(sources, ArgumentForm::Span))
@@ -147,7 +147,7 @@ std::optional<std::vector<LoadedSide>> load_outlines(
 }
 
 Result<Snapshot> load_single_capture(const std::string& argument, const Vocabulary& vocabulary,
-                                     const Options& options) {
+                                     const InputOptions& options) {
   CTPROF_TRY_VALUE(auto resolved, resolve_single_argument(argument, options));
   if (resolved.form != ArgumentForm::Span) return load_file(argument, vocabulary);
   CTPROF_TRY_VALUE(auto read, read_span_argument(resolved, vocabulary));

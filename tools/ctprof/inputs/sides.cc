@@ -200,7 +200,7 @@ Result<void> add_host_snapshot(std::vector<Side>& sides, const TakeSnapshot& tak
   return {};
 }
 
-bool compares_single_argument(const Options& options) {
+bool compares_single_argument(const InputOptions& options) {
   return options.command_name == "compare" && options.arguments.size() == 1 && options.vs.empty();
 }
 
@@ -228,7 +228,7 @@ Result<std::vector<Side>> split_window_ends(std::vector<LoadedSide> read) {
   return sides;
 }
 
-Result<std::vector<Side>> read_lifetimes(const Options& options,
+Result<std::vector<Side>> read_lifetimes(const InputOptions& options,
                                          std::vector<std::vector<CaptureArgument>> arguments,
                                          const Vocabulary& vocabulary,
                                          const TakeSnapshot& take_snapshot) {
@@ -247,7 +247,7 @@ Result<std::vector<Side>> make_matching_sides(std::vector<LoadedSide> read) {
   return sides;
 }
 
-Result<std::vector<Side>> read_windows(const Options& options,
+Result<std::vector<Side>> read_windows(const InputOptions& options,
                                        std::vector<std::vector<CaptureArgument>> arguments,
                                        const Vocabulary& vocabulary,
                                        const TakeSnapshot& take_snapshot, RowLoading row_loading) {
@@ -274,7 +274,7 @@ Result<std::vector<Side>> read_windows(const Options& options,
 
 }  // namespace
 
-Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
+Result<Sides> read_sides(const InputOptions& options, const Vocabulary& vocabulary,
                          const TakeSnapshot& take_snapshot, RowLoading row_loading) {
   std::vector<std::vector<CaptureArgument>> arguments;
   CTPROF_TRY(without_privileges([&]() -> Result<void> {
@@ -295,6 +295,8 @@ Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
   return merge_sides(std::move(sides));
 }
 
-bool may_need_host_snapshot(const Options& options) { return compares_single_argument(options); }
+bool may_need_host_snapshot(const InputOptions& options) {
+  return compares_single_argument(options);
+}
 
 }  // namespace ctprof::cli

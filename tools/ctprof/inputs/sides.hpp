@@ -22,7 +22,7 @@
 #include "core/base/result.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/input_options.hpp"
 
 namespace ctprof::cli {
 
@@ -42,11 +42,11 @@ using TakeSnapshot = std::function<Result<Snapshot>()>;
 
 // Reads the files of the arguments in a few threads. One side is shown; several sides are compared
 // with the first. The error names what was attempted and what would be valid.
-Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
+Result<Sides> read_sides(const InputOptions& options, const Vocabulary& vocabulary,
                          const TakeSnapshot& take_snapshot,
                          RowLoading row_loading = RowLoading::Immediate);
 
 // Whether the arguments may require a snapshot of this host: `compare FILE`.
-bool may_need_host_snapshot(const Options& options);
+bool may_need_host_snapshot(const InputOptions& options);
 
 }  // namespace ctprof::cli

@@ -102,7 +102,7 @@ Result<LoadedSide> make_side_of_blocks(const CaptureArgument& argument, const Sp
 
 Result<std::optional<std::vector<LoadedSide>>> load_spans_in_blocks(
     const std::vector<std::vector<CaptureArgument>>& sides, const Vocabulary& vocabulary,
-    const Options& options) {
+    const CommonOptions& options) {
   std::vector<SpanRead> spans;
   std::vector<WindowSeries> series;
   for (const auto& side : sides) {
@@ -167,7 +167,7 @@ bool compares_spans(const std::vector<std::vector<CaptureArgument>>& sides) {
 
 Result<std::optional<std::vector<LoadedSide>>> load_blocks(
     const std::vector<std::vector<CaptureArgument>>& sides, const Vocabulary& vocabulary,
-    const Options& options) {
+    const CommonOptions& options) {
   std::optional<std::vector<LoadedSide>> loaded;
   if (!std::ranges::all_of(sides, &is_span_side)) {
     print_note(options,
@@ -184,7 +184,7 @@ Result<std::optional<std::vector<LoadedSide>>> load_blocks(
   return loaded;
 }
 
-Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& options) {
+Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const CommonOptions& options) {
   if (sides.size() < 2 || !std::ranges::all_of(sides, &has_consecutive_windows)) return {};
   std::vector<WindowSeries> series(sides.size());
   for (std::size_t at = 0; at < sides.size(); ++at) {

@@ -29,11 +29,11 @@ bool compares_spans(const std::vector<std::vector<CaptureArgument>>& sides);
 // the sides is not a span. REQUIRES: compares_spans().
 Result<std::optional<std::vector<LoadedSide>>> load_blocks(
     const std::vector<std::vector<CaptureArgument>>& sides, const Vocabulary& vocabulary,
-    const Options& options);
+    const CommonOptions& options);
 
 // Splits two or more loaded sides that have consecutive windows. If they cannot be tested, a note
 // reports why, and windows without a gap between them become one run each.
-Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const Options& options);
+Result<void> split_into_blocks(std::vector<LoadedSide>& sides, const CommonOptions& options);
 
 // Marks all runs as parts of spans that cannot be tested.
 void mark_untested(std::vector<LoadedSide>& sides);

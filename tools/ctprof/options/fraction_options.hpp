@@ -1,5 +1,5 @@
-// The options whose value is a fraction, such as 0.05 or 5%: one table for all commands. The table
-// of all options (option_table.hpp) describes them; SignificanceThreshold has their defaults.
+// The options whose value is a fraction, such as 0.05 or 5%: one table for all commands and for
+// `fleet`. SignificanceThreshold has their defaults.
 
 #pragma once
 

@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/program_options/options_description.hpp>
-#include <boost/program_options/parsers.hpp>
-#include <boost/program_options/variables_map.hpp>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -24,48 +21,35 @@
 namespace ctprof::cli {
 namespace {
 
-namespace po = boost::program_options;
-
 constexpr const char* kHostFile = "/etc/ctprof/ctprof.conf";
 constexpr std::string_view kConfigSubpath = "/ctprof/ctprof.conf";
 
 // Largest file in bytes. A longer file is probably not a configuration file.
 constexpr std::size_t kMaxFileBytes = 64 << 10;
 
-// Options that cannot be set permanently: outputs, selections for one run, and options that must be
-// typed each time.
-constexpr std::string_view kUnsettableOptions =
-    "output,to,vs,pid,interleave,repeat,every,dry-run,since,until,force,redact,redact-key,build,"
-    "json-schema,version,help";
-
 // Values of a switch.
 constexpr const char* kOn = "true";
 constexpr const char* kOff = "false";
 
-const OptionInfo* find_option(std::string_view name) {
-  const auto it = std::ranges::find_if(
-      kOptions, [&](const OptionInfo& option) { return long_name(option) == name; });
-  return it == kOptions.end() ? nullptr : &*it;
-}
-
-std::vector<std::string> settable_option_names() {
+std::vector<std::string> settable_option_names(CommandSpan commands) {
   std::vector<std::string> names;
-  for (const OptionInfo& option : kOptions)
-    if (can_be_set(option)) names.emplace_back(long_name(option));
+  for (const OptionSpec* option : list_options(commands))
+    if (option->is_settable) names.emplace_back(long_name(*option));
   return names;
 }
 
 // Returns what is wrong with the setting, or an empty string. Afterwards a switch that is on has no
 // values, and one that is off has the value "false".
-std::string check_setting(Setting& setting) {
-  const OptionInfo* option = find_option(setting.option);
+std::string check_setting(Setting& setting, CommandSpan commands) {
+  const OptionSpec* option = find_option(commands, setting.option);
   if (!option)
     return "unknown option '" + setting.option + "'" +
-           suggest_nearest(setting.option, settable_option_names());
-  if (!can_be_set(*option))
+           suggest_nearest(setting.option, settable_option_names(commands));
+  if (!option->is_settable)
     return "'" + setting.option + "' cannot be set; use --" + setting.option +
            " on the command line";
-  if (!setting.command.empty() && !is_listed(option->commands, setting.command))
+  if (!setting.command.empty() &&
+      !find_option(find_command(commands, setting.command)->options, setting.option))
     return "'" + setting.command + "' does not take --" + setting.option;
   if (option->value) return {};
   const std::string& value = setting.values.front();
@@ -150,6 +134,7 @@ void add_setting(std::vector<Setting>& settings, Setting setting) {
 }
 
 Result<std::vector<Setting>> parse_settings(const std::string& path, const std::string& text,
+                                            CommandSpan commands,
                                             ExplainUnknownCommand explain_unknown_command) {
   std::vector<Setting> settings;
   std::istringstream lines(text);
@@ -169,14 +154,14 @@ Result<std::vector<Setting>> parse_settings(const std::string& path, const std::
     if (!setting) return error_in_line(path, number, setting.error().text);
     setting->command = command;
     setting->origin = path + ", line " + std::to_string(number);
-    if (auto problem = check_setting(*setting); !problem.empty())
+    if (auto problem = check_setting(*setting, commands); !problem.empty())
       return error_in_line(path, number, problem);
     add_setting(settings, std::move(*setting));
   }
   return settings;
 }
 
-Result<SettingsSource> read_settings_file(const std::string& path,
+Result<SettingsSource> read_settings_file(const std::string& path, CommandSpan commands,
                                           ExplainUnknownCommand explain_unknown_command) {
   SettingsSource source{path, "not there", false, {}, {}};
   const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -191,7 +176,7 @@ Result<SettingsSource> read_settings_file(const std::string& path,
   source.is_refused = !source.state.empty();
   if (source.is_refused) return source;
   CTPROF_TRY_VALUE(const auto text, read_text(file.get(), path));
-  CTPROF_TRY_VALUE(auto settings, parse_settings(path, text, explain_unknown_command));
+  CTPROF_TRY_VALUE(auto settings, parse_settings(path, text, commands, explain_unknown_command));
   std::stable_partition(settings.begin(), settings.end(),
                         [](const Setting& setting) { return !setting.command.empty(); });
   source.state = "read";
@@ -213,42 +198,42 @@ std::string user_config_path() {
 constexpr std::string_view kPrefix = "CTPROF_";
 
 // Returns why a variable is ignored, or an empty string if it is used or is not one of ctprof's.
-std::string reason_if_ignored(const std::string& variable) {
+std::string reason_if_ignored(const std::string& variable, CommandSpan commands) {
   if (!variable.starts_with(kPrefix) || std::ranges::count(kNonOptionVariables, variable) > 0)
     return {};
   std::vector<std::string> known_variables;
-  for (const OptionInfo& option : kOptions) {
-    const std::string name = variable_name(long_name(option));
+  for (const OptionSpec* option : list_options(commands)) {
+    const std::string name = variable_name(long_name(*option));
     if (name == variable)
-      return can_be_set(option) ? ""
-                                : variable + " is ignored: use --" +
-                                      std::string(long_name(option)) + " on the command line";
-    if (can_be_set(option)) known_variables.push_back(name);
+      return option->is_settable ? ""
+                                 : variable + " is ignored: use --" +
+                                       std::string(long_name(*option)) + " on the command line";
+    if (option->is_settable) known_variables.push_back(name);
   }
   return variable + " is ignored: it sets no option" + suggest_nearest(variable, known_variables);
 }
 
-std::vector<std::string> ignored_variables() {
+std::vector<std::string> ignored_variables(CommandSpan commands) {
   std::vector<std::string> sentences;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
-    const auto why = reason_if_ignored(std::string(text.substr(0, text.find('='))));
+    const auto why = reason_if_ignored(std::string(text.substr(0, text.find('='))), commands);
     if (!why.empty()) sentences.push_back(why);
   }
   std::ranges::sort(sentences);
   return sentences;
 }
 
-Result<SettingsSource> read_environment() {
-  SettingsSource source{"environment", "read", false, {}, ignored_variables()};
-  for (const OptionInfo& option : kOptions) {
-    // CTPROF_PLUGIN_PATH is a list of directories, which need not exist (options.cc).
-    if (!can_be_set(option) || long_name(option) == "plugin-path") continue;
-    const std::string variable = variable_name(long_name(option));
+Result<SettingsSource> read_environment(CommandSpan commands) {
+  SettingsSource source{"environment", "read", false, {}, ignored_variables(commands)};
+  for (const OptionSpec* option : list_options(commands)) {
+    // CTPROF_PLUGIN_PATH is a list of directories, which need not exist (load_plugins.cc).
+    if (!option->is_settable || long_name(*option) == "plugin-path") continue;
+    const std::string variable = variable_name(long_name(*option));
     const char* value = std::getenv(variable.c_str());
     if (!value || !*value) continue;
-    Setting setting{std::string(long_name(option)), {}, {value}, variable};
-    if (auto problem = check_setting(setting); !problem.empty())
+    Setting setting{std::string(long_name(*option)), {}, {value}, variable};
+    if (auto problem = check_setting(setting, commands); !problem.empty())
       return Error{variable + ": " + problem};
     source.settings.push_back(std::move(setting));
   }
@@ -259,10 +244,6 @@ std::vector<Setting> g_applied_settings;
 
 }  // namespace
 
-bool can_be_set(const OptionInfo& option) {
-  return !is_listed(kUnsettableOptions, long_name(option));
-}
-
 std::string variable_name(std::string_view option) {
   std::string name = "CTPROF_";
   for (const char c : option)
@@ -270,84 +251,58 @@ std::string variable_name(std::string_view option) {
   return name;
 }
 
-Result<std::vector<SettingsSource>> read_settings(ExplainUnknownCommand explain_unknown_command) {
+Result<std::vector<SettingsSource>> read_settings(CommandSpan commands,
+                                                  ExplainUnknownCommand explain_unknown_command) {
   std::vector<SettingsSource> sources;
   if (runs_privileged()) return sources;
-  CTPROF_TRY_VALUE(auto environment, read_environment());
+  CTPROF_TRY_VALUE(auto environment, read_environment(commands));
   sources.push_back(std::move(environment));
   for (const std::string& path : {user_config_path(), std::string(kHostFile)}) {
     if (path.empty()) continue;
-    CTPROF_TRY_VALUE(auto file, read_settings_file(path, explain_unknown_command));
+    CTPROF_TRY_VALUE(auto file, read_settings_file(path, commands, explain_unknown_command));
     sources.push_back(std::move(file));
   }
   return sources;
 }
 
-std::vector<Setting> settings_for_command(std::string_view command,
+std::vector<Setting> settings_for_command(const CommandInfo& command,
                                           const std::vector<SettingsSource>& sources) {
   std::vector<Setting> found;
   for (const SettingsSource& source : sources)
     for (const Setting& setting : source.settings) {
-      if (!setting.command.empty() && setting.command != command) continue;
+      if (!setting.command.empty() && setting.command != command.name) continue;
       const bool is_set_already = std::ranges::any_of(
           found, [&](const Setting& other) { return other.option == setting.option; });
-      if (!is_set_already && is_listed(find_option(setting.option)->commands, command))
-        found.push_back(setting);
+      if (!is_set_already && find_option(command.options, setting.option)) found.push_back(setting);
     }
   return found;
 }
 
 namespace {
 
-// Options of `record` and `live` that have no effect without recorders.
-constexpr std::string_view kRecorderOptions =
-    "freq,sleepers-freq,offcpu-period,offcpu-stacks,budget,max-depth,unwind,stack-bytes,ring,"
-    "debug-dir,inlines";
-
-// Options of `record` that have no effect without --every.
-constexpr std::string_view kContinuousOptions = "keep,max-size";
-
-// Pairs: a setting, and the option on the command line that overrides it.
-constexpr std::array<std::pair<std::string_view, const char*>, 3> kOverridingOptions{
-    {{"columns", "display-format"}, {"display-format", "columns"}, {"layout", "stacks"}}};
-
-bool is_overridden_by(const Setting& setting, const po::variables_map& values) {
-  return std::ranges::any_of(kOverridingOptions, [&](const auto& pair) {
-    return pair.first == setting.option && values.count(pair.second) > 0;
-  });
-}
-
 // Removes the settings that do not apply to this command line.
-void remove_inapplicable(std::vector<Setting>& settings, std::string_view command,
-                         const po::variables_map& values) {
+void remove_inapplicable(std::vector<Setting>& settings, const CommandInfo& command,
+                         const CommandLine& line) {
   std::erase_if(settings, [&](const Setting& setting) {
-    return values.count(setting.option) > 0 || setting.values == std::vector<std::string>{kOff} ||
-           is_overridden_by(setting, values);
+    const char* const overriding = find_option(command.options, setting.option)->overriding_option;
+    return line.has(setting.option) || setting.values == std::vector<std::string>{kOff} ||
+           (overriding && line.has(overriding));
   });
-  if (command == "record" && values.count("every") == 0)
-    std::erase_if(settings, [](const Setting& setting) {
-      return is_listed(kContinuousOptions, setting.option);
-    });
-  const bool has_recorders =
-      values.count("recorders") > 0 || std::ranges::any_of(settings, [](const Setting& setting) {
-        return setting.option == "recorders";
-      });
-  if ((command == "record" || command == "live") && !has_recorders)
-    std::erase_if(settings, [](const Setting& setting) {
-      return is_listed(kRecorderOptions, setting.option);
-    });
+  const std::vector<Setting> all = settings;
+  std::erase_if(settings, [&](const Setting& setting) {
+    const char* const required = find_option(command.options, setting.option)->required_option;
+    return required && !line.has(required) &&
+           std::ranges::find(all, required, &Setting::option) == all.end();
+  });
 }
 
 }  // namespace
 
-void add_settings(std::string_view command, const std::vector<SettingsSource>& sources,
-                  const po::options_description& descriptions, po::variables_map& values) {
+void add_settings(const CommandInfo& command, const std::vector<SettingsSource>& sources,
+                  CommandLine& line) {
   std::vector<Setting> settings = settings_for_command(command, sources);
-  remove_inapplicable(settings, command, values);
-  po::parsed_options parsed(&descriptions);
-  for (const Setting& setting : settings)
-    parsed.options.emplace_back(setting.option, setting.values);
-  po::store(parsed, values);
+  remove_inapplicable(settings, command, line);
+  for (const Setting& setting : settings) line.values[setting.option] = setting.values;
   g_applied_settings = std::move(settings);
 }
 

@@ -13,7 +13,7 @@
 //
 // A ctprof with file capabilities (AT_SECURE) has no settings.
 //
-// See also: the meaning of options (options.hpp), printing settings (config.cc).
+// See also: the declarations of options (option.hpp), printing settings (config.cc).
 
 #pragma once
 
@@ -22,13 +22,12 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "tools/ctprof/options/option_table.hpp"
-#include "tools/ctprof/options/option_values.hpp"
+#include "tools/ctprof/options/command.hpp"
 
 namespace ctprof::cli {
 
-// Environment variables with the prefix CTPROF_ that are not options. pager.cc and options.cc read
-// them.
+// Environment variables with the prefix CTPROF_ that are not options. pager.cc and load_plugins.cc
+// read them.
 inline constexpr const char* kNonOptionVariables[] = {"CTPROF_PAGER", "CTPROF_PLUGIN_PATH"};
 
 struct Setting {
@@ -55,23 +54,19 @@ struct SettingsSource {
 // `explain_unknown_command` returns an empty text for a command, otherwise the reason why a section
 // of that name has no effect.
 using ExplainUnknownCommand = std::string (*)(const std::string& name);
-Result<std::vector<SettingsSource>> read_settings(ExplainUnknownCommand explain_unknown_command);
+Result<std::vector<SettingsSource>> read_settings(CommandSpan commands,
+                                                  ExplainUnknownCommand explain_unknown_command);
 
 // Returns the settings that apply to a command, each option once. REQUIRES: `sources` as
 // read_settings() returns them.
-std::vector<Setting> settings_for_command(std::string_view command,
+std::vector<Setting> settings_for_command(const CommandInfo& command,
                                           const std::vector<SettingsSource>& sources);
 
-// Adds to `values`, the options of a command line, the settings for its command. Skips settings
-// that need an option that is not set (--freq without --recorders), and those that another option
-// on the command line overrides. `descriptions` are those of all options. Stores the added settings
-// for describe_origins().
-void add_settings(std::string_view command, const std::vector<SettingsSource>& sources,
-                  const OptionDescriptions& descriptions, OptionValues& values);
-
-// Whether an option can have a setting. Options that concern a single command line, such as its
-// output, cannot.
-bool can_be_set(const OptionInfo& option);
+// Adds the settings for the command to its command line. Skips settings that need an option that is
+// not set (--freq without --recorders), and those that another option on the command line
+// overrides. Stores the added settings for describe_origins().
+void add_settings(const CommandInfo& command, const std::vector<SettingsSource>& sources,
+                  CommandLine& line);
 
 // Returns "CTPROF_GROUP_BY" for "group-by".
 std::string variable_name(std::string_view option);

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "core/base/text.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/command_line.hpp"
 
 namespace ctprof::cli {
 

@@ -27,7 +27,7 @@
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/plugin/plugin_options.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/text.hpp"
 
@@ -251,7 +251,7 @@ void clean_up_sentences(std::vector<std::string>& sentences, const std::string& 
   }
 }
 
-Result<CheckReport> check_file(const fs::path& file, const Options& options) {
+Result<CheckReport> check_file(const fs::path& file, const PluginCommandOptions& options) {
   std::error_code failed;
   const fs::path canonical_path = fs::canonical(file, failed);
   if (failed) return error("checking", file.string(), failed.message());
@@ -261,7 +261,7 @@ Result<CheckReport> check_file(const fs::path& file, const Options& options) {
   const auto run = [&](const std::string& directory, const std::string& path) {
     words.insert(words.end(), {directory, path});
     if (!options.rootfs.empty()) words.insert(words.end(), {"--rootfs", options.rootfs});
-    auto report = run_child(words, options.plugin.as_root);
+    auto report = run_child(words, options.as_root);
     if (report) clean_up_sentences(report->faults, path, canonical_path.filename().string());
     return report;
   };
@@ -272,7 +272,7 @@ Result<CheckReport> check_file(const fs::path& file, const Options& options) {
 
 }  // namespace
 
-int run_plugin_check(const Options& options) {
+int run_plugin_check(const PluginCommandOptions& options) {
   if (options.arguments.size() != 2)
     return fail("missing FILE; usage: ctprof plugin check FILE.so [--as-root] [--rootfs DIR]");
   const std::string& file = options.arguments[1];

@@ -13,7 +13,7 @@
 
 namespace ctprof::cli {
 
-struct Options;
+struct PluginCommandOptions;
 
 // Prefixes of lines.
 inline constexpr std::string_view kFaultLine = "fault: ";
@@ -23,8 +23,8 @@ inline constexpr std::string_view kCostLine = "cost: ";
 inline constexpr std::string_view kEndLine = "end";
 
 // REQUIRES: options.arguments begins with the subcommand.
-int run_plugin_check(const Options& options);
+int run_plugin_check(const PluginCommandOptions& options);
 // REQUIRES: started by run_plugin_check as a separate process.
-int run_plugin_check_child(const Options& options);
+int run_plugin_check_child(const PluginCommandOptions& options);
 
 }  // namespace ctprof::cli

@@ -26,8 +26,8 @@
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/registry/probed_host.hpp"
-#include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/plugin/check.hpp"
+#include "tools/ctprof/plugin/plugin_options.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/text.hpp"
 
@@ -269,7 +269,7 @@ const Plugin* find_plugin(const Registry& registry, const std::string& path) {
   return found == plugins.end() ? nullptr : &*found;
 }
 
-void run_checks(const Registry& registry, const Plugin& plugin, const Options& options,
+void run_checks(const Registry& registry, const Plugin& plugin, const PluginCommandOptions& options,
                 Findings& findings) {
   for (const std::string& sentence : plugin.unsupported_parts) findings.add(kNoteLine, sentence);
   const auto roots = open_roots(options.rootfs);
@@ -292,7 +292,7 @@ void run_checks(const Registry& registry, const Plugin& plugin, const Options& o
 
 }  // namespace
 
-int run_plugin_check_child(const Options& options) {
+int run_plugin_check_child(const PluginCommandOptions& options) {
   const std::string &directory = options.arguments[1], &path = options.arguments[2];
   Findings findings;
   LoadOptions load;

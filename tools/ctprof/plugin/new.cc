@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
-#include "tools/ctprof/options/options.hpp"
 #include "tools/ctprof/plugin/plugin.hpp"
 #include "tools/ctprof/plugin/scaffold.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -37,7 +37,7 @@ Result<void> create_new_directory(const std::string& name) {
   return Error{"creating '" + name + "': it exists; choose another name, or remove it"};
 }
 
-std::string describe_next_steps(const std::string& name, const std::string& language) {
+std::string describe_next_steps(const std::string& name, std::string_view language) {
   if (language == "rust")
     return "cd " + name + "\ncargo build --offline --release && cargo test --offline\n" +
            "python3 test_" + name + ".py ctprof target/release\n" +
@@ -51,7 +51,7 @@ std::string describe_next_steps(const std::string& name, const std::string& lang
 
 }  // namespace
 
-int run_plugin_new(const Options& options) {
+int run_plugin_new(const PluginCommandOptions& options) {
   if (options.arguments.size() != 2)
     return fail("missing NAME; usage: ctprof plugin new NAME [--lang LANGUAGE] [--source KIND]");
   const std::string& name = options.arguments[1];
@@ -60,12 +60,12 @@ int run_plugin_new(const Options& options) {
                 "': a plugin's name has lower case letters, digits and _, begins with a letter, "
                 "and has at most 32 characters");
   if (auto created = create_new_directory(name); !created) return fail(created.error());
-  const auto files = make_scaffold_files(name, options.plugin.language, options.plugin.source);
+  const auto files = make_scaffold_files(name, options.language, options.source);
   for (const ScaffoldFile& file : files)
     if (auto done = write_new_file(fs::path(name) / file.path, file.text); !done)
       return fail(done.error());
   print_note(options, "created '" + name + "' with " + format_count(files.size(), "file", "files"));
-  return print(describe_next_steps(name, options.plugin.language));
+  return print(describe_next_steps(name, options.language));
 }
 
 }  // namespace ctprof::cli

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "plugin_templates.hpp"
-#include "tools/ctprof/options/plugin_options.hpp"
+#include "tools/ctprof/plugin/plugin_options.hpp"
 
 namespace ctprof::cli {
 namespace {

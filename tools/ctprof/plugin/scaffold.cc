@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "plugin_templates.hpp"
-#include "tools/ctprof/options/plugin_options.hpp"
+#include "tools/ctprof/plugin/plugin_options.hpp"
 #include "tools/ctprof/plugin/rust_scaffold.hpp"
 
 namespace ctprof::cli {

@@ -1,49 +1,59 @@
 #include "tools/ctprof/runtime/load_plugins.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "core/capture/capture.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
+#include "ctprof/files.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/text.hpp"
 
 namespace ctprof::cli {
 namespace {
 
+// Returns the directories in CTPROF_PLUGIN_PATH. An empty entry does not name the current
+// directory.
+std::vector<std::string> plugin_path_of_environment() {
+  std::vector<std::string> directories;
+  const char* const path = std::getenv("CTPROF_PLUGIN_PATH");
+  for (std::string_view rest = path ? path : ""; !rest.empty();)
+    if (const auto directory = sdk::take(rest, ':'); !directory.empty())
+      directories.emplace_back(directory);
+  return directories;
+}
+
 // A missing directory in an option is an error. The environment may name directories that exist
 // only on other hosts.
-std::vector<std::string> plugin_directories(const Options& options) {
+std::vector<std::string> plugin_directories(const CommonOptions& options) {
   std::vector<std::string> directories = options.plugin_path;
-  for (const std::string& directory : options.plugin_path_of_environment)
+  for (const std::string& directory : plugin_path_of_environment())
     if (PluginDirectory::open(directory, Trust::AnyUser)) directories.push_back(directory);
   return directories;
 }
 
 // Prints notes about requested plugin directories that are ignored.
-void note_ignored(const Options& options) {
+void note_ignored(const CommonOptions& options) {
   if (runs_privileged() && !options.plugin_path.empty())
     print_note(options,
                "--plugin-path is ignored: this ctprof has file capabilities and loads only its own "
                "plugins");
-  for (const std::string& directory : options.plugin_path_of_environment)
+  for (const std::string& directory : plugin_path_of_environment())
     if (const auto open = PluginDirectory::open(directory, Trust::AnyUser); !open)
       print_note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
 }
 
-// Whether a capture or window may need a plugin that contains only recorders: to record, to report
-// that a metric belongs to a recorder, or to accept a plugin option.
-bool may_record(const Options& options) {
-  return !options.record.recorders.empty() || options.metrics || !options.plugin_settings.empty();
-}
-
 }  // namespace
 
-Result<Registry> load_registry(const Options& options, LoadScope which, EarlyOpener* ahead) {
+Result<Registry> load_registry(const CommonOptions& options, LoadScope which, EarlyOpener* ahead) {
+  const bool captures = which == LoadScope::Capture || which == LoadScope::CaptureAndRecorders;
   LoadOptions load{own_plugin_directory(), plugin_directories(options), options.plugins,
-                   which == LoadScope::Layouts, which == LoadScope::Capture};
-  load.load_recorders = which != LoadScope::Capture || may_record(options);
+                   which == LoadScope::Layouts, captures};
+  // A plugin option may belong to a recorder.
+  load.load_recorders = which != LoadScope::Capture || !options.plugin_settings.empty();
   if (ahead) load.on_early_plugin = [&](const Plugin& plugin) { ahead->open(plugin); };
   CTPROF_TRY_VALUE(auto loaded, load_plugins(load));
   CTPROF_TRY(apply_settings(loaded.plugins, options.plugin_settings));
@@ -56,7 +66,7 @@ Result<Registry> load_registry(const Options& options, LoadScope which, EarlyOpe
   return registry;
 }
 
-Result<Registry> load_metrics(const Options& options, LoadScope which, EarlyOpener* ahead) {
+Result<Registry> load_metrics(const CommonOptions& options, LoadScope which, EarlyOpener* ahead) {
   auto registry = load_registry(options, which, ahead);
   if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(),
                                [](const Plugin& p) { return !p.is_layout; }))
@@ -67,19 +77,19 @@ Result<Registry> load_metrics(const Options& options, LoadScope which, EarlyOpen
   return Error{"no plugin could be loaded, and metrics come from plugins" + why};
 }
 
-void note_unused(const Options& options, const std::vector<Refusal>& unused) {
+void note_unused(const CommonOptions& options, const std::vector<Refusal>& unused) {
   for (const Refusal& refusal : unused)
     print_note(options, "not used: " + refusal.subject + ": " + refusal.reason);
 }
 
-void note_loaded(const Options& options, const Registry& registry) {
+void note_loaded(const CommonOptions& options, const Registry& registry) {
   if (!options.verbose) return;
   for (const Plugin& plugin : registry.plugins())
     if (!plugin.is_layout)
       print_note(options, "plugin " + plugin.name + " " + plugin.version + ": " + plugin.path);
 }
 
-void note_read(const Options& options, const std::string& file,
+void note_read(const CommonOptions& options, const std::string& file,
                std::span<const Snapshot> captures) {
   if (!options.verbose) return;
   for (const Snapshot& capture : captures)

@@ -30,8 +30,8 @@ std::string own_command_line() {
 }
 
 // Never suggests a command that would run the user's COMMAND as root, or that cannot work.
-std::string remedy_for(const Options& options) {
-  if (!options.child_command.empty() || !sudo_would_work()) return "; see `ctprof doctor`";
+std::string remedy_for(bool runs_command) {
+  if (runs_command || !sudo_would_work()) return "; see `ctprof doctor`";
   const std::string command = own_command_line();
   return "; run as root" + (command.empty() ? "" : ": sudo" + command) +
          " (ctprof doctor lists more)";
@@ -39,11 +39,12 @@ std::string remedy_for(const Options& options) {
 
 }  // namespace
 
-std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options) {
+std::vector<std::string> notes_for_user(const Snapshot& snapshot, const CommonOptions& options,
+                                        bool runs_command) {
   if (::geteuid() == 0 || options.verbose || runs_privileged()) return snapshot.meta.notes;
   DividedNotes notes = divide_notes(snapshot);
   if (!notes.summary.empty())
-    notes.others.insert(notes.others.begin(), notes.summary + remedy_for(options));
+    notes.others.insert(notes.others.begin(), notes.summary + remedy_for(runs_command));
   return notes.others;
 }
 

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/common_options.hpp"
 
 namespace ctprof::cli {
 
 // Returns the notes to print. With -v, for root, and for a ctprof with file capabilities, these are
-// the notes of the snapshot, because such users need each reason.
-std::vector<std::string> notes_for_user(const Snapshot& snapshot, const Options& options);
+// the notes of the snapshot, because such users need each reason. `runs_command`: the command line
+// also starts a program of the user.
+std::vector<std::string> notes_for_user(const Snapshot& snapshot, const CommonOptions& options,
+                                        bool runs_command = false);
 
 }  // namespace ctprof::cli

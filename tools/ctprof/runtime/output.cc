@@ -109,7 +109,7 @@ void print_to_stderr(std::string_view text) {
   write_all(STDERR_FILENO, text);
 }
 
-void print_note(const Options& options, std::string_view sentence) {
+void print_note(const CommonOptions& options, std::string_view sentence) {
   if (!options.quiet) fail(sentence);
 }
 
@@ -138,7 +138,7 @@ void clear_progress_in_handler() {
       ::write(STDERR_FILENO, kClearLine.data(), kClearLine.size());
 }
 
-bool use_color(const Options& options) {
+bool use_color(const CommonOptions& options) {
   if (options.color != Color::Auto) return options.color == Color::Always;
   if (environment_has("NO_COLOR")) return false;
   return environment_has("CLICOLOR_FORCE") || ::isatty(output_fd()) == 1;

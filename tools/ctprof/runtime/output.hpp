@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "core/base/result.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/common_options.hpp"
 
 namespace ctprof::cli {
 
@@ -41,7 +41,7 @@ int fail(std::string_view sentence);
 // Writes `text` to standard error without changes.
 void print_to_stderr(std::string_view text);
 // Prints a line on standard error, unless --quiet.
-void print_note(const Options& options, std::string_view sentence);
+void print_note(const CommonOptions& options, std::string_view sentence);
 
 // Writes to standard output. Returns kSuccess, also if the reader has closed the pipe, or kFailed.
 int print(std::string_view text);
@@ -54,7 +54,7 @@ void clear_progress();
 void clear_progress_in_handler();
 
 // Whether text on standard output may be colored.
-bool use_color(const Options& options);
+bool use_color(const CommonOptions& options);
 // Returns the width of the terminal in columns; 0 if standard output is not one.
 unsigned terminal_width();
 // Returns the height of the terminal in lines; 24 if standard output is not one.

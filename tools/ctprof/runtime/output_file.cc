@@ -7,7 +7,7 @@
 
 namespace ctprof::cli {
 
-int report_written_file(const Options& options, const Target& target, std::uint64_t bytes) {
+int report_written_file(const CommonOptions& options, const Target& target, std::uint64_t bytes) {
   if (options.quiet) return kSuccess;
   const std::string line = make_printable(target.name) + ", " + format_size(bytes) + "\n";
   if (!target.is_stdout) return print(line);

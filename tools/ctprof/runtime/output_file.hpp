@@ -8,7 +8,8 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/file/write/out_file.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/common_options.hpp"
+#include "tools/ctprof/options/output_options.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 
@@ -25,7 +26,8 @@ class FileSink final : public Sink {
 
 // Calls write(sink) and then gives the file its final name. Returns the file size in bytes.
 template <class Write>
-Result<std::uint64_t> write_to(const Target& target, const Options& options, const Write& write) {
+Result<std::uint64_t> write_to(const Target& target, const OutputOptions& options,
+                               const Write& write) {
   CTPROF_TRY_VALUE(auto file, OutFile::create(target.destination, output_fd()));
   FileSink sink(file);
   CTPROF_TRY(write(sink));
@@ -35,6 +37,6 @@ Result<std::uint64_t> write_to(const Target& target, const Options& options, con
 
 // Prints the name and size of the written file unless --quiet is set. Uses the stream that the file
 // itself does not use.
-int report_written_file(const Options& options, const Target& target, std::uint64_t bytes);
+int report_written_file(const CommonOptions& options, const Target& target, std::uint64_t bytes);
 
 }  // namespace ctprof::cli

@@ -105,7 +105,7 @@ bool show_in_pager(std::string pager, std::string_view text) {
 
 }  // namespace
 
-int print_paged(const Options& options, std::string_view text) {
+int print_paged(const CommonOptions& options, std::string_view text) {
   const bool may_page = options.pager && !runs_privileged() && ::isatty(output_fd()) == 1;
   const std::string pager = may_page ? pager_of_environment() : "";
   return !pager.empty() && show_in_pager(pager, text) ? kSuccess : print(text);

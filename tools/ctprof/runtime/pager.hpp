@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/common_options.hpp"
 
 namespace ctprof::cli {
 
@@ -19,6 +19,6 @@ namespace ctprof::cli {
 // the pager exits. If the pager cannot be run or fails, prints the text directly. Quitting the
 // pager early is not an error. Meanwhile Ctrl-C affects only the pager. Returns kSuccess, or fails
 // like print().
-int print_paged(const Options& options, std::string_view text);
+int print_paged(const CommonOptions& options, std::string_view text);
 
 }  // namespace ctprof::cli

@@ -54,9 +54,7 @@ Result<void> without_privileges(const std::function<Result<void>()>& activity) {
 
 namespace {
 
-Error missing_output_error(const Options& options) {
-  if (options.output.empty() && options.command_name == "export")
-    return {"missing -o FILE; -o - writes to standard output"};
+Error missing_output_error(const OutputOptions& options) {
   if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
   return {"a snapshot is binary; use -o FILE, or redirect standard output"};
 }
@@ -75,7 +73,7 @@ Result<Destination> open_destination(const std::string& path) {
 
 }  // namespace
 
-Result<Target> open_target(const Options& options) {
+Result<Target> open_target(const OutputOptions& options) {
   const bool to_stdout = is_standard_output(options.output);
   if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
     return missing_output_error(options);
@@ -83,7 +81,7 @@ Result<Target> open_target(const Options& options) {
   return Target{std::move(destination), to_stdout, to_stdout ? "standard output" : options.output};
 }
 
-Result<void> check_target_replaceable(const Target& target, const Options& options,
+Result<void> check_target_replaceable(const Target& target, const OutputOptions& options,
                                       const FileKind& kind) {
   if (options.force) return {};
   return without_privileges([&] { return check_replaceable(target.destination, kind); });
@@ -100,7 +98,7 @@ std::string describe_partial_write(const Target& target) {
                                 "' was being written: it is complete, or was not written";
 }
 
-Result<Target> open_checked_target(const Options& options, const FileKind& kind) {
+Result<Target> open_checked_target(const OutputOptions& options, const FileKind& kind) {
   CTPROF_TRY_VALUE(auto target, open_target(options));
   CTPROF_TRY(check_target_replaceable(target, options, kind));
   return target;

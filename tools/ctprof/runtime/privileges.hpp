@@ -17,7 +17,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/write/destination.hpp"
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/output_options.hpp"
 #include "tools/ctprof/runtime/file_kind.hpp"
 
 namespace ctprof::cli {
@@ -45,13 +45,14 @@ std::string describe_partial_write(const Target& target);
 // Opens the target before the work that would otherwise be lost, with the user's own privileges: a
 // ctprof with capabilities writes only where its user may. Fails if -o is missing, names the
 // terminal, cannot be written, or names another kind of file without --force.
-Result<Target> open_checked_target(const Options& options, const FileKind& kind = kSnapshotFile);
+Result<Target> open_checked_target(const OutputOptions& options,
+                                   const FileKind& kind = kSnapshotFile);
 
 // Do the same in two steps, for callers with work to do in between: the first finds a writable
 // place, the second checks whether an existing file may be replaced, for which it decompresses the
 // file.
-Result<Target> open_target(const Options& options);
-Result<void> check_target_replaceable(const Target& target, const Options& options,
+Result<Target> open_target(const OutputOptions& options);
+Result<void> check_target_replaceable(const Target& target, const OutputOptions& options,
                                       const FileKind& kind = kSnapshotFile);
 
 }  // namespace ctprof::cli

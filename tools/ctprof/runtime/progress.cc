@@ -18,11 +18,11 @@ constexpr std::chrono::milliseconds kFirstDelay{1000}, kUpdateInterval{500};
 
 }  // namespace
 
-bool is_progress_visible(const Options& options) {
+bool is_progress_visible(const CommonOptions& options) {
   return !options.quiet && ::isatty(STDERR_FILENO) == 1;
 }
 
-ActivityProgress::ActivityProgress(const Options& options, std::string activity)
+ActivityProgress::ActivityProgress(const CommonOptions& options, std::string activity)
     : activity_(std::move(activity)) {
   if (!is_progress_visible(options) || runs_privileged()) return;
   try {

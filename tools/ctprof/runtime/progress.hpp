@@ -18,17 +18,17 @@
 #include <string_view>
 #include <thread>
 
-#include "tools/ctprof/options/options.hpp"
+#include "tools/ctprof/options/common_options.hpp"
 
 namespace ctprof::cli {
 
 // Whether progress is visible.
-bool is_progress_visible(const Options& options);
+bool is_progress_visible(const CommonOptions& options);
 
 // Shows, after the first second, an operation and its duration so far.
 class ActivityProgress {
  public:
-  ActivityProgress(const Options& options, std::string activity);
+  ActivityProgress(const CommonOptions& options, std::string activity);
   ~ActivityProgress();
   ActivityProgress(const ActivityProgress&) = delete;
   ActivityProgress& operator=(const ActivityProgress&) = delete;

@@ -40,7 +40,7 @@ Result<KeyedHash::Key> read_key(const std::string& path) {
 
 }  // namespace
 
-Result<std::optional<KeyedHash::Key>> load_redaction_key(const Options& options) {
+Result<std::optional<KeyedHash::Key>> load_redaction_key(const RedactionOptions& options) {
   if (!options.redact) return std::optional<KeyedHash::Key>();
   CTPROF_TRY_VALUE(const auto key,
                    options.redact_key.empty() ? generate_key() : read_key(options.redact_key));
@@ -48,7 +48,7 @@ Result<std::optional<KeyedHash::Key>> load_redaction_key(const Options& options)
 }
 
 void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary& known,
-                 const Options& options) {
+                 const CommonOptions& options) {
   Pseudonyms pseudonyms(key);
   const RedactionCounts done = redact(snapshot, known, pseudonyms);
   std::string sentence = "redacted: pseudonyms for " + format_count(done.names, "name");
@@ -59,8 +59,8 @@ void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary
 }
 
 Result<void> redact_if_requested(Snapshot& snapshot, const Vocabulary& known,
-                                 const Options& options) {
-  CTPROF_TRY_VALUE(const auto key, load_redaction_key(options));
+                                 const RedactionOptions& redaction, const CommonOptions& options) {
+  CTPROF_TRY_VALUE(const auto key, load_redaction_key(redaction));
   if (key) redact_with(*key, snapshot, known, options);
   return {};
 }

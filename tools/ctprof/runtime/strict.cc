@@ -39,7 +39,7 @@ void Shortfall::add(const Snapshot& snapshot) {
     if (!cost.failed.empty())
       add(cost.plugin + ": source '" + cost.source + "' failed: " + cost.failed);
   add_metrics(snapshot);
-  if (options_->metrics)
+  if (selects_metrics_)
     for (const Table& table : snapshot.tables) add_denied(table);
   if (snapshot.window) add_lost_threads(*snapshot.window);
 }
@@ -51,7 +51,7 @@ void Shortfall::add_metrics(const Snapshot& snapshot) {
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns) {
       const Provenance& why = column.provenance;
-      const bool counts = why.gap == Gap::Denied || options_->metrics;
+      const bool counts = why.gap == Gap::Denied || selects_metrics_;
       if (why.plugin.empty() && counts && !is_identity(column))
         by_reason[why.reason].push_back(column.def().name);
     }

@@ -1,7 +1,7 @@
 // --strict: collects requested data that is missing while a command works, for the exit status and
 // one message.
 //
-//   Shortfall shortfall(options);
+//   Shortfall shortfall(options.strict, options.metrics.has_value());
 //   shortfall.add_refused(*registry);
 //   shortfall.add(*snapshot);
 //   return shortfall.report(kSuccess);  // kDataMissing, if anything is missing
@@ -21,13 +21,14 @@
 #include "core/capture/active_recorders.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"
-#include "tools/ctprof/options/options.hpp"
 
 namespace ctprof::cli {
 
 class Shortfall {
  public:
-  explicit Shortfall(const Options& options) : options_(&options) {}
+  // Nothing is collected unless `is_strict`. `selects_metrics`: the user named metrics.
+  Shortfall(bool is_strict, bool selects_metrics)
+      : is_strict_(is_strict), selects_metrics_(selects_metrics) {}
 
   void add_refused(const Registry& registry) { add(registry.refusals()); }
   // Adds sources that take no part, and plugins that were refused.
@@ -35,7 +36,7 @@ class Shortfall {
   void add(const Snapshot& snapshot);
   void add(const RecordedWindow& recorded);
 
-  bool is_enabled() const { return options_->strict; }
+  bool is_enabled() const { return is_strict_; }
   // Prints one message about all missing data, also with --quiet. Returns kDataMissing if data is
   // missing and `status` is kSuccess, and `status` otherwise.
   int report(int status) const;
@@ -46,7 +47,7 @@ class Shortfall {
   void add_denied(const Table& table);
   void add_lost_threads(const Window& window);
 
-  const Options* options_;
+  bool is_strict_, selects_metrics_;
   std::vector<std::string> missing_;  // without duplicates
 };
 

@@ -1,0 +1,22 @@
+// The live command: its options. A ctprof that was built without ncurses has the command too, to
+// report that.
+
+#pragma once
+
+#include <cstddef>
+
+#include "tools/ctprof/options/capture_options.hpp"
+#include "tools/ctprof/options/common_options.hpp"
+#include "tools/ctprof/options/recorder_options.hpp"
+#include "tools/ctprof/options/report_options.hpp"
+
+namespace ctprof::cli {
+
+struct LiveOptions : CommonOptions, HostChoice, RecorderOptions, MergeOptions {
+  std::size_t history_bytes = 128u << 20;
+};
+
+// In live.cc or without_live.cc.
+int run_live(const LiveOptions& options);
+
+}  // namespace ctprof::cli
