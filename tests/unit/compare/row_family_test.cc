@@ -1,8 +1,12 @@
 // Tests which rows form a family for the significance test, based only on their values, and that
 // the intervals of all rows equal those of single rows.
 
+#include <algorithm>
+#include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -27,6 +31,22 @@ using Rows = std::vector<RowFamily::Row>;
 Rows tested_rows(std::vector<RowFigures> rows) {
   const RowFamily family(std::move(rows), kTwoRunsPerSide, kAlpha);
   return {family.rows().begin(), family.rows().end()};
+}
+
+// The statistics of all labellings, computed a second time. Mirrored labellings have the same.
+std::vector<double> statistics_of_labellings(const std::vector<double>& figures) {
+  std::vector<double> all;
+  for (unsigned chosen = 0; chosen < 1u << figures.size(); ++chosen) {
+    if (std::popcount(chosen) * 2 != std::ssize(figures) || chosen % 2 != 0) continue;
+    double sums[2] = {}, squares = 0;
+    for (std::size_t run = 0; run < figures.size(); ++run) sums[chosen >> run & 1] += figures[run];
+    const double n = static_cast<double>(figures.size()) / 2;
+    for (std::size_t run = 0; run < figures.size(); ++run)
+      squares += std::pow(figures[run] - sums[chosen >> run & 1] / n, 2);
+    all.push_back(std::abs(sums[0] - sums[1]) / n / std::sqrt(squares / (2 * n - 2) * 2 / n));
+  }
+  std::ranges::sort(all, std::greater());
+  return all;
 }
 
 }  // namespace
@@ -175,6 +195,19 @@ BOOST_AUTO_TEST_CASE(means_of_pairs_use_only_complete_pairs) {
   BOOST_TEST(paired.get_baseline_mean(0) == 11);
   BOOST_TEST(paired.get_candidate_mean(0) == 14);
   BOOST_TEST(unpaired.get_candidate_mean(0) == 26);
+}
+
+// Of 35 labellings, k have a statistic of at least the required one for an alpha of k / 35.
+BOOST_AUTO_TEST_CASE(required_statistics_have_a_p_of_alpha) {
+  const std::vector<double> figures{3, 90, 41, 7, 160, 22, 75, 118};
+  const auto all = statistics_of_labellings(figures);
+  BOOST_TEST_REQUIRE(all.size() == 35u);
+  const statistics::Family family({4, 4}, {figures, {statistics::kMinResolution}});
+  BOOST_TEST(std::isnan(family.compute_required_statistic(0.5 / 35)));
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    BOOST_TEST(
+        family.compute_required_statistic((static_cast<double>(rank) + 0.5) / 35) == all[rank - 1],
+        boost::test_tools::tolerance(1e-4));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
