@@ -1,9 +1,11 @@
-// Tests the order of the rows of a report's HTML page.
+// Tests the rows of a report's HTML page: their order and their changes.
 
 #include "core/page/page_rows.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/support/test_snapshots.hpp"
@@ -30,6 +32,20 @@ BOOST_AUTO_TEST_CASE(sorts_rows_with_equal_shares_by_group_and_metric) {
     if (row.metric.starts_with("m")) order.push_back(row.group + " " + row.metric);
   BOOST_TEST(order == (std::vector<std::string>{"a m1", "a m2", "b m1", "b m2"}),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(relates_a_change_to_the_magnitude_of_the_baseline) {
+  const auto change = [](std::vector<double> sides) {
+    PageRow row;
+    row.sides = std::move(sides);
+    return row.get_relative_change();
+  };
+  BOOST_TEST(change({4, 6}) == 0.5);
+  BOOST_TEST(change({4, 2}) == -0.5);
+  BOOST_TEST(change({-4, -2}) == 0.5);
+  BOOST_TEST(change({-4, -6}) == -0.5);
+  BOOST_TEST(std::isnan(change({0, 1})));
+  BOOST_TEST(std::isnan(change({1})));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
