@@ -100,6 +100,21 @@ BOOST_AUTO_TEST_CASE(gaps_and_boots_separate_runs) {
   BOOST_TEST(spanned.messages[1].find("rebooted") != std::string::npos);
 }
 
+// Windows of one boot are ordered by boot time, because the wall clock can be set.
+BOOST_AUTO_TEST_CASE(joins_windows_although_the_clock_was_set_back) {
+  constexpr std::uint64_t kBooted = kBegin - kDay, kStep = 5 * kMinute;
+  ArchiveFixture world;
+  Archive archive = world.open();
+  archive.add(window_of(kBegin + 10 * kMinute, kBegin + 12 * kMinute, "b", kBooted));
+  for (const std::uint64_t minute : {12, 13})
+    archive.add(window_of(kBegin + minute * kMinute - kStep,
+                          kBegin + (minute + 1) * kMinute - kStep, "b", kBooted - kStep));
+  SpanResult spanned = checked(world.read_windows());
+  BOOST_TEST(spanned.messages.empty());
+  BOOST_REQUIRE(spanned.runs.size() == 1u);
+  BOOST_TEST(seconds_in(spanned.runs[0]) == 240u);
+}
+
 // A write can stop at any byte. Complete windows are readable, and recording can continue.
 BOOST_AUTO_TEST_CASE(omits_and_truncates_an_incomplete_end) {
   ArchiveFixture world;
