@@ -122,7 +122,9 @@ BOOST_AUTO_TEST_CASE(evaluates_logical_operators) {
 BOOST_AUTO_TEST_CASE(a_missing_value_makes_a_comparison_false) {
   for (const char* text :
        {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"",
-        "gone == \"\"", "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
+        "gone == \"\"", "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1",
+        // A name that also occurs without ? is required.
+        "gone + gone? == 0", "gone? + gone == 0"})
     BOOST_TEST(!is_condition_true(text), text);
   for (const char* text :
        {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -282,6 +283,56 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
       rule->merge(const_cast<void*>(into[0]), untouched[0]);
       BOOST_TEST(as_double(rule->number(into[0])) == as_double(rule->number(whole[0])), rule->name);
       BOOST_TEST(extra_text(*rule, into) == extra_text(*rule, whole), rule->name);
+    }
+  }
+}
+
+// Returns the state of a rule for one group whose rows have these ids: texts "a" to "c", and three
+// sets and three maps of the same numbers.
+RuleStates state_of_ids(const ctprof_rule& rule, std::span<const std::uint32_t> ids) {
+  const std::vector<std::uint32_t> groups(ids.size(), 0);
+  ctprof_rows rows{};
+  rows.size = sizeof rows;
+  rows.count = ids.size();
+  rows.groups = groups.data();
+  rows.values = ids.data();
+  rows.text = [](const void*, std::uint32_t id) { return ctprof_text{&"abc"[id], 1}; };
+  rows.bits = [](const void*, std::uint32_t id, std::size_t* words) {
+    static constexpr std::uint64_t kSets[]{0x3, 0x6, 0xf};
+    *words = 1;
+    return &kSets[id];
+  };
+  rows.map = [](const void*, std::uint32_t id, std::size_t* entries) {
+    static constexpr ctprof_entry kMaps[]{{{"k", 1}, 1}, {{"j", 1}, 2}, {{"k", 1}, 4}};
+    *entries = 1;
+    return &kMaps[id];
+  };
+  RuleStates states(rule, 1);
+  states.add(rows);
+  return states;
+}
+
+std::string printed(const ctprof_rule& rule, const RuleStates& states) {
+  std::string text;
+  const ctprof_sink sink = make_text_sink(text);
+  rule.text(states[0], "count", &sink);
+  rule.json(states[0], &sink);
+  return text;
+}
+
+// The second half begins with the value of the first one, and continues with others.
+BOOST_AUTO_TEST_CASE(merging_equals_adding_for_texts_sets_and_maps) {
+  const std::vector<std::uint32_t> ids{0, 0, 0, 0, 1, 2};
+  for (const char* name : {"Mode", "ModeChar", "Affinity", "MapSum", "MapMixed"}) {
+    const ctprof_rule& rule = *kRuleBook.find(name);
+    const std::string whole = printed(rule, state_of_ids(rule, ids));
+    for (std::size_t split = 0; split <= ids.size(); ++split) {
+      const auto first = std::span(ids).first(split), second = std::span(ids).subspan(split);
+      RuleStates forward = state_of_ids(rule, first), backward = state_of_ids(rule, second);
+      forward.merge(0, state_of_ids(rule, second), 0);
+      BOOST_TEST(printed(rule, forward) == whole, name << " " << split);
+      backward.merge(0, state_of_ids(rule, first), 0);
+      BOOST_TEST(printed(rule, backward) == whole, name << " " << split << " in reverse");
     }
   }
 }
