@@ -36,6 +36,17 @@ BOOST_AUTO_TEST_CASE(a_reused_tid_is_another_thread) {
   BOOST_TEST(read_value(make_test_window(before, std::move(after)), kFaults, 0) == 160u);
 }
 
+// Start times are in whole ticks, rounded down: the window opens at the start of tick 1000.
+BOOST_AUTO_TEST_CASE(a_thread_that_started_in_the_tick_of_the_opening_counts_from_zero) {
+  Snapshot before = snapshot_at(10, {{1, 5}});
+  add_u64(before, kFaults, {100});
+  Snapshot after = snapshot_at(20, {{1, 5}, {2, 1000}, {3, 999}});
+  add_u64(after, kFaults, {160, 30, 70});
+  const Snapshot window_snapshot = make_test_window(before, std::move(after));
+  BOOST_TEST(read_value(window_snapshot, kFaults, 1) == 30u);
+  BOOST_TEST(gap_name(window_snapshot, kFaults, 2) == "NoBase");
+}
+
 BOOST_AUTO_TEST_CASE(gauges_keep_their_value_and_have_an_opening_value) {
   Snapshot before = snapshot_at(10, {{1, 5}});
   add_u64(before, kHeap, {1000});
