@@ -39,7 +39,8 @@ MetricDef make_thread_count_metric() {
   MetricDef def = make_identity_metric(
       kThreadCount, Entity::Thread, "MonotonicCount", "one per listed thread", "none", "omit",
       "Number of threads in the group; a difference shows that threads started or exited.",
-      "A current number, not a counter: it can decrease, and has no rate.");
+      "A current number, not a counter, in spite of its newtype: it can decrease, and has no rate; "
+      "threads that exited between listing and reading still count.");
   def.rule = "SumCount";
   def.unit = "count";
   def.family = "gauge";
