@@ -19,7 +19,7 @@ CREATE TABLE stored (
 CREATE VIEW files AS
 SELECT file, size, fromUnixTimestamp64Nano(assumeNotNull(mtime_ns), 'UTC') AS modified_at, error, told FROM stored WHERE row = 'file';
 
-CREATE VIEW twice AS
+CREATE VIEW duplicates AS
 SELECT file, capture, first FROM (
     SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
     FROM stored WHERE row = 'capture' AND boot_id <> ''
@@ -34,7 +34,7 @@ SELECT file, capture, captures, host, kind, boot_id, fromUnixTimestamp64Nano(ass
        fromUnixTimestamp64Nano(assumeNotNull(captured_at_ns), 'UTC') AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
        facts_left_out, metrics_left_out, registry, facts,
        CAST((known.names, stored.totals), 'Map(String, Nullable(Float64))') AS totals, coverage, groups, group_threads, group_own, figures
-FROM stored LEFT JOIN known USING (registry) WHERE row = 'capture' AND (file, capture) NOT IN (SELECT file, capture FROM twice);
+FROM stored LEFT JOIN known USING (registry) WHERE row = 'capture' AND (file, capture) NOT IN (SELECT file, capture FROM duplicates);
 
 CREATE VIEW facts AS
 SELECT file, capture, host, kind, captured_at, seconds, fact, value
@@ -59,4 +59,4 @@ FROM (SELECT arrayJoin(JSONExtractArrayRaw(assumeNotNull(metrics))) AS one FROM 
 CREATE VIEW left_out AS
 SELECT file, CAST(NULL, 'Nullable(Int32)') AS capture, 'cannot be read' AS reason, error AS why FROM stored WHERE row = 'file' AND error IS NOT NULL
 UNION ALL
-SELECT file, capture, 'there twice', concat('the same capture as in ', first) FROM twice;
+SELECT file, capture, 'duplicate', concat('the same capture as in ', first) FROM duplicates;

@@ -28,13 +28,13 @@ class HostFigures:
         lists = ", ".join(f"unnest(figures[{sql_string(metric.name)}]) AS raw{at}" for at, metric in enumerate(headlines))
         values = ", ".join(f"{figure_sql(metric, value=f'raw{at}')} AS v{at}" for at, metric in enumerate(headlines))
         has = ", ".join(f"has{at}" for at in range(len(headlines)))
-        self.run_sql(f"CREATE TEMP TABLE looked_at AS SELECT host, kind, seconds, groups, group_own, figures, {whole} FROM counted "
+        self.run_sql(f"CREATE TEMP TABLE selected_captures AS SELECT host, kind, seconds, groups, group_own, figures, {whole} FROM counted "
                  f"WHERE host IN (SELECT host FROM drawn) AND {where}")
         self.run_sql(f'CREATE TEMP TABLE cells AS SELECT host, "group", own, {has}, {values} '
-                 f'FROM (SELECT host, kind, seconds, {has}, unnest(groups) AS "group", unnest(group_own) AS own, {lists} FROM looked_at)')
+                 f'FROM (SELECT host, kind, seconds, {has}, unnest(groups) AS "group", unnest(group_own) AS own, {lists} FROM selected_captures)')
         counts = ", ".join(f"count(*) FILTER (has{at}) AS m{at}" for at in range(len(headlines)))
-        self.run_sql(f"CREATE TEMP TABLE measured AS SELECT host, {counts} FROM looked_at GROUP BY host")
-        self.run_sql("DROP TABLE looked_at")
+        self.run_sql(f"CREATE TEMP TABLE measured AS SELECT host, {counts} FROM selected_captures GROUP BY host")
+        self.run_sql("DROP TABLE selected_captures")
         self.choose_groups(*about)
 
     def run_sql(self, query):

@@ -24,13 +24,13 @@ def run(options, output):
 def totals_query(index_query, metric, fact, limit):
     side = f"coalesce(arg_max({fact_sql(fact)}, captured_at), '')" if fact else "''"
     return f"""
-        WITH looked_at AS (SELECT host, captured_at, kind, seconds, groups, facts, figures[{sql_string(metric.name)}] AS series,
+        WITH selected_captures AS (SELECT host, captured_at, kind, seconds, groups, facts, figures[{sql_string(metric.name)}] AS series,
                                   {figure_sql(metric)} IS NOT NULL AS has
                            FROM counted WHERE host IS NOT NULL AND {index_query.condition}),
-        hosts AS (SELECT host, {side} AS side, count(*) FILTER (has) AS m FROM looked_at GROUP BY host HAVING m > 0),
+        hosts AS (SELECT host, {side} AS side, count(*) FILTER (has) AS m FROM selected_captures GROUP BY host HAVING m > 0),
         sizes AS (SELECT side, count(*) AS hosts FROM hosts GROUP BY side),
         cells AS (SELECT host, "group", {figure_sql(metric, value='raw')} AS value
-                  FROM (SELECT host, kind, seconds, unnest(groups) AS "group", unnest(series) AS raw FROM looked_at WHERE has)),
+                  FROM (SELECT host, kind, seconds, unnest(groups) AS "group", unnest(series) AS raw FROM selected_captures WHERE has)),
         of_hosts AS (SELECT host, "group", CASE WHEN any_value(m) = 1 THEN any_value(value) ELSE
                             list_aggregate(list_concat(list(value) FILTER (value IS NOT NULL),
                                                        list_resize([]::DOUBLE[], any_value(m) - count(*), 0.0)), 'median') END AS value,

@@ -20,7 +20,7 @@ from .errors import FleetError, find_nearest
 from .printable import escape_hidden
 
 COMMON = "file, capture, host, kind, captured_at, seconds"
-IS_NO_DUPLICATE = "(file, capture) NOT IN (SELECT (file, capture) FROM twice)"
+IS_NO_DUPLICATE = "(file, capture) NOT IN (SELECT (file, capture) FROM duplicates)"
 NO_DUPLICATES_EXIST = "true"
 
 # The subcommands query `counted`: totals as they are stored, in the order of the registry's names.
@@ -46,7 +46,7 @@ VIEWS = {
     "left_out": """
         SELECT file, NULL::INTEGER AS capture, 'cannot be read' AS reason, error AS why FROM seen WHERE row = 'file' AND error IS NOT NULL
         UNION ALL
-        SELECT file, capture, 'there twice', 'the same capture as in ' || first FROM twice"""}
+        SELECT file, capture, 'duplicate', 'the same capture as in ' || first FROM duplicates"""}
 
 # Views that the subcommands need. The subcommand sql defines all of them.
 NEEDED = ("counted", "left_out")
@@ -56,8 +56,8 @@ CREATE_SEEN = """
     CREATE OR REPLACE TEMP TABLE seen AS
     SELECT row, file, capture, host, boot_id, kind, opened_at_ns, captured_at_ns, error, registry, metrics FROM stored"""
 DUPLICATE_KEY = "host, boot_id, kind, opened_at_ns, captured_at_ns"
-CREATE_TWICE = f"""
-    CREATE OR REPLACE TEMP TABLE twice AS
+CREATE_DUPLICATES = f"""
+    CREATE OR REPLACE TEMP TABLE duplicates AS
     SELECT file, capture, first FROM (
         SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
         FROM seen WHERE row = 'capture' AND boot_id <> '' AND hash({DUPLICATE_KEY}) IN (
@@ -80,8 +80,8 @@ class IndexTable:
         stored = f"SELECT * FROM {read_parquet_sql(paths)}" if paths else f"SELECT {none} WHERE false"
         self.connection.execute(f"CREATE OR REPLACE TEMP VIEW stored AS {stored}")
         self.connection.execute(CREATE_SEEN)
-        self.connection.execute(CREATE_TWICE)
-        self.counts = IS_NO_DUPLICATE if self.connection.execute("SELECT count(*) FROM twice").fetchone()[0] else NO_DUPLICATES_EXIST
+        self.connection.execute(CREATE_DUPLICATES)
+        self.counts = IS_NO_DUPLICATE if self.connection.execute("SELECT count(*) FROM duplicates").fetchone()[0] else NO_DUPLICATES_EXIST
         for name in self.views:
             self.connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {VIEWS[name].format(counts=self.counts)}')
 
