@@ -145,7 +145,7 @@ class Screen:
             time.sleep(0.05)
 
     def wait_for_whole_frame(self, word, other_than=None):
-        """Waits for a complete frame that contains the word, and returns the screen. For windows that are held on the screen: their frames differ only in the history.
+        """Waits for a complete frame that contains the word, and returns the screen. For windows that stay on the screen: their frames differ only in the history.
         The frame is of another window than the screen `other_than`."""
         before = None
 

@@ -100,14 +100,14 @@ class Keys(unittest.TestCase):
         s = self.screen
         s.wait_until(lambda now: history(now) >= 3)
         s.keys("Space")
-        held = s.wait_for_whole_frame("held, ")
-        s.wait_until(lambda now: history(now) > history(held) + 1 and head(now) == head(held))
+        paused = s.wait_for_whole_frame("paused, ")
+        s.wait_until(lambda now: history(now) > history(paused) + 1 and head(now) == head(paused))
         s.keys("b")
-        s.wait_for_text("this window is B", f"B {clock(held)}")
+        s.wait_for_text("this window is B", f"B {clock(paused)}")
         s.keys("[")
-        earlier = s.wait_for_whole_frame("held, ", other_than=held)
+        earlier = s.wait_for_whole_frame("paused, ", other_than=paused)
         s.keys("Left")
-        first = s.wait_for_whole_frame("held, ", other_than=earlier)
+        first = s.wait_for_whole_frame("paused, ", other_than=earlier)
         s.keys("a")
         s.wait_for_text("this window is A", f"A {clock(first)}")
         s.keys("Right")
@@ -118,9 +118,9 @@ class Keys(unittest.TestCase):
         seconds = s.show_length(s.wait_for_written_file("3 windows"))
         self.assertGreater(seconds, 1)  # after a delayed window the next one is shorter
         s.keys("c")
-        s.wait_for_text("A compared with B", "moved most", f"A: {clock(first)}", f"B: {clock(held)}")
+        s.wait_for_text("A compared with B", "moved most", f"A: {clock(first)}", f"B: {clock(paused)}")
         s.keys("c")
-        s.wait_for_text("held, ")
+        s.wait_for_text("paused, ")
         s.keys("Space")
         s.wait_for_text("now   processes")
 
@@ -145,7 +145,7 @@ class Keys(unittest.TestCase):
     def test_mouse(self):
         s = self.screen
         s.keys("Space")
-        text = s.wait_for_whole_frame("held, ")
+        text = s.wait_for_whole_frame("paused, ")
         self.assertEqual(self.mouse()[-1], "1")
         lines = text.splitlines()
         heading = next(at for at, line in enumerate(lines) if line.startswith("process "))
@@ -174,7 +174,7 @@ class Keys(unittest.TestCase):
     def test_cursor_keys(self):
         s = self.screen
         s.keys("Space")
-        s.wait_for_text("held, ")
+        s.wait_for_text("paused, ")
         first = s.wait_for_selected_line(lambda row: row is not None)
         s.keys("Down")
         second = s.wait_for_selected_line(lambda row: row not in (None, first))
@@ -191,7 +191,7 @@ class Keys(unittest.TestCase):
         s.keys("PPage")
         s.wait_for_selected_line(lambda row: row == first)
         s.keys("C-l")
-        s.wait_for_text("held, ")
+        s.wait_for_text("paused, ")
 
 
 @needs_terminal

@@ -20,6 +20,7 @@
 namespace ctprof::live::live_test {
 namespace {
 
+using live_view::BusyHostFixture;
 using live_view::kSecond;
 using live_view::sample;
 using live_view::ViewFixture;
@@ -163,6 +164,16 @@ BOOST_FIXTURE_TEST_CASE(writes_the_windows_between_marks, ViewFixture) {
   BOOST_CHECK_EQUAL(wanted->size(), 3);
   BOOST_CHECK_EQUAL(wanted->front().number, 7);
   BOOST_CHECK_EQUAL(wanted->back().number, 9);
+}
+
+BOOST_FIXTURE_TEST_CASE(shows_how_long_ago_a_paused_window_closed, BusyHostFixture) {
+  press_keys(U" ");
+  BOOST_CHECK(contains_text("paused, 0:00 ago"));
+  for (std::uint64_t number = 2; number <= 6; ++number) history.add(sample(number));
+  BOOST_CHECK(contains_text("paused, 0:05 ago"));
+  press_keys(U" ");
+  BOOST_CHECK(contains_text("now   "));
+  BOOST_CHECK(!contains_text("paused"));
 }
 
 // Marks outlive the history, but the windows between them do not.

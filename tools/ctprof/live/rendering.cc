@@ -113,12 +113,12 @@ std::vector<Line> View::finding_lines(Size size) const {
   return lines;
 }
 
-// Returns "held, 0:12 ago   processes by name, by score   history 2:13   A 20:30:55".
+// Returns "paused, 0:12 ago   processes by name, by score   history 2:13   A 20:30:55".
 std::string View::state_line() const {
   std::string line = "now";
   const Sample* shown = history_->find(shown_window_.number);
   if (paused_at_ && shown)
-    line = "held, " +
+    line = "paused, " +
            format_minutes(history_->newest().closed_ns -
                           std::min(shown->closed_ns, history_->newest().closed_ns)) +
            " ago";
