@@ -85,9 +85,8 @@ void RecordedStacks::begin_source(const std::string& plugin, const std::string& 
   for (std::size_t offer = 0; offer < metrics.size(); ++offer) {
     const MetricDef& def = metrics[offer];
     if (window_.threads().find(def.name)) continue;
-    if (!window_.window && def.storage != Storage::Stacks)
-      continue;  // a number needs a span of
-                 // time
+    // Numbers count events of a span of time, which a single snapshot does not have.
+    if (!window_.window && def.storage != Storage::Stacks) continue;
     Column& column = window_.threads().add(as_window_metric(def), Gap::Untouched);
     column.provenance = {plugin, source, Gap::None, ""};
     by_offer_[offer] = &sums_.emplace_back(ColumnSums{.metric = def.name,
@@ -338,8 +337,8 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
   stacks.finish(names);
   for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {
     StackTally tally = window.meta.stacks[i];
-    if (i > 0)
-      tally.unnamed_frames = 0;  // counts the frames of all recorders; reported for the first one
+    // The number of unnamed frames is that of all recorders together, so only one line has it.
+    if (i > 0) tally.unnamed_frames = 0;
     window.meta.notes.push_back(
         describe_recorder(recorded.recorders[i], tally,
                           describe_run_time_coverage(window, recorded.recorders[i], tally)));

@@ -78,7 +78,7 @@ std::string describe_unnamed_frames(const StackTally& tally) {
 
 std::string describe_missing_records(const RecorderResult& recorded, const StackTally& tally) {
   return format_nonzero_count(recorded.lost, "lost") +
-         format_nonzero_count(recorded.missed, "not taken") + describe_longest_losses(recorded) +
+         format_nonzero_count(recorded.missed, "missed") + describe_longest_losses(recorded) +
          format_nonzero_count(recorded.dropped_for_memory, "dropped for lack of memory") +
          format_nonzero_count(recorded.lost_changes, "mapping changes dropped for lack of memory") +
          format_nonzero_count(tally.stacks_beyond_limit,

@@ -272,7 +272,7 @@ class RecordedStacks(Case):
     def test_a_budget_is_kept_and_reported(self):
         output = self.run_recording("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
         self.assertRegex(output, r"sleepers: \d+ of \d+ passes over all threads were skipped to stay within the budget")
-        self.assertRegex(output, r"sleepers: \d+ stacks?.*, \d+ not taken")
+        self.assertRegex(output, r"sleepers: \d+ stacks?.*, \d+ missed")
 
     def test_a_kill_leaves_nothing(self):
         with Recorder("-d", "60s", "-o", self.file, "--recorders", "sleepers") as recorder:

@@ -156,9 +156,9 @@ def check_deferred(output):
 
 
 def count_missing(stacks):
-    """Returns the number of samples that were lost or not taken."""
+    """Returns the number of samples that were lost or missed."""
     report_line = next(note for note in stacks.notes if re.match(r"on-cpu: \d+ stacks?[,;]", note))
-    return sum(int(number) for number in re.findall(r"(\d+) (?:lost|not taken)", report_line))
+    return sum(int(number) for number in re.findall(r"(\d+) (?:lost|missed)", report_line))
 
 
 def check_weight(output, name, frequency):

@@ -336,11 +336,13 @@ BOOST_AUTO_TEST_CASE(summary_names_cpu_and_time_of_losses) {
   recorded.source = "small";
   recorded.stack_records = 1;
   recorded.lost = 12;
+  recorded.missed = 2;
   for (std::uint32_t cpu = 0; cpu < 4; ++cpu)
     recorded.losses.push_back(make_loss(CTPROF_LOSS_FULL, cpu, 1'000'000'000,
                                         1'020'000'000 + (cpu == 3 ? 1'000'000 : 0), 3));
   const std::string words = describe_recorder(recorded, {});
-  BOOST_TEST(contains(words, "small: 1 stack, 12 lost (lost on CPU 3 for 21.0 ms at 1.000 s, "));
+  BOOST_TEST(
+      contains(words, "small: 1 stack, 12 lost, 2 missed (lost on CPU 3 for 21.0 ms at 1.000 s, "));
   BOOST_TEST(contains(words, "CPU 1 for 20.0 ms at 1.000 s, ...);"), words);
   BOOST_TEST(!contains(words, "root"));
   BOOST_TEST(!contains(words, "frames"));
