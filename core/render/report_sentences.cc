@@ -273,7 +273,7 @@ std::string describe_sides(const AbsentMetric& absent) {
 
 }  // namespace
 
-std::string format_missing_metrics_and_notes(const Report& report, std::size_t width) {
+std::string format_missing_metrics(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (sides, reason) -> names
   for (const AbsentMetric& one : report.absent_metrics()) {
     const auto& is_absent_on = one.is_absent_on;
@@ -289,6 +289,11 @@ std::string format_missing_metrics_and_notes(const Report& report, std::size_t w
     out += wrap_words(
         sides_and_reason.first + " (" + sides_and_reason.second + "): " + make_printable(names),
         width);
+  return out;
+}
+
+std::string format_missing_metrics_and_notes(const Report& report, std::size_t width) {
+  std::string out = format_missing_metrics(report, width);
   for (const std::string& note : report.notes())
     out += wrap_words(make_printable_short(note, kMaxNoteBytes), width);
   return out;

@@ -32,8 +32,9 @@ std::string format_host_differences(const Report& report, const TextLayout& layo
 // Returns a line for each side whose boot differs from that of the first side, or is unknown.
 std::string describe_other_boots(const Report& report);
 
-// Returns metrics without values, with reasons, and notes: one sentence per line, wrapped at
-// `width` (0: not wrapped). Empty if there are none.
+// Return metrics without values, with reasons, and the second also notes: one sentence per line,
+// wrapped at `width` (0: not wrapped). Empty if there are none.
+std::string format_missing_metrics(const Report& report, std::size_t width);
 std::string format_missing_metrics_and_notes(const Report& report, std::size_t width);
 
 // Returns "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads

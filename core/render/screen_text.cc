@@ -66,20 +66,6 @@ std::string wrap_if_not_empty(const std::string& text, std::size_t width) {
   return text.empty() ? "" : wrap_words(text, width);
 }
 
-std::string format_opening(const Report& report, std::span<const std::string> files,
-                           const TextLayout& layout) {
-  for (std::size_t side = 0; side < report.sides().size(); ++side)
-    if (report.runs(side).size() > 1) return format_heading(report, files, layout);
-  std::string out;
-  for (std::size_t side = 0; side < report.sides().size(); ++side)
-    out += format_window_opening(
-        report.sides()[side], report.is_comparison() ? side_name(side) : "", files[side], layout);
-  out += format_host_load(report.sides(), layout.width);
-  if (!report.is_comparison()) return out;
-  return out + describe_other_boots(report) + format_host_differences(report, layout) +
-         format_order_notes(report, layout.width);
-}
-
 // Returns the settings that changed inside each window, for at most kMaxListedSettings windows.
 std::string format_changed_settings(const Report& report, std::size_t width) {
   std::string out;
@@ -124,6 +110,20 @@ std::string format_with_rows(const Report& report, const std::string& heading_te
 
 }  // namespace
 
+std::string format_screen_opening(const Report& report, std::span<const std::string> files,
+                                  const TextLayout& layout) {
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    if (report.runs(side).size() > 1) return format_heading(report, files, layout);
+  std::string out;
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    out += format_window_opening(
+        report.sides()[side], report.is_comparison() ? side_name(side) : "", files[side], layout);
+  out += format_host_load(report.sides(), layout.width);
+  if (!report.is_comparison()) return out;
+  return out + describe_other_boots(report) + format_host_differences(report, layout) +
+         format_order_notes(report, layout.width);
+}
+
 std::vector<std::string> find_setting_differences(const Report& report) {
   std::vector<std::string> found;
   const auto compare = [&](std::uint32_t group, std::size_t at) {
@@ -152,7 +152,7 @@ std::string format_screen(const Report& report, std::span<const std::string> fil
   // A third of the terminal is for findings, and another third for the groups of --about.
   const std::size_t third_of_lines = layout.lines / 3;
   const std::string heading_text =
-      format_opening(report, files, layout.text) +
+      format_screen_opening(report, files, layout.text) +
       format_findings(report, {files, layout.record_command, layout.command}, layout.text,
                       layout.rows ? SIZE_MAX : third_of_lines) +
       format_about_rows(report, layout.text,

@@ -28,6 +28,11 @@ struct ScreenLayout {
 std::string format_screen(const Report& report, std::span<const std::string> files,
                           const ScreenLayout& layout);
 
+// Returns the lines above the findings: the windows, the use of the host's CPUs and memory, and how
+// the hosts of several sides differ. REQUIRES: windows.
+std::string format_screen_opening(const Report& report, std::span<const std::string> files,
+                                  const TextLayout& layout);
+
 // Returns settings that differ between the windows, of groups on the screen and of the host, such
 // as "worker/{N} cpu_affinity 0-1 → 1". REQUIRES: report.screen().
 std::vector<std::string> find_setting_differences(const Report& report);

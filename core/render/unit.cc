@@ -6,6 +6,7 @@
 #include "core/render/csv_figures.cc"
 #include "core/render/denials_text.cc"
 #include "core/render/displayed_figures.cc"
+#include "core/render/entity_table.cc"
 #include "core/render/evidence_json.cc"
 #include "core/render/evidence_text.cc"
 #include "core/render/findings_text.cc"

@@ -3,6 +3,7 @@
 in every format that other tools read.
 """
 
+import itertools
 import json
 import os
 import shutil
@@ -34,6 +35,12 @@ POSITION = {"disk_reads": (0, 1), "disk_read_bytes": (2, SECTOR), "disk_read_tim
             "disk_flush_time_ns": (16, MS)}
 LATENCIES = {"disk_read_latency_ns": ("disk_read_time_ns", "disk_reads"), "disk_write_latency_ns": ("disk_write_time_ns", "disk_writes"),
              "disk_flush_latency_ns": ("disk_flush_time_ns", "disk_flushes"), "disk_requests_in_progress": ("disk_queue_time_ns", "disk_busy_ns")}
+
+
+def number(text):
+    """Returns the number that a brief text such as "1.23K" represents."""
+    scale = {"K": 1e3, "M": 1e6, "G": 1e9}.get(text[-1])
+    return float(text[:-1]) * scale if scale else float(text)
 
 
 def counters(numbers):
@@ -105,6 +112,38 @@ class Disk(EntityCase):
         self.assertEqual(set(group for group, _ in rows), {"sda", "sdb"})
         reads = rows["sda", "disk_reads"]
         self.assertEqual((reads["baseline"], reads["candidate"], reads["delta"]), (1000, 1600, 600))
+
+    def screen(self, *words):
+        """Returns the table of the objects: name -> header -> text."""
+        finished = harness.run(*words, "--entity", "disk", env=os.environ | {"COLUMNS": "400"})
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        lines = iter(finished.stdout.splitlines())
+        headers = next(line for line in lines if line.startswith("disk ")).split()
+        rows = itertools.takewhile(lambda line: len(line.split()) == len(headers), lines)
+        return [dict(zip(headers, line.split())) for line in rows]
+
+    def test_screen_of_a_snapshot_has_totals(self):
+        sda = self.screen("show", self.before)[0]
+        self.assertEqual([sda[name] for name in ("disk", "reads", "read", "busy", "in_flight")], ["sda", "1.00K", "39.1Mi", "5.00s", "3"])
+
+    def test_screen_of_a_window_has_rates(self):
+        """Times are percentages of the window; the device with the largest share of a column is first."""
+        window = f"{self.before}..{self.after}"
+        seconds = self.report("disk", "show", window)["snapshot"]["window"]["length_ns"] / 1e9
+        rows = self.screen("show", window)
+        self.assertEqual([row["disk"] for row in rows], ["sda", "sdb", "sdc"])
+        share = 100 * 600 * MS / 1e9 / seconds
+        self.assertAlmostEqual(number(rows[0]["%busy"]), share, delta=share / 100)
+        self.assertAlmostEqual(number(rows[0]["reads/s"]), 600 / seconds, delta=6 / seconds)
+        self.assertEqual(rows[0]["in_flight"], "8")
+
+    def test_screen_of_a_comparison_has_both_sides(self):
+        sda = self.screen("compare", "--lifetime", self.before, self.after)[0]
+        self.assertEqual([sda[name] for name in ("disk", "reads", "in_flight")], ["sda", "1.00→1.60K", "3→8"])
+
+    def test_requested_metrics_have_rows_of_their_own(self):
+        finished = harness.run("show", self.before, "--entity", "disk", "--metrics", "disk_reads")
+        self.assertIn("sda    disk_reads", finished.stdout)
 
     def test_tables_have_the_same_values(self):
         for layout in ("rows", "columns"):

@@ -7,6 +7,8 @@
 
 #include "core/compare/report/report.hpp"
 #include "core/compare/report/screen_order.hpp"
+#include "core/compare/request/spec.hpp"
+#include "core/render/entity_table.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
@@ -65,13 +67,25 @@ class StdoutSink final : public Sink {
 
 // Sorting by metrics applies only to tables; sorting by columns of the screen does not.
 bool shows_screen(const Report& report, const ReportOptions& options) {
-  if (!report.screen() || wants_details(options)) return false;
+  const bool is_entity = report.spec().group_by == GroupBy::Entity;
+  if (!report.screen() || is_entity || wants_details(options)) return false;
   return options.sort_by.empty() || sort_keys_are_columns(report.spec(), *report.screen());
+}
+
+// Returns whether the report is one table with a row for each object of an entity. Only the tables
+// of single metrics show the significance of changes between sides of several runs.
+bool shows_entity_table(const Report& report, const ReportOptions& options) {
+  return report.spec().group_by == GroupBy::Entity && !prints_tables(options) &&
+         !(report.is_comparison() && has_several_runs(report));
 }
 
 std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const ReportOptions& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
+  if (shows_entity_table(report, options))
+    return (report.sides().front().window ? format_screen_opening(report, files, layout)
+                                          : format_heading(report, files, layout)) +
+           format_entity_table(report, layout);
   if (shows_screen(report, options))
     return format_screen(report, files,
                          {layout, terminal_lines(), options.limit, std::string(kRecordWaitsCommand),

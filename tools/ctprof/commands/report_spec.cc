@@ -18,7 +18,7 @@ constexpr std::size_t kTextLimit = 500;
 
 bool wants_details(const ReportOptions& options) {
   return options.details || options.columns || !options.display_format.empty() || options.rate ||
-         !options.derive.empty() || !options.fail_on.empty() || !options.entity.empty();
+         !options.derive.empty() || !options.fail_on.empty();
 }
 
 bool prints_tables(const ReportOptions& options) {
@@ -86,7 +86,7 @@ Result<Spec> make_spec(const ReportOptions& options, ReportKind kind) {
     spec.record_comparison = [about = spec.about ? spec.about->text() : std::string()](
                                  std::string_view runs) { return record_comparison(runs, about); };
   spec.significance = options.significance;
-  spec.tests_rows = !text || prints_tables(options);
+  spec.tests_rows = !text || prints_tables(options) || !options.entity.empty();
   return spec;
 }
 
