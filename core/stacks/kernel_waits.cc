@@ -20,6 +20,17 @@ constexpr std::array<std::string_view, 17> kIdleCalls{
 constexpr std::array<std::string_view, 7> kLockWaitPrefixes{
     "futex_wait",  "futex_do_wait", "__futex_wait",     "__mutex_lock",
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
+// Functions of glibc, libstdc++, Go, Java and Rust in which a thread waits for work, for a message
+// or for another thread to exit. They end in the same kernel function as a wait for a lock.
+constexpr std::array<std::string_view, 17> kConditionWaitPrefixes{
+    "pthread_cond_",          "__pthread_cond_",    "sem_wait",           "sem_timedwait",
+    "sem_clockwait",          "__new_sem_",         "do_futex_wait",      "pthread_join",
+    "__pthread_clockjoin",    "pthread_barrier_",   "__pthread_barrier_", "std::condition_variable",
+    "runtime.notesleep",      "runtime.notetsleep", "Parker::park",       "std::thread::park",
+    "std::sys::sync::condvar"};
+// Functions that wait for a lock by means of a condition variable: of Python and Java.
+constexpr std::array<std::string_view, 2> kConditionLockPrefixes{"take_gil",
+                                                                 "ObjectMonitor::enter"};
 
 // All entry points of AArch64 start with "el0": el0_svc, el0t_64_sync.
 constexpr std::array<std::string_view, 7> kEntryCodePrefixes{
@@ -49,8 +60,25 @@ bool is_lock_wait(std::string_view function) {
   return starts_with_one_of(function, kLockWaitPrefixes);
 }
 
+bool is_condition_wait(std::string_view function) {
+  return starts_with_one_of(function, kConditionWaitPrefixes);
+}
+
+bool is_condition_lock(std::string_view function) {
+  return starts_with_one_of(function, kConditionLockPrefixes);
+}
+
 bool is_entry_code(std::string_view function) {
   return starts_with_one_of(function, kEntryCodePrefixes);
+}
+
+std::vector<bool> find_lock_waits(const StackTable& table) {
+  std::vector<bool> waits = find_nodes_below(table, &is_lock_wait);
+  const std::vector<bool> has_condition = find_nodes_below(table, &is_condition_wait),
+                          has_condition_lock = find_nodes_below(table, &is_condition_lock);
+  for (std::size_t node = 0; node < waits.size(); ++node)
+    waits[node] = waits[node] && (!has_condition[node] || has_condition_lock[node]);
+  return waits;
 }
 
 std::vector<bool> find_nodes_below(const StackTable& table,

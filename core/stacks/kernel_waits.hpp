@@ -28,6 +28,13 @@ bool is_idle_call(std::string_view word);
 // kernel.
 bool is_lock_wait(std::string_view function);
 
+// Returns whether a thread in this function of a library waits for a condition: for work, a message
+// or the exit of a thread. The kernel part of its stack is the same as that of a wait for a lock.
+bool is_condition_wait(std::string_view function);
+
+// Returns whether this function of a run-time environment waits for a lock by means of a condition.
+bool is_condition_lock(std::string_view function);
+
 // Returns whether a kernel function is part of the entry code, on x86-64 and AArch64. It precedes
 // every system call and does not depend on the call.
 bool is_entry_code(std::string_view function);
@@ -36,5 +43,8 @@ bool is_entry_code(std::string_view function);
 // predicate.
 std::vector<bool> find_nodes_below(const StackTable& table,
                                    const std::function<bool(std::string_view)>& predicate);
+
+// Returns for each node of the table whether its stack waits for a lock, not for a condition.
+std::vector<bool> find_lock_waits(const StackTable& table);
 
 }  // namespace ctprof

@@ -22,8 +22,8 @@ ARCHIVE = pathlib.Path(__file__).parent / "recorded.tar.xz"
 # compared. None: a single window does not show the problem.
 HUNTS = {
     "neighbour": ("h-burner", " for a CPU in ", "cpu_affinity "),
-    "convoy": ("h-convoy", None, " times per second for a lock or another thread, "),
-    "locks": ("h-convoy", None, " times per second for a lock, "),
+    "convoy": ("h-convoy", None, "; only stacks show whether for a lock"),
+    "locks": ("h-convoy", None, " that waited for a lock for "),
     "leaker": ("h-leaker", " more than when the window opened", " more than in the first window"),
     "grower": ("h-grower", "grew by ", "grew by "),
     "workers": ("h-workers", None, "cpu_affinity "),

@@ -31,7 +31,12 @@ constexpr std::array kFindingRules{
                 "the windows"},
     FindingRule{"lock",
                 "has two threads of one process that each wait 200 times per second, for 5 ms on "
-                "average, and together for 20 % of a CPU"},
+                "average, and together for 20 % of a CPU for a lock, according to their stacks; "
+                "waits for time, input or a condition do not count"},
+    FindingRule{"short-waits",
+                "has two threads of one process that each wait 200 times per second, for 5 ms on "
+                "average, together 1,000 times per second and for 20 % of a CPU, if the recording "
+                "has no stacks that show the cause"},
     FindingRule{"one-of-many",
                 "has 4 similar threads in one process, and one of them runs or waits for a CPU "
                 "three times as long as their median, and for 20 % of a CPU longer; the median is "

@@ -113,21 +113,31 @@ class SignFinder {
     for (const Column& column : snapshot_->threads().columns)
       if (column.def().role == "waiting-stacks" && column.def().storage == Storage::Stacks)
         waiting_stacks_.push_back(&column);
-    if (!waiting_stacks_.empty())
-      waits_for_lock_ = find_nodes_below(snapshot_->pools->stacks.table, &is_lock_wait);
+    if (!waiting_stacks_.empty()) waits_for_lock_ = find_lock_waits(snapshot_->pools->stacks.table);
   }
 
-  double lock_ns(std::size_t row) const {
-    double largest = 0;
+  // Adds the times that the thread's stacks of waits explain, and those of waits for a lock. Of two
+  // recorders, the one that explains more counts. Weights that are not times (samples) are shares
+  // of the time for which the thread was blocked.
+  void add_explained_waits(std::size_t row, ShortWaits& waits) const {
+    double explained_ns = 0, lock_ns = 0;
     for (const Column* column : waiting_stacks_) {
-      if (column->def().unit != "ns" || !column->has_value(row)) continue;
-      double sum = 0;
-      for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]])
+      if (!column->has_value(row)) continue;
+      double all = 0, lock = 0;
+      for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]]) {
+        all += static_cast<double>(one.weight);
         if (one.stack < waits_for_lock_.size() && waits_for_lock_[one.stack])
-          sum += static_cast<double>(one.weight);
-      largest = std::max(largest, sum);
+          lock += static_cast<double>(one.weight);
+      }
+      const bool is_time = column->def().unit == "ns";
+      const double scale = is_time || all <= 0 ? 1 : blocked_.value(row) / all;
+      if (all * scale <= explained_ns) continue;
+      explained_ns = all * scale;
+      lock_ns = lock * scale;
     }
-    return largest;
+    waits.explained_ns += explained_ns;
+    waits.lock_ns += lock_ns;
+    if (lock_ns > 0) waits.of_locks.add(switches_.value(row), blocked_.value(row));
   }
 
   void add_long_waits(std::size_t row, GroupSigns& signs) {
@@ -172,17 +182,14 @@ class SignFinder {
     const double waits = switches_.value(row), blocked = blocked_.value(row);
     if (waits < kWaitsPerSecond * window_ns_ / kNsPerSecond) return;
     if (blocked > kMaxShortWaitNs * waits) return;
-    process.waits.threads += 1;
-    process.waits.waits += waits;
-    process.waits.blocked_ns += blocked;
-    process.waits.lock_ns += lock_ns(row);
+    process.waits.all.add(waits, blocked);
+    add_explained_waits(row, process.waits);
   }
 
   void find_short_waits() {
     for (const auto& [tgid, process] : processes_) {
       ShortWaits& largest = signs_[process.group].short_waits;
-      if (process.waits.threads > 1 && process.waits.blocked_ns > largest.blocked_ns)
-        largest = process.waits;
+      if (process.waits.all.threads > 1 && process.waits.precedes(largest)) largest = process.waits;
     }
   }
 
@@ -298,7 +305,7 @@ GroupSigns& GroupSigns::operator+=(const GroupSigns& other) {
   own_cpu_ns += other.own_cpu_ns;
   processes_started += other.processes_started;
   processes_exited += other.processes_exited;
-  if (other.short_waits.blocked_ns > short_waits.blocked_ns) short_waits = other.short_waits;
+  if (other.short_waits.precedes(short_waits)) short_waits = other.short_waits;
   if (other.odd_thread && (!odd_thread || other.odd_thread->figure_ns > odd_thread->figure_ns))
     odd_thread = other.odd_thread;
   large_processes.insert(large_processes.end(), other.large_processes.begin(),

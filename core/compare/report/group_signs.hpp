@@ -24,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/compare/grouping/group_book.hpp"
@@ -31,12 +32,30 @@
 
 namespace ctprof {
 
-// The threads of one process that wait often and briefly.
-struct ShortWaits {
+// Threads of one process that wait often and briefly, with all of their waits in the window.
+struct WaitingThreads {
   double threads = 0;
-  double waits = 0;       // of all these threads, in the window
-  double blocked_ns = 0;  // of all these threads, in the window
-  double lock_ns = 0;     // part of blocked_ns in waits for a lock, as far as stacks are known
+  double waits = 0;
+  double blocked_ns = 0;
+
+  void add(double thread_waits, double thread_blocked_ns) {
+    ++threads;
+    waits += thread_waits;
+    blocked_ns += thread_blocked_ns;
+  }
+};
+
+struct ShortWaits {
+  WaitingThreads all;
+  double explained_ns = 0;  // part of the blocked time for which stacks show the place of the wait
+  WaitingThreads of_locks;  // those of the threads that waited for a lock, according to stacks
+  double lock_ns = 0;       // part of explained_ns in waits for a lock
+
+  // Returns whether these waits rather than the others are reported: they are for a lock, or
+  // longer.
+  bool precedes(const ShortWaits& other) const {
+    return std::pair(lock_ns, all.blocked_ns) > std::pair(other.lock_ns, other.all.blocked_ns);
+  }
 };
 
 struct OddThread {
@@ -68,7 +87,7 @@ struct GroupSigns {
   double own_cpu_ns = 0;         // CPU time of the recording process
   double processes_started = 0;  // in the window
   double processes_exited = 0;
-  ShortWaits short_waits;                       // of the process with the longest short waits
+  ShortWaits short_waits;                       // of the process whose waits precede the others
   std::optional<OddThread> odd_thread;          // the thread with the largest value
   std::vector<LastingProcess> large_processes;  // processes with at least 16 MiB
   std::vector<LongWait> long_waits;

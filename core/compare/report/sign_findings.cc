@@ -5,10 +5,12 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
+#include "core/compare/grouping/grouping.hpp"
 
 namespace ctprof {
 namespace {
@@ -16,11 +18,13 @@ namespace {
 // Thresholds; finding_rules.cc contains them as text.
 constexpr double kMinGrowthFactor = 1.5;
 constexpr double kMinShortWaits = 0.2;
+constexpr double kMinUnexplainedWaits = 1000;  // per second, of all threads of a process
 constexpr double kMinZombies = 10, kMinMajorFaults = 100;
 constexpr double kMinInterrupts = 0.2, kMinOwnShare = 0.1;
 constexpr double kMinRunOfUnnamed = 0.1, kMinUnnamedShare = 0.3;
 // Findings without a share of the machine get a small weight, so that they follow larger ones.
 constexpr double kWeightOfCountFindings = 0.02, kWeightOfNameFindings = 0.005;
+constexpr double kWeightOfUnknownCauses = 0.01;
 
 // An interpreter that executes program functions in its own function. With the option, the program
 // functions have names.
@@ -96,28 +100,80 @@ class SignFindings {
 
   void find_in_groups() {
     for (std::uint32_t group = 0; group < report_->grouping().names.size(); ++group) {
-      find_lock(group);
+      find_short_waits(group);
       find_odd_thread(group);
       find_states(group);
       find_major_faults(group);
     }
+    add_unexplained();
     find_own_cost();
   }
 
-  void find_lock(std::uint32_t group) {
-    const ShortWaits& waits = current_signs(group).short_waits;
+  // Returns a time of the first window, scaled to the length of the last.
+  double scale_to_window(double earlier_ns) const {
+    return earlier_ns * window_ns() / std::max(first_window_ns(), 1.0);
+  }
+
+  // Short waits without stacks have no known cause: threads that wait for a lock, for each other,
+  // for input or for a short time switch equally often.
+  void find_short_waits(std::uint32_t group) {
+    const ShortWaits &waits = current_signs(group).short_waits,
+                     &earlier = earlier_signs(group).short_waits;
     const double least = kMinShortWaits * window_ns();
-    const double was = earlier_signs(group).short_waits.blocked_ns * window_ns() /
-                       std::max(first_window_ns(), 1.0);
-    if (!exceeds(waits.blocked_ns, was, least) || waits.waits <= 0) return;
-    const bool is_lock = waits.lock_ns >= waits.blocked_ns / 2;
+    const double earlier_blocked_ns = scale_to_window(earlier.all.blocked_ns);
+    const bool is_contended =
+        waits.of_locks.threads > 1 &&
+        exceeds(waits.lock_ns,
+                earlier.explained_ns > 0 ? scale_to_window(earlier.lock_ns) : earlier_blocked_ns,
+                least);
+    const bool is_unexplained =
+        waits.explained_ns < waits.all.blocked_ns / 2 &&
+        waits.all.waits >= kMinUnexplainedWaits * window_ns() / kNsPerSecond &&
+        exceeds(waits.all.blocked_ns, earlier_blocked_ns, least);
+    if (is_contended)
+      add_lock(group, waits);
+    else if (is_unexplained && !is_explained_by_disk(group))
+      unexplained_.emplace_back(-waits.all.waits, group);
+  }
+
+  std::string describe_waits(const WaitingThreads& waiting) const {
+    return format_brief(waiting.waits / (window_ns() / kNsPerSecond), "count") +
+           " times per second, " + format_milliseconds(waiting.blocked_ns / waiting.waits) +
+           " each";
+  }
+
+  void add_lock(std::uint32_t group, const ShortWaits& waits) {
     add("lock", group,
-        "waited " + format_brief(waits.waits / (window_ns() / kNsPerSecond), "count") +
-            " times per second " + (is_lock ? "for a lock" : "for a lock or another thread") +
-            ", " + format_milliseconds(waits.blocked_ns / waits.waits) + " each, in " +
-            format_median_count(waits.threads, "thread") + " at a time",
-        share(std::min(waits.blocked_ns, window_ns())),
-        is_lock ? NextStep::Threads : NextStep::Waits);
+        "has " + format_median_count(waits.of_locks.threads, "thread") +
+            " that waited for a lock for " + format_finding_seconds(waits.lock_ns / kNsPerSecond) +
+            " in " + of_window() + " (blocked " + describe_waits(waits.of_locks) + ")",
+        share(std::min(waits.lock_ns, window_ns())), NextStep::Threads);
+  }
+
+  // Rules about groups run before; their findings include blocks on a disk or memory, and writes.
+  bool is_explained_by_disk(std::uint32_t group) const {
+    return std::ranges::any_of(*findings_, [&](const Finding& one) {
+      return one.group == group && (one.rule == "blocked" || one.rule == "io");
+    });
+  }
+
+  // All groups with unexplained waits are one finding, because one recording explains all of them.
+  void add_unexplained() {
+    if (unexplained_.empty()) return;
+    std::ranges::sort(unexplained_);
+    const std::uint32_t group = unexplained_.front().second;
+    const WaitingThreads& waits = current_signs(group).short_waits.all;
+    std::string also;
+    if (unexplained_.size() > 1)
+      also = "; so was " + readable_key(report_->grouping().names[unexplained_[1].second]);
+    if (unexplained_.size() > 2)
+      also = "; so were " + readable_key(report_->grouping().names[unexplained_[1].second]) +
+             " and " + format_count(unexplained_.size() - 2, "other group");
+    add("short-waits", group,
+        "was blocked " + describe_waits(waits) + ", in " +
+            format_median_count(waits.threads, "thread") +
+            "; only stacks show whether for a lock, a timer or input" + also,
+        kWeightOfUnknownCauses, NextStep::Waits);
   }
 
   void find_odd_thread(std::uint32_t group) {
@@ -253,6 +309,7 @@ class SignFindings {
 
   const Report* report_;
   const Screen* screen_;
+  std::vector<std::pair<double, std::uint32_t>> unexplained_;  // negated waits, and their group
   std::vector<Finding>* findings_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/compare/report/findings.hpp"
 #include "core/render/findings_text.hpp"
+#include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/screen_windows.hpp"
 
 namespace ctprof::sign_findings_test {
@@ -117,12 +118,28 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != text.npos;
 }
 
-const std::vector<Row> kLockConvoy = threads(3, {.cpu = 2 * kSecond, .voluntary_switches = 20'000}),
+const std::vector<Row> kShortWaits = threads(3, {.cpu = 2 * kSecond, .voluntary_switches = 20'000}),
                        kTail = [] {
                          std::vector<Row> all = threads(5, {.cpu = kSecond, .waited = 100 * kMs});
                          all[3].waited = 5 * kSecond;
                          return all;
                        }();
+
+const MetricDef kWaitingStacks = with_role(metric("off", "StackNs", "StackSum"), "waiting-stacks");
+
+// Returns a window in which each thread has these stacks.
+Snapshot window_with_stacks(const std::vector<Row>& all, const hand_made::StackValue& stacks,
+                            const MetricDef& def = kWaitingStacks) {
+  Snapshot window = window_with(all);
+  hand_made::add_stacks(window, def, Cells<hand_made::StackValue>(all.size(), stacks));
+  return window;
+}
+
+// Returns the findings about three threads with short waits.
+std::string text_of_stacks(const hand_made::StackValue& stacks,
+                           const MetricDef& def = kWaitingStacks) {
+  return text_of(report_of(window_with_stacks(kShortWaits, stacks, def)));
+}
 
 std::vector<Row> make_zombies(std::size_t count) {
   std::vector<Row> all;
@@ -133,14 +150,78 @@ std::vector<Row> make_zombies(std::size_t count) {
 
 BOOST_AUTO_TEST_SUITE(sign_findings_test)
 
-BOOST_AUTO_TEST_CASE(finds_frequent_short_waits) {
-  BOOST_TEST(text_of(kLockConvoy) ==
-             "1 server waited 6.00K times per second for a lock or another thread, 0.40 ms each, "
-             "in 3 threads at a time\n    ctprof record --recorders waits -d 5s\n");
+BOOST_AUTO_TEST_CASE(short_waits_without_stacks_have_no_known_cause) {
+  BOOST_TEST(
+      text_of(kShortWaits) ==
+      "1 server was blocked 6.00K times per second, 0.40 ms each, in 3 threads; only stacks "
+      "show whether for a lock, a timer or input\n    ctprof record --recorders waits -d 5s\n");
+  std::vector<Row> all = kShortWaits;
+  for (const std::uint64_t process : {2, 3})
+    for (Row row : kShortWaits) {
+      row.process = process;
+      row.name = process == 2 ? "reader" : "writer";
+      row.voluntary_switches /= process;
+      all.push_back(row);
+    }
+  BOOST_TEST(contains(text_of(all), "or input; so were reader and 1 other group\n"), text_of(all));
+  // 750 per second
+  BOOST_TEST(text_of(threads(3, {.cpu = 2 * kSecond, .voluntary_switches = 2'500})) == "");
+}
+
+BOOST_AUTO_TEST_CASE(finds_contention_in_stacks_of_locks) {
+  const std::string text =
+      text_of_stacks({{"main;pthread_mutex_lock;__x64_sys_futex;futex_wait_queue", 5 * kSecond},
+                      {"main;nap;__x64_sys_clock_nanosleep;hrtimer_nanosleep", 3 * kSecond}});
+  BOOST_TEST(contains(text,
+                      "1 server has 3 threads that waited for a lock for 15.0 s in 10.0 s (blocked "
+                      "6.00K times per second, 0.40 ms each)\n    ctprof show a.zst --group-by "
+                      "comm"),
+             text);
+  for (const char* lock : {"inode_lock;rwsem_down_write_slowpath;schedule",
+                           "take_gil;pthread_cond_timedwait;__x64_sys_futex;futex_do_wait"})
+    BOOST_TEST(contains(text_of_stacks({{lock, 8 * kSecond}}), "waited for a lock"), lock);
+}
+
+// Only one of the threads waits for a lock, so no other thread of the process contends for it.
+BOOST_AUTO_TEST_CASE(contention_needs_two_threads_that_wait_for_a_lock) {
+  const hand_made::StackValue lock{{"main;pthread_mutex_lock;futex_wait_queue", 8 * kSecond}},
+      nap{{"main;do_nanosleep", 8 * kSecond}};
+  const auto text = [](Cells<hand_made::StackValue> stacks) {
+    Snapshot window = window_with(kShortWaits);
+    hand_made::add_stacks(window, kWaitingStacks, stacks);
+    return text_of(report_of(window));
+  };
+  BOOST_TEST(text({nap, lock, nap, nap}) == "");
+  BOOST_TEST(contains(text({nap, lock, nap, lock}), "has 2 threads that waited for a lock for 16"));
+}
+
+BOOST_AUTO_TEST_CASE(samples_of_locks_are_shares_of_the_blocked_time) {
+  const MetricDef samples = with_role(metric("seen", "StackCount", "StackSum"), "waiting-stacks");
+  const std::string text = text_of_stacks(
+      {{"main;pthread_mutex_lock;futex_wait_queue", 30}, {"main;do_nanosleep", 10}}, samples);
+  BOOST_TEST(contains(text, "waited for a lock for 18.0 s in 10.0 s"), text);
+}
+
+BOOST_AUTO_TEST_CASE(waits_for_time_input_or_work_are_not_contention) {
+  for (const char* stack :
+       {"main;nanosleep;__x64_sys_clock_nanosleep;hrtimer_nanosleep;do_nanosleep;schedule",
+        "main;poll;__x64_sys_poll;do_sys_poll;poll_schedule_timeout",
+        "main;epoll_wait;__x64_sys_epoll_wait;ep_poll",
+        "main;read;__x64_sys_read;vfs_read;pipe_read",
+        "work;pthread_cond_wait;__futex_abstimed_wait_common;__x64_sys_futex;futex_wait_queue",
+        "work;sem_wait;do_futex_wait;__x64_sys_futex;futex_do_wait",
+        "runtime.mcall;runtime.notesleep;runtime.futex;__x64_sys_futex;futex_wait_queue"})
+    BOOST_TEST(text_of_stacks({{stack, 8 * kSecond}}) == "", stack);
+  // 0.6 s for a lock, of all three threads
+  BOOST_TEST(text_of_stacks({{"main;pthread_mutex_lock;futex_wait_queue", 200 * kMs},
+                             {"main;do_nanosleep", 7 * kSecond}}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(one_waiting_thread_is_not_contention) {
-  BOOST_TEST(text_of(threads(1, {.cpu = 2 * kSecond, .voluntary_switches = 20'000})) == "");
+  const std::vector<Row> one = threads(1, {.cpu = 2 * kSecond, .voluntary_switches = 20'000});
+  BOOST_TEST(text_of(one) == "");
+  BOOST_TEST(text_of(report_of(window_with_stacks(
+                 one, {{"main;pthread_mutex_lock;futex_wait_queue", 8 * kSecond}}))) == "");
 }
 
 BOOST_AUTO_TEST_CASE(pools_waiting_for_work_are_not_contention) {
@@ -239,7 +320,7 @@ BOOST_AUTO_TEST_CASE(computes_growth_of_processes_in_both_windows) {
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_the_first_window_is_not_a_finding) {
-  for (const auto& all : {kLockConvoy, kTail, make_zombies(12)}) {
+  for (const auto& all : {kShortWaits, kTail, make_zombies(12)}) {
     const Snapshot same = window_with(all), calm = window_with(threads(5, {.cpu = kMs}));
     BOOST_TEST(text_of(report_of({&same, &same})) == "");
     BOOST_TEST(text_of(report_of({&calm, &same})) != "");
