@@ -6,6 +6,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/text.hpp"
 #include "core/expression/expression.hpp"
+#include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
@@ -25,6 +26,7 @@ struct MetricFacts {
   std::string column, column_floor, column_order;  // of the first screen
   std::vector<std::string> tags, config_gates, used_by, plugins;
   bool is_derived = false;
+  bool is_of_capture = false;  // the capture itself fills it, not a plugin
 };
 
 // Returns the derived metrics whose formula reads this metric.
@@ -117,6 +119,7 @@ MetricFacts collect_facts(const MetricDef& def, const MetricCatalog& catalog) {
   facts.since = def.since;
   facts.file_path = def.file_path == "none" ? "" : def.file_path;
   facts.plugins = catalog.get_plugins(def.name);
+  facts.is_of_capture = def.family == "identity" || def.name == kThreadCount;
   return facts;
 }
 
@@ -166,14 +169,14 @@ std::string describe_rule(const MetricFacts& facts) {
 
 std::string describe_plugins(const MetricFacts& facts) {
   if (!facts.plugins.empty()) return join_texts(facts.plugins);
-  return facts.family == "identity" ? "the capture itself" : "no loaded plugin";
+  return facts.is_of_capture ? "the capture itself" : "no loaded plugin";
 }
 
 std::string format_page(const MetricFacts& facts, const TextLayout& layout) {
   HelpPage page(facts.name, facts.description, layout);
   if (facts.is_derived) page.add_fact("formula", facts.name + " = " + facts.formula);
-  if (!facts.column.empty()) {
-    page.add_fact("column", facts.column);
+  page.add_fact("column", facts.column);
+  if (!facts.column_floor.empty()) {
     page.add_fact("quiet", "a group is quiet below " + facts.column_floor);
     page.add_fact(
         "order",
@@ -259,13 +262,25 @@ std::string format_json(const MetricFacts& facts) {
   return members.text();
 }
 
+// The first column of every screen has no headline. It also has the name of an identity column in
+// windows with merged rows, whose threads it includes.
+MetricFacts add_threads_column(MetricFacts facts) {
+  facts.column = std::string(kThreads) +
+                 ", the number when the window closes; +3 -2: threads that started and exited "
+                 "inside it";
+  return facts;
+}
+
 // Finds a metric by its name or by the label of its column.
 std::optional<MetricFacts> find_facts(const MetricCatalog& catalog, std::string_view word) {
+  if (word == kThreads) word = kThreadCount;
   const std::string name = catalog.find_column_metric(word).value_or(std::string(word));
   if (const DerivedDef* derived = catalog.find_derived(name))
     return collect_facts(*derived, catalog);
   const MetricDef* def = catalog.find(name);
-  return def ? std::optional(collect_facts(*def, catalog)) : std::nullopt;
+  if (!def) return std::nullopt;
+  const MetricFacts facts = collect_facts(*def, catalog);
+  return name == kThreadCount ? add_threads_column(facts) : facts;
 }
 
 }  // namespace
