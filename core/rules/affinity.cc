@@ -96,8 +96,8 @@ void affinity_text(const void* state, const char*, const ctprof_sink* out) {
   if (!affinity.has_reading) return put(*out, "-");
   put(*out, std::to_string(affinity.min_cpus));
   if (affinity.min_cpus != affinity.max_cpus) put(*out, "-" + std::to_string(affinity.max_cpus));
-  put(*out, affinity.is_mixed ? " cpus (mixed)"
-                              : " cpus (" + format_cpu_ranges(common_set(affinity)) + ")");
+  put(*out, affinity.max_cpus == 1 ? " cpu (" : " cpus (");
+  put(*out, (affinity.is_mixed ? "mixed" : format_cpu_ranges(common_set(affinity))) + ")");
 }
 
 void affinity_json(const void* state, const ctprof_sink* out) {

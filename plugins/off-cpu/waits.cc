@@ -172,9 +172,10 @@ void Waits::finish_window(const sdk::Records& records) {
     closure_remark_ += text;
   }
   if (closure_.unexpected_events > 0)
-    closure_remark_ += "; " + std::to_string(closure_.unexpected_events) +
-                       " wake-ups or switches of " + std::to_string(closure_.inconsistent_threads) +
-                       " threads were missed, for example because of threads hidden from BPF";
+    closure_remark_ +=
+        "; missed wake-ups and switches: " + std::to_string(closure_.unexpected_events) +
+        ", threads with these: " + std::to_string(closure_.inconsistent_threads) +
+        ", for example because of threads hidden from BPF";
   closure_ = {};
   walk_remark_ = programs_->describe_refused_walks();
   for (const HiddenThread& thread : hidden_)

@@ -101,7 +101,7 @@ class KnownWaits(Case):
         switch_ns, *lines = process.stdout.splitlines()
         clock_ns = 2 * int(switch_ns)
         # Wake-ups by threads that the kernel hides from BPF are not observed: time on the run queue may then count as blocked.
-        unseen = int((re.search(r"(\d+) wake-ups or switches of", process.stderr) or [0, 0])[1])
+        unseen = int((re.search(r"missed wake-ups and switches: (\d+)", process.stderr) or [0, 0])[1])
         places = {"nap": "takes_a_nap", "futex": "waits_for_word", "pipe": "reads_a_pipe", "fsync": "syncs", "fault": "touches"}
         found, beyond = {}, {}
         for line in lines:

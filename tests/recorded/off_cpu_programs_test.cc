@@ -77,9 +77,9 @@ std::pair<std::string, std::string> sum_check_of(const ReceivedData& received) {
 // Returns how many events the recorder reports as unseen.
 std::uint64_t unseen_events_of(const ReceivedData& received) {
   const std::string message = received.message();
-  const std::size_t end = message.find(" wake-ups or switches");
-  if (end == message.npos) return 0;
-  return std::stoull(message.substr(message.rfind(' ', end - 1) + 1));
+  const std::string label = "missed wake-ups and switches: ";
+  const std::size_t begin = message.find(label);
+  return begin == message.npos ? 0 : std::stoull(message.substr(begin + label.size()));
 }
 
 // Returns how many unseen events the timelines contain.
