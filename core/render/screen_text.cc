@@ -28,9 +28,11 @@ std::string join(const std::vector<std::string>& parts, const char* separator) {
 }
 
 std::string describe_missing_metrics(const Report& report) {
-  if (report.absent_metrics().empty()) return {};
+  const auto unmeasured = std::ranges::count_if(
+      report.absent_metrics(), [](const AbsentMetric& one) { return !one.is_only_excluded; });
+  if (unmeasured == 0) return {};
   const auto shown = std::ranges::count_if(report.metrics(), &PlannedMetric::is_shown);
-  return "not measured here: " + std::to_string(report.absent_metrics().size()) + " of " +
+  return "not measured here: " + std::to_string(unmeasured) + " of " +
          format_count(static_cast<std::uint64_t>(shown), "metric") + " (ctprof doctor)";
 }
 

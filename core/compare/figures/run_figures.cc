@@ -57,7 +57,8 @@ CellsByGap count_cells_by_gap(const Column& column) {
 Absence describe_absence(const CellsByGap& tally, std::size_t rows) {
   const auto most_frequent = std::max_element(tally.begin(), tally.end());
   const bool unsupported = tally[CTPROF_VALUE] == 0 && tally[CTPROF_UNSUPPORTED] > 0;
-  return {true, rows, static_cast<ctprof_gap>(most_frequent - tally.begin()), unsupported};
+  return {true, rows, static_cast<ctprof_gap>(most_frequent - tally.begin()), unsupported,
+          tally[CTPROF_VALUE] > 0};
 }
 
 // In a file of the reference, a limit that is null is either "no limit" or unknown. If a group has

@@ -110,6 +110,7 @@ struct Absence {
   std::size_t rows = 0;
   ctprof_gap most_frequent_gap = CTPROF_VALUE;  // the gap of most cells
   bool is_unsupported = false;                  // no cell has a value, and some are Unsupported
+  bool has_values = false;  // a cell has a value, perhaps of a row that --where excludes
 };
 
 class RunFigures {

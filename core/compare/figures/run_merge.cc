@@ -52,7 +52,8 @@ void RunFigures::merge(const RunFigures& other) {
     own_absence = {own_absence.in_file || other_absence.in_file,
                    own_absence.rows + other_absence.rows, own_absence.most_frequent_gap,
                    are_both_in_file ? own_absence.is_unsupported && other_absence.is_unsupported
-                                    : own_absence.is_unsupported || other_absence.is_unsupported};
+                                    : own_absence.is_unsupported || other_absence.is_unsupported,
+                   own_absence.has_values || other_absence.has_values};
   }
   auto& host_rows = groups_.rows_of[static_cast<std::size_t>(Entity::Host)];
   host_rows[0] += other.groups_.rows(Entity::Host, 0);

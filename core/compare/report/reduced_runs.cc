@@ -105,9 +105,12 @@ class Reducer {
                        .figures = figures(run, rows, omitted_metrics, nodes),
                        .threads = {},
                        .signs = {},
+                       .busiest_excluded = {},
                        .snapshot = {}};
     if (run.window) {
       reduced.signs = find_group_signs(run, rows, nodes);
+      if (where_->entity == Entity::Thread)
+        reduced.busiest_excluded = find_busiest_excluded(run, kept_rows);
       auto& thread_groups = rows.group_of_row[static_cast<std::size_t>(Entity::Thread)];
       reduced.threads =
           count_screen_threads({&run, std::move(thread_groups)}, rows.groups.keys.size(),

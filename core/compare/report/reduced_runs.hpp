@@ -20,6 +20,7 @@
 #include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/where.hpp"
 #include "core/compare/grouping/group_book.hpp"
+#include "core/compare/report/excluded_threads.hpp"
 #include "core/compare/report/group_signs.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/compare/request/spec.hpp"
@@ -35,10 +36,11 @@ struct ReducedRun {
   RunFacts facts;
   RowGroups rows;  // for a window, only the groups
   KeptCount kept_threads;
-  RunFigures figures;                        // not finished
-  std::vector<ScreenThreads> threads;        // for a window, by its own groups
-  std::vector<GroupSigns> signs;             // for a window, by its own groups
-  std::shared_ptr<const Snapshot> snapshot;  // null for a window
+  RunFigures figures;                               // not finished
+  std::vector<ScreenThreads> threads;               // for a window, by its own groups
+  std::vector<GroupSigns> signs;                    // for a window, by its own groups
+  std::vector<ExcludedProcesses> busiest_excluded;  // for a window
+  std::shared_ptr<const Snapshot> snapshot;         // null for a window
 };
 
 // The data of all runs that a report keeps.

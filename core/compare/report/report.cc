@@ -212,6 +212,8 @@ void Report::Data::build_screen(std::span<const ReducedRun> reduced) {
                         ? convert_to_joined_groups(reduced[only_run].signs, grouping.runs[only_run],
                                                    grouping.names.size())
                         : std::vector<GroupSigns>(grouping.names.size()));
+    busiest_excluded.push_back(side.count == 1 ? reduced[only_run].busiest_excluded
+                                               : std::vector<ExcludedProcesses>());
     ScreenMedians medians;
     for (std::size_t run = side.first; run < side.first + side.count; ++run)
       medians.add(convert_to_joined_groups(reduced[run].threads, grouping.runs[run],

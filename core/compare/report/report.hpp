@@ -56,6 +56,8 @@ struct OneSidedGroups {
 struct AbsentMetric {
   std::size_t metric = 0;
   std::vector<bool> is_absent_on;  // by side, whether it is absent there
+  // Whether each side measured it, but --where excludes the rows with values.
+  bool is_only_excluded = false;
 };
 
 class Report {
@@ -105,6 +107,11 @@ class Report {
   const Screen* screen() const { return data_->screen ? &*data_->screen : nullptr; }
   // Returns the signs of each group on a side. REQUIRES: screen().
   std::span<const GroupSigns> signs(std::size_t side) const { return data_->signs[side]; }
+  // Returns the busiest processes that --where excludes from a side with a single run. REQUIRES:
+  // screen().
+  std::span<const ExcludedProcesses> busiest_excluded(std::size_t side) const {
+    return data_->busiest_excluded[side];
+  }
   // Null if no shown metric has stacks.
   StackSection* stacks() const { return data_->stacks.get(); }
   const std::vector<Section>& sections() const { return sections_; }
@@ -145,7 +152,8 @@ class Report {
     std::optional<Order> order;
     std::vector<RowPosition> fail_on_rows;  // sorted by group and metric
     std::optional<Screen> screen;
-    std::vector<std::vector<GroupSigns>> signs;  // by side, if there is a screen
+    std::vector<std::vector<GroupSigns>> signs;                    // by side, if there is a screen
+    std::vector<std::vector<ExcludedProcesses>> busiest_excluded;  // the same
     std::unique_ptr<StackSection> stacks;
     std::vector<ThreadTurnover> thread_turnovers;  // for each side except the first
     std::vector<Rates> rates;
@@ -155,6 +163,7 @@ class Report {
 
   explicit Report(std::unique_ptr<Data> data);
   bool is_expected_absence(const PlannedMetric& metric) const;
+  bool is_measured(std::size_t side, std::size_t metric) const;
   void find_absent_metrics();
   void find_one_sided_groups();
   void fill_fail_on_section();

@@ -36,18 +36,30 @@ bool Report::is_expected_absence(const PlannedMetric& metric) const {
          std::find(metric.inputs.begin(), metric.inputs.end(), std::nullopt) != metric.inputs.end();
 }
 
+// Returns whether the side has a reading of the metric, or of all inputs of a derived metric, in
+// any row, including those that --where excludes.
+bool Report::is_measured(std::size_t side, std::size_t metric) const {
+  const PlannedMetric& planned = metrics()[metric];
+  if (planned.counts_rows) return true;
+  if (!planned.expression && !planned.key) return rollup().run(side).absence(metric).has_values;
+  return std::ranges::all_of(planned.inputs,
+                             [&](const auto& input) { return input && is_measured(side, *input); });
+}
+
 // A metric without a value on a side is reported once, not in a row for every group.
 void Report::find_absent_metrics() {
   is_absent_.resize(metrics().size());
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
     if (!metrics()[metric].is_shown) continue;
-    AbsentMetric absent{metric, {}};
+    AbsentMetric absent{metric, {}, !spec().where.conditions.empty()};
     for (std::size_t side = 0; side < sides().size(); ++side) {
       bool is_present = false;
       const std::size_t groups = grouping().count(metrics()[metric].entity);
       for (std::uint32_t group = 0; group < groups && !is_present; ++group)
         is_present = rollup().read({side, group, metric}).has_value();
       absent.is_absent_on.push_back(!is_present);
+      absent.is_only_excluded =
+          absent.is_only_excluded && (is_present || is_measured(side, metric));
     }
     if (std::find(absent.is_absent_on.begin(), absent.is_absent_on.end(), true) ==
         absent.is_absent_on.end())

@@ -38,12 +38,19 @@ class RowFindings : ScreenValues {
   }
 
  private:
+  // A group that ran, in percent of one CPU. No group: processes that --where excludes.
+  struct Runner {
+    double percent;
+    std::string name;
+    std::optional<std::uint32_t> group{};
+  };
+
   // A group that waited for a CPU, and the groups that ran most during the wait, with the duration.
   struct Wait {
     const ScreenRow* row;
     double weight;
     std::string waited;
-    std::vector<std::pair<std::uint32_t, std::string>> ran;
+    std::vector<Runner> ran;
     std::string change;
   };
 
@@ -78,8 +85,8 @@ class RowFindings : ScreenValues {
     if (waits_.size() > 1) {
       next = waits_[1].row->group;
       also = "; " + name_of(*next);
-      for (const auto& [group, duration] : first.ran)
-        if (group == next) also += ", which ran for " + duration + ",";
+      for (const Runner& one : first.ran)
+        if (one.group == next) also += ", which ran for " + duration_in_window(one.percent) + ",";
       if (waits_.size() > 2) also += " and " + format_count(waits_.size() - 2, "other group");
       also += " also waited";
     }
@@ -90,28 +97,36 @@ class RowFindings : ScreenValues {
   // `also_waited`: is not named as running.
   std::string describe_busiest(const Wait& wait, std::optional<std::uint32_t> also_waited) const {
     std::string text;
-    for (const auto& [group, duration] : wait.ran)
-      if (group != also_waited)
-        text += (text.empty() ? ", while " : " and ") + name_of(group) + " ran for " + duration;
+    for (const Runner& one : wait.ran)
+      if (!also_waited || one.group != also_waited)
+        text += (text.empty() ? ", while " : " and ") + one.name + " ran for " +
+                duration_in_window(one.percent);
     return text;
   }
 
-  std::vector<std::pair<std::uint32_t, std::string>> find_busiest_groups(const ScreenRow& waiting) {
+  std::vector<Runner> find_busiest_groups(const ScreenRow& waiting) {
     constexpr std::size_t kMaxNamedGroups = 2;
     if (!busiest_) find_busiest(kMaxNamedGroups + 1);
-    std::vector<std::pair<std::uint32_t, std::string>> found;
-    for (const auto& [ran, group] : *busiest_)
-      if (group != waiting.group && found.size() < kMaxNamedGroups)
-        found.emplace_back(group, duration_in_window(-ran));
+    std::vector<Runner> found;
+    for (const Runner& one : *busiest_)
+      if (one.group != waiting.group && found.size() < kMaxNamedGroups) found.push_back(one);
     return found;
   }
 
+  // Includes processes that --where excludes, because they use the same CPUs.
   void find_busiest(std::size_t count) {
     auto& found = busiest_.emplace();
     for (const ScreenRow& row : screen_->rows)
       if (current_value(row, *run_) >= kMinWait)
-        found.emplace_back(-current_value(row, *run_), row.group);
-    std::ranges::sort(found);
+        found.push_back({current_value(row, *run_), name_of(row.group), row.group});
+    const std::size_t side = report_->sides().size() - 1;
+    const double percent_of_ns = 100 / std::max(report_->sides()[side].window->rates_over_ns, 1.0);
+    for (const ExcludedProcesses& one : report_->busiest_excluded(side))
+      if (one.run_ns * percent_of_ns >= kMinWait)
+        found.push_back({one.run_ns * percent_of_ns, one.name});
+    std::ranges::sort(found, {}, [](const Runner& one) {
+      return std::pair(-one.percent, std::string_view(one.name));
+    });
     found.resize(std::min(count, found.size()));
   }
 
@@ -233,8 +248,8 @@ class RowFindings : ScreenValues {
         kWeightOfSetting * row.score, NextStep::Settings);
   }
 
-  // The groups that ran most, with negated values; computed for the first group that waited.
-  std::optional<std::vector<std::pair<double, std::uint32_t>>> busiest_;
+  // The groups that ran most; computed for the first group that waited.
+  std::optional<std::vector<Runner>> busiest_;
   std::vector<Wait> waits_;
   std::vector<Finding>* findings_;
 };

@@ -77,6 +77,16 @@ BOOST_AUTO_TEST_CASE(finds_groups_that_wait_for_a_cpu_and_groups_that_ran) {
              "\"server\"'\n");
 }
 
+BOOST_AUTO_TEST_CASE(names_groups_that_ran_although_a_condition_excludes_them) {
+  const Snapshot window =
+      window_with_counters(kServerAndBurner, {.waited = Cells<std::uint64_t>{5 * kSecond, 0}});
+  Spec spec;
+  BOOST_REQUIRE(add_condition(spec.where, "pcomm == \"server\""));
+  const std::string text = text_of(report_of(window, spec));
+  BOOST_TEST(contains(text, "server waited 5.0 s for a CPU"), text);
+  BOOST_TEST(contains(text, ", while burner ran for 9.0 s\n"), text);
+}
+
 // Too few CPUs are one common cause. A group that waited, and ran while the first one waited, is
 // named once.
 BOOST_AUTO_TEST_CASE(names_the_first_of_several_waiting_groups) {

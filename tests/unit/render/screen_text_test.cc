@@ -110,6 +110,42 @@ BOOST_AUTO_TEST_CASE(omits_columns_without_values) {
 
 // A thousand sleeping threads are blocked for 100 % of their time, not for 100,000 %.
 BOOST_AUTO_TEST_CASE(shows_blocked_time_per_thread) {
+// Returns the line about metrics that were not measured.
+std::string find_unmeasured_line(const std::string& text) {
+  const auto begin = text.find("not measured here");
+  return begin == text.npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+}
+
+// Thread a has a value of only some metrics that thread b has.
+BOOST_AUTO_TEST_CASE(conditions_do_not_change_the_number_of_unmeasured_metrics) {
+  Snapshot window =
+      window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = 2 * kSecond, .switches = 9}});
+  window.threads().find("switches")->gaps()[0] = static_cast<ctprof_gap>(Gap::NotApplicable);
+  for (ctprof_gap& gap : window.threads().find("idle")->gaps())
+    gap = static_cast<ctprof_gap>(Gap::SwitchedOff);
+  const std::string all = text_of(report_of(window), {.text = {}, .lines = 24});
+  Spec spec;
+  BOOST_REQUIRE(add_condition(spec.where, "pcomm == \"a\""));
+  const std::string some = text_of(report_of(window, spec), {.text = {}, .lines = 24});
+  BOOST_TEST(contains(all, "not measured here: 1 of "), all);
+  BOOST_TEST(find_unmeasured_line(all) == find_unmeasured_line(some));
+}
+
+BOOST_AUTO_TEST_CASE(facts_about_single_runs_follow_the_table) {
+  several_runs::TwoSides sides(several_runs::kBefore, several_runs::kAfter);
+  for (Snapshot& run : sides.runs) run.window->notes.push_back("the host slept");
+  sides.runs[0].window->notes.push_back("a CPU was switched off");
+  const std::string text = several_runs::screen_of(sides.report());
+  const auto table = text.find("\nprocess ");
+  BOOST_REQUIRE(table != text.npos);
+  BOOST_TEST(std::count(text.data(), text.data() + table, '\n') <= 9, text);
+  for (const char* part : {"\nbaseline, 4 of 4 runs: the host slept\n",
+                           "\nbaseline, 1 of 4 runs: a CPU was switched off\n",
+                           "\ncandidate, 4 of 4 runs: the host slept\n"})
+    BOOST_TEST((text.find(part) != text.npos && text.find(part) > table), part << text);
+  BOOST_TEST(text.find("taken one side after the other") < table);
+}
+
   const std::vector<ThreadActivity> pool(3, {.name = "pool", .cpu = kSecond, .idle = 6 * kSecond});
   const std::string text = text_of(report_of(window_of(pool)), {.text = {}, .lines = 24});
   BOOST_TEST((contains(text, "60.0") && !contains(text, "180")), text);
