@@ -136,6 +136,24 @@ constexpr std::string_view kFirstKeys[] = {"kernel_release",    kCommandLine,   
 
 std::size_t get_sort_position(std::string_view key) {
   const auto it = std::find_if(std::begin(kFirstKeys), std::end(kFirstKeys),
+// The reasons of gaps, by number; their names are in gap.hpp.
+constexpr std::array<const char*, kGapNames.size()> kGapReasons{
+    kNoMatchingRows,
+    "no source filled it",
+    "does not apply to these rows",
+    "the threads exited before they were read",
+    "no permission to read it",
+    "not supported by that host",
+    "switched off on that host",
+    "the threads are older than the switch that enables it",
+    "the kernel's text could not be parsed",
+    "the processes did not respond",
+    "its source failed",
+    "not in the file",
+    "its source cannot see these threads",
+    "not read when the window opened",
+    "the counter decreased"};
+
                                [&](std::string_view first) { return key.starts_with(first); });
   return static_cast<std::size_t>(it - std::begin(kFirstKeys));
 }
@@ -239,9 +257,10 @@ namespace {
 constexpr const char* kNoMatchingRows = "no row matches";
 
 // Returns why a side has no value of a metric: the most frequent gap of its cells.
-std::string find_reason(const Report& report, const PlannedMetric& planned, std::size_t metric,
-                        std::size_t side) {
-  if (planned.counts_rows) return kNoMatchingRows;
+std::string find_reason(const Report& report, const AbsentMetric& absent, std::size_t side) {
+  const std::size_t metric = absent.metric;
+  const PlannedMetric& planned = report.metrics()[metric];
+  if (planned.counts_rows || absent.is_only_excluded) return kNoMatchingRows;
   if (planned.expression) return "an input is missing";
   const Absence& absence = report.rollup().run(side).absence(metric);
   if (!absence.in_file)
@@ -249,9 +268,7 @@ std::string find_reason(const Report& report, const PlannedMetric& planned, std:
                ? "not recorded because expensive"
                : "not in the file";
   if (absence.rows == 0) return "no rows";
-  return absence.most_frequent_gap == CTPROF_VALUE
-             ? kNoMatchingRows
-             : std::string(kGapNames[absence.most_frequent_gap]);
+  return kGapReasons[absence.most_frequent_gap];
 }
 
 std::string list_sides(const std::vector<std::string>& names) {
@@ -279,15 +296,13 @@ std::string format_missing_metrics(const Report& report, std::size_t width) {
     const auto& is_absent_on = one.is_absent_on;
     const auto side = static_cast<std::size_t>(
         std::find(is_absent_on.begin(), is_absent_on.end(), true) - is_absent_on.begin());
-    const PlannedMetric& metric = report.metrics()[one.metric];
-    std::string& names =
-        absent[{describe_sides(one), find_reason(report, metric, one.metric, side)}];
-    names += (names.empty() ? "" : ", ") + metric.name;
+    std::string& names = absent[{describe_sides(one), find_reason(report, one, side)}];
+    names += (names.empty() ? "" : ", ") + report.metrics()[one.metric].name;
   }
   std::string out;
   for (const auto& [sides_and_reason, names] : absent)
     out += wrap_words(
-        sides_and_reason.first + " (" + sides_and_reason.second + "): " + make_printable(names),
+        sides_and_reason.first + " " + make_printable(names) + " (" + sides_and_reason.second + ")",
         width);
   return out;
 }

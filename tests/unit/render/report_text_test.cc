@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(compare_shows_changed_rows) {
              "group  threads  largest metrics\n"
              "new          1  run_time_ns 2.000µs\n"
              "\n"
-             "No value on either side of (Unsupported): nr_wakeups\n");
+             "No value on either side of nr_wakeups (not supported by that host)\n");
 }
 
 BOOST_AUTO_TEST_CASE(show_shows_all_rows) {
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(show_shows_all_rows) {
              "web          2  thread_count      2\n"
              "2 more rows beyond --limit 4 (--limit 0 shows all)\n"
              "\n"
-             "No value of (Unsupported): nr_wakeups\n");
+             "No value of nr_wakeups (not supported by that host)\n");
 }
 
 // Returns the first lines of the first section.
