@@ -9,6 +9,7 @@
 #include "core/compare/request/spec.hpp"
 #include "core/page/html.hpp"
 #include "core/render/evidence_text.hpp"
+#include "core/render/heading_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_text.hpp"
 #include "core/render/sides_table.hpp"
@@ -134,7 +135,8 @@ void append_sides(std::string& out, const Report& report, std::span<const std::s
   if (report.is_comparison()) {
     for (const std::string& line : split_lines(describe_other_boots(report)))
       append_line(out, "p", line);
-    for (const std::string& line : split_lines(format_order_notes(report, 0)))
+    for (const std::string& line :
+         split_lines(describe_single_runs(report, 0) + format_order_notes(report, 0)))
       append_line(out, "p", line);
     append_hosts(out, report);
   }

@@ -182,8 +182,7 @@ std::string describe_about_evidence(const Report& report, std::size_t width) {
   return out;
 }
 
-std::string format_order_notes(const Report& report, std::size_t width) {
-  std::string out;
+std::string describe_single_runs(const Report& report, std::size_t width) {
   const bool are_windows = report.sides().front().window.has_value();
   for (std::size_t side = 0; report.is_comparison() && are_windows && side < report.sides().size();
        ++side)
@@ -191,6 +190,12 @@ std::string format_order_notes(const Report& report, std::size_t width) {
       return wrap_words((has_several_runs(report) ? "a side of one run" : "one run per side") +
                             std::string(kSingleRun),
                         width);
+  return {};
+}
+
+std::string format_order_notes(const Report& report, std::size_t width) {
+  if (!describe_single_runs(report, width).empty()) return {};
+  std::string out;
   for (std::size_t side = 1; side < report.sides().size(); ++side) {
     const std::string sentence = describe_run_order(report, side);
     if (!sentence.empty()) out += wrap_words(sentence, width);

@@ -34,8 +34,9 @@ std::string describe_about_evidence(const Report& report, std::size_t width);
 
 // Returns a sentence if all runs of the side were taken before or after those of the baseline.
 std::string describe_run_order(const Report& report, std::size_t side);
-// Returns a note if a side has a single window, or if all runs of one side were taken before those
-// of the other.
+// Returns a note if a side has a single window, which cannot be tested.
+std::string describe_single_runs(const Report& report, std::size_t width);
+// Returns a note if sides that can be tested were taken one side after the other.
 std::string format_order_notes(const Report& report, std::size_t width);
 
 }  // namespace ctprof

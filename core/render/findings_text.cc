@@ -110,11 +110,26 @@ std::string wrap_command(const std::string& command, std::size_t width) {
   return text;
 }
 
-std::string format_finding_lines(const Report& report, const Finding& finding, std::size_t number,
-                                 const CommandSource& source, const TextLayout& layout) {
-  const std::string command = make_next_command(report, finding, source);
-  return wrap_words(std::to_string(number) + " " + format_finding(finding), layout.width) +
-         (command.empty() ? "" : wrap_command(command, layout.width));
+// A finding as lines of text, and its command, which is empty if there is none.
+struct FindingLines {
+  std::string text, command;
+};
+
+std::size_t count_lines(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// Keeps as many findings as fit into `lines`, but at least one. A command that the next finding
+// has, too, is counted and printed once.
+void keep_fitting(std::vector<FindingLines>& findings, std::size_t lines) {
+  std::size_t used_lines = 0, kept = 0;
+  for (const FindingLines& one : findings) {
+    const bool repeats_command = kept > 0 && findings[kept - 1].command == one.command;
+    used_lines += count_lines(one.text) + (repeats_command ? 0 : count_lines(one.command));
+    if (kept > 0 && used_lines > lines) break;
+    ++kept;
+  }
+  findings.resize(kept);
 }
 
 }  // namespace
@@ -150,14 +165,19 @@ std::string make_next_command(const Report& report, const Finding& finding,
 
 std::string format_findings(const Report& report, const CommandSource& source,
                             const TextLayout& layout, std::size_t lines) {
-  std::string text;
-  std::size_t number = 0, used_lines = 0;
+  std::vector<FindingLines> findings;
   for (const Finding& finding : find_causes(report)) {
-    const std::string finding_lines =
-        format_finding_lines(report, finding, ++number, source, layout);
-    used_lines += static_cast<std::size_t>(std::ranges::count(finding_lines, '\n'));
-    if (number > 1 && used_lines > lines) break;
-    text += finding_lines;
+    const std::string command = make_next_command(report, finding, source),
+                      number = std::to_string(findings.size() + 1);
+    findings.push_back({wrap_words(number + " " + format_finding(finding), layout.width),
+                        command.empty() ? "" : wrap_command(command, layout.width)});
+  }
+  keep_fitting(findings, lines);
+  std::string text;
+  for (std::size_t at = 0; at < findings.size(); ++at) {
+    const bool is_last = at + 1 == findings.size();
+    text += findings[at].text;
+    if (is_last || findings[at + 1].command != findings[at].command) text += findings[at].command;
   }
   return text;
 }

@@ -33,7 +33,8 @@ struct CommandSource {
 };
 
 // Formats as many findings as fit into `lines` lines, but at least one; empty if there are none.
-// Commands are broken at arguments, with a backslash, so that a shell accepts them.
+// The command of consecutive findings with the same command follows the last of them. Commands are
+// broken at arguments, with a backslash, so that a shell accepts them.
 std::string format_findings(const Report& report, const CommandSource& source,
                             const TextLayout& layout, std::size_t lines);
 

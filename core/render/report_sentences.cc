@@ -1,6 +1,5 @@
 #include "core/render/report_sentences.hpp"
 
-#include <time.h>
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
@@ -14,114 +13,13 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/compare/figures/uncaptured_metrics.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/compare/request/spec.hpp"
-#include "core/render/evidence_text.hpp"
-#include "core/render/sides_table.hpp"
-#include "core/render/window_text.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
-namespace {
-
-// At most this many metrics are named; the file has all names.
-constexpr std::size_t kMaxListedNames = 8;
-
-std::string get_side_label(std::size_t side, std::size_t sides) {
-  return sides == 1 ? "snapshot" : side_name(side);
-}
-
-// Returns how far apart two captures of one boot began, by a clock that cannot be set.
-std::string describe_distance(const Meta& a, const Meta& b) {
-  const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
-  return format_scaled(make_number(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
-         (y < x ? "; the candidate is older" : "");
-}
-
-std::string describe_relation(const Meta& a, const Meta& b) {
-  std::string text;
-  if (a.boot_id.empty() || b.boot_id.empty())
-    text = "unknown whether both are from the same boot";
-  else if (have_same_boot(a, b))
-    text = "same boot, " + describe_distance(a, b);
-  else
-    text = a.hostname && b.hostname && a.hostname == b.hostname ? "same host, different boots"
-                                                                : "different boots";
-  if (a.hostname && b.hostname && a.hostname != b.hostname) text += ", different hosts";
-  if (a.user_hz != b.user_hz)
-    text += ", different clock ticks (" + std::to_string(a.user_hz) + " and " +
-            std::to_string(b.user_hz) + " a second)";
-  return text;
-}
-
-}  // namespace
-
-namespace {
-
-// Returns for example "baseline 2", or "run 2" for the only side.
-std::string get_run_name(const Report& report, std::size_t side, std::size_t run) {
-  const std::string name = report.is_comparison() ? side_name(side) : "run";
-  return report.runs(side).size() > 1 ? name + " " + std::to_string(run + 1) : name;
-}
-
-// Returns the lines about the runs of one side.
-std::string describe_side(const Report& report, std::size_t side, const TextLayout& layout) {
-  const auto runs = report.runs(side);
-  std::string out;
-  for (const Takeover& takeover : runs.front().meta.takeovers)
-    out += get_side_label(side, report.sides().size()) + ": " +
-           make_printable(describe_takeover(takeover)) + "\n";
-  if (!runs.front().window) return out;
-  const bool has_several_runs = runs.size() > 1;
-  if (has_several_runs)
-    out += format_accounted_runs(runs, get_side_label(side, report.sides().size()), layout.width);
-  std::size_t shown = 0, omitted = 0;
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    const bool with_cpu = !has_several_runs || !is_accounted(runs[run]);
-    const std::string text =
-        format_window_summary(runs[run], get_run_name(report, side, run), layout.width, with_cpu);
-    if (text.empty()) continue;
-    if (shown == kMaxListedNames) {
-      ++omitted;
-      continue;
-    }
-    ++shown;
-    out += text;
-  }
-  if (omitted > 0) out += format_count(omitted, "more run") + "; see --format json\n";
-  return out;
-}
-
-std::string make_relation_line(const Report& report, std::size_t side) {
-  return (side > 1 ? side_name(side) + ": " : "") +
-         describe_relation(report.sides()[0].meta, report.sides()[side].meta) + "\n";
-}
-
-}  // namespace
-
-std::string format_heading(const Report& report, std::span<const std::string> files,
-                           const TextLayout& layout) {
-  const auto sides = report.sides();
-  const bool is_one_run = sides.size() == 1 && report.runs(0).size() == 1;
-  if (is_one_run && sides[0].window) return format_window_heading(sides[0], files[0], layout);
-  std::string out = format_sides_table(report, files, layout);
-  for (std::size_t side = 0; side < sides.size(); ++side)
-    out += describe_side(report, side, layout);
-  for (std::size_t side = 1; side < sides.size(); ++side) out += make_relation_line(report, side);
-  return out + format_host_differences(report, layout) + format_order_notes(report, layout.width);
-}
-
-std::string describe_other_boots(const Report& report) {
-  std::string out;
-  for (std::size_t side = 1; side < report.sides().size(); ++side)
-    if (!have_same_boot(report.sides()[0].meta, report.sides()[side].meta))
-      out += make_relation_line(report, side);
-  return out;
-}
-
 namespace {
 
 constexpr std::size_t kMaxHostLines = 9;
@@ -136,24 +34,6 @@ constexpr std::string_view kFirstKeys[] = {"kernel_release",    kCommandLine,   
 
 std::size_t get_sort_position(std::string_view key) {
   const auto it = std::find_if(std::begin(kFirstKeys), std::end(kFirstKeys),
-// The reasons of gaps, by number; their names are in gap.hpp.
-constexpr std::array<const char*, kGapNames.size()> kGapReasons{
-    kNoMatchingRows,
-    "no source filled it",
-    "does not apply to these rows",
-    "the threads exited before they were read",
-    "no permission to read it",
-    "not supported by that host",
-    "switched off on that host",
-    "the threads are older than the switch that enables it",
-    "the kernel's text could not be parsed",
-    "the processes did not respond",
-    "its source failed",
-    "not in the file",
-    "its source cannot see these threads",
-    "not read when the window opened",
-    "the counter decreased"};
-
                                [&](std::string_view first) { return key.starts_with(first); });
   return static_cast<std::size_t>(it - std::begin(kFirstKeys));
 }
@@ -255,6 +135,24 @@ namespace {
 
 // The reason if --where excluded all rows with values.
 constexpr const char* kNoMatchingRows = "no row matches";
+
+// The reasons of gaps, by number; their names are in gap.hpp.
+constexpr std::array<const char*, kGapNames.size()> kGapReasons{
+    kNoMatchingRows,
+    "no source filled it",
+    "does not apply to these rows",
+    "the threads exited before they were read",
+    "no permission to read it",
+    "not supported by that host",
+    "switched off on that host",
+    "the threads are older than the switch that enables it",
+    "the kernel's text could not be parsed",
+    "the processes did not respond",
+    "its source failed",
+    "not in the file",
+    "its source cannot see these threads",
+    "not read when the window opened",
+    "the counter decreased"};
 
 // Returns why a side has no value of a metric: the most frequent gap of its cells.
 std::string find_reason(const Report& report, const AbsentMetric& absent, std::size_t side) {

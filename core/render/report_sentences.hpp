@@ -1,6 +1,7 @@
-// Formats the sentences of a report. At the head: which files were read, where and when they were
-// captured, how they are related, and how their hosts differ. After the tables: renamed cgroups,
-// metrics without values with reasons, and notes.
+// Formats the sentences of a report: how the hosts of its sides differ, renamed cgroups, metrics
+// without values with reasons, and notes.
+//
+// See also: heading_text.hpp (which files were read, and how they are related).
 
 #pragma once
 
@@ -16,9 +17,6 @@
 
 namespace ctprof {
 
-std::string format_heading(const Report& report, std::span<const std::string> files,
-                           const TextLayout& layout);
-
 // One difference between two hosts, printable. For command lines, each side has only the words that
 // the other one lacks. Lines are ordered: kernel, command line, tunables, CPU and memory first.
 struct HostDifferenceLine {
@@ -29,8 +27,6 @@ std::vector<HostDifferenceLine> make_host_lines(std::vector<HostDifference> diff
 // Describes how the hosts differ in a few lines, in the order above. JSON has all differences.
 // Empty if there are none.
 std::string format_host_differences(const Report& report, const TextLayout& layout);
-// Returns a line for each side whose boot differs from that of the first side, or is unknown.
-std::string describe_other_boots(const Report& report);
 
 // Return metrics without values, with reasons, and the second also notes: one sentence per line,
 // wrapped at `width` (0: not wrapped). Empty if there are none.

@@ -10,6 +10,7 @@
 #include "core/compare/request/spec.hpp"
 #include "core/render/about_rows.hpp"
 #include "core/render/evidence_text.hpp"
+#include "core/render/heading_text.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"

@@ -9,6 +9,7 @@
 #include "core/render/about_rows.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/findings_text.hpp"
+#include "core/render/heading_text.hpp"
 #include "core/render/host_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_table.hpp"
@@ -100,10 +101,11 @@ std::string format_with_rows(const Report& report, const std::string& heading_te
   std::string out = heading_text;
   const ScreenTableText table = format_screen_table(report, rows, layout);
   out += table.text;
-  out += describe_evidence(report, true, layout.width);
+  out += describe_evidence(report, true, layout.width) + describe_single_runs(report, layout.width);
   out += format_settings(report, layout.width);
   for (const std::string& note : report.notes())
     out += wrap_words(make_printable_short(note, kMaxNoteBytes), layout.width);
+  out += summarize_runs(report, layout);
   // Without groups, no metric has a value, whatever was measured.
   if (matches_no_group(report)) return out + wrap_words("no group matches --where", layout.width);
   return out + wrap_if_not_empty(describe_missing_metrics(report), layout.width) +
@@ -114,8 +116,7 @@ std::string format_with_rows(const Report& report, const std::string& heading_te
 
 std::string format_screen_opening(const Report& report, std::span<const std::string> files,
                                   const TextLayout& layout) {
-  for (std::size_t side = 0; side < report.sides().size(); ++side)
-    if (report.runs(side).size() > 1) return format_heading(report, files, layout);
+  if (has_several_runs(report)) return format_runs_heading(report, files, layout);
   std::string out;
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     out += format_window_opening(

@@ -10,6 +10,7 @@
 #include "core/render/evidence_json.cc"
 #include "core/render/evidence_text.cc"
 #include "core/render/findings_text.cc"
+#include "core/render/heading_text.cc"
 #include "core/render/host_text.cc"
 #include "core/render/metric_catalog.cc"
 #include "core/render/metric_help.cc"

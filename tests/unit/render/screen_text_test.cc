@@ -12,6 +12,7 @@
 #include "core/render/report_json.hpp"
 #include "core/render/screen_text.hpp"
 #include "tests/unit/support/screen_windows.hpp"
+#include "tests/unit/support/several_runs.hpp"
 
 namespace ctprof::screen_text_test {
 namespace {
@@ -63,6 +64,7 @@ BOOST_AUTO_TEST_CASE(two_windows_show_both_values_and_the_largest_change) {
   for (const char* part :
        {"baseline: a.zst", "candidate: b.zst", "held 0→3.00Mi +3.00Mi", "10.0→40.0"})
     BOOST_TEST(contains(text, part), part << " in\n" << text);
+  BOOST_TEST(text.find("\none run per side cannot show") > text.find("\nprocess "), text);
 }
 
 // A column that differs can show the cause.
@@ -108,8 +110,6 @@ BOOST_AUTO_TEST_CASE(omits_columns_without_values) {
   }
 }
 
-// A thousand sleeping threads are blocked for 100 % of their time, not for 100,000 %.
-BOOST_AUTO_TEST_CASE(shows_blocked_time_per_thread) {
 // Returns the line about metrics that were not measured.
 std::string find_unmeasured_line(const std::string& text) {
   const auto begin = text.find("not measured here");
@@ -146,6 +146,8 @@ BOOST_AUTO_TEST_CASE(facts_about_single_runs_follow_the_table) {
   BOOST_TEST(text.find("taken one side after the other") < table);
 }
 
+// A thousand sleeping threads are blocked for 100 % of their time, not for 100,000 %.
+BOOST_AUTO_TEST_CASE(shows_blocked_time_per_thread) {
   const std::vector<ThreadActivity> pool(3, {.name = "pool", .cpu = kSecond, .idle = 6 * kSecond});
   const std::string text = text_of(report_of(window_of(pool)), {.text = {}, .lines = 24});
   BOOST_TEST((contains(text, "60.0") && !contains(text, "180")), text);

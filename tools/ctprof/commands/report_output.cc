@@ -9,6 +9,7 @@
 #include "core/compare/report/screen_order.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/render/entity_table.hpp"
+#include "core/render/heading_text.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
