@@ -5,7 +5,7 @@
     record_hunts.py pack DIRECTORY FILE.tar.xz    packs them as text into one archive, without information about the host
 
 The windows contain only the processes of one cgroup. Recording requires root, a cgroup v2 hierarchy, and an idle host.
-Environment: CTPROF, TROUBLES.
+Environment: CTPROF, TROUBLES, WAITERS.
 """
 
 import contextlib
@@ -28,8 +28,9 @@ from cgroups_test import find_hierarchy, remove  # noqa: E402
 # controller.
 SHARES = pathlib.Path("/sys/fs/cgroup/cpu/hunt")
 # Additional recorders of a recording, and its programs if they are not only the one of its name.
-RECORDERS = {"locks": "off-cpu", "python": "on-cpu"}
-PROGRAMS = {"neighbour": ("server", "burner"), "locks": ("convoy",), "demoted": ("demoted", "rival"), "python": ()}
+RECORDERS = {"locks": "off-cpu", "python": "on-cpu", "naps": "off-cpu", "polls": "off-cpu", "pipes": "off-cpu", "pool": "off-cpu"}
+PROGRAMS = {"neighbour": ("server", "burner"), "locks": ("convoy",), "demoted": ("demoted", "rival"), "python": (), "naps-without-stacks": ("naps",)}
+KINDS_OF_WAITERS = ("naps", "polls", "pipes", "pool")  # of waiters.c; the other programs are of troubles.c
 
 
 @contextlib.contextmanager
@@ -70,12 +71,16 @@ def record(path, kind):
     hunt_screens.run_checked("record", "--no-sync", "-q", "--no-hostname", "--cgroup", "/hunt", "-d", f"{hunt_screens.SECONDS}s", *recorders, "-o", str(path))
 
 
+def start_helper(name, file):
+    return harness.Helper("WAITERS" if name in KINDS_OF_WAITERS else "TROUBLES", name, f"h-{name}", file)
+
+
 def record_hunt(directory, kind):
     with contextlib.ExitStack() as stack:
         stack.enter_context(large_share())
         top = stack.enter_context(hunt_cgroup())
         file = os.path.join(stack.enter_context(harness.scratch()), "file")
-        programs = [start(stack, top, harness.Helper("TROUBLES", name, f"h-{name}", file), name) for name in (*PROGRAMS.get(kind, (kind,)), "idler")]
+        programs = [start(stack, top, start_helper(name, file), name) for name in (*PROGRAMS.get(kind, (kind,)), "idler")]
         record(directory / f"{kind}.before.ctprof.zst", kind)
         if kind == "python":
             start(stack, top, harness.Process(["python3", "-c", "while True: sum(i * i for i in range(1000))"]), "python")
@@ -87,7 +92,8 @@ def record_hunt(directory, kind):
         record(directory / f"{kind}.after.ctprof.zst", kind)
 
 
-KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python")
+KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python",
+         "naps-without-stacks", *KINDS_OF_WAITERS)
 
 
 def remove_host_details(text):
@@ -96,7 +102,7 @@ def remove_host_details(text):
     for line in lines:
         line.get("host", {}).pop("kernel_cmdline", None)
     texts = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines[:-1])
-    body = re.sub(r"/[^\"' ]*/troubles\b", "/usr/bin/troubles", texts).encode()
+    body = re.sub(r"/[^\"' ]*/(troubles|waiters)\b", r"/usr/bin/\1", texts).encode()
     lines[-1]["bytes"] = len(body)
     return body + json.dumps(lines[-1], separators=(",", ":")).encode() + b"\n"
 

@@ -36,6 +36,10 @@ HUNTS = {
 }
 
 
+# Programs whose threads wait often and briefly, but not for a lock (waiters.c); the files contain
+# the stacks of their waits.
+WAITERS = ("naps", "polls", "pipes", "pool")
+
 VICTIMS = {"neighbour": "h-server", "demoted": "h-rival"}  # or the process that replaced the culprit
 
 
@@ -88,6 +92,18 @@ class Recorded(unittest.TestCase):
             shown = Screen("show", f"{kind}.before.ctprof.zst", cwd=self.scratch.name)
             with self.subTest(kind=kind):
                 self.assertFalse([one for one in shown.findings if cause and one.startswith(culprit) and cause in one], shown.text)
+
+    def test_short_waits_for_time_input_or_work_are_no_contention(self):
+        for kind in WAITERS:
+            for screen in self.screens(kind):
+                with self.subTest(kind=kind):
+                    self.assertIn(f"h-{kind}", screen.text)
+                    self.assertFalse([one for one in screen.findings if "lock" in one], screen.text)
+
+    def test_short_waits_without_stacks_have_no_named_cause(self):
+        for screen in self.screens("naps-without-stacks"):
+            self.assertEqual(["; only stacks show whether for a lock, a timer or input" in one for one in screen.findings if one.startswith("h-naps ")],
+                             [True], screen.text)
 
     def test_each_command_works(self):
         tool = str(pathlib.Path(harness.CTPROF).parent)
