@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "core/file/columns/table_line.hpp"
+#include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/registry_part.hpp"
@@ -18,8 +17,6 @@
 
 namespace ctprof::columns {
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::size_t kRowsPerTable = 1024;
 // Nesting depth of the members: the entities, and the members of each.
@@ -158,14 +155,7 @@ class EntityPart {
 
 // Parses a registry, whose definitions are of this entity.
 Result<RegistryPart> read_definitions(const std::string& text, Entity entity) {
-  boost::system::error_code failed;
-  json::value value = json::parse(text, failed);
-  if (failed || !value.is_object()) return Error{"registry is not an object"};
-  for (const char* key : {"metrics", "derived"})
-    if (json::value* items = value.get_object().if_contains(key); items && items->is_array())
-      for (json::value& item : items->get_array())
-        if (item.is_object()) item.get_object().erase("entity");
-  auto registry = read_registry(json::serialize(value));
+  auto registry = read_registry(text, FieldReader::EntityWords::Skip);
   if (!registry) return registry.error();
   const UnknownDefinitions& unknown = registry->unknown;
   if (!unknown.members.empty() || !unknown.metrics.empty() || !unknown.derived.empty() ||
@@ -180,14 +170,10 @@ Result<std::vector<std::string>> read_names(const KeptMembers& members, const st
   std::vector<std::string> names;
   const auto found = members.find(key);
   if (found == members.end()) return names;
-  boost::system::error_code failed;
-  const json::value value = json::parse(found->second, failed);
-  if (failed || !value.is_array() || value.get_array().size() > limits::kColumns)
-    return Error{key + " is not an array of names"};
-  for (const json::value& item : value.get_array()) {
-    if (!item.is_string()) return Error{key + " has something other than names"};
-    names.emplace_back(std::string_view(item.get_string()));
-  }
+  Scanner in(found->second);
+  FieldReader reader(in, key);
+  reader.read_value(names);
+  if (std::string wrong = reader.error_text(); !wrong.empty()) return Error{std::move(wrong)};
   return names;
 }
 
@@ -201,16 +187,23 @@ std::vector<std::string> lines_of(const KeptMembers& members, bool is_opening_on
   return lines;
 }
 
+std::size_t count_items(Scanner& in) {
+  std::size_t items = 0;
+  if (in.peek() != '[') return in.discard(limits::kDepth), items;
+  for (in.enter('['); in.next(']'); ++items) in.discard(limits::kDepth);
+  return items;
+}
+
 // Returns the number of rows of a line: the length of its longest column.
 std::size_t count_rows(const std::string& line) {
-  boost::system::error_code failed;
-  const json::value value = json::parse(line, failed);
-  const json::value* columns =
-      !failed && value.is_object() ? value.get_object().if_contains("columns") : nullptr;
+  const std::string_view columns = find_members(line, "columns", "kind")[0];
+  if (!columns.starts_with('{')) return 0;
   std::size_t rows = 0;
-  if (columns && columns->is_object())
-    for (const auto& [name, cells] : columns->get_object())
-      if (cells.is_array()) rows = std::max(rows, cells.get_array().size());
+  Scanner in(columns);
+  for (in.enter('{'); in.next('}');) {
+    in.key();
+    rows = std::max(rows, count_items(in));
+  }
   return rows;
 }
 

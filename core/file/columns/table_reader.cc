@@ -313,7 +313,7 @@ void TableReader::read_seen(Line& line) {
 }
 
 void TableReader::read_gaps(Line& line, std::string_view text, const ColumnSet& target) {
-  line.in = Scanner(text);
+  line.in.restart(text);
   for (line.in.enter('['); line.in.next(']');) {
     const GapPattern pattern = read_gap_pattern(line.in, line.piece.rows);
     if (!line.in.has_failed()) apply_gap_pattern(line, pattern, target);
@@ -337,7 +337,7 @@ void TableReader::apply_gap_pattern(Line& line, const GapPattern& pattern,
 }
 
 void TableReader::read_raw(Line& line, std::string_view text, const ColumnSet& target) {
-  line.in = Scanner(text);
+  line.in.restart(text);
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');) {
     std::size_t place = 0;

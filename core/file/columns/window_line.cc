@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/parse.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -211,11 +210,13 @@ Result<std::vector<TableSlice>> read_opening_only(std::vector<OpeningLines>& all
 }  // namespace
 
 Result<std::vector<TableSlice>> read_window(const KeptMembers& members, Snapshot& snapshot) {
-  boost::system::error_code failed;
   WindowLine line;
-  FieldReader reader("window");
-  reader.read_object(boost::json::parse(to_object(members), failed), line);
-  if (failed || !reader.error_text().empty()) return Error{"is wrong: " + reader.error_text()};
+  const RawJson text = to_object(members);
+  Scanner in(text);
+  FieldReader reader(in, "window");
+  reader.read_object(line);
+  if (const std::string wrong = reader.error_text(); !wrong.empty())
+    return Error{"is wrong: " + wrong};
   snapshot.extras->unknown_window = unknown_members<WindowLine>(members);
   snapshot.extras->unknown_window.erase("kind");
   Window& window = snapshot.window.emplace();

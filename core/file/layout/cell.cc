@@ -1,9 +1,10 @@
 #include "core/file/layout/cell.hpp"
 
 #include <array>
-#include <boost/json/parse.hpp>
 #include <cmath>
 #include <string_view>
+
+#include "core/file/layout/scanner.hpp"
 
 namespace ctprof {
 namespace {
@@ -23,12 +24,6 @@ constexpr std::array<NarrowNewtype, 4> kNarrowNewtypes{{
     {"OrdinalI32", {kMinInt32, kMaxInt32}},
     {"GaugeRatio100", {0, kMaxUint16}},
 }};
-
-bool is_json(const std::string& text) {
-  boost::system::error_code failed;
-  boost::json::parse(text, failed);
-  return !failed;
-}
 
 bool is_within_bounds(std::int64_t value, Bounds bounds) {
   return value >= bounds.min && (value < 0 || static_cast<std::uint64_t>(value) <= bounds.max);

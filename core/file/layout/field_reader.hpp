@@ -2,50 +2,81 @@
 
 #pragma once
 
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/file/layout/fields.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/file/layout/scanner.hpp"
 
 namespace ctprof {
 
+// Reads a whole number, which may be spelled like 1e3. Returns nothing if the next value, which is
+// then skipped, is not one from 0 to 2^64-1.
+std::optional<std::uint64_t> read_whole_number(Scanner& in);
+
 class FieldReader {
  public:
-  // `where` names the object in error messages.
-  explicit FieldReader(std::string where) : path_(std::move(where)) {}
+  // Selects whether the words of entities are read, or skipped because they are known.
+  enum class EntityWords { Read, Skip };
 
+  // `where` names the object in error messages. REQUIRES: `in` outlives it.
+  FieldReader(Scanner& in, std::string where, EntityWords entity_words = EntityWords::Read)
+      : in_(&in), path_(std::move(where)), entity_words_(entity_words) {}
+
+  // Reads the next value. A value of another type is an error, and is skipped.
   template <HasFields T>
-  void read_object(const boost::json::value& json, T& object) {
-    if (!json.is_object()) return set_error("is not an object");
-    std::size_t known = 0;
+  void read_object(T& object) {
+    if (!expect('{', "is not an object")) return;
+    in_->enter('{');
+    bool has_next = in_->next('}');
+    // Objects that ctprof wrote have their members in the order of the list.
     each_field(object, [&](const char* key, auto& value) {
-      const auto* found = json.get_object().if_contains(key);
-      if (!found) return;
-      ++known;
-      read_at_key(key, *found, value);
+      if (!has_next || !in_->consume_key(key)) return;
+      read_at_key(key, value);
+      has_next = in_->next('}');
     });
-    has_unknown_members_ = has_unknown_members_ || known < json.get_object().size();
+    for (; has_next; has_next = in_->next('}')) read_member(object);
   }
+  template <class T>
+  void read_value(T& value) {
+    read(value);
+  }
+
   // Returns whether an object had members that are not fields.
   bool has_unknown_members() const { return has_unknown_members_; }
+  // Returns whether the word of an entity or a storage is unknown to this version.
+  bool has_unknown_kind() const { return has_unknown_kind_; }
   // Returns the first error, for example "ctprof.end.wall_unix_ns is not a number"; empty if there
   // was none.
-  const std::string& error_text() const { return error_text_; }
+  std::string error_text() const;
 
  private:
+  template <HasFields T>
+  void read_member(T& object) {
+    const std::string member(in_->key());
+    bool is_known = false;
+    each_field(object, [&](const char* key, auto& value) {
+      if (is_known || member != key) return;
+      is_known = true;
+      read_at_key(key, value);
+    });
+    if (is_known || in_->has_failed()) return;
+    has_unknown_members_ = true;
+    in_->discard(limits::kDepth);
+  }
   template <class T>
-  void read_at_key(const std::string& key, const boost::json::value& json, T& value) {
+  void read_at_key(std::string_view key, T& value) {
     const std::size_t length = path_.size();
-    path_ += '.' + key;
-    read(json, value);
+    path_ += '.';
+    path_ += key;
+    read(value);
     path_.resize(length);
   }
   static std::string too_many() {
@@ -54,36 +85,48 @@ class FieldReader {
   void set_error(const std::string& what) {
     if (error_text_.empty()) error_text_ = path_ + ' ' + what;
   }
+  // Returns whether the next value begins with this character; otherwise reports it and skips it.
+  bool expect(char first, const char* error);
 
-  void read(const boost::json::value& json, std::string& text);
-  void read(const boost::json::value& json, bool& flag);
-  void read(const boost::json::value& json, std::uint64_t& number);
-  void read(const boost::json::value& json, std::uint32_t& number);
-  void read(const boost::json::value& json, double& number);
-  void read(const boost::json::value& json, Gap& gap);
-  void read(const boost::json::value& json, Entity& entity);
-  void read(const boost::json::value& json, Storage& storage);
-  void read(const boost::json::value& json, std::map<std::string, std::uint64_t>& numbers);
+  void read(std::string& text);
+  void read(bool& flag);
+  void read(std::uint64_t& number);
+  void read(std::uint32_t& number);
+  void read(double& number);
+  void read(Gap& gap);
+  void read(Entity& entity);
+  void read(Storage& storage);
+  void read(std::map<std::string, std::uint64_t>& numbers);
   template <class T>
-  void read(const boost::json::value& json, std::optional<T>& value) {
-    read(json, value.emplace());
+  void read_word(T& word);
+  template <class T>
+  void read(std::optional<T>& value) {
+    read(value.emplace());
   }
   template <HasFields T>
-  void read(const boost::json::value& json, T& value) {
-    read_object(json, value);
+  void read(T& value) {
+    read_object(value);
   }
   template <class T>
-  void read(const boost::json::value& json, std::vector<T>& items) {
-    if (!json.is_array()) return set_error("is not an array");
-    if (json.get_array().size() > limits::kColumns) return set_error(too_many());
+  void read(std::vector<T>& items) {
+    if (!expect('[', "is not an array")) return;
     items.clear();
-    for (const boost::json::value& item : json.get_array())
-      read_at_key(std::to_string(items.size()), item, items.emplace_back());
+    for (in_->enter('['); in_->next(']');) {
+      if (items.size() == limits::kColumns) {
+        set_error(too_many());
+        in_->discard(limits::kDepth);
+      } else {
+        read_at_key(std::to_string(items.size()), items.emplace_back());
+      }
+    }
   }
 
+  Scanner* in_;
   std::string path_;
+  EntityWords entity_words_;
   std::string error_text_;
   bool has_unknown_members_ = false;
+  bool has_unknown_kind_ = false;
 };
 
 }  // namespace ctprof

@@ -31,6 +31,20 @@ std::vector<std::string_view> split_array(std::string_view array) {
   return items;
 }
 
+std::array<std::string_view, 2> find_members(std::string_view object, std::string_view first,
+                                             std::string_view second) {
+  std::array<std::string_view, 2> found;
+  Scanner in(object);
+  if (in.peek() != '{') return found;
+  for (in.enter('{'); in.next('}');) {
+    const std::string_view key = in.key();
+    const int place = key == first ? 0 : key == second ? 1 : -1;
+    const std::string_view value = in.skip();
+    if (place >= 0) found[static_cast<std::size_t>(place)] = value;
+  }
+  return found;
+}
+
 std::string text_member(const KeptMembers& members, std::string_view key) {
   const auto found = members.find(key);
   if (found == members.end() || !found->second.starts_with('"')) return "";

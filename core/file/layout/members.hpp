@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,6 +22,11 @@ Result<KeptMembers> parse_members(std::string_view object, std::size_t depth);
 
 // Returns the items of an array as text; empty if it is not an array. REQUIRES: valid JSON.
 std::vector<std::string_view> split_array(std::string_view array);
+
+// Returns the values of two members of an object as text; each is empty if it is missing, and both
+// if the text is not an object. REQUIRES: valid JSON.
+std::array<std::string_view, 2> find_members(std::string_view object, std::string_view first,
+                                             std::string_view second);
 
 // Returns the value of a member; empty or 0 if it is missing or has another type.
 std::string text_member(const KeptMembers& members, std::string_view key);

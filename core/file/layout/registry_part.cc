@@ -1,7 +1,6 @@
 #include "core/file/layout/registry_part.hpp"
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
 #include <unordered_set>
 #include <utility>
 
@@ -15,8 +14,6 @@
 
 namespace ctprof {
 namespace {
-
-namespace json = boost::json;
 
 // Nesting depth of the members of `registry`, and of a definition in it.
 constexpr std::size_t kDepthOfRegistry = 2, kDepthOfItem = 4;
@@ -42,14 +39,6 @@ bool is_known_storage(std::string_view word) {
 }
 
 // Returns whether a definition has an entity or storage that this version does not know.
-bool is_unknown_definition(const json::value& item) {
-  const auto has_unknown_word = [&](const char* key, auto is_known) {
-    const json::value* word = item.is_object() ? item.get_object().if_contains(key) : nullptr;
-    return word && word->is_string() && !is_known(std::string_view(word->get_string()));
-  };
-  return has_unknown_word("entity", is_known_entity) ||
-         has_unknown_word("storage", is_known_storage);
-}
 bool is_unknown_definition(const KeptMembers& definition) {
   const auto has_unknown_word = [&](std::string_view key, auto is_known) {
     const auto word = definition.find(key);
@@ -174,41 +163,73 @@ std::string rejection_reason(const MetricDef& def) {
   return identity && !has_same_meaning(*identity, def) ? kDifferentMeaning : "";
 }
 
-// Reads a list of definitions, except those that are unknown to this version. Sets `has_unknown` if
-// there are any, or if a definition has unknown members.
-template <class T>
-Error read_definitions(const json::object& registry, const char* key, std::size_t most,
-                       std::vector<T>& out, bool& has_unknown) {
-  const json::value* found = registry.if_contains(key);
-  if (!found) return {};
-  const std::string where = std::string("registry.") + key;
-  if (!found->is_array() || found->get_array().size() > most)
-    return {where + " is not an array of at most " + std::to_string(most) + " items"};
-  for (std::size_t place = 0; const json::value& item : found->get_array()) {
-    FieldReader reader(where + "[" + std::to_string(place++) + "]");
-    if (is_unknown_definition(item)) {
-      has_unknown = true;
-      continue;
-    }
-    reader.read_object(item, out.emplace_back());
-    if (!reader.error_text().empty()) return {reader.error_text()};
-    has_unknown = has_unknown || reader.has_unknown_members();
-  }
-  return {};
+std::string list_error(std::string_view key, std::size_t most) {
+  return "registry." + std::string(key) + " is not an array of at most " + std::to_string(most) +
+         " items";
 }
 
-Error read_placeholders(const json::object& registry, std::vector<std::string>& out) {
-  const json::value* found = registry.if_contains("placeholders");
-  if (!found) return {};
-  if (!found->is_array() || found->get_array().size() > limits::kColumns)
-    return {"registry.placeholders is not an array of at most " + std::to_string(limits::kColumns) +
-            " items"};
-  for (const json::value& item : found->get_array()) {
-    if (!item.is_string()) return {"registry.placeholders holds something other than texts"};
-    out.emplace_back(std::string_view(item.get_string()));
+// Reads the registry's members.
+class RegistryReader {
+ public:
+  using EntityWords = FieldReader::EntityWords;
+
+  RegistryReader(std::string_view text, EntityWords entity_words)
+      : in_(text), entity_words_(entity_words) {}
+
+  Result<void> read(RegistryPart& registry) {
+    if (in_.peek() != '{') return Error{"registry is not an object"};
+    for (in_.enter('{'); in_.next('}');)
+      if (auto done = read_member(in_.key(), registry); !done) return done;
+    return in_.at_end() ? Result<void>() : Error{"registry is not an object"};
   }
-  return {};
-}
+  // Returns whether there are parts that this version does not know.
+  bool has_unknown() const { return has_unknown_; }
+
+ private:
+  Result<void> read_member(std::string_view key, RegistryPart& registry) {
+    if (key == "metrics") return read_definitions("metrics", limits::kColumns, registry.metrics);
+    if (key == "derived") return read_definitions("derived", limits::kDerived, registry.derived);
+    if (key == "placeholders") return read_placeholders(registry.placeholders);
+    has_unknown_ = true;
+    in_.discard(limits::kDepth);
+    return {};
+  }
+
+  // Reads a list of definitions, except those that are unknown to this version.
+  template <class T>
+  Result<void> read_definitions(const char* key, std::size_t most, std::vector<T>& out) {
+    if (in_.peek() != '[') return Error{list_error(key, most)};
+    out.clear();
+    std::size_t place = 0;
+    for (in_.enter('['); in_.next(']'); ++place) {
+      if (place == most) return Error{list_error(key, most)};
+      FieldReader reader(in_, std::string("registry.") + key + "[" + std::to_string(place) + "]",
+                         entity_words_);
+      reader.read_object(out.emplace_back());
+      if (!reader.has_unknown_kind() && !reader.error_text().empty())
+        return Error{reader.error_text()};
+      has_unknown_ = has_unknown_ || reader.has_unknown_kind() || reader.has_unknown_members();
+      if (reader.has_unknown_kind()) out.pop_back();
+    }
+    return {};
+  }
+
+  Result<void> read_placeholders(std::vector<std::string>& out) {
+    constexpr std::string_view kKey = "placeholders";
+    if (in_.peek() != '[') return Error{list_error(kKey, limits::kColumns)};
+    out.clear();
+    for (in_.enter('['); in_.next(']');) {
+      if (out.size() == limits::kColumns) return Error{list_error(kKey, limits::kColumns)};
+      if (in_.peek() != '"') return Error{"registry.placeholders holds something other than texts"};
+      out.emplace_back(in_.text());
+    }
+    return {};
+  }
+
+  Scanner in_;
+  EntityWords entity_words_;
+  bool has_unknown_ = false;
+};
 
 // Removes a headline that this version cannot show. Returns whether it did.
 bool drop_unknown(std::optional<Headline>& headline) {
@@ -227,12 +248,6 @@ bool drop_unknown(RegistryPart& registry) {
     dropped += drop_unknown(metric.def.headline);
   for (DerivedDef& def : registry.derived) dropped += drop_unknown(def.headline);
   return dropped > 0;
-}
-
-bool has_unknown_keys(const json::object& registry) {
-  return std::any_of(registry.begin(), registry.end(), [](const auto& member) {
-    return member.key() != "metrics" && member.key() != "derived" && member.key() != "placeholders";
-  });
 }
 
 Error check_definitions(const RegistryPart& registry) {
@@ -289,21 +304,13 @@ void write_registry(const RegistryView& registry, JsonWriter& out) {
   out.close('}');
 }
 
-Result<RegistryPart> read_registry(std::string_view text) {
+Result<RegistryPart> read_registry(std::string_view text, FieldReader::EntityWords entity_words) {
   if (text.size() > limits::kObjectBytes)
     return Error{"registry is longer than " + std::to_string(limits::kObjectBytes) + " bytes"};
-  boost::system::error_code failed;
-  const json::value value = json::parse({text.data(), text.size()}, failed);
-  if (failed || !value.is_object()) return Error{"registry is not an object"};
-  const json::object& object = value.get_object();
   RegistryPart registry;
-  bool has_unknown = has_unknown_keys(object);
-  for (const Error& wrong :
-       {read_definitions(object, "metrics", limits::kColumns, registry.metrics, has_unknown),
-        read_definitions(object, "derived", limits::kDerived, registry.derived, has_unknown),
-        read_placeholders(object, registry.placeholders)})
-    if (!wrong.text.empty()) return wrong;
-  has_unknown = drop_unknown(registry) || has_unknown;
+  RegistryReader reader(text, entity_words);
+  CTPROF_TRY(reader.read(registry));
+  const bool has_unknown = drop_unknown(registry) || reader.has_unknown();
   if (const Error wrong = check_definitions(registry); !wrong.text.empty()) return wrong;
   if (has_unknown) CTPROF_TRY(keep_unknown(text, registry));
   return registry;

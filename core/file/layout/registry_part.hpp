@@ -21,6 +21,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
+#include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/fields.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/file_extras.hpp"
@@ -70,6 +71,7 @@ void write_registry(const RegistryView& registry, JsonWriter& out);
 
 // Reads a registry. Metrics with an unknown entity, storage or newtype, derived metrics of an
 // unknown entity, and headlines of an unknown kind are only in RegistryPart::unknown.
-Result<RegistryPart> read_registry(std::string_view json);
+Result<RegistryPart> read_registry(
+    std::string_view json, FieldReader::EntityWords entity_words = FieldReader::EntityWords::Read);
 
 }  // namespace ctprof

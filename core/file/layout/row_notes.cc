@@ -7,12 +7,13 @@
 
 #include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
+#include "core/file/layout/field_reader.hpp"
+#include "core/file/layout/members.hpp"
+#include "core/file/layout/scanner.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
 namespace {
-
-namespace json = boost::json;
 
 using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
 
@@ -72,20 +73,21 @@ void set_run(Column& column, std::size_t from, std::size_t count, std::uint64_t 
 
 // Reads pairs of code and count, and drops those with a count of zero. Returns an empty list if
 // they are invalid or do not add up to `rows`.
-Runs read_runs(const json::value& json, std::size_t rows) {
+Runs read_runs(std::string_view json, std::size_t rows) {
   Runs runs;
   std::uint64_t left = rows;
-  if (!json.is_array() || json.get_array().size() % 2 != 0) return {};
-  for (const json::value& item : json.get_array()) {
-    boost::system::error_code failed;
-    runs.push_back(item.to_number<std::uint64_t>(failed));
-    if (failed) return {};
+  Scanner in(json);
+  if (in.peek() != '[') return {};
+  for (in.enter('['); in.next(']');) {
+    const auto number = read_whole_number(in);
+    if (!number) return {};
+    runs.push_back(*number);
     if (runs.size() % 2 == 1) continue;
     if (runs.back() > left) return {};
     left -= runs.back();
     if (runs.back() == 0) runs.resize(runs.size() - 2);
   }
-  return left == 0 ? runs : Runs{};
+  return left == 0 && runs.size() % 2 == 0 ? runs : Runs{};
 }
 
 void apply_runs(const Runs& runs, Column& column) {
@@ -100,21 +102,20 @@ void apply_runs(const Runs& runs, Column& column) {
 // early.
 std::size_t search_cost(const Table& table) { return 1 + table.columns.size() / 16; }
 
-Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table,
+Result<void> apply_pattern(std::string_view pattern, const std::string& where, Table& table,
                            WorkBudget& work) {
-  const json::object* object = pattern.if_object();
-  const json::value* columns = object ? object->if_contains("columns") : nullptr;
-  const json::value* runs = object ? object->if_contains("runs") : nullptr;
-  if (!columns || !columns->is_array() || !runs)
+  const auto [columns, runs] = find_members(pattern, "columns", "runs");
+  if (!columns.starts_with('[') || runs.empty())
     return Error{where + " is not an object of columns and runs"};
-  const Runs read = read_runs(*runs, table.rows);
+  const Runs read = read_runs(runs, table.rows);
   if (read.empty() && table.rows > 0)
     return Error{where + ".runs are not pairs of a code and a count that add up to " +
                  std::to_string(table.rows) + " rows"};
-  for (const json::value& name : columns->get_array()) {
-    if (!name.is_string()) return Error{where + ".columns holds something other than names"};
+  Scanner in(columns);
+  for (in.enter('['); in.next(']');) {
+    if (in.peek() != '"') return Error{where + ".columns holds something other than names"};
     bool has_work = work.spend(search_cost(table));
-    Column* column = table.find(std::string_view(name.get_string()));
+    Column* column = table.find(in.text());
     has_work = has_work && (!column || work.spend(table.rows + read.size()));
     if (!has_work)
       return Error{where + ".columns requires more work than allowed for a file of its size"};
@@ -145,23 +146,18 @@ void write_gaps(std::span<const Column* const> columns, JsonWriter& out) {
   out.close(']');
 }
 
-Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table,
+Result<void> apply_gaps(std::string_view gaps, std::string_view table_name, Table& table,
                         WorkBudget& work) {
-  const json::object* tables = gaps.if_object();
-  if (!tables) return Error{"gaps is not an object"};
-  const json::value* patterns = tables->if_contains(table_name);
-  if (!patterns) return {};
   const std::string where = "gaps." + std::string(table_name);
-  if (!patterns->is_array()) return Error{where + " is not an array"};
-  for (std::size_t i = 0; i < patterns->get_array().size(); ++i)
-    CTPROF_TRY(apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]", table,
-                             work));
+  Scanner in(gaps);
+  if (in.peek() != '[') return Error{where + " is not an array"};
+  std::size_t place = 0;
+  for (in.enter('['); in.next(']'); ++place)
+    CTPROF_TRY(apply_pattern(in.skip(), where + "[" + std::to_string(place) + "]", table, work));
   return {};
 }
 
 namespace {
-
-namespace json = boost::json;
 
 using RowRuns = std::vector<std::uint64_t>;  // first row, count, first row, count ...
 
@@ -188,36 +184,9 @@ std::vector<RawText> raw_texts(const Column& column, std::span<const Id> invalid
   return found;
 }
 
-void write_hex(std::string_view bytes, JsonWriter& out) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out.put('"');
-  for (const char c : bytes) {
-    out.put(kDigits[static_cast<unsigned char>(c) >> 4]);
-    out.put(kDigits[static_cast<unsigned char>(c) & 0xf]);
-  }
-  out.put('"');
-}
-
-std::optional<int> digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return std::nullopt;
-}
-
-std::optional<std::string> read_hex(std::string_view hex) {
-  if (hex.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    const auto high = digit(hex[i]), low = digit(hex[i + 1]);
-    if (!high || !low) return std::nullopt;
-    bytes += static_cast<char>(*high << 4 | *low);
-  }
-  return bytes;
-}
-
 void write_text(const RawText& raw, const TextPool& texts, JsonWriter& out) {
   out.raw("{\"hex\":");
-  write_hex(texts[raw.id], out);
+  out.text(to_hex(texts[raw.id]));
   out.raw(",\"rows\":[");
   for (const std::uint64_t number : raw.rows) {
     out.number(number);
@@ -228,33 +197,34 @@ void write_text(const RawText& raw, const TextPool& texts, JsonWriter& out) {
 }
 
 // Sets the listed rows. Returns false if the list is invalid or exceeds the work.
-bool set_rows(const json::array& rows, Id id, Column& column, WorkBudget& work) {
-  for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
-    boost::system::error_code failed, count_failed;
-    const auto first = rows[i].to_number<std::uint64_t>(failed),
-               count = rows[i + 1].to_number<std::uint64_t>(count_failed);
-    if (failed || count_failed || first > column.rows() || count > column.rows() - first ||
-        !work.spend(count))
+bool set_rows(std::string_view rows, Id id, Column& column, WorkBudget& work) {
+  Scanner in(rows);
+  if (in.peek() != '[') return false;
+  for (in.enter('['); in.next(']');) {
+    const auto first = read_whole_number(in);
+    if (!in.next(']')) return false;
+    const auto count = read_whole_number(in);
+    if (!first || !count || *first > column.rows() || *count > column.rows() - *first ||
+        !work.spend(*count))
       return false;
-    std::fill_n(column.ids().begin() + static_cast<std::ptrdiff_t>(first), count, id);
+    std::fill_n(column.ids().begin() + static_cast<std::ptrdiff_t>(*first), *count, id);
   }
-  return rows.size() % 2 == 0;
+  return true;
 }
 
-bool apply_text(const json::value& item, Column& column, TextPool& texts, WorkBudget& work) {
-  const json::object* object = item.if_object();
-  const json::value* hex = object ? object->if_contains("hex") : nullptr;
-  const json::value* rows = object ? object->if_contains("rows") : nullptr;
-  if (!hex || !hex->is_string() || !rows || !rows->is_array()) return false;
-  const auto bytes = read_hex(hex->get_string());
-  return bytes && set_rows(rows->get_array(), texts.intern(*bytes), column, work);
+bool apply_text(std::string_view item, Column& column, TextPool& texts, WorkBudget& work) {
+  const auto [hex, rows] = find_members(item, "hex", "rows");
+  if (!hex.starts_with('"')) return false;
+  const auto bytes = from_hex(Scanner(hex).text());
+  return bytes && set_rows(rows, texts.intern(*bytes), column, work);
 }
 
-Result<void> apply_column(const json::value& list, const std::string& where, Column& column,
+Result<void> apply_column(std::string_view list, const std::string& where, Column& column,
                           TextPool& texts, WorkBudget& work) {
-  if (!list.is_array()) return Error{where + " is not an array"};
-  for (const json::value& item : list.get_array())
-    if (!apply_text(item, column, texts, work))
+  Scanner in(list);
+  if (in.peek() != '[') return Error{where + " is not an array"};
+  for (in.enter('['); in.next(']');)
+    if (!apply_text(in.skip(), column, texts, work))
       return Error{where +
                    " has an invalid item (each has hexadecimal bytes, and pairs of a row and a "
                    "count), or requires more work than allowed for a file of its size"};
@@ -286,17 +256,17 @@ void write_raw(std::span<const Column* const> columns, std::span<const Id> inval
   out.close('}');
 }
 
-Result<void> apply_raw(const json::value& raw, std::string_view table_name, Table& table,
+Result<void> apply_raw(std::string_view raw, std::string_view table_name, Table& table,
                        TextPool& texts, WorkBudget& work) {
-  const json::object* tables = raw.if_object();
-  const json::value* columns = tables ? tables->if_contains(table_name) : nullptr;
-  if (tables && !columns) return {};
   const std::string where = "raw." + std::string(table_name);
-  if (!tables || !columns->is_object()) return Error{where + " is not an object"};
-  for (const auto& [name, list] : columns->get_object()) {
-    Column* column = table.find(std::string_view(name));
-    if (!column || column->def().storage != Storage::String) continue;
-    CTPROF_TRY(apply_column(list, where + "." + std::string(name), *column, texts, work));
+  Scanner in(raw);
+  if (in.peek() != '{') return Error{where + " is not an object"};
+  for (in.enter('{'); in.next('}');) {
+    const std::string name(in.key());
+    Column* column = table.find(name);
+    const std::string_view list = in.skip();
+    if (column && column->def().storage == Storage::String)
+      CTPROF_TRY(apply_column(list, where + "." + name, *column, texts, work));
   }
   return {};
 }

@@ -18,7 +18,6 @@
 
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -33,10 +32,10 @@ namespace ctprof {
 // Appends one table's list; "[]" if all cells have values.
 void write_gaps(std::span<const Column* const> columns, JsonWriter& out);
 
-// Sets the gaps of a loaded table, in which cells have a value where the rows contain one. A cell
-// keeps its gap if `gaps` calls it a value but its row has none. The steps are deducted from
-// `work`; fails if that is exhausted.
-Result<void> apply_gaps(const boost::json::value& gaps, std::string_view table_name, Table& table,
+// Sets the gaps of a loaded table from its list, in which cells have a value where the rows contain
+// one. A cell keeps its gap if `gaps` calls it a value but its row has none. The steps are deducted
+// from `work`; fails if that is exhausted.
+Result<void> apply_gaps(std::string_view gaps, std::string_view table_name, Table& table,
                         WorkBudget& work);
 
 // Returns the ids of texts that are not valid UTF-8, ascending.
@@ -46,9 +45,9 @@ std::vector<Id> invalid_texts(const TextPool& texts);
 void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid,
                const TextPool& texts, JsonWriter& out);
 
-// Sets the exact bytes of texts in a loaded table. The steps are deducted from `work`; fails if
-// that is exhausted.
-Result<void> apply_raw(const boost::json::value& raw, std::string_view table_name, Table& table,
+// Sets the exact bytes of texts in a loaded table from its object. The steps are deducted from
+// `work`; fails if that is exhausted.
+Result<void> apply_raw(std::string_view raw, std::string_view table_name, Table& table,
                        TextPool& texts, WorkBudget& work);
 
 }  // namespace ctprof

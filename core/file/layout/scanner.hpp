@@ -1,4 +1,5 @@
-// Reads one line of JSON from left to right. It is optimised for columns, which are mostly numbers.
+// Reads JSON from left to right: the only reader of JSON in core/file. It is optimised for columns
+// and rows, which are mostly numbers.
 //
 //   if (!in.enter('[')) ...;
 //   while (in.next(']')) take(in.number());
@@ -7,7 +8,11 @@
 // with escapes. The first error stops it: later calls fail or return empty values, so that a caller
 // checks for failure once, at the end.
 //
-// Not thread-safe; use one scanner per line.
+// The text is in memory, such as a line of a file in columns, or comes slice by slice, such as a
+// file in rows. Then the scanner keeps only the slices that contain the value that is being read,
+// and every view is valid only until the next call. Results do not depend on the slices.
+//
+// Not thread-safe; use one scanner per text.
 
 #pragma once
 
@@ -18,9 +23,27 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.hpp"
 #include "core/file/layout/limits.hpp"
 
 namespace ctprof {
+
+// A source of text in slices.
+class TextSource {
+ public:
+  virtual ~TextSource() = default;
+  // Returns the next slice; empty at the end. It is valid until the next call. An error contains
+  // only the reason, not the file's name.
+  virtual Result<std::string_view> next() = 0;
+};
+
+// The first error of a scanner.
+struct ScanError {
+  enum class Kind { Syntax, EndOfText, TooLong, Source };
+  Kind kind = Kind::Syntax;
+  std::string reason;        // for example "a number was expected"
+  std::size_t position = 0;  // byte of the text
+};
 
 // Reads JSON from left to right.
 class Scanner {
@@ -28,10 +51,24 @@ class Scanner {
   // REQUIRES: the text outlives it.
   explicit Scanner(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+  // Reads the slices of the source. Refuses texts of more than limits::kTextBytes, and values of
+  // more than limits::kSectionBytes that skip() returns. REQUIRES: the source outlives it.
+  explicit Scanner(TextSource& source)
+      : begin_(buffer_.data()),
+        at_(begin_),
+        end_(begin_),
+        source_(&source),
+        max_text_bytes_(limits::kTextBytes) {}
+  Scanner(const Scanner&) = delete;
+  Scanner& operator=(const Scanner&) = delete;
+  // Continues with another text, without the error. REQUIRES: the text outlives it.
+  void restart(std::string_view text);
 
-  bool has_failed() const { return !error_text_.empty(); }
+  bool has_failed() const { return has_failed_; }
   // Returns the error, for example "a number was expected at byte 17"; empty without an error.
-  const std::string& error_text() const { return error_text_; }
+  std::string error_text() const;
+  const ScanError& error() const { return error_; }
+  // Stops with an error at this position; does nothing after another error.
   void fail(std::string_view what);
 
   // Returns the first character of the next value: one of [ { " t f n - 0..9; '\0' at the end.
@@ -58,7 +95,19 @@ class Scanner {
   bool boolean();
   std::uint64_t number() {
     std::uint64_t value = 0;
-    return read_short_number(value) ? value : read_any_number();
+    return consume_short_number(value) ? value : read_any_number();
+  }
+  // Consumes a whole number that certainly fits into 64 bits, follows without blanks, and is
+  // followed by the next item or the end. Leaves anything else to other functions.
+  bool consume_short_number(std::uint64_t& value) {
+    const char* at = at_;
+    const char* const safe = end_ - at > kSafeDigits ? at + kSafeDigits : end_;
+    for (; at != safe && *at >= '0' && *at <= '9'; ++at)
+      value = 10 * value + static_cast<std::uint64_t>(*at - '0');
+    if (at == at_ || at == end_ || (*at != ',' && *at != ']' && *at != '}')) return false;
+    if (*at_ == '0' && at - at_ > 1) return false;
+    at_ = at;
+    return true;
   }
   // Reads the next consecutive plain numbers of an array, each with the comma after it, so that
   // another item follows. A plain number is a whole number of at most `max` and fewer than 20
@@ -75,6 +124,8 @@ class Scanner {
   std::size_t consume_repeated_texts(std::string_view text, std::size_t max);
   std::int64_t signed_number();
   double real_number();
+  // Returns the text of any number.
+  std::string_view number_text();
   // Returns an unescaped text, which is valid UTF-8. Valid until the next text or key.
   std::string_view text();
   // Returns whether the last text had escapes.
@@ -97,38 +148,55 @@ class Scanner {
       fail("a colon was expected");
     return true;
   }
+  // Consumes the next `size` bytes if `matches` accepts them, for a comparison that is faster than
+  // consume_text().
+  template <class Matches>
+  bool consume_if(std::size_t size, Matches matches) {
+    if (static_cast<std::size_t>(end_ - at_) < size || !matches(at_)) return false;
+    at_ += size;
+    return true;
+  }
   // Skips one value and returns its text. Fails if objects and arrays are nested deeper than
   // `most_depth`.
   std::string_view skip(std::size_t most_depth = limits::kDepth);
+  // Skips one value, which may be larger than one that is returned.
+  void discard(std::size_t most_depth) { skip_nested_value(most_depth); }
+  // Returns the text from a position(), which is before the current one. REQUIRES: text in memory.
+  std::string_view text_since(std::size_t position) const {
+    return {begin_ + position, static_cast<std::size_t>(at_ - begin_) - position};
+  }
+  // Reads more slices if fewer than `bytes` of text are left of the current ones, because reading
+  // is fastest within a slice.
+  void read_ahead(std::size_t bytes) {
+    while (source_ && static_cast<std::size_t>(end_ - at_) < bytes && read_more(at_)) {
+    }
+  }
   // Returns whether only blanks are left.
   bool at_end();
 
-  std::size_t position() const { return static_cast<std::size_t>(at_ - begin_); }
+  std::size_t position() const { return discarded_ + static_cast<std::size_t>(at_ - begin_); }
 
  private:
   void skip_blanks() {
-    if (at_ != end_ && *at_ > ' ') return;
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
+    if (at_ == end_ || *at_ <= ' ') skip_blanks_and_read();
   }
+  void skip_blanks_and_read();
+  // Appends the next slice to the text. Discards the text before `from`, which is moved with the
+  // text. Returns false at the end of all text and after an error.
+  bool read_more(const char*& from);
+  // Reads more slices until at least `bytes` follow; returns whether they do.
+  bool has_bytes(std::size_t bytes) {
+    if (static_cast<std::size_t>(end_ - at_) < bytes) read_ahead(bytes);
+    return static_cast<std::size_t>(end_ - at_) >= bytes;
+  }
+  void stop(ScanError error);
   bool consume(char c);
   bool consume_word(std::string_view text);
   bool next_or_end(char bracket);
   std::uint64_t read_any_number();
   static const char* read_plain_number(const char* at, std::uint64_t& value);
   static const char* read_more_digits(const char* at, const char* safe, std::uint64_t& value);
-  // Reads a whole number that certainly fits into 64 bits and is followed by the next item or the
-  // end.
-  bool read_short_number(std::uint64_t& value) {
-    const char* at = at_;
-    const char* const safe = end_ - at > kSafeDigits ? at + kSafeDigits : end_;
-    for (; at != safe && *at >= '0' && *at <= '9'; ++at)
-      value = 10 * value + static_cast<std::uint64_t>(*at - '0');
-    if (at == at_ || at == end_ || (*at != ',' && *at != ']' && *at != '}')) return false;
-    if (*at_ == '0' && at - at_ > 1) return false;
-    at_ = at;
-    return true;
-  }
-  std::string_view number_text();
+  std::string_view number_chars();
   bool unescape(const char* from);
   bool decode_escape();
   bool read_hex4(std::uint32_t& value);
@@ -136,16 +204,25 @@ class Scanner {
 
   static constexpr int kSafeDigits = std::numeric_limits<std::uint64_t>::digits10;
 
+  std::string buffer_;  // the current slices of a source
   const char* begin_;
   const char* at_;
   const char* end_;
+  const char* kept_ = nullptr;  // start of the value that skip() will return
+  TextSource* source_ = nullptr;
+  std::size_t discarded_ = 0;  // bytes of text before begin_
+  std::size_t max_text_bytes_ = std::numeric_limits<std::size_t>::max();
   bool is_at_first_item_ = false;  // the next call of next() is the first in its array or object
   bool was_escaped_ = false;
+  bool has_failed_ = false;
   std::string unescaped_;
-  std::string error_text_;
+  ScanError error_;
 };
 
 // Returns the same JSON without blanks between tokens. REQUIRES: valid JSON.
 std::string remove_blanks(std::string_view json);
+
+// Returns whether the text is one JSON value.
+bool is_json(std::string_view text);
 
 }  // namespace ctprof

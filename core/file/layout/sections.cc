@@ -1,8 +1,8 @@
 #include "core/file/layout/sections.hpp"
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
+#include <optional>
+#include <span>
 
 #include "core/file/file.hpp"
 #include "core/file/layout/field_reader.hpp"
@@ -12,8 +12,6 @@
 
 namespace ctprof {
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::size_t kDepthOfMeta = 2;  // nesting depth of its members
 
@@ -28,20 +26,6 @@ void write_by_table(JsonWriter& out, const KeptMembers& unknown, WriteTable writ
   }
   write_members(unknown, out);
   out.close('}');
-}
-
-// Keeps the members of such an object that belong to unknown entities.
-Result<void> keep_unknown_tables(const json::value& by_table, const char* key,
-                                 KeptMembers& unknown) {
-  if (!by_table.is_object()) return {};  // reading the first table reports the error
-  for (const auto& [word, value] : by_table.get_object()) {
-    Entity entity{};
-    if (parse(std::string_view(word), entity)) continue;
-    if (unknown.size() == limits::kUnknownEntities || word.size() > limits::kNameBytes)
-      return Error{std::string(key) + " has too many unknown entities, or one with a long name"};
-    unknown.emplace(std::string_view(word), json::serialize(value));
-  }
-  return {};
 }
 
 // --- ctprof: how, when and where the capture was made ---
@@ -84,11 +68,7 @@ void write_all_gaps(const SectionInput& source, JsonWriter& out) {
                  [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
 }
 
-Result<void> keep_unknown_gaps(const json::value& gaps, SectionTarget& target) {
-  return keep_unknown_tables(gaps, "gaps", target.snapshot.extras->unknown_gaps);
-}
-
-Result<void> apply_table_gaps(const json::value& gaps, Entity entity, SectionTarget& target,
+Result<void> apply_table_gaps(std::string_view gaps, Entity entity, SectionTarget& target,
                               WorkBudget& work) {
   return apply_gaps(gaps, name(entity), target.snapshot.table(entity), work);
 }
@@ -104,16 +84,21 @@ void write_read_at(const SectionInput& source, JsonWriter& out) {
   out.close(']');
 }
 
-Result<void> read_read_times(const json::value& read_at, SectionTarget& target) {
-  Snapshot& snapshot = target.snapshot;
-  const bool fits = read_at.is_array() && (read_at.get_array().empty() ||
-                                           read_at.get_array().size() == snapshot.threads().rows);
-  if (!fits) return Error{"read_at is not an array with one time for each thread"};
-  for (const json::value& item : read_at.get_array()) {
-    boost::system::error_code failed;
-    snapshot.read_at.push_back(item.to_number<std::uint64_t>(failed));
-    if (failed) return Error{"read_at holds something other than whole numbers"};
+Result<void> read_read_times(std::string_view read_at, SectionTarget& target) {
+  const Error wrong{"read_at is not an array with one time for each thread"};
+  std::vector<std::uint64_t> times(target.snapshot.threads().rows);
+  Scanner in(read_at);
+  if (in.peek() != '[') return wrong;
+  std::size_t row = 0;
+  for (in.enter('['); in.next(']'); ++row) {
+    row += in.read_plain_numbers(std::span(times).subspan(row), UINT64_MAX);
+    if (row == times.size()) return wrong;
+    const auto at = read_whole_number(in);
+    if (!at) return Error{"read_at holds something other than whole numbers"};
+    times[row] = *at;
   }
+  if (row != 0 && row != times.size()) return wrong;
+  if (row != 0) target.snapshot.read_at = std::move(times);
   return {};
 }
 
@@ -127,11 +112,7 @@ void write_all_raw(const SectionInput& source, JsonWriter& out) {
   });
 }
 
-Result<void> keep_unknown_raw(const json::value& raw, SectionTarget& target) {
-  return keep_unknown_tables(raw, "raw", target.snapshot.extras->unknown_raw);
-}
-
-Result<void> apply_table_raw(const json::value& raw, Entity entity, SectionTarget& target,
+Result<void> apply_table_raw(std::string_view raw, Entity entity, SectionTarget& target,
                              WorkBudget& work) {
   return apply_raw(raw, name(entity), target.snapshot.table(entity), target.snapshot.pools->texts,
                    work);
@@ -143,11 +124,11 @@ void write_time(const SectionInput& source, JsonWriter& out) {
   out.number(source.snapshot.meta.start.wall_unix_ns);
 }
 
-Result<void> read_time(const json::value& at, SectionTarget& target) {
-  boost::system::error_code failed;
-  const auto wall = at.to_number<std::uint64_t>(failed);
-  if (failed) return Error{"captured_at_unix_ns is not a whole number"};
-  target.snapshot.meta.start.wall_unix_ns = wall;
+Result<void> read_time(std::string_view at, SectionTarget& target) {
+  Scanner in(at);
+  const auto wall = read_whole_number(in);
+  if (!wall) return Error{"captured_at_unix_ns is not a whole number"};
+  target.snapshot.meta.start.wall_unix_ns = *wall;
   return {};
 }
 
@@ -155,21 +136,42 @@ Result<void> read_time(const json::value& at, SectionTarget& target) {
 constexpr FileSection kFileSections[] = {
     {"ctprof", write_meta, read_meta_section, nullptr, nullptr},
     {kRegistryKey, write_definitions, read_definitions_section, nullptr, nullptr},
-    {"gaps", write_all_gaps, nullptr, keep_unknown_gaps, apply_table_gaps},
+    {"gaps", write_all_gaps, nullptr, nullptr, apply_table_gaps, &FileExtras::unknown_gaps},
     {"read_at", write_read_at, nullptr, read_read_times, nullptr},
-    {"raw", write_all_raw, nullptr, keep_unknown_raw, apply_table_raw},
+    {"raw", write_all_raw, nullptr, nullptr, apply_table_raw, &FileExtras::unknown_raw},
     {"captured_at_unix_ns", write_time, nullptr, read_time, nullptr},
 };
 
 }  // namespace
 
+Result<SplitSection> split_section(const FileSection& section, std::string_view json,
+                                   SectionTarget& target) {
+  SplitSection split{.section = &section};
+  KeptMembers& unknown = (*target.snapshot.extras).*section.unknown_tables;
+  Scanner in(json);
+  if (in.peek() != '{') return Error{std::string(section.key) + " is not an object"};
+  for (in.enter('{'); in.next('}');) {
+    const std::string word(in.key());
+    const std::string_view value = in.skip();
+    if (Entity entity{}; parse(word, entity)) {
+      split.parts[static_cast<std::size_t>(entity)] = value;
+      continue;
+    }
+    if (unknown.size() == limits::kUnknownEntities || word.size() > limits::kNameBytes)
+      return Error{std::string(section.key) +
+                   " has too many unknown entities, or one with a long name"};
+    unknown.emplace(word, value);
+  }
+  return split;
+}
+
 Result<void> read_meta(std::string_view text, Meta& meta, KeptMembers& unknown) {
   if (text.size() > limits::kObjectBytes)
     return Error{"ctprof is longer than " + std::to_string(limits::kObjectBytes) + " bytes"};
-  boost::system::error_code failed;
-  FieldReader reader("ctprof");
-  reader.read_object(json::parse({text.data(), text.size()}, failed), meta);
-  if (!reader.error_text().empty()) return Error{reader.error_text()};
+  Scanner in(text);
+  FieldReader reader(in, "ctprof");
+  reader.read_object(meta);
+  if (std::string wrong = reader.error_text(); !wrong.empty()) return Error{std::move(wrong)};
   if (!reader.has_unknown_members()) return {};
   auto members = parse_members(text, kDepthOfMeta);
   if (!members) return Error{"ctprof is wrong: " + members.error().text};

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <array>
-#include <boost/json/fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,8 +41,9 @@ struct SectionTarget {
   bool has_meta = false;                 // the file has a `ctprof` object
 };
 
-// A section of the file. Unused functions are null. Errors contain the place and the reason. A
-// value of null is treated as a missing key, except by `read_before_rows`.
+// A section of the file. Unused functions are null. The readers receive the value's text, which is
+// valid JSON. Errors contain the place and the reason. A value of null is treated as a missing key,
+// except by `read_before_rows`.
 struct FileSection {
   std::string_view key;
   // Appends the value.
@@ -51,12 +51,25 @@ struct FileSection {
   // Reads a value that is needed before any row is read.
   Result<void> (*read_before_rows)(std::string_view json, SectionTarget& target);
   // Reads a value about the whole file, after all rows are read and before they are sorted.
-  Result<void> (*read_after_rows)(const boost::json::value& json, SectionTarget& target);
-  // Reads a value about one table's rows after they are read; for processes, after they are
+  Result<void> (*read_after_rows)(std::string_view json, SectionTarget& target);
+  // Reads the member about one table's rows after they are read; for processes, after they are
   // rebuilt. The steps are deducted from `work`.
-  Result<void> (*read_for_table)(const boost::json::value& json, Entity entity,
-                                 SectionTarget& target, WorkBudget& work);
+  Result<void> (*read_for_table)(std::string_view json, Entity entity, SectionTarget& target,
+                                 WorkBudget& work);
+  // Keeps the members about tables that this version does not know.
+  KeptMembers FileExtras::*unknown_tables = nullptr;
 };
+
+// The members of a section with one member for each table.
+struct SplitSection {
+  const FileSection* section = nullptr;
+  std::array<std::string_view, kBuiltinEntities> parts{};  // empty: missing
+  std::string_view part_of(Entity entity) const { return parts[static_cast<std::size_t>(entity)]; }
+};
+// Splits the value of a section with read_for_table(), and keeps the members about unknown tables.
+// REQUIRES: the text outlives the result.
+Result<SplitSection> split_section(const FileSection& section, std::string_view json,
+                                   SectionTarget& target);
 
 std::span<const FileSection> file_sections();
 // Returns null if the key is not a section.

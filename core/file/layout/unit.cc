@@ -7,4 +7,5 @@
 #include "core/file/layout/registry_part.cc"
 #include "core/file/layout/row_notes.cc"
 #include "core/file/layout/scanner.cc"
+#include "core/file/layout/scanner_plain.cc"
 #include "core/file/layout/sections.cc"

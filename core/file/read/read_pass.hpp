@@ -27,6 +27,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/layout/registry_part.hpp"
+#include "core/file/layout/scanner.hpp"
 #include "core/file/read/pass_options.hpp"
 #include "core/file/read/snapshot_builder.hpp"
 #include "core/registry/metric_def.hpp"
@@ -34,15 +35,6 @@
 struct ZSTD_DCtx_s;
 
 namespace ctprof {
-
-// A source of text in slices.
-class TextSource {
- public:
-  virtual ~TextSource() = default;
-  // Returns the next slice; empty at the end. It is valid until the next call. An error contains
-  // only the reason, not the file's name.
-  virtual Result<std::string_view> next() = 0;
-};
 
 // Text in memory. REQUIRES: the text outlives it.
 class PlainText final : public TextSource {

@@ -1,7 +1,6 @@
 #include "core/file/read/snapshot_builder.hpp"
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
 #include <numeric>
 #include <span>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 
 #include "core/base/seeded_hash.hpp"
 #include "core/file/columns/plugin_entities.hpp"
+#include "core/file/layout/scanner.hpp"
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
@@ -88,15 +88,7 @@ void SnapshotBuilder::make_fillers() {
 
 namespace {
 
-namespace json = boost::json;
-
 constexpr auto kGapNotInFile = static_cast<ctprof_gap>(Gap::NotInFile);
-
-// Returns the value of valid JSON, and null for any other text.
-json::value parse_or_null(const std::string& text) {
-  boost::system::error_code failed;
-  return json::parse(text, failed);
-}
 
 // --- gaps of files without our own keys ---
 
@@ -105,8 +97,8 @@ json::value parse_or_null(const std::string& text) {
 class AbsenceCheck {
  public:
   AbsenceCheck(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
-    const json::value absent = parse_or_null(column.def().file_absent);
-    if (absent.is_string()) text_ = std::string_view(absent.get_string());
+    const std::string& absent = column.def().file_absent;
+    if (absent.starts_with('"') && is_json(absent)) text_ = Scanner(absent).text();
   }
   bool operator()(std::size_t row) const {
     const Id id = column_->ids()[row];
@@ -288,17 +280,18 @@ Result<void> check_identity(const Table& threads) {
   return {};
 }
 
-// Returns the sections that are read after the rows, and their values.
-std::vector<std::pair<const FileSection*, json::value>> sections_after_rows(
-    const SnapshotBuilder& builder) {
-  std::vector<std::pair<const FileSection*, json::value>> pending;
+// Reads the sections about whole files, and splits those about tables by table.
+Result<std::vector<SplitSection>> read_sections(SnapshotBuilder& builder) {
+  std::vector<SplitSection> split;
   for (const FileSection& section : file_sections()) {
     const auto found = builder.sections.find(section.key);
-    if (found == builder.sections.end()) continue;
-    if (json::value value = parse_or_null(found->second); !value.is_null())
-      pending.emplace_back(&section, std::move(value));
+    if (found == builder.sections.end() || found->second == "null") continue;
+    if (section.read_after_rows) CTPROF_TRY(section.read_after_rows(found->second, builder));
+    if (!section.read_for_table) continue;
+    CTPROF_TRY_VALUE(auto parts, split_section(section, found->second, builder));
+    split.push_back(std::move(parts));
   }
-  return pending;
+  return split;
 }
 
 }  // namespace
@@ -308,15 +301,13 @@ Result<Snapshot> finish_snapshot(SnapshotBuilder& builder) {
   snapshot.is_foreign = !builder.has_meta;
   resize_columns_to_rows(builder);
   CTPROF_TRY(check_identity(snapshot.threads()));
-  const auto pending = sections_after_rows(builder);
-  for (const auto& [section, value] : pending)
-    if (section->read_after_rows) CTPROF_TRY(section->read_after_rows(value, builder));
+  CTPROF_TRY_VALUE(const auto sections, read_sections(builder));
 
   WorkBudget work(builder.budget.text_bytes);
   const auto explain = [&](Entity entity) -> Result<void> {
-    for (const auto& [section, value] : pending)
-      if (section->read_for_table)
-        CTPROF_TRY(section->read_for_table(value, entity, builder, work));
+    for (const SplitSection& section : sections)
+      if (const std::string_view part = section.part_of(entity); !part.empty())
+        CTPROF_TRY(section.section->read_for_table(part, entity, builder, work));
     return {};
   };
   if (snapshot.is_foreign) infer_gaps(builder);
