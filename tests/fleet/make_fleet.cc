@@ -89,8 +89,7 @@ std::unique_ptr<Seed> load(const std::string& path) {
   auto loaded = load_file(path, Vocabulary());
   if (!loaded) exit_with_error(loaded.error().text);
   if (!loaded->window) exit_with_error("'" + path + "' is not a window");
-  if (!loaded->pools->stacks.table.nodes().empty() &&
-      loaded->pools->stacks.table.nodes().size() > 1)
+  if (loaded->pools->stacks.table.nodes().size() > 1)
     exit_with_error("'" + path + "' has call stacks, which make_fleet does not support");
   auto seed = std::make_unique<Seed>();
   seed->window = std::move(*loaded);

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 
-#include "core/file/file.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/fields.hpp"
 #include "core/file/layout/members.hpp"
