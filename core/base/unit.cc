@@ -3,6 +3,8 @@
 #include "core/base/child_process.cc"
 #include "core/base/cpu_ranges.cc"
 #include "core/base/dropped_capabilities.cc"
+#include "core/base/json_scanner.cc"
+#include "core/base/json_scanner_plain.cc"
 #include "core/base/json_writer.cc"
 #include "core/base/keyed_hash.cc"
 #include "core/base/local_file.cc"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/json_writer.hpp"
-#include "core/file/layout/scanner.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/stacks/hidden_offsets.hpp"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/parse.hpp>
 #include <cmath>
 #include <string>
 #include <string_view>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/text.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
@@ -39,9 +39,7 @@ bool is_name(std::string_view text, std::string_view extra_chars) {
 // Returns whether `text` may represent a missing value in a file; NULL, "" and "omit" leave the key
 // out.
 bool represents_missing_value(const char* text) {
-  boost::system::error_code error;
-  if (!is_empty(text) && std::string_view(text) != "omit") boost::json::parse(text, error);
-  return !error;
+  return is_empty(text) || std::string_view(text) == "omit" || is_json(text);
 }
 
 // Returns the plugin's own rule of that name, or null.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/number.hpp"
 #include "core/compare/figures/uncaptured_metrics.hpp"
 #include "core/compare/report/rows.hpp"
@@ -41,9 +40,7 @@ std::size_t get_sort_position(std::string_view key) {
 // Returns a JSON value for display: a string without its quotes.
 std::string format_host_value(const std::optional<std::string>& json) {
   if (!json) return {};
-  boost::system::error_code problem;
-  const boost::json::value value = boost::json::parse(*json, problem);
-  return !problem && value.is_string() ? std::string(value.get_string()) : *json;
+  return parse_json_string(*json).value_or(*json);
 }
 
 // Returns the words of `text` that `other` lacks. Command lines are long and mostly equal.

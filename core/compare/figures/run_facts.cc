@@ -1,9 +1,6 @@
 #include "core/compare/figures/run_facts.hpp"
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 #include <charconv>
 #include <limits>
 #include <map>
@@ -12,6 +9,7 @@
 #include <utility>
 
 #include "core/base/cpu_ranges.hpp"
+#include "core/base/json_scanner.hpp"
 #include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
 
@@ -19,8 +17,6 @@ namespace ctprof {
 namespace {
 
 // Parsing of the host's context.
-
-namespace json = boost::json;
 
 // An object with a longer dotted name is compared as a whole.
 constexpr std::size_t kMaxPathLength = 1024;
@@ -34,35 +30,28 @@ std::string normalize_unit_suffix(std::string key) {
   return key;
 }
 
-void flatten(const json::object& object, const std::string& prefix, Members& members) {
-  for (const auto& member : object) {
-    const std::string key = prefix + std::string(member.key());
-    if (member.value().is_object() && key.size() < kMaxPathLength)
-      flatten(member.value().get_object(), key + ".", members);
+// Reads the object that is next.
+void flatten(Scanner& in, const std::string& prefix, Members& members) {
+  for (in.enter('{'); in.next('}');) {
+    const std::string key = prefix + std::string(in.key());
+    if (in.peek() == '{' && key.size() < kMaxPathLength)
+      flatten(in, key + ".", members);
     else
-      members.emplace(normalize_unit_suffix(key), json::serialize(member.value()));
+      members.emplace(normalize_unit_suffix(key), normalize_json(in.skip()));
   }
 }
 
 }  // namespace
 
 std::optional<HostMembers> host_members(const RawJson& context) {
-  boost::system::error_code problem;
-  const json::value parsed = json::parse(context, problem);
-  if (problem || !parsed.is_object()) return {};
+  Scanner in(context);
+  if (in.peek() != '{') return {};
   Members members;
-  flatten(parsed.get_object(), "", members);
-  return members;
+  flatten(in, "", members);
+  return in.at_end() ? std::optional(std::move(members)) : std::nullopt;
 }
 
 namespace {
-
-std::optional<std::string> json_text(const std::string& member) {
-  boost::system::error_code problem;
-  const json::value value = json::parse(member, problem);
-  if (problem || !value.is_string()) return {};
-  return std::string(value.get_string());
-}
 
 // Settings that changed in a window.
 
@@ -136,7 +125,8 @@ class SettingsComparison {
     for (const auto& [key, before] : *opening_members)
       if (const auto it = closing_members->find(key);
           it != closing_members->end() && it->second != before)
-        if (const auto opening_text = json_text(before), closing_text = json_text(it->second);
+        if (const auto opening_text = parse_json_string(before),
+            closing_text = parse_json_string(it->second);
             opening_text && closing_text)
           add({key, Entity::Host, {}, {{}, *opening_text}, {{}, *closing_text}}, {});
   }

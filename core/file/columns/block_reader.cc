@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/workers.hpp"
 #include "core/file/columns/plugin_entities.hpp"
 #include "core/file/columns/registry_cache.hpp"
@@ -14,7 +15,6 @@
 #include "core/file/columns/stack_lines.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
-#include "core/file/layout/scanner.hpp"
 
 namespace ctprof::columns {
 namespace {

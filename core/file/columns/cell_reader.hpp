@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/file/layout/limits.hpp"
-#include "core/file/layout/scanner.hpp"
 #include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
 

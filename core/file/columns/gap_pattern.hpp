@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file/layout/scanner.hpp"
+#include "core/base/json_scanner.hpp"
 #include "ctprof/abi.h"
 
 namespace ctprof::columns {

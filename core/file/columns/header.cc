@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json_scanner.hpp"
 #include "core/file/columns/announced_lines.hpp"
 #include "core/file/columns/plugin_entities.hpp"
 #include "core/file/columns/registry_cache.hpp"
@@ -12,7 +13,6 @@
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/registry_part.hpp"
-#include "core/file/layout/scanner.hpp"
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/gap.hpp"

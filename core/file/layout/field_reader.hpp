@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_scanner.hpp"
 #include "core/file/layout/fields.hpp"
 #include "core/file/layout/limits.hpp"
-#include "core/file/layout/scanner.hpp"
 
 namespace ctprof {
 

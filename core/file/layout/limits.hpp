@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/json_scanner.hpp"
 #include "core/snapshot/pool.hpp"
 
 namespace ctprof::limits {
@@ -32,7 +33,7 @@ inline constexpr std::size_t kKeyBytes = 64 * kKiB;  // one key of an object; a 
 inline constexpr std::size_t kTextBytes = kMiB;      // one string
 // Entries of one map, items of one array, CPUs of a set.
 inline constexpr std::size_t kItems = 64 * kKiB;
-inline constexpr std::size_t kDepth = 32;    // nesting depth of objects and arrays
+inline constexpr std::size_t kDepth = kMaxJsonDepth;
 inline constexpr std::size_t kPathKeys = 8;  // keys from a row down to a metric
 // One value that is kept as text, such as `gaps`.
 inline constexpr std::size_t kSectionBytes = 64 * kMiB;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/file/layout/scanner.hpp"
+#include "core/base/json_scanner.hpp"
 
 namespace ctprof {
 

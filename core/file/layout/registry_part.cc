@@ -4,11 +4,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
-#include "core/file/layout/scanner.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 

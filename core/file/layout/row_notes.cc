@@ -5,11 +5,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/members.hpp"
-#include "core/file/layout/scanner.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {

@@ -5,7 +5,7 @@
 //
 // Contents: the keys, and their writers and readers.
 //
-// See also: write/document.hpp, read/json_handler.hpp and read/snapshot_builder.hpp, which call
+// See also: write/document.hpp, read/rows_reader.hpp and read/snapshot_builder.hpp, which call
 // them.
 
 #pragma once

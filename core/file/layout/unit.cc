@@ -6,6 +6,4 @@
 #include "core/file/layout/members.cc"
 #include "core/file/layout/registry_part.cc"
 #include "core/file/layout/row_notes.cc"
-#include "core/file/layout/scanner.cc"
-#include "core/file/layout/scanner_plain.cc"
 #include "core/file/layout/sections.cc"

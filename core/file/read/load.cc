@@ -14,8 +14,9 @@
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/read/load.hpp"
-#include "core/file/read/read_pass.hpp"
+#include "core/file/read/rows_reader.hpp"
 #include "core/file/read/snapshot_builder.hpp"
+#include "core/file/read/text_source.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -35,7 +36,7 @@ using MakeSource = std::function<std::unique_ptr<TextSource>()>;
 Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabulary) {
   const auto pass = [&](PassOptions options, SnapshotBuilder& builder) {
     const auto source = make_source();
-    return read_pass(*source, vocabulary, std::move(options), builder);
+    return read_rows(*source, vocabulary, std::move(options), builder);
   };
   auto builder = std::make_unique<SnapshotBuilder>();
   PassResult end = pass({}, *builder);

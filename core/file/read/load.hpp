@@ -27,8 +27,8 @@ CaptureName parse_capture_name(const std::string& argument);
 Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
                             const Vocabulary& vocabulary);
 
-// Loads a snapshot from the decompressed text of a file. The parser receives it in slices. If no
-// slice contains a complete row, the fast path for rows is not used.
+// Loads a snapshot from the decompressed text of a file. The parser receives it in slices; their
+// size does not change the result.
 Result<Snapshot> load_text(std::string_view json, const std::string& name,
                            const Vocabulary& vocabulary,
                            std::size_t slice_bytes = limits::kSliceBytes);

@@ -90,15 +90,6 @@ void RowFiller::mark_missing() {
       slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
 }
 
-void RowFiller::drop_row() {
-  for (const std::uint32_t leaf : used_slots_) {
-    Slot& slot = slots_[leaf];
-    slot.gaps[rows_ - 1] = CTPROF_VALUE;
-    if (has_value_in_row(slot)) slot.last_row = 0;
-  }
-  --rows_;
-}
-
 void RowFiller::finish() {
   flush();
   for (const std::uint32_t leaf : used_slots_) slots_[leaf].column->resize(rows_, Gap::NotInFile);
@@ -113,30 +104,36 @@ bool RowFiller::reject_range(const Slot& slot, std::string_view text) {
   return fail("is out of range for " + slot.column->def().newtype + ": " + std::string(text));
 }
 
-bool RowFiller::put_other_kind_of_number(Slot& slot, std::int64_t value, std::string_view text) {
+bool RowFiller::put_other_kind_of_number(Slot& slot, std::uint64_t value) {
+  constexpr std::uint64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
   switch (slot.kind) {
     case Slot::Kind::Skip: return true;
-    case Slot::Kind::U64: return reject_range(slot, text);
-    case Slot::Kind::F64: return put_real(slot, text);
+    case Slot::Kind::U64: break;
+    case Slot::Kind::F64:
+      return put(slot, std::bit_cast<std::uint64_t>(static_cast<double>(value)));
     case Slot::Kind::I64:
-      if (value < slot.bounds.min ||
-          (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.max))
-        break;
-      return put(slot, static_cast<std::uint64_t>(value));
+      if (value > std::min(slot.bounds.max, kMaxSigned)) break;
+      return put(slot, value);
     case Slot::Kind::ZeroOne:
-      if (value != 0 && value != 1) break;
+      if (value > 1) break;
+      return put(slot, value);
+    default: return reject_kind(slot, "a number");
+  }
+  return reject_range(slot, std::to_string(value));
+}
+
+bool RowFiller::put_signed(Slot& slot, std::int64_t value, std::string_view text) {
+  if (slot.kind == Slot::Kind::F64) return put_real(slot, text);
+  if (value >= 0) return put_number(slot, static_cast<std::uint64_t>(value));
+  switch (slot.kind) {
+    case Slot::Kind::Skip: return true;
+    case Slot::Kind::U64:
+    case Slot::Kind::ZeroOne: return reject_range(slot, text);
+    case Slot::Kind::I64:
+      if (value < slot.bounds.min) return reject_range(slot, text);
       return put(slot, static_cast<std::uint64_t>(value));
     default: return reject_kind(slot, "a number");
   }
-  return reject_range(slot, text);
-}
-
-bool RowFiller::put_unsigned(Slot& slot, std::uint64_t value, std::string_view text) {
-  if (slot.kind == Slot::Kind::I64 || slot.kind == Slot::Kind::ZeroOne)
-    return reject_range(slot, text);
-  if (slot.kind != Slot::Kind::U64) return put_other_kind_of_number(slot, 0, text);
-  if (value > slot.bounds.max) return reject_range(slot, text);
-  return put(slot, value);
 }
 
 bool RowFiller::put_real(Slot& slot, std::string_view text) {
@@ -177,16 +174,11 @@ bool RowFiller::put_text(Slot& slot, std::string_view text) {
   return put(slot, slot.last_id);
 }
 
-bool RowFiller::add_item(const Slot& slot, std::int64_t value, std::string_view text) {
-  if (value < 0) return fail("has an item that is below zero: " + std::string(text));
-  return add_item(slot, static_cast<std::uint64_t>(value), text);
-}
-
-bool RowFiller::add_item(const Slot& slot, std::uint64_t value, std::string_view text) {
+bool RowFiller::add_item(const Slot& slot, std::uint64_t value) {
   if (slot.kind == Slot::Kind::Bits) {
     if (value >= limits::kItems)
       return fail("names a CPU beyond " + std::to_string(limits::kItems - 1) + ": " +
-                  std::string(text));
+                  std::to_string(value));
     if (value / kWordBits >= items_.size()) items_.resize(value / kWordBits + 1);
     items_[value / kWordBits] |= std::uint64_t{1} << value % kWordBits;
     return true;
@@ -224,6 +216,8 @@ ctprof_text RowFiller::intern_key(std::string_view key) {
 }
 
 bool RowFiller::add_key(std::string_view key) {
+  if (key.size() > limits::kKeyBytes)
+    return fail("has a key of more than " + std::to_string(limits::kKeyBytes) + " bytes");
   if (entries_.size() == limits::kItems)
     return fail("has more than " + std::to_string(limits::kItems) + " keys");
   const std::size_t place = entries_.size();

@@ -7,7 +7,7 @@
 //
 // Contents: storing one value in one cell, with its checks.
 //
-// See also: read_pass.hpp and json_handler.hpp, which find the leaf of a value;
+// See also: row_reader.hpp, which finds the leaf of a value;
 // snapshot_builder.hpp, which sets the gaps that the file explains.
 
 #pragma once
@@ -74,22 +74,18 @@ class RowFiller {
     values_in_row_ = 0;
     return true;
   }
-  // Removes the row that was begun last.
-  void drop_row();
   bool end_row() {
     if (values_in_row_ != column_count_) mark_missing();
     return !budget_->is_exceeded() || fail(kTooMuchMemory);
   }
 
-  bool put_signed(Slot& slot, std::int64_t value, std::string_view text) {
-    if (slot.kind == Slot::Kind::U64 && value >= 0 &&
-        static_cast<std::uint64_t>(value) <= slot.bounds.max) {
-      return put(slot, static_cast<std::uint64_t>(value));
-    }
-    return put_other_kind_of_number(slot, value, text);
+  bool put_number(Slot& slot, std::uint64_t value) {
+    if (slot.kind == Slot::Kind::U64 && value <= slot.bounds.max) return put(slot, value);
+    return put_other_kind_of_number(slot, value);
   }
-  // Numbers above the signed range, and numbers with a point or an exponent.
-  bool put_unsigned(Slot& slot, std::uint64_t value, std::string_view text);
+  // Numbers with a sign. The text is that of the number.
+  bool put_signed(Slot& slot, std::int64_t value, std::string_view text);
+  // Numbers with a point or an exponent, and whole numbers beyond 64 bits.
   bool put_real(Slot& slot, std::string_view text);
   bool put_bool(Slot& slot, bool value);
   bool put_null(Slot& slot);
@@ -97,8 +93,7 @@ class RowFiller {
 
   // Arrays and maps are added item by item.
   void begin_items() { items_.clear(); }
-  bool add_item(const Slot& slot, std::int64_t value, std::string_view text);
-  bool add_item(const Slot& slot, std::uint64_t value, std::string_view text);
+  bool add_item(const Slot& slot, std::uint64_t value);
   void end_items(Slot& slot);
   void begin_map();
   bool add_key(std::string_view key);
@@ -115,7 +110,7 @@ class RowFiller {
   // Copies the newest block of cells to the columns.
   void flush();
   void mark_missing();
-  bool put_other_kind_of_number(Slot& slot, std::int64_t value, std::string_view text);
+  bool put_other_kind_of_number(Slot& slot, std::uint64_t value);
   ctprof_text intern_key(std::string_view key);
   bool reject_range(const Slot& slot, std::string_view text);
   bool reject_kind(const Slot& slot, std::string_view found);

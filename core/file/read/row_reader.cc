@@ -1,183 +1,239 @@
 #include "core/file/read/row_reader.hpp"
 
-#include <cstring>
-#include <limits>
+#include <charconv>
+#include <optional>
+#include <utility>
 
-#include "core/file/layout/limits.hpp"
+#include "core/base/text.hpp"
+#include "core/file/layout/members.hpp"
+#include "core/snapshot/file_extras.hpp"
 
 namespace ctprof {
 namespace {
 
-// More digits than these may exceed 64 bits.
-constexpr std::ptrdiff_t kMaxDigits = std::numeric_limits<std::uint64_t>::digits10;
 // Largest number of consecutive predicted keys that a row may lack.
 constexpr int kMaxMissingKeys = 16;
-constexpr std::uint64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
 
-// Texts, keys and counts within one slice cannot exceed their limits, so no check is needed.
-static_assert(limits::kSliceBytes <= limits::kKeyBytes &&
-              limits::kSliceBytes <= limits::kTextBytes);
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Eight bytes are tested at a time.
-constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
-constexpr std::uint64_t kLowBits = 0x0101010101010101, kHighBits = 0x80 * kLowBits;
-constexpr std::uint64_t has_zero(std::uint64_t word) {
-  return (word - kLowBits) & ~word & kHighBits;
+Entity entity_of(TreeRoot root) {
+  return root == TreeRoot::Thread   ? Entity::Thread
+         : root == TreeRoot::Cgroup ? Entity::Cgroup
+                                    : Entity::Host;
 }
-// Returns whether a byte may be other than plain.
-constexpr bool has_special_byte(std::uint64_t word) {
-  return (word & kHighBits) != 0 || ((word - 0x20 * kLowBits) & kHighBits) != 0 ||
-         has_zero(word ^ '"' * kLowBits) || has_zero(word ^ '\\' * kLowBits);
+
+// Returns the number if its text is a whole number that fits.
+template <class T>
+std::optional<T> to_whole_number(std::string_view text) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  return code == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+// Returns the kind of the value that begins with this character; empty if none does.
+std::string_view kind_of(char first) {
+  switch (first) {
+    case '{': return "an object";
+    case '[': return "an array";
+    case '"': return "a text";
+    case 't': return "true";
+    case 'f': return "false";
+    case 'n': return "null";
+    default: return first == '-' || (first >= '0' && first <= '9') ? "a number" : "";
+  }
 }
 
 }  // namespace
 
-// Reads a whole number. A point, an exponent or further digits after it make the caller fail,
-// because it expects another character there.
-const char* RowReader::read_digits(const char* at, std::uint64_t& value) const {
-  const char* const start = at;
-  const char* const stop = end_ - at > kMaxDigits ? at + kMaxDigits : end_;
-  while (at != stop && is_digit(*at)) value = 10 * value + static_cast<std::uint64_t>(*at++ - '0');
-  const bool is_number = at != start && (*start != '0' || at - start == 1);
-  return is_number ? at : nullptr;
+// --- the place, and errors ---
+
+std::string RowReader::location() const {
+  std::string path;
+  const auto append = [&](std::string_view key) {
+    if (!path.empty()) path += '.';
+    path += replace_invalid_utf8(key);
+  };
+  if (table_ == TreeRoot::Host && depth_ == 0 && !node_) append(top_key_);
+  if (table_ != TreeRoot::Host)
+    path = std::string(table_ == TreeRoot::Thread ? kThreadsKey : kCgroupsKey) + "[" +
+           std::to_string(std::max<std::size_t>(rows_->rows(), 1) - 1) + "]";
+  for (std::size_t i = 0; i < depth_; ++i) append(path_[i]->key);
+  if (node_) append(node_->key);
+  return path.empty() ? "the top level" : path;
 }
 
-// Returns the end of a text without escapes; null if it has other characters.
-const char* RowReader::end_of_plain_text(const char* at) const {
-  for (std::uint64_t word = 0; end_ - at > kWord; at += kWord) {
-    std::memcpy(&word, at, sizeof word);
-    if (has_special_byte(word)) break;
+void RowReader::reject(std::string error_text) {
+  if (in_->has_failed()) return;
+  error_text_ = std::move(error_text);
+  in_->fail("");
+}
+
+void RowReader::reject_kind(std::string_view reason) {
+  const std::string_view kind = kind_of(in_->peek());
+  if (kind.empty()) return in_->discard(0);  // reports invalid JSON
+  reject("holds " + std::string(kind) + std::string(reason));
+}
+
+void RowReader::check_key(std::string_view key) {
+  if (key.size() > limits::kKeyBytes)
+    reject("has a key of more than " + std::to_string(limits::kKeyBytes) + " bytes");
+}
+
+// --- rows, and their keys ---
+
+void RowReader::begin_host() {
+  rows_ = &builder_->filler(TreeRoot::Host);
+  check(rows_->begin_row());
+}
+
+void RowReader::read_row(TreeRoot table, std::string_view cgroup_path) {
+  RowFiller* const outer = std::exchange(rows_, &builder_->filler(table));
+  table_ = table;
+  node_ = nullptr;
+  check(rows_->begin_row());
+  if (table == TreeRoot::Cgroup) check(rows_->put_text(builder_->path_slot(), cgroup_path));
+  if (in_->peek() != '{') return reject_kind();
+  read_object(builder_->layout.tree(table));
+  if (in_->has_failed()) return;
+  check(rows_->end_row());
+  if (in_->has_failed()) return;
+  table_ = TreeRoot::Host;
+  rows_ = outer;
+}
+
+// After a failure, the place remains, for location().
+void RowReader::read_object(KeyNode& object) {
+  KeyNode** next = &object.predicted_child;
+  for (in_->enter('{'); in_->next('}');) {
+    if (KeyNode* const node = find_member(object, next))
+      read_value(*node);
+    else
+      keep_unknown_member();
   }
-  while (at != end_ && is_plain(*at)) ++at;
-  return is_char('"', at) ? at : nullptr;
+  if (!in_->has_failed()) node_ = nullptr;
 }
 
-// Returns the start of the leaf's value if its key is here; otherwise null.
-const char* RowReader::match_key(const char* at, const KeyNode& node) const {
-  const std::size_t size = node.spelling.size() + 1;
-  if (static_cast<std::size_t>(end_ - at) < size || *at != '"' || !node.is_leaf() ||
-      !node.matches_spelling(at + 1))
-    return nullptr;
-  return at + size;
-}
-
-const char* RowReader::read_number(const char* at, Slot& slot) {
-  std::uint64_t value = 0;
-  const char* const end = read_digits(at, value);
-  if (!end || slot.kind == Slot::Kind::Skip) return end;
-  const std::string_view spelling(at, static_cast<std::size_t>(end - at));
-  const bool fits = value <= kMaxSigned
-                        ? rows_->put_signed(slot, static_cast<std::int64_t>(value), spelling)
-                        : rows_->put_unsigned(slot, value, spelling);
-  return fits ? end : nullptr;
-}
-
-std::size_t RowReader::read(std::string_view text) {
-  end_ = text.data() + text.size();
-  const char* at = text.data();
-  while (const char* next = read_row(at)) at = next;
-  return static_cast<std::size_t>(at - text.data());
-}
-
-const char* RowReader::read_row(const char* at) {
-  if (!is_char('{', at) || !rows_->begin_row()) return nullptr;
-  at = read_members(at + 1);
-  if (at && is_char(',', at) && rows_->end_row()) return at + 1;
-  rows_->drop_row();
-  return nullptr;
-}
-
-const char* RowReader::read_members(const char* at) {
-  const KeyNode* node = tree_->predicted_child;
-  for (;;) {
-    const char* start = nullptr;
-    for (int missing = 0; node && !(start = match_key(at, *node)); node = node->predicted_sibling)
-      if (++missing > kMaxMissingKeys) return nullptr;
-    if (!start) return nullptr;
-    at = read_value(start, rows_->slot(node->leaf));
-    if (!at || at == end_) return nullptr;
-    if (*at == '}') return at + 1;
-    if (*at++ != ',') return nullptr;
+// Reads a key. `next` is the prediction for it, and becomes that for the key after it. Returns null
+// if the key is unknown.
+KeyNode* RowReader::find_member(KeyNode& object, KeyNode**& next) {
+  in_->peek();
+  KeyNode* node = *next;
+  for (int missing = 0; node && missing <= kMaxMissingKeys; ++missing) {
+    if (consume_key(*node)) return next = &node->predicted_sibling, node;
     node = node->predicted_sibling;
   }
+  const std::string_view name = in_->key();
+  node = *next && (*next)->has_key(name) ? *next : object.find(name);
+  if (node) {
+    *next = node;
+    next = &node->predicted_sibling;
+  } else {
+    unknown_key_ = name;
+  }
+  return node;
 }
 
-const char* RowReader::read_value(const char* at, Slot& slot) {
-  if (at == end_) return nullptr;
-  switch (*at) {
-    case '"': return read_text(at + 1, slot);
-    case '[': return read_items(at + 1, slot);
-    case '{': return read_map(at + 1, slot);
-    case '-': return read_negative(at + 1, slot);
-    default: return is_digit(*at) ? read_number(at, slot) : read_word(at, slot);
+bool RowReader::consume_key(const KeyNode& node) {
+  return in_->consume_if(node.spelling.size() + 1, [&](const char* text) {
+    return *text == '"' && node.matches_spelling(text + 1);
+  });
+}
+
+void RowReader::keep_unknown_member() {
+  node_ = nullptr;
+  check_key(unknown_key_);
+  std::string json = normalize_json(in_->skip(allowed_depth()));
+  if (in_->has_failed()) return;
+  std::string path;
+  for (std::size_t i = 0; i < depth_; ++i) append_to_path(path, path_[i]->key);
+  append_to_path(path, unknown_key_);
+  builder_->budget.kept_bytes += json.size();
+  ++builder_->budget.items;
+  KeptKeys& kept =
+      builder_->snapshot.extras->unknown_keys[static_cast<std::size_t>(entity_of(table_))];
+  const auto [place, is_new] = kept.try_emplace(path);
+  if (is_new && kept.size() > limits::kColumns)
+    return reject("has more kinds of unknown keys than " + std::to_string(limits::kColumns));
+  const auto row = static_cast<std::uint32_t>(rows_->rows() - 1);
+  if (place->second.empty() || place->second.back().first != row)
+    place->second.emplace_back(row, std::move(json));
+}
+
+// --- values ---
+
+void RowReader::read_other_value(KeyNode& node) {
+  if (!node.is_leaf()) return read_inner_object(node);
+  Slot& slot = rows_->slot(node.leaf);
+  switch (in_->peek()) {
+    case '"': return check(rows_->put_text(slot, in_->text()));
+    case '[': return read_items(slot);
+    case '{': return read_map(slot);
+    case 't':
+    case 'f': return check(rows_->put_bool(slot, in_->boolean()));
+    case 'n': return in_->consume_null() ? check(rows_->put_null(slot)) : in_->discard(0);
+    default: return read_number(slot);
   }
 }
 
-const char* RowReader::read_negative(const char* at, Slot& slot) {
-  std::uint64_t value = 0;
-  const char* const end = read_digits(at, value);
-  if (!end || value == 0 || value > kMaxSigned) return nullptr;
-  const std::string_view spelling(at - 1, static_cast<std::size_t>(end - at + 1));
-  return rows_->put_signed(slot, -static_cast<std::int64_t>(value), spelling) ? end : nullptr;
+void RowReader::read_inner_object(KeyNode& node) {
+  if (in_->consume_null()) return;
+  if (in_->peek() != '{') return reject_kind();
+  path_[depth_++] = &node;
+  node_ = nullptr;
+  read_object(node);
+  if (!in_->has_failed()) --depth_;
 }
 
-const char* RowReader::read_text(const char* at, Slot& slot) {
-  const char* const end = end_of_plain_text(at);
-  return end && rows_->put_text(slot, {at, static_cast<std::size_t>(end - at)}) ? end + 1 : nullptr;
+void RowReader::read_number(Slot& slot) {
+  const std::string_view text = in_->number_text();
+  if (in_->has_failed()) return;
+  if (const auto number = to_whole_number<std::uint64_t>(text))
+    return check(rows_->put_number(slot, *number));
+  if (const auto number = to_whole_number<std::int64_t>(text))
+    return check(rows_->put_signed(slot, *number, text));
+  check(rows_->put_real(slot, text));
 }
 
-const char* RowReader::read_word(const char* at, Slot& slot) {
-  const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
-  if (rest.starts_with("false")) return rows_->put_bool(slot, false) ? at + 5 : nullptr;
-  if (rest.starts_with("true")) return rows_->put_bool(slot, true) ? at + 4 : nullptr;
-  if (rest.starts_with("null")) return rows_->put_null(slot) ? at + 4 : nullptr;
-  return nullptr;
+// Reads a number of an array or a map.
+bool RowReader::read_whole_number(std::uint64_t& value, std::string_view below_zero) {
+  if (in_->consume_short_number(value)) return true;
+  if (kind_of(in_->peek()) != "a number") return reject_kind(), false;
+  const std::string_view text = in_->number_text();
+  if (in_->has_failed()) return false;
+  const auto number = to_whole_number<std::uint64_t>(text);
+  const auto signed_number = to_whole_number<std::int64_t>(text);
+  value = number.value_or(0);
+  if (number || signed_number == 0) return true;  // -0
+  reject(signed_number ? std::string(below_zero) + ": " + std::string(text)
+                       : "holds " + std::string(text) + " where a whole number should be");
+  return false;
 }
 
-// Skips a value if the row already has one under another spelling of the key.
-const char* RowReader::read_items(const char* at, Slot& slot) {
+// A value is skipped if the row already has one under another spelling of the key.
+void RowReader::read_items(Slot& slot) {
   const bool is_list = slot.kind == Slot::Kind::Bits || slot.kind == Slot::Kind::Array;
-  if (!is_list && slot.kind != Slot::Kind::Skip) return nullptr;
-  const bool is_kept = is_list && !rows_->has_value_in_row(slot);
-  if (is_kept) rows_->begin_items();
-  for (bool more = !is_char(']', at); more;) {
+  if (!is_list && slot.kind != Slot::Kind::Skip) return reject_kind();
+  if (!is_list || rows_->has_value_in_row(slot)) return in_->discard(allowed_depth());
+  rows_->begin_items();
+  for (in_->enter('['); in_->next(']');) {
     std::uint64_t value = 0;
-    at = read_digits(at, value);
-    if (!at || at == end_ || (is_kept && !rows_->add_item(slot, value, ""))) return nullptr;
-    more = *at != ']';
-    if (more && *at++ != ',') return nullptr;
+    if (!read_whole_number(value, "has an item that is below zero")) return;
+    check(rows_->add_item(slot, value));
   }
-  if (is_kept) rows_->end_items(slot);
-  return at + 1;
+  if (!in_->has_failed()) rows_->end_items(slot);
 }
 
-const char* RowReader::read_map(const char* at, Slot& slot) {
-  if (slot.kind != Slot::Kind::Map && slot.kind != Slot::Kind::Skip) return nullptr;
-  const bool is_kept = slot.kind == Slot::Kind::Map && !rows_->has_value_in_row(slot);
-  const char* const start = at;
-  if (!is_kept && starts_with(at, last_map_)) return at + last_map_.size();
-  if (is_kept) rows_->begin_map();
-  for (bool more = !is_char('}', at); more;) {
-    at = read_entry(at, is_kept);
-    if (!at || at == end_) return nullptr;
-    more = *at != '}';
-    if (more && *at++ != ',') return nullptr;
+void RowReader::read_map(Slot& slot) {
+  const bool is_map = slot.kind == Slot::Kind::Map;
+  if (!is_map && slot.kind != Slot::Kind::Skip) return reject_kind();
+  if (!is_map || rows_->has_value_in_row(slot)) return in_->discard(allowed_depth());
+  rows_->begin_map();
+  for (in_->enter('{'); in_->next('}');) {
+    check(rows_->add_key(in_->key()));
+    std::uint64_t value = 0;
+    if (in_->has_failed() || !read_whole_number(value, "has a value below zero")) return;
+    rows_->set_entry(value);
   }
-  if (is_kept) rows_->end_map(slot);
-  last_map_ = {start, static_cast<std::size_t>(at + 1 - start)};
-  return at + 1;
-}
-
-const char* RowReader::read_entry(const char* at, bool is_kept) {
-  const char* const end = is_char('"', at) ? end_of_plain_text(at + 1) : nullptr;
-  if (!end || !is_char(':', end + 1)) return nullptr;
-  if (is_kept && !rows_->add_key({at + 1, static_cast<std::size_t>(end - at - 1)})) return nullptr;
-  std::uint64_t value = 0;
-  at = read_digits(end + 2, value);
-  if (at && is_kept) rows_->set_entry(value);
-  return at;
+  if (!in_->has_failed()) rows_->end_map(slot);
 }
 
 }  // namespace ctprof

@@ -1,63 +1,98 @@
-// A fast path for rows of threads that are spelled as this program writes them: no blanks, no
-// escapes, only whole numbers, and keys in the order of a previous row.
+// Reads the objects of a file in rows into the cells of columns: rows of threads and cgroups, and
+// the values of the host. Knows the place of the value that is read.
 //
-// It reads only rows that are certainly valid. At anything else it drops the row without side
-// effects. The parser then reads the row from its start, and reports errors in it. The rules for
-// valid files are therefore only in the parser's handler.
+// Most values are a number for a key that followed the same key in the previous row. They are read
+// without a lookup.
 //
-// Contents: reading complete rows into cells.
+// Contents: finding the leaf of a key, reading its value, and keeping keys that are unknown.
 //
-// See also: json_handler.hpp and read_pass.cc, which call it between rows; row_filler.hpp for
-// cells.
+// See also: rows_reader.hpp, which reads the document; row_filler.hpp, which stores cells.
 
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
+#include "core/base/json_scanner.hpp"
 #include "core/file/layout/layout.hpp"
+#include "core/file/layout/limits.hpp"
 #include "core/file/read/row_filler.hpp"
+#include "core/file/read/snapshot_builder.hpp"
 
 namespace ctprof {
 
+// Any failure stops the scanner. The caller checks for it once.
 class RowReader {
  public:
-  // REQUIRES: both outlive it; `tree` is the layout of the rows.
-  RowReader(const KeyNode& tree, RowFiller& rows) : tree_(&tree), rows_(&rows) {}
+  // REQUIRES: both outlive it.
+  RowReader(Scanner& in, SnapshotBuilder& builder) : in_(&in), builder_(&builder) {}
 
-  // Reads the rows with which `text` begins, each with the comma after it. Returns the number of
-  // bytes read; the parser must read the text from there on. REQUIRES: `text` is at a place where a
-  // row must follow, such as after a comma, and is at most one slice.
-  std::size_t read(std::string_view text);
-
- private:
-  // Each function returns the end of what it read, or null if the text is unexpected. The inline
-  // ones are defined in row_reader.cc.
-  const char* read_row(const char* at);
-  const char* read_members(const char* at);
-  inline const char* match_key(const char* at, const KeyNode& node) const;
-  const char* read_value(const char* at, Slot& slot);
-  inline const char* read_number(const char* at, Slot& slot);
-  const char* read_negative(const char* at, Slot& slot);
-  const char* read_text(const char* at, Slot& slot);
-  const char* read_word(const char* at, Slot& slot);
-  const char* read_items(const char* at, Slot& slot);
-  const char* read_map(const char* at, Slot& slot);
-  const char* read_entry(const char* at, bool is_kept);
-  inline const char* read_digits(const char* at, std::uint64_t& value) const;
-  inline const char* end_of_plain_text(const char* at) const;
-
-  bool is_char(char c, const char* at) const { return at != end_ && *at == c; }
-  bool starts_with(const char* at, std::string_view what) const {
-    return !what.empty() &&
-           std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(what);
+  // Begins and ends the only row of the host. REQUIRES: the builder is prepared.
+  void begin_host();
+  void end_host() { check(rows_->end_row()); }
+  // Reads the object of a row. A cgroup's path is its key, which precedes the object.
+  void read_row(TreeRoot table, std::string_view cgroup_path = {});
+  // Reads the value of a key.
+  void read_value(KeyNode& node) {
+    node_ = &node;
+    std::uint64_t number = 0;
+    if (!node.is_leaf() || !in_->consume_short_number(number)) return read_other_value(node);
+    check(rows_->put_number(rows_->slot(node.leaf), number));
   }
 
-  const KeyNode* tree_;
-  RowFiller* rows_;
-  const char* end_ = nullptr;
-  std::string_view last_map_;  // text after the bracket of the last map; the other spelling of a
-                               // key has an equal one
+  // Sets the key at the top of the document whose value follows; empty between such keys.
+  // After a failure, the place remains.
+  void set_top_key(std::string_view key) {
+    if (in_->has_failed()) return;
+    top_key_ = key;
+    node_ = nullptr;
+  }
+  // Returns the place of the current value, such as "threads[12].nice".
+  std::string location() const;
+
+  // Report an error in the contents of the file, which continues a message about the place. Without
+  // effect after another error.
+  void reject(std::string error_text);
+  // The same about a value of a kind that is not allowed there, which is next.
+  void reject_kind(std::string_view reason = ", which is not allowed there");
+  // Rejects a key that is too long.
+  void check_key(std::string_view key);
+  // Returns the error in the contents; empty without one.
+  const std::string& error_text() const { return error_text_; }
+
+ private:
+  void read_object(KeyNode& object);
+  KeyNode* find_member(KeyNode& object, KeyNode**& next);
+  bool consume_key(const KeyNode& node);
+  void keep_unknown_member();
+  void read_other_value(KeyNode& node);
+  void read_inner_object(KeyNode& node);
+  void read_number(Slot& slot);
+  void read_items(Slot& slot);
+  void read_map(Slot& slot);
+  bool read_whole_number(std::uint64_t& value, std::string_view below_zero);
+  // Returns how deep the next value may be nested.
+  std::size_t allowed_depth() const {
+    constexpr std::size_t kHostLevels = 1, kRowLevels = 3;  // objects and arrays around members
+    return limits::kDepth - depth_ - (table_ == TreeRoot::Host ? kHostLevels : kRowLevels);
+  }
+  void check(bool fine) {
+    if (!fine) reject(rows_->error_text());
+  }
+
+  Scanner* in_;
+  SnapshotBuilder* builder_;
+  RowFiller* rows_ = nullptr;  // the table of the current row
+  TreeRoot table_ = TreeRoot::Host;
+  // The objects between the row and the current value.
+  std::array<const KeyNode*, limits::kPathKeys> path_{};
+  std::size_t depth_ = 0;
+  const KeyNode* node_ = nullptr;  // the last key
+  std::string unknown_key_;
+  std::string top_key_;
+  std::string error_text_;
 };
 
 }  // namespace ctprof

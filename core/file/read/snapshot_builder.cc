@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/file/columns/plugin_entities.hpp"
-#include "core/file/layout/scanner.hpp"
 #include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
@@ -97,8 +97,7 @@ constexpr auto kGapNotInFile = static_cast<ctprof_gap>(Gap::NotInFile);
 class AbsenceCheck {
  public:
   AbsenceCheck(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
-    const std::string& absent = column.def().file_absent;
-    if (absent.starts_with('"') && is_json(absent)) text_ = Scanner(absent).text();
+    text_ = parse_json_string(column.def().file_absent).value_or("");
   }
   bool operator()(std::size_t row) const {
     const Id id = column_->ids()[row];

@@ -7,7 +7,7 @@
 //
 // Contents: creating the columns, and assembling the snapshot.
 //
-// See also: read_pass.hpp, which fills the columns.
+// See also: rows_reader.hpp, which fills the columns.
 
 #pragma once
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/cpu_ranges.hpp"
+#include "core/base/json_scanner.hpp"
 #include "core/base/text.hpp"
 #include "core/file/columns/cell_reader.hpp"
-#include "core/file/layout/scanner.hpp"
 
 namespace ctprof::tests::file_cells_test {
 namespace {

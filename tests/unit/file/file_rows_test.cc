@@ -1,21 +1,23 @@
-// Tests the fast path for rows against the full parser: it must give the same cells and the same
-// errors.
+// Tests that the slices in which the text of a file in rows arrives change neither the cells nor
+// the errors, and that all spellings of a row are read.
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <random>
 
+#include "core/file/layout/limits.hpp"
 #include "core/file/read/load.hpp"
-#include "core/file/read/row_reader.hpp"
-#include "core/file/read/snapshot_builder.hpp"
 #include "core/file/write/document.hpp"
+#include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_rows_test {
 namespace {
 
 constexpr int kDamagedTexts = 300;
-constexpr std::size_t kTooShortSlice = 16;  // too short for any row of these tests
+// Sizes of slices that divide rows, keys and numbers at many places.
+constexpr std::array<std::size_t, 3> kSliceSizes{1, 7, 300};
 
 std::string idle_host_text(bool is_busy) {
   HostShape shape;
@@ -28,93 +30,38 @@ std::string idle_host_text(bool is_busy) {
   return sink.text();
 }
 
-// Returns the message without the byte number, which is relative to a slice.
-std::string message_without_position(const Result<Snapshot>& result) {
-  if (result) return "";
-  return result.error().text.substr(0, result.error().text.find(" (byte "));
-}
-
 std::string to_text(const Snapshot& snapshot) {
   StringSink sink;
   BOOST_REQUIRE(Document(snapshot, shipped_vocabulary()).write(sink).has_value());
   return sink.text();
 }
 
-// Loads the text with both parsers and returns the error, or "".
-std::string load_with_both_parsers(const std::string& text) {
-  const auto by_rows = load_text(text, "x", shipped_vocabulary());
-  const auto by_pieces = load_text(text, "x", shipped_vocabulary(), kTooShortSlice);
-  BOOST_REQUIRE_EQUAL(message_without_position(by_rows), message_without_position(by_pieces));
-  if (!by_rows) return message_without_position(by_rows);
-  BOOST_REQUIRE_EQUAL(difference(*by_rows, *by_pieces), "");
-  BOOST_REQUIRE(to_text(*by_rows) == to_text(*by_pieces));
-  return "";
+// Loads the text in slices of all sizes and returns the error, or "".
+std::string load_in_slices(const std::string& text) {
+  const auto whole = load_text(text, "x", shipped_vocabulary());
+  for (const std::size_t slice_bytes : kSliceSizes) {
+    const auto sliced = load_text(text, "x", shipped_vocabulary(), slice_bytes);
+    BOOST_REQUIRE_EQUAL(whole ? "" : whole.error().text, sliced ? "" : sliced.error().text);
+    if (!whole) continue;
+    BOOST_REQUIRE_EQUAL(difference(*whole, *sliced), "");
+    BOOST_REQUIRE(to_text(*whole) == to_text(*sliced));
+  }
+  return whole ? "" : whole.error().text;
 }
 
-// Returns a foreign file: two plain rows, so that the third may take the fast path, and two rows
-// after it.
+// Returns a foreign file: two plain rows, which predict the keys of the third, and two rows after
+// it.
 std::string file_with_row(const std::string& third) {
   return R"({"threads":[{"tid":1,"tgid":1,"comm":"a","nice":0},{"tid":2,"tgid":1,"comm":"a","nice":0},)" +
          third +
          R"(,{"tid":4,"tgid":1,"comm":"a","nice":0},{"tid":5,"tgid":1,"comm":"a","nice":0}]})";
 }
 
-// A table in the state after a row with these keys.
-struct PreparedTable {
-  SnapshotBuilder draft;
-  explicit PreparedTable(std::initializer_list<const char*> keys) {
-    draft.prepare(shipped_vocabulary());
-    KeyNode** next = &tree().predicted_child;
-    for (const char* key : keys) {
-      *next = tree().find(key);
-      BOOST_REQUIRE(*next);
-      next = &(*next)->predicted_sibling;
-    }
-  }
-  KeyNode& tree() { return draft.layout.tree(TreeRoot::Thread); }
-  RowFiller& filler() { return draft.filler(TreeRoot::Thread); }
-  std::size_t read(std::string_view text) { return RowReader(tree(), filler()).read(text); }
-};
-
 BOOST_AUTO_TEST_SUITE(file_rows_test)
-
-BOOST_AUTO_TEST_CASE(reads_plain_rows_on_the_fast_path) {
-  PreparedTable table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib",
-                       "smaps_rollup_kb"});
-  const std::string all =
-      R"({"tid":7,"comm":"a b","nice":-3,"cpu_affinity":[0,1],"ext_enabled":true,"smaps_rollup_kib":{"a":1},"smaps_rollup_kb":{"a":1}},)";
-  const std::string some = R"({"tid":8,"nice":0,"smaps_rollup_kb":{"b":2,"c":3}},)";
-  BOOST_TEST(table.read(all + some + all) == 2 * all.size() + some.size());
-  BOOST_TEST(table.filler().rows() == 3u);
-  table.filler().finish();
-  const Table& threads = table.draft.snapshot.threads();
-  BOOST_TEST(threads.find("tid")->u64()[1] == 8u);
-  BOOST_TEST(threads.find("nice")->i64()[2] == -3);
-  BOOST_TEST(!threads.find("comm")->has_value(1));
-  BOOST_TEST(table.draft.snapshot.pools->texts[threads.find("comm")->ids()[2]] == "a b");
-}
-
-BOOST_AUTO_TEST_CASE(abandoned_rows_leave_no_cells) {
-  PreparedTable table({"tid", "comm", "nice"});
-  const std::string sound = R"({"tid":7,"comm":"a","nice":1},)";
-  for (const char* odd :
-       {"", "{", "{}", R"({"tid":8})", R"({"tid":8,"comm":"b","nice":2})",
-        R"({"tid":8,"comm":"b","nice":2} ,)", R"({"tid":8,"comm":"b\n","nice":2},)",
-        R"({"tid":8,"nice":2,"comm":"b"},)", R"({"tid":8,"nice":2.0},)", R"({"tid": 8},)",
-        R"({"tid":8,"nice":x},)", R"({"tid":8,"comm":"b","nice":99999999999},)", "]"}) {
-    const std::size_t rows = table.filler().rows();
-    BOOST_TEST_CONTEXT(odd) BOOST_TEST(table.read(sound + odd) == sound.size());
-    BOOST_TEST(table.filler().rows() == rows + 1);
-  }
-  BOOST_TEST(table.read(R"({"tid":9},)") == 10u);
-  table.filler().finish();
-  const Table& threads = table.draft.snapshot.threads();
-  BOOST_TEST(!threads.find("comm")->has_value(threads.find("comm")->rows() - 1));
-}
 
 BOOST_AUTO_TEST_CASE(reads_own_files_equally) {
   for (const bool is_busy : {false, true})
-    BOOST_TEST(load_with_both_parsers(idle_host_text(is_busy)) == "");
+    BOOST_TEST(load_in_slices(idle_host_text(is_busy)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(reads_valid_rows_equally) {
@@ -142,8 +89,8 @@ BOOST_AUTO_TEST_CASE(reads_valid_rows_equally) {
         R"("comm":"b","nr_throttled":null)"})
     BOOST_TEST_CONTEXT(more) {
       const std::string third = R"({"tid":3,"tgid":1,)" + std::string(more) + "}";
-      BOOST_TEST(load_with_both_parsers(file_with_row(third)) == "");
-      BOOST_TEST(load_with_both_parsers(file_with_row(third + ',' + third)) == "");
+      BOOST_TEST(load_in_slices(file_with_row(third)) == "");
+      BOOST_TEST(load_in_slices(file_with_row(third + ',' + third)) == "");
     }
 }
 
@@ -175,14 +122,13 @@ BOOST_AUTO_TEST_CASE(refuses_invalid_rows_equally) {
                            "\"comm\":\"\n\"",
                            "\"comm\":\"\xc3\""})
     BOOST_TEST_CONTEXT(more)
-  BOOST_TEST(load_with_both_parsers(
-                 file_with_row(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) != "");
+  BOOST_TEST(load_in_slices(file_with_row(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) !=
+             "");
   for (const char* third : {"{}", "1", "null", R"("a,)", R"("\u0041,)", R"("},{")", "[", "]", "",
                             R"({"tid":3,"tgid":1}})"})
-    BOOST_TEST_CONTEXT(third) BOOST_TEST(load_with_both_parsers(file_with_row(third)) != "");
-  BOOST_TEST(load_with_both_parsers(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},]})") !=
-             "");
-  BOOST_TEST(load_with_both_parsers(
+    BOOST_TEST_CONTEXT(third) BOOST_TEST(load_in_slices(file_with_row(third)) != "");
+  BOOST_TEST(load_in_slices(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},]})") != "");
+  BOOST_TEST(load_in_slices(
                  R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
 }
 
@@ -196,8 +142,8 @@ BOOST_AUTO_TEST_CASE(reads_escaped_keys) {
     sound.replace(at, 8, R"("sy\"cr":)");
   for (std::size_t at = 0; (at = unsound.find("\"syscr\":", at)) != unsound.npos;)
     unsound.replace(at, 8, R"("sy"cr":)");
-  BOOST_TEST(load_with_both_parsers(sound) == "");
-  BOOST_TEST(load_with_both_parsers(unsound) != "");
+  BOOST_TEST(load_in_slices(sound) == "");
+  BOOST_TEST(load_in_slices(unsound) != "");
 }
 
 // Rows without some keys alternate with rows that have them.
@@ -209,7 +155,7 @@ BOOST_AUTO_TEST_CASE(reads_rows_with_changing_keys) {
     text += tid % 7 ? R"(,"minflt":1,"majflt":2},)" : R"(,"majflt":2,"minflt":1},)";
   }
   text.back() = ']';
-  BOOST_TEST(load_with_both_parsers(text + "}") == "");
+  BOOST_TEST(load_in_slices(text + "}") == "");
 }
 
 // Entries of a map are sorted by key, whatever their order in the text or in the previous map.
@@ -231,6 +177,33 @@ BOOST_AUTO_TEST_CASE(sorts_maps_by_key) {
     BOOST_TEST(entries[0].value == 1u);
     BOOST_TEST(entries[1].value == 2u);
   }
+}
+
+// A value that is kept as text may be larger than a slice, and has the escapes of ctprof's files.
+BOOST_AUTO_TEST_CASE(keeps_values_that_span_slices) {
+  const std::string items(200, '1');
+  const std::string text = R"({"new": {"a\u0041" : [ ")" + items + R"(", "\/\n\u00e4", 1e400 ]},)" +
+                           R"("threads":[{"tid":1,"tgid":1,"new":[")" + items +
+                           R"(", -0.50E+2 ]}]})";
+  BOOST_TEST(load_in_slices(text) == "");
+  const auto snapshot = load_text(text, "x", shipped_vocabulary(), 7);
+  BOOST_REQUIRE(snapshot.has_value());
+  BOOST_TEST(snapshot->objects.at("new") == R"({"aA":[")" + items + "\",\"/\\n\u00e4\",1e400]}");
+  BOOST_TEST(snapshot->extras->unknown_keys[0].at("new")[0].second ==
+             R"([")" + items + R"(",-0.50E+2])");
+}
+
+BOOST_AUTO_TEST_CASE(reports_the_byte_of_an_error) {
+  const std::string rows = R"({"threads":[{"tid":1,"tgid":1},)";
+  BOOST_TEST(load_in_slices(rows + R"({"tid":1,"tgid":x}]})") ==
+             "reading 'x': invalid JSON: a number was expected, in threads[1].tgid (byte " +
+                 std::to_string(rows.size() + 16) + " of the text)");
+  BOOST_TEST(load_in_slices(rows + R"({"tid":1,"nice":"a"}]})") ==
+             "reading 'x': threads[1].nice holds a text where a whole number should be (byte " +
+                 std::to_string(rows.size() + 19) + " of the text)");
+  BOOST_TEST(load_in_slices(rows + R"({"tid":1,"ni)") ==
+             "reading 'x': the text ends in the middle, in threads[1] (byte " +
+                 std::to_string(rows.size() + 12) + " of the text)");
 }
 
 // Changes, drops, repeats and inserts random bytes of the rows.
@@ -255,7 +228,7 @@ BOOST_AUTO_TEST_CASE(refuses_damaged_texts_equally) {
         default: text.insert(at, 1, kBytes[below(kBytes.size())]);
       }
     }
-    refused += !load_with_both_parsers(text).empty();
+    refused += !load_in_slices(text).empty();
   }
   BOOST_TEST(refused > kDamagedTexts / 2);
   BOOST_TEST(refused < kDamagedTexts);

@@ -1,16 +1,10 @@
-// Reads a file's text into columns, in one pass.
-//
-// The text comes from memory, or from zstd data that a second thread decompresses while the first
+// Text of a file, from memory or from zstd data that a second thread decompresses while the first
 // one parses. If no second thread can be started (RLIMIT_NPROC, a seccomp filter), one thread does
 // both in turn, with the same result.
 //
-// Definitions must be known before the tables. Our files have their registry first. If the registry
-// follows later, because the keys were sorted, the pass stops there and returns the registry for a
-// second pass.
+// Contents: the sources of text, and the limit on its size after decompression.
 //
-// Contents: the sources of text, the limit on its size after decompression, and the parser.
-//
-// See also: json_handler.hpp, which finds the cell of an event, and row_filler.hpp for cells.
+// See also: rows_reader.hpp, which parses the text.
 
 #pragma once
 
@@ -20,17 +14,12 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "core/base/json_scanner.hpp"
 #include "core/base/result.hpp"
-#include "core/file/layout/registry_part.hpp"
-#include "core/file/layout/scanner.hpp"
-#include "core/file/read/pass_options.hpp"
-#include "core/file/read/snapshot_builder.hpp"
-#include "core/registry/metric_def.hpp"
 
 struct ZSTD_DCtx_s;
 
@@ -102,16 +91,5 @@ class DecompressedText final : public TextSource {
   std::exception_ptr exception_;  // valid when finished
   std::thread thread_;            // not joinable: next() decompresses in its caller's thread
 };
-
-// The result of a pass, in addition to the filled columns.
-struct PassResult {
-  std::string failure;            // place and reason; empty: the whole file was read
-  bool is_content_error = false;  // valid JSON, but not a valid snapshot
-  // Found after the tables, or requested by only_find_registry.
-  std::optional<RegistryPart> registry;
-};
-
-PassResult read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,
-                     SnapshotBuilder& builder);
 
 }  // namespace ctprof

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/file/layout/scanner.hpp"
+#include "core/base/json_scanner.hpp"
 
 namespace ctprof {
 namespace {

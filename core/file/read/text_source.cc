@@ -1,14 +1,12 @@
-#include "core/file/read/read_pass.hpp"
+#include "core/file/read/text_source.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>
-#include <algorithm>
-#include <boost/json/basic_parser_impl.hpp>
+
 #include <new>
 #include <system_error>
 
 #include "core/file/layout/limits.hpp"
-#include "core/file/read/json_handler.hpp"
 
 namespace ctprof {
 
@@ -135,107 +133,6 @@ void DecompressedText::publish_slice() {
   const std::lock_guard lock(mutex_);
   ++filled_;
   state_changed_.notify_all();
-}
-
-namespace {
-
-namespace json = boost::json;
-
-using Parser = json::basic_parser<JsonHandler>;
-
-json::parse_options options_of_parser() {
-  json::parse_options options;
-  options.max_depth = limits::kDepth;
-  return options;
-}
-
-std::string describe_parser_error(json::error_code failed) {
-  if (failed == json::error::incomplete) return "the text ends in the middle";
-  if (failed == json::error::too_deep)
-    return "nested more than " + std::to_string(limits::kDepth) + " deep";
-  if (failed == json::error::extra_data) return "more text follows the end of the JSON";
-  return "invalid JSON: " + failed.message();
-}
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
-
-// Passes text to the parser, except rows that the fast path can read.
-class ParserFeeder {
- public:
-  explicit ParserFeeder(Parser& parser) : parser_(&parser) {}
-
-  // Returns the number of bytes taken: the whole slice, unless the document ends within it.
-  std::size_t feed(std::string_view slice, json::error_code& failed) {
-    for (std::string_view left = slice; !left.empty();) {
-      if (may_read_rows_) left.remove_prefix(parser_->handler().read_rows(left));
-      if (left.empty()) break;
-      const std::string_view piece = left.substr(0, bytes_to_next_row(left));
-      const std::size_t taken = parser_->write_some(true, piece.data(), piece.size(), failed);
-      if (failed) return slice.size();
-      left.remove_prefix(taken);
-      if (parser_->done()) return slice.size() - left.size();
-      may_read_rows_ = piece.back() == ',' && parser_->handler().is_between_rows();
-    }
-    return slice.size();
-  }
-
- private:
-  // Returns how many bytes the parser reads before the next row that may take the fast path: up to
-  // the bracket before the first row, then up to the comma before each row. The text search may
-  // also match elsewhere; is_between_rows() then decides.
-  std::size_t bytes_to_next_row(std::string_view text) const {
-    const std::string_view border = parser_->handler().is_among_threads() ? "}," : "\"threads\":[";
-    const std::size_t at = text.find(std::string(border) + '{');
-    return at == text.npos ? text.size() : at + border.size();
-  }
-
-  Parser* parser_;
-  bool may_read_rows_ = false;
-};
-
-// Reads the text to its end. Returns the error that stopped it; empty on success. Adds the bytes
-// that were read to the budget's text.
-std::string feed(TextSource& source, Parser& parser, MemoryBudget& budget,
-                 json::error_code& failed) {
-  std::size_t& read = budget.text_bytes;
-  ParserFeeder feeder(parser);
-  for (bool more = true; more;) {
-    const auto slice = source.next();
-    if (!slice) return slice.error().text;
-    more = !slice->empty();
-    if (parser.done()) {
-      if (is_blank(*slice)) continue;
-      failed = json::error::extra_data;
-      return describe_parser_error(failed);
-    }
-    const std::size_t taken =
-        more ? feeder.feed(*slice, failed) : parser.write_some(false, "", 0, failed);
-    read += taken;
-    if (failed) return describe_parser_error(failed);
-    if (!is_blank(slice->substr(taken))) failed = json::error::extra_data;
-    if (failed) return describe_parser_error(failed);
-  }
-  return "";
-}
-
-}  // namespace
-
-PassResult read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,
-                     SnapshotBuilder& builder) {
-  Parser parser(options_of_parser(), vocabulary, options, builder);
-  json::error_code failed;
-  PassResult end;
-  std::string why = feed(source, parser, builder.budget, failed);
-  JsonHandler& events = parser.handler();
-  if (why.empty()) return end;
-  end.is_content_error = !events.error_text().empty();
-  if (end.is_content_error) why = events.location() + ' ' + events.error_text();
-  if (failed == json::error::incomplete || (failed && !end.is_content_error))
-    why += ", in " + events.location();
-  if (failed) why += " (byte " + std::to_string(builder.budget.text_bytes) + " of the text)";
-  end.failure = std::move(why);
-  end.registry = std::move(events.registry_after_tables);
-  return end;
 }
 
 }  // namespace ctprof

@@ -1,4 +1,4 @@
-#include "core/file/layout/scanner.hpp"
+#include "core/base/json_scanner.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/text.hpp"
 
 namespace ctprof {
@@ -69,12 +70,12 @@ void Scanner::restart(std::string_view text) {
 void Scanner::fail(std::string_view what) {
   const bool is_at_end = at_ == end_ && !source_;
   const auto kind = is_at_end ? ScanError::Kind::EndOfText : ScanError::Kind::Syntax;
-  if (!has_failed_) stop({.kind = kind, .reason = std::string(what), .position = position()});
+  stop(kind, std::string(what));
 }
 
-void Scanner::stop(ScanError error) {
+void Scanner::stop(ScanError::Kind kind, std::string reason) {
   if (std::exchange(has_failed_, true)) return;
-  error_ = std::move(error);
+  error_ = {.kind = kind, .reason = std::move(reason), .position = position()};
   at_ = end_;
   source_ = nullptr;
   kept_ = nullptr;
@@ -83,13 +84,12 @@ void Scanner::stop(ScanError error) {
 bool Scanner::read_more(const char*& from) {
   if (!source_) return false;
   const char* const keep = kept_ ? kept_ : from;
-  if (static_cast<std::size_t>(end_ - keep) > limits::kSectionBytes)
-    return stop({ScanError::Kind::TooLong,
-                 "is more than " + std::to_string(limits::kSectionBytes) + " bytes of text",
-                 position()}),
-           false;
+  if (static_cast<std::size_t>(end_ - keep) > limits_.value_bytes) {
+    const std::string most = std::to_string(limits_.value_bytes);
+    return stop(ScanError::Kind::Limit, "a value is longer than " + most + " bytes"), false;
+  }
   const auto slice = source_->next();
-  if (!slice) return stop({ScanError::Kind::Source, slice.error().text, position()}), false;
+  if (!slice) return stop(ScanError::Kind::Source, slice.error().text), false;
   if (slice->empty()) return source_ = nullptr, false;
   const std::ptrdiff_t to_at = at_ - keep, to_from = from - keep;
   const auto before = static_cast<std::size_t>(keep - begin_);
@@ -131,7 +131,9 @@ bool Scanner::next_or_end(char bracket) {
 }
 
 std::string_view Scanner::key() {
-  const std::string_view name = text();
+  std::string_view name = text();
+  // The colon may be in the next slice, which replaces the text of this one.
+  if (source_ && !was_escaped_ && (at_ == end_ || *at_ != ':')) name = unescaped_ = name;
   if (!has_failed() && !consume(':')) fail("a colon was expected");
   return has_failed() ? std::string_view{} : name;
 }
@@ -196,7 +198,7 @@ std::string_view Scanner::number_chars() {
   const char* start = at_;
   do
     while (at_ != end_ && is_number_char(*at_)) ++at_;
-  while (at_ == end_ && static_cast<std::size_t>(at_ - start) <= max_text_bytes_ &&
+  while (at_ == end_ && static_cast<std::size_t>(at_ - start) <= limits_.string_bytes &&
          read_more(start));
   return {start, static_cast<std::size_t>(at_ - start)};
 }
@@ -209,7 +211,7 @@ std::string_view Scanner::text() {
   do
     while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20)
       high |= static_cast<unsigned char>(*at_++);
-  while (at_ == end_ && static_cast<std::size_t>(at_ - start) <= max_text_bytes_ &&
+  while (at_ == end_ && static_cast<std::size_t>(at_ - start) <= limits_.string_bytes &&
          read_more(start));
   if (has_failed_) return {};
   if (at_ == end_ || *at_ != '"') {
@@ -218,7 +220,8 @@ std::string_view Scanner::text() {
     return unescaped_;
   }
   const std::string_view found(start, static_cast<std::size_t>(at_++ - start));
-  if (found.size() > max_text_bytes_) return fail("a text is too long"), std::string_view{};
+  if (found.size() > limits_.string_bytes)
+    return stop(ScanError::Kind::Limit, "a text is too long"), std::string_view{};
   if (high < 0x80 || is_utf8(found)) return found;
   return fail("a text is not UTF-8"), std::string_view{};
 }
@@ -227,7 +230,8 @@ std::string_view Scanner::text() {
 bool Scanner::unescape(const char* from) {
   unescaped_.clear();
   for (at_ = from; has_bytes(1) && *at_ != '"';) {
-    if (unescaped_.size() > max_text_bytes_) return fail("a text is too long"), false;
+    if (unescaped_.size() > limits_.string_bytes)
+      return stop(ScanError::Kind::Limit, "a text is too long"), false;
     if (static_cast<unsigned char>(*at_) < 0x20)
       return fail("a text contains a control character"), false;
     if (*at_ != '\\')
@@ -285,7 +289,8 @@ void Scanner::skip_nested_value(std::size_t depth_left) {
   if (c == '-' || is_digit(c)) return void(number_text());
   if (c != '[' && c != '{') return fail("a value was expected");
   if (depth_left == 0)
-    return fail("values are nested more than " + std::to_string(limits::kDepth) + " deep");
+    return stop(ScanError::Kind::Limit,
+                "values are nested more than " + std::to_string(kMaxJsonDepth) + " deep");
   const char closing = c == '[' ? ']' : '}';
   for (enter(c); next(closing); skip_nested_value(depth_left - 1))
     if (c == '{') key();
@@ -322,10 +327,42 @@ std::string remove_blanks(std::string_view json) {
   return out;
 }
 
+namespace {
+
+void copy_value(Scanner& in, JsonWriter& out) {
+  const char first = in.peek();
+  if (first == '"') return out.text(in.text());
+  if (first != '{' && first != '[') return out.raw(in.skip());
+  const char closing = first == '{' ? '}' : ']';
+  out.put(first);
+  for (in.enter(first); in.next(closing); out.put(',')) {
+    if (first == '{') out.key(in.key());
+    copy_value(in, out);
+  }
+  out.close(closing);
+}
+
+}  // namespace
+
+std::string normalize_json(std::string_view json) {
+  if (json.find('\\') == json.npos) return remove_blanks(json);
+  Scanner in(json);
+  JsonWriter out;
+  copy_value(in, out);
+  return std::string(out.view());
+}
+
 bool is_json(std::string_view text) {
   Scanner in(text);
   in.skip();
   return in.at_end();
+}
+
+std::optional<std::string> parse_json_string(std::string_view json) {
+  Scanner in(json);
+  if (in.peek() != '"') return std::nullopt;
+  std::string text(in.text());
+  return in.at_end() ? std::optional(std::move(text)) : std::nullopt;
 }
 
 bool Scanner::at_end() { return !has_failed() && peek() == '\0' && at_ == end_; }

@@ -1,5 +1,5 @@
-// Reads JSON from left to right: the only reader of JSON in core/file. It is optimised for columns
-// and rows, which are mostly numbers.
+// Reads JSON from left to right: the only reader of JSON in the core. It is optimised for files in
+// columns and in rows, which are mostly numbers.
 //
 //   if (!in.enter('[')) ...;
 //   while (in.next(']')) take(in.number());
@@ -12,6 +12,8 @@
 // file in rows. Then the scanner keeps only the slices that contain the value that is being read,
 // and every view is valid only until the next call. Results do not depend on the slices.
 //
+// See also: json_writer.hpp.
+//
 // Not thread-safe; use one scanner per text.
 
 #pragma once
@@ -19,14 +21,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.hpp"
-#include "core/file/layout/limits.hpp"
 
 namespace ctprof {
+
+// Nesting depth of objects and arrays that JSON may have.
+inline constexpr std::size_t kMaxJsonDepth = 32;
 
 // A source of text in slices.
 class TextSource {
@@ -39,7 +44,8 @@ class TextSource {
 
 // The first error of a scanner.
 struct ScanError {
-  enum class Kind { Syntax, EndOfText, TooLong, Source };
+  // Limit: valid so far, but larger than allowed. Source: the text cannot be read.
+  enum class Kind { Syntax, EndOfText, Limit, Source };
   Kind kind = Kind::Syntax;
   std::string reason;        // for example "a number was expected"
   std::size_t position = 0;  // byte of the text
@@ -51,14 +57,14 @@ class Scanner {
   // REQUIRES: the text outlives it.
   explicit Scanner(std::string_view text)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
-  // Reads the slices of the source. Refuses texts of more than limits::kTextBytes, and values of
-  // more than limits::kSectionBytes that skip() returns. REQUIRES: the source outlives it.
-  explicit Scanner(TextSource& source)
-      : begin_(buffer_.data()),
-        at_(begin_),
-        end_(begin_),
-        source_(&source),
-        max_text_bytes_(limits::kTextBytes) {}
+  // The largest string, and the largest value that skip() returns.
+  struct SizeLimits {
+    std::size_t string_bytes;
+    std::size_t value_bytes;
+  };
+  // Reads the slices of the source. Refuses larger values. REQUIRES: the source outlives it.
+  Scanner(TextSource& source, const SizeLimits& limits)
+      : begin_(buffer_.data()), at_(begin_), end_(begin_), source_(&source), limits_(limits) {}
   Scanner(const Scanner&) = delete;
   Scanner& operator=(const Scanner&) = delete;
   // Continues with another text, without the error. REQUIRES: the text outlives it.
@@ -158,7 +164,7 @@ class Scanner {
   }
   // Skips one value and returns its text. Fails if objects and arrays are nested deeper than
   // `most_depth`.
-  std::string_view skip(std::size_t most_depth = limits::kDepth);
+  std::string_view skip(std::size_t most_depth = kMaxJsonDepth);
   // Skips one value, which may be larger than one that is returned.
   void discard(std::size_t most_depth) { skip_nested_value(most_depth); }
   // Returns the text from a position(), which is before the current one. REQUIRES: text in memory.
@@ -189,7 +195,7 @@ class Scanner {
     if (static_cast<std::size_t>(end_ - at_) < bytes) read_ahead(bytes);
     return static_cast<std::size_t>(end_ - at_) >= bytes;
   }
-  void stop(ScanError error);
+  void stop(ScanError::Kind kind, std::string reason);
   bool consume(char c);
   bool consume_word(std::string_view text);
   bool next_or_end(char bracket);
@@ -211,7 +217,8 @@ class Scanner {
   const char* kept_ = nullptr;  // start of the value that skip() will return
   TextSource* source_ = nullptr;
   std::size_t discarded_ = 0;  // bytes of text before begin_
-  std::size_t max_text_bytes_ = std::numeric_limits<std::size_t>::max();
+  SizeLimits limits_{std::numeric_limits<std::size_t>::max(),
+                     std::numeric_limits<std::size_t>::max()};
   bool is_at_first_item_ = false;  // the next call of next() is the first in its array or object
   bool was_escaped_ = false;
   bool has_failed_ = false;
@@ -219,10 +226,16 @@ class Scanner {
   ScanError error_;
 };
 
+// Returns whether the text is one JSON value.
+bool is_json(std::string_view text);
+
+// Returns the text of a JSON string; nothing for any other text.
+std::optional<std::string> parse_json_string(std::string_view json);
+
 // Returns the same JSON without blanks between tokens. REQUIRES: valid JSON.
 std::string remove_blanks(std::string_view json);
 
-// Returns whether the text is one JSON value.
-bool is_json(std::string_view text);
+// The same, with only the escapes that JSON requires.
+std::string normalize_json(std::string_view json);
 
 }  // namespace ctprof
