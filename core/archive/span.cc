@@ -7,8 +7,8 @@
 
 #include "core/archive/directory.hpp"
 #include "core/archive/time_text.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/file/layout/limits.hpp"
-#include "core/file/read/load.hpp"
 #include "core/window/join_windows.hpp"
 
 namespace ctprof {
@@ -190,8 +190,8 @@ Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span)
 Result<Snapshot> SpanWindows::read(std::size_t number, const Vocabulary& vocabulary) const {
   const Location& location = locations_[number];
   CTPROF_TRY_VALUE(const auto bytes, directory_.read(location.file, location.window));
-  auto window =
-      load_bytes(bytes, {.path = file_name_of(location.file), .has_number = true}, vocabulary);
+  auto window = CaptureFile(bytes, {.path = file_name_of(location.file), .has_number = true})
+                    .load(vocabulary);
   if (window && !window->window)
     return error("reading", file_name_of(location.file), "it holds a snapshot among windows");
   return window;

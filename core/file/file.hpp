@@ -1,9 +1,8 @@
-// Reads and writes snapshot files: zstd-compressed JSON, either in the reference's layout with keys
-// of our own that the reference ignores, or in columns.
+// Writes snapshot files: zstd-compressed JSON, either in the reference's layout with keys of our
+// own that the reference ignores, or in columns.
 //
-// Contents: writing and loading whole files.
-//
-// See also: registry/metric_def.hpp. The metrics' definitions determine the key of each metric.
+// See also: capture_file.hpp, which loads files; registry/metric_def.hpp: the metrics' definitions
+// determine the key of each metric.
 
 #pragma once
 
@@ -63,23 +62,5 @@ Result<Destination> check_output(const std::string& path);
 // The same for a regular file in an open directory (Destination::resolve_in).
 Result<Destination> check_output_in(int directory, const std::string& name,
                                     const std::string& path);
-
-// Reads a file of ours, in either layout, or one of the reference; "-" reads standard input.
-// `vocabulary` defines the columns of a file without a registry; a file with a registry is read
-// with that only. `FILE#2` is the second capture of a file with several. Without a number the first
-// is read, and a message in the snapshot reports it. The error names the file, the place and the
-// reason.
-Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabulary);
-
-// Reads the definitions of a window file without its rows: a snapshot with columns and no rows,
-// with which a report can be planned before load_file() reads the rows. Returns nothing if the file
-// is not in columns, or does not contain exactly one complete window. Assumes that the file
-// contains the times at which each thread was seen. Errors are those of load_file().
-Result<std::optional<Snapshot>> load_outline(const std::string& path);
-
-// Reads all windows of a file that contains windows, one after the other. Any other file, and
-// `FILE#2`, is read as by load_file(). Errors are those of load_file(); it also fails if a snapshot
-// is among the windows, or if they take more memory than one file may.
-Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

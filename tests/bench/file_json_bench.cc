@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/file/read/load.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/idle_host.hpp"
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
 #include "tests/unit/support/idle_host.hpp"
 

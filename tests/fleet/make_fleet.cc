@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "core/base/workers.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"

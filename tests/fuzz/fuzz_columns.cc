@@ -22,7 +22,7 @@
 #include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/file.hpp"
-#include "core/file/read/load.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "core/window/differences.hpp"
 #include "core/window/join_windows.hpp"

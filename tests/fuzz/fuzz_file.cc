@@ -10,7 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/file/read/load.hpp"
+#include "core/file/capture_file.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
@@ -27,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::clock_t start = std::clock();
   const auto loaded = bytes.starts_with('\x28')
-                          ? ctprof::load_bytes(bytes, {"fuzz"}, shipped_vocabulary())
+                          ? ctprof::CaptureFile(bytes, {"fuzz"}).load(shipped_vocabulary())
                           : ctprof::load_text(bytes, "fuzz", shipped_vocabulary());
   if (std::clock() - start > kMaxSeconds * CLOCKS_PER_SEC) std::abort();
   if (!bytes.starts_with('\x28')) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/archive/time_text.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
 #include "tests/unit/archive/archive_fixture.hpp"
 
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_CASE(joins_consecutive_windows) {
   BOOST_REQUIRE(all.runs.size() == 1u);
   BOOST_TEST(seconds_in(all.runs[0]) == 3 * 3600u);
   // Each file can also be used alone by other commands.
-  const auto runs = load_runs(world.path(kFirst), shipped_vocabulary());
+  const auto runs = CaptureFile::open(world.path(kFirst))->load_runs(shipped_vocabulary());
   BOOST_REQUIRE_MESSAGE(runs, runs.error().text);
   BOOST_TEST(runs->size() == 60u);
 }
@@ -132,7 +133,8 @@ BOOST_AUTO_TEST_CASE(omits_and_truncates_an_incomplete_end) {
       BOOST_TEST(left.window_count == 2u);
       BOOST_REQUIRE(left.messages.size() == 1u);
       BOOST_TEST(left.messages[0].find("incomplete") != std::string::npos);
-      BOOST_TEST(load_runs(world.path(kFirst), shipped_vocabulary())->size() == 2u);
+      BOOST_TEST(CaptureFile::open(world.path(kFirst))->load_runs(shipped_vocabulary())->size() ==
+                 2u);
       Archive archive = world.open();
       BOOST_TEST(archive.open_messages().size() == 1u);
       archive.add(window_of(kBegin + 2 * kMinute, kBegin + 3 * kMinute));
@@ -175,7 +177,7 @@ BOOST_AUTO_TEST_CASE(does_not_append_to_a_file_that_was_shortened) {
   BOOST_TEST(fs::file_size(world.path(kFirst)) == shortened);
   BOOST_REQUIRE(archive.files().size() == 2u);
   const std::string second = file_name_of(archive.files()[1].name);
-  BOOST_TEST(load_runs(world.path(second), shipped_vocabulary())->size() == 1u);
+  BOOST_TEST(CaptureFile::open(world.path(second))->load_runs(shipped_vocabulary())->size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {

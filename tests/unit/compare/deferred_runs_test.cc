@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file/capture_file.hpp"
 #include "core/render/report_json.hpp"
 #include "core/window/differences.hpp"
 #include "tests/unit/support/column_lines.hpp"
@@ -35,7 +36,7 @@ struct RunFiles {
       bytes.push_back(tests::to_file_bytes(make_run(number)));
       const tests::ScratchDirectory directory;
       std::ofstream(directory.file(), std::ios::binary) << bytes.back();
-      auto outline = load_outline(directory.file());
+      auto outline = CaptureFile::open(directory.file())->load_outline();
       BOOST_REQUIRE(outline && *outline);
       convert_to_differences(**outline);
       outlines.push_back(std::move(**outline));

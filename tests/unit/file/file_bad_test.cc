@@ -10,9 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
-#include "core/file/read/load.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/idle_host.hpp"
@@ -35,7 +36,7 @@ std::string failure_of_text(const std::string& text) {
   return failure(load_text(text, "x.zst", shipped_vocabulary()));
 }
 std::string failure_of_bytes(const std::string& bytes) {
-  return failure(load_bytes(bytes, {"x.zst"}, shipped_vocabulary()));
+  return failure(CaptureFile(bytes, {"x.zst"}).load(shipped_vocabulary()));
 }
 
 void check_message(const std::string& sentence, const std::vector<std::string>& words) {
@@ -173,9 +174,10 @@ BOOST_AUTO_TEST_CASE(refuses_damaged_zstd_data) {
   std::string damaged = whole;
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);
   check_message(failure_of_bytes(damaged), {});
-  BOOST_TEST(
-      load_bytes(compress("{\"a\":") + compress("1}"), {"x"}, shipped_vocabulary()).has_value(),
-      "frames in a row are one text");
+  BOOST_TEST(CaptureFile(compress("{\"a\":") + compress("1}"), {"x"})
+                 .load(shipped_vocabulary())
+                 .has_value(),
+             "frames in a row are one text");
 }
 
 // The first 64 MiB are free; beyond that, 200 bytes are allowed for each byte of the file.

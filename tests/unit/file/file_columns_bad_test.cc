@@ -7,6 +7,7 @@
 #define ZSTD_STATIC_LINKING_ONLY  // for frames without a checksum or a size
 #include <zstd.h>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/layout/limits.hpp"
 #include "tests/unit/support/column_lines.hpp"
 
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(detects_damaged_bytes_or_reads_equal_data) {
   for (std::size_t at = 0; at < bytes.size(); at += 7) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
-    const auto snapshot = load_bytes(damaged, {"test"}, shipped_vocabulary());
+    const auto snapshot = CaptureFile(damaged, {"test"}).load(shipped_vocabulary());
     if (snapshot) BOOST_TEST(difference(*snapshot, made) == "");
   }
 }
@@ -107,7 +108,8 @@ BOOST_AUTO_TEST_CASE(detects_damaged_bytes_or_reads_equal_data) {
 BOOST_AUTO_TEST_CASE(refuses_truncated_files) {
   const std::string bytes = to_file_bytes(idle_host_snapshot(30));
   for (std::size_t size = 0; size < bytes.size(); size += 101)
-    BOOST_REQUIRE(!load_bytes(bytes.substr(0, size), {"test"}, shipped_vocabulary()).has_value());
+    BOOST_REQUIRE(
+        !CaptureFile(bytes.substr(0, size), {"test"}).load(shipped_vocabulary()).has_value());
 }
 
 // --- cells ---

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/write/document.hpp"
 #include "core/snapshot/file_extras.hpp"

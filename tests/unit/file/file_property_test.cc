@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "core/file/read/load.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "tests/unit/support/random_host.hpp"
 

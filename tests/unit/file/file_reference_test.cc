@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "core/file/read/load.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"

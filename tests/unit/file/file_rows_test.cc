@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/file/layout/limits.hpp"
-#include "core/file/read/load.hpp"
+#include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/idle_host.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file/capture_file.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
 std::optional<Snapshot> outline_of(const std::string& bytes) {
   const ScratchDirectory directory;
   std::ofstream(directory.file(), std::ios::binary) << bytes;
-  auto outline = load_outline(directory.file());
+  auto outline = CaptureFile::open(directory.file())->load_outline();
   BOOST_REQUIRE_MESSAGE(outline.has_value(), outline.error().text);
   return std::move(*outline);
 }
@@ -77,7 +78,9 @@ BOOST_AUTO_TEST_CASE(only_a_single_window_has_an_outline) {
   BOOST_TEST(!outline_of(window + window.substr(0, 200)).has_value());
   BOOST_TEST(!outline_of(window.substr(0, 200)).has_value());  // without a complete first line
   BOOST_TEST(!outline_of(to_file_bytes(random_host_at(1, 10))).has_value());
-  BOOST_TEST(!load_outline("/nonexistent").has_value());
+  const CaptureFile named(window, {.path = "x", .has_number = true});
+  BOOST_TEST(!named.load_outline()->has_value());
+  BOOST_TEST(!CaptureFile::open("/nonexistent").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_snapshot_is_not_a_window) {

@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/destination.hpp"
 #include "core/file/write/document.hpp"

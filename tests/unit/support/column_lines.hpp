@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/columns/compressed_lines.hpp"
 #include "core/file/file.hpp"
-#include "core/file/read/load.hpp"
 #include "tests/unit/support/random_host.hpp"
 
 namespace ctprof::tests {
@@ -52,14 +52,14 @@ inline std::string to_file_bytes(const Snapshot& snapshot, unsigned workers = 1)
 }
 
 inline Snapshot load(std::string_view bytes, const CaptureName& name = {"test"}) {
-  auto snapshot = load_bytes(bytes, name, shipped_vocabulary());
+  auto snapshot = CaptureFile(bytes, name).load(shipped_vocabulary());
   BOOST_REQUIRE_MESSAGE(snapshot.has_value(), snapshot.error().text);
   return std::move(*snapshot);
 }
 
 // Returns why the file cannot be loaded, without the file name, or "" if it loads.
 inline std::string refusal(std::string_view bytes, const CaptureName& name = {"test"}) {
-  const auto snapshot = load_bytes(bytes, name, shipped_vocabulary());
+  const auto snapshot = CaptureFile(bytes, name).load(shipped_vocabulary());
   if (snapshot) return "";
   constexpr std::string_view kErrorPrefix = "reading 'test': ";
   const std::string& sentence = snapshot.error().text;

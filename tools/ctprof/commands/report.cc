@@ -12,7 +12,7 @@
 #include "core/compare/report/report.hpp"
 #include "core/compare/request/expressions.hpp"
 #include "core/compare/request/spec.hpp"
-#include "core/file/file.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/render/columns.hpp"
 #include "core/window/differences.hpp"
 #include "tools/ctprof/inputs/deferred_runs.hpp"

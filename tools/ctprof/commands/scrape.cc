@@ -6,8 +6,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/compare/report/report.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
-#include "core/file/read/load.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/differences.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
@@ -58,8 +58,8 @@ Result<void> Scraper::close_window() {
   latest_read_ns_ = monotonic_ns() + kMaxIntervalNs;
   if (!session_window) return session_window.error();
   CTPROF_TRY_VALUE(const auto bytes, serialize_block(**session_window, 1));
-  CTPROF_TRY_VALUE(auto window, load_bytes(bytes, CaptureName{"a window of this host"},
-                                           registry_->vocabulary()));
+  CTPROF_TRY_VALUE(auto window,
+                   CaptureFile(bytes, {"a window of this host"}).load(registry_->vocabulary()));
   convert_to_differences(window);
   const std::array<const Snapshot*, 1> runs{&window};
   CTPROF_TRY_VALUE(const auto report,

@@ -15,8 +15,8 @@
 
 #include "core/base/child_process.hpp"
 #include "core/base/text.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
-#include "core/file/read/load.hpp"
 #include "core/flame/stack_profile.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/snapshot/stack_names.hpp"
@@ -60,7 +60,8 @@ bool has_stacks(const Snapshot& window) {
 
 // Refuses a file of several windows, because replacing it by one of them would lose the others.
 Result<Snapshot> load_single_window(const std::string& file, const Vocabulary& vocabulary) {
-  CTPROF_TRY_VALUE(auto runs, load_runs(file, vocabulary));
+  CTPROF_TRY_VALUE(const auto opened, CaptureFile::open(file));
+  CTPROF_TRY_VALUE(auto runs, opened.load_runs(vocabulary));
   if (runs.size() > 1)
     return error("naming functions in", file,
                  "it contains " + std::to_string(runs.size()) +

@@ -21,7 +21,7 @@
 
 #include "core/base/workers.hpp"
 #include "core/compare/report/capture_figures.hpp"
-#include "core/file/captures.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/window/differences.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/fleet/capture_line.hpp"
@@ -185,11 +185,17 @@ class FileReader {
     out_.put('\n');
   }
 
-  void read_captures() {
-    const auto notes = load_captures_of_file(path_, *vocabulary_, [&](Snapshot capture) {
+  Result<std::vector<std::string>> load_captures() {
+    CTPROF_TRY_VALUE(const auto file, CaptureFile::open_regular(path_));
+    const auto add = [&](Snapshot capture) {
       add_capture(std::move(capture));
       return Result<void>();
-    });
+    };
+    return file.load_each(*vocabulary_, add, 1);
+  }
+
+  void read_captures() {
+    const auto notes = load_captures();
     if (omitted_ > 0 && captures_.empty())
       return write_message("error", "reading '" + path_ + "': its contents exceed 128 MiB");
     for (std::size_t at = 0; at < captures_.size(); ++at) write_capture_line(at);

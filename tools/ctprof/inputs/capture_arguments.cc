@@ -12,7 +12,7 @@
 
 #include "core/archive/directory.hpp"
 #include "core/archive/time_text.hpp"
-#include "core/file/read/load.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/file/write/destination.hpp"
 #include "tools/ctprof/options/command_line.hpp"
 

@@ -57,8 +57,9 @@ Result<CaptureReader::Notes> CaptureReader::load(std::size_t source,
   };
   if (!span_) {
     const std::string& file = files_[source];
-    return with_error_context({&file, 1}, "reading", [&] {
-      return load_captures_of_argument(file, *vocabulary_, take_differences);
+    return with_error_context({&file, 1}, "reading", [&]() -> Result<Notes> {
+      CTPROF_TRY_VALUE(const auto opened, CaptureFile::open(file));
+      return opened.load_each(*vocabulary_, take_differences);
     });
   }
   CTPROF_TRY_VALUE(auto window, span_->read(source, *vocabulary_));
@@ -71,7 +72,9 @@ Result<CaptureReader::Notes> CaptureReader::load(std::size_t source,
 bool CaptureReader::visit_outline(std::size_t source,
                                   const std::function<void(const Snapshot&)>& visit) const {
   if (span_ || files_[source] == "-") return false;
-  auto outline = load_outline(files_[source]);
+  const auto file = CaptureFile::open(files_[source]);
+  if (!file) return false;
+  auto outline = file->load_outline();
   if (!outline || !*outline) return false;
   convert_to_differences(**outline);
   visit(**outline);

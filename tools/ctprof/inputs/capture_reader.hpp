@@ -23,7 +23,7 @@
 #include "core/archive/span.hpp"
 #include "core/base/keyed_hash.hpp"
 #include "core/base/result.hpp"
-#include "core/file/captures.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options/input_options.hpp"

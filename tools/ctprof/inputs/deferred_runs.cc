@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/file/file.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/window/differences.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 

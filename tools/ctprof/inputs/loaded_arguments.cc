@@ -9,7 +9,7 @@
 #include "core/archive/span.hpp"
 #include "core/archive/time_text.hpp"
 #include "core/base/workers.hpp"
-#include "core/file/file.hpp"
+#include "core/file/capture_file.hpp"
 #include "tools/ctprof/runtime/activity_error.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -55,7 +55,8 @@ Result<ReadFile> read_span_argument(const CaptureArgument& argument, const Vocab
 Result<ReadFile> read_source(const SourceFile& source, const Vocabulary& vocabulary) {
   if (source.argument->form == ArgumentForm::Span)
     return read_span_argument(*source.argument, vocabulary);
-  CTPROF_TRY_VALUE(auto runs, load_runs(source.path, vocabulary));
+  CTPROF_TRY_VALUE(const auto file, CaptureFile::open(source.path));
+  CTPROF_TRY_VALUE(auto runs, file.load_runs(vocabulary));
   return ReadFile{std::move(runs), {}};
 }
 
@@ -134,9 +135,10 @@ std::optional<std::vector<LoadedSide>> load_outlines(
   const auto read_outlines = [&]() -> Result<void> {
     for (const SourceFile& source : sources) {
       if (!is_rereadable(source.path)) return {};
-      auto outline = load_outline(source.path);
-      if (!outline || !*outline) return {};
-      files.emplace_back().runs.push_back(std::move(**outline));
+      CTPROF_TRY_VALUE(const auto file, CaptureFile::open(source.path));
+      CTPROF_TRY_VALUE(auto outline, file.load_outline());
+      if (!outline) return {};
+      files.emplace_back().runs.push_back(std::move(*outline));
     }
     return {};
   };

@@ -6,7 +6,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/grouping/group_book.hpp"
 #include "core/compare/report/own_rows.hpp"
-#include "core/file/read/load.hpp"
+#include "core/file/capture_file.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/accounting.hpp"
 #include "core/window/differences.hpp"
@@ -57,7 +57,7 @@ WindowReporter::WindowReporter(const Registry& registry, std::span<const std::st
 }
 
 Result<Snapshot> WindowReporter::load(const Sample& sample) const {
-  return load_bytes(*sample.bytes, CaptureName{"a window of the history"}, registry_->vocabulary());
+  return CaptureFile(*sample.bytes, {"a window of the history"}).load(registry_->vocabulary());
 }
 
 Result<Snapshot> WindowReporter::differences(const Sample& sample) const {
