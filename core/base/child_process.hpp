@@ -20,19 +20,13 @@
 #include <string>
 #include <vector>
 
-#include "ctprof/files.hpp"
+#include "core/base/child_message.hpp"
 
 namespace ctprof {
 
-// A request or its answer: bytes and an optional descriptor.
-struct ChildMessage {
-  std::string bytes;
-  sdk::Fd fd = sdk::Fd();
-};
-
 class ChildProcess {
  public:
-  static constexpr std::size_t kMaxBytes = 64 << 10;  // of a message; a longer one is not sent
+  static constexpr std::size_t kMaxBytes = kMaxMessageBytes;  // of a message
 
   // Runs in the child, once per request. The child is a copy of this process at the first request
   // after its start; it has one thread and blocks all signals.

@@ -36,6 +36,11 @@ bool set_effective_capabilities(const CapabilityWords& words) {
   return call_capability_syscall(SYS_capset, sets);
 }
 
+bool drop_all_capabilities() {
+  CapabilitySets none{};
+  return call_capability_syscall(SYS_capset, none);
+}
+
 DroppedCapabilities::DroppedCapabilities(bool is_enabled) {
   if (!is_enabled) return;
   previous_ = effective_capabilities();

@@ -23,6 +23,9 @@ std::optional<CapabilityWords> effective_capabilities();
 // Sets them. Returns false and changes nothing if one of them is not permitted.
 bool set_effective_capabilities(const CapabilityWords& words);
 
+// Drops all capabilities of the calling thread permanently. Returns false if that failed.
+bool drop_all_capabilities();
+
 class DroppedCapabilities {
  public:
   // Drops them if `is_enabled`. Otherwise the object does nothing.

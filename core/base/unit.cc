@@ -1,6 +1,8 @@
 // Unity build of core/base: compiles all its sources as one unit.
 
+#include "core/base/child_message.cc"
 #include "core/base/child_process.cc"
+#include "core/base/child_setup.cc"
 #include "core/base/cpu_ranges.cc"
 #include "core/base/dropped_capabilities.cc"
 #include "core/base/json_scanner.cc"
