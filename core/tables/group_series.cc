@@ -1,7 +1,6 @@
 #include "core/tables/group_series.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -12,6 +11,7 @@
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
+#include "core/tables/exported_groups.hpp"
 
 namespace ctprof {
 namespace {
@@ -22,14 +22,6 @@ constexpr const char* kKeyLabel = "key";
 constexpr std::size_t kMaxKeptCounters = 100'000;
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
-
-std::string get_axis_label(const Spec& spec) {
-  switch (spec.group_by) {
-    case GroupBy::CommExact: return "comm";
-    case GroupBy::Pid: return "process";
-    default: return make_label_name(axis_word(spec));
-  }
-}
 
 // Escapes characters that a terminal does not show, because scrapes may be printed on one.
 std::string escape_invisible(std::string_view name) {
@@ -46,31 +38,12 @@ std::string escape_invisible(std::string_view name) {
   return text;
 }
 
-// Makes a label of each identity column: `device` for "disk.device".
-Labels make_identity_labels(std::span<const std::string> columns,
-                            std::span<const std::string_view> values) {
-  Labels labels;
-  for (std::size_t i = 0; i < std::min(columns.size(), values.size()); ++i) {
-    const std::string_view column = columns[i];
-    const auto dot = column.rfind('.');
-    labels.emplace_back(make_label_name(dot == column.npos ? column : column.substr(dot + 1)),
-                        escape_invisible(values[i]));
-  }
-  return labels;
-}
-
 Labels make_labels(const Report& report, Entity entity, std::uint32_t group) {
-  if (entity == Entity::Host) return {};
-  const auto parts = key_parts(report.grouping().names[group]);
-  if (report.spec().group_by == GroupBy::Entity)
-    return make_identity_labels(
-        report.sides().front().identity_columns[static_cast<std::size_t>(entity)], parts);
-  if (report.spec().group_by != GroupBy::All)
-    return {{get_axis_label(report.spec()), escape_invisible(parts.front())}};
-  constexpr std::array kParts{"cgroup", "pcomm", "comm"};
+  const auto names = get_label_names(report, entity);
+  const auto values = get_label_values(report, entity, group);
   Labels labels;
-  for (std::size_t i = 0; i < std::min(parts.size(), kParts.size()); ++i)
-    labels.emplace_back(kParts[i], escape_invisible(parts[i]));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    labels.emplace_back(make_label_name(names[i]), escape_invisible(values[i]));
   return labels;
 }
 
@@ -89,21 +62,12 @@ class FamilyMaker {
   std::vector<SeriesFamily> make() {
     add_capture_series();
     for (std::size_t metric = 0; metric < report_->metrics().size(); ++metric)
-      if (is_exported(report_->metrics()[metric])) add_metric(metric);
+      if (is_exported(*report_, report_->metrics()[metric], choice_->all_metrics))
+        add_metric(metric);
     return std::move(families_);
   }
 
  private:
-  bool is_exported(const PlannedMetric& metric) const {
-    if (!metric.is_shown || metric.is_omitted || metric.family == "categorical" ||
-        metric.family == "identity")
-      return false;
-    if (!report_->spec().metrics.empty() || choice_->all_metrics ||
-        report_->spec().group_by == GroupBy::Entity)
-      return true;
-    return metric.headline || metric.counts_rows;
-  }
-
   void add_capture_series() {
     const RunFacts& run = report_->sides().front();
     const double captured = static_cast<double>(run.meta.start.wall_unix_ns) / 1e9;

@@ -1,6 +1,7 @@
 // Compiles all sources of core/tables as one translation unit.
 
 #include "core/tables/capture_fields.cc"
+#include "core/tables/exported_groups.cc"
 #include "core/tables/exposition.cc"
 #include "core/tables/group_series.cc"
 #include "core/tables/metric_family.cc"
