@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/registry/output_file.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/registry/process_state_guard.hpp"
@@ -170,7 +171,10 @@ void open_candidate(Candidate& candidate, bool shipped, LoadState& state) {
   const auto refuse = [&](const std::string& reason) {
     state.result.refusals.push_back({candidate.path, reason});
   };
-  if (!candidate.file) return refuse(candidate.file.error().text);
+  if (!candidate.file) {
+    if (!shipped && is_output_file(candidate.path)) return;
+    return refuse(candidate.file.error().text);
+  }
   if (is_needed(candidate.file->file, state.options)) {
     const auto table = open_table(*candidate.file, shipped, state.options);
     table ? void(candidate.table = *table) : refuse(table.error().text);
@@ -232,6 +236,15 @@ Result<PluginDirectory> open_directory_for_privileged(const std::string& directo
   return PluginDirectory::open(directory, Trust::RootOnly);
 }
 
+}  // namespace
+
+Result<PluginDirectory> open_shipped_directory(const std::string& path) {
+  return runs_privileged() ? open_directory_for_privileged(path)
+                           : PluginDirectory::open(path, Trust::AnyUser);
+}
+
+namespace {
+
 std::string no_library_message(const std::string& directory) {
   return "'" + directory + "': it contains no .so file";
 }
@@ -243,8 +256,7 @@ std::string load_shipped_plugins(LoadState& state) {
   if (path.empty())
     return "the directory of ctprof's own plugins, which cannot be found without /proc (mount "
            "/proc)";
-  const auto directory = runs_privileged() ? open_directory_for_privileged(path)
-                                           : PluginDirectory::open(path, Trust::AnyUser);
+  const auto directory = open_shipped_directory(path);
   if (directory) return load_shipped_directory(*directory, state), no_library_message(path);
   if (runs_privileged())
     state.result.refusals.push_back({path, privileged_refusal_message(directory.error().text)});

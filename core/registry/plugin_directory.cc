@@ -11,6 +11,8 @@
 #include <memory>
 #include <string_view>
 
+#include "core/registry/shared_object.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -172,6 +174,8 @@ Result<OpenPlugin> PluginDirectory::open_file(const std::string& name) const {
     if (auto fits = check_libraries(file); !fits) return make_refusal(fits.error());
   return OpenPlugin{path_of(name), std::move(*fd), std::move(file)};
 }
+
+Result<void> check_trusted_libraries(const PluginFile& file) { return check_libraries(file); }
 
 Result<void> PluginDirectory::check_trust(const std::string& name) const {
   CTPROF_TRY_VALUE(const auto fd, open_plugin_descriptor(name));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/registry/shared_object.hpp"
 #include "ctprof/abi.h"
 #include "ctprof/files.hpp"
 
@@ -175,6 +176,7 @@ bool ElfImage::read_bytes(std::uint64_t offset, void* target, std::size_t size) 
 namespace {
 
 constexpr const char* kSymbol = "ctprof_plugin";
+constexpr const char* kOutputSymbol = "ctprof_output";
 
 // A shared object has about thirty entries in its dynamic section, and a few names per hash value.
 constexpr std::size_t kMaxDynamicEntries = 1024;
@@ -328,13 +330,36 @@ ctprof_plugin_flags read_flags(const ElfImage& image, const ElfW(Sym) & table) {
   return flags;
 }
 
-}  // namespace
-
-Result<PluginFile> read_plugin_file(int fd) {
+Result<std::uint64_t> read_size(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return Error{std::strerror(errno)};
   if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
-  ElfImage image(fd, static_cast<std::uint64_t>(status.st_size));
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+}  // namespace
+
+Result<PluginFile> read_libraries(int fd) {
+  CTPROF_TRY_VALUE(const std::uint64_t size, read_size(fd));
+  ElfImage image(fd, size);
+  CTPROF_TRY(image.read_headers());
+  DynamicSection dynamic(image);
+  CTPROF_TRY(dynamic.read());
+  return dynamic.read_library_names();
+}
+
+bool exports_output(int fd) {
+  const auto size = read_size(fd);
+  if (!size) return false;
+  ElfImage image(fd, *size);
+  if (!image.read_headers()) return false;
+  DynamicSection dynamic(image);
+  return dynamic.read() && dynamic.find_symbol(kOutputSymbol);
+}
+
+Result<PluginFile> read_plugin_file(int fd) {
+  CTPROF_TRY_VALUE(const std::uint64_t size, read_size(fd));
+  ElfImage image(fd, size);
   CTPROF_TRY(image.read_headers());
   DynamicSection dynamic(image);
   CTPROF_TRY(dynamic.read());

@@ -14,12 +14,12 @@
 namespace ctprof {
 
 // Returns whether a metric is exported: those of the first screen and the number of threads; with
-// `all_metrics`, with a selection of metrics, or of the rows of an entity, all. Texts and categories
-// are never exported.
+// `all_metrics`, with a selection of metrics, or of the rows of an entity, all. Texts and
+// categories are never exported.
 bool is_exported(const Report& report, const PlannedMetric& metric, bool all_metrics);
 
-// Returns the names and the values of the identity of a group: {"pcomm"} and {"nginx"}. The host has
-// none. The values refer to the report.
+// Returns the names and the values of the identity of a group: {"pcomm"} and {"nginx"}. The host
+// has none. The values refer to the report.
 std::vector<std::string> get_label_names(const Report& report, Entity entity);
 std::vector<std::string_view> get_label_values(const Report& report, Entity entity,
                                                std::uint32_t group);

@@ -30,7 +30,7 @@ TREE_INCLUDE = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', r
 
 # English words that are also names of plugins. file-layout is the layout of files, which the core
 # reads.
-COMMON_WORDS = {"cgroup", "cpu", "disk", "host", "vocabulary", "shared", "file-layout"}
+COMMON_WORDS = {"cgroup", "cpu", "disk", "host", "vocabulary", "shared", "file-layout", "outputs"}
 
 # Python packages that tools/dev installs for some parts.
 PYTHON_PACKAGES = {"_duckdb", "chdb", "duckdb", "mkdocs", "perfetto", "prometheus_client"}

@@ -1,0 +1,160 @@
+#include "core/output/output_child.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string_view>
+
+#include "core/base/child_message.hpp"
+#include "core/base/child_setup.hpp"
+#include "core/base/dropped_capabilities.hpp"
+#include "core/output/output_library.hpp"
+#include "core/output/window_bytes.hpp"
+#include "core/output/window_view.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr ::uid_t kNobody = 65534;
+constexpr std::size_t kMaxAnswerBytes = kMaxMessageBytes / 2;
+
+// Writes all bytes to the descriptor that `core` points to.
+int32_t write_bytes(void* core, const char* bytes, std::size_t size) {
+  const int fd = *static_cast<const int*>(core);
+  while (size > 0) {
+    const ssize_t written = ::write(fd, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return -1;
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  return 0;
+}
+
+// Signals have their default actions and are not blocked, except that the terminal's interrupt and
+// a closed pipe do not end the process: ctprof ends it.
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  for (const int number : {SIGINT, SIGQUIT, SIGPIPE, SIGTTOU}) ::signal(number, SIG_IGN);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void forbid_core_files() {
+  const ::rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+}
+
+// Drops all privileges permanently: the plugin can acquire none by any program that it starts.
+// Changing the user clears the parent death signal, so it is set afterwards.
+Result<void> drop_all_privileges() {
+  if (::geteuid() == 0 &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+       ::setresuid(kNobody, kNobody, kNobody) != 0))
+    return errno_error("becoming user", std::to_string(kNobody), errno);
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return errno_error("dropping", "privileges", errno);
+  if (!drop_all_capabilities()) return errno_error("dropping", "capabilities", errno);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return {};
+}
+
+// Standard output of the plugin is standard error; the bytes that it writes have a descriptor of
+// their own.
+void prepare_descriptors(const std::vector<int>& kept_descriptors) {
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  ::close(STDIN_FILENO);
+  std::vector<int> all_kept = kept_descriptors;
+  all_kept.insert(all_kept.end(), {STDOUT_FILENO, STDERR_FILENO});
+  close_all_except(all_kept);
+  fill_standard_descriptors();
+}
+
+// Loads the file through its descriptor. After the user has changed, /proc/self belongs to root
+// unless the process is dumpable.
+Result<OutputLibrary> load_library(const OutputFile& file, const OutputChildOptions& options) {
+  ::prctl(PR_SET_DUMPABLE, 1);
+  auto library = OutputLibrary::load("/proc/self/fd/" + std::to_string(file.fd.get()), options.name,
+                                     options.settings);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  return library;
+}
+
+std::optional<OutputWindow> read_window(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || status.st_size <= 0) return std::nullopt;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (memory == MAP_FAILED) return std::nullopt;
+  auto window = decode_window({static_cast<const char*>(memory), size});
+  ::munmap(memory, size);
+  return window;
+}
+
+Result<void> put_window(OutputLibrary& library, const ChildMessage& message) {
+  const auto window = read_window(message.fd.get());
+  if (!window) return Error{"the window cannot be read"};
+  return library.put(WindowView(*window).get());
+}
+
+void answer(int socket, char kind, std::string_view text = {}) {
+  send_message(socket, {kind + std::string(text.substr(0, kMaxAnswerBytes)), sdk::Fd()});
+}
+
+// Passes windows to the plugin until ctprof closes its side.
+void serve(int socket, OutputLibrary& library) {
+  while (const auto message = receive_message(socket)) {
+    const auto delivered = put_window(library, *message);
+    delivered ? answer(socket, kOutputDelivered)
+              : answer(socket, kOutputFailed, delivered.error().text);
+  }
+  const auto closed = library.close();
+  answer(socket, kOutputClosed, closed ? std::string() : closed.error().text);
+}
+
+Result<OutputLibrary> prepare(int socket, const OutputFile& file,
+                              const OutputChildOptions& options) {
+  reset_signals();
+  forbid_core_files();
+  prepare_descriptors({socket, file.fd.get(), options.bytes_fd < 0 ? socket : options.bytes_fd});
+  CTPROF_TRY(drop_all_privileges());
+  return load_library(file, options);
+}
+
+void run(int socket, const OutputFile& file, const OutputChildOptions& options) {
+  auto library = prepare(socket, file, options);
+  if (!library) return answer(socket, kOutputRefused, library.error().text);
+  int bytes_fd = options.bytes_fd;
+  if (options.opens)
+    if (const auto opened = library->open(&bytes_fd, &write_bytes); !opened)
+      return answer(socket, kOutputRefused, opened.error().text);
+  answer(socket, kOutputReady, encode_description(library->description()));
+  if (options.opens) serve(socket, *library);
+}
+
+}  // namespace
+
+void run_output_child(int socket, const OutputFile& file, const OutputChildOptions& options) {
+  try {
+    run(socket, file, options);
+  } catch (const std::exception& exception) {
+    answer(socket, kOutputRefused, std::string("it throws: ") + exception.what());
+  } catch (...) {
+    answer(socket, kOutputRefused, "it throws an exception without a message");
+  }
+  ::_exit(0);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,231 @@
+#include "core/output/output_process.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "core/base/child_message.hpp"
+#include "core/base/child_setup.hpp"
+#include "core/output/window_bytes.hpp"
+
+namespace ctprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// While the plugin loads and opens.
+constexpr std::chrono::seconds kOpenTimeout{5};
+// For a process that was killed. One that waits for a file system takes longer, and is abandoned.
+constexpr std::chrono::milliseconds kExitTimeout{50};
+
+int milliseconds_until(Clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
+}
+
+// Returns whether the descriptor is readable or closed by the other side.
+bool is_readable(int fd) {
+  pollfd descriptor{fd, POLLIN, 0};
+  return ::poll(&descriptor, 1, 0) > 0;
+}
+
+// Returns a file in memory, or an invalid descriptor.
+sdk::Fd make_memory_file(std::string_view bytes) {
+  sdk::Fd file(::memfd_create("ctprof-window", MFD_CLOEXEC));
+  while (file && !bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return sdk::Fd();
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return file;
+}
+
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return "status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+OutputProcess::OutputProcess(OutputProcess&& other) noexcept
+    : name_(std::move(other.name_)),
+      path_(std::move(other.path_)),
+      description_(std::move(other.description_)),
+      counts_(other.counts_),
+      dropped_before_(other.dropped_before_),
+      messages_(std::move(other.messages_)),
+      last_message_(std::move(other.last_message_)),
+      first_error_(std::move(other.first_error_)),
+      socket_(std::move(other.socket_)),
+      process_(std::exchange(other.process_, 0)),
+      is_closed_(other.is_closed_) {}
+
+Result<OutputProcess> OutputProcess::start(OutputFile file, OutputChildOptions options) {
+  OutputProcess output(options.name, file.path);
+  CTPROF_TRY(output.fork_child(file, options));
+  CTPROF_TRY(output.wait_until_ready());
+  return output;
+}
+
+Result<void> OutputProcess::fork_child(const OutputFile& file, const OutputChildOptions& options) {
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
+    return errno_error("starting output", name_, errno);
+  socket_.reset(sockets[0]);
+  const sdk::Fd child_socket(sockets[1]);
+  process_ = ::fork();
+  if (process_ == 0) run_output_child(child_socket.get(), file, options);
+  if (process_ > 0) return {};
+  socket_ = sdk::Fd();
+  return errno_error("starting output", name_, errno);
+}
+
+Result<void> OutputProcess::wait_until_ready() {
+  pollfd descriptor{socket_.get(), POLLIN, 0};
+  const auto deadline = Clock::now() + kOpenTimeout;
+  while (::poll(&descriptor, 1, milliseconds_until(deadline)) < 0 && errno == EINTR) continue;
+  if (descriptor.revents == 0)
+    return error(
+        "starting output", name_,
+        "'" + path_ + "' did not open within " + std::to_string(kOpenTimeout.count()) + " s");
+  const auto message = receive_message(socket_.get());
+  if (message && message->bytes.starts_with(kOutputReady)) {
+    description_ = decode_description(std::string_view(message->bytes).substr(1));
+    return {};
+  }
+  if (message && !message->bytes.empty())
+    return error("starting output", name_, "'" + path_ + "': " + message->bytes.substr(1));
+  note_exit();
+  return error("starting output", name_, "'" + path_ + "': " + messages_.back());
+}
+
+void OutputProcess::add_message(const std::string& text) {
+  if (first_error_.empty()) first_error_ = text;
+  if (text == last_message_) return;
+  last_message_ = text;
+  messages_.push_back(text);
+}
+
+std::vector<std::string> OutputProcess::take_messages() {
+  if (socket_) receive_answers();
+  return std::exchange(messages_, {});
+}
+
+void OutputProcess::take_answer(std::string_view answer) {
+  const char kind = answer.empty() ? kOutputRefused : answer.front();
+  const std::string text(answer.substr(std::min<std::size_t>(1, answer.size())));
+  switch (kind) {
+    case kOutputDelivered:
+      ++counts_.delivered;
+      last_message_.clear();
+      break;
+    case kOutputFailed:
+      ++counts_.failed;
+      add_message(text);
+      break;
+    case kOutputClosed:
+      is_closed_ = true;
+      if (!text.empty()) add_message(text);
+      break;
+    default: add_message(text);
+  }
+}
+
+void OutputProcess::receive_answers() {
+  while (socket_ && is_readable(socket_.get())) {
+    const auto message = receive_message(socket_.get());
+    if (message)
+      take_answer(message->bytes);
+    else
+      note_exit();
+  }
+}
+
+// The process has closed its side, so it exits, or has exited. The signal has no effect on a
+// process that exits, and ends one that only closed its descriptors.
+void OutputProcess::note_exit() {
+  int status = 0;
+  bool has_exited = false;
+  ::kill(process_, SIGKILL);
+  const auto deadline = Clock::now() + kExitTimeout;
+  while (!has_exited && Clock::now() < deadline) {
+    has_exited = ::waitpid(process_, &status, WNOHANG) == process_;
+    if (!has_exited) ::poll(nullptr, 0, 1);
+  }
+  if (has_exited) process_ = 0;
+  if (!is_closed_) {
+    counts_.lost = queued();
+    add_message("its process ended" + (has_exited ? " with " + describe_status(status) : ""));
+  }
+  end_process();
+}
+
+// A process that waits for a file system may not even be killable, and is not waited for.
+void OutputProcess::end_process() {
+  socket_ = sdk::Fd();
+  if (process_ <= 0) return;
+  ::kill(process_, SIGKILL);
+  reap_later(std::exchange(process_, 0));
+}
+
+bool OutputProcess::pass(OutputWindow window) {
+  if (socket_) receive_answers();
+  window.dropped_before = dropped_before_;
+  bool is_passed = false;
+  if (socket_ && queued() < kMaxQueuedWindows) {
+    const std::string bytes = encode_window(window);
+    if (bytes.size() <= kMaxWindowBytes)
+      if (auto file = make_memory_file(bytes))
+        is_passed = send_message(socket_.get(), {"", std::move(file)}, false);
+  }
+  is_passed ? ++counts_.passed : ++counts_.dropped;
+  dropped_before_ = is_passed ? 0 : dropped_before_ + 1;
+  return is_passed;
+}
+
+Result<void> OutputProcess::wait_until_closed(std::chrono::milliseconds patience,
+                                              const ByteReader& reader) {
+  std::array<char, 64 << 10> bytes;
+  bool has_bytes = reader.fd >= 0;
+  auto deadline = Clock::now() + patience;
+  while (socket_ || has_bytes) {
+    std::array<pollfd, 2> descriptors{pollfd{socket_ ? socket_.get() : -1, POLLIN, 0},
+                                      pollfd{has_bytes ? reader.fd : -1, POLLIN, 0}};
+    const int ready = ::poll(descriptors.data(), descriptors.size(), milliseconds_until(deadline));
+    if (ready == 0)
+      return Error{"it did not take its windows within " + std::to_string(patience.count() / 1000) +
+                   " s"};
+    if (ready < 0) continue;
+    deadline = Clock::now() + patience;
+    if (descriptors[1].revents != 0) {
+      const ssize_t size = ::read(reader.fd, bytes.data(), bytes.size());
+      has_bytes = size > 0 || (size < 0 && errno == EINTR);
+      if (size > 0) CTPROF_TRY(reader.take({bytes.data(), static_cast<std::size_t>(size)}));
+    }
+    if (descriptors[0].revents != 0) receive_answers();
+  }
+  return {};
+}
+
+Result<void> OutputProcess::finish(std::chrono::milliseconds patience, const ByteReader& reader) {
+  if (socket_) ::shutdown(socket_.get(), SHUT_WR);
+  const auto waited = wait_until_closed(patience, reader);
+  if (!waited) {
+    counts_.lost = queued();
+    add_message(waited.error().text);
+  }
+  end_process();
+  return first_error_.empty() ? Result<void>() : Error{first_error_};
+}
+
+}  // namespace ctprof

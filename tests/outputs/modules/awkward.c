@@ -1,0 +1,92 @@
+/* An output plugin that misbehaves as its option `mode` says. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctprof/output.h"
+
+static const struct ctprof_option kOptions[] = {{.size = sizeof(struct ctprof_option),
+                                                 .key = "mode",
+                                                 .fallback = "good",
+                                                 .description = "What it does."}};
+
+static const struct ctprof_output_core* g_core;
+static const char* g_mode = "";
+
+static int is_mode(const char* mode) { return strcmp(g_mode, mode) == 0; }
+
+static void wait_forever(void) {
+  for (;;) pause();
+}
+
+static int32_t open_output(const struct ctprof_output_core* core, void** state, char* message,
+                           size_t message_size) {
+  (void)state;
+  g_core = core;
+  g_mode = CTPROF_ITEM(struct ctprof_setting, core->settings, 0)->value;
+  if (is_mode("hang-open")) wait_forever();
+  if (is_mode("crash-open")) abort();
+  if (is_mode("refuse-open")) return snprintf(message, message_size, "mode: refused");
+  return 0;
+}
+
+static void write_text(const char* text) { g_core->write(g_core->core, text, strlen(text)); }
+
+/* Writes the lines of /proc/self/status about users and capabilities. */
+static void write_rights(void) {
+  char line[256];
+  FILE* file = fopen("/proc/self/status", "r");
+  while (file && fgets(line, sizeof line, file))
+    if (strncmp(line, "Uid:", 4) == 0 || strncmp(line, "Groups:", 7) == 0 ||
+        strncmp(line, "Cap", 3) == 0 || strncmp(line, "NoNewPrivs:", 11) == 0)
+      write_text(line);
+  if (file) fclose(file);
+}
+
+/* Writes the numbers of the open descriptors. */
+static void write_descriptors(void) {
+  char line[32];
+  for (int fd = 0; fd < 1024; ++fd)
+    if (lseek(fd, 0, SEEK_CUR) >= 0 || dup2(fd, fd) == fd) {
+      snprintf(line, sizeof line, "%d\n", fd);
+      write_text(line);
+    }
+}
+
+static int32_t put(void* state, const struct ctprof_output_window* window, char* message,
+                   size_t message_size) {
+  char line[128];
+  (void)state;
+  if (is_mode("hang-put")) wait_forever();
+  if (is_mode("crash-put")) abort();
+  if (is_mode("exit-put")) _exit(7);
+  if (is_mode("fail-put")) return snprintf(message, message_size, "the server is closed");
+  if (is_mode("silent-put")) return 5;
+  if (is_mode("print-put")) printf("a stray line\n"), fflush(stdout);
+  if (is_mode("rights-put")) write_rights();
+  if (is_mode("descriptors-put")) write_descriptors();
+  if (is_mode("close-put")) close_range(3, ~0u, 0), wait_forever();
+  snprintf(line, sizeof line, "window, %llu dropped before\n",
+           (unsigned long long)window->dropped_before);
+  if (is_mode("good")) write_text(line);
+  return 0;
+}
+
+static int32_t close_output(void* state, char* message, size_t message_size) {
+  (void)state;
+  if (is_mode("hang-close")) wait_forever();
+  if (is_mode("fail-close")) return snprintf(message, message_size, "the last line is missing");
+  return 0;
+}
+
+CTPROF_EXPORT const struct ctprof_output ctprof_output = {.abi = CTPROF_OUTPUT_ABI,
+                                                          .size = sizeof(struct ctprof_output),
+                                                          .name = "awkward",
+                                                          .version = "1",
+                                                          .description = "Misbehaves.",
+                                                          .options = CTPROF_ARRAY_OF(kOptions),
+                                                          .open = open_output,
+                                                          .put = put,
+                                                          .close = close_output};

@@ -1,0 +1,115 @@
+// Tests the process of an output plugin: its queue, its end, and windows as bytes.
+
+#define BOOST_TEST_MODULE outputs
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/output/find_output.hpp"
+#include "core/output/output_process.hpp"
+#include "core/output/window_bytes.hpp"
+
+namespace ctprof::outputs_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+OutputProcess start(const std::string& mode) {
+  auto file = find_output("awkward", {"", {std::getenv("OUTPUTS")}});
+  BOOST_REQUIRE_MESSAGE(file, file.error().text);
+  auto process =
+      OutputProcess::start(std::move(*file), {.name = "awkward", .settings = {{"mode", mode}}});
+  BOOST_REQUIRE_MESSAGE(process, process.error().text);
+  return std::move(*process);
+}
+
+OutputWindow make_window() {
+  OutputWindow window;
+  window.host = "h";
+  OutputTable& table = window.tables.emplace_back();
+  table.label_names = {"pcomm"};
+  table.metrics = {{CTPROF_OUTPUT_INCREASE, "m", "k", "ns", "cumulative", "thread"}};
+  ctprof_output_cell gap{};
+  gap.rows = 3;
+  table.rows = {{{std::string("a\0b", 3)}, {{make_number(std::uint64_t{7}), 2, 3}}},
+                {{"c"}, {gap}}};
+  return window;
+}
+
+BOOST_AUTO_TEST_CASE(bytes_keep_a_window) {
+  const std::string bytes = encode_window(make_window());
+  const auto window = decode_window(bytes);
+  BOOST_REQUIRE(window.has_value());
+  BOOST_TEST(encode_window(*window) == bytes);
+  const OutputTable& table = window->tables.at(0);
+  BOOST_TEST((table.metrics == make_window().tables[0].metrics));
+  BOOST_TEST(table.rows.at(0).labels.at(0) == std::string("a\0b", 3));
+  BOOST_TEST(table.rows[0].cells.at(0).number.u64 == 7);
+  BOOST_TEST(table.rows[1].cells.at(0).number.kind == std::uint32_t{CTPROF_NUMBER_NONE});
+  BOOST_TEST(table.rows[1].cells[0].rows == 3);
+}
+
+BOOST_AUTO_TEST_CASE(rejects_truncated_and_longer_bytes) {
+  const std::string bytes = encode_window(make_window());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    BOOST_TEST(!decode_window(std::string_view(bytes).substr(0, size)).has_value());
+  BOOST_TEST(!decode_window(bytes + "x").has_value());
+}
+
+// If pass() waited for the plugin, this test would not end.
+BOOST_AUTO_TEST_CASE(plugin_that_hangs_blocks_no_window) {
+  OutputProcess output = start("hang-put");
+  std::size_t passed = 0;
+  for (int i = 0; i < 100; ++i) passed += output.pass(make_window()) ? 1 : 0;
+  BOOST_TEST(passed == OutputProcess::kMaxQueuedWindows);
+  BOOST_TEST(output.counts().dropped == 100 - passed);
+  BOOST_TEST(output.take_messages().empty());
+  const auto finished = output.finish(10ms);
+  BOOST_TEST(!finished);
+  BOOST_TEST(output.counts().lost == passed);
+  BOOST_TEST(!output.pass(make_window()));
+}
+
+BOOST_AUTO_TEST_CASE(plugin_that_crashes_is_reported_once) {
+  OutputProcess output = start("crash-put");
+  BOOST_TEST(output.pass(make_window()));
+  const auto finished = output.finish(10s);
+  BOOST_REQUIRE(!finished);
+  BOOST_TEST(finished.error().text == "its process ended with signal 6");
+  BOOST_TEST(output.take_messages().size() == 1);
+  BOOST_TEST(output.counts().lost == 1);
+  BOOST_TEST(!output.pass(make_window()));
+  BOOST_TEST(output.take_messages().empty());
+}
+
+BOOST_AUTO_TEST_CASE(plugin_that_closes_its_descriptors_is_ended) {
+  OutputProcess output = start("close-put");
+  BOOST_TEST(output.pass(make_window()));
+  const auto finished = output.finish(10s);
+  BOOST_REQUIRE(!finished);
+  BOOST_TEST(finished.error().text == "its process ended with signal 9");
+}
+
+BOOST_AUTO_TEST_CASE(equal_messages_are_returned_once) {
+  OutputProcess output = start("fail-put");
+  for (int i = 0; i < 3; ++i) BOOST_TEST(output.pass(make_window()));
+  BOOST_TEST(!output.finish(10s));
+  BOOST_TEST(output.take_messages() == std::vector<std::string>{"the server is closed"},
+             boost::test_tools::per_element());
+  BOOST_TEST(output.counts().failed == 3);
+}
+
+BOOST_AUTO_TEST_CASE(window_beyond_the_limit_is_dropped) {
+  OutputProcess output = start("good");
+  OutputWindow window = make_window();
+  window.host = std::string(OutputProcess::kMaxWindowBytes, 'x');
+  BOOST_TEST(!output.pass(window));
+  BOOST_TEST(output.pass(make_window()));
+  BOOST_TEST(output.finish(10s).has_value());
+  BOOST_TEST(output.counts().delivered == 1);
+}
+
+}  // namespace
+}  // namespace ctprof::outputs_test
