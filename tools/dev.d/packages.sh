@@ -2,7 +2,7 @@
 #
 # Each list belongs to one purpose; a command installs only the lists that it needs.
 
-readonly for_build=(bpftool ccache clang-14 g++ libboost1.81-dev libboost-{filesystem,json,program-options,test}1.81-dev libbpf-dev libdw-dev
+readonly for_build=(bpftool ccache clang-14 g++ libboost1.81-dev libboost-{filesystem,json,program-options,test}1.81-dev libbpf-dev libcurl4-openssl-dev libdw-dev
   libelf-dev libiberty-dev liblzma-dev libncurses-dev libnl-genl-3-dev libprotozero-dev libre2-dev libzstd-dev meson ninja-build pkgconf
   python3 zlib1g-dev)
 readonly for_format=(clang-format-14 git)
