@@ -139,6 +139,18 @@ def capture(tree, plugin_directory, *plugins, settings=()):
     return Capture(cells)
 
 
+def export(tree, plugin_directory, name, settings=()):
+    """Captures a tree with the plugins of ctprof and exports it to an output plugin. Returns the text that the plugin wrote."""
+    words = ["--plugin-path", plugin_directory]
+    for setting in settings:
+        words += ["--set", setting]
+    with tempfile.TemporaryDirectory(prefix="ctprof-export-") as directory:
+        file = f"{directory}/test.ctprof.zst"
+        run("--rootfs", tree.path, "capture", "-q", "--layout", "columns", "-o", file)
+        run("export", file, "-q", *words, "--to", name, "-o", f"{directory}/output")
+        return pathlib.Path(directory, "output").read_text(encoding="utf-8")
+
+
 def add_cell(tree, row, cells):
     """Adds a row of the long form to cells. The keys of a map are separate rows."""
     name = row["id"]

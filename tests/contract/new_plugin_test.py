@@ -70,6 +70,22 @@ class NewPlugin(PluginCase):
                 if language == "c++":
                     self.assert_unit_test_passes(name, place)
 
+    def test_generated_output_plugins_pass_their_tests(self):
+        for number, language in enumerate(LANGUAGES):
+            with self.subTest(language=language):
+                name = f"out{number}"
+                self.assertEqual(self.run_new(name, "--lang", language, "--source", "output").returncode, 0)
+                finished = run(sys.executable, f"test_{name}.py", CTPROF, "build", cwd=self.compile_plugin(name, language))
+                self.assertEqual(finished.returncode, 0, finished.stderr)
+                self.assertIn("Ran 3 tests", finished.stderr)
+
+    def test_generated_output_test_detects_wrong_plugin(self):
+        self.run_new("wrong", "--lang", "c", "--source", "output")
+        source = self.here / "wrong" / "wrong.c"
+        source.write_text(source.read_text().replace('"gap"', '"0"'))
+        finished = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.compile_plugin("wrong", "c"))
+        self.assertIn("FAIL: test_a_gap_is_no_number", finished.stderr)
+
     def test_plugin_in_rust_contains_the_crate(self):
         self.run_new("crated", "--lang", "rust")
         copied = self.here / "crated" / VENDORED
@@ -81,8 +97,9 @@ class NewPlugin(PluginCase):
     def test_generated_files_contain_no_placeholder(self):
         for name, language in {"leftcc": "c++", "leftc": "c", "leftrs": "rust"}.items():
             self.run_new(name, "--lang", language)
+        self.run_new("leftout", "--source", "output")
         texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file() and VENDORED not in str(path)}
-        self.assertEqual(len(texts), 7 + 6 + 5)
+        self.assertEqual(len(texts), 7 + 6 + 5 + 6)
         self.assertEqual([path for path, text in texts.items() if "@" in text.replace("actions/checkout@v4", "")], [])
 
     def test_generated_test_detects_wrong_plugin(self):
@@ -122,7 +139,8 @@ class NewPlugin(PluginCase):
     def test_invalid_arguments_are_one_message(self):
         for words, message in {("new",): "missing NAME", ("new", "Upper"): "invalid NAME 'Upper'", ("new", "../x"): "invalid NAME '../x'",
                                ("new", "a" * 33): "at most 32 characters", ("new", "a", "--lang", "cobol"): "invalid --lang 'cobol'",
-                               ("new", "a", "--source", "disk"): "invalid --source 'disk'", (): "missing subcommand",
+                               ("new", "a", "--source", "disk"): "invalid --source 'disk'",
+                               ("new", "a", "--source", "output", "--lang", "rust"): "an output plugin is written in C or C++", (): "missing subcommand",
                                ("old",): "unknown subcommand 'old'"}.items():
             with self.subTest(words):
                 finished = run(CTPROF, "plugin", *words, cwd=self.here)

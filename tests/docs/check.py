@@ -158,6 +158,8 @@ class Checker:
             return self.problem_of_recording(command, words, page)
         if command == "live":
             return self.problem_of_output(words, page, "live requires a terminal")
+        if "--to" in words and any(word.startswith("otlp.endpoint=") for word in words):
+            return self.problem_of_output(self.replace_files(command, self.replace_endpoint(words), page), page, "is not the URL of a server")
         if "--listen" in words:
             return self.problem_of_output(self.replace_address_and_token(words), page)
         if command in READS or "--dry-run" in words:
@@ -199,6 +201,11 @@ class Checker:
                     if name not in offered:
                         return f"{option}: no '{name}'"
         return None
+
+    @staticmethod
+    def replace_endpoint(words):
+        """Removes the endpoint, so that ctprof does not connect to a server."""
+        return ["otlp.endpoint=" if word.startswith("otlp.endpoint=") else word for word in words]
 
     @staticmethod
     def replace_address_and_token(words):

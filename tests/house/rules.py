@@ -33,7 +33,7 @@ TREE_INCLUDE = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', r
 COMMON_WORDS = {"cgroup", "cpu", "disk", "host", "vocabulary", "shared", "file-layout", "outputs"}
 
 # Python packages that tools/dev installs for some parts.
-PYTHON_PACKAGES = {"_duckdb", "chdb", "duckdb", "mkdocs", "perfetto", "prometheus_client"}
+PYTHON_PACKAGES = {"_duckdb", "chdb", "duckdb", "mkdocs", "opentelemetry", "perfetto", "prometheus_client"}
 # In Markdown, a code span that ends like this, or begins with a directory of this tree, is a path.
 PATH_END = re.compile(r"\.(?:cc|hpp|c|h|py|sh|md|tsv|case|js|css)$")
 FENCED_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

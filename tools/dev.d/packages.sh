@@ -55,7 +55,8 @@ fetch_atop() { [ -x "$out/peers/usr/bin/atop" ] || unpack "$out/peers" atop; }
 fetch_servers() { [ -x "$out/servers/usr/sbin/nginx" ] || unpack "$out/servers" nginx postgresql-15 postgresql-client-15; }
 
 # Programs that read ctprof's files and that Debian does not package. Tests that need one are skipped if its registry is unreachable.
-readonly python_packages=(duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2 pandas==3.1.1 pyarrow==26.0.1 chdb==4.4.0 prometheus_client==0.26.0)
+readonly python_packages=(duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2 pandas==3.1.1 pyarrow==26.0.1 chdb==4.4.0 prometheus_client==0.26.0
+  opentelemetry_proto==1.45.2)
 readonly npm_packages=(speedscope@1.25.0 axe-core@4.10.2)
 readonly crates=(inferno@0.12.8)  # crates that contain programs
 

@@ -5,8 +5,6 @@
  * each group of threads, such as all processes of one name, and a column for each metric, with the
  * metric's definition. It never sees threads, files or the host itself.
  *
- * The commands of this version do not load output plugins yet.
- *
  * An output plugin is a shared object that exports one symbol, the constant
  *
  *     CTPROF_EXPORT const struct ctprof_output ctprof_output = {
@@ -27,6 +25,8 @@
  * Endpoints and other settings are options of the plugin, which the user sets with `--set
  * NAME.KEY=VALUE`. They never come from a recording, and a plugin must not take one from the names
  * in a window.
+ *
+ * The complete plugin that `ctprof plugin new NAME --source output` writes is an example.
  */
 #ifndef CTPROF_OUTPUT_H
 #define CTPROF_OUTPUT_H

@@ -11,6 +11,7 @@
 #include "core/base/text.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/flame/stack_formats.hpp"
+#include "core/output/find_output.hpp"
 #include "core/registry/identity.hpp"
 #include "core/render/columns.hpp"
 #include "tools/ctprof/cli/command_table.hpp"
@@ -125,12 +126,14 @@ ReportKind report_kind(std::string_view command) {
   return command == "show" ? ReportKind::Show : ReportKind::Compare;
 }
 
+Candidates output_candidates() { return as_candidates(list_outputs({own_output_directory(), {}})); }
+
 Candidates export_form_candidates() {
   Candidates found =
       concatenate(as_candidates(table_export_names()), {{"ktstr"}, {"columns"}, {"denet"}});
   for (const StackFormat& form : get_stack_formats())
     found.push_back({std::string(form.name), std::string(form.readers)});
-  return found;
+  return concatenate(std::move(found), output_candidates());
 }
 
 // --- values of options
@@ -161,6 +164,7 @@ constexpr std::array kValueSources{
                   return concatenate(as_candidates(sort_words(report_kind(command))),
                                      metric_candidates());
                 }},
+    ValueSource{"emit", [](std::string_view) { return output_candidates(); }},
     ValueSource{"to", [](std::string_view) { return export_form_candidates(); }},
     ValueSource{"rows", [](std::string_view) { return as_candidates(list_row_kinds()); }},
 };

@@ -22,6 +22,7 @@
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/commands/emit.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/commands/window_store.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
@@ -80,14 +81,20 @@ bool wait_until(std::uint64_t due_ns, Session& session) {
 
 class ContinuousRecording {
  public:
-  ContinuousRecording(const RecordCommandOptions& options, Session& session, WindowStore& store,
-                      Shortfall& shortfall)
-      : options_(options), session_(session), store_(store), shortfall_(shortfall) {}
+  ContinuousRecording(const RecordCommandOptions& options, const Registry& registry,
+                      Session& session, WindowStore& store, Emitter& emitter, Shortfall& shortfall)
+      : options_(options),
+        registry_(registry),
+        session_(session),
+        store_(store),
+        emitter_(emitter),
+        shortfall_(shortfall) {}
 
   // Returns when it is interrupted or when --duration is over. Keeps the windows before an error.
   // REQUIRES: the session has begun.
   Result<void> run() {
     auto done = record_windows();
+    print_notes(options_, emitter_.finish());
     if (done) return done;
     const auto stored = without_privileges([&] { return store_.commit_after_error(); });
     if (!stored) print_note(options_, stored.error().text);
@@ -138,6 +145,8 @@ class ContinuousRecording {
       if (printed_notes_.insert(sentence).second) print_note(options_, sentence);
     for (const std::string& sentence : window.window->notes) print_note(options_, sentence);
     CTPROF_TRY(store_.add(window));
+    emitter_.pass(window, registry_);
+    print_notes(options_, emitter_.take_messages());
     if (options_.verbose)
       print_note(options_, format_local_time(window.window->opened_at.wall_unix_ns) + ": " +
                                format_seconds(window.meta.start.boottime_ns -
@@ -148,14 +157,17 @@ class ContinuousRecording {
   }
 
   const RecordCommandOptions& options_;
+  const Registry& registry_;
   Session& session_;
   WindowStore& store_;
+  Emitter& emitter_;
   Shortfall& shortfall_;
   std::set<std::string> printed_notes_;
 };
 
 Result<void> record_continuously(const RecordCommandOptions& options, Shortfall& shortfall) {
   CTPROF_TRY_VALUE(auto store, open_store(options));
+  CTPROF_TRY_VALUE(auto emitter, Emitter::start(options, options, options, output_fd()));
   CTPROF_TRY(check_descriptors(kDescriptors));
   EarlyOpener ahead("");
   CTPROF_TRY_VALUE(const auto registry, load_metrics(options, plugin_scope(options), &ahead));
@@ -165,7 +177,7 @@ Result<void> record_continuously(const RecordCommandOptions& options, Shortfall&
   print_note(options, "recording into " + options.output + ", a window every " +
                           format_duration(options.continuous.every_ns) + store->limits());
   set_interrupt_loss(store->interrupt_loss());
-  return ContinuousRecording(options, session, *store, shortfall).run();
+  return ContinuousRecording(options, registry, session, *store, emitter, shortfall).run();
 }
 
 // --- forecast for --dry-run

@@ -13,6 +13,7 @@
 #include "core/window/make_window.hpp"
 #include "tools/ctprof/commands/denet.hpp"
 #include "tools/ctprof/commands/export_options.hpp"
+#include "tools/ctprof/commands/export_output.hpp"
 #include "tools/ctprof/commands/export_prometheus.hpp"
 #include "tools/ctprof/commands/export_tables.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
@@ -21,6 +22,7 @@
 #include "tools/ctprof/runtime/load_plugins.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/output_file.hpp"
+#include "tools/ctprof/runtime/outputs.hpp"
 #include "tools/ctprof/runtime/privileges.hpp"
 #include "tools/ctprof/runtime/progress.hpp"
 #include "tools/ctprof/runtime/redaction.hpp"
@@ -44,11 +46,17 @@ constexpr std::array kFileForms{
 
 // A form that contains only waits.
 constexpr std::string_view kDenet = "denet";
+// The name of all forms that output plugins write.
+constexpr std::string_view kOutputForm = "output plugin";
 
 const FileForm* find_file_form(std::string_view name) {
   for (const FileForm& form : kFileForms)
     if (form.name == name) return &form;
   return nullptr;
+}
+
+std::string format_choice(const std::vector<std::string>& names) {
+  return "(choose " + join_texts(names) + ", or an output plugin)";
 }
 
 std::vector<std::string> list_forms() {
@@ -128,21 +136,40 @@ FileKind export_file_kind(const ExportForm& form) {
 }
 
 // Rejects options that apply only to other forms.
-Result<void> check_form_options(const ExportOptions& options, bool is_table) {
+Result<void> check_form_options(const ExportOptions& options) {
+  const bool is_table = options.form.table != nullptr;
   if (options.rows.is_specified && (!is_table || options.form.name == kPrometheus))
     return Error{"--rows requires --to ndjson, csv or parquet"};
   if (options.csv_safe && options.form.name != "csv") return Error{"--csv-safe requires --to csv"};
-  if (options.metrics && !is_table)
-    return Error{"--metrics requires --to with one of " + join_texts(table_export_names())};
+  if (options.metrics && !is_table && options.form.output.empty())
+    return Error{"--metrics requires --to with one of " + join_texts(table_export_names()) +
+                 ", or an output plugin"};
   return {};
 }
 
 }  // namespace
 
+namespace {
+
+// Returns the form of an output plugin. Its name may depend on --plugin-path.
+Result<ExportForm> parse_output_form(const OptionUse& use, std::vector<std::string> names) {
+  const std::string choice = format_choice(names);
+  const auto path = use.line.values.find("plugin-path");
+  const auto outputs = list_outputs(output_directories(
+      path == use.line.values.end() ? std::vector<std::string>() : path->second));
+  ExportForm form{kOutputForm};
+  form.output = use.last();
+  if (std::ranges::count(outputs, use.last()) > 0) return form;
+  names.insert(names.end(), outputs.begin(), outputs.end());
+  return Error{"invalid --to '" + use.last() + "' " + choice + suggest_nearest(use.last(), names)};
+}
+
+}  // namespace
+
 Result<ExportForm> parse_export_form(const OptionUse& use) {
-  const auto forms = list_forms();
+  auto forms = list_forms();
   const auto name = std::ranges::find(forms, use.last());
-  if (name == forms.end()) return invalid_choice_error(use.option, use.last(), forms);
+  if (name == forms.end()) return parse_output_form(use, std::move(forms));
   const FileForm* const file = find_file_form(*name);
   const StackFormat* const stacks = find_stack_form(*name);
   const TableExport* const table = find_table_export(*name);
@@ -163,9 +190,12 @@ int run_export(const ExportOptions& parsed_options) {
   if (options.redact && options.form.name.empty())
     options.form = {kColumnsForm, find_file_form(kColumnsForm)};
   const ExportForm& form = options.form;
-  if (form.name.empty()) return fail("missing --to FORM (choose " + join_texts(list_forms()) + ")");
-  if (auto checked = check_form_options(options, form.table != nullptr); !checked)
-    return fail(checked.error());
+  if (form.name.empty()) return fail("missing --to FORM " + format_choice(list_forms()));
+  if (auto checked = check_form_options(options); !checked) return fail(checked.error());
+  if (!form.output.empty())
+    return export_to_output(options, [&](const Vocabulary& vocabulary) {
+      return read_capture(options.arguments.front(), vocabulary, options);
+    });
   if (options.output.empty()) return fail("missing -o FILE; -o - writes to standard output");
   const auto target = open_checked_target(options, export_file_kind(form));
   if (!target) return fail(target.error());

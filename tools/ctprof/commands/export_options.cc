@@ -48,7 +48,8 @@ constexpr auto kExportOptions = option_list<ExportOptions>(
     option("to", "FORM", member<&ExportOptions::form>, Parsed<&parse_export_form>(),
            "Select the output format. ktstr: rows for the reference tools; columns: the native "
            "layout; ndjson, csv, parquet: tables; prometheus: metrics of groups; folded, pprof, "
-           "speedscope, perfetto: call stacks; denet: off-CPU time.")
+           "speedscope, perfetto: call stacks; denet: off-CPU time. The name of an output plugin: "
+           "metrics of groups, which it writes to -o or sends.")
         .only_typed(),
     option("rows", "KIND,...", member<&ExportOptions::rows>, Parsed<&parse_rows>(),
            "Select the rows of tables: threads, cgroups, processes, host; long writes one row per "
@@ -56,8 +57,8 @@ constexpr auto kExportOptions = option_list<ExportOptions>(
            "one kind."),
     option("max-series", "N", prometheus<&PrometheusOptions::max_series>,
            Parsed<&parse_max_series>(),
-           "With prometheus: export at most N series, those of the heaviest groups. 0: no limit. "
-           "Default: 5000."),
+           "With prometheus and output plugins: export at most N series, those of the heaviest "
+           "groups. 0: no limit. Default: 5000."),
     option("listen", "PORT", prometheus<&PrometheusOptions::listen>, LastText(),
            "With --to prometheus: answer requests for /metrics about this host at PORT or "
            "ADDR:PORT, a loopback address (default 127.0.0.1), or at the Unix socket unix:PATH, "
@@ -69,7 +70,7 @@ constexpr auto kExportOptions = option_list<ExportOptions>(
               "With --listen: let every user of this host send requests, although ctprof runs as "
               "root or has capabilities."),
     kCsvSafe, kRedaction, kStackMetric, kJobs, kWriting, kVerbose, kMetrics, kGroupBy, kEntity,
-    kNoNormalize, kCgroupFlatten, kSpan, kScreen, kQuietAndHelp);
+    kNoNormalize, kCgroupFlatten, kSpan, kScreen, kPluginPath, kSet, kQuietAndHelp);
 
 }  // namespace
 

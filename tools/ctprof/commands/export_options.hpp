@@ -18,12 +18,14 @@ namespace ctprof::cli {
 struct FileForm;
 struct TableExport;
 
-// A form of the output: a file layout, a form of call stacks, a form of tables, or waits only.
+// A form of the output: a file layout, a form of call stacks, a form of tables, waits only, or an
+// output plugin.
 struct ExportForm {
   std::string_view name{};
   const FileForm* file = nullptr;
   const StackFormat* stacks = nullptr;
   const TableExport* table = nullptr;
+  std::string output{};  // name of an output plugin; empty: none
 };
 Result<ExportForm> parse_export_form(const OptionUse& use);
 

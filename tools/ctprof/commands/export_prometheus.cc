@@ -26,13 +26,6 @@ constexpr std::string_view kMetricsPath = "/metrics";
 // The kernel's buffer of exited threads holds a third of a second at the highest measured rate.
 constexpr int kServeDrainMs = 200;
 
-// Returns whether --metrics contains "all", which is not a metric, and then removes the selection.
-bool take_all_keyword(ExportOptions& options) {
-  if (!options.metrics || std::ranges::count(*options.metrics, kAllKeyword) == 0) return false;
-  options.metrics.reset();
-  return true;
-}
-
 void note_omitted_series(const ExportOptions& options, const OmittedSeries& cut) {
   if (cut.groups > 0)
     print_note(options, "left out the " + format_count(cut.groups, "lightest group") + " with " +
@@ -98,6 +91,12 @@ Result<void> check_listen_options(const ExportOptions& options) {
 }
 
 }  // namespace
+
+bool take_all_keyword(ExportOptions& options) {
+  if (!options.metrics || std::ranges::count(*options.metrics, kAllKeyword) == 0) return false;
+  options.metrics.reset();
+  return true;
+}
 
 int export_prometheus(const ExportOptions& parsed_options, const Target& target) {
   ExportOptions options = parsed_options;

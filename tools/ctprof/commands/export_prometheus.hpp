@@ -11,6 +11,9 @@ namespace ctprof::cli {
 
 inline constexpr std::string_view kPrometheus = "prometheus";
 
+// Returns whether --metrics contains "all", which is not a metric, and then removes the selection.
+bool take_all_keyword(ExportOptions& options);
+
 // Writes the file and prints its name and size, or the error. Returns the exit status.
 int export_prometheus(const ExportOptions& options, const Target& target);
 

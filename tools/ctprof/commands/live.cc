@@ -17,6 +17,7 @@
 #include "core/file/file.hpp"
 #include "core/file/write/destination.hpp"
 #include "core/window/join_windows.hpp"
+#include "tools/ctprof/commands/emit.hpp"
 #include "tools/ctprof/commands/live_command.hpp"
 #include "tools/ctprof/commands/stack_files.hpp"
 #include "tools/ctprof/commands/terminal.hpp"
@@ -89,9 +90,11 @@ std::string write_windows(const live::WindowReporter& reporter, const Registry& 
 
 class LiveCommand {
  public:
-  LiveCommand(const Registry& registry, const LiveOptions& options, live::Sampler& sampler)
+  LiveCommand(const Registry& registry, const LiveOptions& options, live::Sampler& sampler,
+              Emitter& emitter)
       : registry_(registry),
         sampler_(sampler),
+        emitter_(emitter),
         process_(registry),
         history_(options.history_bytes),
         reporter_(registry, options.record.recorders, spec_of(options)),
@@ -174,6 +177,7 @@ class LiveCommand {
       history_.add(std::move(sample));
       view_.on_new_window(view_.shows_newest() ? sampler_.latest_differences() : std::nullopt);
       if (const auto window = process_.close_window()) view_.on_process_window(*window);
+      emit();
       opened_ns_ = now;
       next_ns_ = std::max(next_ns_ + interval_ns_, now + interval_ns_ / 2);
       needs_redraw = true;
@@ -185,10 +189,17 @@ class LiveCommand {
     return {};
   }
 
+  void emit() {
+    if (!emitter_.is_enabled()) return;
+    emitter_.pass(sampler_.latest_window(), registry_);
+    for (const std::string& message : emitter_.take_messages()) view_.show_message(message);
+  }
+
   void draw(live::Terminal& terminal) { terminal.draw(view_.render(terminal.size())); }
 
   const Registry& registry_;
   live::Sampler& sampler_;
+  Emitter& emitter_;
   live::ProcessSampler process_;
   live::History history_;
   live::WindowReporter reporter_;
@@ -207,6 +218,8 @@ int run_live(const LiveOptions& options) {
   if (auto checked = check_names(options, options.names); !checked) return fail(checked.error());
   if (auto checked_descriptors = check_descriptors(kDescriptors); !checked_descriptors)
     return fail(checked_descriptors.error());
+  auto emitter = Emitter::start(options, options, options, -1);
+  if (!emitter) return fail(emitter.error());
   const auto registry =
       load_metrics(options, capture_scope(!options.record.recorders.empty(), false));
   if (!registry) return fail(registry.error());
@@ -222,8 +235,9 @@ int run_live(const LiveOptions& options) {
   note_unused(options, sampler->refused());
   const auto done = [&]() -> Result<void> {
     CTPROF_TRY_VALUE(auto terminal, live::Terminal::open(STDIN_FILENO, output_fd()));
-    return LiveCommand(*registry, options, *sampler).run(terminal);
+    return LiveCommand(*registry, options, *sampler, *emitter).run(terminal);
   }();
+  print_notes(options, emitter->finish());
   return done ? kSuccess : fail(done.error());
 }
 

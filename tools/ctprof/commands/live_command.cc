@@ -17,7 +17,7 @@ constexpr auto kLiveOptions = option_list<LiveOptions>(
            "Keep at most SIZE of past windows in memory, from 1M to 16G, and at most ten minutes. "
            "Default: 128M."),
     kRecorders, kSampling, kNamesOfRecorders, kPids, kNoInherit, kCgroup, kJobs, kNoHostname,
-    kVerbose, kNoNormalize, kScreen, kPluginChoice, kSet, kQuietAndHelp);
+    kVerbose, kNoNormalize, kScreen, kPluginChoice, kEmit, kSet, kQuietAndHelp);
 
 HelpSection list_keys() {
   constexpr std::size_t kIndent = 18;

@@ -7,12 +7,13 @@
 
 #include "tools/ctprof/options/capture_options.hpp"
 #include "tools/ctprof/options/common_options.hpp"
+#include "tools/ctprof/options/emit_options.hpp"
 #include "tools/ctprof/options/recorder_options.hpp"
 #include "tools/ctprof/options/report_options.hpp"
 
 namespace ctprof::cli {
 
-struct LiveOptions : CommonOptions, HostChoice, RecorderOptions, MergeOptions {
+struct LiveOptions : CommonOptions, HostChoice, RecorderOptions, MergeOptions, EmitOption {
   std::size_t history_bytes = 128u << 20;
 };
 

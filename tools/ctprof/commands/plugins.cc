@@ -11,6 +11,7 @@
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/commands/offer_statuses.hpp"
+#include "tools/ctprof/commands/output_list.hpp"
 #include "tools/ctprof/options/capture_options.hpp"
 #include "tools/ctprof/options/command.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
@@ -118,7 +119,7 @@ void put_plugin(JsonWriter& out, const Registry& registry, const Plugin& plugin,
   out.put(',');
 }
 
-std::string json_of(const ProbedHost& probed) {
+std::string json_of(const ProbedHost& probed, const std::vector<ListedOutput>& outputs) {
   JsonWriter out(Escape::Unprintable);
   out.raw("{\"schema\":1,\"plugins\":[");
   for (const Plugin& plugin : probed.registry().plugins())
@@ -126,6 +127,7 @@ std::string json_of(const ProbedHost& probed) {
       put_plugin(out, probed.registry(), plugin, collect_offer_statuses(plugin, probed));
   out.close(']');
   out.put(',');
+  put_outputs(out, outputs);
   put_refused_plugins(out, probed.registry());
   out.close('}');
   out.put('\n');
@@ -156,12 +158,13 @@ std::string overview_of(const ProbedHost& probed) {
          format_count(available, "metric") + " available here\n" + lines + "\n";
 }
 
-std::string text_of(const ProbedHost& probed) {
+std::string text_of(const ProbedHost& probed, const std::vector<ListedOutput>& outputs) {
   std::string text = overview_of(probed);
   for (const Plugin& plugin : probed.registry().plugins())
     if (!plugin.is_layout)
       text +=
           text_of(probed.registry(), plugin, collect_offer_statuses(plugin, probed), text_width());
+  text += format_outputs(outputs);
   text += format_refused_plugins(probed.registry());
   return text.empty() ? "no plugin is loaded\n" : text;
 }
@@ -174,6 +177,7 @@ constexpr auto kPluginsOptions = option_list<PluginsOptions>(
 int run_plugins(const PluginsOptions& options) {
   const auto roots = open_roots(options.rootfs);
   if (!roots) return fail(roots.error());
+  const auto outputs = list_described_outputs(options);
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
   const ProbedHost probed(*registry, roots->host(), RecorderSelection::All);
@@ -181,8 +185,9 @@ int run_plugins(const PluginsOptions& options) {
   Shortfall shortfall(options.strict, false);
   shortfall.add_refused(*registry);
   shortfall.add(probed.failures());
-  return shortfall.report(options.format == Format::Json ? print(json_of(probed))
-                                                         : print_paged(options, text_of(probed)));
+  return shortfall.report(options.format == Format::Json
+                              ? print(json_of(probed, outputs))
+                              : print_paged(options, text_of(probed, outputs)));
 }
 
 }  // namespace

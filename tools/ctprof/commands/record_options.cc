@@ -66,6 +66,7 @@ constexpr auto kWhenAndWhere = option_list<Record>(
               "existing windows or from one test window.")
         .only_typed()
         .needs("every", kEveryNeeded),
+    kEmit.needs("every", kEveryNeeded),
     option("interleave", "CMD_A CMD_B", member<&Record::interleave>, AllTexts(),
            "Record two conditions alternately: --repeat pairs of runs in random order. CMD_A or "
            "CMD_B runs in sh before each run. Runs are stored in directories a and b; compare them "

@@ -13,6 +13,7 @@
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options/capture_options.hpp"
 #include "tools/ctprof/options/common_options.hpp"
+#include "tools/ctprof/options/emit_options.hpp"
 #include "tools/ctprof/options/output_options.hpp"
 #include "tools/ctprof/options/recorder_options.hpp"
 #include "tools/ctprof/runtime/load_plugins.hpp"
@@ -30,6 +31,7 @@ struct RecordCommandOptions : CommonOptions,
                               OutputOptions,
                               HostChoice,
                               RecorderOptions,
+                              EmitOption,
                               StrictOption {
   std::uint64_t duration_ns = 0;  // 0: until an interrupt or the command's exit
   std::uint64_t repeat = 0;       // consecutive windows into a directory; 0: one into a file

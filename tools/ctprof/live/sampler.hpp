@@ -36,6 +36,10 @@ class Sampler {
   // after each successful close_window().
   std::optional<Snapshot> latest_differences() const;
 
+  // Returns the window of the last close_window(), without differences. REQUIRES: called before the
+  // next one.
+  const Snapshot& latest_window() const { return *latest_; }
+
   const std::vector<Refusal>& refused() const { return session_.refusals(); }
 
  private:

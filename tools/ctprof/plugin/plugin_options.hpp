@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "tools/ctprof/options/capture_options.hpp"
@@ -12,8 +13,10 @@ namespace ctprof::cli {
 
 // The values of --lang and --source; scaffold.cc has a template for each.
 inline constexpr std::array<std::string_view, 3> kPluginLanguages{"c++", "c", "rust"};
-inline constexpr std::array<std::string_view, 4> kPluginSources{"thread", "process", "cgroup",
-                                                                "host"};
+inline constexpr std::array<std::string_view, 5> kPluginSources{"thread", "process", "cgroup",
+                                                                "host", "output"};
+// Those with metrics.
+inline constexpr auto kMetricSources = std::span(kPluginSources).first<4>();
 
 struct PluginCommandOptions : CommonOptions, RootfsOption {
   std::string_view language = "c++";   // of `new`: one of kPluginLanguages

@@ -59,7 +59,7 @@ constexpr std::array kRustSources{
         values.put(0, text.and_then(parse));
 )"},
 };
-static_assert(std::ranges::equal(kRustSources, kPluginSources, {}, &RustSource::name));
+static_assert(std::ranges::equal(kRustSources, kMetricSources, {}, &RustSource::name));
 
 struct CrateFile {
   std::string_view path, text;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugin_templates.hpp"
+#include "tools/ctprof/plugin/output_scaffold.hpp"
 #include "tools/ctprof/plugin/plugin_options.hpp"
 #include "tools/ctprof/plugin/rust_scaffold.hpp"
 
@@ -168,7 +169,7 @@ constexpr std::array kSources{
            .expected = R"({"host": 3})",
            .missing = "proc/stat"},
 };
-static_assert(std::ranges::equal(kSources, kPluginSources, {}, &Source::name));
+static_assert(std::ranges::equal(kSources, kMetricSources, {}, &Source::name));
 
 using ModuleWords = std::map<std::string, std::string, std::less<>>;
 
@@ -224,6 +225,13 @@ void add_unit_test_words(const Language& language, const Source& source, ModuleW
       !has_test ? "" : "| `" + test + ".cc` | a test in one process, with a tree as text |\n";
 }
 
+// Words of the build files in which plugins with metrics and output plugins differ.
+void add_install_words(bool is_output, ModuleWords& words) {
+  const std::string directory(kOutputSubdirectory);
+  words["install_subdir"] = is_output ? " / '" + directory + "'" : "";
+  words["install_subdir_cmake"] = is_output ? "/" + directory : "";
+}
+
 ModuleWords template_words(std::string_view name, const Language& language, const Source& source) {
   const bool is_c = language.name == "c";
   ModuleWords words{
@@ -270,31 +278,50 @@ bool is_plugin_name(std::string_view name) {
          std::ranges::all_of(name, is_allowed);
 }
 
+namespace {
+
+using Template = std::pair<std::string, std::string_view>;
+
+// Returns the templates of the files that plugins in C and C++ have, by path.
+std::vector<Template> list_templates(const std::string& name, const Language& language,
+                                     bool is_output) {
+  const OutputTemplates output;
+  return {
+      {"test_" + name + ".py", is_output ? output.test : kTestPyIn},
+      {name + "." + std::string(language.extension), is_output ? output.source : language.source},
+      {"meson.build", kMesonIn},
+      {"CMakeLists.txt", kCmakeIn},
+      {"README.md", is_output ? output.readme : kReadmeMdIn},
+      {".github/workflows/build.yml", kBuildYmlIn}};
+}
+
+std::vector<Template> list_rust_templates(const std::string& name, const Language& language) {
+  return {{"test_" + name + ".py", kTestPyIn},
+          {"src/lib.rs", language.source},
+          {"Cargo.toml", kCargoIn},
+          {"README.md", kReadmeRustMdIn},
+          {".github/workflows/build.yml", kBuildRustYmlIn}};
+}
+
+}  // namespace
+
 std::vector<ScaffoldFile> make_scaffold_files(std::string_view name, std::string_view language_name,
                                               std::string_view source_name) {
   const Language& language = *find_named(kLanguages, language_name);
-  const ModuleWords words = template_words(name, language, *find_named(kSources, source_name));
-  const std::string test = "test_" + std::string(name);
-  using Template = std::pair<std::string, std::string_view>;
-  std::vector<Template> templates{{test + ".py", kTestPyIn}};
-  if (language.name == "rust") {
-    templates.insert(templates.end(), {{"src/lib.rs", language.source},
-                                       {"Cargo.toml", kCargoIn},
-                                       {"README.md", kReadmeRustMdIn},
-                                       {".github/workflows/build.yml", kBuildRustYmlIn}});
-  } else {
-    templates.insert(templates.end(),
-                     {{std::string(name) + "." + std::string(language.extension), language.source},
-                      {"meson.build", kMesonIn},
-                      {"CMakeLists.txt", kCmakeIn},
-                      {"README.md", kReadmeMdIn},
-                      {".github/workflows/build.yml", kBuildYmlIn}});
-  }
-  if (language.name == "c++") templates.emplace_back(test + ".cc", kTestCcIn);
+  const bool is_output = source_name == kOutputSource, is_rust = language.name == "rust";
+  // An output plugin uses only words that do not depend on the source.
+  ModuleWords words = template_words(
+      name, language, *find_named(kSources, is_output ? kMetricSources.front() : source_name));
+  add_install_words(is_output, words);
+  if (is_output) words["unit_test"] = words["unit_test_cmake"] = "";
+  auto templates = is_rust ? list_rust_templates(std::string(name), language)
+                           : list_templates(std::string(name), language, is_output);
+  if (language.name == "c++" && !is_output)
+    templates.emplace_back("test_" + std::string(name) + ".cc", kTestCcIn);
   std::vector<ScaffoldFile> written_files;
   for (const auto& [path, form] : templates)
     written_files.push_back({path, fill_template(form, words)});
-  if (language.name == "rust") std::ranges::move(make_crate_files(), back_inserter(written_files));
+  if (is_rust) std::ranges::move(make_crate_files(), back_inserter(written_files));
   return written_files;
 }
 

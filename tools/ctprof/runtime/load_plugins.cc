@@ -10,21 +10,11 @@
 #include "core/registry/plugin_directory.hpp"
 #include "ctprof/files.hpp"
 #include "tools/ctprof/runtime/output.hpp"
+#include "tools/ctprof/runtime/outputs.hpp"
 #include "tools/ctprof/runtime/text.hpp"
 
 namespace ctprof::cli {
 namespace {
-
-// Returns the directories in CTPROF_PLUGIN_PATH. An empty entry does not name the current
-// directory.
-std::vector<std::string> plugin_path_of_environment() {
-  std::vector<std::string> directories;
-  const char* const path = std::getenv("CTPROF_PLUGIN_PATH");
-  for (std::string_view rest = path ? path : ""; !rest.empty();)
-    if (const auto directory = sdk::take(rest, ':'); !directory.empty())
-      directories.emplace_back(directory);
-  return directories;
-}
 
 // A missing directory in an option is an error. The environment may name directories that exist
 // only on other hosts.
@@ -56,7 +46,7 @@ Result<Registry> load_registry(const CommonOptions& options, LoadScope which, Ea
   load.load_recorders = which != LoadScope::Capture || !options.plugin_settings.empty();
   if (ahead) load.on_early_plugin = [&](const Plugin& plugin) { ahead->open(plugin); };
   CTPROF_TRY_VALUE(auto loaded, load_plugins(load));
-  CTPROF_TRY(apply_settings(loaded.plugins, options.plugin_settings));
+  CTPROF_TRY(apply_settings(loaded.plugins, settings_of_sources(options)));
   Registry registry(std::move(loaded));
   if (which == LoadScope::Layouts) return registry;
   note_loaded(options, registry);

@@ -6,6 +6,7 @@
 #include "tools/ctprof/runtime/missing_rights.cc"
 #include "tools/ctprof/runtime/output.cc"
 #include "tools/ctprof/runtime/output_file.cc"
+#include "tools/ctprof/runtime/outputs.cc"
 #include "tools/ctprof/runtime/pager.cc"
 #include "tools/ctprof/runtime/plugin_watchdog.cc"
 #include "tools/ctprof/runtime/privileges.cc"

@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+"""Output plugins on the command line: their list, exports, errors, and the rights of their process.
+
+    CTPROF=... OUTPUTS=DIRECTORY PYTHON_MODULE=sdk/python outputs_test.py
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CTPROF, OUTPUTS = os.environ["CTPROF"], os.environ["OUTPUTS"]
+sys.path.append(os.environ["PYTHON_MODULE"])
+import ctprof_testing as testing  # noqa: E402
+
+TREE = testing.make_tree({(7, 7): {"schedstat": "4000 300 2\n"}, (7, 8): {"schedstat": "1000 20 1\n"}})
+
+
+class OutputCase(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.here = pathlib.Path(directory.name)
+        self.file = self.here / "test.ctprof.zst"
+
+    def run_ctprof(self, *words):
+        return subprocess.run([CTPROF, "--plugin-path", OUTPUTS, *map(str, words)], cwd=self.here, capture_output=True, text=True, check=False)
+
+    def capture(self):
+        with testing.Tree(TREE) as tree:
+            testing.run("--rootfs", tree.path, "capture", "-q", "--layout", "columns", "-o", self.file)
+
+    def export(self, mode, *words):
+        return self.run_ctprof("export", self.file, "--to", "awkward", "--set", f"awkward.mode={mode}", *words)
+
+
+class Exports(OutputCase):
+    def setUp(self):
+        super().setUp()
+        self.capture()
+
+    def test_bytes_of_the_plugin_are_the_file(self):
+        finished = self.export("good", "-o", "out")
+        self.assertEqual((finished.returncode, (self.here / "out").read_text()), (0, "window, 0 dropped before\n"), finished.stderr)
+
+    def test_without_a_file(self):
+        finished = self.export("good")
+        self.assertEqual((finished.returncode, finished.stderr), (0, "ctprof: passed to output 'awkward'\n"))
+
+    def test_standard_output(self):
+        self.assertEqual(self.export("good", "-q", "-o", "-").stdout, "window, 0 dropped before\n")
+
+    def test_existing_file_of_another_kind_stays(self):
+        (self.here / "out").write_text("mine")
+        finished = self.export("good", "-o", "out")
+        self.assertEqual((finished.returncode, (self.here / "out").read_text()), (2, "mine"))
+        self.assertIn("--force replaces it", finished.stderr)
+
+    def test_failures_are_one_message_and_leave_no_file(self):
+        for mode, message in {"crash-put": "its process ended with signal 6", "exit-put": "its process ended with status 7",
+                              "fail-put": "the server is closed", "silent-put": "put failed with status 5 and no message",
+                              "fail-close": "the last line is missing"}.items():
+            with self.subTest(mode):
+                finished = self.export(mode, "-o", "out")
+                self.assertEqual((finished.returncode, finished.stderr), (2, f"ctprof: exporting to 'awkward': {message}\n"))
+                self.assertFalse((self.here / "out").exists())
+
+    def test_failures_at_the_start(self):
+        path = f"{OUTPUTS}/awkward.so"
+        for mode, message in {"refuse-open": "mode: refused", "crash-open": "its process ended with signal 6"}.items():
+            with self.subTest(mode):
+                finished = self.export(mode)
+                self.assertEqual((finished.returncode, finished.stderr), (2, f"ctprof: starting output 'awkward': '{path}': {message}\n"))
+
+    def test_output_of_the_plugin_goes_to_standard_error(self):
+        finished = self.export("print-put", "-q", "-o", "-")
+        self.assertEqual((finished.stdout, finished.stderr), ("", "a stray line\n"))
+
+    def test_process_has_no_rights(self):
+        finished = self.export("rights-put", "-q", "-o", "-")
+        rights = dict(line.split(":\t", 1) for line in finished.stdout.splitlines())
+        user = "65534" if os.geteuid() == 0 else str(os.geteuid())
+        self.assertEqual(rights["Uid"].split("\t"), [user] * 4)
+        self.assertEqual(rights["NoNewPrivs"], "1")
+        for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            self.assertEqual(int(rights[kind], 16), 0, kind)
+        if os.geteuid() == 0:
+            self.assertEqual(rights["Groups"].strip(), "")
+
+    def test_process_has_no_descriptor_of_ctprof(self):
+        """Besides the standard ones: the connection, the plugin's file and the file for its bytes."""
+        self.assertEqual(len(self.export("descriptors-put", "-q", "-o", "-").stdout.splitlines()), 3 + 3 + 1)
+
+    def test_settings(self):
+        finished = self.run_ctprof("export", self.file, "--to", "awkward", "--set", "awkward.moed=x")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("it has no option 'moed' (did you mean 'mode'?); it has mode", finished.stderr)
+
+    def test_unknown_form_names_outputs(self):
+        finished = self.run_ctprof("export", self.file, "--to", "akward", "-o", "out")
+        self.assertIn("(did you mean 'awkward'?)", finished.stderr)
+
+    def test_pseudonyms_of_a_redacted_file(self):
+        self.assertEqual(self.run_ctprof("export", self.file, "--redact", "-q", "-o", "public.ctprof.zst").returncode, 0)
+        finished = self.export("good", "--redact")
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("redact the file first", finished.stderr)
+
+
+class Lists(OutputCase):
+    def test_plugins_lists_outputs(self):
+        finished = self.run_ctprof("plugins")
+        self.assertIn(f"output awkward 1  {OUTPUTS}/awkward.so\n  Misbehaves.\n  --set awkward.mode=good  What it does.\n", finished.stdout)
+        self.assertNotIn("awkward", finished.stderr)
+
+    def test_wrong_tables_are_refused_with_a_reason(self):
+        listed = {item["name"]: item for item in json.loads(self.run_ctprof("plugins", "--format", "json").stdout)["outputs"]}
+        for name, reason in {"bad_abi": "it is built for version 2 of the output interface, this ctprof for version 1",
+                             "bad_size": "its table states a size of 8 bytes, which is less than that of version 1",
+                             "bad_name": "its name is 'other', which differs from that of its file",
+                             "bad_put": "its table has no function 'put'"}.items():
+            self.assertEqual((listed[name]["state"], listed[name]["reason"]),
+                             ("refused", f"starting output '{name}': '{OUTPUTS}/{name}.so': {reason}"))
+        self.assertEqual((listed["awkward"]["state"], listed["awkward"]["reason"]), ("available", ""))
+
+    def test_plugin_check_reports_faults_of_the_table(self):
+        good, bad = (subprocess.run([CTPROF, "plugin", "check", f"{OUTPUTS}/{name}.so"], capture_output=True, text=True, check=False)
+                     for name in ("awkward", "bad_name"))
+        self.assertEqual((good.returncode, bad.returncode), (0, 1))
+        self.assertIn("its name is 'other'", bad.stdout)
+
+    def test_outputs_are_no_sources_of_metrics(self):
+        finished = self.run_ctprof("plugins", "--plugins", "awkward")
+        self.assertEqual(finished.returncode, 2)
+        self.capture()
+        self.assertEqual(self.run_ctprof("metric-list").stderr, "")
+
+
+class Arguments(OutputCase):
+    def test_emit_requires_windows(self):
+        finished = self.run_ctprof("record", "-d", "1s", "--emit", "awkward", "-o", "x.ctprof.zst")
+        self.assertEqual((finished.returncode, finished.stderr), (2, "ctprof: --emit requires --every, such as --every 60s\n"))
+
+    def test_unknown_output(self):
+        finished = self.run_ctprof("record", "--every", "1s", "-d", "1s", "--emit", "awkwrd", "-o", "x.ctprof.zst")
+        self.assertEqual((finished.returncode, finished.stderr), (2, "ctprof: no output plugin 'awkwrd' was found (did you mean 'awkward'?)\n"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
