@@ -103,8 +103,6 @@ bool is_scalar(char32_t value) { return value <= 0x10ffff && (value < 0xd800 || 
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-constexpr std::string_view kDigits = "0123456789abcdef";
-
 }  // namespace
 
 CodePoint first_code_point(std::string_view text) {
@@ -180,27 +178,6 @@ std::string replace_invalid_utf8(std::string_view text) {
     text.remove_prefix(point.is_valid ? point.bytes : invalid_prefix_size(text));
   }
   return out;
-}
-
-std::string to_hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 0xf];
-  }
-  return text;
-}
-
-std::optional<std::string> from_hex(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const auto high = kDigits.find(text[i]), low = kDigits.find(text[i + 1]);
-    if (high == kDigits.npos || low == kDigits.npos) return std::nullopt;
-    bytes += static_cast<char>(high << 4 | low);
-  }
-  return bytes;
 }
 
 }  // namespace ctprof

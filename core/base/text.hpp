@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/hexadecimal.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -90,10 +91,5 @@ bool looks_like_formula(std::string_view text);
 
 // Replaces each longest invalid part by U+FFFD.
 std::string replace_invalid_utf8(std::string_view text);
-
-// Returns two lower-case digits per byte.
-std::string to_hex(std::string_view bytes);
-// Returns the bytes; nullopt for any other text.
-std::optional<std::string> from_hex(std::string_view text);
 
 }  // namespace ctprof

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/byte_cursor.hpp"
 #include "core/stacks/frame_program.hpp"
 #include "core/stacks/unpack.hpp"
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/frame_entries.hpp"
 #include "core/stacks/frame_program.hpp"
 #include "core/stacks/go_table.hpp"

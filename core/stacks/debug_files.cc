@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +13,8 @@
 #include "core/base/dropped_capabilities.hpp"
 #include "core/base/local_file.hpp"
 #include "core/base/text.hpp"
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/byte_cursor.hpp"
+#include "core/elf/debug_link.hpp"
 
 namespace ctprof {
 
@@ -26,32 +26,12 @@ struct DebugFiles::OpenedFile {
   ElfFile file;
 };
 
-// A file name without directories, and the checksum of that file.
-struct DebugFiles::Link {
-  std::string name;
-  std::uint32_t checksum;
-};
-
 namespace {
 
 constexpr const char* kSystemDirectory = "/usr/lib/debug";
 constexpr std::uint64_t kMaxLinkSize = 4096;
 constexpr std::uint64_t kMaxChecksumBytesPerFile = 64 << 20;
 constexpr std::uint64_t kMaxChecksumBytes = 256 << 20;
-
-// Parses the link: a name, padded to four bytes, and the checksum.
-template <class Link>
-std::optional<Link> read_debug_link(const ElfFile& file) {
-  const auto section = file.section(".gnu_debuglink");
-  if (!section || section->sh_type == SHT_NOBITS) return std::nullopt;
-  const std::string bytes = file.read_bytes(section->sh_offset, section->sh_size, kMaxLinkSize);
-  ByteCursor cursor(bytes);
-  Link link{std::string(cursor.text(kMaxLinkSize)), 0};
-  cursor.skip((4 - cursor.position() % 4) % 4);
-  link.checksum = cursor.get<std::uint32_t>();
-  const bool is_plain = !link.name.empty() && link.name.find('/') == link.name.npos;
-  return is_plain && cursor.ok() ? std::optional(link) : std::nullopt;
-}
 
 // The link to the file to which dwz moved debug information.
 struct DwzLink {
@@ -65,17 +45,6 @@ DwzLink read_dwz_link(const ElfFile& file) {
   ByteCursor cursor(bytes);
   std::string path(cursor.text(kMaxLinkSize));
   return {std::move(path), std::string(cursor.take(bytes.size() - cursor.position()))};
-}
-
-std::uint32_t compute_checksum(const ElfFile& file) {
-  constexpr std::uint64_t kChunkSize = 1 << 20;
-  uLong sum = ::crc32(0, nullptr, 0);
-  for (std::uint64_t at = 0; at < file.size(); at += kChunkSize) {
-    const std::string chunk = file.read_bytes(at, file.size() - at, kChunkSize);
-    sum =
-        ::crc32(sum, reinterpret_cast<const Bytef*>(chunk.data()), static_cast<uInt>(chunk.size()));
-  }
-  return static_cast<std::uint32_t>(sum);
 }
 
 }  // namespace
@@ -103,7 +72,7 @@ DebugFiles::~DebugFiles() = default;
 
 const ElfFile* DebugFiles::find_debug_file(const Module& module, const ElfFile* own) {
   debug_file_ = open_by_build_id(module.build_id, ".debug");
-  const auto link = own && !debug_file_ ? read_debug_link<Link>(*own) : std::nullopt;
+  const auto link = own && !debug_file_ ? read_debug_link(*own) : std::nullopt;
   if (link) debug_file_ = open_linked(*link, module.path, *own);
   return debug_file_ ? &debug_file_->file : nullptr;
 }
@@ -154,9 +123,9 @@ const ElfFile* DebugFiles::find_module_file(const Module& module) {
 std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_by_build_id(
     const std::string& build_id, std::string_view ending) const {
   if (build_id.size() < 2) return nullptr;
-  const std::string id = to_hex(build_id);
-  const std::string name = "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
-  const std::string debuginfod_name = "/" + id + (ending.empty() ? "/executable" : "/debuginfo");
+  const std::string name = format_build_id_path(build_id);
+  const std::string debuginfod_name =
+      "/" + to_hex(build_id) + (ending.empty() ? "/executable" : "/debuginfo");
   for (const std::string& directory : directories_)
     for (const std::string& path :
          {(directory + name).append(ending), directory + debuginfod_name}) {
@@ -168,7 +137,7 @@ std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_by_build_id(
   return fetched->file.build_id() == build_id ? std::move(fetched) : nullptr;
 }
 
-std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_linked(const Link& link,
+std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_linked(const DebugLink& link,
                                                                 const std::string& path,
                                                                 const ElfFile& own) {
   const std::string module_directory = path.substr(0, path.rfind('/') + 1);
@@ -183,13 +152,13 @@ std::unique_ptr<DebugFiles::OpenedFile> DebugFiles::open_linked(const Link& link
   return nullptr;
 }
 
-bool DebugFiles::is_match(const OpenedFile& found, const Link& link, const ElfFile& own) {
+bool DebugFiles::is_match(const OpenedFile& found, const DebugLink& link, const ElfFile& own) {
   const std::string id = own.build_id(), found_id = found.file.build_id();
   if (!id.empty() && !found_id.empty()) return id == found_id;
   const std::uint64_t size = found.file.size();
   if (size > kMaxChecksumBytesPerFile || size > checksum_budget_) return false;
   checksum_budget_ -= size;
-  return compute_checksum(found.file) == link.checksum;
+  return compute_link_checksum(found.file) == link.checksum;
 }
 
 NameSources make_local_sources(DebugFiles& files, const StackTable& table) {

@@ -23,7 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/debug_link.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/jit_maps.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/stack_table.hpp"
@@ -82,13 +83,12 @@ class DebugFiles {
 
  private:
   struct OpenedFile;
-  struct Link;
 
-  std::unique_ptr<OpenedFile> open_linked(const Link& link, const std::string& path,
+  std::unique_ptr<OpenedFile> open_linked(const DebugLink& link, const std::string& path,
                                           const ElfFile& own);
   std::unique_ptr<OpenedFile> open_by_build_id(const std::string& build_id,
                                                std::string_view ending) const;
-  bool is_match(const OpenedFile& found, const Link& link, const ElfFile& own);
+  bool is_match(const OpenedFile& found, const DebugLink& link, const ElfFile& own);
   // Opens a file without elevated capabilities.
   sdk::Fd open(const std::string& path) const;
 

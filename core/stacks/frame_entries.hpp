@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
-#include "core/stacks/byte_cursor.hpp"
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/byte_cursor.hpp"
+#include "core/elf/elf_file.hpp"
 
 namespace ctprof {
 

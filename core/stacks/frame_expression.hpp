@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/rule.hpp"
 
 namespace ctprof {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/byte_cursor.hpp"
 #include "core/stacks/frame_expression.hpp"
 
 namespace ctprof {

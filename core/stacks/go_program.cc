@@ -98,17 +98,10 @@ std::optional<ModuleWords> find_module_in_data(const ElfFile& file, const GoTabl
 }
 
 std::vector<Elf64_Rela> read_relocations(const ElfFile& file) {
-  const Elf64_Phdr* dynamic = file.segment(PT_DYNAMIC);
-  if (!dynamic) return {};
-  std::uint64_t address = 0, size = 0;
-  const auto entries =
-      file.read_table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), 1024);
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_RELA) address = entry.d_un.d_ptr;
-    if (entry.d_tag == DT_RELASZ) size = entry.d_un.d_val;
-  }
-  const auto stored = file.find_stored_bytes(address);
-  if (address == 0 || !stored) return {};
+  const auto address = file.find_dynamic_value(DT_RELA);
+  const auto stored = address ? file.find_stored_bytes(*address) : std::nullopt;
+  const std::uint64_t size = file.find_dynamic_value(DT_RELASZ).value_or(0);
+  if (!stored) return {};
   return file.read_table<Elf64_Rela>(stored->offset, size / sizeof(Elf64_Rela), kMaxRelocations);
 }
 
@@ -156,8 +149,8 @@ GoTable find_go_table(const ElfFile& file) {
 }
 
 std::shared_ptr<const GoTable> get_shared_go_table(const ElfFile& file) {
-  std::shared_ptr<const GoTable> table = file.go_table().lock();
-  if (!table) file.go_table() = table = std::make_shared<const GoTable>(find_go_table(file));
+  auto table = std::static_pointer_cast<const GoTable>(file.shared_value().lock());
+  if (!table) file.shared_value() = table = std::make_shared<const GoTable>(find_go_table(file));
   return table;
 }
 

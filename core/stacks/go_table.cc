@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/byte_cursor.hpp"
 
 namespace ctprof {
 namespace {

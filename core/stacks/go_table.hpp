@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/rule.hpp"
 
 namespace ctprof {

@@ -1,17 +1,15 @@
 #include "core/stacks/inlines.hpp"
 
 #ifdef CTPROF_LIBDW
-#include <endian.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
-#include "core/stacks/libdw.hpp"
+#include "core/elf/debug_sections.hpp"
+#include "core/elf/libdw.hpp"
 #include "core/stacks/split_units.hpp"
 #include "core/stacks/symbols.hpp"
 #include "core/stacks/unpacked_elf.hpp"
@@ -32,23 +30,6 @@ constexpr std::size_t kMaxNameBytes = 32 << 20;
 constexpr std::size_t kMaxInlined = 4 << 20;
 constexpr std::size_t kMaxPathSize = 4096;
 constexpr unsigned kMaxEntryDepth = 256;  // nesting depth of entries
-
-// Returns the unpacked size that a section claims, in the current header or in the one of old
-// tools: "ZLIB" and the size.
-std::uint64_t get_unpacked_size(const ElfFile& file, const Elf64_Shdr& section) {
-  if (section.sh_type == SHT_NOBITS) return 0;
-  if ((section.sh_flags & SHF_COMPRESSED) != 0) {
-    Elf64_Chdr packed{};
-    return file.read(section.sh_offset, &packed, sizeof packed) ? packed.ch_size : UINT64_MAX;
-  }
-  char head[12];
-  const bool is_packed = section.sh_size >= sizeof head &&
-                         file.read(section.sh_offset, head, sizeof head) &&
-                         std::memcmp(head, "ZLIB", 4) == 0;
-  std::uint64_t size = section.sh_size;
-  if (is_packed) std::memcpy(&size, head + 4, sizeof size);
-  return is_packed ? be64toh(size) : size;
-}
 
 bool is_too_large(const ElfFile& file) {
   std::uint64_t sum = 0;

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {

@@ -16,7 +16,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/seeded_hash.hpp"
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/byte_cursor.hpp"
 
 namespace ctprof {
 namespace {

@@ -29,10 +29,10 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/address_space.hpp"
 #include "core/stacks/cfi.hpp"
 #include "core/stacks/code_guess.hpp"
-#include "core/stacks/elf_file.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/files.hpp"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/files.hpp"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 
 namespace ctprof {
 

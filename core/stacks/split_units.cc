@@ -5,29 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <string_view>
 
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/elf_image.hpp"
+#include "core/elf/package_index.hpp"
 #include "core/stacks/unpack.hpp"
 
 namespace ctprof {
 namespace {
 
-// A section that is needed for inlined functions, and its number in the index of a package, by
-// version of the format.
-struct SectionKindNumbers {
-  std::string_view name;
-  std::uint32_t gnu_number, dwarf5_number;  // 0: none
-};
-constexpr std::array<SectionKindNumbers, 5> kUnitSections{SectionKindNumbers{".debug_info", 1, 1},
-                                                          {".debug_abbrev", 3, 3},
-                                                          {".debug_line", 4, 4},
-                                                          {".debug_str_offsets", 6, 6},
-                                                          {".debug_rnglists", 0, 8}};
+// The sections that are needed for inlined functions.
+constexpr std::array kUnitSections{PackageSection::Info, PackageSection::Abbrev,
+                                   PackageSection::Line, PackageSection::StrOffsets,
+                                   PackageSection::RngLists};
 constexpr std::string_view kStringSection = ".debug_str";
-constexpr std::uint32_t kGnuVersion = 2, kDwarf5Version = 5;
-constexpr std::uint32_t kMaxColumns = 16, kMaxUnits = 1 << 20;
 
 std::string slice(std::string_view bytes, std::uint64_t at, std::uint64_t size) {
   return at <= bytes.size() ? std::string(bytes.substr(at, size)) : std::string();
@@ -36,62 +27,6 @@ std::string slice(std::string_view bytes, std::uint64_t at, std::uint64_t size) 
 std::string get_directory(std::string_view path) {
   return std::string(path.substr(0, path.rfind('/') + 1));
 }
-
-// The index of a package: a hash table of units, then a table with the locations of their sections.
-class PackageIndex {
- public:
-  explicit PackageIndex(std::string_view bytes) : bytes_(bytes) {
-    ByteCursor header(bytes);
-    version_ = header.get<std::uint32_t>() & 0xffff;
-    columns_ = header.get<std::uint32_t>();
-    units_ = header.get<std::uint32_t>();
-    slots_ = header.get<std::uint32_t>();
-    const bool is_known = version_ == kGnuVersion || version_ == kDwarf5Version;
-    if (!header.ok() || !is_known || columns_ > kMaxColumns || units_ > kMaxUnits ||
-        slots_ > 2 * kMaxUnits)
-      slots_ = 0;
-  }
-
-  // Returns the row of a unit, counted from 1; 0 if the unit is missing.
-  std::uint32_t find_row(std::uint64_t id) const {
-    for (std::uint64_t slot = 0; slot < slots_; ++slot)
-      if (read_number<std::uint64_t>(kHeader + 8 * slot) == id) {
-        const auto row = read_number<std::uint32_t>(kHeader + 8ULL * slots_ + 4 * slot);
-        if (row != 0 && row <= units_) return row;
-      }
-    return 0;
-  }
-  struct SectionPart {
-    std::uint64_t offset, size;
-  };
-  std::optional<SectionPart> find_section_part(std::uint32_t row,
-                                               const SectionKindNumbers& part) const {
-    const std::uint32_t number_in_index =
-        version_ == kGnuVersion ? part.gnu_number : part.dwarf5_number;
-    const std::uint64_t columns_at = kHeader + 12ULL * slots_;
-    for (std::uint64_t column = 0; column < columns_; ++column) {
-      if (number_in_index == 0 ||
-          read_number<std::uint32_t>(columns_at + 4 * column) != number_in_index)
-        continue;
-      const std::uint64_t cell = 4 * (std::uint64_t{row} * columns_ + column);
-      const std::uint64_t sizes = 4 * std::uint64_t{units_} * columns_;
-      return SectionPart{read_number<std::uint32_t>(columns_at + cell),
-                         read_number<std::uint32_t>(columns_at + cell + sizes)};
-    }
-    return std::nullopt;
-  }
-
- private:
-  static constexpr std::uint64_t kHeader = 16;
-
-  template <class T>
-  T read_number(std::uint64_t at) const {
-    return ByteCursor(bytes_, at).get<T>();
-  }
-
-  std::string_view bytes_;
-  std::uint32_t version_ = 0, columns_ = 0, units_ = 0, slots_ = 0;
-};
 
 }  // namespace
 
@@ -106,7 +41,7 @@ std::unique_ptr<MemoryElf> SplitUnits::open(const SplitUnit& unit) {
   parts.emplace_back(".debug_addr", read_section_from(".debug_addr", unit.addresses_offset));
   parts.emplace_back(".debug_ranges", read_section_from(".debug_ranges", unit.ranges_offset));
   std::erase_if(parts, [](const auto& part) { return part.second.empty(); });
-  return build_elf(program_.machine(), parts);
+  return std::make_unique<MemoryElf>(build_elf_image(program_.machine(), parts));
 }
 
 // Empty if the section is missing or the limit is exceeded.
@@ -130,9 +65,10 @@ void SplitUnits::read_package() {
   if (!package_->elf.is_valid()) return;
   index_ = read_section(package_->elf, ".debug_cu_index");
   if (index_.empty()) return;
-  for (const SectionKindNumbers& part : kUnitSections)
-    package_sections_.emplace_back(part.name,
-                                   read_section(package_->elf, std::string(part.name) + ".dwo"));
+  for (const PackageSection part : kUnitSections)
+    package_sections_.emplace_back(
+        get_section_name(part),
+        read_section(package_->elf, std::string(get_section_name(part)) + ".dwo"));
   package_sections_.emplace_back(kStringSection,
                                  read_section(package_->elf, std::string(kStringSection) + ".dwo"));
 }
@@ -145,7 +81,7 @@ SplitUnits::NamedSections SplitUnits::read_from_package(const SplitUnit& unit) {
   NamedSections parts;
   for (std::size_t i = 0; i < kUnitSections.size(); ++i)
     if (const auto place = index.find_section_part(row, kUnitSections[i]))
-      parts.emplace_back(kUnitSections[i].name,
+      parts.emplace_back(get_section_name(kUnitSections[i]),
                          slice(package_sections_[i].second, place->offset, place->size));
   parts.push_back(package_sections_.back());
   for (const auto& [name, bytes] : parts)
@@ -165,9 +101,9 @@ SplitUnits::NamedSections SplitUnits::read_from_file(const SplitUnit& unit) {
     std::string info = read_section(file.elf, ".debug_info.dwo");
     if (info.empty()) continue;
     NamedSections parts{{".debug_info", std::move(info)}};
-    for (const SectionKindNumbers& part : kUnitSections)
-      if (part.name != ".debug_info")
-        parts.emplace_back(part.name, read_section(file.elf, std::string(part.name) + ".dwo"));
+    for (const PackageSection part : kUnitSections)
+      if (const std::string name(get_section_name(part)); part != PackageSection::Info)
+        parts.emplace_back(name, read_section(file.elf, name + ".dwo"));
     parts.emplace_back(kStringSection,
                        read_section(file.elf, std::string(kStringSection) + ".dwo"));
     return parts;

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/unpacked_elf.hpp"
 #include "ctprof/files.hpp"
 

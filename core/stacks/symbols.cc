@@ -242,23 +242,10 @@ void fill_from_dynsym_and_debugdata(std::span<const ElfFile* const> files, Funct
   symbols.fill_names(is_complete ? ListCoverage::Complete : ListCoverage::Partial, ends, names);
 }
 
-// Returns whether a file is a program and not a library, which has an entry address, too.
-bool is_program(const ElfFile& file) {
-  constexpr std::uint64_t kMaxDynamicEntries = 1024;
-  if (file.type() == ET_EXEC) return true;
-  const Elf64_Phdr* dynamic = file.segment(PT_DYNAMIC);
-  if (!dynamic || file.type() != ET_DYN) return false;
-  const auto entries = file.read_table<Elf64_Dyn>(
-      dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMaxDynamicEntries);
-  return std::ranges::any_of(entries, [](const Elf64_Dyn& entry) {
-    return entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0;
-  });
-}
-
 // Names the function at the entry point of a program: it has this name in every C library.
 void fill_start(const ElfFile& file, FunctionEnds& ends, std::span<const FileAddress> addresses,
                 std::vector<std::string>& names) {
-  if (file.entry() == 0 || addresses.empty() || !is_program(file)) return;
+  if (file.entry() == 0 || addresses.empty() || !file.is_program()) return;
   const auto start = ends.find_function(file.entry());
   if (!start || start->start != file.entry()) return;
   for (std::size_t i = 0; i < names.size(); ++i)

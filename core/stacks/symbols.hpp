@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/name_work.hpp"
 
 namespace ctprof {

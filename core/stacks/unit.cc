@@ -6,7 +6,6 @@
 #include "core/stacks/debug_files.cc"
 #include "core/stacks/debuginfod.cc"
 #include "core/stacks/demangle.cc"
-#include "core/stacks/elf_file.cc"
 #include "core/stacks/frame_entries.cc"
 #include "core/stacks/frame_expression.cc"
 #include "core/stacks/frame_program.cc"

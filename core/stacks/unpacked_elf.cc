@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/elf/elf_image.hpp"
 #include "core/stacks/unpack.hpp"
 
 namespace ctprof {
@@ -35,55 +36,17 @@ std::optional<Elf64_Chdr> read_compression_header(const ElfFile& file, const Elf
   return compression;
 }
 
-// Builds an ELF image: a header, the sections one after another, then the section table.
-class ElfImage {
- public:
-  explicit ElfImage(Elf64_Ehdr header) : header_(header) { image_.resize(sizeof header); }
-
-  std::size_t size() const { return image_.size(); }
-  void add(Elf64_Shdr section, std::string_view bytes) {
-    constexpr std::size_t kAlignment = 16;
-    image_.resize((image_.size() + kAlignment - 1) / kAlignment * kAlignment);
-    section.sh_offset = image_.size();
-    section.sh_size = bytes.size();
-    image_ += bytes;
-    sections_.push_back(section);
-  }
-  // Adds a section without contents.
-  void add(Elf64_Shdr section) {
-    if (section.sh_type != SHT_NULL) section.sh_type = SHT_NOBITS;
-    sections_.push_back(section);
-  }
-
-  std::string take() && {
-    header_.e_phoff = header_.e_phnum = 0;
-    header_.e_shoff = image_.size();
-    header_.e_shentsize = sizeof(Elf64_Shdr);
-    image_.append(reinterpret_cast<const char*>(sections_.data()),
-                  sections_.size() * sizeof(Elf64_Shdr));
-    std::memcpy(image_.data(), &header_, sizeof header_);
-    return std::move(image_);
-  }
-
- private:
-  Elf64_Ehdr header_;
-  std::string image_;
-  std::vector<Elf64_Shdr> sections_;
-};
-
 // The sections that a copy of a file needs.
 class NeededSections {
  public:
   NeededSections(const ElfFile& file, SectionKind kind)
       : file_(file), kind_(kind), all_(file.sections()) {
-    file.read(0, &header_, sizeof header_);
-    if (kind == SectionKind::DebugInformation && header_.e_shstrndx < all_.size()) {
-      const Elf64_Shdr& names = all_[header_.e_shstrndx];
+    if (kind == SectionKind::DebugInformation && file_.header().e_shstrndx < all_.size()) {
+      const Elf64_Shdr& names = all_[file_.header().e_shstrndx];
       names_ = file.read_bytes(names.sh_offset, names.sh_size, kMaxSectionNameTableBytes);
     }
   }
 
-  const Elf64_Ehdr& header() const { return header_; }
   const std::vector<Elf64_Shdr>& all() const { return all_; }
   bool is_needed() const {
     for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -94,7 +57,7 @@ class NeededSections {
     }
     return false;
   }
-  bool has_contents(std::size_t i) const { return is_wanted(i) || i == header_.e_shstrndx; }
+  bool has_contents(std::size_t i) const { return is_wanted(i) || i == file_.header().e_shstrndx; }
 
  private:
   bool is_wanted(std::size_t i) const {
@@ -118,7 +81,6 @@ class NeededSections {
   const ElfFile& file_;
   SectionKind kind_;
   std::vector<Elf64_Shdr> all_;
-  Elf64_Ehdr header_{};
   std::string names_;
 };
 
@@ -130,7 +92,7 @@ MemoryElf::MemoryElf(const std::string& image)
 UnpackedElf make_unpacked_elf(const ElfFile& file, SectionKind kind) {
   const NeededSections wanted(file, kind);
   if (!wanted.is_needed()) return {};
-  ElfImage image(wanted.header());
+  ElfImageBuilder image(file.header());
   std::uint64_t remaining = MemoryElf::kMaxSize;
   for (std::size_t i = 0; i < wanted.all().size(); ++i) {
     Elf64_Shdr section = wanted.all()[i];
@@ -151,39 +113,6 @@ UnpackedElf make_unpacked_elf(const ElfFile& file, SectionKind kind) {
     image.add(section, bytes);
   }
   return {std::make_unique<MemoryElf>(std::move(image).take()), false};
-}
-
-std::unique_ptr<MemoryElf> build_elf(
-    std::uint16_t machine, const std::vector<std::pair<std::string, std::string>>& sections) {
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_REL;
-  header.e_machine = machine;
-  header.e_version = EV_CURRENT;
-  header.e_ehsize = sizeof header;
-  header.e_shnum = static_cast<std::uint16_t>(sections.size() + 2);
-  header.e_shstrndx = static_cast<std::uint16_t>(sections.size() + 1);
-  ElfImage image(header);
-  std::string names(1, '\0');
-  image.add(Elf64_Shdr{});
-  for (const auto& [name, bytes] : sections) {
-    Elf64_Shdr section{};
-    section.sh_name = static_cast<std::uint32_t>(names.size());
-    section.sh_type = SHT_PROGBITS;
-    section.sh_addralign = 1;
-    names += name + '\0';
-    image.add(section, bytes);
-  }
-  Elf64_Shdr last{};
-  last.sh_name = static_cast<std::uint32_t>(names.size());
-  last.sh_type = SHT_STRTAB;
-  last.sh_addralign = 1;
-  names += std::string(".shstrtab") + '\0';
-  image.add(last, names);
-  return std::make_unique<MemoryElf>(std::move(image).take());
 }
 
 }  // namespace ctprof

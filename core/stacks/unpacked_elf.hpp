@@ -1,5 +1,5 @@
-// Builds ELF files in memory for readers that cannot read a file as it is: one with compressed
-// sections, or one whose parts are in several files.
+// ELF files in memory for readers that cannot read a file as it is, because it has compressed
+// sections, or because its parts are in several files (elf_image.hpp builds those).
 //
 // Section sizes in the file are not trusted: a result of more than kMaxSize bytes in memory is
 // refused.
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -44,9 +44,5 @@ struct UnpackedElf {
 // other sections have no contents. SectionKind::Symbols unpacks .symtab and its names.
 // DebugInformation unpacks if any part is compressed with zstd, since libdw can unpack zlib itself.
 UnpackedElf make_unpacked_elf(const ElfFile& file, SectionKind kind);
-
-// Builds a file from named sections.
-std::unique_ptr<MemoryElf> build_elf(
-    std::uint16_t machine, const std::vector<std::pair<std::string, std::string>>& sections);
 
 }  // namespace ctprof

@@ -24,8 +24,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/cfi.hpp"
-#include "core/stacks/elf_file.hpp"
 #include "core/stacks/rule.hpp"
 #include "ctprof/abi/unwind.h"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "core/stacks/byte_cursor.hpp"
+#include "core/elf/byte_cursor.hpp"
 
 namespace ctprof {
 namespace {

@@ -18,12 +18,13 @@ import sys
 MAX_LINES = 400
 SOURCE = (".cc", ".hpp", ".c", ".h", ".py", ".sh")
 
-# The headers of this tree that files of each directory may include. core/base is below the core and
-# the plugins that ship with ctprof.
+# The headers of this tree that files of each directory may include. core/base and core/elf are below
+# the rest of the core and the plugins that ship with ctprof.
 MAY_INCLUDE = {
     "sdk/": ("ctprof/",),
     "core/": ("core/", "ctprof/"),
-    "plugins/": ("plugins/", "ctprof/", "core/base/"),
+    "core/elf/": ("core/elf/", "core/base/", "ctprof/"),
+    "plugins/": ("plugins/", "ctprof/", "core/base/", "core/elf/"),
     "tools/": ("tools/", "core/", "ctprof/"),
 }
 TREE_INCLUDE = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', re.MULTILINE)

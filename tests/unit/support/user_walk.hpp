@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/stacks/unwind_table.hpp"
 #include "core/stacks/unwinder.hpp"
 

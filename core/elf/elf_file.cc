@@ -1,4 +1,4 @@
-#include "core/stacks/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace ctprof {
 namespace {
 
-// Limit for all bytes that are read from one file; symbols and call frames of a 2 GiB browser fit.
-constexpr std::uint64_t kMaxFileBytes = 512ULL << 20;
-constexpr std::uint64_t kMaxSegments = 128;
+constexpr unsigned char kByteOrder =
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+
 constexpr std::uint64_t kMaxSections = 65536;
 constexpr std::uint64_t kMaxSectionNameBytes = 1 << 20;
+constexpr std::size_t kMaxSectionNameSize = 64;
+constexpr std::uint64_t kMaxDynamicEntries = 1024;
 constexpr std::uint64_t kMaxNoteBytes = 64 << 10;
 constexpr std::size_t kMaxBuildIdSize = 64;
 
@@ -68,22 +71,25 @@ bool read_fully(int fd, std::uint64_t offset, char* buffer, std::size_t size) {
 
 }  // namespace
 
-ElfFile::ElfFile(int fd) : fd_(fd), size_(get_file_size(fd)), budget_(kMaxFileBytes) {
+ElfFile::ElfFile(int fd, std::shared_ptr<FileBudget> budget)
+    : fd_(fd), size_(get_file_size(fd)), budget_(std::move(budget)) {
   read_header();
 }
 
 ElfFile::ElfFile(std::string_view image)
-    : image_(image), size_(image.size()), budget_(kMaxFileBytes) {
+    : image_(image), size_(image.size()), budget_(std::make_shared<FileBudget>()) {
   read_header();
 }
 
+void ElfFile::keep_start(std::size_t size) { kept_start_ = read_bytes(0, size, size); }
+
 void ElfFile::read_header() {
   const auto& ident = header_.e_ident;
-  const bool is_elf = read(0, &header_, sizeof header_) && std::memcmp(ident, ELFMAG, SELFMAG) == 0;
-  is_32_bit_ = is_elf && ident[EI_CLASS] == ELFCLASS32;
-  valid_ = is_elf && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB &&
-           (header_.e_phnum == 0 || header_.e_phentsize == sizeof(Elf64_Phdr));
-  if (valid_) segments_ = read_table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMaxSegments);
+  if (!read(0, &header_, sizeof header_) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return;
+  const bool is_supported = ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == kByteOrder;
+  kind_ = is_supported ? ElfKind::Elf64 : ElfKind::OtherClass;
+  if (is_supported && header_.e_phentsize == sizeof(Elf64_Phdr))
+    segments_ = read_table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMaxSegments);
 }
 
 const Elf64_Phdr* ElfFile::segment(std::uint32_t type) const {
@@ -92,7 +98,7 @@ const Elf64_Phdr* ElfFile::segment(std::uint32_t type) const {
 }
 
 std::vector<Elf64_Shdr> ElfFile::sections() const {
-  if (!valid_ || header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shoff == 0) return {};
+  if (!is_valid() || header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shoff == 0) return {};
   return read_table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum, kMaxSections);
 }
 
@@ -107,16 +113,61 @@ std::optional<Elf64_Shdr> ElfFile::section(std::string_view name) const {
   return std::nullopt;
 }
 
+std::vector<NamedSection> ElfFile::named_sections() const {
+  const auto headers = sections();
+  if (header_.e_shstrndx >= headers.size()) return {};
+  const Elf64_Shdr& name_section = headers[header_.e_shstrndx];
+  const std::string names =
+      read_bytes(name_section.sh_offset, name_section.sh_size, kMaxSectionNameBytes);
+  if (!budget_->charge(headers.size() * sizeof(NamedSection))) return {};
+  std::vector<NamedSection> named;
+  for (const Elf64_Shdr& header : headers) {
+    const std::string_view name = std::string_view(names).substr(
+        std::min<std::size_t>(header.sh_name, names.size()), kMaxSectionNameSize);
+    named.push_back({std::string(name.substr(0, name.find('\0'))), header});
+  }
+  return named;
+}
+
+// Uses the address as the dynamic loader does, not the offset that the segment claims.
+const std::vector<Elf64_Dyn>& ElfFile::dynamic_entries() const {
+  if (dynamic_entries_) return *dynamic_entries_;
+  const Elf64_Phdr* segment = this->segment(PT_DYNAMIC);
+  const std::uint64_t count =
+      segment ? std::min(kMaxDynamicEntries, segment->p_filesz / sizeof(Elf64_Dyn)) : 0;
+  const auto offset =
+      count > 0 ? find_file_offset(segment->p_vaddr, count * sizeof(Elf64_Dyn)) : std::nullopt;
+  auto& entries = dynamic_entries_.emplace();
+  if (offset) entries = read_table<Elf64_Dyn>(*offset, count, count);
+  const auto last = std::ranges::find(entries, DT_NULL, &Elf64_Dyn::d_tag);
+  if (last != entries.end()) entries.erase(last + 1, entries.end());
+  return entries;
+}
+
+std::optional<std::uint64_t> ElfFile::find_dynamic_value(std::int64_t tag) const {
+  const auto& entries = dynamic_entries();
+  const auto found = std::ranges::find(entries, tag, &Elf64_Dyn::d_tag);
+  return found == entries.end() ? std::nullopt : std::optional(found->d_un.d_val);
+}
+
+// A position-independent program is marked in DT_FLAGS_1. Programs of linkers older than that flag
+// have the debugger's entry DT_DEBUG.
+bool ElfFile::is_program() const {
+  if (header_.e_type != ET_DYN) return header_.e_type == ET_EXEC;
+  const bool has_pie_flag = (find_dynamic_value(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
+  return has_pie_flag || find_dynamic_value(DT_DEBUG).has_value();
+}
+
 std::string ElfFile::build_id() const {
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type != PT_NOTE) continue;
     std::string id = find_build_id(read_bytes(segment.p_offset, segment.p_filesz, kMaxNoteBytes));
     if (!id.empty()) return id;
   }
-  return segments_.empty() ? build_id_in_sections() : std::string();
+  return build_id_in_sections();
 }
 
-// Some files that contain only debug information have no segments.
+// Files that contain only debug information have no segments, or those of the stripped file.
 std::string ElfFile::build_id_in_sections() const {
   const auto section = this->section(".note.gnu.build-id");
   if (!section || section->sh_type != SHT_NOTE) return {};
@@ -148,17 +199,32 @@ std::optional<ElfFile::StoredBytes> ElfFile::find_stored_bytes(FileAddress addre
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> ElfFile::find_file_offset(FileAddress address,
+                                                       std::uint64_t size) const {
+  const auto stored = find_stored_bytes(address);
+  return stored && size <= stored->size ? std::optional(stored->offset) : std::nullopt;
+}
+
 bool ElfFile::read(std::uint64_t offset, void* buffer, std::size_t size) const {
-  if (offset > size_ || size > size_ - offset || !charge(size)) return false;
-  if (fd_ >= 0) return read_fully(fd_, offset, static_cast<char*>(buffer), size);
-  std::memcpy(buffer, image_.data() + offset, size);
+  return offset <= size_ && size <= size_ - offset && budget_->charge(size) &&
+         read_charged(offset, buffer, size);
+}
+
+// REQUIRES: the bytes are inside the file.
+bool ElfFile::read_charged(std::uint64_t offset, void* buffer, std::size_t size) const {
+  const std::string_view memory = fd_ >= 0 ? std::string_view(kept_start_) : image_;
+  if (offset > memory.size() || size > memory.size() - offset)
+    return read_fully(fd_, offset, static_cast<char*>(buffer), size);
+  std::memcpy(buffer, memory.data() + offset, size);
   return true;
 }
 
 std::string ElfFile::read_bytes(std::uint64_t offset, std::uint64_t size,
                                 std::uint64_t limit) const {
-  std::string bytes(count_available(offset, std::min(size, limit), 1), '\0');
-  if (!read(offset, bytes.data(), bytes.size())) bytes.clear();
+  const std::size_t available = count_available(offset, std::min(size, limit), 1);
+  if (available == 0 || !budget_->charge(available)) return {};
+  std::string bytes(available, '\0');
+  if (!read_charged(offset, bytes.data(), bytes.size())) bytes.clear();
   return bytes;
 }
 
@@ -172,12 +238,6 @@ std::string ElfFile::read_text(std::uint64_t offset, std::size_t limit) const {
     if (chunk.empty() || end != chunk.npos) break;
   }
   return text;
-}
-
-bool ElfFile::charge(std::uint64_t bytes) const {
-  const bool is_enough = bytes <= budget_;
-  budget_ = is_enough ? budget_ - bytes : 0;
-  return is_enough;
 }
 
 std::size_t ElfFile::count_available(std::uint64_t offset, std::uint64_t count,

@@ -5,8 +5,10 @@
 // limit, and all bytes that are read are charged to one budget. When the budget is spent, reads
 // fail as if the file were truncated.
 //
-// Contents:  64-bit little-endian files, from a descriptor or from memory (the vDSO).
-// See also:  cfi.hpp (call frame information), symbols.hpp (symbols).
+// Contents:  64-bit files in the byte order of this machine, from a descriptor or from memory (the
+//            vDSO).
+// Threads:   one at a time.
+// See also:  file_budget.hpp (the budget), libdw.hpp (debug information).
 
 #pragma once
 
@@ -21,32 +23,55 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/elf/file_budget.hpp"
+
 namespace ctprof {
 
 // An address as linked, before the loader adds the load address of the file.
 using FileAddress = std::uint64_t;
 
-class GoTable;
+enum class ElfKind : std::uint8_t {
+  None,        // not ELF, or shorter than a header
+  OtherClass,  // a 32-bit file, or one of the other byte order
+  Elf64,
+};
+
+struct NamedSection {
+  std::string name;  // truncated if it is longer than any name that is used
+  Elf64_Shdr header;
+};
 
 class ElfFile {
  public:
-  // Does not own the descriptor, which must outlive this object.
-  explicit ElfFile(int fd);
+  static constexpr std::uint64_t kMaxSegments = 128;  // an ordinary file has about ten
+
+  // Does not own the descriptor, which must outlive this object. Files that are read to examine one
+  // file share a budget.
+  explicit ElfFile(int fd, std::shared_ptr<FileBudget> budget = std::make_shared<FileBudget>());
   // Reads bytes in memory, which must outlive this object.
   explicit ElfFile(std::string_view image);
 
-  // False if the file is not ELF, has another class or byte order, or has a broken header; then all
-  // other functions return nothing.
-  bool is_valid() const { return valid_; }
+  // Keeps up to `size` bytes of the start of the file, so that later reads of them need no system
+  // call. A small file is thus read at once.
+  void keep_start(std::size_t size);
+
+  ElfKind kind() const { return kind_; }
+  // If false, all functions that return parts of the file return nothing.
+  bool is_valid() const { return kind_ == ElfKind::Elf64; }
   // Returns whether the file is invalid because it is a 32-bit ELF file.
-  bool is_32_bit() const { return is_32_bit_; }
+  bool is_32_bit() const {
+    return kind_ == ElfKind::OtherClass && header_.e_ident[EI_CLASS] == ELFCLASS32;
+  }
   // Returns the descriptor, which this object does not own; -1 if it reads memory.
   int fd() const { return fd_; }
   std::uint64_t size() const { return size_; }
+  const std::shared_ptr<FileBudget>& budget() const { return budget_; }
+  // Returns the header as in the file. REQUIRES: is_valid().
+  const Elf64_Ehdr& header() const { return header_; }
   std::uint16_t machine() const { return header_.e_machine; }
-  std::uint16_t type() const { return header_.e_type; }
   // Returns the entry point of a program; 0 if there is none.
   FileAddress entry() const { return header_.e_entry; }
+  // Returns the program headers; empty if their size is invalid, shorter if the file is truncated.
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   // Returns the first segment of this type, or null.
   const Elf64_Phdr* segment(std::uint32_t type) const;
@@ -54,6 +79,16 @@ class ElfFile {
   std::vector<Elf64_Shdr> sections() const;
   // Returns the first section of this name.
   std::optional<Elf64_Shdr> section(std::string_view name) const;
+  // Reads the sections with their names at each call.
+  std::vector<NamedSection> named_sections() const;
+
+  // Returns the entries of the dynamic section, including the one that ends it; empty if no loaded
+  // segment contains the section.
+  const std::vector<Elf64_Dyn>& dynamic_entries() const;
+  // Returns the value of the first entry with this tag.
+  std::optional<std::uint64_t> find_dynamic_value(std::int64_t tag) const;
+  // Returns whether it is a program, not a library, which may have an entry point, too.
+  bool is_program() const;
 
   // Returns the bytes of NT_GNU_BUILD_ID; empty if the file has none.
   std::string build_id() const;
@@ -70,9 +105,12 @@ class ElfFile {
     std::uint64_t size;
   };
   std::optional<StoredBytes> find_stored_bytes(FileAddress address) const;
+  // Returns the file offset of `size` bytes at an address; nothing unless one segment contains all
+  // of them in the file.
+  std::optional<std::uint64_t> find_file_offset(FileAddress address, std::uint64_t size = 1) const;
 
-  // The table of a Go program, while a user of it exists: get_shared_go_table() stores it here.
-  std::weak_ptr<const GoTable>& go_table() const { return go_table_; }
+  // A value that its user derived from this file, while another user of the value exists.
+  std::weak_ptr<const void>& shared_value() const { return shared_value_; }
 
   bool read(std::uint64_t offset, void* buffer, std::size_t size) const;
   // Returns up to `size` bytes, at most `limit`, as far as the file has them; empty if the read
@@ -84,26 +122,29 @@ class ElfFile {
   template <class T>
   std::vector<T> read_table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    std::vector<T> items(count_available(offset, count < limit ? count : limit, sizeof(T)));
-    if (!items.empty() && !read(offset, items.data(), items.size() * sizeof(T))) items.clear();
+    const std::size_t available = count_available(offset, count < limit ? count : limit, sizeof(T));
+    if (available == 0 || !budget_->charge(available * sizeof(T))) return {};
+    std::vector<T> items(available);
+    if (!read_charged(offset, items.data(), items.size() * sizeof(T))) items.clear();
     return items;
   }
 
  private:
   void read_header();
   std::string build_id_in_sections() const;
-  bool charge(std::uint64_t bytes) const;
+  bool read_charged(std::uint64_t offset, void* buffer, std::size_t size) const;
   std::size_t count_available(std::uint64_t offset, std::uint64_t count, std::size_t size) const;
 
   int fd_ = -1;
   std::string_view image_;
+  std::string kept_start_;
   std::uint64_t size_ = 0;
-  mutable std::uint64_t budget_;
-  bool valid_ = false;
-  bool is_32_bit_ = false;
+  std::shared_ptr<FileBudget> budget_;
+  ElfKind kind_ = ElfKind::None;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
-  mutable std::weak_ptr<const GoTable> go_table_;
+  mutable std::optional<std::vector<Elf64_Dyn>> dynamic_entries_;
+  mutable std::weak_ptr<const void> shared_value_;
 };
 
 }  // namespace ctprof
