@@ -14,7 +14,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ctprof::sdk::Fd fd(::memfd_create("fuzz", MFD_CLOEXEC));
   if (::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
-  const auto fields = ctprof::jemalloc::find_tsd_fields(ctprof::jemalloc::ElfFile(fd.get()));
+  const auto fields = ctprof::jemalloc::find_tsd_fields(ctprof::ElfFile(fd.get()));
   if (fields && fields->allocated >= fields->deallocated) std::abort();
   return 0;
 }

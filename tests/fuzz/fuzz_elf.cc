@@ -13,6 +13,7 @@
 #include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
 
+using namespace ctprof;
 using namespace ctprof::jemalloc;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

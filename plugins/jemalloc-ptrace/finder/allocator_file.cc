@@ -47,7 +47,7 @@ class FileAnalysis {
 
  private:
   FileResult make_found_result(const Layout& layout) const {
-    const Elf64_Phdr* first = file_.find_first_load();
+    const Elf64_Phdr* first = file_.segment(PT_LOAD);
     if (first == nullptr) return {};
     return {FindStatus::Found, layout, first->p_vaddr, first->p_offset};
   }
@@ -114,7 +114,7 @@ class FileAnalysis {
   std::vector<std::uint8_t> read_code(const Function& function) const {
     const auto offset = file_.find_file_offset(function.address);
     const std::uint64_t size = function.size == 0 ? kDefaultFunctionBytes : function.size;
-    return offset ? file_.table<std::uint8_t>(*offset, size, kMaxFunctionBytes)
+    return offset ? file_.read_table<std::uint8_t>(*offset, size, kMaxFunctionBytes)
                   : std::vector<std::uint8_t>{};
   }
 
@@ -130,13 +130,13 @@ class FileAnalysis {
 
   // Checks the range, because the alignment in a hostile file may have any value.
   std::optional<std::int64_t> find_program_start() const {
-    const auto start = compute_program_tls_start(file_.machine(), *file_.find_tls());
+    const auto start = compute_program_tls_start(file_.machine(), *file_.segment(PT_TLS));
     return start && *start > -2 * kMaxTlsBytes && *start < 2 * kMaxTlsBytes ? start : std::nullopt;
   }
 
   // Returns whether two counters may be at these offsets of the segment.
   bool can_be_counters(std::int64_t allocated, std::int64_t deallocated) const {
-    const auto end = static_cast<std::int64_t>(file_.find_tls()->p_memsz) - 8;
+    const auto end = static_cast<std::int64_t>(file_.segment(PT_TLS)->p_memsz) - 8;
     return allocated >= 0 && allocated < deallocated && deallocated <= end && allocated % 8 == 0 &&
            deallocated % 8 == 0;
   }
@@ -197,7 +197,7 @@ class FileAnalysis {
 FileResult analyze_file(const ElfFile& file, const DebugFilesQuery& query) {
   if (file.kind() == ElfKind::None) return {};
   if (file.kind() == ElfKind::OtherClass) return {.status = FindStatus::ArchMismatch};
-  const Elf64_Phdr* tls = file.find_tls();
+  const Elf64_Phdr* tls = file.segment(PT_TLS);
   if (tls == nullptr || tls->p_memsz < kMinTlsBytes ||
       tls->p_memsz > static_cast<std::uint64_t>(kMaxTlsBytes))
     return {};

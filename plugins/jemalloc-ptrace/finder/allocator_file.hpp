@@ -20,7 +20,7 @@
 #include <functional>
 #include <optional>
 
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/find_result.hpp"
 #include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 

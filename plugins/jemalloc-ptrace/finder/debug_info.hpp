@@ -7,9 +7,9 @@
 // counts only if it belongs to the other one: it has the same build id, or the checksum of the
 // debug link.
 //
-// libdw (libdw.hpp), if available, reads the DWARF. It never gets files whose sections claim to be
-// larger than the limits, files that other files refer to (it would open them by name, in the
-// namespace of ctprof), or entries that form a cycle.
+// libdw (core/elf/libdw.hpp), if available, reads the DWARF. It never gets files whose sections
+// claim to be larger than the limits, files that other files refer to (it would open them by name,
+// in the namespace of ctprof), or entries that form a cycle.
 
 #pragma once
 
@@ -17,8 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "core/elf/debug_link.hpp"
+#include "core/elf/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 
@@ -29,9 +30,8 @@ std::optional<TsdFields> find_tsd_fields(const ElfFile& file);
 
 // References in a file to its debug information.
 struct DebugHints {
-  std::string build_id;        // bytes
-  std::string link;            // the name in .gnu_debuglink
-  std::uint32_t checksum = 0;  // of that file
+  std::string build_id;  // bytes
+  std::optional<DebugLink> link;
 };
 DebugHints read_debug_hints(const ElfFile& file);
 

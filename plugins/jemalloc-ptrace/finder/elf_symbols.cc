@@ -115,8 +115,8 @@ Symbols collect_symbols(const ElfFile& file, const SymbolTable& table) {
   SymbolCollector collector;
   for (std::uint64_t done = 0; done < table.count;) {
     const std::uint64_t batch_size = std::min(kSymbolsPerRead, table.count - done);
-    const auto piece = file.table<Elf64_Sym>(table.symbols_offset + done * sizeof(Elf64_Sym),
-                                             batch_size, batch_size);
+    const auto piece = file.read_table<Elf64_Sym>(table.symbols_offset + done * sizeof(Elf64_Sym),
+                                                  batch_size, batch_size);
     for (const Elf64_Sym& symbol : piece)
       if (is_function(symbol) || is_thread_local(symbol)) collector.add(symbol, table.name(symbol));
     if (piece.size() < batch_size) break;
@@ -139,7 +139,8 @@ Symbols read_dynamic_symbols(const ElfFile& file) {
   const auto names_at = file.find_file_offset(*names);
   if (!symbols_at || !names_at) return {};
   const std::uint64_t count = std::min((*names - *symbols) / sizeof(Elf64_Sym), kMaxSymbols);
-  return collect_symbols(file, {*symbols_at, count, file.table<char>(*names_at, *size, kMaxNames)});
+  return collect_symbols(file,
+                         {*symbols_at, count, file.read_table<char>(*names_at, *size, kMaxNames)});
 }
 
 Symbols read_static_symbols(const ElfFile& file) {
@@ -148,8 +149,9 @@ Symbols read_static_symbols(const ElfFile& file) {
     if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
     const Elf64_Shdr& names = sections[section.sh_link];
     const std::uint64_t count = std::min(section.sh_size / sizeof(Elf64_Sym), kMaxSymbols);
-    return collect_symbols(file, {section.sh_offset, count,
-                                  file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
+    return collect_symbols(file,
+                           {section.sh_offset, count,
+                            file.read_table<char>(names.sh_offset, names.sh_size, kMaxNames)});
   }
   return {};
 }
@@ -205,7 +207,7 @@ void add_all(const ElfFile& file, std::int64_t table, std::int64_t size,
   const auto offset = address && bytes ? file.find_file_offset(*address) : std::nullopt;
   if (!offset) return;
   for (const auto& relocation :
-       file.table<Elf64_Rela>(*offset, *bytes / sizeof(Elf64_Rela), kMaxRelocations))
+       file.read_table<Elf64_Rela>(*offset, *bytes / sizeof(Elf64_Rela), kMaxRelocations))
     add(file, relocation, kinds, found);
 }
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 
 namespace ctprof::jemalloc {
 

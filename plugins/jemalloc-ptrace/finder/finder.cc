@@ -11,6 +11,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/capture_budget.hpp"
 #include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
@@ -81,7 +82,8 @@ FileResult analyze_opened_file(const OpenedFile& opened, int proc, std::uint64_t
   });
   capture.charge(*file.budget());
   if (file.budget()->is_spent() && file_result.status != FindStatus::Found)
-    return {.status = FindStatus::TooCostly, .error = file.budget()->is_full() ? EFBIG : EBUSY};
+    return {.status = FindStatus::TooCostly,
+            .error = is_full_budget(*file.budget()) ? EFBIG : EBUSY};
   const bool is_foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
   if (is_foreign && file_result.status != FindStatus::NotJemalloc)
     file_result = {.status = FindStatus::ArchMismatch};

@@ -41,9 +41,9 @@ bool find_in_constants(const ElfFile& file, std::size_t overlap, Predicate match
     const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, bytes_left);
     bytes_left -= size;
     for (std::uint64_t at = 0; at < size; at += kConstantsPerRead) {
-      const auto piece =
-          file.table<char>(segment.p_offset + at, std::min(size - at, kConstantsPerRead + overlap),
-                           kConstantsPerRead + overlap);
+      const auto piece = file.read_table<char>(segment.p_offset + at,
+                                               std::min(size - at, kConstantsPerRead + overlap),
+                                               kConstantsPerRead + overlap);
       if (piece.empty()) break;
       if (matches(std::string_view(piece.data(), piece.size()))) return true;
     }
@@ -68,10 +68,10 @@ std::optional<std::int64_t> find_empty_cache(std::span<const std::uint64_t> imag
 }
 
 std::optional<std::int64_t> read_empty_cache(const ElfFile& file) {
-  const Elf64_Phdr* tls = file.find_tls();
+  const Elf64_Phdr* tls = file.segment(PT_TLS);
   if (tls == nullptr || tls->p_filesz > kMaxImage) return std::nullopt;
-  return find_empty_cache(
-      file.table<std::uint64_t>(tls->p_offset, tls->p_filesz / sizeof(std::uint64_t), kMaxImage));
+  return find_empty_cache(file.read_table<std::uint64_t>(
+      tls->p_offset, tls->p_filesz / sizeof(std::uint64_t), kMaxImage));
 }
 
 const KnownVersion* find_version(const ElfFile& file) {
@@ -142,7 +142,7 @@ std::vector<Function> read_sorted_table(const ElfFile& file) {
     return {};
   std::vector<Function> functions;
   for (const UnwindEntry& entry :
-       file.table<UnwindEntry>(segment->p_offset + sizeof head, head.count, kMaxFunctions))
+       file.read_table<UnwindEntry>(segment->p_offset + sizeof head, head.count, kMaxFunctions))
     functions.push_back({segment->p_vaddr + static_cast<std::uint64_t>(entry.function), 0});
   return functions;
 }
@@ -157,7 +157,8 @@ struct Record {
 
 std::vector<Function> read_unwind_records(const ElfFile& file, const Elf64_Shdr& section) {
   constexpr std::uint64_t kMaxTableBytes = 64 << 20;
-  const auto bytes = file.table<std::uint8_t>(section.sh_offset, section.sh_size, kMaxTableBytes);
+  const auto bytes =
+      file.read_table<std::uint8_t>(section.sh_offset, section.sh_size, kMaxTableBytes);
   std::vector<Function> functions;
   Record record{};
   for (std::size_t at = 0; bytes.size() - at >= sizeof record;) {
@@ -185,7 +186,7 @@ class SegmentSearch {
       : machine_(file.machine()),
         start_(start),
         address_(segment.p_vaddr),
-        code_(file.table<std::uint8_t>(segment.p_offset, segment.p_filesz, kMaxCodeBytes)) {}
+        code_(file.read_table<std::uint8_t>(segment.p_offset, segment.p_filesz, kMaxCodeBytes)) {}
 
   void add(const Function& function, std::set<std::int64_t>& places) const {
     if (function.address < address_ || function.address - address_ >= code_.size()) return;
@@ -231,9 +232,9 @@ std::vector<Function> list_unwind_functions(const ElfFile& file) {
 }
 
 TsdImage::TsdImage(const ElfFile& file) {
-  const Elf64_Phdr* tls = file.find_tls();
+  const Elf64_Phdr* tls = file.segment(PT_TLS);
   if (tls == nullptr || tls->p_filesz > kMaxImage) return;
-  words_ = file.table<std::uint64_t>(tls->p_offset, tls->p_filesz / kWord, kMaxImage);
+  words_ = file.read_table<std::uint64_t>(tls->p_offset, tls->p_filesz / kWord, kMaxImage);
   cache_offset_ = find_empty_cache(words_);
 }
 

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "core/elf/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
 

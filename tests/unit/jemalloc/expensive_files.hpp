@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/capture_budget.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 
 namespace ctprof::jemalloc::costly {

@@ -13,15 +13,17 @@
 #include <memory>
 #include <string>
 
+#include "core/elf/elf_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/capture_budget.hpp"
 #include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 #include "tests/unit/jemalloc/expensive_files.hpp"
 #include "tests/unit/jemalloc/stopped_clock.hpp"
 #include "tests/unit/support/bytes_read.hpp"
 
 namespace jemalloc_budget_test {
+using namespace ctprof;
 using namespace ctprof::jemalloc;
 using namespace ctprof::jemalloc::costly;
 

@@ -32,6 +32,7 @@ namespace jemalloc_elf_test {
 #endif
 constexpr bool kThreadSanitizer = CTPROF_HAS_FEATURE(thread_sanitizer);
 
+using namespace ctprof;
 using namespace ctprof::jemalloc;
 using ctprof::sdk::Fd;
 

@@ -4,14 +4,14 @@
 
 #include <memory>
 
-#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/capture_budget.hpp"
 
 namespace ctprof::jemalloc {
 
 inline FileBudget::Clock::time_point stopped_clock() { return {}; }
 
 inline std::shared_ptr<FileBudget> without_time_limit(
-    const Allowance& allowance = kFullFileAllowance) {
+    const FileAllowance& allowance = kFullFileAllowance) {
   return std::make_shared<FileBudget>(allowance, stopped_clock);
 }
 
