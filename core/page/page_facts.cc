@@ -5,11 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compare/figures/run_losses.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/page/html.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/heading_text.hpp"
+#include "core/render/loss_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_text.hpp"
 #include "core/render/sides_table.hpp"
@@ -156,24 +158,17 @@ void append_missing_metrics(std::string& out, const Report& report) {
 
 namespace {
 
-// Adds the data that a run lacks: exited threads without a row, lost records, and notes.
+// Adds the data that a run lacks, the accounting of its CPU time, and notes.
 void add_losses(std::vector<std::string>& found, const RunFacts& run, const std::string& label) {
-  if (run.window) {
-    const WindowFacts& window = *run.window;
-    for (const auto& [count, description] :
-         {std::pair(window.lost, "whose last values a full buffer dropped"),
-          std::pair(window.unseen, "without any data"),
-          std::pair(window.merged, "merged into the row of another thread")})
-      if (count)
-        found.push_back(label + ": " + format_count(count, "exited thread") + " " + description);
-    for (const std::string& line : split_lines(format_window_summary(run, label, 0)))
-      found.push_back(line);
-  }
-  for (const std::string& note : run.meta.notes)
-    found.push_back(shorten_sentence(label + ": " + make_printable_short(note, kMaxNoteBytes)));
-  if (run.meta.rows_absent)
-    found.push_back(label + ": " + format_count(run.meta.rows_absent, "row") +
-                    " exited before they could be read");
+  const auto add = [&](const std::string& text) {
+    found.push_back(shorten_sentence(label + ": " + text));
+  };
+  for (const Loss& loss : find_losses(run)) add(describe_loss(loss));
+  if (run.window && run.window->accounting) add(describe_accounting(*run.window));
+  if (run.window)
+    for (const std::string& note : run.window->notes)
+      add(make_printable_short(note, kMaxNoteBytes));
+  for (const std::string& note : run.meta.notes) add(make_printable_short(note, kMaxNoteBytes));
 }
 
 }  // namespace

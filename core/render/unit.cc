@@ -12,6 +12,7 @@
 #include "core/render/findings_text.cc"
 #include "core/render/heading_text.cc"
 #include "core/render/host_text.cc"
+#include "core/render/loss_text.cc"
 #include "core/render/metric_catalog.cc"
 #include "core/render/metric_help.cc"
 #include "core/render/noise_text.cc"

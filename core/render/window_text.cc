@@ -7,7 +7,9 @@
 
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
+#include "core/compare/figures/run_losses.hpp"
 #include "core/render/host_text.hpp"
+#include "core/render/loss_text.hpp"
 #include "core/render/phrases.hpp"
 
 namespace ctprof {
@@ -15,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxSettingRows = 8;
 constexpr std::size_t kMaxNamedSettings = 4;
-constexpr std::size_t kMaxNamedThreads = 3;
 
 // Returns the line unchanged if it fits, otherwise wrapped.
 std::string wrap_line(const std::string& text, std::size_t width) {
@@ -54,67 +55,11 @@ std::string format_other_use(double ns, bool is_separate, const char* user,
          user;
 }
 
-std::string format_cpu_line(const WindowFacts& window) {
-  const Accounting& cpu = *window.accounting;
-  std::string text = "CPU " + format_share(cpu.busy, cpu) + " of " +
-                     format_share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
-                     format_share(cpu.living, cpu) + " by living threads, ";
-  if (window.records_exits) text += format_share(cpu.exited, cpu) + " by exited threads, ";
-  text += format_share(cpu.unaccounted, cpu) +
-          (window.is_partial ? " by others or unaccounted (±" : " unaccounted (±") +
-          format_share(cpu.max_error, cpu) + ")";
-  if (!window.records_exits && cpu.unaccounted > cpu.max_error)
-    text += ", including exited threads";
-  return text + format_other_use(cpu.steal, cpu.is_steal_separate, "taken by the hypervisor", cpu) +
-         format_other_use(cpu.interrupts, cpu.are_interrupts_separate, "in interrupts", cpu);
-}
-
-std::string list_few(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamedThreads); ++i)
-    text += (i > 0 ? ", " : "") + make_printable_short(names[i]);
-  if (names.size() > kMaxNamedThreads)
-    text += " and " + format_count(names.size() - kMaxNamedThreads, "other");
-  return text;
-}
-
-// Returns the threads without any difference, with the reason; empty if there are none.
-std::string describe_threads_not_in_opening(const WindowRows& rows) {
-  if (rows.not_in_opening == 0) return {};
-  return "no differences for " + format_count(rows.not_in_opening, "thread") +
-         ", not read when the window opened";
-}
-
-// Returns the threads without differences of their times, with the reason; empty if there are none.
-std::string describe_threads_in_progress(const WindowRows& rows) {
-  if (rows.in_progress == 0) return {};
-  return "no run, wait and blocked time of " + format_count(rows.in_progress, "thread") +
-         " that ran or waited for a CPU when the window opened or closed; BPF programs can read "
-         "these times";
-}
-
-// Summarizes what the recorder was denied in one sentence instead of one per cause; empty if
-// nothing was. It names no remedy: a recorder with user id 0 may lack capabilities, too.
-std::string describe_denials(const WindowFacts& window) {
-  if (window.records_exits || window.denied_metrics == 0) return {};
-  std::string text =
-      "no permission to read: exited threads, " + format_count(window.denied_metrics, "metric");
-  if (window.rows.in_progress)
-    text += ", times of " + format_count(window.rows.in_progress, "thread") +
-            " that ran when the window opened or closed";
-  return text + "; see `ctprof doctor` on that host";
-}
-
-// Returns rows and metrics without differences, with reasons.
-std::vector<std::string> describe_missing_differences(const WindowRows& rows) {
-  std::vector<std::string> lines;
-  for (const std::string& text :
-       {describe_threads_not_in_opening(rows), describe_threads_in_progress(rows)})
-    if (!text.empty()) lines.push_back(text);
-  if (!rows.metrics_not_in_opening.empty())
-    lines.push_back("no differences for " + list_few(rows.metrics_not_in_opening) +
-                    ", not read when the window opened");
-  return lines;
+// The line of thread counts contains losses of exited threads. Rows that exited before they could
+// be read are usual.
+bool concerns_living_threads(LossKind kind) {
+  return kind == LossKind::Denied || kind == LossKind::ThreadsNotInOpening ||
+         kind == LossKind::TimesInProgress || kind == LossKind::MetricsNotInOpening;
 }
 
 std::string format_setting_change(const SettingChange& change) {
@@ -157,6 +102,21 @@ std::string format_settings_table(const WindowFacts& window, const TextLayout& l
 
 }  // namespace
 
+std::string describe_accounting(const WindowFacts& window) {
+  const Accounting& cpu = *window.accounting;
+  std::string text = "CPU " + format_share(cpu.busy, cpu) + " of " +
+                     format_share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
+                     format_share(cpu.living, cpu) + " by living threads, ";
+  if (window.records_exits) text += format_share(cpu.exited, cpu) + " by exited threads, ";
+  text += format_share(cpu.unaccounted, cpu) +
+          (window.is_partial ? " by others or unaccounted (±" : " unaccounted (±") +
+          format_share(cpu.max_error, cpu) + ")";
+  if (!window.records_exits && cpu.unaccounted > cpu.max_error)
+    text += ", including exited threads";
+  return text + format_other_use(cpu.steal, cpu.is_steal_separate, "taken by the hypervisor", cpu) +
+         format_other_use(cpu.interrupts, cpu.are_interrupts_separate, "in interrupts", cpu);
+}
+
 std::string format_window_line(const RunFacts& run, std::string_view file) {
   const WindowFacts& window = *run.window;
   std::string text = make_printable(file) + "   " + format_seconds(window.length_ns);
@@ -165,12 +125,9 @@ std::string format_window_line(const RunFacts& run, std::string_view file) {
 }
 
 std::vector<std::string> list_window_remarks(const RunFacts& run) {
-  const WindowRows& rows = run.window->rows;
-  const std::string denials = describe_denials(*run.window);
   std::vector<std::string> remarks;
-  for (const std::string& text : {denials, describe_threads_not_in_opening(rows),
-                                  denials.empty() ? describe_threads_in_progress(rows) : ""})
-    if (!text.empty()) remarks.push_back(text);
+  for (const Loss& loss : find_losses(run))
+    if (concerns_living_threads(loss.kind)) remarks.push_back(describe_loss(loss));
   for (const std::string& note : run.window->notes)
     remarks.push_back(make_printable_short(note, kMaxNoteBytes));
   return remarks;
@@ -180,16 +137,13 @@ std::string format_window_heading(const RunFacts& run, std::string_view file,
                                   const TextLayout& layout) {
   const WindowFacts& window = *run.window;
   std::string out = wrap_line(format_window_line(run, file), layout.width);
-  if (window.accounting) out += wrap_line(format_cpu_line(window), layout.width);
+  if (window.accounting) out += wrap_line(describe_accounting(window), layout.width);
   out += format_host_load({&run, 1}, layout.width);
   out += wrap_line("recorded on " +
                        (run.meta.hostname ? make_printable_short(*run.meta.hostname) : "a host") +
                        " until " + format_utc(run.meta.start.wall_unix_ns),
                    layout.width);
-  for (const std::string& text : describe_missing_differences(window.rows))
-    out += wrap_line(text, layout.width);
-  for (const std::string& note : window.notes)
-    out += wrap_line(make_printable_short(note, kMaxNoteBytes), layout.width);
+  for (const std::string& remark : list_window_remarks(run)) out += wrap_line(remark, layout.width);
   return out + format_settings_table(window, layout);
 }
 
@@ -198,7 +152,7 @@ std::string format_window_opening(const RunFacts& run, std::string_view side_lab
   const WindowFacts& window = *run.window;
   const std::string prefix = side_label.empty() ? "" : std::string(side_label) + ": ";
   std::string out = wrap_line(prefix + format_window_line(run, file), layout.width);
-  if (window.accounting) out += wrap_line(format_cpu_line(window), layout.width);
+  if (window.accounting) out += wrap_line(describe_accounting(window), layout.width);
   for (const std::string& remark : list_window_remarks(run)) out += wrap_line(remark, layout.width);
   return out;
 }
@@ -247,7 +201,7 @@ std::string format_window_summary(const RunFacts& run, const std::string& side_l
   const WindowFacts& window = *run.window;
   std::string out;
   if (window.accounting && shows_cpu)
-    out += wrap_line(side_label + ": " + format_cpu_line(window), width);
+    out += wrap_line(side_label + ": " + describe_accounting(window), width);
   for (const std::string& remark : list_window_remarks(run))
     out += wrap_line(side_label + ": " + remark, width);
   return out;
@@ -338,6 +292,7 @@ void write_window(JsonBuilder& json, const RunFacts& run) {
   write_accounting(json, window.accounting);
   write_host_load(json, run);
   write_settings(json, window);
+  write_losses(json, find_losses(run));
   std::vector<std::string> notes = window.notes;
   notes.insert(notes.end(), run.meta.notes.begin(), run.meta.notes.end());
   json.texts_member("notes", notes);

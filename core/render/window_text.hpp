@@ -34,6 +34,8 @@ std::string format_setting_changes(const WindowFacts& window, std::size_t width)
 // the host. Each line begins with `side_label`.
 std::string format_window_summary(const RunFacts& run, const std::string& side_label,
                                   std::size_t width, bool shows_cpu = true);
+// Returns "CPU 85 % of 200 %: 25 % by living threads, ...". REQUIRES: window.accounting.
+std::string describe_accounting(const WindowFacts& window);
 // Returns whether threads account for all CPU time of the window, within the error.
 bool is_accounted(const RunFacts& run);
 // Returns "baseline: CPU 180 to 199 % of 200 %, accounted for by threads in 5 of 6 runs" for the

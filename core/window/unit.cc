@@ -8,6 +8,7 @@
 #include "core/window/host_load.cc"
 #include "core/window/infer_execs.cc"
 #include "core/window/join_windows.cc"
+#include "core/window/losses.cc"
 #include "core/window/make_window.cc"
 #include "core/window/match_rows.cc"
 #include "core/window/merge_exited_threads.cc"

@@ -15,6 +15,7 @@
 #include "core/compare/figures/run_derived.cc"
 #include "core/compare/figures/run_facts.cc"
 #include "core/compare/figures/run_figures.cc"
+#include "core/compare/figures/run_losses.cc"
 #include "core/compare/figures/run_merge.cc"
 #include "core/compare/figures/run_openings.cc"
 #include "core/compare/figures/stack_book.cc"

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/render/loss_text.hpp"
+#include "core/window/losses.hpp"
 #include "ctprof/gap.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/text.hpp"
@@ -70,9 +72,8 @@ void Shortfall::add_denied(const Table& table) {
 }
 
 void Shortfall::add_lost_threads(const Window& window) {
-  if (!window.reports_exits) return add("exited threads are not recorded");
-  if (const std::uint64_t lost = window.exited_lost + window.exited_unknown; lost > 0)
-    add("no data about " + format_count(lost, "thread") + " that exited in a window");
+  for (const Loss& loss : find_exit_losses(get_exit_counts(window)))
+    if (is_data_missing(loss)) add(describe_loss(loss));
 }
 
 void Shortfall::add(const RecordedWindow& recorded) {
