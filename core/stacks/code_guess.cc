@@ -13,7 +13,7 @@
 namespace ctprof {
 namespace {
 
-using Kind = X86Instruction::Kind;
+using Kind = StackInstruction::Kind;
 
 constexpr std::int64_t kStackWord = 8;
 // Compilers and assemblers align functions to this, and fill the space before them with nops.
@@ -96,7 +96,7 @@ UnwindRule make_signal_rule() {
 bool is_padding(std::string_view code, std::size_t at, std::uint64_t start) {
   while ((start + at) % kAlignment != 0) {
     const std::string_view rest = code.substr(std::min(at, code.size()));
-    const X86Instruction next = decode_x86(rest);
+    const StackInstruction next = decode_x86(rest);
     const auto byte = rest.empty() ? 0 : static_cast<std::uint8_t>(rest.front());
     // nop and int3; the long forms are 0f 1f with or without a prefix.
     const bool is_nop = byte == 0x90 || byte == 0xcc ||
@@ -146,7 +146,7 @@ class ForwardSearch {
   std::optional<UnwindRule> follow(Path& path) {
     while (remaining_ > 0 && path.at < code_.size() && visited_.insert(path.at).second) {
       --remaining_;
-      const X86Instruction next = decode_x86(code_.substr(path.at));
+      const StackInstruction next = decode_x86(code_.substr(path.at));
       path.at += next.size;
       if (next.kind == Kind::Return) {
         is_in_register_ = path.find_push(path.sp) != nullptr;
@@ -158,7 +158,7 @@ class ForwardSearch {
   }
 
   // Returns false if the path ends here.
-  bool step(Path& path, const X86Instruction& next) {
+  bool step(Path& path, const StackInstruction& next) {
     switch (next.kind) {
       case Kind::Invalid:
       case Kind::Trap:
@@ -202,7 +202,7 @@ class ForwardSearch {
     return false;
   }
 
-  bool apply(Path& path, const X86Instruction& next) {
+  bool apply(Path& path, const StackInstruction& next) {
     switch (next.kind) {
       case Kind::Push: return push(path, {BpValue::State::Unknown, {}});
       case Kind::PushBp: return push(path, path.bp);
@@ -261,7 +261,7 @@ class PushCounter {
     while (position < at) {
       if (remaining_ == 0) return std::nullopt;
       --remaining_;
-      const X86Instruction next = decode_x86(code_.substr(position));
+      const StackInstruction next = decode_x86(code_.substr(position));
       if (next.kind == Kind::Invalid || next.kind == Kind::ChangesSp) return std::nullopt;
       position += next.size;
       if (!step(position, next)) return std::nullopt;
@@ -282,7 +282,7 @@ class PushCounter {
 
  private:
   // Returns false if the function ends here.
-  bool step(std::size_t next_at, const X86Instruction& next) {
+  bool step(std::size_t next_at, const StackInstruction& next) {
     switch (next.kind) {
       case Kind::PushBp:
         if (!bp_depth_) bp_depth_ = depth_ + kStackWord;
@@ -324,7 +324,7 @@ class PushCounter {
 // Returns whether the code can be the beginning of a function that needs a frame.
 bool is_function_start(std::string_view code) {
   if (code.starts_with("\xf3\x0f\x1e\xfa")) return true;  // endbr64
-  const X86Instruction first = decode_x86(code);
+  const StackInstruction first = decode_x86(code);
   return first.kind == Kind::Push || first.kind == Kind::PushBp ||
          (first.kind == Kind::AddSp && first.operand < 0);
 }

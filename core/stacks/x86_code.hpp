@@ -1,5 +1,5 @@
-// Decodes x86-64 instructions as far as unwinding needs it: their length, and their effect on the
-// stack pointer, the frame pointer and the flow of control.
+// Determines the effect of x86-64 instructions on the stack pointer, the frame pointer and the flow
+// of control. core/x86 decodes them.
 //
 // The bytes may be hostile: nothing outside of them is read, and an unknown or truncated
 // instruction is Invalid.
@@ -11,7 +11,7 @@
 
 namespace ctprof {
 
-struct X86Instruction {
+struct StackInstruction {
   enum class Kind : std::uint8_t {
     Invalid,
     Other,  // changes neither sp nor bp, and the next instruction follows
@@ -39,7 +39,7 @@ struct X86Instruction {
 };
 
 // Decodes the instruction at the start of the bytes.
-X86Instruction decode_x86(std::string_view bytes);
+StackInstruction decode_x86(std::string_view bytes);
 
 // Returns whether the bytes end with a call, so that its return address follows them.
 bool ends_with_x86_call(std::string_view bytes);

@@ -17,8 +17,8 @@ namespace {
 void decode_all(std::string_view code) {
   constexpr std::size_t kMaxInstructionBytes = 15;
   for (std::size_t at = 0; at < code.size(); ++at) {
-    const X86Instruction next = decode_x86(code.substr(at));
-    const bool is_valid = next.kind != X86Instruction::Kind::Invalid;
+    const StackInstruction next = decode_x86(code.substr(at));
+    const bool is_valid = next.kind != StackInstruction::Kind::Invalid;
     if (next.size > kMaxInstructionBytes || next.size > code.size() - at) std::abort();
     if ((next.size > 0) != is_valid) std::abort();
     ends_with_x86_call(code.substr(0, at));

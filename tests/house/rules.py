@@ -18,13 +18,14 @@ import sys
 MAX_LINES = 400
 SOURCE = (".cc", ".hpp", ".c", ".h", ".py", ".sh")
 
-# The headers of this tree that files of each directory may include. core/base and core/elf are below
-# the rest of the core and the plugins that ship with ctprof.
+# The headers of this tree that files of each directory may include. core/base, core/elf and core/x86 are
+# below the rest of the core and the plugins that ship with ctprof.
 MAY_INCLUDE = {
     "sdk/": ("ctprof/",),
     "core/": ("core/", "ctprof/"),
+    "core/x86/": ("core/x86/",),
     "core/elf/": ("core/elf/", "core/base/", "ctprof/"),
-    "plugins/": ("plugins/", "ctprof/", "core/base/", "core/elf/"),
+    "plugins/": ("plugins/", "ctprof/", "core/base/", "core/elf/", "core/x86/"),
     "tools/": ("tools/", "core/", "ctprof/"),
 }
 TREE_INCLUDE = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', re.MULTILINE)

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
+#include "core/x86/x86_decoder.hpp"
 
 namespace ctprof::jemalloc {
 
@@ -180,7 +180,7 @@ std::vector<TlsAddress> find_added_places_x86_64(const Code& code) {
   x86_64::CodeReader reader;
   for (std::size_t at = 0; at < code.bytes.size();) {
     const auto instruction = decode_x86_64(code.bytes.subspan(at));
-    if (!instruction) break;
+    if (!instruction || (instruction->has_short_address && instruction->memory)) break;
     at += instruction->length;
     reader.step(*instruction, code.address + at);
   }

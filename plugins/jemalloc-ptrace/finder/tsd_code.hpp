@@ -11,7 +11,7 @@
 //
 // Contents: following a function of either machine, matching the two functions; registers and their
 // values.
-// See also: x86_decode.hpp for decoding x86_64 instructions.
+// See also: core/x86 for decoding x86_64 instructions.
 //
 // Pure functions on bytes; they terminate for any input.
 

@@ -10,4 +10,3 @@
 #include "plugins/jemalloc-ptrace/finder/stripped_program.cc"
 #include "plugins/jemalloc-ptrace/finder/target_file.cc"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.cc"
-#include "plugins/jemalloc-ptrace/finder/x86_decode.cc"

@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "core/x86/x86_decoder.hpp"
 #include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
-#include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
 #include "source_dir.hpp"
 
 namespace jemalloc_code_test {
+using namespace ctprof;
 using namespace ctprof::jemalloc;
 using Bytes = std::vector<std::uint8_t>;
 
@@ -198,6 +199,12 @@ BOOST_AUTO_TEST_CASE(decodes_lengths_of_instructions) {
       {"c8010203", 4},
       {"6690", 2},
       {"662e0f1f840000000000", 10},
+      {"678d0401", 4},
+      {"67a101020304", 6},
+      {"62f1fe486f07", 6},  // EVEX: vmovdqu64 (%rdi), %zmm0
+      {"62f37d4803c108", 7},
+      {"8fe878c2c008", 6},  // XOP: vprotd $8, %xmm0, %xmm0
+      {"8f00", 2},          // pop (%rax)
   };
   for (const auto& one : all) BOOST_TEST_CONTEXT(one.hex) {
       const Bytes bytes = bytes_of(one.hex);

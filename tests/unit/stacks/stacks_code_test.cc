@@ -16,14 +16,14 @@
 
 namespace ctprof {
 
-static std::ostream& operator<<(std::ostream& out, X86Instruction::Kind kind) {
+static std::ostream& operator<<(std::ostream& out, StackInstruction::Kind kind) {
   return out << static_cast<int>(kind);
 }
 
 namespace tests::stacks_code_test {
 namespace {
 
-using Kind = X86Instruction::Kind;
+using Kind = StackInstruction::Kind;
 
 constexpr std::uint64_t kLoaded = 0x7f0000000000, kAnonymous = 0x600000, kSp = 0x7ffd00000000;
 
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(decodes_instructions) {
            Case{"662e0f1f840000000000", Kind::Other, 0},  // nop
        }) {
     const std::string instruction = bytes_from_hex(hex);
-    const X86Instruction decoded = decode_x86(instruction + "\x90\x90");
+    const StackInstruction decoded = decode_x86(instruction + "\x90\x90");
     BOOST_TEST_CONTEXT(hex) {
       BOOST_TEST(decoded.size == instruction.size());
       BOOST_TEST(decoded.kind == kind);

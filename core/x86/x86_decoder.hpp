@@ -1,7 +1,8 @@
-// Decodes one x86_64 instruction: its length and its operands.
+// Decodes one x86-64 instruction: its length and its operands.
 //
-// It knows the form of all instructions in ordinary code of compilers; an unknown instruction ends
-// the decoding. tsd_code.cc interprets the few instructions that matter there.
+// It knows the form of all instructions in ordinary code of compilers and of hand-written vector
+// code. The bytes may be hostile: nothing outside of them is read, and an unknown or truncated
+// instruction has no result. Users interpret the few instructions that matter to them.
 
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace ctprof::jemalloc {
+namespace ctprof {
 
 struct X86Memory {
   static constexpr unsigned kNone = 255;
@@ -22,18 +23,15 @@ struct X86Memory {
 };
 
 struct X86Instruction {
-  enum class Map : std::uint8_t {
-    OneByte,
-    TwoByte,
-    ThreeByte38,
-    ThreeByte3A,
-    Vector
-  };  // the opcode alone, after 0F, after 0F 38, after 0F 3A, or VEX-coded
+  // The opcode alone, after 0F, after 0F 38, after 0F 3A, or coded by VEX, EVEX or XOP.
+  enum class Map : std::uint8_t { OneByte, TwoByte, ThreeByte38, ThreeByte3A, Vector };
+
   std::size_t length = 0;
   Map map = Map::OneByte;
   std::uint8_t opcode = 0;
-  bool is_64_bit = false;  // REX.W
-  bool is_16_bit = false;  // 66
+  bool is_64_bit = false;          // REX.W
+  bool is_16_bit = false;          // 66
+  bool has_short_address = false;  // 67
   bool uses_fs = false;
   bool has_modrm = false;
   unsigned reg = 0;  // ModRM.reg, or the register in the opcode
@@ -44,4 +42,4 @@ struct X86Instruction {
 
 std::optional<X86Instruction> decode_x86_64(std::span<const std::uint8_t> bytes);
 
-}  // namespace ctprof::jemalloc
+}  // namespace ctprof
