@@ -1,7 +1,10 @@
 // Compiles all sources of core/flame as one translation unit.
 
 #include "core/flame/flame_evidence.cc"
+#include "core/flame/flame_figures.cc"
+#include "core/flame/flame_frames.cc"
 #include "core/flame/flame_page.cc"
+#include "core/flame/flame_placement.cc"
 #include "core/flame/flame_tree.cc"
 #include "core/flame/folded.cc"
 #include "core/flame/perfetto.cc"
