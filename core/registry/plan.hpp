@@ -8,22 +8,15 @@
 
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/registry/planned_source.hpp"
 #include "core/registry/probed_host.hpp"
 
 namespace ctprof {
-
-// A source that runs, and its selected offers.
-struct PlannedSource {
-  const Plugin* plugin;
-  const SourceTable* source;
-  std::vector<bool> selected_offers;  // one per offer of the source
-};
 
 // A metric that no source can fill on this host: all cells of its column contain this gap.
 struct UnfilledMetric {
@@ -43,9 +36,6 @@ struct Plan {
   std::vector<UnfilledMetric> unfilled_metrics;
   std::vector<Refusal> refusals;  // sources that could not be ordered or lack an input
 };
-
-// Sources that failed earlier, with their error messages.
-using FailedSources = std::map<const SourceTable*, std::string>;
 
 // `requested`: names of metrics or derived metrics; nullopt: all that are not hidden. Fails if a
 // name is unknown; the error contains the name. The plan refers to `probed`, which must outlive it.

@@ -10,6 +10,7 @@
 #include "core/registry/output_file.cc"
 #include "core/registry/plan.cc"
 #include "core/registry/plan_recorders.cc"
+#include "core/registry/planned_source.cc"
 #include "core/registry/plugin.cc"
 #include "core/registry/plugin_call.cc"
 #include "core/registry/plugin_directory.cc"
@@ -18,3 +19,4 @@
 #include "core/registry/process_state_guard.cc"
 #include "core/registry/registry.cc"
 #include "core/registry/requested_metrics.cc"
+#include "core/registry/source_selection.cc"
