@@ -1,13 +1,8 @@
 #include "core/page/report_page.hpp"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <string_view>
 #include <vector>
 
-#include "core/base/number.hpp"
 #include "core/base/version.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/flame/flame_page.hpp"
@@ -17,7 +12,7 @@
 #include "core/page/page_files.hpp"
 #include "core/page/page_rows.hpp"
 #include "core/page/page_stacks.hpp"
-#include "core/page/page_strip.hpp"
+#include "core/page/page_table.hpp"
 #include "core/page/report_summary.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/report_sentences.hpp"
@@ -25,27 +20,10 @@
 namespace ctprof {
 namespace {
 
-// Parts of kMaxReportPageSize; the rest is for style, script, and sentences with limits of their
-// own.
-constexpr std::size_t kMaxRowBytes = 1'800'000, kMaxStackBytes = 800'000;
+// Part of kMaxReportPageSize; the rest is for rows (page_table.cc), style, script, and sentences
+// with limits of their own.
+constexpr std::size_t kMaxStackBytes = 800'000;
 constexpr std::size_t kMaxTitleWidth = 160, kMaxCommandWidth = 4'000;  // columns of text
-constexpr int kDigits = 5;                                             // of a figure that is sorted
-
-// Formats a short number for the script; empty if it is missing.
-std::string format_digits(double value) {
-  if (!std::isfinite(value)) return {};
-  std::array<char, 32> text;
-  const auto end =
-      std::to_chars(text.begin(), text.end(), value, std::chars_format::general, kDigits);
-  return {text.data(), end.ptr};
-}
-
-std::string format_list(const std::vector<double>& values) {
-  std::string text;
-  for (std::size_t at = 0; at < values.size(); ++at)
-    text += (at == 0 ? "" : ",") + format_digits(values[at]);
-  return text;
-}
 
 // Replaces the blank before a percent sign, so that the sign stays on the line of its number.
 std::string protect_percent_signs(std::string text) {
@@ -66,9 +44,7 @@ class PageWriter {
       : report_(&report),
         files_(files),
         style_(&style),
-        rows_(make_page_rows(report, style.shows_details)),
-        has_runs_(std::ranges::any_of(rows_.rows,
-                                      [](const PageRow& row) { return !row.runs.empty(); })) {}
+        rows_(make_page_rows(report, style.shows_details)) {}
 
   std::string make_page() {
     append_head();
@@ -116,7 +92,7 @@ class PageWriter {
     out_ += "</div>\n</header>\n";
   }
 
-  // --- the table of rows
+  // --- the rows
 
   void append_rows() {
     out_ += "<section aria-labelledby=\"moved\">\n";
@@ -130,7 +106,7 @@ class PageWriter {
       append_cards(out_, *report_, rows_);
       append_line(out_, "h3", "All figures");
       out_ += "<div class=\"tools\" id=\"tools\" hidden></div>\n";
-      append_table();
+      PageTable(*report_, rows_).append_to(out_, rows_.rows);
     }
     if (rows_.quiet_figures)
       append_line(out_, "p", format_count(rows_.quiet_figures, "quiet figure") + " omitted.",
@@ -142,10 +118,7 @@ class PageWriter {
   void append_about() {
     if (rows_.about.empty()) return;
     append_line(out_, "h3", "--about " + make_printable(report_->spec().about->text()));
-    out_ += "<div class=\"wide\">\n<table>\n<thead><tr>";
-    append_columns();
-    out_ += "</tr></thead>\n<tbody>\n";
-    append_fitting_rows(rows_.about);
+    PageTable(*report_, rows_).append_static_to(out_, rows_.about);
     append_line(out_, "h3", "All groups");
   }
 
@@ -160,102 +133,8 @@ class PageWriter {
   void append_legend() {
     if (!compares()) return;
     out_ += "<p class=\"key quiet\">";
-    out_ += has_runs_ ? "Each dot is a run:" : "Bars:";
+    out_ += has_runs(rows_) ? "Each dot is a run:" : "Bars:";
     out_ += "<i></i>baseline<i class=\"b\"></i>candidate</p>\n";
-  }
-
-  void append_table() {
-    out_ += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Rows\">\n";
-    out_ += "<table id=\"rows\" data-sides=\"";
-    out_ += compares() ? "baseline\tcandidate" : "runs";
-    if (rows_.are_tested) out_ += "\" data-p=\"1";
-    out_ += "\">\n<thead><tr>";
-    append_columns();
-    out_ += "</tr></thead>\n<tbody>\n";
-    append_fitting_rows(rows_.rows);
-  }
-
-  // Appends the rows that fit on the page, the end of their table, and the number of further rows.
-  void append_fitting_rows(const std::vector<PageRow>& rows) {
-    const std::size_t begin = out_.size();
-    std::size_t shown = 0;
-    for (; shown < rows.size() && out_.size() - begin < kMaxRowBytes; ++shown)
-      append_row(rows[shown]);
-    out_ += "</tbody>\n</table>\n</div>\n";
-    if (const std::size_t omitted = rows.size() - shown)
-      append_line(out_, "p",
-                  format_count(omitted, "more row") +
-                      " of the smallest omitted from this page: "
-                      "ctprof compare --format json prints all.",
-                  "class=\"quiet\"");
-  }
-
-  // `attributes` select the figure by which the script sorts, and the initial direction.
-  void append_column(std::string_view name, std::string_view attributes) {
-    append_element(out_, "th", name, "scope=\"col\" " + std::string(attributes));
-  }
-
-  void append_columns() {
-    append_column("group", "data-first=\"ascending\"");
-    append_column("metric", "data-first=\"ascending\"");
-    if (compares()) {
-      append_column("baseline", "class=\"n v\" data-first=\"descending\" data-v=\"0\"");
-      append_column("candidate", "class=\"n v\" data-first=\"descending\" data-v=\"1\"");
-      append_column("change", "class=\"n\" data-first=\"descending\" data-v=\"2\" data-size=\"1\"");
-      if (rows_.are_tested) {
-        append_column("interval", "class=\"n interval\"");
-        append_column("p", "class=\"n p\" data-first=\"ascending\" data-v=\"5\"");
-      }
-      append_column("of all", std::string("class=\"n\" data-first=\"descending\" data-v=\"6\"") +
-                                  (rows_.are_tested ? "" : " data-now=\"descending\""));
-    } else {
-      append_column("value", "class=\"n\" data-first=\"descending\" data-v=\"0\"");
-      append_column("of all",
-                    "class=\"n\" data-first=\"descending\" data-now=\"descending\" "
-                    "data-v=\"1\"");
-    }
-    append_column(has_runs_ ? "runs" : "bars", "class=\"strip\"");
-  }
-
-  void append_row(const PageRow& row) {
-    out_ += row.is_insignificant ? "<tr class=\"row not\"" : "<tr class=\"row\"";
-    out_ += " data-g=\"" + std::to_string(row.at.group) + "\" data-v=\"" +
-            format_list(get_figures(row)) + "\"";
-    for (std::size_t side = 0; side < row.runs.size(); ++side)
-      out_ += std::string(" data-") + "ab"[side] + "=\"" + format_list(row.runs[side]) + "\"";
-    if (row.unit == "bytes") out_ += " data-u=\"b\"";
-    out_ += '>';
-    append_element(out_, "th", row.group, "scope=\"row\"");
-    append_element(out_, "td", row.metric);
-    for (const std::string& text : row.texts)
-      append_element(out_, "td", text, compares() ? "class=\"n v\"" : "class=\"n\"");
-    if (compares()) append_change(row);
-    append_element(out_, "td", std::isnan(row.share) ? "-" : format_share(row.share),
-                   "class=\"n\"");
-    out_ += "<td class=\"strip\">";
-    append_strip(out_, row);
-    out_ += "</td></tr>\n";
-  }
-
-  std::vector<double> get_figures(const PageRow& row) const {
-    if (!compares()) return {row.sides[0], row.share};
-    const RowTestResult unknown{row.get_relative_change(), kNaN, kNaN, kNaN, false};
-    const RowTestResult& shift = row.has_shift() ? *row.test_result : unknown;
-    const double p = row.test_result ? row.test_result->p : kNaN;
-    return {row.sides[0], row.sides[1], shift.shift, shift.low, shift.high, p, row.share};
-  }
-
-  static std::string format_share(double share) {
-    return format_brief(std::round(1000 * share) / 10, "percent") + " %";
-  }
-
-  void append_change(const PageRow& row) {
-    append_element(out_, "td", format_page_change(row), "class=\"n change\"");
-    if (!rows_.are_tested) return;
-    append_element(out_, "td", row.has_shift() ? format_interval(*row.test_result) : "",
-                   "class=\"n interval\"");
-    append_element(out_, "td", row.test_result ? format_p(row.test_result->p) : "",
-                   "class=\"n p\"");
   }
 
   // --- the end
@@ -274,7 +153,6 @@ class PageWriter {
   std::span<const std::string> files_;
   const PageStyle* style_;
   PageRows rows_;
-  bool has_runs_;
   std::string out_;
 };
 

@@ -6,5 +6,6 @@
 #include "core/page/page_rows.cc"
 #include "core/page/page_stacks.cc"
 #include "core/page/page_strip.cc"
+#include "core/page/page_table.cc"
 #include "core/page/report_page.cc"
 #include "core/page/report_summary.cc"
