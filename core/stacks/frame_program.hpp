@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/stacks/frame_entries.hpp"
+#include "core/stacks/frame_registers.hpp"
 #include "core/stacks/rule.hpp"
 
 namespace ctprof {
@@ -23,21 +24,6 @@ namespace ctprof {
 // Maximum steps for one byte of a program, and for one call of find_program_rule().
 inline constexpr std::uint64_t kMaxStepsPerByte = 8;
 inline constexpr std::uint64_t kMaxStepsPerRule = kMaxStepsPerByte * ((64 << 10) + (4 << 10));
-
-// The state at one position of a program.
-struct FrameState {
-  struct SavedRegister {
-    RegisterLocation saved = RegisterLocation::Unknown;
-    std::int64_t offset = 0;
-  };
-
-  // The DWARF number of the CFA's register; sp and bp override `cfa`.
-  std::uint64_t cfa_register = UINT64_MAX;
-  Cfa cfa = Cfa::Unknown;
-  std::int64_t cfa_offset = 0;
-  std::int64_t cfa_added = 0;
-  SavedRegister ra, bp;
-};
 
 // The checkpoints of one program.
 struct FrameCheckpoints {

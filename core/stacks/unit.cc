@@ -9,6 +9,7 @@
 #include "core/stacks/frame_entries.cc"
 #include "core/stacks/frame_expression.cc"
 #include "core/stacks/frame_program.cc"
+#include "core/stacks/frame_registers.cc"
 #include "core/stacks/go_program.cc"
 #include "core/stacks/go_table.cc"
 #include "core/stacks/hidden_offsets.cc"
