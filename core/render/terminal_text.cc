@@ -8,40 +8,20 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "core/render/width_ranges.hpp"
 
 namespace ctprof {
 namespace {
 
-struct CodePointRange {
-  char32_t first, last;
-};
-
 template <std::size_t N>
-bool is_in(const CodePointRange (&spans)[N], char32_t point) {
-  const auto it = std::find_if(std::begin(spans), std::end(spans), [&](CodePointRange s) {
-    return point >= s.first && point <= s.last;
-  });
-  return it != std::end(spans);
+bool is_in(const CodePointRange (&ranges)[N], char32_t point) {
+  const auto after = std::ranges::upper_bound(ranges, point, {}, &CodePointRange::first);
+  return after != std::begin(ranges) && point <= std::prev(after)->last;
 }
 
-// Combining marks: only blocks without other characters.
-constexpr CodePointRange kCombining[] = {
-    {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},  {0x64b, 0x65f},
-    {0x6d6, 0x6dc},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0xe47, 0xe4e},  {0x1ab0, 0x1aff},
-    {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0xfe20, 0xfe2f}};
-
-// East Asian letters and pictographs, which take two columns.
-constexpr CodePointRange kWide[] = {
-    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
-    {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
-    {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-    {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x17000, 0x18cff},
-    {0x1b000, 0x1b2ff}, {0x1f1e6, 0x1f1ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
-    {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
-
 std::size_t get_width(char32_t point) {
-  if (point < kCombining[0].first) return 1;
-  if (is_in(kCombining, point)) return 0;
+  if (point < kZeroWidth[0].first) return 1;
+  if (is_in(kZeroWidth, point)) return 0;
   return is_in(kWide, point) ? 2 : 1;
 }
 

@@ -83,6 +83,9 @@ BOOST_AUTO_TEST_CASE(computes_the_width_on_a_terminal) {
   BOOST_TEST(get_display_width("😀") == 2);
   BOOST_TEST(get_display_width("e\xcc\x81") == 1);  // with a combining accent
   BOOST_TEST(get_display_width("→µ…") == 3);
+  BOOST_TEST(get_display_width("⭐") == 2);
+  BOOST_TEST(get_display_width("कु") == 1);             // a letter and a mark
+  BOOST_TEST(get_display_width("\u1112\u1161") == 2);  // the parts of one Hangul syllable
 }
 
 BOOST_AUTO_TEST_CASE(shortens_long_text_in_the_middle) {
