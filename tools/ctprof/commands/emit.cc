@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
-#include "core/file/read/load.hpp"
 #include "core/output/make_output_window.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/differences.hpp"
@@ -29,8 +29,8 @@ Result<Snapshot> copy_differences(const Snapshot& window, const Registry& regist
   std::optional<Snapshot> copy = live::copy_window(window);
   if (!copy) {
     CTPROF_TRY_VALUE(const auto bytes, serialize_block(window, 1));
-    CTPROF_TRY_VALUE(auto loaded, load_bytes(bytes, CaptureName{"a window of this host"},
-                                             registry.vocabulary()));
+    CTPROF_TRY_VALUE(auto loaded,
+                     CaptureFile(bytes, {"a window of this host"}).load(registry.vocabulary()));
     copy.emplace(std::move(loaded));
   }
   convert_to_differences(*copy);
