@@ -120,7 +120,7 @@ std::string describe_about_side(const Report& report, std::size_t side, const Ev
       describe_hidden_rows(report, side, evidence);
   if (report.may_about_follow_comparison())
     text +=
-        "; chosen afterwards? These runs were compared before without this --about; if that result "
+        "; these runs were compared before without this --about: if that result "
         "led to this selection, p is too small: record new runs";
   return text;
 }
