@@ -41,7 +41,7 @@ bool sees_host_init(const sdk::Host& host) {
 }  // namespace
 
 Sample::Sample(const sdk::Host& host, std::string_view controller) {
-  if (!has_controller(host.cgroup(), controller)) return;  // then no child has it
+  if (!has_controller(host.cgroup(), controller)) return;  // nor has any cgroup below it
   const bool is_root = is_absent(host.cgroup(), "cgroup.type");
   dir_ = is_root ? find_child_with_controller(host.cgroup(), controller)
                  : sdk::Fd(::openat(host.cgroup(), ".", kListedDirectory));

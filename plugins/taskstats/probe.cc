@@ -142,9 +142,8 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields, Bytes stats) {
   const Layout layout(version_of(stats), stats.size());
   const auto is_nonzero = [&](Field field) { return read_field(stats, layout, field).value > 0; };
-  probe_accounting(host, probe,
-                   is_nonzero(Field::Pcount));  // not the run time: with a coarse clock it may be 0
-                                                // for a young thread
+  // Not decided by the run time: with a coarse clock it may be 0 for a thread that just started.
+  probe_accounting(host, probe, is_nonzero(Field::Pcount));
   probe_interrupts(host, probe);
   if (!is_nonzero(Field::HiwaterVm))
     refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual),

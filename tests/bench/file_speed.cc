@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   const std::string path = argv[1], copy = path + ".copy";
   const auto layout = argc > 3 && std::strcmp(argv[3], "columns") == 0 ? ctprof::FileLayout::Columns
                                                                        : ctprof::FileLayout::Rows;
-  // A program has its vocabulary before it loads a file, so loading it is not measured.
+  // A program loads the definitions of all metrics once, before any file, so this is not measured.
   const ctprof::Vocabulary& vocabulary = ctprof::tests::shipped_vocabulary();
   for (int repeat = 0; repeat < (argc > 2 ? std::atoi(argv[2]) : 1); ++repeat) {
     const auto start = Clock::now();

@@ -38,7 +38,8 @@ struct SharedPage {
   std::array<std::atomic<pid_t>, kThreads> tids;
   std::array<std::atomic<std::uint64_t>, kThreads> pointers;
   std::atomic<std::uint64_t> signals;
-  std::atomic<std::uint64_t> calls;  // of the prober: incremented at start and end
+  std::atomic<std::uint64_t>
+      calls;  // system calls of the prober: incremented when one starts and when it ends
 };
 
 inline SharedPage* make_shared_page() {

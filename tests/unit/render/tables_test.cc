@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(marks_texts_that_look_like_formulas) {
   BOOST_TEST(format_csv_safe_row({"a=1", "1-1", ""}) == "a=1,1-1,\"\",-5\n");
 }
 
-// Spreadsheets of some languages take fullwidth signs for signs, and separate fields by semicolons.
+// In some languages, spreadsheets accept the fullwidth forms of =, +, - and @ in formulas, and use
+// semicolons as separators.
 BOOST_AUTO_TEST_CASE(marks_formulas_behind_line_breaks_and_separators) {
   BOOST_TEST(format_csv_safe_row({"\n=1", "\n", "\v\f =1"}) ==
              "\"'\n=1\",\"'\n\",\"'\v\f =1\",-5\n");

@@ -104,7 +104,8 @@ BOOST_AUTO_TEST_CASE(shows_changed_settings_by_name_and_value) {
   BOOST_REQUIRE(made);
   convert_to_differences(*made);
   const RunFacts facts = collect_run_facts(*made);
-  BOOST_REQUIRE_EQUAL(facts.window->settings.size(), 1u);  // a state is not a setting
+  BOOST_REQUIRE_EQUAL(facts.window->settings.size(),
+                      1u);  // only `nice`: the state of a thread is not a setting
   const SettingChange& change = facts.window->settings.front();
   BOOST_TEST(change.metric == "nice");
   BOOST_TEST(change.name == "worker{N}");
