@@ -1,11 +1,16 @@
 /* An output plugin whose table is wrong in the part that FAULT selects. */
 #include "ctprof/output.h"
 
+#ifdef FAULT_PUT
+#define PUT 0
+#else
+#define PUT put
 static int32_t put(void* state, const struct ctprof_output_window* window, char* message,
                    size_t message_size) {
   (void)state, (void)window, (void)message, (void)message_size;
   return 0;
 }
+#endif
 
 CTPROF_EXPORT const struct ctprof_output ctprof_output = {
 #ifdef FAULT_ABI
@@ -24,9 +29,5 @@ CTPROF_EXPORT const struct ctprof_output ctprof_output = {
     .name = NAME,
 #endif
     .version = "1",
-#ifdef FAULT_PUT
-    .put = 0
-#else
-    .put = put
-#endif
+    .put = PUT,
 };

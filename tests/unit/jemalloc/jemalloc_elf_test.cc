@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(finds_the_symbols_of_this_program) {
   BOOST_TEST(symbols.has_mallctl);
   BOOST_REQUIRE(symbols.tsd_offset.has_value());
   // The variable is at the address that symbol and formula give.
-  const auto start = compute_program_tls_start(file.machine(), *file.find_tls());
+  const auto start = compute_program_tls_start(file.machine(), *file.segment(PT_TLS));
   const auto pointer = reinterpret_cast<std::int64_t>(__builtin_thread_pointer());
   BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
              reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
