@@ -1,5 +1,9 @@
 // ctprof compare: prints the differences between windows, snapshots, directories of runs or hosts.
 
+#include <optional>
+#include <utility>
+
+#include "core/render/columns.hpp"
 #include "tools/ctprof/commands/report_output.hpp"
 #include "tools/ctprof/inputs/sides.hpp"
 #include "tools/ctprof/options/command.hpp"
@@ -9,13 +13,22 @@
 namespace ctprof::cli {
 namespace {
 
+struct DisplayFormat {
+  Result<void> operator()(const OptionUse& use, std::optional<ColumnChoice>& out) const {
+    if (use.last().empty()) return {};
+    CTPROF_TRY_VALUE(auto columns, parse_display_format(use.last()));
+    out = std::move(columns);
+    return {};
+  }
+};
+
 constexpr auto kCompareOptions = option_list<PrintedReportOptions>(
     kCsvSafe, kIdle, kVerbose, kMetrics, kSections, kGroupBy, kEntity, kNoNormalize, kCgroupFlatten,
     kWhere, kDerive, kFailOn, kAbout, kShares, kAlphaOption, kMinShiftOption, kSortBy, kLifetime,
     kVs, kSpan,
     switch_on("rate", member<&LayoutOptions::rate>, "Also show changes of counters per second."),
     kLimit,
-    option("display-format", "FORMAT", member<&LayoutOptions::display_format>, LastText(),
+    option("display-format", "FORMAT", member<&LayoutOptions::display_format>, DisplayFormat(),
            "Select columns: arrow (default), full, delta-only, no-pct or pct-only.")
         .overridden_by("columns"),
     kColumns, kDetails, kWrap, kScreenAndSchema, kPluginChoice, kQuietAndHelp);

@@ -103,10 +103,9 @@ namespace {
 
 Result<ColumnChoice> choose_columns(const ReportOptions& options, ReportKind kind) {
   if (options.columns) return parse_columns(*options.columns, kind);
-  auto columns = options.display_format.empty() ? Result<ColumnChoice>(get_default_columns(kind))
-                                                : parse_display_format(options.display_format);
-  if (columns && !options.entity.empty())  // each group is one row
-    std::erase(columns->columns, ReportColumn::Threads);
+  ColumnChoice columns = options.display_format.value_or(get_default_columns(kind));
+  if (!options.entity.empty())  // each group is one row
+    std::erase(columns.columns, ReportColumn::Threads);
   return columns;
 }
 
@@ -119,7 +118,7 @@ struct ReportRequest {
 
 Result<ReportRequest> read_request(const ReportOptions& options, ReportKind kind) {
   if (kind == ReportKind::Show && options.rate) return Error{"--rate needs two sides"};
-  if (kind == ReportKind::Show && !options.display_format.empty())
+  if (kind == ReportKind::Show && options.display_format)
     return Error{"--display-format needs two sides"};
   CTPROF_TRY_VALUE(auto spec, make_spec(options, kind));
   CTPROF_TRY_VALUE(auto columns, choose_columns(options, kind));

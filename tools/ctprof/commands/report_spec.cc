@@ -17,7 +17,7 @@ constexpr std::size_t kTextLimit = 500;
 }  // namespace
 
 bool wants_details(const ReportOptions& options) {
-  return options.details || options.columns || !options.display_format.empty() || options.rate ||
+  return options.details || options.columns || options.display_format || options.rate ||
          !options.derive.empty() || !options.fail_on.empty();
 }
 

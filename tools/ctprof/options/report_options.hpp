@@ -14,6 +14,7 @@
 #include "core/compare/request/path_glob.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/registry/metric_def.hpp"
+#include "core/render/columns.hpp"
 #include "tools/ctprof/options/common_options.hpp"
 #include "tools/ctprof/options/fraction_options.hpp"
 #include "tools/ctprof/options/input_options.hpp"
@@ -135,8 +136,9 @@ inline constexpr auto kIdle =
 struct LayoutOptions : IdleOption {
   std::string sort_by{};
   bool rate = false;
-  std::string display_format{};          // empty: the default
-  std::optional<std::string> columns{};  // instead of display_format
+  std::optional<ColumnChoice> display_format{};  // none: the default
+  // Instead of display_format. Their names depend on the number of sides (parse_columns).
+  std::optional<std::string> columns{};
   bool wrap = false;
   bool details = false;
   bool csv_safe = false;
