@@ -11,6 +11,7 @@
 #include "core/compare/request/spec.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"
+#include "core/render/row_texts.hpp"
 
 namespace ctprof {
 namespace {
@@ -18,17 +19,9 @@ namespace {
 constexpr std::size_t kMinObjectWidth = 12;
 constexpr std::size_t kKeptMetrics = 2;  // columns that a narrow terminal does not omit
 
-// Returns the length of the longest text up to an underscore with which all names begin.
-std::size_t find_common_prefix(const std::vector<PlannedMetric>& metrics) {
-  const PlannedMetric* first = nullptr;
-  std::size_t size = 0;
-  for (const PlannedMetric& metric : metrics) {
-    if (!metric.is_shown) continue;
-    if (!first) first = &metric, size = metric.name.rfind('_') + 1;
-    while (size && !metric.name.starts_with(std::string_view(first->name).substr(0, size)))
-      size = size < 2 ? 0 : first->name.rfind('_', size - 2) + 1;
-  }
-  return size;
+std::string remove_prefix(std::string name, std::string_view prefix) {
+  return name.size() > prefix.size() && name.starts_with(prefix) ? name.substr(prefix.size())
+                                                                 : name;
 }
 
 std::string remove_suffix(std::string name, std::string_view suffix) {
@@ -40,12 +33,12 @@ std::string remove_suffix(std::string name, std::string_view suffix) {
 // A metric as a column: its header, its unit in cells, and its figures.
 class MetricColumn {
  public:
-  MetricColumn(const Report& report, std::size_t metric, std::size_t prefix_size)
+  MetricColumn(const Report& report, std::size_t metric)
       : report_(&report), metric_(metric), unit_(report.metrics()[metric].unit) {
     const PlannedMetric& planned = report.metrics()[metric];
     per_second_ = planned.is_cumulative && report.sides().front().window;
     is_share_ = per_second_ && (unit_ == "ns" || unit_ == "ticks");
-    header_ = planned.name.substr(prefix_size);
+    header_ = remove_prefix(planned.name, std::string(name(planned.entity)) + "_");
     for (const char* suffix : {"_ns", "_bytes", "_ticks"}) header_ = remove_suffix(header_, suffix);
     header_ = is_share_ ? "%" + header_ : per_second_ ? header_ + "/s" : header_;
   }
@@ -60,11 +53,17 @@ class MetricColumn {
     std::vector<double> figures;
     for (std::size_t side = 0; side < report_->sides().size(); ++side)
       figures.push_back(figure(side, group));
-    return format_brief_steps(figures, is_share_ ? "percent" : unit_);
+    if (!are_small_counts(figures))
+      return format_brief_steps(figures, is_share_ ? "percent" : unit_);
+    std::vector<std::string> texts;
+    for (const double value : figures) texts.push_back(format_decimal_count(value));
+    return join_with_arrow(texts);
   }
 
-  // Returns the figure that orders the group: its value, or the largest change between the sides.
+  // Returns the figure that orders the group: its value, or the largest change between the sides. A
+  // derived metric, such as a mean latency, is no part of a total, and so does not order groups.
   double weight(std::uint32_t group) const {
+    if (report_->metrics()[metric_].expression) return 0;
     const auto or_zero = [](double value) { return std::isnan(value) ? 0 : value; };
     const double first = or_zero(figure(0, group));
     double largest = report_->is_comparison() ? 0 : std::fabs(first);
@@ -82,6 +81,13 @@ class MetricColumn {
   const std::string& header() const { return header_; }
 
  private:
+  // Returns whether the figures are counts, not rates, that need no scale.
+  bool are_small_counts(const std::vector<double>& figures) const {
+    constexpr double kScaledFrom = 1000;
+    return !per_second_ && unit_ == "count" && std::ranges::all_of(figures, [](double value) {
+      return value >= 0 && value < kScaledFrom && value == std::floor(value);
+    });
+  }
   // Returns the factor from the unit per second to percent, if the column shows a percentage.
   double percent_per_unit(std::size_t side) const {
     if (!is_share_) return 1;
@@ -106,12 +112,11 @@ class EntityTable {
  public:
   explicit EntityTable(const Report& report) : report_(&report) {
     const auto groups = static_cast<std::uint32_t>(report.grouping().names.size());
-    const std::size_t prefix_size = find_common_prefix(report.metrics());
     std::vector<double> score(groups, 0);
     for (std::uint32_t group = 0; group < groups; ++group) rows_ += exists(group);
     for (std::size_t metric = 0; metric < report.metrics().size(); ++metric)
       if (report.metrics()[metric].is_shown && report.metrics()[metric].has_number())
-        add_column(MetricColumn(report, metric, prefix_size), score);
+        add_column(MetricColumn(report, metric), score);
     for (std::uint32_t group = 0; group < groups; ++group)
       if (score[group] > 0) objects_.push_back(group);
     std::ranges::stable_sort(objects_, std::greater<>{}, [&](auto group) { return score[group]; });

@@ -3,9 +3,9 @@
 //
 // In a window, counters are shown per second ("reads/s"), and times as a percentage of the window
 // ("%busy"); in a snapshot, both are totals of a lifetime. Two sides are shown as "1→2". The
-// headers lack the prefix that the names of all metrics of the entity have in common. The object
-// with the largest share of any column, or of its change in a comparison, is first. Objects and
-// columns without a value other than zero are omitted and counted.
+// headers lack the entity's name and the unit: "%busy" is disk_busy_ns. The object with the largest
+// share of any column, or of its change in a comparison, is first; derived metrics do not order
+// objects. Objects and columns without a value other than zero are omitted and counted.
 //
 // See also: report_text.cc (one row for each metric of an object), screen_table.hpp (the table of
 // threads).

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 import harness
 from entity_case import EntityCase
@@ -115,7 +116,8 @@ class Disk(EntityCase):
 
     def screen(self, *words):
         """Returns the table of the objects: name -> header -> text."""
-        finished = harness.run(*words, "--entity", "disk", env=os.environ | {"COLUMNS": "400"})
+        with unittest.mock.patch.dict(os.environ, {"COLUMNS": "400"}):
+            finished = harness.run(*words, "--entity", "disk")
         self.assertEqual(finished.returncode, 0, finished.stderr)
         lines = iter(finished.stdout.splitlines())
         headers = next(line for line in lines if line.startswith("disk ")).split()
