@@ -39,6 +39,7 @@ TESTED_ELSEWHERE = {
     "cgroup": "record/record_test.py",
     "debug-dir": "record/symbolize_test.py",
     "dry-run": "record/archive_test.py",
+    "emit": "outputs/emit_live_test.py",
     "every": "record/archive_test.py",
     "force": "cli/force.case",
     "inlines": "record/symbolize_test.py",
