@@ -23,12 +23,7 @@
 
 namespace ctprof {
 
-enum class SeriesType : std::uint8_t {
-  Gauge,
-  Counter,
-  Histogram,       // cumulative buckets, which only grow: the label `le` is their limit
-  GaugeHistogram,  // the same for a period of time
-};
+enum class SeriesType : std::uint8_t { Gauge, Counter };
 
 struct Series {
   std::vector<std::pair<std::string, std::string>> labels;

@@ -48,8 +48,7 @@ class Recording {
     const off_cpu::Setup setup{.pids = {tape.number("pid")},
                                .period_ns = settings.period_ns,
                                .records_every_stack = settings.every_stack != 0,
-                               .charges_all_waits = settings.all_waits != 0,
-                               .histograms = settings.requested_histograms};
+                               .charges_all_waits = settings.all_waits != 0};
     off_cpu::Waits waits(host.host(), std::move(input), setup, 0);
     waits.start();
     record_windows(kernel, waits, number_of_windows);
@@ -107,9 +106,7 @@ inline kernel_settings default_settings(unsigned seed) {
           .fixed_random = 0,
           .max_stack_records = 60'000,
           .max_other_records = 60'000,
-          .tracing_frames = 4,
-          .requested_histograms = 0,
-          .refuses_histograms = 0};
+          .tracing_frames = 4};
 }
 
 inline Tape load_sched_tape(const std::string& name) {
