@@ -75,7 +75,10 @@ class ActiveRecorders::Recorder {
         memory_bytes_(memory_bytes),
         processes_(processes),
         tables_(proc, tables),
-        result_(empty_result()) {}
+        result_(empty_result()) {
+    for (std::uint32_t offer = 0; offer < planned.selected_offers.size(); ++offer)
+      if (planned.selected_offers[offer]) requested_offers_.push_back(offer);
+  }
   ~Recorder() {
     if (has_worker_) run_contained(owner_, "close_worker", [&] { table_.close_worker(worker_); });
   }
@@ -85,7 +88,9 @@ class ActiveRecorders::Recorder {
   const std::string& source() const { return result_.source; }
 
   // Returns why it cannot start, or "".
-  std::string start(const ctprof_window& window) {
+  std::string start(ctprof_window window) {
+    window.offers = requested_offers_.data();
+    window.offers_count = static_cast<std::uint32_t>(requested_offers_.size());
     std::string failure = run_contained_with_status(owner_, "open_worker", message_, [&] {
       return table_.open_worker(&host_, &worker_, message_.data(), message_.size());
     });
@@ -187,6 +192,7 @@ class ActiveRecorders::Recorder {
     result.plugin = planned_.plugin->name;
     result.source = planned_.source->name;
     for (const OfferTable& offer : planned_.source->offers) result.metrics.push_back(offer.metric);
+    result.selected_offers = planned_.selected_offers;
     return result;
   }
 
@@ -245,7 +251,7 @@ class ActiveRecorders::Recorder {
     if (record.flags & CTPROF_RECORD_UNSEEN) return;
     const MetricDef& metric = result_.metrics[record.offer];
     if (metric.storage == Storage::Stacks) processes_.note_access(record.tgid);
-    ++(metric.storage == Storage::U64 ? result_.number_records : result_.stack_records);
+    ++(metric.storage == Storage::Stacks ? result_.stack_records : result_.number_records);
     result_.truncated_stacks += (record.flags & CTPROF_RECORD_CUT) != 0;
     result_.walked_stacks += record.user_kind == CTPROF_USER_FRAMES;
     result_.copied_stacks += record.user_kind == CTPROF_USER_COPY;
@@ -267,6 +273,7 @@ class ActiveRecorders::Recorder {
   }
 
   PlannedSource planned_;
+  std::vector<std::uint32_t> requested_offers_;
   const ctprof_source& table_;
   const CallOwner* owner_;
   ctprof_host host_;

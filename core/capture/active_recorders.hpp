@@ -42,6 +42,7 @@ struct RecorderResult {
   std::string plugin;
   std::string source;
   std::vector<SharedMetric> metrics;          // by `offer` of a record
+  std::vector<bool> selected_offers = {};     // which of them were requested
   RecordArena records;                        // in order of delivery
   std::uint64_t stack_records = 0;            // accepted records of stacks
   std::uint64_t number_records = 0;           // accepted records of numbers

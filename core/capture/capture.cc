@@ -62,14 +62,32 @@ std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& opt
   return names;
 }
 
+ExpensiveRecords requested_expensive_records(const CaptureOptions& options) {
+  const bool includes_all = options.level == Level::Full && !options.metrics;
+  return {includes_all, options.metrics.value_or(std::vector<std::string>())};
+}
+
+bool is_skipped(const ProbedMetric& field) {
+  return field.def->costly && !field.def->is_hidden && !field.def->is_mark &&
+         std::ranges::find(field.offers, Gap::None, &ProbedOffer::refusal) != field.offers.end();
+}
+
+// Returns whether one of these recorders, named like its plugin or its source, offers the metric.
+bool is_recorded_by(const ProbedMetric& field, const std::vector<std::string>& recorders) {
+  return std::ranges::any_of(recorders, [&](const std::string& name) {
+    return name == field.offers.front().plugin->name || name == field.offers.front().source->name;
+  });
+}
+
 // Returns the expensive metrics that work here and that this capture skips, except marks
 // (MetricDef::is_mark).
 std::vector<std::string> skipped_metrics(const CaptureOptions& options, const ProbedHost& probed) {
   std::vector<std::string> names;
   if (!skips_expensive_metrics(options)) return names;
   for (const ProbedMetric& field : probed.metrics())
-    if (field.def->costly && !field.def->is_hidden && !field.def->is_mark &&
-        std::ranges::find(field.offers, Gap::None, &ProbedOffer::refusal) != field.offers.end())
+    if (is_skipped(field)) names.push_back(field.def->name);
+  for (const ProbedMetric& field : probed.stack_metrics())
+    if (is_skipped(field) && is_recorded_by(field, options.record.recorders))
       names.push_back(field.def->name);
   return names;
 }
@@ -176,7 +194,8 @@ bool Session::is_limited_to_cgroup() const {
 Result<void> Session::start_recorders() {
   if (!uses_recorders(options_)) return {};
   const ProcessStateGuard kept;
-  CTPROF_TRY_VALUE(const auto planned, plan_recorders(probed_, options_.record.recorders));
+  CTPROF_TRY_VALUE(const auto planned, plan_recorders(probed_, options_.record.recorders,
+                                                      requested_expensive_records(options_)));
   const int proc = roots_->proc_fd.get();
   records_ = std::make_unique<ActiveRecorders>(
       planned, probed_, options_.record,

@@ -37,10 +37,13 @@ std::string find_error(const ctprof_record& record, const PlannedSource& planned
   const std::vector<bool>& selected = planned.selected_offers;
   if (record.offer >= selected.size() || !selected[record.offer])
     return "of offer " + std::to_string(record.offer) + ", which was not requested";
-  const bool is_number = planned.source->offers[record.offer].metric->storage == Storage::U64;
+  const Storage storage = planned.source->offers[record.offer].metric->storage;
+  const bool is_number = storage != Storage::Stacks;
   if ((is_number || has_no_stack(record.flags)) &&
       (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))
     return "where only a weight is expected";
+  if (storage == Storage::Array && record.element >= CTPROF_HISTOGRAM_BUCKETS)
+    return "of bucket " + std::to_string(record.element) + ", which no histogram has";
   if (!is_valid_id(record.tgid) || !is_valid_id(record.tid))
     return "of the invalid thread " + std::to_string(record.tgid) + "/" +
            std::to_string(record.tid);

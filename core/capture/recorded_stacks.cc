@@ -12,6 +12,7 @@
 #include "core/registry/identity.hpp"
 #include "core/stacks/hidden_offsets.hpp"
 #include "core/window/differences.hpp"
+#include "core/window/recorded_values.hpp"
 
 namespace ctprof {
 namespace {
@@ -74,7 +75,8 @@ RecordedStacks::Combination RecordedStacks::combination_of(const MetricDef& def)
 
 void RecordedStacks::begin_source(const std::string& plugin, const std::string& source,
                                   const std::vector<SharedMetric>& metrics,
-                                  const std::vector<TableFile>& tables) {
+                                  const std::vector<TableFile>& tables,
+                                  const std::vector<bool>& selected) {
   processes_ = initial_processes_;
   tables_ = tables;
   table_modules_.clear();
@@ -84,13 +86,13 @@ void RecordedStacks::begin_source(const std::string& plugin, const std::string& 
   by_offer_.assign(metrics.size(), nullptr);
   for (std::size_t offer = 0; offer < metrics.size(); ++offer) {
     const MetricDef& def = metrics[offer];
-    if (window_.threads().find(def.name)) continue;
+    const bool is_selected = selected.empty() || selected[offer];
+    if (!is_selected || window_.threads().find(def.name)) continue;
     // Numbers count events of a span of time, which a single snapshot does not have.
     if (!window_.window && def.storage != Storage::Stacks) continue;
     Column& column = window_.threads().add(as_window_metric(def), Gap::Untouched);
     column.provenance = {plugin, source, Gap::None, ""};
     by_offer_[offer] = &sums_.emplace_back(ColumnSums{.metric = def.name,
-                                                      .unit = def.unit,
                                                       .storage = def.storage,
                                                       .combination = combination_of(def),
                                                       .source = window_.meta.stacks.size() - 1});
@@ -172,6 +174,13 @@ void RecordedStacks::add_number(ColumnSums& sums, const ThreadRows::Row* thread,
   }
 }
 
+void RecordedStacks::add_to_histogram(ColumnSums& sums, const ThreadRows::Row* thread,
+                                      const ctprof_record& record) {
+  if (!thread) return void(sums.number_without_row += record.weight);
+  std::uint64_t& bucket = sums.histograms_by_row[thread->row][record.element];
+  if (__builtin_add_overflow(bucket, record.weight, &bucket)) bucket = UINT64_MAX;
+}
+
 void RecordedStacks::count_record(const ctprof_record& record, const UnwoundStack& unwound) {
   const WalkEnd ending = unwound.ending;
   ++tally_->records;
@@ -206,8 +215,9 @@ void RecordedStacks::add(const ctprof_record& record) {
   if (!sums) return;
   if (record.flags & CTPROF_RECORD_UNSEEN) return note_unseen(*sums, thread);
   const bool counts = belongs_to_window(record, thread);
-  if (sums->storage != Storage::Stacks)
-    return counts ? add_number(*sums, thread, record.weight) : void();
+  if (sums->storage != Storage::Stacks && !counts) return;
+  if (sums->storage == Storage::Array) return add_to_histogram(*sums, thread, record);
+  if (sums->storage != Storage::Stacks) return add_number(*sums, thread, record.weight);
   if (own_processes_.find_access(record.tgid) != OwnProcesses::Access::Own)
     return note_unseen(*sums, thread);
   const UnwoundStack unwound = stack_of(record);
@@ -264,15 +274,29 @@ void RecordedStacks::fill_numbers(const ColumnSums& sums, Column& column) {
   if (is_sum) add_zero_base(window_, column);
 }
 
+// A thread without a record has an empty histogram.
+void RecordedStacks::fill_histograms(const ColumnSums& sums, Column& column) {
+  WordsPool& pool = window_.pools->words;
+  std::ranges::fill(column.ids(), pool.intern({}));
+  std::ranges::fill(column.gaps(), ctprof_gap{CTPROF_VALUE});
+  for (const std::uint32_t row : sums.unseen_rows) column.gaps()[row] = CTPROF_DENIED;
+  for (const auto& [row, buckets] : sums.histograms_by_row) {
+    column.ids()[row] = pool.intern(rules::trim_buckets(buckets));
+    column.gaps()[row] = CTPROF_VALUE;
+  }
+}
+
 void RecordedStacks::fill_column(const ColumnSums& sums) {
   Column& column = *window_.threads().find(sums.metric);
   const bool are_stacks = sums.storage == Storage::Stacks;
-  are_stacks ? fill_stacks(sums, column) : fill_numbers(sums, column);
+  if (sums.storage == Storage::Array)
+    fill_histograms(sums, column);
+  else
+    are_stacks ? fill_stacks(sums, column) : fill_numbers(sums, column);
   const std::uint64_t weight =
       are_stacks ? total_weight(sums.stacks_without_row) : sums.number_without_row;
   if (weight == 0 || !noted_sources_.insert(sums.source).second) return;
-  window_.meta.notes.push_back(std::to_string(weight) + " " + sums.unit + " of " + sums.metric +
-                               " belong to threads without a row");
+  window_.meta.notes.push_back(describe_values_without_row(weight, column.def()));
 }
 
 void RecordedStacks::interrupt() {
@@ -325,7 +349,8 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
   for (const ProcessCode& code : recorded.code)
     stacks.add_mappings(code.tgid, code.read_ns, code.mappings, code.owner);
   for (const RecorderResult& recorder : recorded.recorders) {
-    stacks.begin_source(recorder.plugin, recorder.source, recorder.metrics, recorder.tables);
+    stacks.begin_source(recorder.plugin, recorder.source, recorder.metrics, recorder.tables,
+                        recorder.selected_offers);
     window.meta.stacks.back().covered_ns = recorder.covered_ns;
     recorder.records.for_each(
         [&](const ctprof_record& record) {

@@ -38,6 +38,7 @@
 #include "core/capture/own_processes.hpp"
 #include "core/capture/target_files.hpp"
 #include "core/capture/thread_rows.hpp"
+#include "core/rules/histograms.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "core/stacks/modules.hpp"
 #include "core/stacks/unwinder.hpp"
@@ -81,10 +82,12 @@ class RecordedStacks {
                     const std::optional<TargetOwner>& owner = {});
   // Starts the records of a source; `metrics` are its offers in order. Adds a column for each: of
   // stacks, where a thread without records has an empty set; or of numbers (see ctprof_record).
-  // `tables`: the modules of its unwind tables, table n in [n - 1].
+  // `tables`: the modules of its unwind tables, table n in [n - 1]. `selected`: the offers that
+  // were requested; empty: all.
   void begin_source(const std::string& plugin, const std::string& source,
                     const std::vector<SharedMetric>& metrics,
-                    const std::vector<TableFile>& tables = {});
+                    const std::vector<TableFile>& tables = {},
+                    const std::vector<bool>& selected = {});
   void add(const ctprof_change& change);
   void add(const ctprof_record& record);
   // Stops unwinding. Further records are counted, with known stacks or with none.
@@ -106,13 +109,14 @@ class RecordedStacks {
   enum class Combination { Sum, Max, Min };
   // Weights of one column, by row.
   struct ColumnSums {
-    std::string metric, unit;
+    std::string metric;
     Storage storage;
     Combination combination;
     std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> stacks_by_row{};
     std::vector<ctprof_stack> stacks_without_row{};
     std::unordered_map<std::uint32_t, std::uint64_t> numbers_by_row{};
-    std::uint64_t number_without_row = 0;
+    std::unordered_map<std::uint32_t, rules::Buckets> histograms_by_row{};
+    std::uint64_t number_without_row = 0;      // of a histogram, the number of its values
     std::vector<std::uint32_t> unseen_rows{};  // rows that the source may not observe
     std::size_t source = 0;                    // index in Meta::stacks
   };
@@ -145,6 +149,8 @@ class RecordedStacks {
   void add_kernel_frames(const ctprof_record& record);
   static void note_unseen(ColumnSums& sums, const ThreadRows::Row* thread);
   void add_number(ColumnSums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
+  static void add_to_histogram(ColumnSums& sums, const ThreadRows::Row* thread,
+                               const ctprof_record& record);
   void count_record(const ctprof_record& record, const UnwoundStack& unwound);
   std::uint32_t add_stack_node(WalkEnd ending, std::uint64_t tgid);
   std::uint32_t add_rest_node();
@@ -155,6 +161,7 @@ class RecordedStacks {
   // other metrics concern the same threads.
   void fill_column(const ColumnSums& sums);
   void fill_numbers(const ColumnSums& sums, Column& column);
+  void fill_histograms(const ColumnSums& sums, Column& column);
   void fill_stacks(const ColumnSums& sums, Column& column);
   void mark_foreign_processes(Column& column);
   void hide_addresses();

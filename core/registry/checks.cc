@@ -145,7 +145,8 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
   const bool is_recorder = source.table.stage == CTPROF_STAGE_RECORD;
   const bool is_recorded =
-      metric.storage == Storage::Stacks || (is_recorder && metric.storage == Storage::U64);
+      metric.storage == Storage::Stacks ||
+      (is_recorder && (metric.storage == Storage::U64 || metric.storage == Storage::Array));
   if (is_recorder != is_recorded)
     return Error{"source " + quote(source.name) + (is_recorder ? " records" : " does not record") +
                  " call stacks but offers " + quote(metric.name) + ", which is stored as " +

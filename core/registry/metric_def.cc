@@ -167,6 +167,11 @@ bool has_same_meaning(const MetricDef& a, const MetricDef& b) {
          a.storage == b.storage;
 }
 
+bool is_histogram(const MetricDef& def) {
+  return def.storage == Storage::Array &&
+         (def.newtype == "HistogramNs" || def.newtype == "HistogramCount");
+}
+
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin, Entity entity) {
   return {.name = derived.name,
           .entity = entity_of(derived.entity, entity),

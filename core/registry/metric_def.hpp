@@ -185,6 +185,9 @@ std::string default_file_path(Entity entity, std::string_view name);
 // Returns whether two definitions agree on newtype, rule, unit, entity and storage.
 bool has_same_meaning(const MetricDef& a, const MetricDef& b);
 
+// Returns whether the cells are buckets of a histogram (ctprof/abi/histogram.h).
+bool is_histogram(const MetricDef& def);
+
 // The definition of a derived metric; it owns its texts.
 struct DerivedDef {
   std::string name;

@@ -43,10 +43,17 @@ Result<Plan> make_plan(const ProbedHost& probed,
                        const std::optional<std::vector<std::string>>& requested,
                        const FailedSources& failed_sources = {});
 
+// The expensive metrics that recorders record.
+struct ExpensiveRecords {
+  bool includes_all = true;
+  std::vector<std::string> names = {};  // otherwise only these, and other metrics
+};
+
 // Returns the recorders of call stacks with these names, each the name of a plugin or of a source,
-// with the offers that work on this host. Fails with the reason if a name is unknown, or if a
-// recorder cannot record here.
+// with the offers that work on this host, except expensive ones that are not requested. Fails with
+// the reason if a name is unknown, or if a recorder cannot record here.
 Result<std::vector<PlannedSource>> plan_recorders(const ProbedHost& probed,
-                                                  const std::vector<std::string>& names);
+                                                  const std::vector<std::string>& names,
+                                                  const ExpensiveRecords& expensive = {});
 
 }  // namespace ctprof

@@ -25,6 +25,15 @@ Error unknown_metric_error(const ProbedHost& probed, const std::string& name) {
           "; `ctprof metric-list` shows them all"};
 }
 
+// A recorder is planned separately (plan_recorders), if recorders were requested.
+Result<void> check_recorded_metric(const ProbedHost& probed, const std::string& name) {
+  const Recorder* recorder = find_recorder_of(probed.registry(), name);
+  if (!recorder) return unknown_metric_error(probed, name);
+  const bool is_probed = std::ranges::find(probed.recorders(), recorder->source,
+                                           &ProbedRecorder::source) != probed.recorders().end();
+  return is_probed ? Result<void>() : Result<void>(missing_recorder_error(*recorder, name));
+}
+
 // Adds a metric, or the inputs of a derived metric.
 Result<void> request_metric(const ProbedHost& probed, const std::string& name,
                             RequestedMetrics& requested) {
@@ -36,13 +45,27 @@ Result<void> request_metric(const ProbedHost& probed, const std::string& name,
   const auto& derived = probed.registry().derived_metrics();
   const auto it = std::find_if(derived.begin(), derived.end(),
                                [&](const DerivedDef& def) { return def.name == name; });
-  if (it == derived.end()) return unknown_metric_error(probed, name);
+  if (it == derived.end()) return check_recorded_metric(probed, name);
   for (const std::string& input : inputs_of(it->expression))
     if (const ProbedMetric* field = probed.find(input)) requested.insert(field);
   return {};
 }
 
 }  // namespace
+
+const Recorder* find_recorder_of(const Registry& registry, std::string_view metric) {
+  for (const Recorder& recorder : registry.recorders())
+    for (const OfferTable& offer : recorder.source->offers)
+      if (recorder.source->table.stage == CTPROF_STAGE_RECORD && offer.is_supported &&
+          offer.metric->name == metric)
+        return &recorder;
+  return nullptr;
+}
+
+Error missing_recorder_error(const Recorder& recorder, const std::string& metric) {
+  return {"metric '" + metric + "' is filled by a recorder: add --recorders " +
+          recorder.plugin->name};
+}
 
 bool is_identity_column(std::string_view column) {
   const auto& all = identity_metrics();

@@ -23,6 +23,11 @@ bool is_identity_column(std::string_view column);
 // Returns whether a column is only read from sources that run anyway.
 bool is_timestamp_column(std::string_view column);
 
+// Returns the recorder that offers the metric; null if none does.
+const Recorder* find_recorder_of(const Registry& registry, std::string_view metric);
+// Returns the error for a requested metric whose recorder was not requested.
+Error missing_recorder_error(const Recorder& recorder, const std::string& metric);
+
 // `names`: as in make_plan().
 Result<RequestedMetrics> request_metrics(const ProbedHost& probed,
                                          const std::optional<std::vector<std::string>>& names);

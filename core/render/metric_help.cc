@@ -23,6 +23,7 @@ struct MetricFacts {
   std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule,
       rule_description;
   std::string source, kernel_writer, since, caveat, file_path;
+  std::string parts;                               // of a histogram
   std::string column, column_floor, column_order;  // of the first screen
   std::vector<std::string> tags, config_gates, used_by, plugins;
   bool is_derived = false;
@@ -63,7 +64,10 @@ std::string describe_floor(const Headline& headline, const std::string& unit) {
 // Describes how a figure influences the order of rows (compare/report/screen_weight.hpp).
 std::string describe_order(const Headline& headline, const std::string& unit,
                            const std::string& role) {
-  if (headline.orders_by_change) return "does not order rows, because it includes voluntary sleep";
+  if (headline.orders_by_change)
+    return headline.shown == CTPROF_SHOWN_LEVEL
+               ? "does not order rows, because it is not a share of the machine"
+               : "does not order rows, because it includes voluntary sleep";
   if (headline.shown == CTPROF_SHOWN_PERCENT) {
     const bool is_of_cpus = role == "run-time" || role == "wait-time";
     return is_of_cpus ? "counts as a share of the time of all CPUs, at most 1"
@@ -120,6 +124,14 @@ MetricFacts collect_facts(const MetricDef& def, const MetricCatalog& catalog) {
   facts.file_path = def.file_path == "none" ? "" : def.file_path;
   facts.plugins = catalog.get_plugins(def.name);
   facts.is_of_capture = def.family == "identity" || def.name == kThreadCount;
+  if (is_histogram(def)) {
+    facts.parts =
+        "count: how many values; p50, p99, p99.9 and max: half of the values, 99 %, "
+        "99.9 % or all of them are at most this large. Each is the largest value of its "
+        "bucket, so the real one is at least two thirds of it. " +
+        def.name + "[p99] names a part";
+    if (def.headline) facts.column = def.headline->label + ", the p99 of the values in the window";
+  }
   return facts;
 }
 
@@ -191,6 +203,7 @@ std::string format_page(const MetricFacts& facts, const TextLayout& layout) {
   page.add_fact("tags", join_texts(facts.tags));
   page.add_fact("newtype", facts.newtype);
   page.add_fact("rule", describe_rule(facts));
+  page.add_fact("parts", facts.parts);
   page.add_fact("read from", facts.source);
   page.add_fact("written by", facts.kernel_writer);
   page.add_fact("config", join_texts(facts.config_gates));

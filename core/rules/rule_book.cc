@@ -35,9 +35,9 @@ namespace {
 
 std::vector<const ctprof_rule*> collect_builtin_rules() {
   std::vector<const ctprof_rule*> rules;
-  for (const auto kind :
-       {rules::sums(), rules::extremes(), rules::fractions(), rules::bounds(), rules::ranges(),
-        rules::modes(), rules::affinity(), rules::maps(), rules::stacks(), rules::inert()})
+  for (const auto kind : {rules::sums(), rules::extremes(), rules::fractions(), rules::bounds(),
+                          rules::ranges(), rules::modes(), rules::affinity(), rules::maps(),
+                          rules::histograms(), rules::stacks(), rules::inert()})
     for (const ctprof_rule& rule : kind) rules.push_back(&rule);
   return rules;
 }

@@ -52,16 +52,17 @@ class RuleBook {
 
 namespace ctprof::rules {
 
-std::span<const ctprof_rule> sums();       // SumCount, SumNs ...: sum
-std::span<const ctprof_rule> extremes();   // MaxPeak, MaxRatio, AnyFlag ...: maximum
-std::span<const ctprof_rule> fractions();  // SumGaugeF64, MaxGaugeF64, MeanGaugeF64: doubles
-std::span<const ctprof_rule> bounds();     // LimitMax, FloorMin: limits, which may be unlimited
-std::span<const ctprof_rule> ranges();     // RangeI32 ...: smallest and largest
-std::span<const ctprof_rule> modes();      // Mode, ModeChar, ModeBool: most frequent category
-std::span<const ctprof_rule> affinity();   // Affinity
-std::span<const ctprof_rule> maps();       // MapSum, MapMixed: key by key
-std::span<const ctprof_rule> stacks();     // StackSum: call stacks, stack by stack
-std::span<const ctprof_rule> inert();      // Formula, Key, Dead: no reduction
+std::span<const ctprof_rule> sums();        // SumCount, SumNs ...: sum
+std::span<const ctprof_rule> extremes();    // MaxPeak, MaxRatio, AnyFlag ...: maximum
+std::span<const ctprof_rule> fractions();   // SumGaugeF64, MaxGaugeF64, MeanGaugeF64: doubles
+std::span<const ctprof_rule> bounds();      // LimitMax, FloorMin: limits, which may be unlimited
+std::span<const ctprof_rule> ranges();      // RangeI32 ...: smallest and largest
+std::span<const ctprof_rule> modes();       // Mode, ModeChar, ModeBool: most frequent category
+std::span<const ctprof_rule> affinity();    // Affinity
+std::span<const ctprof_rule> maps();        // MapSum, MapMixed: key by key
+std::span<const ctprof_rule> histograms();  // HistogramMerge: bucket by bucket
+std::span<const ctprof_rule> stacks();      // StackSum: call stacks, stack by stack
+std::span<const ctprof_rule> inert();       // Formula, Key, Dead: no reduction
 
 // The difference that a rule reports if it has no number: the sides are equal, or they differ.
 inline constexpr const char* kSame = "same";

@@ -2,6 +2,7 @@
 
 #include "core/rules/affinity.cc"
 #include "core/rules/extremes.cc"
+#include "core/rules/histograms.cc"
 #include "core/rules/maps.cc"
 #include "core/rules/modes.cc"
 #include "core/rules/ranges.cc"

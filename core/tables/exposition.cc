@@ -28,11 +28,13 @@ class Writer {
 
   void add(const SeriesFamily& family) {
     if (family.series.empty()) return;
+    const bool is_histogram =
+        family.type == SeriesType::Histogram || family.type == SeriesType::GaugeHistogram;
     const bool counts = family.type == SeriesType::Counter;
-    const std::string sample = family.name + (counts ? "_total" : "");
-    const std::string& head = is_openmetrics() ? family.name : sample;
+    const std::string sample = family.name + (counts ? "_total" : is_histogram ? "_bucket" : "");
+    const std::string& head = is_openmetrics() || is_histogram ? family.name : sample;
     line("# HELP " + head + " " + escape(family.help, is_openmetrics()));
-    line("# TYPE " + head + (counts ? " counter" : " gauge"));
+    line("# TYPE " + head + " " + std::string(type_word(family.type)));
     if (is_openmetrics() && !family.unit.empty()) line("# UNIT " + head + " " + family.unit);
     for (const Series& series : family.series) add(sample, series);
   }
@@ -44,6 +46,16 @@ class Writer {
   }
 
  private:
+  // The text format has no gauge histograms.
+  std::string_view type_word(SeriesType type) const {
+    switch (type) {
+      case SeriesType::Counter: return "counter";
+      case SeriesType::Histogram: return "histogram";
+      case SeriesType::GaugeHistogram: return is_openmetrics() ? "gaugehistogram" : "histogram";
+      case SeriesType::Gauge: break;
+    }
+    return "gauge";
+  }
   bool is_openmetrics() const { return form_ == ExpositionFormat::OpenMetrics; }
 
   void add(const std::string& name, const Series& series) {

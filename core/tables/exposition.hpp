@@ -23,7 +23,12 @@
 
 namespace ctprof {
 
-enum class SeriesType : std::uint8_t { Gauge, Counter };
+enum class SeriesType : std::uint8_t {
+  Gauge,
+  Counter,
+  Histogram,       // cumulative buckets, which only grow: the label `le` is their limit
+  GaugeHistogram,  // the same for a period of time
+};
 
 struct Series {
   std::vector<std::pair<std::string, std::string>> labels;

@@ -12,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/tables/exported_groups.hpp"
+#include "core/tables/histogram_series.hpp"
 
 namespace ctprof {
 namespace {
@@ -86,6 +87,7 @@ class FamilyMaker {
 
   void add_metric(std::size_t number) {
     const PlannedMetric& metric = report_->metrics()[number];
+    if (metric.is_histogram()) return add_histogram(number);
     for (std::uint32_t group = 0; group < report_->grouping().count(metric.entity); ++group) {
       const CellPosition at{0, group, number};
       if (metric.is_map())
@@ -100,6 +102,22 @@ class FamilyMaker {
         add_value(number, metric.unit, metric.family == "cumulative",
                   report_->rollup().is_per_second(number), report_->rollup().read(at).number,
                   make_labels(*report_, metric.entity, group));
+    }
+  }
+
+  void add_histogram(std::size_t number) {
+    const PlannedMetric& metric = report_->metrics()[number];
+    const SeriesFamily prototype =
+        make_histogram_family(metric.name, metric.unit, choice_->counted, user_hz());
+    for (std::uint32_t group = 0; group < report_->grouping().count(metric.entity); ++group) {
+      const void* state = report_->rollup().read({0, group, number}).state;
+      SeriesFamily* family = state ? find_or_add_family(metric.name, prototype) : nullptr;
+      if (!family) continue;
+      for (auto& [limit, count] : make_cumulative_buckets(rules::buckets_in(state), metric.unit)) {
+        Labels labels = make_labels(*report_, metric.entity, group);
+        labels.emplace_back(kLimitLabel, std::move(limit));
+        add_series(*family, std::move(labels), count);
+      }
     }
   }
 
@@ -162,7 +180,9 @@ class FamilyMaker {
 
 Labels get_group_labels(const Series& series) {
   Labels labels = series.labels;
-  if (!labels.empty() && labels.back().first == kKeyLabel) labels.pop_back();
+  const bool has_own_label =
+      !labels.empty() && (labels.back().first == kKeyLabel || labels.back().first == kLimitLabel);
+  if (has_own_label) labels.pop_back();
   return labels;
 }
 
@@ -210,16 +230,24 @@ std::vector<SeriesFamily> make_series(const Report& report, const SeriesChoice& 
   return FamilyMaker(report, choice).make();
 }
 
+namespace {
+
+bool only_grows(const SeriesFamily& family) {
+  return family.type == SeriesType::Counter || family.type == SeriesType::Histogram;
+}
+
+}  // namespace
+
 void SeriesTotals::add(std::vector<SeriesFamily> families) {
   std::size_t kept_counters = 0;
   for (SeriesFamily& family : families) {
-    if (family.type != SeriesType::Counter) continue;
+    if (!only_grows(family)) continue;
     auto& totals = totals_[family.name];
     for (const Series& series : family.series) totals[series.labels] += series.value;
     kept_counters += totals.size();
   }
   for (SeriesFamily& family : families) {
-    if (family.type != SeriesType::Counter) continue;
+    if (!only_grows(family)) continue;
     auto& totals = totals_[family.name];
     if (kept_counters > kMaxKeptCounters) {
       std::set<Labels> current;

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "core/base/cpu_ranges.hpp"
+#include "core/base/number.hpp"
 #include "core/base/text.hpp"
+#include "core/rules/histograms.hpp"
 
 namespace ctprof {
 namespace {
@@ -25,7 +27,8 @@ void put_empty_text_fields(TextRowWriter& out) { put_nulls(3, out); }
 
 }  // namespace
 
-TableCells::TableCells(const Column* column, const Pools& pools) : column_(column), pools_(&pools) {
+TableCells::TableCells(const Column* column, const Pools& pools, std::string_view part)
+    : column_(column), pools_(&pools), part_(part) {
   if (column) codes_.emplace(*column);
 }
 
@@ -61,8 +64,16 @@ void TableCells::put_array(std::size_t row, TextRowWriter& out) const {
   out.json(json.view());
 }
 
+// An empty histogram has a count and no other part.
+void TableCells::put_histogram_part(std::size_t row, TextRowWriter& out) const {
+  for (const auto& part : rules::histogram_parts(pools_->words[column_->ids()[row]]))
+    if (part.name == part_)
+      return has_value(part.number) ? out.number(part.number.u64) : out.null();
+}
+
 void TableCells::put(std::size_t row, TextRowWriter& out) const {
   if (get_gap(row) != Gap::None) return out.null();
+  if (!part_.empty()) return put_histogram_part(row, out);
   switch (storage()) {
     case Storage::U64: return out.number(column_->u64()[row]);
     case Storage::I64: return out.number(column_->i64()[row]);
@@ -110,6 +121,7 @@ void TableCells::put_value(std::size_t row, TextRowWriter& out) const {
 
 void TableCells::put_long(std::size_t row, const std::function<void()>& begin,
                           TextRowWriter& out) const {
+  if (!part_.empty()) return;
   const Gap reason = get_gap(row);
   const auto put_part = [&](std::string_view key, std::uint64_t number) {
     begin();
@@ -122,6 +134,11 @@ void TableCells::put_long(std::size_t row, const std::function<void()>& begin,
     const auto entries = pools_->maps[column_->ids()[row]];
     for (const ctprof_entry& entry : entries) put_part(to_view(entry.key), entry.value);
     if (!entries.empty()) return;
+  }
+  if (reason == Gap::None && is_histogram(column_->def())) {
+    for (const auto& part : rules::histogram_parts(pools_->words[column_->ids()[row]]))
+      if (has_value(part.number)) put_part(part.name, part.number.u64);
+    return;
   }
   if (reason == Gap::None && storage() == Storage::Array) {
     const auto numbers = pools_->words[column_->ids()[row]];

@@ -19,8 +19,9 @@ namespace ctprof {
 
 class TableCells {
  public:
-  // `column` may be null if the file lacks it. REQUIRES: both outlive this object.
-  TableCells(const Column* column, const Pools& pools);
+  // `column` may be null if the file lacks it. `part`: of a histogram (TableColumn). REQUIRES: all
+  // outlive this object.
+  TableCells(const Column* column, const Pools& pools, std::string_view part = {});
 
   Gap get_gap(std::size_t row) const;
   // Returns the text if it is not valid UTF-8; nothing otherwise.
@@ -29,17 +30,20 @@ class TableCells {
   // Writes one field; null for a gap.
   void put(std::size_t row, TextRowWriter& out) const;
   // Writes the fields `key`, `value`, `exact`, `text`, `raw` and `gap` after those that begin()
-  // writes: one row, or one for each key of a map or an array that has any.
+  // writes: one row, or one for each key of a map or an array that has any. A histogram has a row
+  // for each part, and no further rows for its parts' own columns.
   void put_long(std::size_t row, const std::function<void()>& begin, TextRowWriter& out) const;
 
  private:
   Storage storage() const { return column_->def().storage; }
   void put_map(std::size_t row, TextRowWriter& out) const;
   void put_array(std::size_t row, TextRowWriter& out) const;
+  void put_histogram_part(std::size_t row, TextRowWriter& out) const;
   void put_value(std::size_t row, TextRowWriter& out) const;
 
   const Column* column_;
   const Pools* pools_;
+  std::string_view part_;
   std::optional<CellCodes> codes_;
 };
 

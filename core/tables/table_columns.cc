@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/base/text.hpp"
+#include "core/expression/expression_parser.hpp"
+#include "core/rules/histograms.hpp"
 
 namespace ctprof {
 namespace {
@@ -14,7 +16,17 @@ bool is_exportable(const MetricDef& def) {
 }
 
 bool is_same_definition(const TableColumn& column, const MetricDef& def) {
-  return column.storage == def.storage && column.unit == def.unit;
+  const Storage storage = column.part.empty() ? column.storage : Storage::Array;
+  return storage == def.storage && column.unit == def.unit;
+}
+
+void add_histogram_parts(const MetricDef& def, std::vector<TableColumn>& columns) {
+  for (const rules::HistogramPart& part : rules::histogram_parts({}))
+    columns.push_back({.name = format_key_name(def.name, part.name),
+                       .storage = Storage::U64,
+                       .unit = def.unit,
+                       .metric = def.name,
+                       .part = part.name});
 }
 
 }  // namespace
@@ -27,7 +39,11 @@ bool TableColumns::is_selected(const MetricDef& def) const {
 void TableColumns::add(const MetricDef& def) {
   auto& columns = columns_[static_cast<std::size_t>(def.entity)];
   const auto known = std::ranges::find(columns, def.name, &TableColumn::name);
-  if (known == columns.end()) return columns.push_back({def.name, def.storage, def.unit});
+  if (known == columns.end()) {
+    columns.push_back({def.name, def.storage, def.unit});
+    if (is_histogram(def)) add_histogram_parts(def, columns);
+    return;
+  }
   if (is_same_definition(*known, def)) return;
   const std::string note =
       "captures define '" + def.name +
@@ -47,7 +63,7 @@ std::vector<const Column*> TableColumns::find_columns(const Snapshot& capture,
                                                       Entity entity) const {
   std::vector<const Column*> columns;
   for (const TableColumn& table_column : get_columns(entity)) {
-    const Column* column = capture.table(entity).find(table_column.name);
+    const Column* column = capture.table(entity).find(table_column.metric);
     columns.push_back(column && is_same_definition(table_column, column->def()) ? column : nullptr);
   }
   return columns;

@@ -5,7 +5,8 @@
 //
 // A column is a metric, identified by its name, with the storage and unit of the first capture. A
 // capture that defines the metric differently has no value there, and `notes` reports it. Metrics
-// that never have a value, or that only serve readers of a file, have no column.
+// that never have a value, or that only serve readers of a file, have no column. A histogram has a
+// column of its buckets, and one for each of its parts, such as "request_ns[p99]".
 //
 // See also: table_rows.hpp (the rows).
 
@@ -14,6 +15,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct TableColumn {
   std::string name;
   Storage storage = Storage::U64;
   std::string unit;
+  std::string metric = name;
+  std::string_view part = {};  // of a histogram; empty: the column has the cells of the metric
 };
 
 class TableColumns {

@@ -82,7 +82,9 @@ struct TableRows::CaptureTable {
         columns(all.get_columns(of)),
         id_key(table().find(get_id_columns(of).key)),
         id_start(table().find(get_id_columns(of).start)) {
-    for (const Column* column : all.find_columns(from, of)) cells.emplace_back(column, *from.pools);
+    const auto found = all.find_columns(from, of);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      cells.emplace_back(found[i], *from.pools, columns[i].part);
   }
   const Table& table() const { return capture.table(entity); }
   const Pools& pools() const { return *capture.pools; }

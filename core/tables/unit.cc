@@ -4,6 +4,7 @@
 #include "core/tables/exported_groups.cc"
 #include "core/tables/exposition.cc"
 #include "core/tables/group_series.cc"
+#include "core/tables/histogram_series.cc"
 #include "core/tables/metric_family.cc"
 #include "core/tables/table_cell.cc"
 #include "core/tables/table_columns.cc"

@@ -84,7 +84,8 @@ void subtract_map(Column& column, const Column& base, std::size_t row, Pools& po
 void subtract_array(Column& column, const Column& base, std::size_t row, Pools& pools) {
   const auto current = pools.words[column.ids()[row]], base_values = pools.words[base.ids()[row]];
   std::vector<std::uint64_t> difference(current.begin(), current.end());
-  for (std::size_t i = 0; i < std::min(difference.size(), base_values.size()); ++i) {
+  difference.resize(std::max(current.size(), base_values.size()));  // left-out elements are zero
+  for (std::size_t i = 0; i < base_values.size(); ++i) {
     if (difference[i] < base_values[i]) return set_gap(column, row, Gap::WentBackwards);
     difference[i] -= base_values[i];
   }
@@ -258,12 +259,14 @@ bool has_gauges(const MetricDef& def) {
 }
 
 bool counts_up(const MetricDef& def) {
-  if (def.storage == Storage::Stacks) return false;
+  const bool is_recorded_array = def.covers_window && def.storage == Storage::Array;
+  if (def.storage == Storage::Stacks || is_recorded_array) return false;
   return def.family == "cumulative" || (def.storage == Storage::Map && !def.map_keys.empty());
 }
 
 bool is_recorded(const MetricDef& def) {
-  return def.storage == Storage::Stacks || (def.covers_window && def.storage == Storage::U64);
+  return def.storage == Storage::Stacks ||
+         (def.covers_window && (def.storage == Storage::U64 || def.storage == Storage::Array));
 }
 
 void add_zero_base(Snapshot& snapshot, const Column& column) {
@@ -281,6 +284,19 @@ void combine_number(Column& column, std::uint32_t row, std::uint64_t number) {
     value += number;
   else
     value = column.def().reduction == "min" ? std::min(value, number) : std::max(value, number);
+  column.gaps()[row] = CTPROF_VALUE;
+}
+
+void add_array(Column& column, std::uint32_t row, std::span<const std::uint64_t> more,
+               WordsPool& pool) {
+  std::vector<std::uint64_t> sum(more.begin(), more.end());
+  if (column.has_value(row)) {
+    const auto elements = pool[column.ids()[row]];
+    sum.resize(std::max(sum.size(), elements.size()));
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (__builtin_add_overflow(sum[i], elements[i], &sum[i])) sum[i] = UINT64_MAX;
+  }
+  column.ids()[row] = pool.intern(sum);
   column.gaps()[row] = CTPROF_VALUE;
 }
 

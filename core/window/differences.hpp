@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string_view>
 
 #include "core/snapshot/snapshot.hpp"
@@ -27,8 +28,9 @@
 
 namespace ctprof {
 
-// Returns whether the difference of two readings is meaningful. Not for stacks: a recorder starts
-// with the window.
+// Returns whether the difference of two readings is meaningful. Not for stacks and histograms of a
+// recorder, which starts with the window. A base of zero would make older versions refuse the file:
+// they keep a metric of an unknown newtype, but not its base.
 bool counts_up(const MetricDef& def);
 // Returns whether a recorder filled the metric: stacks, and numbers that are marked as such. It
 // describes only the window and has no lifetime. Over consecutive windows, its values are combined.
@@ -42,6 +44,9 @@ void add_zero_base(Snapshot& snapshot, const Column& column);
 // Combines a recorded number with the value of the row: by sum, maximum or minimum, depending on
 // the metric.
 void combine_number(Column& column, std::uint32_t row, std::uint64_t number);
+// Adds the elements of an array to those of the row. REQUIRES: the column has arrays in `pool`.
+void add_array(Column& column, std::uint32_t row, std::span<const std::uint64_t> more,
+               WordsPool& pool);
 
 // REQUIRES: snapshot.window. Must be called only once, because it would subtract again.
 void convert_to_differences(Snapshot& snapshot);

@@ -14,6 +14,7 @@
 #include "core/window/differences.hpp"
 #include "core/window/match_rows.hpp"
 #include "core/window/opening_only_rows.hpp"
+#include "core/window/recorded_values.hpp"
 #include "core/window/thread_identities.hpp"
 
 namespace ctprof {
@@ -205,39 +206,6 @@ std::vector<std::uint32_t> find_rows(const Snapshot& recorded, const Snapshot& w
   return rows;
 }
 
-// Adds the sets of `more` to those of `column`, row by row. Returns the sets without a row.
-std::vector<ctprof_stack> add_sets(Column& column, StackPool& pool, const Column& more,
-                                   const StackPool& pool_of_more,
-                                   std::span<const std::uint32_t> rows) {
-  std::vector<ctprof_stack> without_row, stacks;
-  for (std::uint32_t from = 0; from < rows.size(); ++from) {
-    if (!more.has_value(from)) continue;
-    const std::uint32_t row = rows[from];
-    stacks.clear();
-    pool.add_set_to(pool_of_more, more.ids()[from], row == kNoRow ? without_row : stacks);
-    if (row == kNoRow) continue;
-    if (column.has_value(row)) pool.add_set_to(pool, column.ids()[row], stacks);
-    column.ids()[row] = pool.append(stacks);
-    column.gaps()[row] = CTPROF_VALUE;
-  }
-  return without_row;
-}
-
-// Adds the numbers of `more` to those of `column`, row by row. Returns the sum of the counters of
-// threads without a row.
-std::uint64_t add_numbers(Column& column, const Column& more, std::span<const std::uint32_t> rows) {
-  std::uint64_t without_row = 0;
-  for (std::uint32_t from = 0; from < rows.size(); ++from) {
-    if (!more.has_value(from)) continue;
-    const std::uint64_t number = more.u64()[from];
-    if (rows[from] != kNoRow)
-      combine_number(column, rows[from], number);
-    else if (counts_up(more.def()))
-      without_row += number;
-  }
-  return without_row;
-}
-
 }  // namespace
 
 // Adds the recorded columns of the previous windows.
@@ -249,13 +217,8 @@ void WindowJoiner::add_recorded(Snapshot& window) {
     if (!column) column = &window.threads().add(more.def(), Gap::NotInFile);
     if (!has_same_meaning(column->def(), more.def()) || !is_recorded(column->def())) continue;
     const std::uint64_t without_row =
-        more.def().storage == Storage::Stacks
-            ? total_weight(
-                  add_sets(*column, window.pools->stacks, more, recorded_.pools->stacks, rows))
-            : add_numbers(*column, more, rows);
-    if (without_row > 0)
-      notes_.push_back(std::to_string(without_row) + " " + more.def().unit + " of " +
-                       more.def().name + " belong to threads without a row");
+        add_recorded_values(*column, *window.pools, more, *recorded_.pools, rows);
+    if (without_row > 0) notes_.push_back(describe_values_without_row(without_row, more.def()));
   }
 }
 

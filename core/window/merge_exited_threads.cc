@@ -115,9 +115,19 @@ void add_stacks(Column& column, std::span<const std::uint32_t> representatives, 
   }
 }
 
+// Same for a column of arrays that count up, element by element.
+void add_arrays_of_rows(Column& column, std::span<const std::uint32_t> representatives,
+                        WordsPool& pool) {
+  for (std::uint32_t row = 0; row < representatives.size(); ++row)
+    if (representatives[row] != row && column.has_value(row))
+      add_array(column, representatives[row], pool[column.ids()[row]], pool);
+}
+
 void add_cells(Column& column, std::span<const std::uint32_t> representatives, Pools& pools) {
   if (column.def().storage == Storage::Stacks)
     return add_stacks(column, representatives, pools.stacks);
+  if (column.def().storage == Storage::Array && counts_up(column.def()))
+    return add_arrays_of_rows(column, representatives, pools.words);
   for (std::uint32_t row = 0; row < representatives.size(); ++row)
     if (representatives[row] != row) add_cell(column, representatives[row], row);
 }

@@ -13,4 +13,5 @@
 #include "core/window/match_rows.cc"
 #include "core/window/merge_exited_threads.cc"
 #include "core/window/opening_only_rows.cc"
+#include "core/window/recorded_values.cc"
 #include "core/window/roles.cc"

@@ -46,6 +46,7 @@ struct Setup {
   std::uint64_t ring_bytes = 16 << 20;
   bool walks_user_stacks = false;  // whether to walk user stacks in the kernel, if possible
   std::uint32_t depth = 127;       // of a user stack that is walked
+  std::uint32_t histograms = 0;    // requested ones, as bits of off_histogram
 };
 
 // The kernel refused an operation after it had loaded the programs. Contains the operation and the

@@ -11,12 +11,12 @@
 #include "walked_stack.bpf.h"
 #endif
 #include "selection.bpf.h"
+#include "snapshot.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { kMaxCorrectionNs = 1000000 };
 
-static struct off_snapshot snapshot;
 static const struct off_thread empty_state;
 
 static __always_inline void set_origin(struct off_thread* thread, struct task_struct* task) {
@@ -39,14 +39,26 @@ static __always_inline struct off_thread* follow_thread(struct task_struct* task
     thread = bpf_map_lookup_elem(&threads_by_tid, &tid);
   }
   thread ? set_origin(thread, task) : count(OFF_UNKNOWN_THREADS);
+  if (has_histograms && thread)
+    bpf_task_storage_get(&histograms, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   return thread;
+}
+
+static __always_inline void copy_exit_histograms(struct task_struct* task,
+                                                 struct off_exit_histograms* out) {
+  struct off_histogram_pair* of = find_histograms(task);
+  out->is_known = of && bpf_probe_read_kernel(&out->histograms, sizeof out->histograms, of) == 0;
 }
 
 /* Reports an exiting thread. Its values are final, and its state is not found any more. */
 static __always_inline void write_exit(struct task_struct* task, struct off_thread* thread,
                                        __u64 now) {
-  struct off_exit* out = thread->window == 0 ? 0 : bpf_ringbuf_reserve(&told, sizeof *out, 0);
+  struct off_exit* out = 0;
+  if (thread->window != 0)
+    out = has_histograms ? bpf_ringbuf_reserve(&told, sizeof(struct off_exit_histograms), 0)
+                         : bpf_ringbuf_reserve(&told, sizeof *out, 0);
   if (out) {
+    if (has_histograms) copy_exit_histograms(task, (struct off_exit_histograms*)out);
     out->kind = OFF_EXIT;
     out->unused = 0;
     copy_identity(&out->identity, task);
@@ -74,7 +86,7 @@ static __always_inline __u64 departure_time(struct task_struct* task, struct off
 }
 
 static __always_inline void arrive(struct task_struct* task, struct off_thread* thread, __u64 now) {
-  enter_state(thread, OFF_RUNNING, now,
+  enter_state(task, thread, OFF_RUNNING, now,
               thread->state == OFF_RUNNING || thread->state <= OFF_BLOCKED);
   thread->arrival = thread->state_start;
   thread->run_time_at_arrival = task_field(task, se.sum_exec_runtime);
@@ -91,7 +103,7 @@ static __always_inline void reconstruct_wakeup(struct task_struct* task, struct 
   const __u64 queued = task->sched_info.last_queued;
   const __u64 clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
   if (queued == 0 || clock <= queued || clock - queued > now - thread->state_start) return;
-  enter_state(thread, OFF_QUEUED, now - (clock - queued), 1);
+  enter_state(task, thread, OFF_QUEUED, now - (clock - queued), 1);
 }
 
 /* Reconstructs a missed switch to the thread: it has run since then, for as long as the scheduler's
@@ -112,11 +124,11 @@ static __always_inline void leave(struct task_struct* task, __u64 now, int preem
   thread->run_time_at_arrival = task->se.sum_exec_runtime;
   if (bits & kDead) {
     stop_following_process(task);
-    enter_state(thread, OFF_EXITED, now, is_unexpected);
+    enter_state(task, thread, OFF_EXITED, now, is_unexpected);
     write_exit(task, thread, now);
     return;
   }
-  enter_state(thread, preempted || bits == 0 ? OFF_PREEMPTED : blocked_state(bits), now,
+  enter_state(task, thread, preempted || bits == 0 ? OFF_PREEMPTED : blocked_state(bits), now,
               is_unexpected);
 }
 
@@ -143,11 +155,12 @@ int on_switch(__u64* arguments) { /* preempted or not, previous, next, previous 
 
 SEC("tp_btf/sched_wakeup")
 int on_wakeup(__u64* arguments) { /* the thread; the current thread is the waker */
-  struct off_thread* thread = find_thread((struct task_struct*)arguments[0]);
+  struct task_struct* task = (struct task_struct*)arguments[0];
+  struct off_thread* thread = find_thread(task);
   if (!thread) return 0;
   if (thread->state > OFF_BLOCKED && thread->state != OFF_UNKNOWN)
     return 0; /* was not asleep yet */
-  enter_state(thread, OFF_QUEUED, bpf_ktime_get_ns(), 0);
+  enter_state(task, thread, OFF_QUEUED, bpf_ktime_get_ns(), 0);
   count(OFF_WAKEUPS);
   return 0;
 }
@@ -177,7 +190,7 @@ int on_birth(__u64* arguments) { /* the thread */
   thread->created = thread->state_start = thread->departure = now;
   thread->state = OFF_UNKNOWN;
   thread->run_time_at_arrival = task->se.sum_exec_runtime;
-  enter_state(thread, OFF_QUEUED, now, 0);
+  enter_state(task, thread, OFF_QUEUED, now, 0);
   if (task->pid == task->tgid && window_number != 0)
     write_process(OFF_FORK, task, BPF_CORE_READ(task, real_parent, tgid));
   return 0;
@@ -317,55 +330,6 @@ static __always_inline void correct_state(struct task_struct* task, int atomic) 
   const __u32 state = read_state(task);
   const int fits = old == state || (old == OFF_PREEMPTED && state == OFF_QUEUED);
   if (!fits) replace(&thread->state, old, state, atomic);
-}
-
-/* Copies the state of a thread. Returns whether the copy is consistent. */
-static __always_inline int try_copy(struct off_thread* to, struct off_thread* thread) {
-  volatile __u32* version = &thread->version;
-  const __u32 before = *version;
-  barrier();
-  __builtin_memcpy(to, thread, sizeof *to);
-  barrier();
-  return (before & 1) == 0 && *version == before;
-}
-
-/* Copies the state of a thread, with a few attempts at a consistent copy. This is not a loop,
- * because kernels before Linux 6.12 reject it. */
-static __always_inline void copy_thread(struct off_thread* to, struct off_thread* thread) {
-  if (try_copy(to, thread) || try_copy(to, thread) || try_copy(to, thread) || try_copy(to, thread))
-    return;
-  try_copy(to, thread);
-}
-
-static __always_inline void write_snapshot(struct bpf_iter__task* ctx, struct task_struct* task) {
-  struct off_thread* thread = find_thread(task);
-  if (!thread || thread->state == OFF_EXITED) return;
-  copy_identity(&snapshot.identity, task);
-  copy_thread(&snapshot.thread, thread);
-  snapshot.place.kernel_bytes = 0;
-  snapshot.place.has_user = 0;
-  if (snapshot.thread.state < OFF_WAIT_STATES && may_show_stack(task)) {
-    copy_user_place(&snapshot.place, task);
-    snapshot.place.kernel_bytes =
-        bpf_get_task_stack(task, snapshot.place.kernel, sizeof snapshot.place.kernel, 0);
-  }
-  bpf_seq_write(ctx->meta->seq, &snapshot, sizeof snapshot);
-}
-
-static __always_inline void write_check(struct bpf_iter__task* ctx, struct task_struct* task) {
-  struct off_thread* thread = find_thread(task);
-  struct off_check out = {};
-  if (!thread) return;
-  copy_identity(&out.identity, task);
-  out.events = thread->events;
-  bpf_seq_write(ctx->meta->seq, &out, sizeof out);
-}
-
-static __always_inline void write_process_id(struct bpf_iter__task* ctx, struct task_struct* task) {
-  struct off_check out = {};
-  if (task->pid != task->tgid) return;
-  copy_identity(&out.identity, task);
-  bpf_seq_write(ctx->meta->seq, &out, sizeof out);
 }
 
 static __always_inline int run_pass(struct bpf_iter__task* ctx, int atomic) {

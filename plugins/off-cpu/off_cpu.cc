@@ -132,6 +132,44 @@ inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kPreemptTotal{
      .description = "Time that a thread waited for a CPU without having slept.",
      .file_path = kNoPlace}};
 
+constexpr const char* kHistogramLimits =
+    "Counts every time in the window, in two buckets per power of two: a percentile is an upper "
+    "limit, at most half above the real value. Times below 768 ns count as 767 ns, and times above "
+    "27 min as 36 min. A time that extends beyond the window counts with its part inside.";
+// Shown if it was requested; a high percentile does not order the rows, because a group with a
+// single wait has one, too.
+constexpr ctprof_headline kWaitHeadline{.size = sizeof(ctprof_headline),
+                                        .order = 37,
+                                        .label = "p99wait",
+                                        .shown = CTPROF_SHOWN_LEVEL,
+                                        .flags = CTPROF_HEADLINE_BY_CHANGE,
+                                        .floor = 1e6};
+inline constexpr sdk::Metric<sdk::HistogramNs, sdk::HistogramMerge> kBlockedWaits{
+    {.name = "blocked_wait_histogram_ns",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Single times for which a thread was blocked, by their length.",
+     .caveat = kHistogramLimits,
+     .file_path = kNoPlace,
+     .flags = CTPROF_METRIC_COSTLY}};
+inline constexpr sdk::Metric<sdk::HistogramNs, sdk::HistogramMerge> kCpuWaits{
+    {.name = "cpu_wait_histogram_ns",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Single times for which a runnable thread waited for a CPU, by their length.",
+     .caveat = kHistogramLimits,
+     .file_path = kNoPlace,
+     .flags = CTPROF_METRIC_COSTLY,
+     .headline = &kWaitHeadline}};
+inline constexpr sdk::Metric<sdk::HistogramNs, sdk::HistogramMerge> kSlices{
+    {.name = "time_slice_histogram_ns",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Single times for which a thread ran without leaving its CPU, by their length.",
+     .caveat = kHistogramLimits,
+     .file_path = kNoPlace,
+     .flags = CTPROF_METRIC_COSTLY}};
+
 // The subtracted term is the delay part of the time off a CPU, as in total_offcpu_delay_ns.
 constexpr std::array kDerived{ctprof_derived{
     .size = sizeof(ctprof_derived),
@@ -168,10 +206,16 @@ class OffCpu : public sdk::RecordSource {
  public:
   static constexpr auto kOffers =
       sdk::offers(kStacks, kCount, kTotal, kLongest, kShortest, kSleepCount, kSleepTotal,
-                  kBlockCount, kBlockTotal, kQueueCount, kQueueTotal, kPreemptCount, kPreemptTotal);
+                  kBlockCount, kBlockTotal, kQueueCount, kQueueTotal, kPreemptCount, kPreemptTotal,
+                  kBlockedWaits, kCpuWaits, kSlices);
 
   explicit OffCpu(const sdk::Host& host) : host_(host) {}
-  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+    probe_host(host, probe);
+    if (can_store_histograms()) return;
+    for (const auto* histogram : {&kBlockedWaits, &kCpuWaits, &kSlices})
+      probe.refuse(*histogram, Gap::Unsupported, "the kernel lacks storage for tasks (Linux 5.11)");
+  }
 
   void start(const sdk::Window& window) {
     Setup setup;
@@ -185,6 +229,8 @@ class OffCpu : public sdk::RecordSource {
     setup.walks_user_stacks = window.makes_tables();
 #endif
     if (window.depth() > 0) setup.depth = window.depth();
+    for (std::uint32_t kind = 0; kind < OFF_HISTOGRAMS; ++kind)
+      if (window.requests(kOfferFirstHistogram + kind)) setup.histograms |= 1U << kind;
     setup.ring_bytes =
         choose_ring_bytes(window, static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
     int error = 0;

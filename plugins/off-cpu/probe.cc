@@ -1,6 +1,7 @@
 #include "plugins/off-cpu/probe.hpp"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
 #include <cerrno>
@@ -31,6 +32,10 @@ int try_smallest_program() {
 
 BpfRefusal explain_refusal(const sdk::Host& host, int error) {
   return explain_bpf_refusal(host, kPrograms, error);
+}
+
+bool can_store_histograms() {
+  return !can_load_bpf() || libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, nullptr) == 1;
 }
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {

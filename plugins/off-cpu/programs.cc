@@ -169,9 +169,11 @@ bool Programs::open(const Setup& setup, ResumeHook hook) {
   knows_cgroups_ = setup.cgroup == 0 || types.has("btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF);
   settings.only_cgroup = knows_cgroups_ ? setup.cgroup : 0;
   settings.walk_depth = setup.depth;
+  settings.has_histograms = setup.histograms != 0 && settings.has_task_storage;
   choose_programs();
   bpf_map__set_autocreate(skeleton_->maps.threads, settings.has_task_storage != 0);
   bpf_map__set_autocreate(skeleton_->maps.threads_by_tid, settings.has_task_storage == 0);
+  bpf_map__set_autocreate(skeleton_->maps.histograms, settings.has_histograms != 0);
   bpf_map__set_max_entries(skeleton_->maps.threads_by_tid, kMaxThreads);
   bpf_map__set_max_entries(skeleton_->maps.stacks, static_cast<std::uint32_t>(setup.ring_bytes));
   const auto processes = static_cast<std::uint32_t>(setup.pids.size());
@@ -278,7 +280,9 @@ void Programs::visit_threads(off_pass_purpose purpose, const RecordCallback& cal
   skeleton_->bss->iterator_purpose = purpose;
   const sdk::Fd pass(bpf_iter_create(bpf_link__fd(pass_link_.get())));
   if (!pass) throw_refused("starting a pass over all threads", errno);
-  const std::size_t size = purpose == OFF_COLLECT ? sizeof(off_snapshot) : sizeof(off_check);
+  const std::size_t snapshot_size =
+      skeleton_->rodata->has_histograms ? sizeof(off_snapshot_histograms) : sizeof(off_snapshot);
+  const std::size_t size = purpose == OFF_COLLECT ? snapshot_size : sizeof(off_check);
   std::vector<std::byte> buffer(kLookBuffer);
   std::size_t filled = 0;
   for (;;) {

@@ -122,6 +122,29 @@ void RecordWriter::put_sums(const sdk::Records& records, const ThreadAtTime& thr
   }
 }
 
+void RecordWriter::put_histograms(const sdk::Records& records, const ThreadAtTime& thread,
+                                  const WindowSums& window_sums, std::uint32_t requested) const {
+  for (std::uint32_t kind = 0; kind < OFF_HISTOGRAMS; ++kind) {
+    if ((requested >> kind & 1) == 0) continue;
+    const std::uint32_t offer = kOfferFirstHistogram + kind;
+    if (window_sums.histograms)
+      put_histogram(records, thread, offer, &window_sums.histograms->counts[kind * OFF_BUCKETS]);
+    else
+      records.put_unseen(thread.identity.tgid, thread.identity.tid,
+                         thread.identity.start_boottime / ns_per_tick_, offer);
+  }
+}
+
+void RecordWriter::put_histogram(const sdk::Records& records, const ThreadAtTime& thread,
+                                 std::uint32_t offer, const std::uint32_t* counts) const {
+  for (std::uint32_t bucket = 0; bucket < OFF_BUCKETS; ++bucket) {
+    if (counts[bucket] == 0) continue;
+    sdk::Record record = make_record(thread, offer, counts[bucket]);
+    record.element = OFF_FIRST_BUCKET + bucket;
+    records.put(record);
+  }
+}
+
 void RecordWriter::put_rest(const sdk::Records& records, const ThreadAtTime& thread,
                             std::uint64_t weight) const {
   put_weight(records, thread, kOfferStacks, weight, CTPROF_RECORD_REST);

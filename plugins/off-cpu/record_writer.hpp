@@ -28,7 +28,8 @@ enum Offer : std::uint32_t {
   kOfferLongest,
   kOfferShortest,
   kOfferFirstState,  // from here on a count and a time for each kind, in the order of off_state
-  kOffers = kOfferFirstState + 2 * OFF_WAIT_STATES
+  kOfferFirstHistogram = kOfferFirstState + 2 * OFF_WAIT_STATES,  // in the order of off_histogram
+  kOffers = kOfferFirstHistogram + OFF_HISTOGRAMS
 };
 
 struct ThreadAtTime {
@@ -64,6 +65,9 @@ class RecordWriter {
                 std::uint64_t weight) const;
   void put_sums(const sdk::Records& records, const ThreadAtTime& thread,
                 const WindowSums& window_sums) const;
+  // Writes these histograms, or gaps if they are unknown. `requested`: bits of off_histogram.
+  void put_histograms(const sdk::Records& records, const ThreadAtTime& thread,
+                      const WindowSums& window_sums, std::uint32_t requested) const;
   void put_process_change(const sdk::Records& records, const off_process& process);
 
  private:
@@ -76,6 +80,8 @@ class RecordWriter {
                         const off_stack_place& place);
   void put_weight(const sdk::Records& records, const ThreadAtTime& thread, std::uint32_t offer,
                   std::uint64_t weight, ctprof_record_flags flags = 0) const;
+  void put_histogram(const sdk::Records& records, const ThreadAtTime& thread, std::uint32_t offer,
+                     const std::uint32_t* counts) const;
   sdk::Record make_record(const ThreadAtTime& thread, std::uint32_t offer,
                           std::uint64_t weight) const;
 

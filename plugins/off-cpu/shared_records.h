@@ -34,6 +34,28 @@ struct off_sums {
   __u64 shortest; /* 0: there was no wait */
 };
 
+/* Histograms of single times, by their kind. */
+enum off_histogram {
+  OFF_BLOCKED_WAITS = 0, /* blocked, interruptible or not */
+  OFF_CPU_WAITS = 1,     /* queued or preempted */
+  OFF_SLICES = 2         /* running */
+};
+/* Of the buckets of a histogram (ctprof/abi/histogram.h), those from 512 ns to 36 min are stored:
+ * three histograms of two windows have 1,536 bytes. Shorter and longer times count in the first and
+ * the last one. */
+enum { OFF_HISTOGRAMS = 3, OFF_FIRST_BUCKET = 18, OFF_BUCKETS = 64 };
+
+/* The histograms of one thread over one window: bucket n of histogram h is counts[h * OFF_BUCKETS +
+ * n]. A state that spans an edge of the window counts as one time on each side. */
+struct off_histograms {
+  __u32 counts[OFF_HISTOGRAMS * OFF_BUCKETS];
+} __attribute__((aligned(8)));
+
+/* Of this window and of the previous one, as in off_thread. Programs keep them only on request. */
+struct off_histogram_pair {
+  struct off_histograms windows[2];
+};
+
 /* The first identity of a thread. When the thread takes its leader's place by exec, its tid becomes
  * the leader's. No other thread has this identity. */
 struct off_origin {
@@ -128,6 +150,14 @@ struct off_exit {
   struct off_thread thread;
 };
 
+/* An exit, if histograms are kept. */
+struct off_exit_histograms {
+  struct off_exit end;
+  __u32 is_known; /* 0: there was no memory for the histograms */
+  __u32 unused;
+  struct off_histogram_pair histograms;
+};
+
 struct off_process {
   __u32 kind;
   __u32 tgid;
@@ -143,6 +173,14 @@ struct off_snapshot {
   struct off_stack_place
       place; /* contains `kernel_bytes` bytes of `kernel`; none unless the thread waits
               */
+};
+
+/* The same, if histograms are kept. */
+struct off_snapshot_histograms {
+  struct off_snapshot snapshot;
+  __u32 is_known; /* as in off_exit_histograms */
+  __u32 unused;
+  struct off_histogram_pair histograms;
 };
 
 /* The identity of a thread, and its number of events, which shows whether events occurred since. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "plugins/off-cpu/shared_records.h"
 
@@ -20,6 +21,7 @@ struct WindowSums {
   std::uint64_t wall_ns = 0;  // how long the thread existed
   // The part of the unfinished wait at the end that no stack is charged with.
   std::uint64_t unfinished_wait_ns = 0;
+  std::optional<off_histograms> histograms;  // if they are known
 
   std::uint64_t off_cpu_ns() const {
     return sums.ns[OFF_SLEEPING] + sums.ns[OFF_BLOCKED] + sums.ns[OFF_QUEUED] +
@@ -36,7 +38,9 @@ struct WindowSums {
 };
 
 // Returns the sums for a window. `thread` is the state after the end of the window, or at the exit
-// of the thread; then the exit is the end of the span.
-WindowSums compute_window_sums(const WindowSpan& span, const off_thread& thread, bool all_waits);
+// of the thread; then the exit is the end of the span. `histograms`: those of the thread at the
+// same time; null: unknown.
+WindowSums compute_window_sums(const WindowSpan& span, const off_thread& thread, bool all_waits,
+                               const off_histogram_pair* histograms = nullptr);
 
 }  // namespace ctprof::off_cpu

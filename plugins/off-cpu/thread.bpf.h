@@ -16,12 +16,19 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "ctprof/abi/histogram.h"
 #include "shared_records.h"
 
 /* Features of this kernel; set before loading, so that the verifier ignores unsupported code. */
 const volatile __u32 has_task_storage = 1;
 const volatile __u32 has_previous_state = 1; /* the tracepoint reports why a thread left its CPU */
 const volatile __u32 has_user_registers = 1;
+
+/* Whether histograms are kept. Requires task storage. A test can change it at run time. */
+#ifndef OFF_CPU_HISTOGRAM_SETTING
+#define OFF_CPU_HISTOGRAM_SETTING const volatile
+#endif
+OFF_CPU_HISTOGRAM_SETTING __u32 has_histograms = 0;
 
 /* Reads a field of a task. Without task storage, the current thread is available only as an
  * address, which the verifier does not allow to dereference directly. */
@@ -42,7 +49,15 @@ struct {
   __type(value, struct off_thread);
 } threads SEC(".maps");
 
-/* The same by tid, for kernels without task storage. */
+/* Created only if histograms are kept. */
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct off_histogram_pair);
+} histograms SEC(".maps");
+
+/* The same as `threads` by tid, for kernels without task storage. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1);
@@ -71,6 +86,11 @@ static __always_inline struct off_thread* find_thread(struct task_struct* task) 
   if (has_task_storage) return bpf_task_storage_get(&threads, task, 0, 0);
   __u32 tid = task_field(task, pid);
   return bpf_map_lookup_elem(&threads_by_tid, &tid);
+}
+
+/* Returns null if histograms are not kept. */
+static __always_inline struct off_histogram_pair* find_histograms(struct task_struct* task) {
+  return has_histograms ? bpf_task_storage_get(&histograms, task, 0, 0) : 0;
 }
 
 static __always_inline void copy_identity(struct off_identity* identity, struct task_struct* task) {
@@ -116,6 +136,19 @@ static __always_inline void add_time(struct off_sums* sums, __u32 state, __u64 l
   if (state < OFF_WAIT_STATES) ++sums->counts[state & 3];
 }
 
+/* Counts one time in the histogram of its state. */
+static __always_inline void count_time(struct off_histograms* of, __u32 state, __u64 length) {
+  if (state >= OFF_STATES) return;
+  const __u32 kind = state <= OFF_BLOCKED      ? OFF_BLOCKED_WAITS
+                     : state < OFF_WAIT_STATES ? OFF_CPU_WAITS
+                                               : OFF_SLICES;
+  __u32 bucket = ctprof_histogram_bucket(length);
+  bucket = bucket > OFF_FIRST_BUCKET ? bucket - OFF_FIRST_BUCKET : 0;
+  if (bucket >= OFF_BUCKETS) bucket = OFF_BUCKETS - 1;
+  const __u32 index = kind * OFF_BUCKETS + bucket;
+  if (index < OFF_HISTOGRAMS * OFF_BUCKETS) ++of->counts[index]; /* the verifier needs the check */
+}
+
 /* Returns a random threshold between half and one and a half periods. Therefore at most two points
  * are within a wait that is shorter than a period.
  */
@@ -124,8 +157,22 @@ static __always_inline __u64 draw_threshold(void) {
   return period_ns / 2 + (random * period_ns >> 24);
 }
 
-/* Ends the thread's previous window at the edge, and begins this one. */
-static __always_inline void begin_window(struct off_thread* thread, __u32 number) {
+/* Does for the histograms what begin_window() does for the sums. A run that ends slightly after its
+ * event counts in the window of the event. REQUIRES: state_start is not before the previous edge.
+ */
+static __always_inline void begin_histograms(struct off_histogram_pair* of,
+                                             const struct off_thread* thread, __u32 number) {
+  const __u64 edge = window_opened[number % OFF_WINDOWS];
+  struct off_histograms* last = &of->windows[(number - 1) & 1];
+  if (thread->window != number - 1) __builtin_memset(last, 0, sizeof *last);
+  if (thread->state_start < edge) count_time(last, thread->state, edge - thread->state_start);
+  __builtin_memset(&of->windows[number & 1], 0, sizeof *last);
+}
+
+/* Ends the thread's previous window at the edge, and begins this one. `of`: null if histograms are
+ * not kept. */
+static __always_inline void begin_window(struct off_thread* thread, struct off_histogram_pair* of,
+                                         __u32 number) {
   const __u64 edge = window_opened[number % OFF_WINDOWS];
   const __u64 previous_edge = window_opened[(number - 1) % OFF_WINDOWS];
   struct off_sums* last = &thread->sums[(number - 1) & 1];
@@ -135,6 +182,7 @@ static __always_inline void begin_window(struct off_thread* thread, __u32 number
     if (thread->state_start < previous_edge) thread->state_start = previous_edge;
     if (thread->departure < previous_edge) thread->departure = previous_edge;
   }
+  if (of) begin_histograms(of, thread, number);
   if (thread->state_start < edge) {
     add_time(last, thread->state, edge - thread->state_start);
     thread->state_start = edge;
@@ -178,18 +226,20 @@ static __always_inline void charge_wait(struct off_thread* thread) {
 }
 
 /* Changes the state of a thread, and accounts for the time in the old state. */
-static __always_inline void enter_state(struct off_thread* thread, __u32 state, __u64 now,
-                                        int is_unexpected) {
+static __always_inline void enter_state(struct task_struct* task, struct off_thread* thread,
+                                        __u32 state, __u64 now, int is_unexpected) {
   const __u32 number = window_number_at(now);
+  struct off_histogram_pair* of = find_histograms(task);
   thread->version++;
   barrier();
-  if (thread->window != number) begin_window(thread, number);
+  if (thread->window != number) begin_window(thread, of, number);
   const __u32 old = thread->state;
   const __u64 length = now > thread->state_start ? now - thread->state_start : 0;
   if (now < thread->state_start) now = thread->state_start; /* the clocks of two CPUs differ */
   struct off_sums* sums = &thread->sums[number & 1];
   sums->unexpected_events += is_unexpected;
   add_time(sums, old, length);
+  if (of) count_time(&of->windows[number & 1], old, length);
   if (old < OFF_WAIT_STATES && is_charged(old)) thread->current_wait += length;
   if (old >= OFF_WAIT_STATES && state < OFF_WAIT_STATES) thread->departure = now;
   if (old < OFF_WAIT_STATES && state >= OFF_WAIT_STATES) {

@@ -28,6 +28,11 @@ std::size_t choose_stack_bytes(std::size_t threads) {
                     kMinStackBytes, kMaxStackBytes);
 }
 
+// All offers are requested, except for histograms.
+bool is_requested_offer(std::uint32_t offer, std::uint32_t histograms) {
+  return offer < kOfferFirstHistogram || (histograms >> (offer - kOfferFirstHistogram) & 1) != 0;
+}
+
 std::uint32_t kind_of(Bytes bytes) {
   const auto* kind = cast_record<std::uint32_t>(bytes);
   return kind ? *kind : 0;
@@ -85,6 +90,8 @@ void Waits::window_ends() {
     const auto& look = *reinterpret_cast<const off_snapshot*>(bytes.data());
     if (!origins_at_end_.insert(key_of(look.thread.origin)).second) return;
     threads_at_end_.push_back({look.identity, look.thread, look.place, {}});
+    const auto* full = cast_record<off_snapshot_histograms>(bytes);
+    if (full && full->is_known) threads_at_end_.back().histograms = full->histograms;
   });
   read_sleeping_stacks();
   find_hidden_threads();
@@ -180,7 +187,8 @@ void Waits::finish_window(const sdk::Records& records) {
   walk_remark_ = programs_->describe_refused_walks();
   for (const HiddenThread& thread : hidden_)
     for (std::uint32_t offer = 0; offer < kOffers; ++offer)
-      records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
+      if (is_requested_offer(offer, setup_.histograms))
+        records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
   hidden_remark_ = hidden_.empty() ? ""
                                    : "this kernel hides " + std::to_string(hidden_.size()) +
                                          " threads from BPF programs: their waits are unknown";
@@ -226,7 +234,8 @@ void Waits::handle_record(const sdk::Records& records, Bytes bytes) {
         put_walked_stack(records, *stack, bytes.size());
       return;
     case OFF_EXIT:
-      if (const auto* end = cast_record<off_exit>(bytes)) put_exit(records, *end);
+      if (const auto* end = cast_record<off_exit>(bytes))
+        put_exit(records, *end, cast_record<off_exit_histograms>(bytes));
       return;
     case OFF_FORK:
     case OFF_EXEC:
@@ -274,8 +283,10 @@ std::size_t Waits::count_tracing_frames(const off_stack_place& place) {
 }
 
 // The thread may have exited in the open window while the previous window is not handed over yet.
-void Waits::put_exit(const sdk::Records& records, const off_exit& end) {
+void Waits::put_exit(const sdk::Records& records, const off_exit& end,
+                     const off_exit_histograms* full) {
   Thread thread{end.identity, end.thread, {}, {}};
+  if (full && full->is_known) thread.histograms = full->histograms;
   // When another thread calls exec, the old leader may already have that thread's id as it exits.
   if (end.thread.origin.tid == end.identity.tgid) thread.identity.tid = end.identity.tgid;
   if (has_finished_window_ && end.thread.window > finished_window_.number) {
@@ -293,11 +304,14 @@ void Waits::put_exit(const sdk::Records& records, const off_exit& end) {
 // --- threads ---
 
 void Waits::put_thread(const sdk::Records& records, const Thread& thread, const WindowSpan& span) {
-  const WindowSums window_sums = compute_window_sums(span, thread.thread, setup_.charges_all_waits);
+  const WindowSums window_sums =
+      compute_window_sums(span, thread.thread, setup_.charges_all_waits,
+                          thread.histograms ? &*thread.histograms : nullptr);
   if (window_sums.wall_ns == 0) return;
   check_sums(window_sums);
   const ThreadAtTime thread_at_end{thread.identity, span.ended_ns};
   handover_.put_sums(records, thread_at_end, window_sums);
+  handover_.put_histograms(records, thread_at_end, window_sums, setup_.histograms);
   const auto charged_weight = weights_.find(key_of(thread.thread.origin));
   const std::uint64_t charged = charged_weight == weights_.end() ? 0 : charged_weight->second;
   const std::uint64_t total = window_sums.stacks_ns(setup_.charges_all_waits);

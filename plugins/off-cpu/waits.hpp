@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -63,6 +64,7 @@ class Waits {
     off_stack_place place;
     std::vector<std::uint8_t> stack;
     bool has_changed_state = false;
+    std::optional<off_histogram_pair> histograms = {};  // if they are known
   };
   // How well the times of a window add up.
   struct ConsistencyCheck {
@@ -75,7 +77,8 @@ class Waits {
   void put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
   void put_walked_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
   std::size_t count_tracing_frames(const off_stack_place& place);
-  void put_exit(const sdk::Records& records, const off_exit& end);
+  // `full`: the record with histograms; null: it has none.
+  void put_exit(const sdk::Records& records, const off_exit& end, const off_exit_histograms* full);
   void put_thread(const sdk::Records& records, const Thread& thread, const WindowSpan& span);
   void read_sleeping_stacks();
   void follow_moved_processes();

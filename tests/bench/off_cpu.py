@@ -13,6 +13,8 @@ BATCHES = 600  # of 600 switches each, in a millisecond or two
 SETTLE_S = 3  # includes the second in which the kernel measures the programs
 MAX_ADDED_US, TYPICAL_US = 0.35, 2.0
 TYPICAL, EACH_SWITCH = "typical tool", "off-cpu, stack per switch (mean)"
+HISTOGRAMS = "off-cpu, with histograms"
+WITH_HISTOGRAMS = "run_time_ns,blocked_wait_histogram_ns,cpu_wait_histogram_ns,time_slice_histogram_ns"
 
 
 @contextlib.contextmanager
@@ -21,8 +23,8 @@ def no_recorder():
 
 
 @contextlib.contextmanager
-def recorder(tools, directory, *words):
-    command = [tools.ctprof, "record", "-q", "--no-sync", "--recorders", "off-cpu", "--metrics", "run_time_ns", "-o", f"{directory}/bench.ctprof.zst", *words]
+def recorder(tools, directory, *words, metrics="run_time_ns"):
+    command = [tools.ctprof, "record", "-q", "--no-sync", "--recorders", "off-cpu", "--metrics", metrics, "-o", f"{directory}/bench.ctprof.zst", *words]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         time.sleep(SETTLE_S)
         yield
@@ -47,6 +49,7 @@ def bench(tools, repeat, directory):
                 return run([tools.switches, str(BATCHES), str(cpu)]).json()
         return action
     actions = {"alone": measure_in(no_recorder), "off-cpu, stack per ms": measure_in(lambda: recorder(tools, directory)),
+             HISTOGRAMS: measure_in(lambda: recorder(tools, directory, metrics=WITH_HISTOGRAMS)),
              EACH_SWITCH: measure_in(lambda: recorder(tools, directory, "--offcpu-stacks", "every"))}
     if tools.off_cpu_floor.is_file():
         actions[TYPICAL] = measure_in(lambda: typical_tool(tools))

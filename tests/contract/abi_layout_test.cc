@@ -194,7 +194,7 @@ AT(ctprof_source, window_ends, 144);
 AT(ctprof_source, window_opens, 152);
 AT(ctprof_source, entity, 160);
 
-SIZE(ctprof_window, 96);
+SIZE(ctprof_window, 112);
 AT(ctprof_window, size, 0);
 AT(ctprof_window, pids_count, 4);
 AT(ctprof_window, pids, 8);
@@ -212,8 +212,11 @@ AT(ctprof_window, reserved, 76);
 AT(ctprof_window, ring_bytes, 80);
 AT(ctprof_window, passes_hz, 88);
 AT(ctprof_window, flags, 92);
+AT(ctprof_window, offers, 96);
+AT(ctprof_window, offers_count, 104);
+AT(ctprof_window, reserved2, 108);
 
-SIZE(ctprof_record, 128);
+SIZE(ctprof_record, 136);
 AT(ctprof_record, size, 0);
 AT(ctprof_record, offer, 4);
 AT(ctprof_record, tgid, 8);
@@ -233,6 +236,8 @@ AT(ctprof_record, lr, 96);
 AT(ctprof_record, stack, 104);
 AT(ctprof_record, stack_size, 112);
 AT(ctprof_record, at_ns, 120);
+AT(ctprof_record, element, 128);
+AT(ctprof_record, reserved, 132);
 
 SIZE(ctprof_change, 104);
 AT(ctprof_change, size, 0);
@@ -273,50 +278,6 @@ AT(ctprof_records, lose, 72);
 AT(ctprof_records, cpu_ns, 80);
 AT(ctprof_records, want_table, 88);
 AT(ctprof_records, next_table, 96);
-
-SIZE(ctprof_unwind_table, 64);
-AT(ctprof_unwind_table, size, 0);
-AT(ctprof_unwind_table, number, 4);
-AT(ctprof_unwind_table, request, 8);
-AT(ctprof_unwind_table, first_page, 16);
-AT(ctprof_unwind_table, pages, 24);
-AT(ctprof_unwind_table, rows, 32);
-AT(ctprof_unwind_table, rules, 40);
-AT(ctprof_unwind_table, pages_count, 48);
-AT(ctprof_unwind_table, rows_count, 52);
-AT(ctprof_unwind_table, rules_count, 56);
-AT(ctprof_unwind_table, reserved, 60);
-
-SIZE(ctprof_table_request, 104);
-AT(ctprof_table_request, size, 0);
-AT(ctprof_table_request, flags, 4);
-AT(ctprof_table_request, request, 8);
-AT(ctprof_table_request, tgid, 16);
-AT(ctprof_table_request, start, 24);
-AT(ctprof_table_request, length, 32);
-AT(ctprof_table_request, offset, 40);
-AT(ctprof_table_request, device_major, 48);
-AT(ctprof_table_request, device_minor, 52);
-AT(ctprof_table_request, inode, 56);
-AT(ctprof_table_request, file_size, 64);
-AT(ctprof_table_request, changed_s, 72);
-AT(ctprof_table_request, changed_ns, 80);
-AT(ctprof_table_request, reserved, 84);
-AT(ctprof_table_request, path, 88);
-
-// Structs that BPF programs read.
-#define PACKED(type, bytes) static_assert(sizeof(type) == (bytes))
-PACKED(ctprof_unwind_rule, 8);
-AT(ctprof_unwind_rule, kind, 0);
-AT(ctprof_unwind_rule, bp, 1);
-AT(ctprof_unwind_rule, bp_offset, 2);
-AT(ctprof_unwind_rule, cfa_offset, 4);
-PACKED(ctprof_unwind_row, 4);
-AT(ctprof_unwind_row, place, 0);
-AT(ctprof_unwind_row, rule, 2);
-PACKED(ctprof_unwind_page, 8);
-AT(ctprof_unwind_page, first_row, 0);
-AT(ctprof_unwind_page, rows_count, 4);
 
 SIZE(ctprof_stack, 16);
 AT(ctprof_stack, stack, 0);

@@ -48,7 +48,8 @@ class Recording {
     const off_cpu::Setup setup{.pids = {tape.number("pid")},
                                .period_ns = settings.period_ns,
                                .records_every_stack = settings.every_stack != 0,
-                               .charges_all_waits = settings.all_waits != 0};
+                               .charges_all_waits = settings.all_waits != 0,
+                               .histograms = settings.requested_histograms};
     off_cpu::Waits waits(host.host(), std::move(input), setup, 0);
     waits.start();
     record_windows(kernel, waits, number_of_windows);
@@ -106,7 +107,9 @@ inline kernel_settings default_settings(unsigned seed) {
           .fixed_random = 0,
           .max_stack_records = 60'000,
           .max_other_records = 60'000,
-          .tracing_frames = 4};
+          .tracing_frames = 4,
+          .requested_histograms = 0,
+          .refuses_histograms = 0};
 }
 
 inline Tape load_sched_tape(const std::string& name) {

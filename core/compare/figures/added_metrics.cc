@@ -31,10 +31,15 @@ std::set<std::string> names_used_by(const Spec& spec) {
   return names;
 }
 
+// The part of a histogram that its column on the first screen shows.
+constexpr const char* kColumnPart = "p99";
+
 // Returns all keys that the map has on any side.
 std::set<std::string_view> keys_of(const PlannedMetric& map,
                                    std::span<const Snapshot* const> sides) {
   std::set<std::string_view> keys;
+  if (map.is_histogram())
+    for (const rules::HistogramPart& part : rules::histogram_parts({})) keys.insert(part.name);
   for (const Snapshot* side : sides) {
     const Column* column = side->table(map.entity).find(map.name);
     if (!column || column->def().storage != Storage::Map) continue;
@@ -63,6 +68,17 @@ PlannedMetric make_key_metric(const MetricPlan& plan, const PlannedMetric& map,
 }
 
 }  // namespace
+
+void add_histogram_columns(MetricPlan& plan) {
+  for (std::size_t at = 0; at < plan.metrics.size(); ++at) {
+    if (!plan.metrics[at].is_histogram() || !plan.metrics[at].headline) continue;
+    const std::string name = format_key_name(plan.metrics[at].name, kColumnPart);
+    if (!plan.find(name))
+      plan.metrics.push_back(make_key_metric(plan, plan.metrics[at], kColumnPart));
+    const auto column = std::ranges::find(plan.metrics, name, &PlannedMetric::name);
+    column->headline = plan.metrics[at].headline;
+  }
+}
 
 bool may_name_map_keys(const Spec& spec) {
   return std::ranges::any_of(names_used_by(spec),

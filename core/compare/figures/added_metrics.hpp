@@ -18,6 +18,9 @@ namespace ctprof {
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec);
 
+// Adds the p99 of each histogram with a headline as a column of the first screen.
+void add_histogram_columns(MetricPlan& plan);
+
 // Returns whether `spec` contains a name that may be a map key. Only rows contain the existing
 // keys.
 bool may_name_map_keys(const Spec& spec);

@@ -24,7 +24,7 @@ const PlannedMetric* MetricPlan::find(std::string_view name) const {
 
 const PlannedMetric* MetricPlan::find_column(std::string_view label) const {
   const auto it = std::ranges::find_if(metrics, [&](const PlannedMetric& metric) {
-    return metric.headline && metric.headline->label == label;
+    return metric.headline && metric.headline->label == label && metric.has_number();
   });
   return it == metrics.end() ? nullptr : &*it;
 }

@@ -18,6 +18,7 @@
 #include "core/compare/request/spec.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/plugin_call.hpp"
+#include "core/rules/histograms.hpp"
 #include "core/rules/rule_book.hpp"
 #include "core/rules/stacks.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -59,6 +60,8 @@ struct PlannedMetric {
   bool has_number() const { return expression || key || (rule && rule->number); }
   // Returns whether the value is a map, which is shown key by key.
   bool is_map() const { return rule && rule->parts; }
+  // Returns whether the parts of the map are derived from the buckets of a histogram.
+  bool is_histogram() const { return rule && rules::is_histogram_rule(*rule); }
   // Returns whether its stacks can be listed: the built-in rule adds them up.
   bool has_listable_stacks() const { return has_stacks && rules::is_stack_sum(*rule); }
   // Returns whether the map's rule adds up this key, so that the key is zero if there are no rows.

@@ -94,6 +94,7 @@ PlannedMetric metric_from_definition(const MetricDef& def) {
 // A limit is a setting, so the thread with the largest limit is not reported.
 void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
   metric.rule = rule;
+  if (metric.is_histogram()) metric.map_keys = rules::kHistogramKeys;
   metric.is_sum = rule->reduction == CTPROF_REDUCES_BY_SUM;
   metric.is_maximum = rule->reduction == CTPROF_REDUCES_BY_MAX && !is_limit;
 }
@@ -299,6 +300,7 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   MetricPlan plan = Planner(sides, spec, knowledge).plan();
   plan.finds_busiest_threads = spec.busiest;
   CTPROF_TRY(add_key_metrics(plan, sides, spec));
+  add_histogram_columns(plan);
   CTPROF_TRY(add_derived(plan, sides, spec.derive));
   CTPROF_TRY(choose_metrics(plan, sides, spec));
   if (const auto left_out = find_uncaptured_metrics(sides);

@@ -38,8 +38,10 @@ double floor_of(const PlannedMetric& metric, const MachineCapacity& machine) {
                   : headline.floor;
 }
 
+// Keys of maps are shown only in their map, and on the first screen if they are a column.
 bool can_be_shown(const PlannedMetric& metric) {
-  return metric.headline && metric.is_shown && !metric.is_omitted && metric.has_number() &&
+  const bool is_shown = metric.is_shown || metric.key;
+  return metric.headline && is_shown && !metric.is_omitted && metric.has_number() &&
          (metric.entity == Entity::Thread || metric.entity == Entity::Process ||
           metric.entity == Entity::Cgroup) &&
          screen_scale(metric) > 0;

@@ -63,6 +63,7 @@
 #define CTPROF_ABI_H
 
 #include "ctprof/abi/cells.h"
+#include "ctprof/abi/histogram.h"
 #include "ctprof/abi/host.h"
 #include "ctprof/abi/metric.h"
 #include "ctprof/abi/record.h"

@@ -20,6 +20,11 @@
 //       .description = "Pages by NUMA node.",
 //       .map_keys = "gauge count: anon file; counter count: *"}};
 //
+// How long the requests of a process took, by bucket; a report shows percentiles:
+//
+//   inline constexpr sdk::Metric<sdk::HistogramNs, sdk::HistogramMerge, sdk::Entity::Process>
+//       kRequests{{.name = "example_request_ns", .description = "Duration of single requests."}};
+//
 // A setting of an administrator; a comparison reports its change:
 //
 //   inline constexpr sdk::Metric<sdk::OrdinalI32, sdk::RangeI32> kOomScore{{
@@ -256,6 +261,10 @@ using CountMap = Newtype<"CountMap">;
 using BytesMap = Newtype<"BytesMap">;
 using KibMap = Newtype<"KibMap">;
 using MixedMap = Newtype<"MixedMap">;
+// The number of values by bucket (abi/histogram.h). A cell is an array of up to
+// CTPROF_HISTOGRAM_BUCKETS numbers, as in `waits.put(row, sdk::Words(buckets))`.
+using HistogramNs = Newtype<"HistogramNs">;
+using HistogramCount = Newtype<"HistogramCount">;
 // Weighted call stacks, only from recorders (records.hpp).
 using StackNs = Newtype<"StackNs">;
 using StackCount = Newtype<"StackCount">;
@@ -303,6 +312,8 @@ using AnyFlag = Rule<"AnyFlag">;
 using Affinity = Rule<"Affinity">;
 using MapSum = Rule<"MapSum">;
 using MapMixed = Rule<"MapMixed">;
+// Histograms, bucket by bucket.
+using HistogramMerge = Rule<"HistogramMerge">;
 // Call stacks.
 using StackSum = Rule<"StackSum">;
 // No reduction.

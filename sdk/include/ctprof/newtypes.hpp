@@ -17,6 +17,7 @@
 //   the name of a state                      CategoricalString  Mode
 //   a limit, which may be "none"             LimitBytes         LimitMax
 //   bytes by the name of a pool              BytesMap           MapSum
+//   how long each request took               HistogramNs        HistogramMerge
 //
 // A newtype lists the rules that are legal for it. Any other pair is one of a few mistakes, each
 // with its own message. The compiler prints it if a metric is declared in C++ (metric.hpp). The
@@ -116,6 +117,11 @@ inline constexpr std::array kNewtypes{
     // Numbers by name of several kinds: memory.stat. The metric's map_keys state the kind of each
     // key.
     NewtypeInfo{"MixedMap", CTPROF_MAP, "gauge", "none", "MapMixed"},
+    // The number of durations by bucket (abi/histogram.h): single waits, requests. A group has
+    // percentiles.
+    NewtypeInfo{"HistogramNs", CTPROF_ARRAY, "cumulative", "ns", "HistogramMerge"},
+    // The same for other numbers: sizes of requests, lengths of queues.
+    NewtypeInfo{"HistogramCount", CTPROF_ARRAY, "cumulative", "count", "HistogramMerge"},
     // Weighted call stacks from a recorder; their weight is a time ...
     NewtypeInfo{"StackNs", CTPROF_STACKS, "cumulative", "ns", "StackSum"},
     // ... or a number of events ...
@@ -192,6 +198,8 @@ inline constexpr std::array kRules{
     // Reduces each key separately; a key that only some rows have is reduced over those rows.
     RuleInfo{"MapSum", Reduction::PerKey, ""},
     RuleInfo{"MapMixed", Reduction::PerKey, ""},
+    // Sums each bucket separately, and derives the count, percentiles and the maximum.
+    RuleInfo{"HistogramMerge", Reduction::PerKey, ""},
     // Sums each stack separately; the total weight represents the value as a number.
     RuleInfo{"StackSum", Reduction::Sum, ""},
     // No reduction: a formula is computed from the values of its inputs, a key identifies rows, a

@@ -37,12 +37,14 @@
 //
 // A recorder can also offer numbers, as in `sdk::offers(kFaultStacks, kFaults)`. Their records have
 // only a weight, and their `offer` is 1 here. Weights of a cumulative metric are added per thread.
+// A record of a histogram also has a value (Record::set_value), which it counts `weight` times.
 //
 // Contents:   Window, Record, Records.
 // See also:   source.hpp for the bases ExitedSource and RecordSource, abi/record.h for the structs.
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -95,6 +97,13 @@ class Window {
   }
   // The share of all CPUs' time that this source may use, in millionths; 0: not specified.
   std::uint64_t budget_ppm() const { return abi_->budget_ppm; }
+  // Whether the offer with this index was requested. Do no work for other offers, and put no
+  // records of them.
+  bool requests(std::uint32_t offer) const {
+    if (!has(offsetof(ctprof_window, offers)) || !abi_->offers) return true;
+    const std::span<const std::uint32_t> requested(abi_->offers, abi_->offers_count);
+    return std::find(requested.begin(), requested.end(), offer) != requested.end();
+  }
   // One pass over the current state, complete in the first drain after `start`.
   bool once() const { return is(CTPROF_WINDOW_ONCE); }
   // A stack at each event instead of one per period_ns().
@@ -128,6 +137,8 @@ struct Record : ctprof_record {
     weight = of_weight;
   }
 
+  // Sets the value that a record of a histogram counts; its weight is the number of such values.
+  void set_value(std::uint64_t value) { element = ctprof_histogram_bucket(value); }
   // Sets addresses in the kernel, leaf first.
   void set_kernel(std::span<const std::uint64_t> addresses) {
     kernel = addresses.data();

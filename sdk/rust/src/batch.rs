@@ -83,6 +83,16 @@ impl sealed::Value<storage::Bits> for &[u64] {
 }
 impl Value<storage::Bits> for &[u64] {}
 
+/// An array, such as the buckets of a histogram.
+impl sealed::Value<storage::Array> for &[u64] {
+    unsafe fn store(self, target: &Target) {
+        if let Some(put) = target.batch.put_array {
+            put(target.batch.core, target.offer, target.row, self.as_ptr(), self.len());
+        }
+    }
+}
+impl Value<storage::Array> for &[u64] {}
+
 /// A map: each key once.
 impl<K: AsRef<[u8]>> sealed::Value<storage::Map> for &[(K, u64)] {
     unsafe fn store(self, target: &Target) {

@@ -34,6 +34,7 @@ mod batch;
 mod boundary;
 mod files;
 mod gap;
+mod histogram;
 mod host;
 mod metric;
 pub mod newtypes;
@@ -46,6 +47,7 @@ pub use batch::{Batch, Cgroup, Column, Figure, Input, InputColumn, Process, Valu
 pub use boundary::Failure;
 pub use files::{number, value_of, TextFile};
 pub use gap::{Gap, Reading};
+pub use histogram::{histogram_bucket, histogram_smallest, HISTOGRAM_BUCKETS};
 pub use host::{Context, Directory, Host, Probe, Remedy, Thread};
 pub use metric::{entity, Entity, Metric, Shown, COSTLY, HIDDEN, SETTING};
 pub use plugin::columns;

@@ -97,6 +97,8 @@ pub mod storage {
         Bits = 5;
         /// Numbers by name.
         Map = 6;
+        /// Numbers by position: the buckets of a histogram.
+        Array = 7;
         /// Stacks, only from recorders.
         Stacks = 8;
     }
@@ -177,6 +179,10 @@ newtypes! {
     KibMap, Map, "gauge", "kib", "MapSum";
     /// Numbers of several kinds by name.
     MixedMap, Map, "gauge", "none", "MapMixed";
+    /// The number of durations by bucket (`histogram_bucket`).
+    HistogramNs, Array, "cumulative", "ns", "HistogramMerge";
+    /// The number of other values by bucket.
+    HistogramCount, Array, "cumulative", "count", "HistogramMerge";
     /// Call stacks, weighted by time.
     StackNs, Stacks, "cumulative", "ns", "StackSum";
     /// Call stacks, weighted by events.
@@ -271,6 +277,8 @@ rules! {
     MapSum, PerKey, "";
     /// Each key by its kind.
     MapMixed, PerKey, "";
+    /// The sum of each bucket, with percentiles.
+    HistogramMerge, PerKey, "";
     /// The sum of each stack.
     StackSum, Sum, "";
     /// The rule of formulas.

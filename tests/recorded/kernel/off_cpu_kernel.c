@@ -1,5 +1,6 @@
 #define __bpf__ /* use the types of the programs */
 #define OFF_CPU_WITHOUT_WALK
+#define OFF_CPU_HISTOGRAM_SETTING /* can be changed */
 #include "plugins/off-cpu/off_cpu.bpf.c"
 /* The programs must come first: they include the helpers that replace libbpf's. */
 #include "tests/recorded/kernel/off_cpu_kernel.h"
@@ -18,7 +19,8 @@ struct kernel_task {
   struct pt_regs registers;
   struct signal_struct group;
   struct off_thread thread;
-  int is_known, has_run, has_exited;
+  struct off_histogram_pair histograms;
+  int is_known, has_histograms, has_run, has_exited;
 };
 
 /* A record in a ring buffer. */
@@ -37,7 +39,7 @@ static unsigned record_count, stack_count, max_stack_records, max_other_records;
 static unsigned cpu;
 static __u64 clock_ns;
 static __u32 random_state, fixed_random;
-static unsigned tracing_frames;
+static unsigned tracing_frames, refuses_histograms;
 static struct task_struct* current;
 static kernel_record_callback seq_take;
 static void* seq_context;
@@ -58,7 +60,12 @@ long bpf_map_delete_elem(void* map, const void* key) {
 }
 void* bpf_task_storage_get(void* map, struct task_struct* task, void* value, __u64 flags) {
   struct kernel_task* of = (struct kernel_task*)task;
-  if (map != (void*)&threads || task == &idle) return 0;
+  if (task == &idle) return 0;
+  if (map == (void*)&histograms) {
+    of->has_histograms |= (flags & BPF_LOCAL_STORAGE_GET_F_CREATE) != 0 && !refuses_histograms;
+    return of->has_histograms ? &of->histograms : 0;
+  }
+  if (map != (void*)&threads) return 0;
   if (!of->is_known && !(flags & BPF_LOCAL_STORAGE_GET_F_CREATE)) return 0;
   if (!of->is_known) of->thread = *(const struct off_thread*)value;
   of->is_known = 1;
@@ -110,6 +117,10 @@ long bpf_probe_read_user(void* to, __u32 size, const void* from) {
   __builtin_memset(to, 0, size);
   return 0;
 }
+long bpf_probe_read_kernel(void* to, __u32 size, const void* from) {
+  __builtin_memcpy(to, from, size);
+  return 0;
+}
 __u64 bpf_ktime_get_ns(void) { return clock_ns; }
 /* xorshift: gives the same numbers in each run. */
 __u32 bpf_get_prandom_u32(void) {
@@ -138,6 +149,8 @@ void kernel_reset(const struct kernel_settings* settings) {
   max_stack_records = settings->max_stack_records;
   max_other_records = settings->max_other_records;
   tracing_frames = settings->tracing_frames;
+  has_histograms = settings->requested_histograms != 0;
+  refuses_histograms = settings->refuses_histograms;
   clock_ns = 0;
   current = &idle;
 }

@@ -25,11 +25,13 @@ struct kernel_settings {
   unsigned long long period_ns;
   unsigned every_stack;
   unsigned all_waits;
-  unsigned seed;              /* of the random numbers */
-  unsigned fixed_random;      /* if not 0, replaces all random numbers */
-  unsigned max_stack_records; /* capacity for stacks that were not read yet */
-  unsigned max_other_records; /* the same for records of exits and processes */
-  unsigned tracing_frames;    /* at the leaf of stacks taken when a thread resumes */
+  unsigned seed;                 /* of the random numbers */
+  unsigned fixed_random;         /* if not 0, replaces all random numbers */
+  unsigned max_stack_records;    /* capacity for stacks that were not read yet */
+  unsigned max_other_records;    /* the same for records of exits and processes */
+  unsigned tracing_frames;       /* at the leaf of stacks taken when a thread resumes */
+  unsigned requested_histograms; /* bits of off_histogram */
+  unsigned refuses_histograms;   /* there is no memory for histograms */
 };
 
 void kernel_reset(const struct kernel_settings* settings);

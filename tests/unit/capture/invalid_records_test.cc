@@ -61,7 +61,9 @@ BOOST_FIXTURE_TEST_CASE(stops_recorders_with_invalid_records_and_keeps_earlier_r
     BOOST_TEST(contains(failed, sentence), failed);
   };
   check_failure([](auto& r) { r.size = 8; }, "too small");
-  check_failure([](auto& r) { r.offer = 2; }, "of offer 2, which was not requested");
+  check_failure([](auto& r) { r.offer = 3; }, "of offer 3, which was not requested");
+  check_failure([](auto& r) { r.offer = 2, r.element = CTPROF_HISTOGRAM_BUCKETS; },
+                "of bucket 96, which no histogram has");
   check_failure([](auto& r) { r.tid = 0; }, "of the invalid thread 1/0");
   check_failure([](auto& r) { r.tgid = UINT64_MAX; }, "of the invalid thread");
   check_failure([](auto& r) { r.user_kind = 4; }, "of the unknown kind 4");

@@ -323,6 +323,43 @@ BOOST_AUTO_TEST_CASE(numbers_are_reduced_to_sum_maximum_or_minimum) {
   BOOST_TEST(numbers_text(window, "x_ns") == "17 Denied 0");
 }
 
+BOOST_AUTO_TEST_CASE(histograms_count_by_bucket) {
+  Snapshot window = window_with_reused_id();
+  RecordedStacks stacks(window, proc().get());
+  stacks.begin_source("test", "tests",
+                      {metric("waits", "HistogramNs", "HistogramMerge"),
+                       metric("skipped", "HistogramNs", "HistogramMerge")},
+                      {}, {true, false});
+  const auto put = [&](std::uint64_t tid, std::uint64_t value, std::uint64_t weight,
+                       std::uint64_t at_ns, ctprof_record_flags flags = 0) {
+    ctprof_record record = record_of(7, tid, weight, at_ns, tid == 8 ? 1500 : 5);
+    record.element = ctprof_histogram_bucket(value);
+    record.flags = flags;
+    stacks.add(record);
+  };
+  put(7, 4, 5, 0);
+  put(7, 5, 1, 11 * kSecond);
+  put(7, 1, UINT64_MAX, 0);
+  put(7, 1, 1, 0);              // the count stops at the largest number
+  put(7, 3, 100, 9 * kSecond);  // before its row was open
+  put(99, 3, 6, 0);             // in no row
+  put(8, 0, 0, 0, CTPROF_RECORD_UNSEEN);
+  stacks.finish();
+  const Column& column = *window.threads().find("waits");
+  const auto buckets = [&](std::size_t row) {
+    const auto words = window.pools->words[column.ids()[row]];
+    return std::vector<std::uint64_t>(words.begin(), words.end());
+  };
+  BOOST_TEST(buckets(0) == (std::vector<std::uint64_t>{0, UINT64_MAX, 0, 0, 6}),
+             boost::test_tools::per_element());
+  BOOST_TEST((column.gap(1) == Gap::Denied && column.has_value(2) && buckets(2).empty()));
+  BOOST_TEST(window.meta.notes.at(0) == "6 values of waits belong to threads without a row");
+  BOOST_TEST(!window.threads().find("skipped"));
+  convert_to_differences(window);
+  BOOST_TEST((window.threads().find("waits")->has_value(0) && buckets(0)[4] == 6u));
+  BOOST_TEST(!window.window->openings[0].find("waits"));  // see counts_up()
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -49,6 +49,39 @@ BOOST_FIXTURE_TEST_CASE(a_window_passes_the_requested_options, RecorderFixture) 
   BOOST_TEST(TestRecorder::starts == 1);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_window_lists_the_requested_offers, RecorderFixture) {
+  std::string requested;
+  TestRecorder::on_start = [&](const sdk::Window& window) {
+    for (std::uint32_t offer = 0; offer < TestRecorder::kOffers.size(); ++offer)
+      requested += window.requests(offer) ? '1' : '0';
+    requested += ' ';
+  };
+  BOOST_TEST(bool(records()->start()));
+  BOOST_TEST(bool(records({}, {}, {.includes_all = false})->start()));
+  BOOST_TEST(
+      bool(records({}, {}, {.includes_all = false, .names = {"small_times_ns", "nice"}})->start()));
+  BOOST_TEST(requested == "111 110 111 ");
+  ctprof_window older{};
+  older.size = offsetof(ctprof_window, offers);
+  BOOST_TEST(sdk::Window(older).requests(2));
+}
+
+BOOST_FIXTURE_TEST_CASE(counts_a_value_in_its_bucket, RecorderFixture) {
+  std::vector<std::uint32_t> buckets;
+  const RecorderResult recorded = drain_once([](const sdk::Records& to) {
+    sdk::Record record(1, 1, 7);
+    record.offer = 2;
+    record.set_value(1000);
+    to.put(record);
+    record.size = offsetof(ctprof_record, element);  // of an older plugin
+    to.put(record);
+  });
+  recorded.records.for_each([&](const ctprof_record& got) { buckets.push_back(got.element); },
+                            [](const ctprof_change&) {});
+  BOOST_TEST(recorded.failure == "");
+  BOOST_TEST(buckets == (std::vector<std::uint32_t>{19, 0}), boost::test_tools::per_element());
+}
+
 BOOST_FIXTURE_TEST_CASE(starts_and_stops_once_and_drains_afterwards, RecorderFixture) {
   const auto all = records();
   BOOST_TEST(bool(all->start()));

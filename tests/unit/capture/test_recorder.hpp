@@ -26,9 +26,12 @@ constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
 constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kEvents{
     {.name = "small_events", .description = "for tests"}};
 
+constexpr sdk::Metric<sdk::HistogramNs, sdk::HistogramMerge> kTimes{
+    {.name = "small_times_ns", .description = "for tests", .flags = CTPROF_METRIC_COSTLY}};
+
 // A recorder whose start and drain call functions of the test.
 struct TestRecorder : sdk::RecordSource {
-  static constexpr auto kOffers = sdk::offers(kStacks, kEvents);
+  static constexpr auto kOffers = sdk::offers(kStacks, kEvents, kTimes);
   static inline std::function<void(const sdk::Window&)> on_start;
   static inline std::function<void(const sdk::Records&)> on_drain;
   static inline int starts, stops, drains, ends;
@@ -66,11 +69,12 @@ struct RecorderFixture {
   }
 
   std::unique_ptr<ActiveRecorders> records(RecordOptions options = {},
-                                           std::vector<std::uint64_t> pids = {}) {
+                                           std::vector<std::uint64_t> pids = {},
+                                           const ExpensiveRecords& expensive = {}) {
     options.recorders = {"small"};
     options.code_timeout = options.open_timeout = std::chrono::hours(1);
     return std::make_unique<ActiveRecorders>(
-        *plan_recorders(probed, options.recorders), probed, options,
+        *plan_recorders(probed, options.recorders, expensive), probed, options,
         WantedProcesses(std::move(pids), "", proc.get()), proc.get());
   }
   // Drains the recorder once and returns the result.

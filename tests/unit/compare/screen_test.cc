@@ -47,6 +47,35 @@ BOOST_AUTO_TEST_CASE(a_score_is_the_largest_share) {
   BOOST_TEST(find_row(report, "both").score_column == 0u);  // switches have no weight
 }
 
+// The p99 of `b` is larger, but does not order the rows.
+BOOST_AUTO_TEST_CASE(a_histogram_is_shown_as_its_p99) {
+  const MetricDef waits = with_headline(metric("waits", "HistogramNs", "HistogramMerge"),
+                                        {"p99wait", 5, CTPROF_SHOWN_LEVEL, true, 1e6});
+  const auto buckets_with = [](std::uint64_t value) {
+    hand_made::Numbers buckets(CTPROF_HISTOGRAM_BUCKETS);
+    buckets[2] = 1;
+    ++buckets[ctprof_histogram_bucket(value)];
+    return buckets;
+  };
+  const Snapshot window =
+      window_of({{.name = "a", .cpu = 5 * kSecond}, {.name = "b", .cpu = kSecond}}, 10, {},
+                [&](Snapshot& end, bool is_end) {
+                  using hand_made::Numbers;
+                  hand_made::add_numbers(
+                      end, waits,
+                      is_end ? Cells<Numbers>{buckets_with(5'000'000), buckets_with(kSecond)}
+                             : Cells<Numbers>{Numbers{0, 0, 1}, Numbers{0, 0, 1}});
+                });
+  const Report report = report_of(window);
+  BOOST_TEST(row_names(report) == "a b");
+  BOOST_TEST(report.screen()->columns.back().headline.label == "p99wait");
+  BOOST_TEST(find_row(report, "a").figures.back().value == 6291455);
+  BOOST_TEST(find_row(report, "b").figures.back().value == 1073741823);
+  Spec by_p99;
+  by_p99.sort = {{SortKey::Criterion::Metric, "p99wait", false}};
+  BOOST_TEST(row_names(report_of(window, by_p99)) == "b a");
+}
+
 BOOST_AUTO_TEST_CASE(omits_groups_below_every_floor) {
   // The floors are 10/s and 1 %.
   const Snapshot window = window_of({{.name = "few", .switches = 50},

@@ -87,6 +87,14 @@ inline Column& add_map(Snapshot& snapshot, const MetricDef& def, const Cells<Map
              });
 }
 
+using Numbers = std::vector<std::uint64_t>;
+inline Column& add_numbers(Snapshot& snapshot, const MetricDef& def, const Cells<Numbers>& cells) {
+  return add(snapshot, def, cells, Gap::ThreadGone,
+             [&](Column& column, std::size_t row, const Numbers& numbers) {
+               column.ids()[row] = snapshot.pools->words.intern(numbers);
+             });
+}
+
 struct Thread {
   std::uint64_t tgid, tid;
   std::string pcomm, comm;

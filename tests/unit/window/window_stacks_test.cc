@@ -144,6 +144,54 @@ BOOST_AUTO_TEST_CASE(joined_windows_reduce_numbers_by_their_rule) {
   BOOST_TEST(number_texts(*whole, "shortest") == "1: 5; 2: 2; 3: 3");
 }
 
+const MetricDef kWaits = [] {
+  MetricDef def = metric("waits", "HistogramNs", "HistogramMerge");
+  def.covers_window = true;
+  return def;
+}();
+
+// Returns the buckets of all rows, such as "1: 7,0,2; 2: -".
+std::string histogram_texts(const Snapshot& snapshot) {
+  const Column *tids = snapshot.threads().find(kTid), *column = snapshot.threads().find("waits");
+  std::string text;
+  for (std::size_t row = 0; column && row < column->rows(); ++row) {
+    text += (row ? "; " : "") + std::to_string(tids->u64()[row]) + ":";
+    if (!column->has_value(row)) text += " -";
+    for (const std::uint64_t count : snapshot.pools->words[column->ids()[row]])
+      text += " " + std::to_string(count);
+  }
+  return column ? text : "no column";
+}
+
+BOOST_AUTO_TEST_CASE(joined_windows_add_histograms) {
+  const std::vector<StartedThread> first{{1, 5}, {2, 5}}, second{{1, 5}};
+  const auto made = [](const std::vector<StartedThread>& before,
+                       const std::vector<StartedThread>& after, ExitedThreads ended,
+                       std::uint64_t from, const Cells<Numbers>& cells) {
+    auto window =
+        make_window(snapshot_at(from, before), snapshot_at(from + 10, after), std::move(ended));
+    BOOST_REQUIRE(window);
+    add_numbers(*window, kWaits, cells);
+    return std::move(*window);
+  };
+  WindowJoiner joiner(made(first, first, {}, 10, {Numbers{7}, Numbers{0, 2}}));
+  joiner.add(
+      made(first, second, exited_at(25, {{2, 5}}), 20, {Numbers{1, 0, 2}, Numbers{UINT64_MAX, 3}}));
+  auto whole = std::move(joiner).join();
+  BOOST_REQUIRE(whole);
+  convert_to_differences(*whole);
+  BOOST_TEST(histogram_texts(*whole) == "1: 8 0 2; 2: 18446744073709551615 5");
+  BOOST_TEST(histogram_texts(closing_snapshot(std::move(*whole))) == "no column");
+}
+
+BOOST_AUTO_TEST_CASE(merged_rows_add_their_histograms) {
+  ExitedThreads ended = exited_at(15, {{7, 1200}, {8, 1300}, {9, 1400}, {6, 5}});
+  add_numbers(ended.rows, metric("waits", "HistogramNs", "HistogramMerge"),
+              {{}, Numbers{1}, Numbers{2, 3}, Numbers{4}});
+  merge_exited_threads(ended, 100, 3);
+  BOOST_TEST(histogram_texts(ended.rows) == "7: 3 3; 6: 4");
+}
+
 BOOST_AUTO_TEST_CASE(numbers_of_a_window_have_no_lifetime) {
   const std::vector<StartedThread> both{{1, 5}, {2, 5}};
   const auto made = [&] {

@@ -82,6 +82,26 @@ BOOST_AUTO_TEST_CASE(subtracts_maps_by_key) {
   BOOST_TEST(text == "anon=50 pgfault=7 pgnew=3 ");
 }
 
+// Elements that are left out at the end are zero.
+BOOST_AUTO_TEST_CASE(subtracts_histograms_by_bucket) {
+  const MetricDef waits = metric("waits", "HistogramNs", "HistogramMerge");
+  Snapshot before = snapshot_at(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  add_numbers(before, waits, {Numbers{1, 2}, Numbers{7, 3}, Numbers{0, 0, 4}, {}});
+  Snapshot after = snapshot_at(20, {{1, 5}, {2, 5}, {3, 5}, {4, 5}, {5, 1500}});
+  add_numbers(after, waits,
+              {Numbers{1, 5, 9}, Numbers{6, 3}, Numbers{1}, Numbers{1}, Numbers{0, 8}});
+  const Snapshot window = make_test_window(before, std::move(after));
+  const auto buckets = [&](std::size_t row) {
+    const auto found = window.pools->words[find_column(window, waits).ids()[row]];
+    return Numbers(found.begin(), found.end());
+  };
+  BOOST_TEST(buckets(0) == (Numbers{0, 3, 9}), boost::test_tools::per_element());
+  BOOST_TEST(gap_name(window, waits, 1) == "WentBackwards");
+  BOOST_TEST(gap_name(window, waits, 2) == "WentBackwards");
+  BOOST_TEST(gap_name(window, waits, 3) == "NoBase");
+  BOOST_TEST(buckets(4) == (Numbers{0, 8}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(follows_an_exec_by_another_thread_than_the_leader) {
   Snapshot before = snapshot_at(10, {{40, 5}, {41, 600}}, 40);
   add_u64(before, kFaults, {1000, 10});

@@ -12,6 +12,7 @@
 #include "core/registry/identity.hpp"
 #include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
+#include "core/rules/histograms.hpp"
 #include "core/window/differences.hpp"
 
 namespace ctprof::live {
@@ -48,6 +49,19 @@ std::string format_words(std::span<const std::uint64_t> words) {
   return text;
 }
 
+std::string format_histogram(std::span<const std::uint64_t> buckets, std::string_view unit) {
+  std::string text;
+  for (const rules::HistogramPart& part : rules::histogram_parts(buckets))
+    if (has_value(part.number))
+      text += (text.empty() ? "" : " ") + std::string(part.name) + "=" +
+              format_scaled(part.number, part.name == "count" ? "count" : unit);
+  return text;
+}
+
+std::string format_array(const MetricDef& def, std::span<const std::uint64_t> words) {
+  return is_histogram(def) ? format_histogram(words, def.unit) : format_words(words);
+}
+
 ThreadFigure text_figure(std::string text) {
   ThreadFigure figure;
   figure.number = kNaN;
@@ -66,7 +80,8 @@ ThreadFigure make_figure(const Snapshot& window, const Column& column, std::uint
     case Storage::String:
       return text_figure(make_printable_short(pools.texts[column.ids()[row]], kMaxValueBytes));
     case Storage::Bitset: return text_figure(format_cpu_ranges(pools.words[column.ids()[row]]));
-    case Storage::Array: return text_figure(format_words(pools.words[column.ids()[row]]));
+    case Storage::Array:
+      return text_figure(format_array(column.def(), pools.words[column.ids()[row]]));
     case Storage::Map: return text_figure(format_entries(pools, pools.maps[column.ids()[row]]));
     case Storage::Stacks: {
       const double total = static_cast<double>(total_weight(pools.stacks[column.ids()[row]]));

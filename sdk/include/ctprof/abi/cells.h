@@ -64,7 +64,7 @@ enum {
   CTPROF_BITSET = 5,
   /* string to u64; keys must be unique */
   CTPROF_MAP = 6,
-  /* of u64 */
+  /* of u64: the buckets of a histogram (histogram.h) */
   CTPROF_ARRAY = 7,
   /* a weighted set of call stacks; filled only by records (record.h) */
   CTPROF_STACKS = 8

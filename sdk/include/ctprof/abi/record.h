@@ -109,6 +109,11 @@ struct ctprof_window {
   /* Passes over all threads per second. */
   uint32_t passes_hz CTPROF_TAIL;
   ctprof_window_flags flags CTPROF_TAIL;
+  /* The indexes of the source's requested offers, in ascending order; NULL: unknown, all may be
+   * requested. Do nothing for other offers: their records fail the source. */
+  const uint32_t* offers CTPROF_TAIL;
+  uint32_t offers_count CTPROF_TAIL;
+  uint32_t reserved2 CTPROF_TAIL;
 };
 
 typedef uint32_t ctprof_record_flags;
@@ -141,7 +146,10 @@ enum {
  * the weights of a thread are added, and a thread without a record has 0. For any other metric, the
  * value is the largest weight of the thread, or the smallest if the metric's rule takes the
  * minimum, and a thread without a record has no value. All values cover the window, not the life of
- * the thread: mark a peak with CTPROF_METRIC_OF_WINDOW. */
+ * the thread: mark a peak with CTPROF_METRIC_OF_WINDOW.
+ *
+ * For a histogram (CTPROF_ARRAY, histogram.h), `weight` is added to the bucket `element`, and a
+ * thread without a record has an empty histogram. */
 struct ctprof_record {
   uint32_t size;
   /* The index of the source's offer that it belongs to. */
@@ -172,6 +180,9 @@ struct ctprof_record {
   /* Time of the sample on CLOCK_BOOTTIME; 0: unknown. It identifies the thread if an id was reused
    * inside the window, and the mappings that were valid. */
   uint64_t at_ns CTPROF_TAIL;
+  /* For a histogram: the number of the bucket. */
+  uint32_t element CTPROF_TAIL;
+  uint32_t reserved CTPROF_TAIL;
 };
 
 /* A change of a process's mappings while the window is open. Addresses in a record cannot be

@@ -58,6 +58,7 @@ struct ctprof_rows {
   const void* core;
   /* Return the content of an id; it is valid as long as the snapshot. */
   struct ctprof_text (*text)(const void* core, uint32_t id);
+  /* The words of a bitset, or the elements of an array. */
   const uint64_t* (*bits)(const void* core, uint32_t id, size_t* words);
   const struct ctprof_entry* (*map)(const void* core, uint32_t id, size_t* entries);
   /* As in ctprof_metric. */

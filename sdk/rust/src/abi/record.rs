@@ -50,7 +50,7 @@ abi_structs! {
         84 => reserved: u32,
         88 => path: ctprof_text,
     }
-    struct ctprof_window: 96 {
+    struct ctprof_window: 112 {
         0 => size: u32,
         4 => pids_count: u32,
         8 => pids: *const u64,
@@ -68,8 +68,11 @@ abi_structs! {
         80 => ring_bytes: u64,
         88 => passes_hz: u32,
         92 => flags: u32,
+        96 => offers: *const u32,
+        104 => offers_count: u32,
+        108 => reserved2: u32,
     }
-    struct ctprof_record: 128 {
+    struct ctprof_record: 136 {
         0 => size: u32,
         4 => offer: u32,
         8 => tgid: u64,
@@ -89,6 +92,8 @@ abi_structs! {
         104 => stack: *const u8,
         112 => stack_size: u64,
         120 => at_ns: u64,
+        128 => element: u32,
+        132 => reserved: u32,
     }
     struct ctprof_change: 104 {
         0 => size: u32,

@@ -23,6 +23,7 @@ long bpf_get_task_stack(struct task_struct* task, void* buffer, __u32 size, __u6
 long bpf_task_pt_regs(struct task_struct* task);
 struct task_struct* bpf_get_current_task_btf(void);
 __u64 bpf_get_current_task(void);
+long bpf_probe_read_kernel(void* to, __u32 size, const void* from);
 long bpf_probe_read_user(void* to, __u32 size, const void* from);
 __u64 bpf_ktime_get_ns(void);
 __u32 bpf_get_prandom_u32(void);
