@@ -230,6 +230,7 @@ std::size_t remove_unknown(Snapshot& snapshot, const Vocabulary& vocabulary) {
   std::erase_if(snapshot.extras->header_objects,
                 [&](const std::string& name) { return !snapshot.objects.contains(name); });
   for (KeptKeys& keys : snapshot.extras->unknown_keys) removed_items += clear_and_count(keys);
+  for (KeptKeys& keys : snapshot.extras->unknown_base_cells) removed_items += clear_and_count(keys);
   if (snapshot.window)
     removed_items += clear_and_count(snapshot.extras->unknown_bases) +
                      clear_and_count(snapshot.extras->unknown_opening_only);
@@ -279,10 +280,13 @@ RedactionCounts redact(Snapshot& snapshot, const Vocabulary& vocabulary, Pseudon
       snapshot.window->host_context = redact_json(snapshot.window->host_context, pseudonyms);
   }
   sort_cgroups(snapshot);
-  if (snapshot.window && snapshot.window->opening_only)
-    done.names += redact_rows(*snapshot.window->opening_only, vocabulary, pseudonyms);
+  if (snapshot.window && snapshot.window->opening_only) {
+    Snapshot& opening_only = *snapshot.window->opening_only;
+    done.names += redact_rows(opening_only, vocabulary, pseudonyms);
+    done.removed_items += remove_unknown(opening_only, vocabulary);
+  }
   done.names += cells.count() + redact_stacks(snapshot.pools->stacks.table, pseudonyms);
-  done.removed_items =
+  done.removed_items +=
       remove_unknown(snapshot, vocabulary) + redact_meta(snapshot.meta, pseudonyms);
   for (auto& [key, object] : snapshot.objects) object = redact_json(object, pseudonyms);
   return done;

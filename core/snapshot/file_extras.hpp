@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -46,6 +47,14 @@ struct UnknownDefinitions {
   std::map<std::string, KeptMembers, std::less<>>
       metric_members;  // unknown members of known metrics, by name
   std::map<std::string, KeptMembers, std::less<>> derived_members;
+
+  // Returns null if no unknown metric of this entity has the name.
+  const UnknownMetric* find_metric(Entity entity, std::string_view name) const {
+    const auto found = std::ranges::find_if(metrics, [&](const UnknownMetric& metric) {
+      return metric.entity == entity && metric.name == name;
+    });
+    return found == metrics.end() ? nullptr : &*found;
+  }
 };
 
 // Rows of an unknown entity, as lines of a file in columns.
@@ -72,6 +81,9 @@ struct FileExtras {
   // Of a window.
   KeptMembers unknown_window;              // members of the line `window`
   std::vector<UnknownRows> unknown_bases;  // columns of unknown entities at the opening
+  // Values of unknown metrics at the opening, by entity and name, including nulls. A row without an
+  // entry has the same value as at the end.
+  std::array<KeptKeys, kEntities> unknown_base_cells;
   std::vector<UnknownRows>
       unknown_opening_only;  // rows of unknown entities that only the opening has
 
@@ -79,6 +91,7 @@ struct FileExtras {
   void clear_window() {
     unknown_window.clear();
     unknown_bases.clear();
+    unknown_base_cells = {};
     unknown_opening_only.clear();
   }
 };

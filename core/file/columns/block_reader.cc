@@ -121,7 +121,7 @@ Result<void> BlockReader::read_opening_only(std::span<const TableSlice> pieces,
   const auto unknown = resize_lines(snapshot.extras->unknown_opening_only);
   CTPROF_TRY(fill_tables(pieces, rows, unknown, tables));
   next_ += pieces.size();
-  return check_opening_only(rows);
+  return check_and_sort_opening_only(rows);
 }
 
 Result<void> BlockReader::read_tables(std::span<const TableSlice> pieces, std::size_t stack_lines,

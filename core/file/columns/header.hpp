@@ -12,7 +12,8 @@
 // kind `stacks` that follow the tables (stack_lines.hpp); without it there are none.
 //
 // If the header has `"window":true`, a line `window` follows. The first `living` rows of threads
-// exist at the end of the window. `bases` lists the columns whose values at the opening are known.
+// exist at the end of the window. `bases` lists the columns whose values at the opening are known,
+// and `newer_bases`, if any, those whose newtype older versions do not know.
 // `opening_only` lists, by entity, the columns and the number of rows of each line of kind
 // `opening`; these lines follow the stacks. Without `opening_only`, the rows that left the window
 // are unknown.

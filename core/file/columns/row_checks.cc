@@ -99,22 +99,30 @@ Result<void> sort_kept_keys(KeptKeys& kept, Entity entity) {
   return {};
 }
 
+Result<void> sort_kept_keys(Snapshot& snapshot) {
+  for (const Entity entity : kAllEntities) {
+    const auto index = static_cast<std::size_t>(entity);
+    CTPROF_TRY(sort_kept_keys(snapshot.extras->unknown_keys[index], entity));
+    CTPROF_TRY(sort_kept_keys(snapshot.extras->unknown_base_cells[index], entity));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_and_sort_rows(Snapshot& snapshot) {
   CTPROF_TRY(check_rows(snapshot));
-  for (std::size_t entity = 0; entity < kEntities; ++entity)
-    CTPROF_TRY(sort_kept_keys(snapshot.extras->unknown_keys[entity], static_cast<Entity>(entity)));
-  return {};
+  return sort_kept_keys(snapshot);
 }
 
-Result<void> check_opening_only(const Snapshot& opening_only) {
+Result<void> check_and_sort_opening_only(Snapshot& opening_only) {
   CTPROF_TRY(check_identities(opening_only));
   CTPROF_TRY(check_threads(opening_only));
   const Column* tgids = opening_only.table(Entity::Process).find(kProcessTgid);
   for (std::size_t row = 1; tgids && row < tgids->rows(); ++row)
     if (tgids->u64()[row - 1] >= tgids->u64()[row]) return order_error(Entity::Process, row);
-  return check_cgroups(opening_only);
+  CTPROF_TRY(check_cgroups(opening_only));
+  return sort_kept_keys(opening_only);
 }
 
 }  // namespace ctprof::columns

@@ -11,8 +11,8 @@ namespace ctprof::columns {
 // Sorts kept keys by row, and checks all tables. The error names the first violation.
 Result<void> check_and_sort_rows(Snapshot& snapshot);
 
-// Checks the identities and the order of rows that only the opening of a window has. The error
-// names the first violation.
-Result<void> check_opening_only(const Snapshot& opening_only);
+// Sorts kept keys by row, and checks the identities and the order of rows that only the opening of
+// a window has. The error names the first violation.
+Result<void> check_and_sort_opening_only(Snapshot& opening_only);
 
 }  // namespace ctprof::columns

@@ -7,6 +7,7 @@
 //    "raw":{"comm":[[2049,"62ff"]]},                     exact bytes of texts that are not UTF-8
 //    "read_at":[1200,1300],                              ns after the capture's start
 //    "bases":{"run_time_ns":[900,null]},                 in a window: the values at its opening
+//    "newer_bases":{"cpu_wait_histogram_ns":[[0,3]]},    the same, of newer newtypes
 //    "base_raw":{},
 //    "base_gaps":[{"columns":["run_time_ns"],"runs":[13,1]}],
 //    "born":[2049],                                      rows that started inside the window
@@ -15,7 +16,8 @@
 //
 // kind, entity and first_row come first. A column without a value in these rows is absent. Bases of
 // a column are left out if they equal the values at the end in all of these rows. A column whose
-// newtype this version does not know is a column like any other.
+// newtype this version does not know is a column like any other, except that its bases are among
+// `newer_bases`: older versions skip these, but reject bases of a metric that they do not know.
 //
 // Lines of kind `exited` contain threads that exited inside a window, and follow the living
 // threads. Lines of kind `opening` contain rows that only the opening of a window has
@@ -55,6 +57,9 @@ struct GapPattern;
 
 inline constexpr std::string_view kOpeningLine = "opening";
 
+// Returns whether older versions of this format do not know the metric's newtype.
+bool has_newer_newtype(const MetricDef& def);
+
 // The position of a kept line of an unknown entity.
 struct UnknownLinePosition {
   std::size_t table = 0;  // index in the list of UnknownRows
@@ -92,9 +97,10 @@ class TableWriter {
   void write_column(const Column& column, const TableSlice& slice, JsonWriter& out,
                     std::vector<Pattern>& gaps) const;
   void write_gaps(std::string_view key, const std::vector<Pattern>& gaps, JsonWriter& out) const;
+  void write_bases(const TableSlice& slice, JsonWriter& out, std::vector<Pattern>& gaps) const;
   void write_window(const TableSlice& slice, JsonWriter& out) const;
-  void write_unknown_column(const UnknownMetric& metric, const TableSlice& slice,
-                            JsonWriter& out) const;
+  void write_kept_column(const std::string& name, const KeptKeys& kept, const std::string& path,
+                         const TableSlice& slice, JsonWriter& out) const;
   bool is_unknown_metric_path(Entity entity, std::string_view path) const;
   void write_raw(std::string_view key, const std::deque<Column>& columns, const TableSlice& slice,
                  JsonWriter& out) const;
@@ -150,9 +156,13 @@ class TableReader {
   void read_started(Line& line);
   void read_seen(Line& line);
   void read_unknown_column(Line& line, const std::string& name);
+  void read_unknown_base(Line& line, const std::string& name);
+  void read_gaps_of_unknown_base(Line& line, const std::string& name);
+  KeptKeys& unknown_keys(const Line& line);
+  KeptKeys& unknown_bases(const Line& line);
   void read_unknown_keys(Line& line);
-  void keep_unknown_cell(Line& line, const std::string& path, std::size_t row,
-                         std::string_view json);
+  void keep_cell(Line& line, KeptKeys& kept, const std::string& path, std::size_t row,
+                 std::string_view json);
   void read_read_times(Line& line);
   void read_gaps(Line& line, std::string_view text, const ColumnSet& target);
   void apply_gap_pattern(Line& line, const GapPattern& pattern, const ColumnSet& target);

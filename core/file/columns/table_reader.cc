@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/text.hpp"
 #include "core/file/columns/gap_pattern.hpp"
@@ -51,6 +53,7 @@ struct TableReader::Line {
   bool is_table = false, is_entity = false, is_first = false;
   // Kept as text until the cells have been read.
   std::string_view gaps{}, base_gaps{}, raw{}, base_raw{};
+  std::vector<std::string> unknown_bases{};  // whose values the line contains
 
   bool matches_slice() const { return is_table && is_entity && is_first; }
 };
@@ -96,9 +99,8 @@ std::size_t TableReader::column_index(Entity entity, std::string_view column) co
 
 // Returns the path under which the cells of an unknown column are kept.
 std::string TableReader::path_of_unknown_column(Entity entity, const std::string& column) const {
-  for (const UnknownMetric& metric : snapshot_->extras->unknown_definitions.metrics)
-    if (metric.entity == entity && metric.name == column) return metric.path;
-  return column;
+  const UnknownMetric* metric = snapshot_->extras->unknown_definitions.find_metric(entity, column);
+  return metric ? metric->path : column;
 }
 
 Result<void> TableReader::read(std::string_view text, const TableSlice& slice, Worker& worker) {
@@ -144,7 +146,7 @@ bool TableReader::read_member(Line& line, std::string_view key) {
     line.raw = in.skip();
   else if (key == "read_at")
     read_read_times(line);
-  else if (key == "bases" && snapshot_->window)
+  else if ((key == "bases" || key == "newer_bases") && snapshot_->window)
     read_bases(line);
   else if (key == "base_gaps")
     line.base_gaps = in.skip();
@@ -186,8 +188,40 @@ void TableReader::read_unknown_column(Line& line, const std::string& name) {
   std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
     if (row == rows.end()) return in.fail("column " + quote_name(name) + " is too long");
-    if (!in.consume_null()) keep_unknown_cell(line, path, row, in.skip(depth));
+    if (!in.consume_null()) keep_cell(line, unknown_keys(line), path, row, in.skip(depth));
   }
+}
+
+// Keeps the values of an unknown metric at the opening, including nulls: a row without a value
+// would later have the value at the end.
+void TableReader::read_unknown_base(Line& line, const std::string& name) {
+  Scanner& in = line.in;
+  const Rows rows = line.piece.range();
+  const std::size_t depth = allowed_depth_below(path_of_unknown_column(line.piece.entity, name),
+                                                root_of(line.piece.entity));
+  std::size_t row = rows.first;
+  for (in.enter('['); in.next(']'); ++row) {
+    if (row == rows.end()) return in.fail("base " + quote_name(name) + " is too long");
+    keep_cell(line, unknown_bases(line), name, row, in.skip(depth));
+  }
+  line.unknown_bases.push_back(name);
+}
+
+// Keeps nulls for an unknown metric whose line has only gaps.
+void TableReader::read_gaps_of_unknown_base(Line& line, const std::string& name) {
+  const bool has_values = std::ranges::count(line.unknown_bases, name) > 0;
+  if (has_values || !unknown_bases(line).contains(name)) return;
+  for (std::size_t row = line.piece.first_row; row < line.piece.range().end(); ++row)
+    keep_cell(line, unknown_bases(line), name, row, "null");
+  line.unknown_bases.push_back(name);
+}
+
+KeptKeys& TableReader::unknown_keys(const Line& line) {
+  return snapshot_->extras->unknown_keys[static_cast<std::size_t>(line.piece.entity)];
+}
+
+KeptKeys& TableReader::unknown_bases(const Line& line) {
+  return snapshot_->extras->unknown_base_cells[static_cast<std::size_t>(line.piece.entity)];
 }
 
 void TableReader::read_unknown_keys(Line& line) {
@@ -202,20 +236,19 @@ void TableReader::read_unknown_keys(Line& line) {
       if (!in.next(']')) return in.fail(kWrong);
       const std::size_t row = in.number();
       if (!line.piece.range().contains(row) || !in.next(']')) return in.fail(kWrong);
-      keep_unknown_cell(line, path, row, in.skip(depth));
+      keep_cell(line, unknown_keys(line), path, row, in.skip(depth));
       if (in.next(']')) return in.fail(kWrong);
     }
   }
 }
 
-void TableReader::keep_unknown_cell(Line& line, const std::string& path, std::size_t row,
-                                    std::string_view json) {
+void TableReader::keep_cell(Line& line, KeptKeys& kept, const std::string& path, std::size_t row,
+                            std::string_view json) {
   if (line.in.has_failed()) return;
   if (path.size() > limits::kKeyBytes || split_path(path).size() > limits::kPathKeys)
     return line.in.fail("a key is too long");
   budget_.spend(path.size() + json.size(), line.in);
   const std::lock_guard lock(unknown_keys_mutex_);
-  KeptKeys& kept = snapshot_->extras->unknown_keys[static_cast<std::size_t>(line.piece.entity)];
   if (kept.size() == limits::kColumns && !kept.contains(path))
     return line.in.fail("too many kinds of unknown keys");
   kept[path].emplace_back(static_cast<std::uint32_t>(row), remove_blanks(json));
@@ -265,6 +298,10 @@ void TableReader::read_bases(Line& line) {
     const std::string name(line.in.key());
     std::size_t place = 0;
     Column* column = target.find(name, place);
+    if (!column && unknown_bases(line).contains(name)) {
+      read_unknown_base(line, name);
+      continue;
+    }
     if (!column) return line.in.fail("no base of " + quote_name(name) + " is announced");
     if ((*target.seen)[place]) return line.in.fail("base " + quote_name(name) + " is repeated");
     (*target.seen)[place] = true;
@@ -326,6 +363,7 @@ void TableReader::apply_gap_pattern(Line& line, const GapPattern& pattern,
   for (const std::string& name : pattern.columns) {
     std::size_t place = 0;
     Column* found = target.find(name, place);
+    if (!found && target.columns != &line.table.columns) read_gaps_of_unknown_base(line, name);
     if (!found) continue;
     if ((*target.has_gaps)[place])
       return line.in.fail("gaps of " + quote_name(name) + " are repeated");

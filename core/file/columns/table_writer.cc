@@ -88,6 +88,11 @@ std::size_t nulls_in(const Runs& runs) {
   return nulls;
 }
 
+const KeptKeys& kept_keys(const std::array<KeptKeys, kEntities>& by_entity,
+                          const TableSlice& slice) {
+  return by_entity[static_cast<std::size_t>(slice.entity)];
+}
+
 // Returns whether the header already contains the reason why the column is empty.
 bool has_known_reason(const Column& column, const Runs& runs) {
   return column.provenance.plugin.empty() && runs.size() == kOneRunItems &&
@@ -197,18 +202,42 @@ void TableWriter::write_column(const Column& column, const TableSlice& slice, Js
   known->columns.push_back(&column);
 }
 
+bool has_newer_newtype(const MetricDef& def) { return def.newtype.starts_with("Histogram"); }
+
+// Writes the values at the opening that differ from those at the end.
+void TableWriter::write_bases(const TableSlice& slice, JsonWriter& out,
+                              std::vector<Pattern>& gaps) const {
+  const Table& table = snapshot_->table(slice.entity);
+  const auto write_changed = [&](bool newer) {
+    for (const Column& column :
+         snapshot_->window->openings[static_cast<std::size_t>(slice.entity)].columns) {
+      const Column* end = table.find(column.def().name);
+      if (has_newer_newtype(column.def()) == newer && end &&
+          !are_equal(column, *end, slice, *snapshot_->pools))
+        write_column(column, slice, out, gaps);
+    }
+  };
+  out.raw("\"bases\":{");
+  write_changed(false);
+  out.close('}');
+  out.put(',');
+  const std::size_t start = out.size();
+  out.raw("\"newer_bases\":{");
+  const std::size_t empty = out.size();
+  write_changed(true);
+  const KeptKeys& unknown = kept_keys(snapshot_->extras->unknown_base_cells, slice);
+  for (const auto& [name, cells] : unknown) write_kept_column(name, unknown, name, slice, out);
+  if (out.size() == empty) return out.truncate(start);
+  out.close('}');
+  out.put(',');
+}
+
 // Writes the members of a window's line in addition to the values at its end.
 void TableWriter::write_window(const TableSlice& slice, JsonWriter& out) const {
   const Window& window = *snapshot_->window;
   const Opening& opening = window.openings[static_cast<std::size_t>(slice.entity)];
   std::vector<Pattern> gaps;
-  out.raw("\"bases\":{");
-  for (const Column& column : opening.columns)
-    if (const Column* end = snapshot_->table(slice.entity).find(column.def().name);
-        end && !are_equal(column, *end, slice, *snapshot_->pools))
-      write_column(column, slice, out, gaps);
-  out.close('}');
-  out.put(',');
+  write_bases(slice, out, gaps);
   write_gaps("base_gaps", gaps, out);
   write_raw("base_raw", opening.columns, slice, out);
   out.raw("\"born\":[");
@@ -235,20 +264,22 @@ void TableWriter::write_columns(const TableSlice& slice, JsonWriter& out,
   for (const Column& column : snapshot_->table(slice.entity).columns)
     if (!column.def().is_hidden) write_column(column, slice, out, gaps);
   for (const UnknownMetric& metric : snapshot_->extras->unknown_definitions.metrics)
-    if (metric.entity == slice.entity) write_unknown_column(metric, slice, out);
+    if (metric.entity == slice.entity)
+      write_kept_column(metric.name, kept_keys(snapshot_->extras->unknown_keys, slice), metric.path,
+                        slice, out);
   out.close('}');
   out.put(',');
 }
 
 // Writes the kept cells of a column whose newtype this version does not know.
-void TableWriter::write_unknown_column(const UnknownMetric& metric, const TableSlice& slice,
-                                       JsonWriter& out) const {
-  const KeptKeys& kept = snapshot_->extras->unknown_keys[static_cast<std::size_t>(slice.entity)];
-  const auto found = kept.find(metric.path);
+void TableWriter::write_kept_column(const std::string& name, const KeptKeys& kept,
+                                    const std::string& path, const TableSlice& slice,
+                                    JsonWriter& out) const {
+  const auto found = kept.find(path);
   if (found == kept.end()) return;
   auto cell = first_cell_from(found->second, slice.first_row);
   if (cell == found->second.end() || !slice.range().contains(cell->first)) return;
-  out.key(metric.name);
+  out.key(name);
   out.put('[');
   for (std::size_t row = slice.first_row; row < slice.range().end(); ++row) {
     const bool has_cell = cell != found->second.end() && cell->first == row;
@@ -306,7 +337,7 @@ void TableWriter::write_read_at(const TableSlice& slice, JsonWriter& out) const 
 }
 
 void TableWriter::write_unknown(const TableSlice& slice, JsonWriter& out) const {
-  const KeptKeys& kept = snapshot_->extras->unknown_keys[static_cast<std::size_t>(slice.entity)];
+  const KeptKeys& kept = kept_keys(snapshot_->extras->unknown_keys, slice);
   if (kept.empty()) return;
   const std::size_t start = out.size();
   bool any = false;

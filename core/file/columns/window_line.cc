@@ -32,6 +32,7 @@ struct WindowLine {
   bool sees_ends = false, partial = false;
   std::vector<std::string> notes;
   std::vector<EntityBases> bases;
+  std::optional<std::vector<EntityBases>> newer_bases;
   std::optional<std::vector<OpeningLines>> opening_only;
 };
 
@@ -59,6 +60,7 @@ void each_field(T& line, Visitor&& visit) {
   visit("partial", line.partial);
   visit("notes", line.notes);
   visit("bases", line.bases);
+  visit("newer_bases", line.newer_bases);
   visit("opening_only", line.opening_only);
 }
 
@@ -71,6 +73,9 @@ std::vector<OpeningLines> opening_lines(const Snapshot& snapshot,
     OpeningLines& lines = all.emplace_back(OpeningLines{std::string(name(entity)), {}, {}});
     for (const Column& column : snapshot.window->opening_only->table(entity).columns)
       lines.columns.push_back(column.def().name);
+    for (const UnknownMetric& metric :
+         snapshot.window->opening_only->extras->unknown_definitions.metrics)
+      if (metric.entity == entity) lines.columns.push_back(metric.name);
     for (const TableSlice& piece : pieces)
       if (piece.entity == entity) lines.rows.push_back(piece.rows);
   }
@@ -93,11 +98,19 @@ void write_window(const Snapshot& snapshot, std::span<const TableSlice> opening_
                   .partial = window.is_partial,
                   .notes = window.notes,
                   .bases = {},
+                  .newer_bases = {},
                   .opening_only = {}};
   for (const Entity entity : kAllEntities) {
-    EntityBases& bases = line.bases.emplace_back(EntityBases{std::string(name(entity)), {}});
+    EntityBases bases{std::string(name(entity)), {}}, newer = bases;
     for (const Column& column : window.openings[static_cast<std::size_t>(entity)].columns)
-      bases.columns.push_back(column.def().name);
+      (has_newer_newtype(column.def()) ? newer : bases).columns.push_back(column.def().name);
+    for (const auto& [metric, cells] :
+         snapshot.extras->unknown_base_cells[static_cast<std::size_t>(entity)])
+      newer.columns.push_back(metric);
+    line.bases.push_back(std::move(bases));
+    if (newer.columns.empty()) continue;
+    if (!line.newer_bases) line.newer_bases.emplace();
+    line.newer_bases->push_back(std::move(newer));
   }
   for (const UnknownRows& unknown : snapshot.extras->unknown_bases)
     line.bases.push_back({unknown.entity, unknown.columns});
@@ -115,8 +128,11 @@ namespace {
 
 Result<void> read_entity_bases(const EntityBases& bases, Entity entity, Snapshot& snapshot) {
   Opening& opening = snapshot.window->openings[static_cast<std::size_t>(entity)];
+  KeptKeys& unknown = snapshot.extras->unknown_base_cells[static_cast<std::size_t>(entity)];
   for (const std::string& name : bases.columns) {
     const Column* end = snapshot.table(entity).find(name);
+    const bool is_unknown = !end && snapshot.extras->unknown_definitions.find_metric(entity, name);
+    if (is_unknown && unknown.try_emplace(name).second) continue;
     if (!end || opening.find(name))
       return Error{"has a base of '" + name.substr(0, 40) +
                    "', which is not a column or is repeated"};
@@ -145,12 +161,23 @@ Result<void> read_bases(std::vector<EntityBases>& all, Snapshot& snapshot) {
   return {};
 }
 
+// Adds an unknown metric to those of `found`. Returns false if it is not one, or is repeated.
+bool keep_opening_column(Entity entity, std::string_view name, const Snapshot& snapshot,
+                         Snapshot& found) {
+  const UnknownMetric* metric = snapshot.extras->unknown_definitions.find_metric(entity, name);
+  UnknownDefinitions& kept = found.extras->unknown_definitions;
+  if (!metric || kept.find_metric(entity, name)) return false;
+  kept.metrics.push_back(*metric);
+  return true;
+}
+
 // Adds the columns of one entity to `found`.
 Result<void> read_opening_columns(const OpeningLines& lines, Entity entity,
                                   const Snapshot& snapshot, Snapshot& found) {
   Table& table = found.table(entity);
   for (const std::string& name : lines.columns) {
     const Column* end = snapshot.table(entity).find(name);
+    if (!end && keep_opening_column(entity, name, snapshot, found)) continue;
     if (!end || table.find(name) || end->def().storage == Storage::Stacks)
       return Error{"announces opening values in column '" + name.substr(0, 40) +
                    "', which is missing from the table, is repeated, or contains stacks"};
@@ -231,6 +258,7 @@ Result<std::vector<TableSlice>> read_window(const KeptMembers& members, Snapshot
   window.is_partial = line.partial;
   window.notes = std::move(line.notes);
   CTPROF_TRY(read_bases(line.bases, snapshot));
+  if (line.newer_bases) CTPROF_TRY(read_bases(*line.newer_bases, snapshot));
   if (!line.opening_only) return std::vector<TableSlice>();
   return read_opening_only(*line.opening_only, snapshot);
 }
