@@ -20,7 +20,7 @@ READS = {"show", "compare", "noise", "report", "flame", "symbolize", "export", "
 RECORDS = {"record", "capture"}
 SECRETS = {"--token-file", "--redact-key"}
 # ctprof accepted a command, although the recorded captures or this host lack what it needs.
-ACCEPTED = (r"it has no window in the requested span", r"this command needs DuckDB, which python3 does not have", r"no metric 'descendant' in the input",
+ACCEPTED = (r"it has no window in the requested span", r"this command needs DuckDB, which python3 does not have", r"no metric '(descendant|cpu_wait_histogram_ns(\[p99\])?)' in the input",
             r"the input has no entities of plugins", r"checking .build/[a-z]+\.so.: No such file")
 NO_OUTPUT = "missing/output"
 SEEN_NO_OUTPUT = re.compile(rf"(writing|making the directory|listening at|reading the token) '{NO_OUTPUT}")

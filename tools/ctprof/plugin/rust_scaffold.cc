@@ -65,14 +65,23 @@ struct CrateFile {
   std::string_view path, text;
 };
 constexpr std::array kCrateFiles{
-    CrateFile{"Cargo.toml", kCargoToml},   CrateFile{"examples/threads.rs", kThreadsRs},
-    CrateFile{"src/abi.rs", kAbiRs},       CrateFile{"src/abi/record.rs", kRecordRs},
-    CrateFile{"src/batch.rs", kBatchRs},   CrateFile{"src/boundary.rs", kBoundaryRs},
-    CrateFile{"src/files.rs", kFilesRs},   CrateFile{"src/gap.rs", kGapRs},
-    CrateFile{"src/host.rs", kHostRs},     CrateFile{"src/lib.rs", kLibRs},
-    CrateFile{"src/metric.rs", kMetricRs}, CrateFile{"src/newtypes.rs", kNewtypesRs},
-    CrateFile{"src/plugin.rs", kPluginRs}, CrateFile{"src/rule.rs", kRuleRs},
-    CrateFile{"src/source.rs", kSourceRs}, CrateFile{"src/text.rs", kTextRs},
+    CrateFile{"Cargo.toml", kCargoToml},
+    CrateFile{"examples/threads.rs", kThreadsRs},
+    CrateFile{"src/abi.rs", kAbiRs},
+    CrateFile{"src/abi/record.rs", kRecordRs},
+    CrateFile{"src/batch.rs", kBatchRs},
+    CrateFile{"src/boundary.rs", kBoundaryRs},
+    CrateFile{"src/files.rs", kFilesRs},
+    CrateFile{"src/gap.rs", kGapRs},
+    CrateFile{"src/histogram.rs", kHistogramRs},
+    CrateFile{"src/host.rs", kHostRs},
+    CrateFile{"src/lib.rs", kLibRs},
+    CrateFile{"src/metric.rs", kMetricRs},
+    CrateFile{"src/newtypes.rs", kNewtypesRs},
+    CrateFile{"src/plugin.rs", kPluginRs},
+    CrateFile{"src/rule.rs", kRuleRs},
+    CrateFile{"src/source.rs", kSourceRs},
+    CrateFile{"src/text.rs", kTextRs},
 };
 
 }  // namespace
