@@ -50,13 +50,14 @@ static __always_inline void copy_exit_histograms(struct task_struct* task,
   out->is_known = of && bpf_probe_read_kernel(&out->histograms, sizeof out->histograms, of) == 0;
 }
 
-/* Reports an exiting thread. Its values are final, and its state is not found any more. */
+/* Reports an exiting thread. Its values are final, and its state can no longer be found. */
 static __always_inline void write_exit(struct task_struct* task, struct off_thread* thread,
                                        __u64 now) {
   struct off_exit* out = 0;
   if (thread->window != 0)
-    out = has_histograms ? bpf_ringbuf_reserve(&told, sizeof(struct off_exit_histograms), 0)
-                         : bpf_ringbuf_reserve(&told, sizeof *out, 0);
+    out = has_histograms
+              ? bpf_ringbuf_reserve(&other_records, sizeof(struct off_exit_histograms), 0)
+              : bpf_ringbuf_reserve(&other_records, sizeof *out, 0);
   if (out) {
     if (has_histograms) copy_exit_histograms(task, (struct off_exit_histograms*)out);
     out->kind = OFF_EXIT;
@@ -166,7 +167,7 @@ int on_wakeup(__u64* arguments) { /* the thread; the current thread is the waker
 }
 
 static __always_inline void write_process(__u32 kind, struct task_struct* task, __u32 parent) {
-  struct off_process* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
+  struct off_process* out = bpf_ringbuf_reserve(&other_records, sizeof *out, 0);
   if (!out) return count(OFF_LOST_CHANGES);
   out->kind = kind;
   out->tgid = task->tgid;
@@ -177,7 +178,7 @@ static __always_inline void write_process(__u32 kind, struct task_struct* task, 
 }
 
 SEC("tp_btf/sched_wakeup_new")
-int on_birth(__u64* arguments) { /* the thread */
+int on_wakeup_new(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];
   follow_child(task, BPF_CORE_READ(task, real_parent, tgid));
   struct off_thread* thread = follow_thread(task, &empty_state);
@@ -351,9 +352,9 @@ static __always_inline int run_pass(struct bpf_iter__task* ctx, int atomic) {
   return 0;
 }
 
-/* The first is for kernels with task storage, the second for those without. */
+/* One of these is loaded: states are in task storage, or, on older kernels, in a map by tid. */
 SEC("iter/task")
-int look_at(struct bpf_iter__task* ctx) { return run_pass(ctx, 1); }
+int visit_with_storage(struct bpf_iter__task* ctx) { return run_pass(ctx, 1); }
 
 SEC("iter/task")
-int look_at_older(struct bpf_iter__task* ctx) { return run_pass(ctx, 0); }
+int visit_without_storage(struct bpf_iter__task* ctx) { return run_pass(ctx, 0); }

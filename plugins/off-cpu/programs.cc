@@ -33,7 +33,7 @@ constexpr std::uint32_t kMaxThreads = 64 << 10;
 constexpr std::uint32_t kOwnFrames = 4;
 // Limit of records in one read; the others remain for the next read.
 constexpr std::size_t kMaxRecordsPerRead = 100'000;
-constexpr std::size_t kLookBuffer = 256 * 1024;
+constexpr std::size_t kPassBuffer = 256 * 1024;
 
 [[noreturn]] void throw_refused(const std::string& operation, int error) {
   throw RefusedOperation(operation, error);
@@ -131,7 +131,7 @@ int Programs::try_hook(const Setup& setup, ResumeHook hook, bool walks) {
     if (!resume_link_) return errno ? errno : ENOENT;
   }
   stacks_.reset(create_ring(bpf_map__fd(skeleton_->maps.stacks)));
-  records_.reset(create_ring(bpf_map__fd(skeleton_->maps.told)));
+  records_.reset(create_ring(bpf_map__fd(skeleton_->maps.other_records)));
   return stacks_ && records_ ? 0 : errno;
 }
 
@@ -184,10 +184,10 @@ bool Programs::open(const Setup& setup, ResumeHook hook) {
   skeleton_->bss->every_stack = setup.records_every_stack;
   skeleton_->bss->all_waits = setup.charges_all_waits;
   if (const auto user = find_elevated_user()) {
-    skeleton_->bss->is_lent = 1;
-    skeleton_->bss->lent_user = user->user;
-    skeleton_->bss->lent_group = user->group;
-    skeleton_->bss->lent_namespace = user->user_namespace;
+    skeleton_->bss->is_elevated = 1;
+    skeleton_->bss->elevated_uid = user->user;
+    skeleton_->bss->elevated_gid = user->group;
+    skeleton_->bss->elevated_namespace = user->user_namespace;
   }
   return true;
 }
@@ -205,8 +205,8 @@ void Programs::choose_programs() {
   bpf_program__set_autoload(programs.on_resume_fexit_walked, is_end_of_schedule && walks_);
   bpf_program__set_autoload(programs.on_resume_kprobe, hook_ == ResumeHook::FinishTaskSwitch);
   bpf_program__set_autoload(programs.on_move, settings.only_cgroup != 0);
-  bpf_program__set_autoload(programs.look_at, settings.has_task_storage != 0);
-  bpf_program__set_autoload(programs.look_at_older, settings.has_task_storage == 0);
+  bpf_program__set_autoload(programs.visit_with_storage, settings.has_task_storage != 0);
+  bpf_program__set_autoload(programs.visit_without_storage, settings.has_task_storage == 0);
   for (bpf_map* map : {maps.walk_scratches, maps.walk_chunks, maps.walk_rules, maps.walk_pages,
                        maps.walk_modules, maps.walk_files, maps.walk_known_rules,
                        maps.walk_known_ranges, maps.walk_accounts, maps.walk_counts})
@@ -259,10 +259,10 @@ void Programs::attach() {
   };
   const auto& programs = skeleton_->progs;
   const bool is_older = skeleton_->rodata->has_task_storage == 0;
-  pass_link_.reset(
-      bpf_program__attach_iter(is_older ? programs.look_at_older : programs.look_at, nullptr));
+  pass_link_.reset(bpf_program__attach_iter(
+      is_older ? programs.visit_without_storage : programs.visit_with_storage, nullptr));
   if (!pass_link_) throw_refused("attaching to the list of threads (iter/task)", errno);
-  store_link(bpf_program__attach(programs.on_birth), "sched_wakeup_new");
+  store_link(bpf_program__attach(programs.on_wakeup_new), "sched_wakeup_new");
   store_link(bpf_program__attach(programs.on_exec), "sched_process_exec");
   store_link(bpf_program__attach(programs.on_switch), "sched_switch");
   store_link(bpf_program__attach(programs.on_wakeup), "sched_wakeup");
@@ -283,7 +283,7 @@ void Programs::visit_threads(off_pass_purpose purpose, const RecordCallback& cal
   const std::size_t snapshot_size =
       skeleton_->rodata->has_histograms ? sizeof(off_snapshot_histograms) : sizeof(off_snapshot);
   const std::size_t size = purpose == OFF_COLLECT ? snapshot_size : sizeof(off_check);
-  std::vector<std::byte> buffer(kLookBuffer);
+  std::vector<std::byte> buffer(kPassBuffer);
   std::size_t filled = 0;
   for (;;) {
     const ssize_t size_read = ::read(pass.get(), buffer.data() + filled, buffer.size() - filled);
@@ -363,7 +363,7 @@ std::uint64_t Programs::run_time_ns() const {
   std::uint64_t sum = 0;
   const auto& programs = skeleton_->progs;
   for (const bpf_program* program :
-       {programs.on_switch, programs.on_wakeup, programs.on_birth, programs.on_exec,
+       {programs.on_switch, programs.on_wakeup, programs.on_wakeup_new, programs.on_exec,
         programs.on_move, programs.on_resume, programs.on_resume_fexit, programs.on_resume_walked,
         programs.on_resume_fexit_walked, programs.on_resume_kprobe}) {
     bpf_prog_info info{};

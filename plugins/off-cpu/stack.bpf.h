@@ -18,7 +18,7 @@ struct {
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);
-} told SEC(".maps");
+} other_records SEC(".maps");
 
 /* The leaf of the stack of a resuming thread contains frames of this program and of its callers;
  * the reader removes them (tracing_frames.hpp). Only if it cannot name functions, the program skips

@@ -87,9 +87,9 @@ void Waits::window_ends() {
   threads_at_end_.clear();
   origins_at_end_.clear();
   programs_->visit_threads(OFF_COLLECT, [this](Bytes bytes) {
-    const auto& look = *reinterpret_cast<const off_snapshot*>(bytes.data());
-    if (!origins_at_end_.insert(key_of(look.thread.origin)).second) return;
-    threads_at_end_.push_back({look.identity, look.thread, look.place, {}});
+    const auto& snapshot = *reinterpret_cast<const off_snapshot*>(bytes.data());
+    if (!origins_at_end_.insert(key_of(snapshot.thread.origin)).second) return;
+    threads_at_end_.push_back({snapshot.identity, snapshot.thread, snapshot.place, {}});
     const auto* full = cast_record<off_snapshot_histograms>(bytes);
     if (full && full->is_known) threads_at_end_.back().histograms = full->histograms;
   });

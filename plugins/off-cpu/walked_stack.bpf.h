@@ -17,7 +17,7 @@ const volatile __u32 walk_depth = OFF_FRAMES;
 
 /* If the record does not fit, the file is requested again. */
 static __always_inline void send_miss(struct walk_scratch* scratch, struct task_struct* task) {
-  struct off_miss* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
+  struct off_miss* out = bpf_ringbuf_reserve(&other_records, sizeof *out, 0);
   if (!out) {
     bpf_map_delete_elem(&walk_files, &scratch->miss.file);
     return;

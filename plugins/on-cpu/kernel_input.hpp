@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/on-cpu/own_filter.hpp"
+#include "plugins/on-cpu/own_process_filter.hpp"
 #include "plugins/on-cpu/ring.hpp"
 #include "plugins/shared/clock.hpp"
 

@@ -20,7 +20,7 @@
 #include "ctprof/plugin.hpp"
 #include "plugins/on-cpu/event.hpp"
 #include "plugins/on-cpu/kernel_walk.hpp"
-#include "plugins/on-cpu/own_filter.hpp"
+#include "plugins/on-cpu/own_process_filter.hpp"
 #include "plugins/on-cpu/probe.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 #include "plugins/shared/kernel.hpp"

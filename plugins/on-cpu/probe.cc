@@ -7,7 +7,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/on-cpu/event.hpp"
-#include "plugins/on-cpu/own_filter.hpp"
+#include "plugins/on-cpu/own_process_filter.hpp"
 #include "plugins/on-cpu/sampler.hpp"
 #include "plugins/shared/kernel.hpp"
 
@@ -27,7 +27,7 @@ std::string describe_paranoid(const sdk::Host& host) {
 bool has_capability(unsigned capability) { return has_capabilities({capability}, true); }
 
 // Returns all required capabilities, so that one change of the executable is sufficient; cap_bpf is
-// for the filter (own_filter.hpp), which an executable with capabilities needs.
+// for the filter (own_process_filter.hpp), which an executable with capabilities needs.
 sdk::Remedy find_capabilities_remedy() {
   return sdk::by_capabilities(has_capability(CAP_IPC_LOCK) ? "cap_bpf,cap_perfmon"
                                                            : "cap_bpf,cap_ipc_lock,cap_perfmon");
@@ -66,8 +66,10 @@ Refusal explain_refusal(const sdk::Host& host, int error) {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())
-    return probe.refuse_all(Gap::Unsupported,
-                            "perf events sample the running kernel; this tree is from another one");
+    return probe.refuse_all(
+        Gap::Unsupported,
+        "perf events sample only the running kernel; this tree belongs to another kernel "
+        "or PID namespace");
   const auto cpus = read_online_cpus(host);
   Sampling sampling;
   sampling.depth = max_stack_depth(host);

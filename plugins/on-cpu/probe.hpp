@@ -18,7 +18,7 @@ struct Refusal {
 };
 Refusal explain_refusal(const sdk::Host& host, int error);
 // Explains why the kernel refuses the filter for a user of an executable with file capabilities
-// (own_filter.hpp).
+// (own_process_filter.hpp).
 Refusal explain_filter_refusal(int error);
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);

@@ -98,8 +98,9 @@ void take_stack(RecordReader& reader, Sample& sample) {
                   std::min<std::size_t>(memory.size(), filled)};
 }
 
-// The output of a program about a walk. Its tag is the upper half of the first word; a sample that
-// was not walked has its registers' ABI there, a small number.
+// The output of the BPF program that walks stacks. The upper half of its first word is the tag. In
+// a sample that was not walked, the word at this place is the ABI of the registers, a small number,
+// whose upper half is 0.
 struct WalkOutput {
   std::uint32_t tag = 0;  // 0: it was not walked
   std::span<const std::uint64_t> words{};

@@ -3,7 +3,7 @@
 #include "plugins/on-cpu/cpus.cc"
 #include "plugins/on-cpu/event.cc"
 #include "plugins/on-cpu/kernel_walk.cc"
-#include "plugins/on-cpu/own_filter.cc"
+#include "plugins/on-cpu/own_process_filter.cc"
 #include "plugins/on-cpu/probe.cc"
 #include "plugins/on-cpu/record_writer.cc"
 #include "plugins/on-cpu/records.cc"

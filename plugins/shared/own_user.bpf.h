@@ -14,11 +14,13 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Set by the reader before recording starts; 0: stacks of all processes are recorded. */
-__u32 is_lent = 0;
-__u32 lent_user = 0;
-__u32 lent_group = 0;
-__u32 lent_namespace = 0; /* number of the user namespace of the reader; 0: no stack is recorded */
+/* The user of an executable with file capabilities. The reader sets them before recording starts.
+ */
+__u32 is_elevated = 0; /* 0: the executable has none, and stacks of all processes are recorded */
+__u32 elevated_uid = 0;
+__u32 elevated_gid = 0;
+/* The number of the user namespace of the reader; 0: no stack is recorded. */
+__u32 elevated_namespace = 0;
 
 enum { kDumpableBits = 3, kDumpableByUser = 1 }; /* MMF_DUMPABLE_MASK, SUID_DUMP_USER */
 enum { kMaxNamespaceLevels = 33 };               /* of the kernel */
@@ -74,14 +76,14 @@ static __always_inline int is_dumpable_by_user(struct mm_struct___word* mm) {
 static __always_inline int has_traceable_namespace(struct cred___owned* cred) {
   struct user_namespace___owned* space = BPF_CORE_READ(cred, user_ns);
   __u64 capabilities = ~0ull;
-  if (lent_namespace == 0) return 0;
+  if (elevated_namespace == 0) return 0;
   bpf_core_read(&capabilities, sizeof capabilities, &cred->cap_permitted);
-  if (BPF_CORE_READ(space, ns.inum) == lent_namespace) return capabilities == 0;
+  if (BPF_CORE_READ(space, ns.inum) == elevated_namespace) return capabilities == 0;
   for (int level = 0; level < kMaxNamespaceLevels; ++level) {
     struct user_namespace___owned* parent = BPF_CORE_READ(space, parent);
     if (!parent) return 0;
-    if (BPF_CORE_READ(parent, ns.inum) == lent_namespace)
-      return BPF_CORE_READ(space, owner.val) == lent_user;
+    if (BPF_CORE_READ(parent, ns.inum) == elevated_namespace)
+      return BPF_CORE_READ(space, owner.val) == elevated_uid;
     space = parent;
   }
   return 0;
@@ -89,12 +91,14 @@ static __always_inline int has_traceable_namespace(struct cred___owned* cred) {
 
 static __always_inline int may_show_stack(struct task_struct* task) {
   struct task_struct___owned* task_with_credentials = (void*)task;
-  if (!is_lent) return 1;
+  if (!is_elevated) return 1;
   struct cred___owned* cred = BPF_CORE_READ(task_with_credentials, real_cred);
-  return BPF_CORE_READ(cred, uid.val) == lent_user && BPF_CORE_READ(cred, euid.val) == lent_user &&
-         BPF_CORE_READ(cred, suid.val) == lent_user && BPF_CORE_READ(cred, gid.val) == lent_group &&
-         BPF_CORE_READ(cred, egid.val) == lent_group &&
-         BPF_CORE_READ(cred, sgid.val) == lent_group &&
+  return BPF_CORE_READ(cred, uid.val) == elevated_uid &&
+         BPF_CORE_READ(cred, euid.val) == elevated_uid &&
+         BPF_CORE_READ(cred, suid.val) == elevated_uid &&
+         BPF_CORE_READ(cred, gid.val) == elevated_gid &&
+         BPF_CORE_READ(cred, egid.val) == elevated_gid &&
+         BPF_CORE_READ(cred, sgid.val) == elevated_gid &&
          is_dumpable_by_user(BPF_CORE_READ(task_with_credentials, mm)) &&
          has_traceable_namespace(cred);
 }

@@ -38,8 +38,8 @@ BpfSampler::BpfSampler(std::unique_ptr<SampleInput> input, std::uint64_t ns_per_
       ns_per_tick_(ns_per_tick),
       buffer_(kReadBytes + sizeof(::sleeper_sample)) {}
 
-// Calls on_awoken(sleeper, look) for each of these threads that has run since it was sampled,
-// because the copy of its stack is from another time. `look` is null if the thread does not sleep
+// Calls on_awoken(sleeper, sample) for each of these threads that has run since it was sampled,
+// because the copy of its stack is from another time. `sample` is null if the thread does not sleep
 // now. Calls nothing if the kernel does not support the check.
 template <class AwokenCallback>
 void BpfSampler::find_awoken(const Pass& pass, std::span<const std::uint32_t> sleepers,
@@ -57,7 +57,8 @@ void BpfSampler::find_awoken(const Pass& pass, std::span<const std::uint32_t> sl
     if (!input_->recheck(batch.size())) return;
     for (std::size_t i = 0; i < batch.size(); ++i)
       if (threads[i].result != RECHECK_UNCHANGED)
-        on_awoken(batch[i], threads[i].result == RECHECK_ASLEEP_AGAIN ? &threads[i].look : nullptr);
+        on_awoken(batch[i],
+                  threads[i].result == RECHECK_ASLEEP_AGAIN ? &threads[i].sample : nullptr);
   }
 }
 

@@ -1,8 +1,8 @@
 // Samples sleepers with the BPF program: it delivers kernel stacks and registers, and user stacks
 // are copied while its records are read.
 //
-// See also: sample_input.hpp for loading the program, look.h for the records, stack_copier.hpp for
-// copying, probe.hpp for the probe.
+// See also: sample_input.hpp for loading the program, sleeper_sample.h for the records,
+// stack_copier.hpp for copying, probe.hpp for the probe.
 
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/sleepers/look.h"
 #include "plugins/sleepers/pass.hpp"
 #include "plugins/sleepers/sample_input.hpp"
+#include "plugins/sleepers/sleeper_sample.h"
 
 namespace ctprof::sleepers {
 

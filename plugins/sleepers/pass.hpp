@@ -86,7 +86,7 @@ struct Pass {
 };
 
 // Thrown in a thread whose pass was taken over while it waited for the memory of a process. The
-// thread must not access the pass or the sampler any more.
+// thread must no longer access the pass or the sampler.
 struct AbandonedPass {};
 
 // Samples all sleeping threads.
@@ -106,7 +106,7 @@ class Sampler {
 
   // Takes the pass from the thread that reads from this process, if it still does. When the process
   // answers, sample() or resume() throws AbandonedPass in that thread. The pass contains everything
-  // that was copied before. Memory of this process is not read any more. Call it from another
+  // that was copied before. Memory of this process is no longer read. Call it from another
   // thread than sample().
   virtual bool take_over(std::uint32_t process, Pass& pass) {
     static_cast<void>(process), static_cast<void>(pass);

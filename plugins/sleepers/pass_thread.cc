@@ -61,21 +61,21 @@ std::uint64_t compute_next_due(const PassSchedule& schedule, std::uint64_t began
 }
 
 struct PassThread::SharedState {
-  SharedState(std::unique_ptr<Sampler> sampler, const PassSchedule& pass_schedule)
-      : looker(std::move(sampler)), schedule(pass_schedule) {}
+  SharedState(std::unique_ptr<Sampler> pass_sampler, const PassSchedule& pass_schedule)
+      : sampler(std::move(pass_sampler)), schedule(pass_schedule) {}
 
   // The function of the thread. It first finishes a pass that was taken over, if there is one.
   void run();
   bool make_pass(std::unique_lock<std::mutex>& lock);
-  template <class Look>
-  bool finish_pass(std::unique_lock<std::mutex>& lock, Look look);
+  template <class ReadOperation>
+  bool finish_pass(std::unique_lock<std::mutex>& lock, ReadOperation read);
   bool plan_following_pass();
   std::unique_ptr<Pass> empty_pass();
   void wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t due_ns);
   void plan_next();
   void count_omitted(std::uint64_t until_ns);
 
-  const std::unique_ptr<Sampler> looker;
+  const std::unique_ptr<Sampler> sampler;
   const PassSchedule schedule;
   std::mutex mutex;  // protects the members below
   std::condition_variable changed;
@@ -111,17 +111,17 @@ bool PassThread::SharedState::make_pass(std::unique_lock<std::mutex>& lock) {
   const std::uint32_t this_round = round;
   current->at_ns = clock_ns(CLOCK_BOOTTIME);
   began_ns = clock_ns(CLOCK_MONOTONIC);
-  return finish_pass(lock, [&] { looker->sample(this_round, *current); });
+  return finish_pass(lock, [&] { sampler->sample(this_round, *current); });
 }
 
 // Returns false if the pass was taken over. Then this thread must exit, and holds no lock.
-template <class Look>
-bool PassThread::SharedState::finish_pass(std::unique_lock<std::mutex>& lock, Look look) {
+template <class ReadOperation>
+bool PassThread::SharedState::finish_pass(std::unique_lock<std::mutex>& lock, ReadOperation read) {
   lock.unlock();
   const std::uint64_t cpu_ns_before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   std::exception_ptr pass_exception;
   try {
-    look();
+    read();
   } catch (const AbandonedPass&) {
     return false;
   } catch (...) {
@@ -174,7 +174,7 @@ void PassThread::SharedState::run() {
   std::unique_lock lock(mutex);
   bool has_next_pass = !is_stopping;
   if (current) {
-    if (!finish_pass(lock, [&] { looker->resume(*current); })) return;
+    if (!finish_pass(lock, [&] { sampler->resume(*current); })) return;
     has_next_pass = plan_following_pass();
   } else {
     due_ns = clock_ns(CLOCK_MONOTONIC) + (schedule.is_single_pass ? 0 : schedule.period_ns / 2);
@@ -223,16 +223,16 @@ std::uint64_t PassThread::current_timeout_ns() const {
 // REQUIRES: the mutex is locked.
 bool PassThread::is_read_blocked() const {
   const std::uint64_t since =
-      std::max(shared_state_->began_ns, shared_state_->looker->read_start_ns());
+      std::max(shared_state_->began_ns, shared_state_->sampler->read_start_ns());
   return shared_state_->began_ns != 0 && clock_ns(CLOCK_MONOTONIC) - since >= current_timeout_ns();
 }
 
 // Lets another thread continue if a process does not answer.
 void PassThread::replace_blocked_thread() {
   const std::lock_guard lock(shared_state_->mutex);
-  const std::uint32_t blocked_process = shared_state_->looker->current_process();
+  const std::uint32_t blocked_process = shared_state_->sampler->current_process();
   if (blocked_process == 0 || !thread_.joinable() || !is_read_blocked()) return;
-  if (!shared_state_->looker->take_over(blocked_process, *shared_state_->current))
+  if (!shared_state_->sampler->take_over(blocked_process, *shared_state_->current))
     return;  // the process has answered
   avoided_processes_.insert(blocked_process);
   thread_.detach();
@@ -273,7 +273,7 @@ std::uint32_t PassThread::end_window() {
   };
   const bool is_first = shared_state_->account.completed == 0;
   while (!shared_state_->changed.wait_for(lock, kPassEndTimeout, is_done) && is_first &&
-         (schedule_.is_single_pass || shared_state_->looker->current_process() != 0) &&
+         (schedule_.is_single_pass || shared_state_->sampler->current_process() != 0) &&
          clock_ns(CLOCK_MONOTONIC) < until_ns) {
     lock.unlock();
     replace_blocked_thread();

@@ -3,7 +3,7 @@
 //
 // A thread that waits for the memory of a process is abandoned after a second, and sooner after
 // earlier cases. Another thread continues its pass, which keeps everything that was copied, and
-// does not read that process any more. Threads that were not sampled meanwhile are counted, and so
+// no longer reads that process. Threads that were not sampled meanwhile are counted, and so
 // are those of passes that were omitted for the budget, or because passes were not handed over in
 // time.
 //

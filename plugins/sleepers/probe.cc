@@ -53,8 +53,8 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())
     return probe.refuse_all(
         Gap::Unsupported,
-        "the recorder samples threads of the running kernel, by thread ids of our own "
-        "PID namespace; this tree is from another one");
+        "the recorder samples only threads of the running kernel, by thread ids of ctprof's "
+        "PID namespace; this tree belongs to another kernel or PID namespace");
   BpfRefusal refusal;
   if (load_program(host, refusal)) {
     if (!has_capabilities({CAP_SYS_PTRACE}, true))

@@ -4,7 +4,7 @@
  * separate from the program that visits all threads, because it needs a kernel function of Linux
  * 6.2.
  */
-#include "look.bpf.h"
+#include "sleeper_sample.bpf.h"
 
 #include "recheck.h"
 
@@ -21,7 +21,7 @@ static __always_inline void recheck_thread(struct recheck_entry* entry, struct t
   if (!is_asleep(task) || task->start_boottime != entry->start_boottime) return;
   if (count_switches(task) == entry->switches)
     entry->result = RECHECK_UNCHANGED;
-  else if (take_sample(&entry->look, task) >= 0)
+  else if (take_sample(&entry->sample, task) >= 0)
     entry->result = RECHECK_ASLEEP_AGAIN;
 }
 

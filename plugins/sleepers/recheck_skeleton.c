@@ -24,10 +24,10 @@ void sleepers_recheck_unload(struct sleepers_recheck* recheck) {
 void sleepers_recheck_set_user(struct sleepers_recheck* recheck, unsigned int user,
                                unsigned int group, unsigned int space) {
   struct recheck* program = (struct recheck*)recheck;
-  program->bss->lent_user = user;
-  program->bss->lent_group = group;
-  program->bss->lent_namespace = space;
-  program->bss->is_lent = 1;
+  program->bss->elevated_uid = user;
+  program->bss->elevated_gid = group;
+  program->bss->elevated_namespace = space;
+  program->bss->is_elevated = 1;
 }
 
 struct recheck_entry* sleepers_recheck_threads(struct sleepers_recheck* recheck) {

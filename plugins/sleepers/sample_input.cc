@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "plugins/shared/elevated_user.hpp"
-#include "plugins/sleepers/look.h"
 #include "plugins/sleepers/skeleton.h"
+#include "plugins/sleepers/sleeper_sample.h"
 
 namespace ctprof::sleepers {
 namespace {

@@ -3,7 +3,7 @@
 // `KernelSampleInput` reads a running kernel. Tests replay recorded input, so that all values can
 // be checked exactly (tests/recorded).
 //
-// See also: look.h and recheck.h for the records, bpf_sampler.hpp for their meaning,
+// See also: sleeper_sample.h and recheck.h for the records, bpf_sampler.hpp for their meaning,
 // stack_copier.hpp for copying.
 //
 // Threads: one at a time, except for current_process().
@@ -31,7 +31,7 @@ class SampleInput {
   virtual ~SampleInput() = default;
   // Starts a pass over all threads. Like read(), throws std::runtime_error if the kernel refuses.
   virtual void begin(std::uint32_t round) = 0;
-  // Returns more bytes of its records (struct look); 0 at the end. A record may be split.
+  // Returns more bytes of its records (struct sleeper_sample); 0 at the end. A record may be split.
   virtual std::size_t read(std::span<std::byte> buffer) = 0;
   // Copies the user stacks of these sleepers of the pass; see StackCopier.
   virtual void copy(Pass& pass, std::span<const std::uint32_t> sleepers) = 0;

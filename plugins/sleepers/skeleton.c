@@ -5,54 +5,55 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "look.skel.h"
+#include "sleeping_threads.skel.h"
 
 #include "plugins/shared/iter_pass.h"
 
 struct sleepers_skeleton* sleepers_skeleton_load(int* error) {
-  struct look* program = look__open();
+  struct sleeping_threads* program = sleeping_threads__open();
   if (!program) {
     *error = errno ? errno : ENOMEM;
     return NULL;
   }
-  int status = look__load(program);
+  int status = sleeping_threads__load(program);
   *error = -status;
-  if (status == 0 && (status = look__look__attach(program)) < 0) *error = errno;
+  if (status == 0 && (status = sleeping_threads__sample_thread__attach(program)) < 0)
+    *error = errno;
   if (status >= 0) return (struct sleepers_skeleton*)program;
-  look__destroy(program);
+  sleeping_threads__destroy(program);
   return NULL;
 }
 
 void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton) {
-  look__destroy((struct look*)skeleton);
+  sleeping_threads__destroy((struct sleeping_threads*)skeleton);
 }
 
 int sleepers_skeleton_select_process(struct sleepers_skeleton* skeleton, unsigned int process) {
-  struct look* program = (struct look*)skeleton;
+  struct sleeping_threads* program = (struct sleeping_threads*)skeleton;
   const unsigned char yes = 1;
   program->bss->only_tgid = program->bss->only_processes++ == 0 ? process : 0;
   return skel_map_update_elem(program->maps.processes.map_fd, &process, &yes, BPF_ANY);
 }
 
 int sleepers_skeleton_follow(struct sleepers_skeleton* skeleton) {
-  struct look* program = (struct look*)skeleton;
+  struct sleeping_threads* program = (struct sleeping_threads*)skeleton;
   program->bss->only_tgid = 0;
-  if (look__see_free__attach(program) < 0) return -1;
-  return look__see_fork__attach(program);
+  if (sleeping_threads__on_free__attach(program) < 0) return -1;
+  return sleeping_threads__on_fork__attach(program);
 }
 
 void sleepers_skeleton_set_user(struct sleepers_skeleton* skeleton, unsigned int user,
                                 unsigned int group, unsigned int space) {
-  struct look* program = (struct look*)skeleton;
-  program->bss->lent_user = user;
-  program->bss->lent_group = group;
-  program->bss->lent_namespace = space;
-  program->bss->is_lent = 1;
+  struct sleeping_threads* program = (struct sleeping_threads*)skeleton;
+  program->bss->elevated_uid = user;
+  program->bss->elevated_gid = group;
+  program->bss->elevated_namespace = space;
+  program->bss->is_elevated = 1;
 }
 
 int sleepers_skeleton_open_pass(struct sleepers_skeleton* skeleton, unsigned int round) {
-  struct look* program = (struct look*)skeleton;
+  struct sleeping_threads* program = (struct sleeping_threads*)skeleton;
   program->bss->this_round = round;
-  return open_pass_over_process(program->progs.look.prog_fd, program->links.look_fd,
-                                program->bss->only_tgid);
+  return open_pass_over_process(program->progs.sample_thread.prog_fd,
+                                program->links.sample_thread_fd, program->bss->only_tgid);
 }

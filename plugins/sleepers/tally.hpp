@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "ctprof/records.hpp"
-#include "plugins/sleepers/look.h"
 #include "plugins/sleepers/pass.hpp"
+#include "plugins/sleepers/sleeper_sample.h"
 
 namespace ctprof::sleepers {
 

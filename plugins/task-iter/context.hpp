@@ -63,9 +63,10 @@ class Context {
 // together.
 inline constexpr sdk::Extra kExtra = sdk::with_context<Context>({.flags = CTPROF_PLUGIN_AHEAD});
 
-// A BPF scheduler (sched_ext) controls the threads whose scheduling class is the kernel's class for
-// BPF schedulers, while one is loaded. Only then is the address of that class looked up, and only
-// once, because that takes a program of its own, a millisecond, and permission to see addresses.
+// While a BPF scheduler (sched_ext) is loaded, it schedules the threads whose scheduling class is
+// the kernel's class for BPF schedulers. The address of that class is looked up only in this case,
+// and only once, because the lookup needs a separate BPF program, takes a millisecond, and requires
+// permission to see kernel addresses.
 
 // Returns whether the kernel supports BPF schedulers.
 bool has_extensible_class(const sdk::Host& host);

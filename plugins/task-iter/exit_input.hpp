@@ -16,7 +16,7 @@
 
 #include "plugins/task-iter/ring.hpp"
 
-struct task_ends_skeleton;
+struct thread_exits_skeleton;
 
 namespace ctprof::task_iter {
 
@@ -52,10 +52,10 @@ class KernelExitInput final : public ExitInput {
 
  private:
   struct Unloader {
-    void operator()(task_ends_skeleton* skeleton) const;
+    void operator()(thread_exits_skeleton* skeleton) const;
   };
 
-  std::unique_ptr<task_ends_skeleton, Unloader> programs_;
+  std::unique_ptr<thread_exits_skeleton, Unloader> programs_;
   std::unique_ptr<Ring> ring_;
   std::vector<std::uint64_t> followed_processes_;
 };

@@ -1,6 +1,6 @@
 // The source of threads that exit while a window is open, with their final values.
 //
-// Source: BPF programs at sched_switch and sched_process_exec (task_ends.bpf.c). They are loaded
+// Source: BPF programs at sched_switch and sched_process_exec (thread_exits.bpf.c). They are loaded
 // when a window opens, and unloaded when it closes, or when ctprof ends in any way.
 //
 // See also: exit_input.hpp for the programs, decode.hpp for the meaning of values, probe.hpp for

@@ -27,10 +27,10 @@ def table(results, full_target, unchanged_target):
     return [
         ("", "threads", "minimum", "per thread", f"of a CPU at {AT_HZ} Hz", "target"),
         row("both parts, full records", "both", "whole_ns", full_target),
-        row("only reading", "both", "whole_look_ns"),
+        row("only reading", "both", "whole_read_ns"),
         row("only the kernel part", "kernel", "whole_ns", "below 1.27 ms for 546"),
         row("no thread ran", "kernel", "again_ns", unchanged_target),
-        row("no thread ran, only reading", "kernel", "again_look_ns"),
+        row("no thread ran, only reading", "kernel", "again_read_ns"),
     ]
 
 

@@ -119,8 +119,8 @@ Costs measure(int passes, std::size_t max_copied, std::set<std::uint32_t> exclud
 
 void print(const char* name, const Costs& costs, const char* end) {
   std::printf(
-      "\"%s\":{\"threads\":%lu,\"users\":%lu,\"bytes\":%lu,\"whole_ns\":%lu,\"whole_look_ns\":%lu,"
-      "\"again_ns\":%lu,\"again_look_ns\":%lu}%s",
+      "\"%s\":{\"threads\":%lu,\"users\":%lu,\"bytes\":%lu,\"whole_ns\":%lu,\"whole_read_ns\":%lu,"
+      "\"again_ns\":%lu,\"again_read_ns\":%lu}%s",
       name, costs.threads, costs.user_parts, costs.bytes, costs.full_pass.total_ns,
       costs.full_pass.read_ns, costs.repeated_pass.total_ns, costs.repeated_pass.read_ns, end);
 }

@@ -12,7 +12,7 @@ from crowd import crowd
 from measure import alternate, ms, ratio, run, show
 
 THREADS, RATE = 200_000, 40_000
-PROGRAM = "see_last_switch"
+PROGRAM = "on_last_switch"
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
 MAX_EXIT_NS, MAX_WAIT_S = 1_200, 10
 WINDOW_MS = 1

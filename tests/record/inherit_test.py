@@ -84,7 +84,7 @@ def observes_exits(pid):
     texts = recording.read_open_files(pid, "fdinfo", pathlib.Path.read_text)
     attached = {int(found[1]) for text in texts if "link_id:" in text and (found := re.search(r"(?m)^prog_id:\s*(\d+)$", text))}
     programs = recording.list_bpf_objects("prog") if attached else {}
-    return any(programs.get(program, {}).get("name") == "see_last_switch" for program in attached)
+    return any(programs.get(program, {}).get("name") == "on_last_switch" for program in attached)
 
 
 def weights(path):

@@ -65,12 +65,13 @@ class Builder {
     windows_.push_back({.number = edge.number, .opened = edge.ns});
   }
   // Adds to the window before the one that was opened last.
-  void add_snapshot(const off_snapshot& look) {
+  void add_snapshot(const off_snapshot& snapshot) {
     ExpectedWindow& window = windows_[windows_.size() - 2];
-    const off_thread& thread = look.thread;
+    const off_thread& thread = snapshot.thread;
     if (thread.created >= window.ended || thread.window > window.number + 1) return;
-    ExpectedThread made = compute_thread(window, look.identity, thread, window.ended, all_waits_);
-    made.place = look.place;
+    ExpectedThread made =
+        compute_thread(window, snapshot.identity, thread, window.ended, all_waits_);
+    made.place = snapshot.place;
     window.threads.try_emplace(origin_of(thread.origin), made);
   }
   // Threads exit in their last window. They may have existed at the end of the previous window,
@@ -111,7 +112,7 @@ class Builder {
 };
 
 void add_record(Builder& builder, const Frame& call, const Frame& record) {
-  if (call.kind == kLook && call.as<std::uint32_t>() == OFF_COLLECT)
+  if (call.kind == kPass && call.as<std::uint32_t>() == OFF_COLLECT)
     builder.add_snapshot(record.as<off_snapshot>());
   if (call.kind == kReadStacks)
     builder.add_stack(*reinterpret_cast<const off_stack*>(record.bytes.data()));

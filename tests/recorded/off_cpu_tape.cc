@@ -41,7 +41,7 @@ RecordingInput::RecordingInput(std::unique_ptr<off_cpu::KernelInput> input,
 // Records all answers except those of OFF_LIST_PROCESSES, which lists all processes of the host; of
 // these, only the recorded processes.
 void RecordingInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
-  tape_.put_value(kLook, static_cast<std::uint32_t>(what));
+  tape_.put_value(kPass, static_cast<std::uint32_t>(what));
   input_->visit_threads(what, [&](Bytes bytes) {
     off_identity identity;
     std::memcpy(&identity, bytes.data(), sizeof identity);
@@ -158,7 +158,7 @@ std::uint64_t ReplayedInput::deliver(const off_cpu::RecordCallback& take) {
 }
 
 void ReplayedInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
-  if (event(kLook).as<std::uint32_t>() != what) throw BadTape("a look for another purpose");
+  if (event(kPass).as<std::uint32_t>() != what) throw BadTape("a pass for another purpose");
   deliver(take);
 }
 

@@ -24,7 +24,7 @@ enum Kind : std::uint32_t {
   kDrain,                   // ... drains it
   kWindowEnds,              // ... ends the window
   kStop,                    // ... stops it
-  kLook,                    // off_pass_purpose; records follow
+  kPass,                    // off_pass_purpose; records follow
   kReadStacks,              // records follow
   kReadOthers,              // records follow
   kReadMemory,              // records follow: MemoryRead, and the bytes

@@ -85,7 +85,7 @@ std::vector<Record> derived_records(const Tape& tape) {
   std::map<std::uint64_t, std::uint64_t> numbers;                          // by tid
   std::uint64_t cpu = 0;
   for (const Frame& frame : tape.frames()) {
-    if (frame.kind == kLook) cpu = frame.as<CpuValue>().cpu;
+    if (frame.kind == kRingRead) cpu = frame.as<CpuValue>().cpu;
     if (frame.kind == kRecord && on_cpu::read_header(frame.bytes).type == PERF_RECORD_SAMPLE)
       samples.emplace_back(cpu, frame.bytes);
   }
@@ -147,7 +147,7 @@ Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
   for (const Frame& frame : tape.frames()) {
     if (frame.kind == kRecord) continue;
     writer.put_frame(frame);
-    if (frame.kind != kLook) continue;
+    if (frame.kind != kRingRead) continue;
     const std::uint64_t cpu = frame.as<CpuValue>().cpu;
     std::size_t& at = next[cpu];
     for (; at < records.size() && records[at].time_ns < frame.clock_ns; ++at)

@@ -119,7 +119,7 @@ ExpectedRecording compute_recording(const Tape& tape) {
   Builder builder(tape.number("stack_bytes") > 0);
   std::uint64_t cpu = 0;
   for (const Frame& frame : tape.frames()) {
-    if (frame.kind == kLook) cpu = frame.as<CpuValue>().cpu;
+    if (frame.kind == kRingRead) cpu = frame.as<CpuValue>().cpu;
     if (frame.kind == kClock) builder.add_clock(frame.as<ClockRead>());
     if (frame.kind == kIdle) builder.add_idle(frame.as<CpuValue>());
     if (frame.kind == kCounts) builder.add_counts(frame.as<CountsRead>());

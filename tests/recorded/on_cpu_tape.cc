@@ -78,7 +78,7 @@ class RecordingEvent final : public CpuEvent {
   Ring& ring() override { return event_->ring(); }
   void look_for_records() override {
     event_->look_for_records();
-    tape_.put_value(kLook, CpuValue{cpu_, 0, 0});
+    tape_.put_value(kRingRead, CpuValue{cpu_, 0, 0});
     Ring copy = event_->ring();  // reads the ring without consuming it
     for (; !copy.record().empty(); copy.skip()) {
       if (copy.position() < seen_) continue;
@@ -115,7 +115,7 @@ class ReplayedEvent final : public CpuEvent {
   int set_period(std::uint64_t) override { return EOPNOTSUPP; }
   Ring& ring() override { return ring_; }
   void look_for_records() override {
-    if (cursor_.next(kLook).as<CpuValue>().cpu != cpu_) throw BadTape("a look at another ring");
+    if (cursor_.next(kRingRead).as<CpuValue>().cpu != cpu_) throw BadTape("a read of another ring");
     while (cursor_.peek().kind == kRecord) write(cursor_.next().bytes);
     ring_.look_for_records();
   }

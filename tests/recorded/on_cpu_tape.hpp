@@ -30,7 +30,7 @@ enum Kind : std::uint32_t {
   kOnline,                  // std::int32_t per CPU
   kIdle,                    // CpuValue: ns
   kOpen,                    // CpuValue: bytes of the ring, or 0 and an errno
-  kLook,                    // CpuValue; records follow
+  kRingRead,                // CpuValue; records follow
   kRecord,                  // as the kernel wrote it
   kCounts                   // CountsRead
 };

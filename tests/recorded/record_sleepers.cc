@@ -32,14 +32,15 @@ void record(const SleeperWorkload& recipe, const RecordingDirectories& places) {
   TapeWriter tape;
   add_host_facts(tape);
   tape.add_fact("pid", std::to_string(pid));
-  auto looks = std::make_unique<sleepers::KernelSampleInput>(std::move(program), 1024,
+  auto input = std::make_unique<sleepers::KernelSampleInput>(std::move(program), 1024,
                                                              std::set<std::uint32_t>{});
-  sleepers::BpfSampler looker(std::make_unique<RecordingInput>(std::move(looks), tape), kNsPerTick);
+  sleepers::BpfSampler sampler(std::make_unique<RecordingInput>(std::move(input), tape),
+                               kNsPerTick);
   std::uint32_t round = 1;
   sleepers::Pass pass;
   for (int passes = 1; !workload.has_exited(); ++passes) {
     pass.clear();
-    looker.sample(round, pass);
+    sampler.sample(round, pass);
     if (passes == 1) workload.release();  // the process was found; it executes another program now
     if (passes % kPassesOfWindow == 0) {
       tape.put(kWindowEnds);

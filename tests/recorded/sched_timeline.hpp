@@ -53,7 +53,7 @@ TimelineFigures figures_between(const Timeline& line, std::uint64_t opened, std:
 // accounting determines the missing times.
 std::vector<sched_event> with_unseen_events(const std::vector<const sched_event*>& events);
 
-// By start time and first thread id.
+// The timelines by the start time and the first id of their thread.
 using Timelines = std::map<std::pair<std::uint64_t, std::uint32_t>, Timeline>;
 
 // `since`: the time from which threads that exist before the first event have slept.

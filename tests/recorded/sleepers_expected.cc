@@ -12,16 +12,16 @@ using namespace sleepers_tape;
 
 constexpr int kMaxCopies = 6;  // of one sleeper in one pass
 
-ExpectedSleeper sleeper_of(const ::sleeper_sample& look) {
+ExpectedSleeper sleeper_of(const ::sleeper_sample& sample) {
   ExpectedSleeper sleeper;
-  sleeper.id = {look.head.tgid, look.head.tid, look.head.start_boottime};
-  sleeper.kernel.assign(look.kernel, look.kernel + look.frames);
-  sleeper.has_user = (look.head.flags & SAMPLE_KERNEL_THREAD) == 0;
+  sleeper.id = {sample.head.tgid, sample.head.tid, sample.head.start_boottime};
+  sleeper.kernel.assign(sample.kernel, sample.kernel + sample.frames);
+  sleeper.has_user = (sample.head.flags & SAMPLE_KERNEL_THREAD) == 0;
   if (!sleeper.has_user) return sleeper;
-  if ((look.head.flags & SAMPLE_32_BIT) == 0) sleeper.copied = 0;
-  sleeper.ip = look.ip;
-  sleeper.sp = look.sp;
-  sleeper.code = {look.memory, look.code_pages, look.execs};
+  if ((sample.head.flags & SAMPLE_32_BIT) == 0) sleeper.copied = 0;
+  sleeper.ip = sample.ip;
+  sleeper.sp = sample.sp;
+  sleeper.code = {sample.memory, sample.code_pages, sample.execs};
   return sleeper;
 }
 
@@ -36,13 +36,13 @@ class Builder {
   void add_chunk(Bytes chunk) {
     windows_.split_records += !bytes_.empty() && !chunk.empty();
     bytes_.insert(bytes_.end(), chunk.begin(), chunk.end());
-    ::sleeper_sample look{};
-    while (bytes_.size() >= sizeof look.head) {
-      std::memcpy(&look.head, bytes_.data(), sizeof look.head);
-      if (bytes_.size() < look.head.size) break;
-      std::memcpy(&look, bytes_.data(), look.head.size);
-      bytes_.erase(bytes_.begin(), bytes_.begin() + look.head.size);
-      add_sample(look);
+    ::sleeper_sample sample{};
+    while (bytes_.size() >= sizeof sample.head) {
+      std::memcpy(&sample.head, bytes_.data(), sizeof sample.head);
+      if (bytes_.size() < sample.head.size) break;
+      std::memcpy(&sample, bytes_.data(), sample.head.size);
+      bytes_.erase(bytes_.begin(), bytes_.begin() + sample.head.size);
+      add_sample(sample);
     }
     copies_ = 0;
   }
@@ -66,7 +66,7 @@ class Builder {
       ExpectedSleeper& sleeper = pass().fresh.at(users_.at(checked_++));
       if (checked.result == RECHECK_UNCHANGED) continue;
       ++windows_.moved_threads;
-      if (checked.result == RECHECK_ASLEEP_AGAIN) sleeper = sleeper_of(checked.look);
+      if (checked.result == RECHECK_ASLEEP_AGAIN) sleeper = sleeper_of(checked.sample);
       if (copies_ == kMaxCopies) sleeper.copied.reset();
     }
   }
@@ -77,12 +77,12 @@ class Builder {
 
  private:
   ExpectedPass& pass() { return windows_.windows.back().back(); }
-  void add_sample(const ::sleeper_sample& look) {
-    const SleeperId id{look.head.tgid, look.head.tid, look.head.start_boottime};
-    if (look.head.tgid == look.head.tid) pass().processes.push_back(look.head.tgid);
-    if ((look.head.flags & SAMPLE_AWAKE) != 0) return;
-    (look.head.flags & SAMPLE_UNCHANGED) != 0 ? pass().unchanged.push_back(id)
-                                              : pass().fresh.push_back(sleeper_of(look));
+  void add_sample(const ::sleeper_sample& sample) {
+    const SleeperId id{sample.head.tgid, sample.head.tid, sample.head.start_boottime};
+    if (sample.head.tgid == sample.head.tid) pass().processes.push_back(sample.head.tgid);
+    if ((sample.head.flags & SAMPLE_AWAKE) != 0) return;
+    (sample.head.flags & SAMPLE_UNCHANGED) != 0 ? pass().unchanged.push_back(id)
+                                                : pass().fresh.push_back(sleeper_of(sample));
   }
 
   ExpectedSleepers windows_{.windows = {{}}};

@@ -9,12 +9,12 @@ namespace ctprof::recorded::sleepers_tape {
 using sleepers::UserPart;
 
 // Layout version 1.
-static_assert(LOOK_FIXED == 112 && sizeof(::sleeper_sample) == 112 + 128 * 8 &&
+static_assert(SAMPLE_FIXED_BYTES == 112 && sizeof(::sleeper_sample) == 112 + 128 * 8 &&
               sizeof(::sleeper_sample_head) == 24);
 static_assert(offsetof(::sleeper_sample, switches) == 24 &&
               offsetof(::sleeper_sample, memory) == 32 && offsetof(::sleeper_sample, ip) == 72 &&
               offsetof(::sleeper_sample, frames) == 104);
-static_assert(offsetof(::recheck_entry, result) == 4 && offsetof(::recheck_entry, look) == 24);
+static_assert(offsetof(::recheck_entry, result) == 4 && offsetof(::recheck_entry, sample) == 24);
 
 RecordingInput::RecordingInput(std::unique_ptr<sleepers::SampleInput> input, TapeWriter& tape)
     : input_(std::move(input)), tape_(tape) {
@@ -87,13 +87,14 @@ void ReplayedInput::copy(sleepers::Pass& pass, std::span<const std::uint32_t> sl
 bool ReplayedInput::recheck(std::size_t count) {
   const Bytes bytes = cursor_.next(kRechecked).bytes;
   if (bytes.empty()) return false;
-  if (bytes.size() != count * sizeof(::recheck_entry)) throw BadTape("others are looked at again");
+  if (bytes.size() != count * sizeof(::recheck_entry))
+    throw BadTape("other threads are checked again");
   for (std::size_t i = 0; i < count; ++i) {
     ::recheck_entry read;
     std::memcpy(&read, bytes.data() + i * sizeof read, sizeof read);
     if (read.tid != buffer_[i].tid || read.start_boottime != buffer_[i].start_boottime ||
         read.switches != buffer_[i].switches)
-      throw BadTape("others are looked at again");
+      throw BadTape("other threads are checked again");
     buffer_[i] = read;
   }
   return true;

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "plugins/sleepers/look.h"
 #include "plugins/sleepers/sample_input.hpp"
+#include "plugins/sleepers/sleeper_sample.h"
 #include "tests/recorded/tape.hpp"
 
 namespace ctprof::recorded::sleepers_tape {
@@ -20,7 +20,7 @@ namespace ctprof::recorded::sleepers_tape {
 enum Kind : std::uint32_t {
   kPass = kFirstOfPlugin,  // start of a pass: std::uint64_t, the round
   kWindowEnds,             // the core ends the window
-  kChunk,                  // bytes of `struct look`, as read
+  kChunk,                  // bytes of `struct sleeper_sample`, as read
   kCopied,                 // Copied, one per sleeper
   kRechecked               // `struct rechecked`, one per thread; empty: the kernel failed
 };
@@ -32,7 +32,8 @@ struct CopyResult {
   std::uint64_t bytes;
 };
 
-// Raise a version when its structure changes; tests then convert older tapes.
+// Raise a version when its structure changes; tests then convert older tapes. The names are those
+// in existing tapes: "look" is a sample.
 inline constexpr std::array kLayouts{Layout{"look", 1, sizeof(::sleeper_sample)},
                                      Layout{"rechecked", 1, sizeof(::recheck_entry)}};
 

@@ -39,21 +39,21 @@ struct Replay {
   Replay(Tape recorded, const sleepers::RecordFormat& shape)
       : tape(std::move(recorded)), expected(expected_sleepers(tape)) {
     Cursor cursor(tape);
-    sleepers::BpfSampler looker(std::make_unique<ReplayedInput>(tape, cursor), kNsPerTick);
+    sleepers::BpfSampler sampler(std::make_unique<ReplayedInput>(tape, cursor), kNsPerTick);
     sleepers::Tally tally(shape);
     sleepers::Pass pass;
     windows.push_back(std::make_unique<ReceivedData>());
-    while (!cursor.is_at_end()) replay_frame(cursor, looker, tally, pass);
+    while (!cursor.is_at_end()) replay_frame(cursor, sampler, tally, pass);
     windows.pop_back();
   }
 
-  void replay_frame(Cursor& cursor, sleepers::BpfSampler& looker, sleepers::Tally& tally,
+  void replay_frame(Cursor& cursor, sleepers::BpfSampler& sampler, sleepers::Tally& tally,
                     sleepers::Pass& pass) {
     switch (cursor.peek().kind) {
       case kPass:
         pass.clear();
         pass.at_ns = cursor.peek().clock_ns;
-        looker.sample(static_cast<std::uint32_t>(cursor.peek().as<std::uint64_t>()), pass);
+        sampler.sample(static_cast<std::uint32_t>(cursor.peek().as<std::uint64_t>()), pass);
         visited_by_pass.push_back(pass.visited_tgids);
         tally.add_pass(pass, windows.back()->sink());
         return;
@@ -63,7 +63,7 @@ struct Replay {
         windows.push_back(std::make_unique<ReceivedData>());
         return;
       case kOutput: cursor.next(); return;
-      default: throw BadTape("the looker did not make all recorded calls");
+      default: throw BadTape("the sampler did not make all recorded calls");
     }
   }
 

@@ -219,7 +219,7 @@ void kernel_wakeup(const struct sched_event* event, struct kernel_task* task) {
   on_wakeup(at_event(event, task));
 }
 void kernel_wakeup_new(const struct sched_event* event, struct kernel_task* task) {
-  on_birth(at_event(event, task));
+  on_wakeup_new(at_event(event, task));
 }
 void kernel_exec(const struct sched_event* event, struct kernel_task* task) {
   task->has_run = 1;
@@ -233,7 +233,7 @@ void kernel_run_task_iterator(unsigned what, kernel_record_callback take, void* 
   for (unsigned i = 0; i < task_count; ++i) {
     struct bpf_iter_meta meta = {0};
     struct bpf_iter__task step = {&meta, &tasks[i]->task};
-    if (!tasks[i]->has_exited) look_at(&step);
+    if (!tasks[i]->has_exited) visit_with_storage(&step);
   }
 }
 
@@ -255,7 +255,7 @@ void kernel_read_stacks(kernel_record_callback take, void* context) {
   stack_count = 0;
 }
 void kernel_read_other_records(kernel_record_callback take, void* context) {
-  read_map(&told, take, context);
+  read_map(&other_records, take, context);
 }
 
 void kernel_set_window(unsigned number, unsigned long long opened_ns) {

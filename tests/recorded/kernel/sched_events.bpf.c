@@ -77,7 +77,7 @@ int on_wakeup(__u64* arguments) { /* task */
 }
 
 SEC("tp_btf/sched_wakeup_new")
-int on_birth(__u64* arguments) { /* task */
+int on_wakeup_new(__u64* arguments) { /* task */
   return write_event(SCHED_BIRTH, (struct task_struct*)arguments[0], 0);
 }
 

@@ -33,9 +33,9 @@ inline Snapshot window_with_reused_id() {
 class Recording {
  public:
   explicit Recording(Snapshot window = window_with_reused_id(), ExclusiveEnds ends = {},
-                     const FrameLimits& limits = {}, bool is_lent = false)
+                     const FrameLimits& limits = {}, bool is_elevated = false)
       : window_(std::move(window)),
-        stacks_(window_, proc().get(), ends, std::chrono::hours(1), limits, is_lent) {}
+        stacks_(window_, proc().get(), ends, std::chrono::hours(1), limits, is_elevated) {}
 
   RecordedStacks& stacks() { return stacks_; }
   void begin() { stacks_.begin_source("test", "tests", {kStacks}); }

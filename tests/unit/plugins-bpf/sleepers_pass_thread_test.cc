@@ -27,8 +27,8 @@ Sleeper sleeper_of(std::uint32_t process) {
 }
 
 // Counts its passes, and finds one sleeper in each.
-struct CountingLooker : Sampler {
-  explicit CountingLooker(std::atomic<int>& counted) : passes(counted) {}
+struct CountingSampler : Sampler {
+  explicit CountingSampler(std::atomic<int>& counted) : passes(counted) {}
   void sample(std::uint32_t round, Pass& pass) override {
     rounds.insert(round);
     nice = ::getpriority(PRIO_PROCESS, 0);
@@ -38,14 +38,14 @@ struct CountingLooker : Sampler {
   std::uint32_t current_process() const override { return 0; }
 
   std::atomic<int>& passes;
-  inline static std::set<std::uint32_t> rounds;  // read only after looks was counted
+  inline static std::set<std::uint32_t> rounds;  // read only after `passes` was counted
   inline static int nice;
 };
 
 // Finds sleepers in processes 7, 41, 42 and 8, some of which never answer. A thread that waits for
 // one continues after take_over(), as if the process exited.
-struct BlockedLooker : Sampler {
-  explicit BlockedLooker(std::set<std::uint32_t> blocking_tgids)
+struct BlockedSampler : Sampler {
+  explicit BlockedSampler(std::set<std::uint32_t> blocking_tgids)
       : avoided(), silent_processes(std::move(blocking_tgids)) {}
   void sample(std::uint32_t, Pass& pass) override {
     next = 0;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_budget_increases_the_pause) {
 
 BOOST_AUTO_TEST_CASE(waits_for_a_single_pass) {
   std::atomic<int> passes{0};
-  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+  PassThread watch([&] { return std::make_unique<CountingSampler>(passes); },
                    {.period_ns = 1'000'000, .is_single_pass = true});
   watch.begin();
   BOOST_TEST((watch.next_pass() != nullptr));
@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(skips_passes_while_none_are_taken) {
   constexpr int kMaxPending = static_cast<int>(PassThread::kMaxPendingPasses);
   constexpr std::uint64_t kLeftOut = 20;
   std::atomic<int> passes{0};
-  CountingLooker::rounds.clear();
-  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+  CountingSampler::rounds.clear();
+  PassThread watch([&] { return std::make_unique<CountingSampler>(passes); },
                    {.period_ns = 1'000'000});
   watch.begin();
   while (passes < kMaxPending) std::this_thread::yield();
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(skips_passes_while_none_are_taken) {
   for (int pass_count = 0; pass_count <= kMaxPending; ++pass_count) wait_for_pass(watch);
   watch.stop();
   BOOST_TEST(passes > kMaxPending);
-  BOOST_TEST(CountingLooker::rounds.size() == 1u);
+  BOOST_TEST(CountingSampler::rounds.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(passes_have_priority_if_permitted) {
@@ -137,18 +137,18 @@ BOOST_AUTO_TEST_CASE(passes_have_priority_if_permitted) {
   bool is_allowed = false;
   std::thread([&] { is_allowed = ::setpriority(PRIO_PROCESS, 0, kHighest) == 0; }).join();
   std::atomic<int> passes{0};
-  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+  PassThread watch([&] { return std::make_unique<CountingSampler>(passes); },
                    {.period_ns = 1'000'000, .is_single_pass = true});
   watch.begin();
   watch.next_pass();
   watch.stop();
-  BOOST_TEST(CountingLooker::nice == (is_allowed ? kHighest : own));
+  BOOST_TEST(CountingSampler::nice == (is_allowed ? kHighest : own));
   BOOST_TEST(::getpriority(PRIO_PROCESS, 0) == own);
 }
 
 BOOST_AUTO_TEST_CASE(windows_follow_each_other) {
   std::atomic<int> passes{0};
-  PassThread watch([&] { return std::make_unique<CountingLooker>(passes); },
+  PassThread watch([&] { return std::make_unique<CountingSampler>(passes); },
                    {.period_ns = 1'000'000});
   watch.begin();
   auto pass = wait_for_pass(watch);
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(continues_a_pass_that_a_process_blocks) {
   for (const bool once : {false, true}) BOOST_TEST_CONTEXT(once) {
       PassThread watch(
           [] {
-            return std::make_unique<BlockedLooker>(std::set<std::uint32_t>{41, 42});
+            return std::make_unique<BlockedSampler>(std::set<std::uint32_t>{41, 42});
           },
           {.period_ns = 1'000'000, .is_single_pass = once, .read_timeout_ns = 1'000'000});
       watch.begin();
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(continues_a_pass_that_a_process_blocks) {
 
 // Otherwise the window would end without any stack.
 BOOST_AUTO_TEST_CASE(a_window_waits_for_its_first_pass) {
-  PassThread watch([] { return std::make_unique<BlockedLooker>(std::set<std::uint32_t>{42}); },
+  PassThread watch([] { return std::make_unique<BlockedSampler>(std::set<std::uint32_t>{42}); },
                    {.period_ns = 1'000'000, .is_single_pass = true, .read_timeout_ns = 1'000'000});
   watch.begin();
   BOOST_TEST(watch.end_window() == 1u);
@@ -205,11 +205,11 @@ BOOST_AUTO_TEST_CASE(copies_move_away_from_a_blocked_system_call) {
 }
 
 BOOST_AUTO_TEST_CASE(rethrows_exceptions_of_a_pass) {
-  struct ThrowingLooker : Sampler {
+  struct ThrowingSampler : Sampler {
     void sample(std::uint32_t, Pass&) override { throw std::runtime_error("no more"); }
     std::uint32_t current_process() const override { return 0; }
   };
-  PassThread watch([] { return std::make_unique<ThrowingLooker>(); }, {.is_single_pass = true});
+  PassThread watch([] { return std::make_unique<ThrowingSampler>(); }, {.is_single_pass = true});
   watch.begin();
   BOOST_CHECK_EXCEPTION(watch.next_pass(), std::runtime_error,
                         [](const auto& error) { return error.what() == std::string("no more"); });

@@ -77,7 +77,7 @@ Sleeper make_sleeper(Pass& pass, std::uint32_t tid, std::uint64_t start, std::ui
   return one;
 }
 
-// Returns the indices of all fresh sleepers of a pass.
+// Returns the indices of all sleepers of a pass that have run since the previous pass.
 std::vector<std::uint32_t> all_indices(const Pass& pass) {
   std::vector<std::uint32_t> all(pass.changed_sleepers.size());
   std::iota(all.begin(), all.end(), 0u);
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(avoided_or_exited_processes_have_no_user_stack) {
 }
 
 // Such a user must not see stacks of other users, and only a BPF program can filter them.
-BOOST_AUTO_TEST_CASE(a_user_with_lent_rights_gets_no_stacks_from_proc) {
+BOOST_AUTO_TEST_CASE(user_of_file_capabilities_gets_no_stacks_from_proc) {
   const recorded::TestHost host("/proc", "/sys");
   const auto refusal = explain_proc_refusal(host.host(), true);
   BOOST_REQUIRE(refusal);

@@ -12,7 +12,7 @@
 
 #include "plugins/shared/elevated_user.hpp"
 
-struct on_cpu_own;
+struct on_cpu_own_processes;
 
 namespace ctprof::on_cpu {
 
@@ -30,8 +30,8 @@ class OwnProcessFilter {
   int attach(int event) const;
 
  private:
-  explicit OwnProcessFilter(on_cpu_own* program) : program_(program) {}
-  on_cpu_own* program_;
+  explicit OwnProcessFilter(on_cpu_own_processes* program) : program_(program) {}
+  on_cpu_own_processes* program_;
 };
 
 }  // namespace ctprof::on_cpu

@@ -1,23 +1,26 @@
-#include "plugins/on-cpu/own_filter.hpp"
+#include "plugins/on-cpu/own_process_filter.hpp"
 
 #include <cerrno>
 
-#ifdef CTPROF_OWN_FILTER
-#include "plugins/on-cpu/own_skeleton.h"
+#ifdef CTPROF_OWN_PROCESS_FILTER
+#include "plugins/on-cpu/own_processes_skeleton.h"
 #endif
 
 namespace ctprof::on_cpu {
 
-#ifdef CTPROF_OWN_FILTER
+#ifdef CTPROF_OWN_PROCESS_FILTER
 std::shared_ptr<const OwnProcessFilter> OwnProcessFilter::load(const ElevatedUser& user,
                                                                int& error) {
-  on_cpu_own* program = on_cpu_own_load(user.user, user.group, user.user_namespace, &error);
+  on_cpu_own_processes* program =
+      on_cpu_own_processes_load(user.user, user.group, user.user_namespace, &error);
   return program ? std::shared_ptr<const OwnProcessFilter>(new OwnProcessFilter(program)) : nullptr;
 }
 
-OwnProcessFilter::~OwnProcessFilter() { on_cpu_own_unload(program_); }
+OwnProcessFilter::~OwnProcessFilter() { on_cpu_own_processes_unload(program_); }
 
-int OwnProcessFilter::attach(int event) const { return on_cpu_own_attach(program_, event); }
+int OwnProcessFilter::attach(int event) const {
+  return on_cpu_own_processes_attach(program_, event);
+}
 #else
 std::shared_ptr<const OwnProcessFilter> OwnProcessFilter::load(const ElevatedUser&, int& error) {
   error = ENOSYS;

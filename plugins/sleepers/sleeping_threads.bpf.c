@@ -6,10 +6,10 @@
  * A thread leaves its CPU once per switch. Therefore a thread that is off its CPU, and has the same
  * number of switches as at the previous sample, has not run since.
  *
- * See also: look.bpf.h for the sample of one thread, stack_copier.cc for user stacks, which are
- * read from outside, pass_thread.cc for the schedule.
+ * See also: sleeper_sample.bpf.h for the sample of one thread, stack_copier.cc for user stacks,
+ * which are read from outside, pass_thread.cc for the schedule.
  */
-#include "look.bpf.h"
+#include "sleeper_sample.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -19,7 +19,7 @@ __u32 only_processes = 0; /* the number of requested processes; 0: all are visit
 __u32 only_tgid = 0;      /* set by the reader: the only process that passes visit; 0: all are
                            * visited */
 
-/* Requested processes; with their descendants if see_fork is attached. */
+/* Requested processes; with their descendants if on_fork is attached. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, SAMPLE_MAX_PROCESSES);
@@ -38,7 +38,7 @@ struct {
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, int);
   __type(value, struct last_sample);
-} looked SEC(".maps");
+} last_samples SEC(".maps");
 
 /* Used by one pass at a time. */
 static struct sleeper_sample sample;
@@ -51,8 +51,8 @@ static __always_inline int is_selected(__u32 tgid) {
 static __always_inline long write_sample(struct seq_file* seq, __u32 addresses) {
   _Static_assert((SAMPLE_ADDRESSES & (SAMPLE_ADDRESSES - 1)) == 0, "a mask");
   const __u32 bytes = addresses & (SAMPLE_ADDRESSES * 8 - 1);
-  sample.head.size = LOOK_FIXED + bytes;
-  return bpf_seq_write(seq, &sample, LOOK_FIXED + bytes);
+  sample.head.size = SAMPLE_FIXED_BYTES + bytes;
+  return bpf_seq_write(seq, &sample, SAMPLE_FIXED_BYTES + bytes);
 }
 
 static __always_inline int write_head(struct seq_file* seq, struct task_struct* task, __u32 flags) {
@@ -68,14 +68,15 @@ static __always_inline int write_awake(struct seq_file* seq, struct task_struct*
 }
 
 SEC("iter/task")
-int look(struct bpf_iter__task* ctx) {
+int sample_thread(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   if (!task || !is_selected(task->tgid)) return 0;
   struct seq_file* seq = ctx->meta->seq;
   if (!is_asleep(task)) return write_awake(seq, task);
   if (!may_show_stack(task)) return write_head(seq, task, SAMPLE_HIDDEN);
   const __u64 switches = count_switches(task);
-  struct last_sample* seen = bpf_task_storage_get(&looked, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  struct last_sample* seen =
+      bpf_task_storage_get(&last_samples, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (seen && seen->round == this_round && seen->switches == switches)
     return write_head(seq, task, SAMPLE_UNCHANGED);
   const long bytes = take_sample(&sample, task);
@@ -90,7 +91,7 @@ int look(struct bpf_iter__task* ctx) {
  * was followed.
  */
 SEC("tp_btf/sched_process_fork")
-int see_fork(__u64* arguments) { /* the parent, the child */
+int on_fork(__u64* arguments) { /* the parent, the child */
   struct task_struct* parent = (struct task_struct*)arguments[0];
   struct task_struct* child = (struct task_struct*)arguments[1];
   __u32 tgid = child->tgid, parent_tgid = parent->tgid;
@@ -105,7 +106,7 @@ int see_fork(__u64* arguments) { /* the parent, the child */
 
 /* The id is free now. */
 SEC("tp_btf/sched_process_free")
-int see_free(__u64* arguments) { /* the thread */
+int on_free(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];
   __u32 tgid = task->tgid;
   if (task->pid == task->tgid) bpf_map_delete_elem(&processes, &tgid);

@@ -19,7 +19,7 @@ __u64 lost = 0;
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);
-} ended SEC(".maps");
+} exit_records SEC(".maps");
 
 /* Cgroups whose names were already sent to the reader. */
 struct {
@@ -27,7 +27,7 @@ struct {
   __uint(max_entries, 4096);
   __type(key, __u64);
   __type(value, __u8);
-} named SEC(".maps");
+} known_cgroups SEC(".maps");
 
 /* Threads that descend from the command. The command is marked before it runs, and children inherit
  * the mark. */
@@ -45,10 +45,10 @@ struct {
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, __u32);
   __type(value, __u8);
-} followed SEC(".maps");
+} followed_tgids SEC(".maps");
 
 static __always_inline int is_followed(__u32 tgid) {
-  return bpf_map_lookup_elem(&followed, &tgid) != 0;
+  return bpf_map_lookup_elem(&followed_tgids, &tgid) != 0;
 }
 
 struct delays_buffer {
@@ -59,7 +59,7 @@ struct {
   __uint(max_entries, 1);
   __type(key, __u32);
   __type(value, struct delays_buffer);
-} rooms SEC(".maps");
+} delays_buffers SEC(".maps");
 
 enum { kDead = 0x80 }; /* TASK_DEAD of linux/sched.h */
 
@@ -71,8 +71,8 @@ static __always_inline struct kernfs_node* find_parent(struct kernfs_node* node)
 
 static __always_inline void write_cgroup_name(struct kernfs_node* node, __u64 id) {
   __u8 yes = 1;
-  if (bpf_map_lookup_elem(&named, &id)) return;
-  struct exit_record_cgroup* record = bpf_ringbuf_reserve(&ended, sizeof *record, 0);
+  if (bpf_map_lookup_elem(&known_cgroups, &id)) return;
+  struct exit_record_cgroup* record = bpf_ringbuf_reserve(&exit_records, sizeof *record, 0);
   if (!record) return; /* retried at the next exit */
   record->kind = EXIT_RECORD_CGROUP;
   record->unused = 0;
@@ -85,7 +85,7 @@ static __always_inline void write_cgroup_name(struct kernfs_node* node, __u64 id
     node = find_parent(node);
   }
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  bpf_map_update_elem(&named, &id, &yes, BPF_NOEXIST);
+  bpf_map_update_elem(&known_cgroups, &id, &yes, BPF_NOEXIST);
 }
 
 static __always_inline void copy_process(struct exit_record_thread* out, struct task_struct* task) {
@@ -96,7 +96,7 @@ static __always_inline void copy_process(struct exit_record_thread* out, struct 
 }
 
 SEC("tp_btf/sched_switch")
-int see_last_switch(__u64* arguments) { /* preempted or not, previous, next */
+int on_last_switch(__u64* arguments) { /* preempted or not, previous, next */
   struct task_struct* task = (struct task_struct*)arguments[1];
   __u32 first = 0;
   struct kernfs_node* node = 0;
@@ -104,11 +104,11 @@ int see_last_switch(__u64* arguments) { /* preempted or not, previous, next */
   node = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn);
   const __u64 id = BPF_CORE_READ(node, id);
   write_cgroup_name(node, id); /* before the record, so that the reader already knows the name */
-  struct delays_buffer* buffer = bpf_map_lookup_elem(&rooms, &first);
+  struct delays_buffer* buffer = bpf_map_lookup_elem(&delays_buffers, &first);
   if (!buffer)
     return 0; /* never happens, but the verifier requires the check, before the record is
                * reserved */
-  struct exit_record_thread* out = bpf_ringbuf_reserve(&ended, EXIT_RECORD_THREAD_SIZE, 0);
+  struct exit_record_thread* out = bpf_ringbuf_reserve(&exit_records, EXIT_RECORD_THREAD_SIZE, 0);
   if (!out) {
     __sync_fetch_and_add(&lost, 1);
     return 0;
@@ -131,11 +131,11 @@ int see_last_switch(__u64* arguments) { /* preempted or not, previous, next */
 }
 
 SEC("tp_btf/sched_process_exec")
-int see_exec(__u64* arguments) { /* the thread, its previous id, the program */
+int on_exec(__u64* arguments) { /* the thread, its previous id, the program */
   struct task_struct* task = (struct task_struct*)arguments[0];
   const int old_tid = arguments[1];
   if (task->pid == old_tid) return 0;
-  struct exit_record_exec* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
+  struct exit_record_exec* out = bpf_ringbuf_reserve(&exit_records, sizeof *out, 0);
   if (!out) return 0;
   out->kind = EXIT_RECORD_EXEC;
   out->tgid = task->tgid;
@@ -150,20 +150,20 @@ int see_exec(__u64* arguments) { /* the thread, its previous id, the program */
  * earlier process, which was followed. */
 static __always_inline int follow_child(__u32 parent, __u32 child) {
   const __u8 yes = 1;
-  if (is_followed(parent)) return bpf_map_update_elem(&followed, &child, &yes, BPF_ANY) == 0;
-  bpf_map_delete_elem(&followed, &child);
+  if (is_followed(parent)) return bpf_map_update_elem(&followed_tgids, &child, &yes, BPF_ANY) == 0;
+  bpf_map_delete_elem(&followed_tgids, &child);
   return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
-int see_fork(__u64* arguments) { /* the parent, the child */
+int on_fork(__u64* arguments) { /* the parent, the child */
   struct task_struct* parent = (struct task_struct*)arguments[0];
   struct task_struct* child = (struct task_struct*)arguments[1];
   const int is_descendant = bpf_task_storage_get(&descendants, parent, 0, 0) != 0;
   if (is_descendant) bpf_task_storage_get(&descendants, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (child->pid != child->tgid) return 0;
   if (!follow_child(parent->tgid, child->tgid) && !is_descendant) return 0;
-  struct exit_record_fork* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
+  struct exit_record_fork* out = bpf_ringbuf_reserve(&exit_records, sizeof *out, 0);
   if (!out) return 0; /* the process is still marked, and its exit record shows it */
   out->kind = EXIT_RECORD_FORK;
   out->tgid = child->tgid;
@@ -174,9 +174,9 @@ int see_fork(__u64* arguments) { /* the parent, the child */
 
 /* The id is free now. */
 SEC("tp_btf/sched_process_free")
-int see_free(__u64* arguments) { /* the thread */
+int on_free(__u64* arguments) { /* the thread */
   struct task_struct* task = (struct task_struct*)arguments[0];
   __u32 tgid = task->tgid;
-  if (task->pid == task->tgid) bpf_map_delete_elem(&followed, &tgid);
+  if (task->pid == task->tgid) bpf_map_delete_elem(&followed_tgids, &tgid);
   return 0;
 }

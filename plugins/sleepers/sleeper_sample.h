@@ -1,7 +1,7 @@
 /* The record of a sleeping thread, or of a process without sleeping leader; shared by the program
  * and its reader. Both are built together, so the layout may change. */
-#ifndef CTPROF_SLEEPERS_LOOK_H
-#define CTPROF_SLEEPERS_LOOK_H
+#ifndef CTPROF_SLEEPERS_SLEEPER_SAMPLE_H
+#define CTPROF_SLEEPERS_SLEEPER_SAMPLE_H
 
 enum {
   SAMPLE_MAX_FRAMES = 127,
@@ -46,6 +46,6 @@ struct sleeper_sample {
   unsigned long long kernel[SAMPLE_ADDRESSES];
 };
 
-#define LOOK_FIXED (sizeof(struct sleeper_sample) - SAMPLE_ADDRESSES * 8)
+#define SAMPLE_FIXED_BYTES (sizeof(struct sleeper_sample) - SAMPLE_ADDRESSES * 8)
 
 #endif

@@ -2,8 +2,8 @@
 /* Samples one thread, and copies the result into a record. The program that visits all threads and
  * the one that samples threads again share this code.
  */
-#ifndef CTPROF_SLEEPERS_LOOK_BPF_H
-#define CTPROF_SLEEPERS_LOOK_BPF_H
+#ifndef CTPROF_SLEEPERS_SLEEPER_SAMPLE_BPF_H
+#define CTPROF_SLEEPERS_SLEEPER_SAMPLE_BPF_H
 
 #include "kernel.h"
 #include "plugins/shared/own_user.bpf.h"
@@ -11,7 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "look.h"
+#include "sleeper_sample.h"
 
 enum {
   kKernelThread = 0x00200000, /* PF_KTHREAD of linux/sched.h */
