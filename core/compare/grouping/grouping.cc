@@ -146,10 +146,10 @@ SideGroups make_side_groups(std::vector<SideGroups> runs) {
 
 }  // namespace
 
-std::vector<std::uint32_t> RunGroupMap::groups_of(std::span<const std::uint32_t> own_rows) const {
+std::vector<std::uint32_t> RunGroupMap::groups_of(std::span<const std::uint32_t> run_groups) const {
   std::vector<std::uint32_t> groups;
-  groups.reserve(own_rows.size());
-  for (const std::uint32_t row : own_rows)
+  groups.reserve(run_groups.size());
+  for (const std::uint32_t row : run_groups)
     groups.push_back(row == kNoGroup ? kNoGroup : group_of[row]);
   return groups;
 }

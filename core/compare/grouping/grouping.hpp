@@ -29,7 +29,7 @@ struct RunGroupMap {
   std::vector<std::uint32_t> first_own_group;
 
   // Converts the run's own group of each row to the joined group.
-  std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
+  std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> run_groups) const;
 };
 
 // The groups of one side. For several runs, the row count of a group is the largest of all runs,

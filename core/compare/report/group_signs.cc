@@ -10,7 +10,7 @@
 #include "core/compare/figures/long_waits.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/key_families.hpp"
-#include "core/compare/report/own_rows.hpp"
+#include "core/compare/report/recorder_rows.hpp"
 #include "core/registry/identity.hpp"
 #include "core/stacks/kernel_waits.hpp"
 #include "core/window/differences.hpp"
@@ -76,9 +76,9 @@ class SignFinder {
     signs_.resize(rows_->groups.keys.size());
     if (!tgids_ || !tids_ || window_ns_ <= 0) return std::move(signs_);
     find_lock_stacks();
-    const RecorderRows own_rows(*snapshot_);
+    const RecorderRows recorder_rows(*snapshot_);
     for (std::size_t row = 0; row < groups_of(Entity::Thread).size(); ++row)
-      if (groups_of(Entity::Thread)[row] != kNoGroup) add_thread(row, own_rows);
+      if (groups_of(Entity::Thread)[row] != kNoGroup) add_thread(row, recorder_rows);
     find_short_waits();
     find_odd_threads();
     find_processes();
@@ -152,13 +152,13 @@ class SignFinder {
     }
   }
 
-  void add_thread(std::size_t row, const RecorderRows& own_rows) {
+  void add_thread(std::size_t row, const RecorderRows& recorder_rows) {
     GroupSigns& signs = signs_[groups_of(Entity::Thread)[row]];
     add_long_waits(row, signs);
     const std::uint64_t tgid = tgids_->u64()[row];
     const bool is_leader = tids_->u64()[row] == tgid, is_kernel = is_flag_set(kernel_, row);
     signs.major_faults += major_faults_.value(row);
-    if (own_rows.contains(row)) signs.own_cpu_ns += run_.value(row);
+    if (recorder_rows.contains(row)) signs.own_cpu_ns += run_.value(row);
     if (is_leader && started_in_window(row)) ++signs.processes_started;
     if (is_leader && !is_living(row)) ++signs.processes_exited;
     if (!is_living(row)) return;
@@ -167,7 +167,7 @@ class SignFinder {
     if (is_leader && state_at_end == "Z") ++signs.zombies;
     if (!is_kernel && state_at_end == "D" && state_at_opening == "D" && run_.is_zero(row))
       ++signs.stuck_threads;
-    if (!is_kernel && !own_rows.contains(row)) add_to_process(row, tgid, is_leader);
+    if (!is_kernel && !recorder_rows.contains(row)) add_to_process(row, tgid, is_leader);
     if (!is_kernel && !is_leader && !started_in_window(row))
       similar_threads_[{groups_of(Entity::Thread)[row], tgid, remove_digits(text(names_, row))}]
           .push_back(row);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/compare/grouping/key_families.hpp"
-#include "core/compare/report/own_rows.hpp"
+#include "core/compare/report/recorder_rows.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/merge_exited_threads.hpp"
@@ -30,7 +30,7 @@ std::vector<ScreenThreads> count_screen_threads(
   const Snapshot& snapshot = *threads.snapshot;
   const Window& window = *snapshot.window;
   const Column* kernel = thread_column(snapshot, kKernelThread, Storage::Bool);
-  const RecorderRows own_rows(snapshot);
+  const RecorderRows recorder_rows(snapshot);
   const auto& is_started = window.openings[static_cast<std::size_t>(Entity::Thread)].started;
   const std::vector<std::uint64_t> threads_of_row = threads_by_row(snapshot);
   std::vector<ScreenThreads> found(groups);
@@ -40,7 +40,7 @@ std::vector<ScreenThreads> count_screen_threads(
     const auto count = static_cast<double>(threads_of_row[row]);
     (row < window.living_threads ? group_threads.living : group_threads.exited) += count;
     if (is_started[row] != 0) group_threads.started += count;
-    if (own_rows.contains(row)) group_threads.of_recorder += count;
+    if (recorder_rows.contains(row)) group_threads.of_recorder += count;
     if (is_flag_set(kernel, row)) group_threads.kernel_threads += count;
   }
   for (const std::uint32_t group : opening_only_groups)

@@ -15,7 +15,7 @@
 #include "core/compare/report/noise.cc"
 #include "core/compare/report/noise_pairs.cc"
 #include "core/compare/report/order.cc"
-#include "core/compare/report/own_rows.cc"
+#include "core/compare/report/recorder_rows.cc"
 #include "core/compare/report/reduced_runs.cc"
 #include "core/compare/report/report.cc"
 #include "core/compare/report/report_rows.cc"

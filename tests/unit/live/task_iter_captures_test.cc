@@ -64,7 +64,7 @@ bool is_from_task_iter(const Snapshot& snapshot) {
   return snapshot.threads().find(kTid)->provenance.plugin == "task-iter";
 }
 
-std::size_t count_own_rows(const Snapshot& snapshot) {
+std::size_t count_rows_of_this_process(const Snapshot& snapshot) {
   const auto tgids = snapshot.threads().find(kTgid)->u64();
   return static_cast<std::size_t>(
       std::count(tgids.begin(), tgids.end(), static_cast<std::uint64_t>(::getpid())));
@@ -185,9 +185,10 @@ BOOST_AUTO_TEST_CASE(concurrent_captures_are_independent,
           const auto snapshot = capture_once(!all);
           // A full capture has the four threads and the main thread; a capture of this process has
           // no other rows.
-          const bool right = snapshot && is_from_task_iter(*snapshot) &&
-                             count_own_rows(*snapshot) >= 1 &&
-                             (all || count_own_rows(*snapshot) == snapshot->threads().rows);
+          const bool right =
+              snapshot && is_from_task_iter(*snapshot) &&
+              count_rows_of_this_process(*snapshot) >= 1 &&
+              (all || count_rows_of_this_process(*snapshot) == snapshot->threads().rows);
           if (!right) ++count;
         }
       });

@@ -5,7 +5,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/grouping/group_book.hpp"
-#include "core/compare/report/own_rows.hpp"
+#include "core/compare/report/recorder_rows.hpp"
 #include "core/file/capture_file.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/accounting.hpp"

@@ -1,4 +1,4 @@
-#include "core/compare/report/own_rows.hpp"
+#include "core/compare/report/recorder_rows.hpp"
 
 #include <unordered_set>
 
