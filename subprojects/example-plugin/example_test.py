@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Captures two sleeping processes and a running one with the plugins, and looks at what the file, show and compare say of them.
+"""Captures two sleeping processes and a running one with the plugins, and checks their values in the file, in show and in compare.
 
     example_test.py CTPROF PLUGIN_DIR
 """
@@ -34,8 +34,8 @@ while True:
 """
 
 
-def sleeper():
-    """A process that has stopped: nothing but a signal of ours wakes it."""
+def start_sleeper():
+    """Returns a stopped process, which wakes only if this test sends it a signal."""
     process = subprocess.Popen(["/bin/sleep", "600"])
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
@@ -45,7 +45,7 @@ def sleeper():
 class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.sleeper, cls.other_sleeper = sleeper(), sleeper()
+        cls.sleeper, cls.other_sleeper = start_sleeper(), start_sleeper()
         cls.runner = subprocess.Popen([sys.executable, "-c", RUNNER], stdout=subprocess.PIPE)
         cls.runner.stdout.readline()
         cls.children = (cls.sleeper, cls.other_sleeper, cls.runner)
@@ -64,32 +64,32 @@ class Examples(unittest.TestCase):
         cls.runner.stdout.close()
         cls.directory.cleanup()
 
-    def test_a_sleeper_sleeps_where_the_kernel_says(self):
-        says = pathlib.Path(f"/proc/{self.sleeper.pid}/wchan").read_text()
-        if not says[:1].isalpha():
-            self.skipTest("this host gives no names of kernel functions")
-        self.assertEqual(self.rows[self.sleeper.pid]["example_wchan"], says)
+    def test_sleeping_thread_has_the_function_that_the_kernel_reports(self):
+        function = pathlib.Path(f"/proc/{self.sleeper.pid}/wchan").read_text()
+        if not function[:1].isalpha():
+            self.skipTest("this host does not report names of kernel functions")
+        self.assertEqual(self.rows[self.sleeper.pid]["example_wchan"], function)
 
-    def test_a_runner_sleeps_nowhere(self):
+    def test_running_thread_has_no_function(self):
         self.assertNotIn("example_wchan", self.rows[self.runner.pid])
 
-    def test_utilisation_is_a_part_of_1024(self):
+    def test_utilisation_is_at_most_1024(self):
         busy = self.rows[self.runner.pid]["examplec_util_avg"]
         self.assertTrue(0 < busy <= 1024, busy)
         self.assertLessEqual(self.rows[self.sleeper.pid]["examplec_util_avg"], 1024)
 
-    def test_all_are_listed(self):
+    def test_lists_the_metrics_of_all_plugins(self):
         listed = json.loads(ctprof("metric-list", "--format", "json"))["metrics"]
-        brought_by = {metric["name"]: metric["plugin"] for metric in listed}
-        self.assertEqual(brought_by.get("example_wchan"), "example")
-        self.assertEqual(brought_by.get("example_fault_stacks"), "example-fault")
-        self.assertEqual(brought_by.get("examplec_util_avg"), "examplec")
+        plugin_of = {metric["name"]: metric["plugin"] for metric in listed}
+        self.assertEqual(plugin_of.get("example_wchan"), "example")
+        self.assertEqual(plugin_of.get("example_fault_stacks"), "example-fault")
+        self.assertEqual(plugin_of.get("examplec_util_avg"), "examplec")
 
-    def test_show_has_both(self):
+    def test_show_has_both_metrics(self):
         rows = json.loads(ctprof("show", self.file, "--format", "json"))["rows"]
         self.assertEqual({row["metric"] for row in rows if row["metric"].startswith("example")}, set(METRICS.split(",")))
 
-    def test_the_rule_averages(self):
+    def test_rule_averages_over_a_group(self):
         rows = json.loads(ctprof("show", self.file, "--group-by", "comm-exact", "--format", "json"))["rows"]
         shown = {row["group"]: row["value"] for row in rows if row["metric"] == "examplec_util_avg"}
         for name, threads in (("sleep", 2), (self.rows[self.runner.pid]["comm"], 1)):
@@ -97,7 +97,7 @@ class Examples(unittest.TestCase):
             self.assertEqual(len(kept), threads)
             self.assertAlmostEqual(shown[name], sum(kept) / threads)
 
-    def test_compare_with_itself_shows_no_move(self):
+    def test_comparison_with_itself_shows_no_difference(self):
         rows = json.loads(ctprof("compare", "--lifetime", self.file, self.file, "--format", "json"))["rows"]
         ours = [row for row in rows if row["metric"].startswith("example")]
         self.assertEqual(len({row["metric"] for row in ours}), 2)

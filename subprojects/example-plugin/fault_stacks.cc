@@ -1,7 +1,7 @@
-// example_fault_stacks: where threads touch pages for the first time.
+// example_fault_stacks: the call stacks in which threads first access pages.
 //
-// Source: perf_event_open(2), an event of the kind page-faults-min for each CPU, with the user's
-// addresses as the kernel finds them by frame pointers. Needs CAP_PERFMON, or
+// Source: perf_event_open(2), an event page-faults-min for each CPU, with the addresses of the
+// user stack that the kernel finds by frame pointers. Needs CAP_PERFMON, or
 // kernel.perf_event_paranoid below 1.
 
 #include <linux/perf_event.h>
@@ -24,7 +24,7 @@ using ctprof::Gap;
 
 constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kFaultStacks{
     {.name = "example_fault_stacks", .description = "Minor page faults, by call stack."}};
-constexpr std::uint64_t kPeriod = 4;  // of so many faults, one is recorded, and weighs as much
+constexpr std::uint64_t kPeriod = 4;  // one fault of this number is recorded, with this weight
 constexpr std::size_t kRingPages = 128;
 
 std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
@@ -44,7 +44,7 @@ sdk::Fd open_event(int cpu) {
       static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
-// The event of one CPU, and what the kernel wrote of it.
+// The event of one CPU, and the ring buffer into which the kernel writes its records.
 struct Event {
   explicit Event(int cpu) : fd(open_event(cpu)) {
     void* ring = ::mmap(nullptr, (1 + kRingPages) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -57,7 +57,7 @@ struct Event {
     if (page) ::munmap(page, (1 + kRingPages) * page_size());
   }
 
-  // Calls take(header, words behind it) with each record. The kernel's sizes are multiples of 8.
+  // Calls take(header, words after the header) for each record. Record sizes are multiples of 8.
   template <class Take>
   void drain(const Take& take) {
     const auto* data = reinterpret_cast<const char*>(page) + page->data_offset;
@@ -93,7 +93,7 @@ class Faults : public sdk::RecordSource {
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
     if (!open_event(0))
       probe.refuse(kFaultStacks, errno == EACCES || errno == EPERM ? Gap::Denied : Gap::Unsupported,
-                   "perf_event_open(2) gives no event for page faults here");
+                   "perf_event_open(2) cannot open an event for page faults");
   }
 
   explicit Faults(const sdk::Host&) {}
@@ -118,7 +118,8 @@ class Faults : public sdk::RecordSource {
   }
 
  private:
-  // Ids, the time, how many addresses follow, and these, with marks of whose they are.
+  // The words are: process and thread id, time, number of addresses, and the addresses. Marks of
+  // the kernel (PERF_CONTEXT_MAX and above) among them separate kernel and user addresses.
   static void put(const std::vector<std::uint64_t>& words, const sdk::Records& records) {
     sdk::Record record(words[0] & UINT32_MAX, words[0] >> 32, kPeriod);
     record.at_ns = words[1];
@@ -135,4 +136,4 @@ class Faults : public sdk::RecordSource {
 
 }  // namespace
 
-CTPROF_PLUGIN("example-fault", "1.0", "Where threads touch pages for the first time.", Faults)
+CTPROF_PLUGIN("example-fault", "1.0", "Call stacks in which threads first access pages.", Faults)

@@ -1,8 +1,8 @@
-/* examplec_util_avg: how busy the scheduler takes each thread to be, 0 to 1024, and a rule that
- * averages it over a group.
+/* examplec_util_avg: the scheduler's estimate of the CPU utilisation of each thread, 0 to 1024, and
+ * a rule that averages it over a group.
  *
- * Source: /proc/<tgid>/task/<tid>/sched, line `se.avg.util_avg`; of fair-class threads only. Plain
- * C11 on ctprof/abi.h. */
+ * Source: /proc/<tgid>/task/<tid>/sched, line `se.avg.util_avg`; only for threads of the fair
+ * class. Written in C11; includes only ctprof/abi.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,12 +16,11 @@
 static const struct ctprof_metric kUtilAvg = {
   .size = sizeof kUtilAvg, .storage = CTPROF_U64, .name = "examplec_util_avg", .newtype = "GaugeCount", .rule = "examplec_mean",
   .sched_class = "fair-policy", .applies_to = "fair", .source = "/proc/<tgid>/task/<tid>/sched:se.avg.util_avg",
-  .description = "Running average of the share of a CPU that the thread uses, 1024 being all of it.",
-  .caveat = "As of the thread's last move: one that sleeps keeps what it had, and it fades when it wakes."};
+  .description = "Running average of the share of a CPU that the thread uses; 1024 is a whole CPU.",
+  .caveat = "The kernel updates it when the thread is scheduled: it stays constant while the thread sleeps, and decays when the thread wakes up."};
 /* clang-format on */
 
-/* ---- the rule: the mean of a group
- * -------------------------------------------------------------------------------- */
+/* ---- the rule: the mean of a group ---- */
 struct mean {
   uint64_t sum, count;
 };
@@ -47,11 +46,9 @@ static struct ctprof_number number(const void* state) {
                                 .f64 = (double)mean->sum / (double)mean->count};
 }
 
-/* ---- the source
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- the source ---- */
 
-/* The number on the line that `key` begins, a newline before it. */
+/* Reads the number on the line that begins with a key. `key` starts with a newline. */
 static ctprof_gap number_after(const char* text, const char* key, uint64_t* value) {
   const char* line = strstr(text, key);
   return line && sscanf(line + strlen(key), " : %" SCNu64, value) == 1 ? CTPROF_VALUE
@@ -59,8 +56,8 @@ static ctprof_gap number_after(const char* text, const char* key, uint64_t* valu
 }
 
 static ctprof_gap parse(const char* text, uint64_t* util) {
-  const char* lines = strstr(
-      text, "\n----------------"); /* before it stands the thread's name, which may hold anything */
+  /* The thread's name is before this line, and can contain any text. */
+  const char* lines = strstr(text, "\n----------------");
   uint64_t policy = 0;
   if (!lines || number_after(lines, "\npolicy", &policy) != CTPROF_VALUE) return CTPROF_MALFORMED;
   if (policy == 1 || policy == 2 || policy == 6)
@@ -91,7 +88,8 @@ static void probe(const struct ctprof_host* host, const struct ctprof_probe* ans
     answer->refuse(answer->core, 0, CTPROF_UNSUPPORTED, kReason, sizeof kReason - 1);
 }
 
-/* A worker keeps nothing but /proc, which stays open as long as the capture. */
+/* The state of a worker is only the descriptor of /proc, which ctprof keeps open during the
+ * capture. */
 static int32_t open_worker(const struct ctprof_host* host, void** worker, char* message,
                            size_t message_size) {
   (void)message, (void)message_size;
@@ -111,9 +109,7 @@ static int32_t collect(void* worker, struct ctprof_batch* batch) {
   return 0;
 }
 
-/* ---- the tables
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- the tables ---- */
 static const struct ctprof_offer kOffers[] = {{.metric = &kUtilAvg}};
 static const char* const kReads[] = {"tgid", "tid"};
 /* clang-format off */
@@ -127,5 +123,5 @@ static const struct ctprof_rule kRules[] = {{
 
 const struct ctprof_plugin ctprof_plugin = {
   .abi = CTPROF_ABI, .size = sizeof ctprof_plugin, .name = "examplec", .version = "1.0",
-  .description = "Utilisation as the scheduler sees it, and means.",
+  .description = "CPU utilisation as estimated by the scheduler, and its mean over a group.",
   .sources = CTPROF_ARRAY_OF(kSources), .rules = CTPROF_ARRAY_OF(kRules)};

@@ -1,8 +1,9 @@
-// example_wchan: the kernel function that each thread sleeps in.
+// example_wchan: the kernel function in which each thread sleeps.
 //
-// Source: /proc/<tgid>/task/<tid>/wchan, a name without a newline. The kernel writes "0" where it
-// gives no name; `stat` tells why: the thread does not sleep, or it does and we may not look (then
-// `io` is closed to us too), or this kernel cannot say.
+// Source: /proc/<tgid>/task/<tid>/wchan, a name without a newline. The kernel writes "0" if it
+// does not name a function. There are three reasons: the thread does not sleep (`stat` shows its
+// state); the reader has no permission (then reading `io` fails, too); or this kernel cannot
+// determine the function.
 
 #include "ctprof/plugin.hpp"
 
@@ -15,7 +16,7 @@ constexpr sdk::Metric<sdk::CategoricalString, sdk::Mode> kWchan{
     {.name = "example_wchan",
      .config_gates = "CONFIG_KALLSYMS",
      .source = "/proc/<tgid>/task/<tid>/wchan",
-     .description = "Kernel function that the thread sleeps in."}};
+     .description = "Kernel function in which the thread sleeps."}};
 
 class Wchan : public sdk::ThreadSource {
  public:
@@ -23,7 +24,7 @@ class Wchan : public sdk::ThreadSource {
 
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     const auto text = sdk::TextFile().read(host, host.sample(), "wchan");
-    if (!text) probe.refuse(kWchan, Gap::Unsupported, "threads have no file wchan here");
+    if (!text) probe.refuse(kWchan, Gap::Unsupported, "threads have no file wchan on this kernel");
   }
 
   explicit Wchan(const sdk::Host& host) : host_(host) {}
@@ -53,4 +54,4 @@ class Wchan : public sdk::ThreadSource {
 
 }  // namespace
 
-CTPROF_PLUGIN("example", "1.0", "What each thread sleeps in.", Wchan)
+CTPROF_PLUGIN("example", "1.0", "The kernel function in which each thread sleeps.", Wchan)

@@ -1,11 +1,11 @@
 // The host as a source sees it, and the source's answers about it.
 //
-//   class Mine : public sdk::HostSource {
+//   class Connections : public sdk::HostSource {
 //    public:
 //     static void probe(const sdk::Host& host, const sdk::Probe& probe) {
 //       if (!host.live()) probe.refuse_all(Gap::Unsupported, "it needs netlink");
 //     }
-//     explicit Mine(const sdk::Host& host) : host_(host) {}       // keeps a copy of the host
+//     explicit Connections(const sdk::Host& host) : host_(host) {}  // keeps a copy of the host
 //    ...
 //    private:
 //     sdk::Host host_;

@@ -1,6 +1,6 @@
 // The only header that a plugin needs, and the macro that defines its exported constant.
 //
-//   CTPROF_PLUGIN("example", "1.0", "What each thread sleeps in.", Wchan)
+//   CTPROF_PLUGIN("example", "1.0", "The kernel function in which each thread sleeps.", Wchan)
 //
 // exports `ctprof_plugin` with the listed sources. The constant is plain data: loading the plugin
 // runs none of its code. A plugin that also has rules, derived metrics or metrics without an offer
