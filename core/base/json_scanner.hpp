@@ -8,8 +8,8 @@
 // with escapes. The first error stops it: later calls fail or return empty values, so that a caller
 // checks for failure once, at the end.
 //
-// The text is in memory, such as a line of a file in columns, or comes slice by slice, such as a
-// file in rows. Then the scanner keeps only the slices that contain the value that is being read,
+// The text is in memory, such as a line of a columns file, or comes slice by slice, such as a
+// rows file. Then the scanner keeps only the slices that contain the value that is being read,
 // and every view is valid only until the next call. Results do not depend on the slices.
 //
 // See also: json_writer.hpp.

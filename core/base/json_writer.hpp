@@ -95,9 +95,9 @@ class JsonWriter {
     number(value);
     put(',');
   }
-  // Same with a prepared key that includes its colon: most of a file in rows layout.
+  // Same with a prepared key that includes its colon: most of a rows file.
   void member(const PreparedJson& key, std::uint64_t value);
-  // Writes each number with a comma: most of a file in columns layout.
+  // Writes each number with a comma: most of a columns file.
   void items(std::span<const std::uint64_t> numbers);
   // Ends an object or an array: removes the comma of its last member.
   void close(char bracket) {

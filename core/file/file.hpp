@@ -30,7 +30,7 @@ struct WriteOptions {
   FileLayout layout = FileLayout::Rows;
   unsigned workers = 0;  // number of workers; 0: as many as the host can spare
   bool sync = true;      // call fsync before the file gets its name
-  // zstd level; none: the best one for the layout. The header of a file in columns uses at most
+  // zstd level; none: the best one for the layout. The header of a columns file uses at most
   // level 1.
   std::optional<int> level = {};
   int standard_output = STDOUT_FILENO;  // the descriptor for "-"

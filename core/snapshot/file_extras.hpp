@@ -57,7 +57,7 @@ struct UnknownDefinitions {
   }
 };
 
-// Rows of an unknown entity, as lines of a file in columns.
+// Rows of an unknown entity, as lines of a columns file.
 struct UnknownRows {
   std::string entity;
   std::vector<std::string> columns{};  // columns that the line `window` lists
@@ -66,18 +66,18 @@ struct UnknownRows {
 };
 
 struct FileExtras {
-  // Keys of `Snapshot::objects` that a file in columns has in its header, in addition to the host.
+  // Keys of `Snapshot::objects` that a columns file has in its header, in addition to the host.
   std::set<std::string, std::less<>> header_objects;
   KeptMembers unknown_meta;  // members of the `ctprof` object
-  // Members of the `ctprof` object in the summary of a file in columns.
+  // Members of the `ctprof` object in the summary of a columns file.
   KeptMembers unknown_summary_meta;
   UnknownDefinitions unknown_definitions;
   // Below a row, by the row's entity; processes have none.
   std::array<KeptKeys, kEntities> unknown_keys;
-  std::vector<RawJson> unknown_lines;       // lines of unknown kinds of a file in columns
-  std::vector<UnknownRows> unknown_tables;  // rows of unknown entities of a file in columns
-  KeptMembers unknown_gaps;                 // `gaps` of unknown entities in a file in rows
-  KeptMembers unknown_raw;                  // `raw` of unknown entities in a file in rows
+  std::vector<RawJson> unknown_lines;       // lines of unknown kinds of a columns file
+  std::vector<UnknownRows> unknown_tables;  // rows of unknown entities of a columns file
+  KeptMembers unknown_gaps;                 // `gaps` of unknown entities in a rows file
+  KeptMembers unknown_raw;                  // `raw` of unknown entities in a rows file
   // Of a window.
   KeptMembers unknown_window;              // members of the line `window`
   std::vector<UnknownRows> unknown_bases;  // columns of unknown entities at the opening

@@ -191,7 +191,7 @@ def column_plan():
 
 
 def blocks():
-    """Thousands of captures, of which the first is read."""
+    """Thousands of captures. ctprof reads only the first one."""
     return lines(header({"thread": [1]}), table(1, '{"tid":[1],"tgid":[1]}')) * 20_000
 
 

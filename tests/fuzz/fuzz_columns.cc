@@ -1,4 +1,4 @@
-// Reads any lines as a file in columns. The input is their text. Each line becomes a valid frame,
+// Reads any lines as a columns file. The input is their text. Each line becomes a valid frame,
 // so that only the JSON in it is fuzzed. `{"kind":"end"}` is replaced by an `end` line with correct
 // numbers.
 //
@@ -99,7 +99,7 @@ void check_differences(Snapshot& one, Snapshot& other) {
 }
 
 // Returns whether the error is expected: another metric may use the key path of a thread's ids, so
-// that the layout in rows cannot identify the thread.
+// that the rows layout cannot identify the thread.
 bool is_missing_ids_error(std::string_view sentence) {
   return sentence.ends_with(" has no tid") || sentence.ends_with(" has no tgid");
 }

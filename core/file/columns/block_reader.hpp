@@ -1,4 +1,4 @@
-// Reads the blocks of a file in columns, one after the other.
+// Reads the blocks of a columns file, one after the other.
 //
 // Guarantees:
 //   - Rows of unknown entities and lines of unknown kinds are kept in `FileExtras` (unknown_tables,

@@ -1,4 +1,4 @@
-// The lines of a file in columns: each line of JSON is a zstd frame with the length of its text and
+// The lines of a columns file: each line of JSON is a zstd frame with the length of its text and
 // a checksum. A reader finds all lines before it decompresses any. It can therefore work in
 // parallel, skip lines, and detect a truncated file.
 

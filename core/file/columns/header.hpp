@@ -42,7 +42,7 @@
 namespace ctprof::columns {
 
 inline constexpr std::uint64_t kFormat = 2;
-// The exact text with which a file in columns begins.
+// The exact text with which a columns file begins.
 inline constexpr std::string_view kFilePrefix = "{\"kind\":\"header\"";
 inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup,
                                          Entity::Host};

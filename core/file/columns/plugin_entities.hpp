@@ -6,7 +6,7 @@
 //     "bases":["disk_read_bytes"],               in a window: columns with bases
 //     "opening":{"columns":["disk.device"],"tables":[]}}}
 //
-// This is one member of the summary of a file in columns, and of the object of a file in rows.
+// This is one member of the summary of a columns file, and of the object of a rows file.
 // Versions without entities of plugins keep it as text, like any member that they do not know.
 // Therefore reading it never fails: an entity that this version cannot read stays text as well.
 

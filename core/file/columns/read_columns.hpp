@@ -1,4 +1,4 @@
-// Reads files in columns: finds their blocks, and reads them as snapshots.
+// Reads columns files: finds their blocks, and reads them as snapshots.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ctprof::columns {
 
-// Returns whether the text in the zstd data begins like a file in columns.
+// Returns whether the text in the zstd data begins like a columns file.
 bool is_columns(std::string_view zstd);
 
 // One block of a file, and what else the file contains.

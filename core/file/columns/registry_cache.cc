@@ -9,7 +9,7 @@
 namespace ctprof::columns {
 namespace {
 
-// The layout in rows cannot store a thread whose identity metrics have another path.
+// The rows layout cannot store a thread whose identity metrics have another path.
 Result<void> check_places(const RegistryPart& registry) {
   for (const auto& [def, provenance] : registry.metrics)
     if ((def.name == kTid || def.name == kTgid) &&

@@ -1,4 +1,4 @@
-// Parses the registry of a file in columns, and caches the last one.
+// Parses the registry of a columns file, and caches the last one.
 //
 // Runs of one host, and hosts of one fleet, have exactly the same registry, and parsing it takes a
 // large part of the time for a small file. Threads: any.

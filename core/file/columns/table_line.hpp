@@ -84,8 +84,8 @@ struct TableSlice {
 // about the line.
 Error unexpected_table_error(const TableSlice& slice, std::string_view entity);
 
-// Writes table lines of one snapshot. Threads: any number at once. REQUIRES: the snapshot outlives
-// it and does not change.
+// Writes table lines of one snapshot. Threads: any number concurrently. REQUIRES: the snapshot
+// outlives it and does not change.
 class TableWriter {
  public:
   explicit TableWriter(const Snapshot& snapshot);
@@ -111,8 +111,8 @@ class TableWriter {
   std::vector<Id> invalid_texts_;  // texts that are not UTF-8, ascending
 };
 
-// Fills the tables of one snapshot. Threads: any number at once, each with its own Worker and its
-// own lines.
+// Fills the tables of one snapshot. Threads: any number concurrently, each with its own Worker and
+// its own lines.
 class TableReader {
  public:
   using RowsByEntity = std::array<std::size_t, kEntities>;

@@ -1,4 +1,4 @@
-// Writes and reads the line `window` of a file in columns (header.hpp).
+// Writes and reads the line `window` of a columns file (header.hpp).
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Writes a snapshot as a block of a file in columns: lines, each a zstd frame
+// Writes a snapshot as a block of a columns file: lines, each a zstd frame
 // (compressed_lines.hpp).
 //
 //   {"kind":"header",...}                describes the block (header.hpp)

@@ -111,7 +111,7 @@ void each_field(T& meta, Visitor&& visit) {
   visit("notes", meta.notes);
 }
 
-// Returns whether a field of Meta is known only at the end of the capture. A file in columns stores
+// Returns whether a field of Meta is known only at the end of the capture. A columns file stores
 // it in its summary.
 inline bool is_summary_field(std::string_view key) {
   constexpr std::array<std::string_view, 11> kSummaryFields{

@@ -1,4 +1,4 @@
-// The layout of a file in rows: which key holds which metric, according to the definitions.
+// The layout of a rows file: which key holds which metric, according to the definitions.
 //
 // A key path is written "threads[].nice", "cgroup_stats[].cpu.weight" or, for the host,
 // "psi.cpu.some.avg10": a table, then keys separated by dots. All key paths of a table form a tree
@@ -145,7 +145,7 @@ std::vector<std::string> split_path(std::string_view path);
 void append_to_path(std::string& path, std::string_view key);
 // Returns the normal form of a path, as append_to_path() spells it.
 std::string normal_path(std::string_view path);
-// Returns how deep the value of a kept key may be nested so that a file in rows can hold it; 0 if
+// Returns how deep the value of a kept key may be nested so that a rows file can hold it; 0 if
 // the path itself is too long.
 std::size_t allowed_depth_below(std::string_view path, TreeRoot root);
 

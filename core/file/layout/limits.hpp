@@ -55,8 +55,8 @@ inline constexpr std::size_t kMembers = 256;  // members of such an object or of
 inline constexpr std::size_t kNameBytes = 4 * kKiB;
 inline constexpr std::size_t kSpellings = 64;         // alternative spellings of one metric's key
 inline constexpr std::size_t kDerived = 1024;         // derived metrics in `registry`
-inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a file in columns
-inline constexpr std::size_t kLines = kMiB;           // lines of a file in columns
+inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a columns file
+inline constexpr std::size_t kLines = kMiB;           // lines of a columns file
 inline constexpr std::size_t kUnknownEntities = 64;   // entities that a reader does not know
 // Kept lines of a block that a reader does not know.
 inline constexpr std::size_t kKeptText = 512 * kMiB;

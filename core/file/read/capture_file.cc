@@ -75,11 +75,11 @@ std::vector<std::string> block_messages(const columns::Block& block, const Captu
   if (block.complete_blocks > 1 && !name.has_number)
     messages.insert(messages.begin(),
                     "'" + name.path + "' holds " + std::to_string(block.complete_blocks) +
-                        " captures, of which the first is read; '" + name.path + "#2' is the next");
+                        " captures; the first one is read; '" + name.path + "#2' is the next");
   return messages;
 }
 
-// Reads one capture of a file in columns, which may hold several.
+// Reads one capture of a columns file, which may hold several.
 Result<Snapshot> read_columns(std::string_view zstd, const CaptureName& name) {
   auto block = columns::read_block(zstd, name.number, count_spare_workers());
   if (!block) return error("reading", name.path, block.error().text);
@@ -93,7 +93,7 @@ std::vector<Snapshot> as_single_run(Snapshot snapshot) {
   return runs;
 }
 
-// Returns all windows of a file in columns that begins with a window; otherwise its first capture.
+// Returns all windows of a columns file that begins with a window; otherwise its first capture.
 Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName& name) {
   CTPROF_TRY_VALUE(auto first, read_columns(zstd, name));
   if (!first.window) return as_single_run(std::move(first));

@@ -1,4 +1,4 @@
-// Loads a snapshot from the decompressed text of a file in rows, for tests and fuzzing. See
+// Loads a snapshot from the decompressed text of a rows file, for tests and fuzzing. See
 // capture_file.hpp for loading files.
 
 #pragma once

@@ -58,8 +58,8 @@ class RowFiller {
   // Assigns a column to a leaf. REQUIRES: the column is empty, is not moved, and no other code
   // resizes it.
   void add_column(std::size_t leaf, Column& column);
-  // Sets the number of rows that the file claims to have. The memory for them is allocated at once
-  // if the budget allows it.
+  // Sets the number of rows that the file announces. Their memory is then allocated in one step, if
+  // the budget allows it.
   void set_expected_rows(std::size_t rows) { expected_rows_ = std::min(rows, max_rows_); }
 
   Slot& slot(std::size_t leaf) { return slots_[leaf]; }

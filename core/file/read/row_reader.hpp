@@ -1,4 +1,4 @@
-// Reads the objects of a file in rows into the cells of columns: rows of threads and cgroups, and
+// Reads the objects of a rows file into the cells of columns: rows of threads and cgroups, and
 // the values of the host. Knows the place of the value that is read.
 //
 // Most values are a number for a key that followed the same key in the previous row. They are read

@@ -1,4 +1,4 @@
-// Reads the text of a file in rows into columns, in one pass.
+// Reads the text of a rows file into columns, in one pass.
 //
 // Definitions must be known before the tables. Our files have their registry first. If the registry
 // follows later, because the keys were sorted, the pass stops there and returns the registry for a

@@ -1,4 +1,4 @@
-// Writes a snapshot as the text of a file in rows.
+// Writes a snapshot as the text of a rows file.
 //
 //   {"ctprof": {...}, "registry": {...}, "gaps": {...},    our own keys, not the reference's
 //    "read_at": [...], "raw": {...},
@@ -31,7 +31,7 @@
 
 namespace ctprof {
 
-// The text of a file in rows.
+// The text of a rows file.
 class Document {
  public:
   // REQUIRES: both outlive it, and the snapshot is not a window (closing_snapshot() in

@@ -78,7 +78,7 @@ Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int 
   return text_bytes;
 }
 
-// zstd levels. Level 3 makes files in rows smaller than level 2; files in columns become larger,
+// zstd levels. Level 3 makes rows files smaller than level 2; columns files become larger,
 // and take longer.
 constexpr int kRowsLevel = 3, kColumnsLevel = 2;
 

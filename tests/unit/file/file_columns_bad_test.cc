@@ -1,4 +1,4 @@
-// Tests files in columns that cannot be loaded: damaged, truncated, out of order, or made to use
+// Tests columns files that cannot be loaded: damaged, truncated, out of order, or made to use
 // many resources. Each error is one sentence that names the line and the reason. No file uses more
 // memory than allowed for its size.
 

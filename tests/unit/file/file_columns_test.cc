@@ -1,4 +1,4 @@
-// Tests files in columns: data survives writing and reading, also between the layouts; files with
+// Tests columns files: data survives writing and reading, also between the layouts; files with
 // several captures; and members of newer versions.
 
 #include <boost/test/unit_test.hpp>
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(reads_consecutive_blocks) {
   BOOST_TEST(difference(first, one) == "");
   BOOST_TEST(
       first.load_messages ==
-      (std::vector<std::string>{"'test' holds 3 captures, of which the first is read; 'test#2' is "
+      (std::vector<std::string>{"'test' holds 3 captures; the first one is read; 'test#2' is "
                                 "the next"}));
   BOOST_TEST(load(bytes, {"test", 3, true}).load_messages.empty());
   BOOST_TEST(refusal(bytes, {"test", 4, true}) == "it has no capture 4; its last capture is 3");

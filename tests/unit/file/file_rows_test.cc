@@ -1,4 +1,4 @@
-// Tests that the slices in which the text of a file in rows arrives change neither the cells nor
+// Tests that the slices in which the text of a rows file arrives change neither the cells nor
 // the errors, and that all spellings of a row are read.
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// Tests stacks in files in columns: they survive writing and reading; damaged, missing or
+// Tests stacks in columns files: they survive writing and reading; damaged, missing or
 // misleading lines are refused with one sentence.
 
 #include <boost/test/unit_test.hpp>
