@@ -70,16 +70,18 @@ std::string describe_order(const Headline& headline, const std::string& unit,
                : "does not order rows, because it includes voluntary sleep";
   if (headline.shown == CTPROF_SHOWN_PERCENT) {
     const bool is_of_cpus = role == "run-time" || role == "wait-time";
-    return is_of_cpus ? "counts as a share of the time of all CPUs, at most 1"
-                      : "counts as a share of the time of all CPUs, with at most one second per "
-                        "second for each group";
+    return is_of_cpus
+               ? "orders rows by its share of the time of all CPUs, at most 1"
+               : "orders rows by its share of the time of all CPUs, with at most one second per "
+                 "second for each group";
   }
   if (unit != "bytes")
     return "does not order rows, because the CPU time includes the cost of such events";
-  return headline.shown == CTPROF_SHOWN_LEVEL ? "counts as a share of the host's memory"
-                                              : "counts as a share of the bytes that the host's "
-                                                "disks moved, times the share of time "
-                                                "in which they were busy";
+  return headline.shown == CTPROF_SHOWN_LEVEL
+             ? "orders rows by its share of the host's memory"
+             : "orders rows by its share of the bytes that the host's "
+               "disks moved, times the share of time "
+               "in which they were busy";
 }
 
 template <class Def>
