@@ -188,7 +188,7 @@ class Refused(Plugins):
                     self.assertIn(words, " ".join((finished.stdout + finished.stderr).split()))
 
 
-class Fails(Plugins):
+class FailingPlugins(Plugins):
     def test_correct_plugin_has_no_fault(self):
         finished, file = self.capture_with_plugin("sound")
         self.assertNotIn("sound.so", finished.stderr)

@@ -78,7 +78,7 @@ class Entities(unittest.TestCase):
         self.assertIn(words, lines[0])
 
 
-class Sound(Entities):
+class CorrectEntity(Entities):
     def test_rows_are_shown_from_both_layouts(self):
         for layout in ("rows", "columns"):
             with self.subTest(layout):

@@ -190,7 +190,7 @@ class Interrupted(MisbehavingPlugin):
         self.assertIn("interrupted again: nothing was written to standard output", error_output)
 
 
-class Throws(MisbehavingPlugin):
+class ThrowingPlugin(MisbehavingPlugin):
     def test_exception_of_probe_is_one_message(self):
         for command in (("plugins",), ("doctor",)):
             finished = self.run_misbehaving("probe:throw", "--rootfs", harness.fixture(KERNEL), *command)

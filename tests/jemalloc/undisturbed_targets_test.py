@@ -48,7 +48,7 @@ def is_untraced(pid):
 
 
 @unittest.skipUnless("HEAP_LINKED" in os.environ, "no HEAP_LINKED: the development files of jemalloc are missing")
-class LeftAlone(unittest.TestCase):
+class UndisturbedTargets(unittest.TestCase):
     def setUp(self):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)

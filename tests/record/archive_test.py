@@ -60,7 +60,7 @@ def count_indexed_windows(directory):
         return 0
 
 
-class Always(unittest.TestCase):
+class ContinuousRecording(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
