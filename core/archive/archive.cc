@@ -146,7 +146,7 @@ int Archive::write_window(const Snapshot& window, std::string_view block) {
     const int failed = append_to_file(directory_.fd(), file_name_of(file->name),
                                       file->complete_bytes, block, options_.sync);
     if (failed == 0) return record_window(*file, window, block);
-    // The file was removed or changed by somebody else.
+    // Another process removed or changed the file.
     if (failed != ENOENT && failed != ESTALE && failed != ELOOP && failed != EPERM) return failed;
     file->invalid_reason = "another process changed it";
     is_index_complete_ = false;

@@ -63,7 +63,7 @@ class Archive {
   // Returns a message about missing windows at the end, if there are any.
   std::vector<std::string> finish();
 
-  // Returns whether the directory was removed, so that its files cannot be found any more.
+  // Returns whether the directory was removed, so that its files can no longer be found.
   bool is_removed() const;
 
   // The existing files, sorted by name.

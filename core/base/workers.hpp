@@ -18,7 +18,7 @@
 namespace ctprof {
 
 // Returns the number of workers for which the host has idle CPUs: the CPUs that ctprof may use,
-// minus the threads that run or wait at this moment, at least one. Load averages are ignored.
+// minus the threads that now run or wait for a CPU, at least one. Load averages are ignored.
 unsigned count_spare_workers();
 // Same, from the text of /proc/loadavg, "0.52 0.58 0.59 3/467 11206": three threads run, one of
 // which is the reader. Text that cannot be parsed counts as no running thread.
@@ -29,9 +29,9 @@ unsigned count_spare_workers(unsigned processors, std::string_view loadavg);
 std::vector<std::uint64_t> share_work(unsigned workers, std::size_t pieces,
                                       const std::function<void(unsigned, std::size_t)>& work);
 
-// Runs `work` in the calling thread and, at the same time, `task` at every `interval` in another
-// one, at least once. Rethrows exceptions of both. Returns the id of the other thread; 0 if the
-// system refuses one, and then `task` is not run.
+// Runs `work` in the calling thread. Meanwhile another thread runs `task` once per `interval`, at
+// least once. Rethrows exceptions of both. Returns the id of the other thread; 0 if it cannot be
+// created, in which case `task` does not run.
 std::uint64_t run_with_periodic_task(std::chrono::milliseconds interval,
                                      const std::function<void()>& task,
                                      const std::function<void()>& work);

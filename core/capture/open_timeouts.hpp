@@ -9,7 +9,7 @@
 // means.
 //
 // The total wait is bounded: after five timeouts, each further open may take one twentieth of the
-// time limit; after sixty of those, nothing is opened any more.
+// time limit; after sixty of those, it opens no more files.
 //
 // Threads: used by one thread at a time.
 

@@ -195,8 +195,8 @@ class RecordedStacks {
   std::span<const PinnedFile> pinned_;
   std::map<FileId, bool> is_program_by_file_;  // whether such files (memfd_create(2)) are programs
   std::map<FileId, std::vector<std::uint32_t>> versions_;  // indexes in `pinned_`
-  // Stamps of files from which unwind tables were made and that are not pinned. Their versions
-  // follow those of `pinned_`.
+  // The stamps of files that have unwind tables but are not pinned. The numbers of their versions
+  // begin after the last index of `pinned_`.
   std::vector<FileStamp> table_stamps_;
   std::map<FileId, std::vector<std::uint32_t>> table_versions_;
   // Numbers in the stack table, by module; kNoNumber: not added yet.

@@ -28,7 +28,7 @@ class WantedProcesses {
   bool contains(std::uint64_t tgid);
   // Adds a new process; another process may have had its id.
   void add_forked(std::uint64_t tgid, std::uint64_t parent);
-  // Forgets the cgroup of an exited process, because its id may be reused. A followed process stays
+  // Removes the cgroup of an exited process, because its id may be reused. A followed process stays
   // wanted until a process of another parent gets its id, because its records may be delayed.
   void forget_exited(std::uint64_t tgid) { states_.erase(tgid); }
   const std::vector<std::uint64_t>& pids() const { return pids_; }

@@ -29,7 +29,7 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{250};
 constexpr int kSlices = kTimeoutSeconds * 1000 / static_cast<int>(kSlice.count());
 
-// The state of a worker. A worker may return from the kernel at the moment of the decision. The
+// The state of a worker. A worker may return from the kernel while the watcher decides. The
 // first change from Suspected decides: by the worker in its handler, or by the watcher.
 enum class WorkerState : int { Working, Suspected, Abandoned };
 

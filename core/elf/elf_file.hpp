@@ -52,7 +52,7 @@ class ElfFile {
   explicit ElfFile(std::string_view image);
 
   // Keeps up to `size` bytes of the start of the file, so that later reads of them need no system
-  // call. A small file is thus read at once.
+  // call. A small file is thus read in one system call.
   void keep_start(std::size_t size);
 
   ElfKind kind() const { return kind_; }

@@ -95,7 +95,7 @@ const dots = (function () {
     const svg = draw(parent, 'svg', {'class': 'dots', viewBox: '0 0 ' + width + ' ' + height, role: 'img'});
     drawLanes(svg, runs, sides);
     let description = describeRuns(runs, sides) + '.';
-    if (hasShift) description += ' Shift ' + drawShift(svg, ...shift, LANE * runs.length + 44) + ', of this row alone.';
+    if (hasShift) description += ' Shift ' + drawShift(svg, ...shift, LANE * runs.length + 44) + ', not adjusted for other rows.';
     svg.setAttribute('aria-label', description);
     return description;
   }

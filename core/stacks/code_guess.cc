@@ -22,7 +22,7 @@ constexpr std::uint64_t kAlignment = 16;
 constexpr std::size_t kMaxFunctionStarts = 2, kMaxFunctionStartDistance = 2048;
 constexpr std::size_t kMaxPaths = 64, kMaxPushes = 16;
 
-// A stack location, relative to sp or bp at the address that the guess is for.
+// A stack location, relative to the values of sp or bp at the address to unwind.
 struct StackLocation {
   Cfa base = Cfa::Sp;
   std::int64_t offset = 0;
@@ -40,7 +40,7 @@ struct Path {
   std::size_t at = 0;
   StackLocation sp;
   BpValue bp;
-  // A push on this path: the copy of the stack, which is older, does not contain it.
+  // A value that this path pushes. The copy of the stack was taken earlier and does not contain it.
   struct Push {
     StackLocation place;
     BpValue value;

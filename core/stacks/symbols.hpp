@@ -1,4 +1,4 @@
-// Finds the names of many addresses at once in symbol lists that may be hostile.
+// Finds the names of many addresses in one pass over symbol lists that may be hostile.
 //
 // The addresses are sorted, and the list is read once without building a table: the kernel has
 // 120,000 symbols, and a profile needs the names of some hundred addresses.

@@ -12,7 +12,7 @@
 // JSON and empty in CSV, where an empty text is "". Text is always valid UTF-8: U+FFFD replaces
 // invalid bytes. Integers have all their digits; a number that is not finite is missing.
 //
-// Text is written to the sink in pieces; after the sink has failed, nothing is written any more.
+// Text is written to the sink in pieces; after the sink has failed, nothing more is written.
 //
 // See also: table_rows.hpp (the fields).
 

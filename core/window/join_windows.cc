@@ -21,7 +21,7 @@ namespace ctprof {
 
 Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
                                 const std::string& before_name, const std::string& after_name) {
-  // Stacks of sleeping threads at one moment do not describe the time before.
+  // Stacks of sleeping threads at one time do not describe the time before.
   std::erase_if(after.threads().columns,
                 [](const Column& column) { return column.def().storage == Storage::Stacks; });
   CTPROF_TRY_VALUE(auto window, make_window(before, std::move(after), {}, before_name, after_name));

@@ -45,7 +45,8 @@ constexpr EntityMetric<sdk::MonotonicNs, sdk::SumNs> kBusyTime{
     {.name = "disk_busy_ns",
      .source = kPath,
      .description = "Time in which at least one request was in progress.",
-     .caveat = "A device that works on many requests at once can be busy and far from its limit."}};
+     .caveat =
+         "A device that processes many requests concurrently can be busy and far from its limit."}};
 constexpr EntityMetric<sdk::MonotonicNs, sdk::SumNs> kQueueTime{
     {.name = "disk_queue_time_ns",
      .source = kPath,

@@ -58,7 +58,7 @@ class HeapHelper {
   void read(std::span<ReadRequest> questions);
   // Returns whether the helper that found this program is still in use.
   bool has_current_helper_for(ProgramNumber program);
-  // Drops these programs; they are not requested any more.
+  // Drops these programs; they are no longer requested.
   void release(std::span<const ProgramNumber> programs);
   // Ends a capture: drops the helper, so that the next capture starts anew. Returns sentences about
   // reads that did not answer.

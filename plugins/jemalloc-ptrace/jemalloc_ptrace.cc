@@ -4,8 +4,7 @@
 // determines for a process where they are, relative to a thread's pointer; ptrace(2) provides
 // thread pointers, process_vm_readv(2) the counters. Needs permission to trace the target.
 //
-// Threads that another process has stopped or traces are left alone, and so are the threads of
-// ctprof.
+// The plugin does not stop threads that another process has stopped or traces, nor those of ctprof.
 //
 // Contents: the source, and the plugin's table.
 // See also: heap_reader.hpp for the selection of threads and for gaps, thread_pointer_reader.hpp

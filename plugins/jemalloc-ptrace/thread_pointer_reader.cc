@@ -67,8 +67,8 @@ bool read_state_change(const Tracee& tracee, int flags, siginfo_t& info) {
   return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kAllChanges | flags) == 0;
 }
 
-// Reaps a thread that exited while it was traced; returns false if it did not. Leaders are left
-// alone, because the status of our own children would be lost. It checks first, because waitid()
+// Reaps a thread that exited while it was traced; returns false if it did not. Does not reap
+// leaders, because the status of our own children would be lost. It checks first, because waitid()
 // consumes stops of traced threads even when it only waits for exits.
 bool reap_if_exited(const Tracee& tracee, int flags) {
   siginfo_t info;

@@ -14,16 +14,16 @@
 //     in place (WNOWAIT), so that the kernel still delivers it if ctprof is killed in between.
 //   - A thread in a group stop stays in it: the kernel stops it again when it is detached.
 //   - An execve(2) waits until the dead threads of its process are reaped, and a SEIZE waits for
-//     that execve. Therefore the caller reaps dead threads while the tracer blocks. Leaders are
-//     left alone: their status is for their parents. If an execve waits for something else, such as
-//     a file system that does not answer, the SEIZE is ended (interruptible.hpp), and the threads
-//     of the process are left alone.
+//     that execve. Therefore the caller reaps dead threads while the tracer blocks. It does
+//     not reap leaders: their status is for their parents. If an execve waits for something else,
+//     such as a file system that does not answer, the SEIZE is ended (interruptible.hpp), and the
+//     other threads of the process are not stopped.
 //
 // One effect remains, as with any debugger: a few blocking system calls, such as epoll_wait(2), end
 // with EINTR.
 //
 // It supports native programs of this machine.
-// See also: jemalloc_ptrace.cc for stopped threads, which are left alone, counter_reader.hpp for
+// See also: jemalloc_ptrace.cc for stopped threads, which it skips, counter_reader.hpp for
 // the memory behind a pointer.
 
 #pragma once

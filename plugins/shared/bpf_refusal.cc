@@ -41,10 +41,11 @@ bool is_locked_down(const sdk::Host& host) {
 
 BpfRefusal check_host_for_bpf(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
-    return {Gap::Unsupported,
-            "BPF reads threads of the running kernel, by thread ids of this PID namespace; this "
-            "tree is another one",
-            {}};
+    return {
+        Gap::Unsupported,
+        "BPF reads only threads of the running kernel, by thread ids of ctprof's PID namespace; "
+        "this tree belongs to another kernel or PID namespace",
+        {}};
   if (!is_in_initial_namespace(host, InitialNamespace::Pid))
     return {Gap::Unsupported,
             "ctprof runs in a PID namespace of its own, and BPF uses the host's thread ids: "

@@ -34,7 +34,7 @@ def change_owner(path, user=USER):
 
 def exchange_repeatedly(one, other, seed):
     """Exchanges two directories at random times as the user. Some exchanges follow each other directly, to defeat a check that only
-    looks at the right tree."""
+    examines the right tree."""
     os.setgroups([])
     os.setgid(USER)
     os.setuid(USER)

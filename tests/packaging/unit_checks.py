@@ -210,7 +210,7 @@ def restarts_after_sigkill(output):
     if output.windows_at("killed") < output.windows_at("before-kill"):
         yield "windows are lost"
     if output.windows_at("after-kill") < output.windows_at("killed") + 2:
-        yield "it does not record any more"
+        yield "it no longer records"
     status, text = output.command_result("show-2")
     if status != 0:
         yield f"show: status {status}: {text}"

@@ -71,7 +71,7 @@ class Agreement:
         return wrong
 
     def check_not_running(self, key):
-        """Returns a complaint if a thread that did not run seems to be running. It may still have waited the whole time, even just before it
+        """Returns a message if a thread that did not run seems to be running. It may still have waited the whole time, even just before it
         fell asleep."""
         value = self.ours.threads[key].get("run_in_progress_ns", 0)
         return [f"{key} did not run, but run_in_progress_ns is {value}"] if value and not isinstance(value, Gap) else []

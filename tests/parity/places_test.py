@@ -90,7 +90,7 @@ class Places(unittest.TestCase):
         file = file_json.load(self.path)
         states = {tid == tgid: row["state"] for (tgid, tid), row in file.threads.items() if tgid == process.pid}
         self.assertEqual(states, {True: b"Z", False: b"S"})
-        # from a thread that is alive: the leader has no memory any more
+        # from a thread that is alive: the leader no longer has memory
         self.assertGreater(file.processes[process.pid]["process.smaps_rollup"]["Anonymous"], 0)
 
 

@@ -61,7 +61,7 @@ def missing(*gaps):
 
 
 class Tree:
-    """One /proc, live or recorded, and the facts that hold for all of it."""
+    """One /proc, live or recorded, and the facts that apply to all its files."""
 
     def __init__(self, root="/"):
         self.root = os.fsencode(root)

@@ -155,7 +155,8 @@ class Checker:
             self.check_lifetimes(where, before, after, group, metric, row)
 
     def check_lifetimes(self, where, before, after, group, metric, row):
-        """Checks additional values of snapshots: turnover for one boot, and values per second of age across boots."""
+        """Checks additional values of snapshots. Same boot: how much started, exited and continuing threads contribute to each difference;
+        different boots: values per second of age."""
         if before.runs[0].span.is_window or len(before.runs) > 1 or len(after.runs) > 1:
             return
         spans = [side.runs[0].span for side in (before, after)]

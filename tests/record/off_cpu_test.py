@@ -58,7 +58,7 @@ class Case(unittest.TestCase):
 
 
 class Concurrent(Case):
-    """Two recorders at once: the kernel calls both programs from functions of its own, which must not be in stacks."""
+    """Two concurrent recorders: the kernel calls both programs from functions of its own, which must not be in stacks."""
 
     def leaves(self):
         folded = harness.run("export", self.file, "--to", "folded", "--metric", "offcpu_stacks", "-o", "-").stdout

@@ -120,7 +120,8 @@ class Row:
 
 
 def time_at(cells, metric):
-    """Returns the value including its time in progress; None if it is missing, or if that of a running or waiting thread is."""
+    """Returns the value plus the time that is in progress. Returns None if the value is missing, or if the thread is runnable and
+    its time in progress is missing."""
     value, progress = cells[metric], cells.get(IN_PROGRESS.get(metric))
     if value is None or metric not in IN_PROGRESS:
         return value

@@ -184,7 +184,7 @@ class Results:
         self.path = path and pathlib.Path(path)
 
     def load_earlier(self, counts, kinds):
-        """Counts the earlier comparisons. Returns their number of recordings."""
+        """Adds the results of earlier sessions to `counts`. Returns the number of recordings that they used."""
         lines = self.path.read_text().splitlines() if self.path and self.path.exists() else []
         results = [json.loads(line) for line in lines]
         recordings = 0

@@ -60,7 +60,7 @@ class Archive:
         self.suites = suites
         self.sources = os.path.join(directory, "sources.list")
         self.stamp = os.path.join(directory, "updated")
-        self.unreachable = None  # set after the first failure, so that later calls fail at once
+        self.unreachable = None  # set after the first failure, so that later calls fail immediately
         self.options = []
         for key, value in {"Dir::Etc::sourcelist": self.sources, "Dir::Etc::sourceparts": "/dev/null",
                            "Dir::State::Lists": os.path.join(directory, "lists"), "Dir::Cache": os.path.join(directory, "cache"),

@@ -26,5 +26,5 @@ sys.dont_write_bytecode = sys.pycache_prefix is None
 from ctprof_fleet.command import main  # noqa: E402
 
 status = main(sys.argv[1:])
-# Skips the cleanup of the interpreter: the kernel reclaims all memory at once, which is faster.
+# Skips the cleanup of the interpreter: the kernel reclaims all memory in one step, which is faster.
 os._exit(status)

@@ -42,8 +42,8 @@ class ThreadTurnover {
  public:
   // Creates an object without information.
   ThreadTurnover() = default;
-  // For snapshots of different boots, nothing is known. `needs_origin`: the metrics that need an
-  // origin.
+  // If the snapshots are of different boots, the object contains no information. `needs_origin`:
+  // the metrics for which origin() is called.
   ThreadTurnover(const GroupedThreads& baseline, const GroupedThreads& candidate,
                  std::size_t groups, const MetricPlan& plan, const std::vector<bool>& needs_origin);
 

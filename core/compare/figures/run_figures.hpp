@@ -126,7 +126,7 @@ class RunFigures {
   // Adds another part of the same host. REQUIRES: groups of the same book, the same plan, and
   // neither object is finished.
   void merge(const RunFigures& other);
-  // Merges one group into another; `from` is not used any more. REQUIRES: not finished.
+  // Merges one group into another; `from` is no longer used. REQUIRES: not finished.
   void merge_groups(std::uint32_t into, std::uint32_t from);
   // Computes the derived metrics. Called once, after merging.
   void finish();

@@ -11,16 +11,16 @@ namespace {
 
 using Groups = std::span<const std::uint32_t>;
 
-// Returns whether the row has no value any more: the thread exited, or the metric is no longer
-// applicable.
+// Returns whether the value of the row no longer exists: the thread exited, or the metric is no
+// longer applicable.
 bool has_no_value_any_more(const Column& column, std::size_t row) {
   return column.gap(row) == Gap::NotApplicable || column.gap(row) == Gap::ThreadGone;
 }
 
 }  // namespace
 
-// Reduces the opening values of a gauge over the rows that have a value at the end, or none any
-// more. Threads that exited are also rows of Window::opening_only.
+// Reduces the opening values of a gauge. Includes rows with a value at the end, and rows whose
+// value no longer exists at the end. Exited threads are also rows of Window::opening_only.
 RunFigures::OpeningCells RunFigures::reduce_opening(const Snapshot& snapshot, const Column& column,
                                                     std::span<const std::uint32_t> groups,
                                                     const PlannedMetric& metric) {

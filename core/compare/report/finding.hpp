@@ -1,4 +1,4 @@
-// One finding of a report: who, what, and the next step of the investigation.
+// One finding of a report: the group or thread, its problem, and the next step to take.
 
 #pragma once
 

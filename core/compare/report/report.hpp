@@ -3,8 +3,8 @@
 // With one side, a report shows values (show); with several, differences from the first (compare).
 // A side is one or several runs (rollup.hpp). A row of a section is a group and a metric; its
 // values come from `rollup` and `changes`, or from the stream of rows (rows.hpp). Groups that exist
-// on only one side are listed separately, with the metrics in which they are largest. A report does
-// not need the snapshots any more.
+// on only one side are listed separately, with the metrics in which they are largest. A report no
+// longer needs the snapshots.
 //
 // See also: render/ for text, JSON and CSV.
 

@@ -150,8 +150,8 @@ struct Screen {
 // change), with several sides the largest change on any side. NaN if unknown.
 double ordering_value(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
-// Returns the value from which the row's share is computed: like `ordering_value`, but for a gauge
-// on one side its level, or its change if that is larger.
+// Returns the value from which the row's share is computed: that of ordering_value(), except for a
+// gauge on one side: its level, or its change if that is larger.
 double share_value(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
 // Returns the smallest unadjusted p of any side's change; 1 if none is tested.

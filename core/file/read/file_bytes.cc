@@ -17,7 +17,7 @@ constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";  // begins a zstd frame
 // Begins a skippable frame, after a byte of any value.
 constexpr std::string_view kSkippable = "\x2a\x4d\x18";
 constexpr std::size_t kBytesPerRead = 1024 * 1024;
-// For a file up to this size, all memory is reserved at once; pages are only used as they are
+// For a file up to this size, all memory is reserved in one step; pages are only used as they are
 // filled.
 constexpr std::size_t kMaxReservedBytes = 32 * 1024 * 1024;
 

@@ -141,8 +141,8 @@ Result<void> Destination::check_existing() {
 }
 
 // Follows the links as the kernel does, and checks the owner of each one. Fails also if they lead
-// to another file than `target` by now, because somebody is changing them. Returns whether the last
-// one is a descriptor of this process.
+// to another file than `target` by now, because another process changes them. Returns whether the
+// last one is a descriptor of this process.
 Result<bool> Destination::check_links(const struct stat& target) const {
   sdk::Fd at(::openat(directory(), ".", O_PATH | O_CLOEXEC));
   std::string name = name_;
@@ -165,7 +165,7 @@ Result<bool> Destination::check_links(const struct stat& target) const {
 }
 
 // Lets the kernel follow the link, and reads the resulting path. Fails if that path refers to
-// another file by now, because somebody is changing it.
+// another file by now, because another process changes it.
 Result<void> Destination::follow_link() {
   sdk::Fd target(::openat(directory(), name_.c_str(), O_PATH | O_CLOEXEC));
   if (!target) return link_error(path_, directory(), errno);
@@ -188,8 +188,8 @@ Result<void> Destination::follow_link() {
   return check_replaceable();
 }
 
-// The owner of a pipe or terminal could read everything that is written to it, whoever owns the
-// directory. The kernel checks pipes (fs.protected_fifos) only on an open with O_CREAT.
+// The owner of a pipe or terminal could read everything that is written to it, also if another user
+// owns the directory. The kernel checks pipes (fs.protected_fifos) only on an open with O_CREAT.
 Result<void> Destination::use_stream(sdk::Fd stream, bool is_inherited) {
   kind_ = Kind::Stream;
   struct stat status {};

@@ -51,7 +51,7 @@ class Summary {
   }
 
   // Returns the plugin's context (Host::context in host.hpp). It is the object that the workers
-  // used, and no worker uses it any more. Throws std::runtime_error if ctprof is too old to support
+  // used, and no worker uses it. Throws std::runtime_error if ctprof is too old to support
   // contexts.
   template <class Context>
   Context& context() const {

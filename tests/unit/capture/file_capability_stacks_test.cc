@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_other_users_are_denied, *needs_root()) {
   BOOST_TEST(recording.window().pools->stacks.table.nodes().size() == 1u);
 }
 
-// After the exit the kernel cannot be asked whether the user might inspect the process.
+// After a process has exited, the kernel no longer reports whether the user may inspect it.
 BOOST_AUTO_TEST_CASE(stacks_of_exited_processes_are_denied) {
   Recording recording(window_of(kNoProcess), {}, {}, true);
   record_stack(recording, kNoProcess);

@@ -145,12 +145,12 @@ BOOST_AUTO_TEST_CASE(sums_belong_to_a_window_from_its_opening_to_its_end) {
                       WantedProcesses({}, "", proc.get()), proc.get());
   BOOST_REQUIRE(all.start());
   for (std::uint64_t window = 1; window <= 2; ++window) {
-    all.drain();  // threads are read first
+    all.drain();  // at the opening, the core reads the threads before it opens sums
     all.open_sums();
     const std::uint64_t first = SumRecorder::drains + 1;
     all.drain();
     all.close_sums();
-    all.drain();  // threads are read last
+    all.drain();  // at the end, it reads them after it has closed sums
     all.end_window();
     const RecorderResult recorded = std::move(all.take().recorders.front());
     const std::vector<std::uint64_t> expected{1000 * window + first, 1000 * window + first + 1};

@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(tests_functions_by_their_share) {
   BOOST_TEST(!contains(format_stacks(*by_weight, {}, std::nullopt), "pp"));
 }
 
-// A run without samples of a group says nothing about shares.
+// A run without samples of a group does not contribute to the group's shares.
 BOOST_AUTO_TEST_CASE(a_run_without_samples_has_no_shares) {
   auto runs = make_starved_runs();
   runs[7] = window_of({{"service", {}}});

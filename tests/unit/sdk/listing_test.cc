@@ -13,21 +13,21 @@ struct NoColumns {
   explicit NoColumns(const sdk::Batch&) {}
 };
 
-// Stands in for ctprof: gives room a limited number of times, and notes what is committed.
+// Replaces the core: provides a limited number of batches, and records the committed rows.
 struct Core {
-  int rooms = 1000;
+  int batches = 1000;
   ctprof_batch batch{};
   std::vector<std::uint32_t> commits;
 
   static ctprof_batch* room(void* core) {
-    return static_cast<Core*>(core)->rooms-- > 0 ? &static_cast<Core*>(core)->batch : nullptr;
+    return static_cast<Core*>(core)->batches-- > 0 ? &static_cast<Core*>(core)->batch : nullptr;
   }
   static void commit(void* core, std::uint32_t rows) {
     static_cast<Core*>(core)->commits.push_back(rows);
   }
 };
 
-// Adds up to `rows` rows, and returns how many there was room for.
+// Adds rows until there are `rows` of them or no more batch. Returns the number of added rows.
 std::uint32_t add_rows(Core& core, std::uint32_t rows) {
   ctprof_listing abi{};
   abi.size = sizeof(abi);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_full_batch_is_committed_once) {
 
 BOOST_AUTO_TEST_CASE(stops_when_there_is_no_more_room) {
   Core core;
-  core.rooms = 1;
+  core.batches = 1;
   BOOST_TEST(add_rows(core, CTPROF_MAX_ROWS + 1) == CTPROF_MAX_ROWS);
   BOOST_TEST(core.commits.size() == 1u);
 }

@@ -257,7 +257,8 @@ int print_outcome(const Outcome& outcome, bool to_stderr, const CaptureCommandOp
   return kSuccess;
 }
 
-// Never frees the object: at process exit the kernel reclaims all memory at once, which is faster.
+// Never frees the object: at process exit the kernel reclaims all memory in one step, which is
+// faster.
 template <class T>
 T& keep_until_exit(T object) {
   static T* const stored = new T(std::move(object));
