@@ -75,7 +75,7 @@ std::string demangle(std::string_view name) {
   return is_done ? output.text : text;
 }
 #else
-std::string demangled(std::string_view name) { return std::string(name); }
+std::string demangle(std::string_view name) { return std::string(name); }
 #endif
 
 }  // namespace ctprof
