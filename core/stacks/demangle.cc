@@ -65,8 +65,7 @@ bool run_demangler(Demangler* demangler, const char* mangled, Output& output) {
 }  // namespace
 
 std::string demangle(std::string_view name) {
-  const bool is_mangled = name.starts_with("_Z") || name.starts_with("_R");
-  if (!is_mangled || name.size() > kMaxMangledSize) return std::string(name);
+  if (!is_mangled(name) || name.size() > kMaxMangledSize) return std::string(name);
   const std::string text(name);
   Output output;
   output.mangled = text;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/stacks/cfi.hpp"
+#include "core/stacks/demangle.hpp"
 #include "core/stacks/go_table.hpp"
 #include "core/stacks/plt.hpp"
 #include "core/stacks/symbol_search.hpp"
@@ -108,9 +109,21 @@ class FileSymbols {
     const ElfFile* file;
     std::uint64_t offset, size;
   };
+  // A name of a function that has several. Members are in the order of their importance; the
+  // smallest name is selected.
+  //
+  // The result is the name in the source code of callers, as far as a list shows it. A C library
+  // defines a function under a reserved name, which begins with an underscore, and exports the
+  // public name as its weak alias: poll of __poll, fwrite of _IO_fwrite, and in static programs
+  // pthread_cond_wait of ___pthread_cond_wait. So underscores decide before the binding. The
+  // binding then selects memcmp and strchr, of which bcmp and index are weak aliases. perf and
+  // elfutils compare the binding first, and show the reserved names; gdb depends on the order of
+  // the list.
   struct Alias {
-    bool is_old_version, is_weak;
-    std::size_t underscores, size;
+    bool is_old_version;
+    std::size_t underscores;
+    bool is_weak;
+    std::size_t size;
     std::string name;
     auto operator<=>(const Alias&) const = default;
   };
@@ -167,8 +180,9 @@ class FileSymbols {
            (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
   }
 
-  // Selects a name independently of the order of a list: names of global functions before those of
-  // weak ones, then names with fewer underscores, then shorter ones.
+  // Selects a name independently of the order of a list: a current version before an old one, then
+  // the name with fewer leading underscores, then a global one before a weak one, then a shorter
+  // one. The search has already removed names that are not exported if there is one that is.
   std::string select_name(const SymbolSearch::Symbol& symbol) const {
     if (symbol.other_tags.empty()) return remove_version(read_name(symbol.tag));
     Alias best = make_alias(symbol.tag);
@@ -181,9 +195,14 @@ class FileSymbols {
     const std::size_t version = name.find('@', 1);
     const bool is_old = version != name.npos && !name.substr(version).starts_with("@@");
     name = remove_version(std::move(name));
-    const std::size_t underscores = std::min(name.find_first_not_of('_'), name.size());
-    return {is_old || (tag & kIsOldVersion) != 0, (tag & kIsWeak) != 0, underscores, name.size(),
-            std::move(name)};
+    return {is_old || (tag & kIsOldVersion) != 0, count_underscores(name), (tag & kIsWeak) != 0,
+            name.size(), std::move(name)};
+  }
+
+  // Returns the number of leading underscores that mark a reserved name. Those of a mangled name
+  // are not in the source code.
+  static std::size_t count_underscores(std::string_view name) {
+    return is_mangled(name) ? 0 : std::min(name.find_first_not_of('_'), name.size());
   }
 
   std::string read_name(std::uint64_t tag) const {

@@ -50,6 +50,92 @@ std::string selected_name(std::uint32_t type, const Symbols& symbols) {
   return names_in(image_with_symbols(type, symbols), Addresses{kFirst + 4}).front();
 }
 
+// The aliases of one function, and its name in the source code of a caller.
+struct AliasCase {
+  std::string name;
+  std::uint32_t list;
+  Symbols aliases;
+};
+
+TestSymbol local(std::string name) { return {std::move(name), kFirst, 32, STB_LOCAL}; }
+TestSymbol global(std::string name) { return {std::move(name), kFirst, 32}; }
+TestSymbol weak(std::string name) { return {std::move(name), kFirst, 32, STB_WEAK}; }
+TestSymbol hidden(std::string name) {
+  return {std::move(name), kFirst, 32, STB_GLOBAL, STV_HIDDEN};
+}
+// Returns a symbol with a version that is not the default, which only .gnu.version shows.
+TestSymbol old(std::string name) {
+  return {std::move(name), kFirst, 32, STB_GLOBAL, STV_DEFAULT, true};
+}
+
+// Aliases as readelf shows them in libraries of Debian 12.
+std::vector<AliasCase> glibc_aliases() {
+  constexpr std::uint32_t kStatic = SHT_SYMTAB, kDynamic = SHT_DYNSYM, kDebug = SHT_SYMTAB;
+  return {
+      {"pthread_cond_wait",
+       kStatic,
+       {global("___pthread_cond_wait"), hidden("__pthread_cond_wait"), weak("pthread_cond_wait")}},
+      {"sem_wait", kStatic, {global("__new_sem_wait"), weak("sem_wait")}},
+      {"malloc", kStatic, {global("__malloc"), global("malloc"), hidden("__libc_malloc")}},
+      {"calloc", kStatic, {global("__calloc"), global("__libc_calloc"), weak("calloc")}},
+      {"poll", kDynamic, {weak("poll"), global("__poll")}},
+      {"fork", kDynamic, {global("__libc_fork"), weak("fork"), global("__fork")}},
+      {"fwrite", kDynamic, {global("_IO_fwrite"), weak("fwrite")}},
+      {"malloc", kDynamic, {global("__libc_malloc"), global("malloc")}},
+      {"free", kDynamic, {global("__libc_free"), old("cfree"), global("free")}},
+      {"lseek", kDynamic, {global("__lseek"), weak("lseek"), old("llseek"), weak("lseek64")}},
+      {"strchr", kDynamic, {weak("index"), global("strchr")}},
+      {"memcmp", kDynamic, {weak("bcmp"), global("memcmp")}},
+      {"_exit", kDynamic, {weak("_Exit"), global("_exit")}},
+      {"pthread_cond_wait",
+       kDebug,
+       {local("__GI___pthread_cond_wait"), local("___pthread_cond_wait"),
+        global("pthread_cond_wait@@GLIBC_2.3.2")}},
+      {"free",
+       kDebug,
+       {local("__GI___libc_free"), global("__libc_free"), global("cfree@GLIBC_2.2.5"),
+        global("free")}},
+      {"memcpy",
+       kDebug,
+       {local("memcpy"), local("__new_memcpy_ifunc"), local("__new_memcpy"), local("__GI_memcpy"),
+        global("memcpy@@GLIBC_2.14")}},
+      {"__memcpy_avx_unaligned_erms",
+       kDebug,
+       {local("__memmove_avx_unaligned_erms"), local("__memcpy_avx_unaligned_erms")}},
+  };
+}
+
+// Underscores of mangling are not in the source code. The compiler merged two functions of Rust.
+std::vector<AliasCase> other_aliases() {
+  return {
+      {"pthread_cond_timedwait",
+       SHT_SYMTAB,
+       {hidden("__pthread_cond_timedwait"), weak("pthread_cond_timedwait")}},  // musl
+      {"isalnum_l", SHT_DYNSYM, {weak("isalnum_l"), global("__isalnum_l")}},
+      {"euidaccess", SHT_DYNSYM, {weak("eaccess"), global("euidaccess")}},
+      {"_ZNSt18condition_variableC1Ev",  // libstdc++
+       SHT_DYNSYM,
+       {global("_ZNSt18condition_variableC2Ev"), global("_ZNSt18condition_variableC1Ev")}},
+      {"_ZNSs7_M_moveEPcPKcm",
+       SHT_DYNSYM,
+       {old("_ZNSs7_M_moveEPcPKcm"), global("_ZNSs7_M_moveEPcPKcm")}},
+      {"_Znwm", SHT_DYNSYM, {global("tc_new"), global("_Znwm")}},  // tcmalloc
+      {"_ZN3std4time7Instant14duration_since17he06da7db3473bd12E",
+       SHT_DYNSYM,
+       {global("_ZN3std4time7Instant25saturating_duration_since17h6685d60bedc0a708E"),
+        global("_ZN3std4time7Instant14duration_since17he06da7db3473bd12E")}},
+  };
+}
+
+// Checks the name in each order of the list.
+void check_selected_names(std::vector<AliasCase> cases) {
+  for (AliasCase& one : cases) BOOST_TEST_CONTEXT(one.name)
+  for (std::size_t i = 0; i < one.aliases.size(); ++i) {
+    BOOST_TEST(selected_name(one.list, one.aliases) == one.name);
+    std::rotate(one.aliases.begin(), one.aliases.begin() + 1, one.aliases.end());
+  }
+}
+
 void set_header(std::string& image, std::uint16_t type, FileAddress entry) {
   Elf64_Ehdr header;
   std::memcpy(&header, image.data(), sizeof header);
@@ -124,6 +210,11 @@ BOOST_AUTO_TEST_CASE(selects_the_global_default_name_among_aliases) {
     BOOST_TEST(selected_name(SHT_DYNSYM, dynamic) == "exported");
     std::rotate(dynamic.begin(), dynamic.begin() + 1, dynamic.end());
   }
+}
+
+BOOST_AUTO_TEST_CASE(selects_the_name_in_the_source_code) {
+  check_selected_names(glibc_aliases());
+  check_selected_names(other_aliases());
 }
 
 BOOST_AUTO_TEST_CASE(selects_local_names_if_there_are_no_others) {
