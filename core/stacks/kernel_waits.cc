@@ -22,18 +22,18 @@ constexpr std::array<std::string_view, 7> kLockWaitPrefixes{
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
 // Functions of glibc, libstdc++, Go, Java and Rust in which a thread waits for work, for a message
 // or for another thread to exit. They end in the same kernel function as a wait for a lock.
-// Without leading underscores: a name of glibc has up to three, which depends on how it is linked.
+// Names with underscores are those of functions within glibc that have no other name.
 constexpr std::array<std::string_view, 15> kConditionWaitPrefixes{"pthread_cond_",
                                                                   "sem_wait",
                                                                   "sem_timedwait",
                                                                   "sem_clockwait",
-                                                                  "new_sem_",
+                                                                  "__new_sem_",
                                                                   "do_futex_wait",
                                                                   "pthread_join",
-                                                                  "pthread_clockjoin",
+                                                                  "__pthread_clockjoin",
                                                                   "pthread_barrier_",
-                                                                  "std::condition_variable",
                                                                   "runtime.notesleep",
+                                                                  "std::condition_variable",
                                                                   "runtime.notetsleep",
                                                                   "Parker::park",
                                                                   "std::thread::park",
@@ -71,7 +71,6 @@ bool is_lock_wait(std::string_view function) {
 }
 
 bool is_condition_wait(std::string_view function) {
-  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
   return starts_with_one_of(function, kConditionWaitPrefixes);
 }
 
