@@ -181,7 +181,9 @@ void RowsReader::read_section(const FileSection& section) {
   if (in_.has_failed()) return;
   if (!section.read_before_rows)
     return void(builder_->sections.emplace(section.key, std::move(json)));
-  if (auto done = section.read_before_rows(json, *builder_); !done) {
+  Result<void> done = section.read_before_rows(json, *builder_);
+  if (done && builder_->registry) done = check_key_paths(*builder_->registry);
+  if (!done) {
     // The message begins with the place, up to the first space.
     const std::string& sentence = done.error().text;
     location_ = sentence.substr(0, sentence.find(' '));

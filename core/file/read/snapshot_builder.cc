@@ -23,8 +23,36 @@ bool is_derived_column(const MetricDef& def) {
 }
 
 constexpr std::array<std::size_t, kRoots> kMaxRowsByRoot{limits::kThreads, limits::kCgroups, 1};
+constexpr std::size_t kShownBytes = 64;  // of a name or path in a message
+
+// Returns whether a row cannot hold both: the paths are equal, or one leads through the other.
+bool do_overlap(const KeyPath& one, const KeyPath& other) {
+  const auto shorter = static_cast<std::ptrdiff_t>(std::min(one.keys.size(), other.keys.size()));
+  return one.root == other.root &&
+         std::equal(one.keys.begin(), one.keys.begin() + shorter, other.keys.begin());
+}
+
+std::string describe_path(const MetricDef& def) {
+  return "'" + def.file_path.substr(0, kShownBytes) + "'";
+}
 
 }  // namespace
+
+Result<void> check_key_paths(const RegistryPart& registry) {
+  Layout layout;
+  for (const RegistryPart::Metric& metric : registry.metrics) {
+    const KeyPath path = key_path_of(metric.def);
+    if (path.root == TreeRoot::None || layout.add(path) != KeyNode::kNone) continue;
+    const auto other = std::ranges::find_if(registry.metrics, [&](const auto& earlier) {
+      return do_overlap(key_path_of(earlier.def), path);
+    });
+    return Error{"registry.metrics has an invalid entry, '" +
+                 metric.def.name.substr(0, kShownBytes) + "': its file_path " +
+                 describe_path(metric.def) + " overlaps that of '" +
+                 other->def.name.substr(0, kShownBytes) + "', " + describe_path(other->def)};
+  }
+  return {};
+}
 
 void SnapshotBuilder::prepare(RegistryPart registry) {
   has_own_registry = true;

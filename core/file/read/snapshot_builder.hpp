@@ -28,6 +28,11 @@
 
 namespace ctprof {
 
+// Returns an error if a row cannot hold two of the metrics, because the key path of one equals that
+// of the other, or leads through it: "threads[].a" and "threads[].a.b". In a columns file, paths
+// may overlap, because it has no rows.
+Result<void> check_key_paths(const RegistryPart& registry);
+
 // A snapshot that is being read.
 class SnapshotBuilder : public SectionTarget {
  public:

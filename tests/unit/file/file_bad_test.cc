@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
@@ -283,6 +284,32 @@ BOOST_AUTO_TEST_CASE(checks_the_registry_of_the_file) {
   check_message(
       failure_of_text(replace_text(idle_text(), "\"newtype\":\"IdU32\"", "\"newtype\":\"Moons\"")),
       {"registry.metrics", "'tid'", "defines this name differently"});
+}
+
+// A row could hold only one of the two metrics, and another writer might choose the other one.
+BOOST_AUTO_TEST_CASE(refuses_metrics_with_overlapping_paths) {
+  const auto with_paths = [](const std::string& of_flag, const std::string& of_run,
+                             const std::string& entity = "thread") {
+    return R"({"ctprof":{"format":1},"registry":{"metrics":[{"name":"flag","entity":"thread",)"
+           R"("storage":"bool","newtype":"Flag","rule":"ModeBool","file_path":")" +
+           of_flag + R"("},{"name":"run","storage":"u64","newtype":"MonotonicNs","rule":"SumNs",)" +
+           R"("entity":")" + entity + R"(","file_path":")" + of_run +
+           R"("}],"derived":[]},"threads":[]})";
+  };
+  const std::string start = "registry.metrics has an invalid entry, 'run': its file_path ";
+  check_message(failure_of_text(with_paths("threads[].a.flag", "threads[].a")),
+                {start + "'threads[].a' overlaps that of 'flag', 'threads[].a.flag' (byte "});
+  check_message(failure_of_text(with_paths("threads[].a", "threads[].a.flag")),
+                {start + "'threads[].a.flag' overlaps that of 'flag', 'threads[].a' (byte "});
+  check_message(failure_of_text(with_paths("threads[].a", "threads[].a", "process")),
+                {start + "'threads[].a' overlaps that of 'flag', 'threads[].a' (byte "});
+  for (const auto& [path, entity] : {std::pair{"threads[].a.flags", "thread"},
+                                     {"threads[].a.run", "process"},
+                                     {"cgroup_stats[].a.flag", "cgroup"},
+                                     {"none", "thread"}})
+    BOOST_TEST(load_text(with_paths("threads[].a.flag", path, entity), "x", shipped_vocabulary())
+                   .has_value(),
+               path);
 }
 
 // Without threads, no columns are needed to distinguish them.
