@@ -4,11 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/file/capture_file.hpp"
-#include "core/file/file.hpp"
 #include "core/output/make_output_window.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/window/differences.hpp"
 #include "tools/ctprof/commands/report.hpp"
 #include "tools/ctprof/live/window_copy.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -22,20 +19,6 @@ namespace {
 constexpr std::chrono::seconds kFinishPatience{5};
 // Of a window, as the default of `export --max-series`.
 constexpr std::size_t kMaxValues = 5000;
-
-// Returns a copy of the window with differences. The session owns the window and continues from its
-// end.
-Result<Snapshot> copy_differences(const Snapshot& window, const Registry& registry) {
-  std::optional<Snapshot> copy = live::copy_window(window);
-  if (!copy) {
-    CTPROF_TRY_VALUE(const auto bytes, serialize_block(window, 1));
-    CTPROF_TRY_VALUE(auto loaded,
-                     CaptureFile(bytes, {"a window of this host"}).load(registry.vocabulary()));
-    copy.emplace(std::move(loaded));
-  }
-  convert_to_differences(*copy);
-  return std::move(*copy);
-}
 
 // Returns the request of a report with the first screen's metrics, or those of --metrics.
 Result<Spec> make_emit_spec(const CommonOptions& options, const MetricChoice& choice) {
@@ -86,7 +69,7 @@ Result<Emitter> Emitter::start(const CommonOptions& options, const EmitOption& e
 
 void Emitter::pass(const Snapshot& window, const Registry& registry) {
   if (!is_enabled()) return;
-  const auto differences = copy_differences(window, registry);
+  const auto differences = live::copy_differences(window, registry.vocabulary());
   if (differences)
     pass_differences(*differences, registry);
   else

@@ -6,11 +6,9 @@
 
 #include "core/base/clock.hpp"
 #include "core/compare/report/report.hpp"
-#include "core/file/capture_file.hpp"
-#include "core/file/file.hpp"
 #include "core/registry/identity.hpp"
-#include "core/window/differences.hpp"
 #include "tools/ctprof/inputs/screen_metrics.hpp"
+#include "tools/ctprof/live/window_copy.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -57,10 +55,8 @@ Result<void> Scraper::close_window() {
   earliest_read_ns_ = monotonic_ns() + kMinIntervalNs;
   latest_read_ns_ = monotonic_ns() + kMaxIntervalNs;
   if (!session_window) return session_window.error();
-  CTPROF_TRY_VALUE(const auto bytes, serialize_block(**session_window, 1));
-  CTPROF_TRY_VALUE(auto window,
-                   CaptureFile(bytes, {"a window of this host"}).load(registry_->vocabulary()));
-  convert_to_differences(window);
+  CTPROF_TRY_VALUE(const auto window,
+                   live::copy_differences(**session_window, registry_->vocabulary()));
   const std::array<const Snapshot*, 1> runs{&window};
   CTPROF_TRY_VALUE(const auto report,
                    Report::make(runs, options_.spec, {&registry_->rules(), derived_}));

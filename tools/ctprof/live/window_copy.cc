@@ -4,9 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
+#include "core/file/capture_file.hpp"
+#include "core/file/file.hpp"
 #include "core/snapshot/file_extras.hpp"
+#include "core/window/differences.hpp"
 
 namespace ctprof::live {
 namespace {
@@ -92,6 +96,17 @@ std::optional<Snapshot> copy_window(const Snapshot& window) {
     to.started = from.started;
   }
   return copy;
+}
+
+Result<Snapshot> copy_differences(const Snapshot& window, const Vocabulary& vocabulary) {
+  std::optional<Snapshot> copy = copy_window(window);
+  if (!copy) {
+    CTPROF_TRY_VALUE(const auto bytes, serialize_block(window, 1));
+    CTPROF_TRY_VALUE(auto loaded, CaptureFile(bytes, {"a window of this host"}).load(vocabulary));
+    copy.emplace(std::move(loaded));
+  }
+  convert_to_differences(*copy);
+  return std::move(*copy);
 }
 
 }  // namespace ctprof::live

@@ -9,6 +9,8 @@
 
 #include <optional>
 
+#include "core/base/result.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::live {
@@ -16,5 +18,10 @@ namespace ctprof::live {
 // Returns none if the window has call stacks: these must be read from its file. REQUIRES:
 // window.window.
 std::optional<Snapshot> copy_window(const Snapshot& window);
+
+// Returns a copy that contains the window's differences. A window with call stacks is copied by
+// writing it to memory and reading it. `vocabulary`: of the registry that captured the window.
+// REQUIRES: window.window, without differences yet.
+Result<Snapshot> copy_differences(const Snapshot& window, const Vocabulary& vocabulary);
 
 }  // namespace ctprof::live
