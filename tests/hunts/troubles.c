@@ -26,19 +26,16 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "kinds.h"
 
 enum { kBurners = 3, kLockers = 3, kWorkers = 4, kIdlers = 4, kMaxThreads = 4096 };
 enum { kZombies = 40, kTailThreads = 6 };
@@ -47,12 +44,6 @@ static const int64_t kUs = 1000, kMs = 1000 * 1000, kSecond = 1000 * 1000 * 1000
 
 static const char* path;
 static atomic_int has_trouble;
-
-static void check(int is_ok, const char* what) {
-  if (is_ok) return;
-  perror(what);
-  _exit(1);
-}
 
 static int64_t cpu_time(void) {
   struct timespec now;
@@ -76,12 +67,6 @@ static void pin_to_last_cpu(pthread_t thread) {
   CPU_ZERO(&last);
   CPU_SET((int)sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
   check(pthread_setaffinity_np(thread, sizeof last, &last) == 0, "pthread_setaffinity_np");
-}
-
-static pthread_t start(void* (*body)(void*), void* argument) {
-  pthread_t thread;
-  check(pthread_create(&thread, NULL, body, argument) == 0, "pthread_create");
-  return thread;
 }
 
 static void* sleep_forever(void* unused) {
@@ -289,19 +274,13 @@ static void start_reader(void) {
   start(read_repeatedly, NULL);
 }
 
-static void do_nothing(void) {}
-
-struct kind {
-  const char* name;
-  void (*start_kind)(void);
-  void (*start_trouble)(void); /* in addition to setting `has_trouble` */
-};
+static void set_trouble(void) { atomic_store(&has_trouble, 1); }
 
 static const struct kind kinds[] = {
     {"server", start_server, do_nothing},
     {"burner", do_nothing, make_burner_run},
-    {"convoy", start_convoy, do_nothing},
-    {"syncer", start_syncer, do_nothing},
+    {"convoy", start_convoy, set_trouble},
+    {"syncer", start_syncer, set_trouble},
     {"leaker", do_nothing, make_leaker_leak},
     {"grower", do_nothing, make_grower_grow},
     {"workers", start_workers, pin_workers},
@@ -309,7 +288,7 @@ static const struct kind kinds[] = {
     {"poller", do_nothing, start_polling_thread},
     {"zombies", do_nothing, create_zombies},
     {"stuck", do_nothing, block_in_vfork},
-    {"tail", start_tail, do_nothing},
+    {"tail", start_tail, set_trouble},
     {"demoted", start_demoted, set_idle_policy},
     {"rival", start_rival, do_nothing},
     {"idler", start_idler, do_nothing},
@@ -317,32 +296,7 @@ static const struct kind kinds[] = {
     {NULL, NULL, NULL},
 };
 
-static const struct kind* find_kind(const char* name) {
-  const struct kind* kind = kinds;
-  while (kind->name && strcmp(kind->name, name) != 0) ++kind;
-  return kind->name ? kind : NULL;
-}
-
-static void print_line(const char* line) {
-  puts(line);
-  fflush(stdout);
-}
-
 int main(int count, char** arguments) {
-  char line[64];
-  const struct kind* const kind = count >= 3 ? find_kind(arguments[1]) : NULL;
-  if (!kind) {
-    fputs("usage: troubles KIND NAME [FILE]\n", stderr);
-    return 2;
-  }
   path = count > 3 ? arguments[3] : NULL;
-  prctl(PR_SET_NAME, arguments[2]);
-  kind->start_kind();
-  print_line("ready");
-  while (fgets(line, sizeof line, stdin)) {
-    atomic_store(&has_trouble, 1);
-    kind->start_trouble();
-    print_line("done");
-  }
-  _exit(0);
+  return run_kind(kinds, "troubles KIND NAME [FILE]", count, arguments);
 }

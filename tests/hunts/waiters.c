@@ -14,28 +14,13 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
-#include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "kinds.h"
 
 enum { kThreads = 2 };
 static const struct timespec kPause = {.tv_nsec = 300 * 1000};
-
-static void check(int is_ok, const char* what) {
-  if (is_ok) return;
-  perror(what);
-  _exit(1);
-}
-
-static void start(void* (*body)(void*), void* argument) {
-  pthread_t thread;
-  check(pthread_create(&thread, NULL, body, argument) == 0, "pthread_create");
-}
 
 static void* take_naps(void* unused) {
   for (;;) clock_nanosleep(CLOCK_MONOTONIC, 0, &kPause, NULL);
@@ -108,38 +93,12 @@ static void start_pool(void) {
   start(provide_work, NULL);
 }
 
-static const struct kind {
-  const char* name;
-  void (*start_waits)(void);
-} kinds[] = {{"naps", start_naps},
-             {"polls", start_polls},
-             {"pipes", start_exchange},
-             {"pool", start_pool},
-             {NULL, NULL}};
-
-static const struct kind* find_kind(const char* name) {
-  const struct kind* kind = kinds;
-  while (kind->name && strcmp(kind->name, name) != 0) ++kind;
-  return kind->name ? kind : NULL;
-}
-
-static void print_line(const char* line) {
-  puts(line);
-  fflush(stdout);
-}
+static const struct kind kinds[] = {{"naps", do_nothing, start_naps},
+                                    {"polls", do_nothing, start_polls},
+                                    {"pipes", do_nothing, start_exchange},
+                                    {"pool", do_nothing, start_pool},
+                                    {NULL, NULL, NULL}};
 
 int main(int count, char** arguments) {
-  char line[64];
-  const struct kind* const kind = count >= 3 ? find_kind(arguments[1]) : NULL;
-  if (!kind) {
-    fputs("usage: waiters KIND NAME\n", stderr);
-    return 2;
-  }
-  prctl(PR_SET_NAME, arguments[2]);
-  print_line("ready");
-  while (fgets(line, sizeof line, stdin)) {
-    kind->start_waits();
-    print_line("done");
-  }
-  _exit(0);
+  return run_kind(kinds, "waiters KIND NAME", count, arguments);
 }
