@@ -6,6 +6,8 @@
 #include <deque>
 #include <mutex>
 
+#include "core/base/thread_pointer.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -16,16 +18,14 @@ CallHooks g_hooks;
 constinit thread_local CallSlot* t_slot = nullptr;
 constinit thread_local CallSlot t_overflow_slot;  // for threads without a slot
 
-// Frees a thread's slot when the thread exits. If a plugin calls exit(), the thread exits inside a
-// call, and the mark stays.
-struct SlotHolder {
-  std::size_t number = kCallSlots;
-  ~SlotHolder() {
-    if (!t_slot || t_slot->owner.load(std::memory_order_relaxed)) return;
-    t_slot = nullptr;
-    if (number < kCallSlots) g_slot_in_use[number].store(false, std::memory_order_release);
-  }
-};
+// Frees a thread's slot when the thread exits. If a plugin ends the thread, it exits inside a call,
+// and the mark stays.
+void release_slot(CallSlot* slot) {
+  if (slot->owner.load(std::memory_order_relaxed)) return;
+  t_slot = nullptr;
+  g_slot_in_use[static_cast<std::size_t>(slot - g_slots.data())].store(false,
+                                                                       std::memory_order_release);
+}
 
 std::size_t free_slot() {
   for (std::size_t number = 0; number < kCallSlots; ++number)
@@ -36,10 +36,14 @@ std::size_t free_slot() {
 }
 
 CallSlot* take_slot() {
-  static thread_local SlotHolder holder;
-  holder.number = free_slot();
-  t_slot = holder.number < kCallSlots ? &g_slots[holder.number] : &t_overflow_slot;
-  if (g_hooks.on_first_call) g_hooks.on_first_call(holder.number);
+  static const ThreadPointer<CallSlot, &release_slot> slots;
+  std::size_t number = free_slot();
+  if (number < kCallSlots && !slots.set(&g_slots[number])) {
+    g_slot_in_use[number].store(false, std::memory_order_release);
+    number = kCallSlots;
+  }
+  t_slot = number < kCallSlots ? &g_slots[number] : &t_overflow_slot;
+  if (g_hooks.on_first_call) g_hooks.on_first_call(number);
   return t_slot;
 }
 

@@ -180,14 +180,16 @@ class FamilyTest {
 
   void test_block(const RowBlock& block) {
     const std::size_t pieces = (largest_.size() + kLabellingsPerPiece - 1) / kLabellingsPerPiece;
-    const RowValues observed = compute_statistics(block, 0);
+    std::vector<std::uint32_t> runs;
+    const RowValues observed = compute_statistics(block, 0, runs);
     std::vector<RowValues> as_large(pieces);  // number of labellings, by piece
     share_work(
         std::min(kMaxWorkers, count_spare_workers()), pieces, [&](unsigned, std::size_t piece) {
           const std::size_t first = piece * kLabellingsPerPiece;
           const std::size_t last = std::min(first + kLabellingsPerPiece, largest_.size());
+          std::vector<std::uint32_t> added_runs;
           for (std::size_t at = first; at < last; ++at) {
-            const RowValues block_statistics = compute_statistics(block, at);
+            const RowValues block_statistics = compute_statistics(block, at, added_runs);
             largest_[at] = std::max(
                 largest_[at], *std::max_element(block_statistics.begin(), block_statistics.end()));
             for (std::size_t row = 0; row < block.rows; ++row)
@@ -204,10 +206,11 @@ class FamilyTest {
                      observed.begin() + static_cast<std::ptrdiff_t>(block.rows));
   }
 
-  // Returns zero for rows without figures on a side.
-  RowValues compute_statistics(const RowBlock& block, std::size_t labelling) const {
+  // Returns zero for rows without figures on a side. `runs` is memory that consecutive calls reuse.
+  RowValues compute_statistics(const RowBlock& block, std::size_t labelling,
+                               std::vector<std::uint32_t>& runs) const {
     return design().is_paired ? compute_pair_statistics(block, (*labellings_)[labelling])
-                              : compute_side_statistics(block, (*labellings_)[labelling]);
+                              : compute_side_statistics(block, (*labellings_)[labelling], runs);
   }
 
   static RowValues compute_pair_statistics(const RowBlock& block,
@@ -231,10 +234,9 @@ class FamilyTest {
 
   // The figures add up to zero, so the sum of one side determines the other. The side with fewer
   // runs is added up.
-  RowValues compute_side_statistics(const RowBlock& block,
-                                    std::span<const std::uint8_t> sides) const {
+  RowValues compute_side_statistics(const RowBlock& block, std::span<const std::uint8_t> sides,
+                                    std::vector<std::uint32_t>& runs) const {
     const std::uint8_t added_side = design().candidate <= design().baseline ? 1 : 0;
-    thread_local std::vector<std::uint32_t> runs;
     runs.clear();
     for (std::uint32_t run = 0; run < sides.size(); ++run)
       if (sides[run] == added_side) runs.push_back(run);

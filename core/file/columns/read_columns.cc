@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/base/thread_pointer.hpp"
 #include "core/file/columns/block_reader.hpp"
 #include "core/file/columns/compressed_lines.hpp"
 #include "core/file/columns/header.hpp"
@@ -25,24 +26,30 @@ Error no_such_block(std::size_t number, std::size_t whole) {
 }
 
 // Returns a decompressor that the calling thread reuses: creating one takes as long as reading the
-// header of a small file.
-ZSTD_DStream* thread_local_stream() {
-  struct StreamDeleter {
-    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
-  };
-  thread_local const std::unique_ptr<ZSTD_DStream, StreamDeleter> stream(ZSTD_createDStream());
-  if (stream) ZSTD_DCtx_reset(stream.get(), ZSTD_reset_session_only);
-  return stream.get();
+// header of a small file. Throws if there is no memory for it.
+ZSTD_DStream* thread_stream() {
+  static const ThreadPointer<ZSTD_DStream, &ZSTD_freeDStream> streams;
+  ZSTD_DStream* stream = streams.get();
+  if (!stream) {
+    stream = ZSTD_createDStream();
+    if (!stream) throw std::bad_alloc();
+    if (!streams.set(stream)) {
+      ZSTD_freeDStream(stream);
+      throw std::bad_alloc();
+    }
+  }
+  ZSTD_DCtx_reset(stream, ZSTD_reset_session_only);
+  return stream;
 }
 
 }  // namespace
 
 bool is_columns(std::string_view zstd) {
   std::array<char, 64> text{};
-  ZSTD_DStream* const stream = thread_local_stream();
+  ZSTD_DStream* const stream = thread_stream();
   ZSTD_inBuffer in{zstd.data(), zstd.size(), 0};
   ZSTD_outBuffer out{text.data(), text.size(), 0};
-  while (stream && out.pos < kFilePrefix.size() && in.pos < in.size)
+  while (out.pos < kFilePrefix.size() && in.pos < in.size)
     if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in))) break;
   return std::string_view(text.data(), out.pos).starts_with(kFilePrefix);
 }
