@@ -10,10 +10,10 @@ import re
 import sys
 import tempfile
 
+import cases
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "contract"))
 import rust_compiler  # noqa: E402
-
-SKIPPED = 77
 
 
 def find_failures(library, source, directory):
@@ -22,7 +22,7 @@ def find_failures(library, source, directory):
     if finished.returncode != 0 or finished.stderr:
         yield f"the control does not compile without a message:\n{finished.stderr}"
     finished = rust_compiler.compile_plugin(source, library, directory / "case.so")
-    message = re.search(r"^// must say: (.*)$", source.read_text(), re.M).group(1)
+    message = cases.expected_message(source)
     # Compilers since 1.79 may print the path of a type where older ones print its name.
     printed = re.sub(r"\b(?:\w+::)+(\w+)", r"\1", finished.stderr)
     if finished.returncode == 0:
@@ -34,18 +34,12 @@ def find_failures(library, source, directory):
 def main():
     if not rust_compiler.RUSTC:
         print("SKIP: rustc is not installed")
-        return SKIPPED
+        return cases.SKIPPED
     sources = sorted(pathlib.Path(__file__).parent.glob("rust/*.rs"))
-    failures = 0
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         library = rust_compiler.compile_crate(pathlib.Path(sys.argv[1]), directory)
-        for source in sources:
-            wrong = list(find_failures(library, source, directory))
-            failures += bool(wrong)
-            print("not ok" if wrong else "ok", source.stem, *wrong)
-    print(f"{len(sources)} sources, {failures} failures")
-    return 1 if failures or not sources else 0
+        return cases.check(sources, lambda source: find_failures(library, source, directory))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 
+import cases
+
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
-SKIPPED = 77
 
 
 def run_compiler(compiler, include, source, *more):
@@ -27,7 +28,7 @@ def find_failures(compiler, include, source):
     if not succeeded:
         yield f"the control does not compile:\n{output}"
     succeeded, output = run_compiler(compiler, include, source)
-    message = re.search(r"^// must say: (.*)$", source.read_text(), re.M).group(1)
+    message = cases.expected_message(source)
     if succeeded:
         yield "it compiles, but must not"
     elif message not in output:
@@ -40,15 +41,9 @@ def main():
     compiler, include = sys.argv[1:]
     if not shutil.which(compiler, path="/usr/bin:/bin"):
         print(f"SKIP: {compiler} is not installed")
-        return SKIPPED
+        return cases.SKIPPED
     sources = sorted(pathlib.Path(__file__).parent.glob("*.cc"))
-    failures = 0
-    for source in sources:
-        wrong = list(find_failures(compiler, include, source))
-        failures += bool(wrong)
-        print("not ok" if wrong else "ok", source.stem, *wrong)
-    print(f"{len(sources)} sources, {failures} failures")
-    return 1 if failures or not sources else 0
+    return cases.check(sources, lambda source: find_failures(compiler, include, source))
 
 
 if __name__ == "__main__":
