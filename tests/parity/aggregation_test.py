@@ -6,9 +6,7 @@ The files are captures of the recorded trees.
 """
 
 import json
-import os
 import subprocess
-import unittest
 from collections import Counter
 from fractions import Fraction
 
@@ -203,21 +201,8 @@ def differs(expected, found, scale=0):
     return found != expected
 
 
-class AggregationCase(unittest.TestCase):
+class AggregationCase(harness.CaptureCase):
     """Checks reports on files by plain arithmetic."""
-
-    longMessage = False
-
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.directory = scratch.name
-
-    def path(self, name):
-        return os.path.join(self.directory, f"{name}.ctprof.zst")
-
-    def assert_none(self, wrong):
-        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
 
     def errors_in_show(self, path, axis):
         groups = Groups(path, axis)

@@ -239,6 +239,23 @@ def read_until_stable(read, pid=None):
     raise AssertionError("threads that should sleep keep changing")
 
 
+class CaptureCase(unittest.TestCase):
+    """A test with a directory for captures."""
+
+    longMessage = False
+
+    def setUp(self):
+        directory = scratch()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def path(self, name):
+        return os.path.join(self.directory, f"{name}.ctprof.zst")
+
+    def assert_none(self, wrong):
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
+
+
 def main():
     """Runs the tests of the calling file. The exit status is 77 (meson's value for skipped) if none of them could run."""
     result = unittest.main(module="__main__", exit=False, verbosity=2).result

@@ -6,11 +6,9 @@ files of random rows.
 """
 
 import json
-import os
 import random
 import re
 import subprocess
-import unittest
 
 import harness
 
@@ -99,20 +97,7 @@ def random_document(dice):
             "sched_ext": {"state": dice.choice(["enabled", "disabled"]), "switch_all": dice.randrange(2), "nr_rejected": dice.randrange(3), "hotplug_seq": 0, "enable_seq": 0}}
 
 
-class Case(unittest.TestCase):
-    longMessage = False
-
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.directory = scratch.name
-
-    def path(self, name):
-        return os.path.join(self.directory, f"{name}.ctprof.zst")
-
-    def assert_none(self, wrong):
-        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
-
+class Case(harness.CaptureCase):
     def check_itself(self, path, axis):
         report = run_json("compare", "--lifetime", path, path, "--group-by", axis)
         self.assertGreater(len(report["rows"]), 0)
