@@ -12,10 +12,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/capture/helper_thread.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/other_threads.hpp"
 
@@ -134,22 +134,10 @@ void MappedCode::Shared::store(std::optional<ProcessCode> code) {
 
 MappedCode::MappedCode(int proc, std::chrono::milliseconds timeout, OnRead on_read)
     : shared_(std::make_shared<Shared>(proc, std::move(on_read))), timeout_(timeout) {
-  try {
-    thread_ = std::thread([shared = shared_] { shared->read_all(); });
-  } catch (const std::system_error&) {
-    shared_->is_running = false;  // RLIMIT_NPROC permits no more threads
-  }
+  thread_ = start_helper(shared_, [](Shared& shared) { shared.read_all(); });
 }
 
-MappedCode::~MappedCode() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->must_stop = true;
-  shared_->changed.notify_all();
-  const bool has_stopped =
-      shared_->changed.wait_for(lock, timeout_, [&] { return !shared_->is_running; });
-  lock.unlock();
-  if (thread_.joinable()) has_stopped ? thread_.join() : thread_.detach();
-}
+MappedCode::~MappedCode() { stop_helper(thread_, *shared_, timeout_); }
 
 void MappedCode::request(std::uint64_t tgid) {
   const std::lock_guard lock(shared_->mutex);

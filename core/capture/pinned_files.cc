@@ -12,10 +12,10 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/capture/helper_thread.hpp"
 #include "core/capture/living_thread.hpp"
 
 namespace ctprof {
@@ -170,22 +170,10 @@ PinnedFiles::PinnedFiles(int proc, std::chrono::milliseconds timeout, std::size_
           shared->enqueue({tgid, mapping.start, mapping.end, mapping.file});
       }),
       timeout_(timeout) {
-  try {
-    thread_ = std::thread([shared = shared_] { shared->pin_all(); });
-  } catch (const std::system_error&) {
-    shared_->is_running = false;  // RLIMIT_NPROC permits no more threads
-  }
+  thread_ = start_helper(shared_, [](Shared& shared) { shared.pin_all(); });
 }
 
-PinnedFiles::~PinnedFiles() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->must_stop = true;
-  shared_->changed.notify_all();
-  const bool has_stopped =
-      shared_->changed.wait_for(lock, timeout_, [&] { return !shared_->is_running; });
-  lock.unlock();
-  if (thread_.joinable()) has_stopped ? thread_.join() : thread_.detach();
-}
+PinnedFiles::~PinnedFiles() { stop_helper(thread_, *shared_, timeout_); }
 
 void PinnedFiles::wait() const {
   std::unique_lock lock(shared_->mutex);

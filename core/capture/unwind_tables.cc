@@ -9,10 +9,10 @@
 #include <deque>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/capture/helper_thread.hpp"
 #include "core/capture/record_arena.hpp"
 #include "core/stacks/cfi.hpp"
 #include "core/stacks/modules.hpp"
@@ -154,25 +154,14 @@ std::optional<UnwindTable> UnwindTables::Shared::make_table(const Request& reque
 UnwindTables::UnwindTables(int proc, const Options& options) : proc_(proc), options_(options) {}
 
 UnwindTables::~UnwindTables() {
-  if (!thread_.joinable()) return;
-  std::unique_lock lock(shared_->mutex);
-  shared_->must_stop = true;
-  shared_->changed.notify_all();
-  const bool has_stopped =
-      shared_->changed.wait_for(lock, options_.close_timeout, [&] { return !shared_->is_running; });
-  lock.unlock();
-  has_stopped ? thread_.join() : thread_.detach();
+  if (shared_) stop_helper(thread_, *shared_, options_.close_timeout);
 }
 
 void UnwindTables::request(const ctprof_table_request* request) {
   if (!shared_) {
     shared_ = std::make_shared<Shared>(proc_, options_);
     shared_->is_running = true;
-    try {
-      thread_ = std::thread([shared = shared_] { shared->answer_all(); });
-    } catch (const std::system_error&) {
-      shared_->is_running = false;  // RLIMIT_NPROC permits no more threads
-    }
+    thread_ = start_helper(shared_, [](Shared& shared) { shared.answer_all(); });
   }
   const std::lock_guard lock(shared_->mutex);
   Request new_request;
