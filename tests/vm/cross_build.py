@@ -18,13 +18,19 @@ from image import HERE
 from systems import PackageTree
 
 SUITES = ("bookworm", "bookworm-security")
-TO_BUILD = ("libc6-dev", "libstdc++-12-dev", "libboost1.81-dev", "libboost-filesystem1.81-dev", "libboost-json1.81-dev",
-            "libboost-program-options1.81-dev", "libboost-test1.81-dev", "libbpf-dev", "libdw-dev", "libiberty-dev", "libjemalloc-dev", "liblzma-dev",
-            "libnl-genl-3-dev", "libprotozero-dev", "libre2-dev", "libzstd-dev", "zlib1g-dev")
+PACKAGES = os.path.join(HERE, "..", "..", "tools", "dev.d", "packages.sh")
+# Beside the libraries of PACKAGES: those that come with a compiler, and those of test programs.
+ALSO_TO_BUILD = ("libc6-dev", "libstdc++-12-dev", "libjemalloc-dev")
 TO_RUN = ("busybox-static", "libjemalloc2", "util-linux")
 LIBRARIES = ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib")
 NEEDED = {"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "meson": "meson", "ninja": "ninja-build", "pkg-config": "pkgconf", "readelf": "binutils",
           "apt-get": "apt", "tar": "tar"}
+
+
+def packages_to_build():
+    """Returns the packages of the libraries with which ctprof is built on this machine, and ALSO_TO_BUILD."""
+    listed = subprocess.run(["bash", "-c", '. "$1"; printf "%s\\n" "${for_build[@]}"', "bash", PACKAGES], check=True, capture_output=True, text=True)
+    return (*(package for package in listed.stdout.split() if package.endswith("-dev")), *ALSO_TO_BUILD)
 
 
 def missing_packages():
@@ -33,7 +39,8 @@ def missing_packages():
 
 def make_root(cache):
     """Returns the directory of the tree. Raises Unavailable."""
-    root, package_list = os.path.join(cache, "root-arm64"), "\n".join(SUITES + TO_BUILD + TO_RUN)
+    packages = packages_to_build() + TO_RUN
+    root, package_list = os.path.join(cache, "root-arm64"), "\n".join(SUITES + packages)
     try:
         with open(os.path.join(root, "made-of"), encoding="utf-8") as file:
             if file.read() == package_list:
@@ -44,7 +51,7 @@ def make_root(cache):
     archive.update()
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         made = os.path.join(scratch, "root")
-        archive.unpack(TO_BUILD + TO_RUN, made)
+        archive.unpack(packages, made)
         with open(os.path.join(made, "made-of"), "w", encoding="utf-8") as file:
             file.write(package_list)
         shutil.rmtree(root, ignore_errors=True)
