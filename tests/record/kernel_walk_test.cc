@@ -21,6 +21,7 @@
 #include "tests/record/walked_samples.hpp"
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
+#include "tests/unit/support/files.hpp"
 
 using namespace ctprof;
 using namespace ctprof::walked;
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(walked_stacks_equal_the_walks_of_copies) {
 // As in a container.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(walks_stacks_of_programs_on_overlays) {
-  const hand_made::Scratch scratch;
+  const TemporaryDirectory scratch;
   own_mounts::make_layer_directories(scratch);
   std::filesystem::copy_file("/bin/bash", scratch / "lower/bash");
   const std::string program = scratch / "merged/bash";
@@ -312,22 +313,10 @@ RaceTally sample_race(const std::vector<std::string>& libraries, std::chrono::mi
   return tally;
 }
 
-class Directory {
- public:
-  Directory() { BOOST_REQUIRE(::mkdtemp(path_.data())); }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = "/tmp/kernel-walk-XXXXXX";
-};
-
 // TEST_SECONDS is the duration in seconds (default: 6).
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(no_frame_belongs_to_a_file_that_was_mapped_before) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const char* seconds = std::getenv("TEST_SECONDS");
   const RaceTally tally = sample_race(copies_of_library(directory.path(), 3),
                                       std::chrono::seconds(seconds ? std::atoi(seconds) : 6));
@@ -338,7 +327,7 @@ BOOST_AUTO_TEST_CASE(no_frame_belongs_to_a_file_that_was_mapped_before) {
 // A hostile process may map any number of files: each has a table, or stacks are copied.
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(can_walk))
 BOOST_AUTO_TEST_CASE(a_process_with_512_modules_is_walked_or_copied) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const RaceTally tally = sample_race(copies_of_library(directory.path(), 512), 6s);
   BOOST_TEST(tally.wrong == 0u);
 }

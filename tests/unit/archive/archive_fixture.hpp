@@ -15,6 +15,7 @@
 #include "core/window/differences.hpp"
 #include "core/window/make_window.hpp"
 #include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::tests {
@@ -59,7 +60,7 @@ class ArchiveFixture {
     fs::create_directory(path());
   }
 
-  std::string path() const { return scratch_.file(); }
+  std::string path() const { return scratch_ / "file"; }
   std::string path(const std::string& name) const { return path() + "/" + name; }
 
   Archive open(std::uint64_t ahead = 0) {
@@ -105,7 +106,7 @@ class ArchiveFixture {
   std::uint64_t now = kBegin;
 
  private:
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   RetentionRules rules_;
 };
 

@@ -10,6 +10,7 @@
 #include "core/file/capture_file.hpp"
 #include "core/file/file.hpp"
 #include "tests/unit/archive/archive_fixture.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::tests::archive_test {
 namespace {
@@ -186,9 +187,7 @@ BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {
     Archive archive = world.open();
     world.add_windows(archive, kBegin + 2 * kHour, 10 * kMinute);
   }
-  std::ostringstream whole;
-  whole << std::ifstream(world.path(kIndexName)).rdbuf();
-  const std::string index = whole.str();
+  const std::string index = file_text(world.path(kIndexName));
   std::string flipped = index, doubled = index + index,
               without_first = index.substr(index.find('\n') + 1);
   for (std::size_t at = 3; at < flipped.size(); at += 61) flipped[at] ^= 1;
@@ -199,9 +198,7 @@ BOOST_AUTO_TEST_CASE(rebuilds_a_missing_or_damaged_index) {
     BOOST_TEST(checked(world.read_windows()).window_count == 12u);
     BOOST_TEST(checked(world.read_windows()).messages.empty());
     world.open();
-    std::ostringstream again;
-    again << std::ifstream(world.path(kIndexName)).rdbuf();
-    BOOST_TEST(again.str() == index);
+    BOOST_TEST(file_text(world.path(kIndexName)) == index);
   }
   fs::remove(world.path(kIndexName));
   BOOST_TEST(checked(world.read_windows()).window_count == 12u);

@@ -14,10 +14,10 @@
 #include "ctprof/files.hpp"
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace local_file_test {
 using namespace ctprof;
-using hand_made::Scratch;
 
 namespace {
 
@@ -30,7 +30,7 @@ bool is_local_file(const std::string& path) {
 
 // Enters a root directory on an overlay whose layers are on two file systems, one of them in
 // memory.
-bool enter_overlay(const Scratch& scratch) {
+bool enter_overlay(const TemporaryDirectory& scratch) {
   if (::mount("tmpfs", (scratch / "lower").c_str(), "tmpfs", 0, nullptr) != 0) return false;
   std::ofstream(scratch / "lower/file") << "text";
   const std::string merged = scratch / "merged";
@@ -48,7 +48,7 @@ bool has_own_device(const std::string& path) {
 BOOST_AUTO_TEST_SUITE(local_file_test)
 
 BOOST_AUTO_TEST_CASE(files_on_disk_and_in_memory_are_local) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   std::ofstream(scratch / "file") << "text";
   BOOST_TEST(is_local_file(scratch / "file"));
   BOOST_TEST(!is_local_file("/proc/self/status"));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(files_on_disk_and_in_memory_are_local) {
 
 // The file must not be opened before its type is known: opening a pipe would wait for its writer.
 BOOST_AUTO_TEST_CASE(opens_only_regular_files_by_name) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string file = scratch / "file", pipe = scratch / "pipe";
   std::ofstream(file) << "text";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files_by_name) {
 }
 
 BOOST_AUTO_TEST_CASE(a_layer_of_the_root_directory_is_local, *own_mounts::needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   own_mounts::make_layer_directories(scratch);
   own_mounts::expect_on_mount([&] { return enter_overlay(scratch) && has_own_device("/file"); },
                               [] { return is_local_file("/file"); });

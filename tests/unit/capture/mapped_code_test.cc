@@ -18,6 +18,7 @@
 #include "core/base/clock.hpp"
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/wanted_processes.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace mapped_code_test {
 using namespace ctprof;
@@ -31,14 +32,11 @@ constexpr std::chrono::milliseconds kTimeout = 1h;
 // A directory with the structure of /proc.
 class FakeProc {
  public:
-  FakeProc() : fd_(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
-  ~FakeProc() { std::filesystem::remove_all(directory_); }
-  FakeProc(const FakeProc&) = delete;
-  FakeProc& operator=(const FakeProc&) = delete;
+  FakeProc() : fd_(::open(directory_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
   int fd() const { return fd_.get(); }
   std::string path(std::uint64_t pid, std::string_view file) const {
-    const std::string process = directory_ + "/" + std::to_string(pid);
+    const std::string process = directory_ / std::to_string(pid);
     std::filesystem::create_directories(process);
     return process + "/" + std::string(file);
   }
@@ -47,12 +45,7 @@ class FakeProc {
   }
 
  private:
-  static std::string directory_name() {
-    char name[] = "/tmp/ctprof-proc-XXXXXX";
-    return ::mkdtemp(name);
-  }
-
-  std::string directory_ = directory_name();
+  TemporaryDirectory directory_;
   sdk::Fd fd_;
 };
 

@@ -19,12 +19,12 @@
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
 #include "tests/unit/capture/target_process.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::overlay_mount_test {
 namespace {
 
 using hand_made::id_of;
-using hand_made::Scratch;
 using own_mounts::needs_root;
 using target_process::Child;
 using target_process::kTimeout;
@@ -40,19 +40,19 @@ class OverlayLayers {
     own_mounts::make_layer_directories(scratch_);
     std::ofstream(scratch_ / "lower/file") << "text";
   }
-  const Scratch& scratch() const { return scratch_; }
+  const TemporaryDirectory& scratch() const { return scratch_; }
   std::string path() const { return scratch_ / "lower/file"; }
   FileId file() const { return id_of(path()); }
 
  private:
-  Scratch scratch_;
+  TemporaryDirectory scratch_;
 };
 
 void skip(const char* why) { BOOST_TEST_MESSAGE("skipped: " << why); }
 
 BOOST_AUTO_TEST_SUITE(overlay_mount_test)
 
-bool can_read_mapped_overlay_file(const Scratch& scratch) {
+bool can_read_mapped_overlay_file(const TemporaryDirectory& scratch) {
   const std::string path = scratch / "merged/file";
   const MappedPath mapped(path);
   TargetFiles files(proc().get(), kTimeout);
@@ -62,7 +62,7 @@ bool can_read_mapped_overlay_file(const Scratch& scratch) {
 
 BOOST_AUTO_TEST_CASE(devices_in_maps_and_stat_may_differ, *needs_root()) {
   const OverlayLayers layers;
-  const Scratch& scratch = layers.scratch();
+  const TemporaryDirectory& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return can_read_mapped_overlay_file(scratch); });
 }
@@ -92,7 +92,7 @@ std::string read_through_layer(std::uint64_t process, Mapping mapping, const Fil
 }
 
 // Opens a file by device and inode of its layer, which maps lists only before Linux 6.8.
-bool can_open_overlay_file_by_layer(const Scratch& scratch) {
+bool can_open_overlay_file_by_layer(const TemporaryDirectory& scratch) {
   const MappedPath mapped(scratch / "merged/file");
   const auto self = static_cast<std::uint64_t>(::getpid());
   const FileId layer = id_of(scratch / "lower/file");
@@ -110,14 +110,14 @@ bool can_open_overlay_file_by_layer(const Scratch& scratch) {
 
 BOOST_AUTO_TEST_CASE(opens_overlay_files_through_their_layers, *needs_root()) {
   const OverlayLayers layers;
-  const Scratch& scratch = layers.scratch();
+  const TemporaryDirectory& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return can_open_overlay_file_by_layer(scratch); });
 }
 
 // A change of the owner or mode copies a file from its layer to the upper one, which may be on a
 // file system that does not answer. The file keeps its inode number.
-bool cannot_open_copied_file_by_layer(const Scratch& scratch) {
+bool cannot_open_copied_file_by_layer(const TemporaryDirectory& scratch) {
   const std::string path = scratch / "merged/file";
   const MappedPath mapped(path);
   const auto self = static_cast<std::uint64_t>(::getpid());
@@ -132,7 +132,7 @@ bool cannot_open_copied_file_by_layer(const Scratch& scratch) {
 
 BOOST_AUTO_TEST_CASE(does_not_open_files_that_were_copied_from_their_layer, *needs_root()) {
   const OverlayLayers layers;
-  const Scratch& scratch = layers.scratch();
+  const TemporaryDirectory& scratch = layers.scratch();
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },
                               [&] { return cannot_open_copied_file_by_layer(scratch); });
 }
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(does_not_open_files_that_were_copied_from_their_layer, *nee
 // destroyed.
 class OverlayUser {
  public:
-  OverlayUser(const Scratch& scratch, int namespaces)
+  OverlayUser(const TemporaryDirectory& scratch, int namespaces)
       : child_([&scratch, namespaces] {
           const std::string layers = "lowerdir=" + (scratch / "lower") + ":" + (scratch / "upper");
           if (::unshare(namespaces) != 0 || !own_mounts::enter_private_mounts() ||
@@ -166,7 +166,7 @@ class OverlayUser {
 // may return arbitrary contents for them.
 BOOST_AUTO_TEST_CASE(ignores_overlays_of_other_user_namespaces, *needs_root()) {
   const OverlayLayers layers;
-  const Scratch& scratch = layers.scratch();
+  const TemporaryDirectory& scratch = layers.scratch();
   const FileId layer = layers.file();
   const OverlayUser privileged(scratch, 0), other(scratch, CLONE_NEWUSER);
   if (!privileged.is_ready() || !other.is_ready()) return skip("no overlay can be mounted here");
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(ignores_overlays_of_other_user_namespaces, *needs_root()) {
 // A process can map such a file through a descriptor that another process passed to it.
 BOOST_AUTO_TEST_CASE(ignores_overlays_outside_the_mount_namespace, *needs_root()) {
   const OverlayLayers layers;
-  const Scratch& scratch = layers.scratch();
+  const TemporaryDirectory& scratch = layers.scratch();
   const FileId layer = layers.file();
   const OverlayUser user(scratch, 0);
   if (!user.is_ready()) return skip("no overlay can be mounted here");

@@ -18,6 +18,7 @@
 
 #include "core/stacks/address_space.hpp"
 #include "ctprof/files.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::hand_made {
 
@@ -33,22 +34,6 @@ inline FileId id_of(const std::string& path) {
   BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
   return {status.st_dev, status.st_ino};
 }
-
-class Scratch {
- public:
-  Scratch() {
-    char name[] = "/tmp/ctprof-files-XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // A new mapped file, and its mapping as listed in maps.
 class MappedFile {

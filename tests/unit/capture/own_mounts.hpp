@@ -15,6 +15,7 @@
 #include <string>
 
 #include "tests/unit/capture/own_files.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::own_mounts {
 
@@ -31,11 +32,11 @@ inline bool enter_private_mounts() {
 }
 
 // Creates the directories of an overlay mount.
-inline void make_layer_directories(const hand_made::Scratch& scratch) {
+inline void make_layer_directories(const TemporaryDirectory& scratch) {
   for (const char* name : {"lower", "upper", "work", "merged"})
     std::filesystem::create_directory(scratch / name);
 }
-inline bool mount_overlay(const hand_made::Scratch& scratch) {
+inline bool mount_overlay(const TemporaryDirectory& scratch) {
   const std::string options = "lowerdir=" + (scratch / "lower") +
                               ",upperdir=" + (scratch / "upper") + ",workdir=" + (scratch / "work");
   return ::mount("overlay", (scratch / "merged").c_str(), "overlay", 0, options.c_str()) == 0;

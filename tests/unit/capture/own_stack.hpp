@@ -16,16 +16,12 @@
 #include <vector>
 
 #include "core/capture/recorded_stacks.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::hand_made {
 
 inline const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
-
-inline std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Registers and stack copy of a thread.
 struct NamedStack {
@@ -93,7 +89,7 @@ inline Snapshot window_of_self() {
 }
 
 inline std::vector<Mapping> own_mappings() {
-  return parse_code_mappings(read_text("/proc/self/maps"));
+  return parse_code_mappings(file_text("/proc/self/maps"));
 }
 
 }  // namespace ctprof::hand_made

@@ -13,6 +13,7 @@
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/target_files.hpp"
 #include "tests/unit/capture/own_files.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::pinned_files_test {
 namespace {
@@ -38,7 +39,7 @@ struct stat status_of(const PinnedFile& file) {
 BOOST_AUTO_TEST_SUITE(pinned_files_test)
 
 BOOST_AUTO_TEST_CASE(pins_a_mapped_file_once, *needs_map_files()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const MappedFile one(scratch / "one", "text"), two(scratch / "two", "text");
   PinnedFiles files(proc().get(), kTimeout);
   for (int i = 0; i < 3; ++i)
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(pins_a_mapped_file_once, *needs_map_files()) {
 
 // Otherwise a new file could reuse the inode.
 BOOST_AUTO_TEST_CASE(keeps_the_inode_of_a_removed_file, *needs_map_files()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   PinnedFiles files(proc().get(), kTimeout);
   std::uint64_t inode = 0;
   std::vector<PinnedFile> pinned;
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_inode_of_a_removed_file, *needs_map_files()) {
 }
 
 BOOST_AUTO_TEST_CASE(lists_each_content_of_a_file, *needs_map_files()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const MappedFile file(scratch / "file", "text");
   PinnedFiles files(proc().get(), kTimeout);
   const auto request_file = [&] {
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(lists_each_content_of_a_file, *needs_map_files()) {
 }
 
 BOOST_AUTO_TEST_CASE(pins_no_more_files_than_the_limit, *needs_map_files()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const MappedFile one(scratch / "one", "text"), two(scratch / "two", "text");
   PinnedFiles files(proc().get(), kTimeout, 1);
   files.request(kSelf, one.mapping());
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(pins_no_more_files_than_the_limit, *needs_map_files()) {
 
 // The path may lead anywhere; only the mapping itself is trusted.
 BOOST_AUTO_TEST_CASE(opens_no_paths) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   Mapping mapping{0x1000, 0x2000, 0, {}, scratch / "file"};
   {
     const MappedFile file(scratch / "file", "text");
@@ -129,7 +130,7 @@ std::string read_of(const sdk::Fd& fd) {
 }
 
 BOOST_AUTO_TEST_CASE(opens_pinned_files_only_with_their_content, *needs_map_files()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const MappedFile file(scratch / "file", "text");
   PinnedFiles files(proc().get(), kTimeout);
   files.request(kSelf, file.mapping());
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(opens_pinned_files_only_with_their_content, *needs_map_file
 }
 
 BOOST_AUTO_TEST_CASE(opens_other_files_only_if_they_are_older_than_the_mapping) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   write_file(scratch / "file", "text");
   const FileStamp stamp = *read_stamp(sdk::Fd(::open((scratch / "file").c_str(), O_PATH)).get());
   const FileId id = id_of(scratch / "file");

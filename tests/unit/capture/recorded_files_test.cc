@@ -17,6 +17,7 @@
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/test_recording.hpp"
 #include "tests/unit/stacks/section_builder.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::recorded_files_test {
 namespace {
@@ -65,7 +66,7 @@ std::string notes_text(const Recording& recording) {
 BOOST_AUTO_TEST_SUITE(recorded_files_test)
 
 BOOST_AUTO_TEST_CASE(names_files_that_were_not_changed) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   write_file(path, program_with_function("alpha"));
   Recording recording;
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(names_files_that_were_not_changed) {
 
 // The process exited before the file was overwritten, and no other process had mapped it.
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   write_file(path, program_with_function("alpha"));
   const FileId file = id_of(path);
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(does_not_name_files_that_changed_since_they_were_mapped) {
 // A table of a file that two containers map. Each has it on an overlay mount of its own, which
 // shows the layer's inode number, size and times.
 struct ContainerFiles {
-  Scratch scratch;
+  TemporaryDirectory scratch;
   std::string first = scratch / "first", second = scratch / "second";
   std::vector<PinnedFile> pinned;
   std::vector<TableFile> tables;
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(walked_frames_of_overlays_belong_to_no_other_file) {
 
 // In one window, two programs run from one inode: the second one gets its names, the first none.
 BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   write_file(path, program_with_function("alpha"));
   const FileId file = id_of(path);
@@ -191,7 +192,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
 
 // The files have the same path and no build ids, so only their inodes differ.
 BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   std::vector<PinnedFile> files;
   std::vector<Mapping> mappings;
@@ -216,7 +217,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
 
 // A file may change while it is read.
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_change_before_names_are_read) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   write_file(path, program_with_function("alpha"));
   Recording recording;
@@ -264,7 +265,7 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
 
 // The kernel reports anonymous memory; the file is mapped before and after it.
 BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   write_file(path, program_with_function("alpha"));
   Recording recording;
@@ -285,7 +286,7 @@ BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_programs_of_32_bits) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   std::string image = tests::ElfBuilder().image();
   image[EI_CLASS] = ELFCLASS32;

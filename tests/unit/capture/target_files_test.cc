@@ -23,12 +23,12 @@
 #include "tests/unit/capture/own_files.hpp"
 #include "tests/unit/capture/own_mounts.hpp"
 #include "tests/unit/capture/target_process.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::target_files_test {
 namespace {
 
 using hand_made::id_of;
-using hand_made::Scratch;
 using own_mounts::needs_root;
 using target_process::Child;
 using target_process::kTimeout;
@@ -48,7 +48,7 @@ bool become_nobody() {
 BOOST_AUTO_TEST_SUITE(target_files_test)
 
 BOOST_AUTO_TEST_CASE(opens_only_the_mapped_file) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
   const FileId id = id_of(path);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(opens_only_the_mapped_file) {
 
 // Opening a pipe would wait for a writer, and a link may lead anywhere.
 BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string pipe = scratch / "pipe", file = scratch / "file", link = scratch / "link";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::ofstream(file) << "text";
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
 
 // A user who mounts a file system can choose any inode number and any path for a file.
 BOOST_AUTO_TEST_CASE(refuses_a_file_on_another_device) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
   for (const unsigned major : {0u, 8u}) {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_file_on_another_device) {
 }
 
 BOOST_AUTO_TEST_CASE(opens_paths_as_the_user_of_the_process, *needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   std::filesystem::permissions(scratch / "", std::filesystem::perms{0755});
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(opens_paths_as_the_user_of_the_process, *needs_root()) {
 
 // The file is readable only by its group.
 BOOST_AUTO_TEST_CASE(opens_paths_with_the_groups_of_the_process, *needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   std::filesystem::permissions(scratch / "", std::filesystem::perms{0755});
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(opens_paths_with_the_groups_of_the_process, *needs_root()) 
 
 // The files may have been in a directory that root cannot enter without capabilities.
 BOOST_AUTO_TEST_CASE(opens_files_of_exited_processes_as_their_user, *needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
   const FileId id = id_of(path);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(opens_files_of_exited_processes_as_their_user, *needs_root(
 // Capabilities that the user does not have open no file, not even a mapped one: a user may execute
 // programs without the right to read them.
 BOOST_AUTO_TEST_CASE(file_capabilities_open_no_file, *needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "file";
   std::ofstream(path) << "text";
   const MappedPath mapped(path);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(closed_copies_no_longer_count) {
 
 // The change time of a copy differs from that of the file.
 BOOST_AUTO_TEST_CASE(shows_the_stamp_of_the_file_and_not_that_of_its_copy) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string copied = "/sys/kernel/notes", local = scratch / "file";
   std::ofstream(local) << "text";
   TargetFiles files(proc().get(), kTimeout);

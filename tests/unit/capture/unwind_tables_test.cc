@@ -22,12 +22,12 @@
 #include "tests/unit/capture/own_mounts.hpp"
 #include "tests/unit/capture/test_recorder.hpp"
 #include "tests/unit/stacks/elf_builder.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace unwind_tables_test {
 using namespace ctprof;
 using namespace ctprof::test_recorder;
 using hand_made::kTimeout;
-using hand_made::Scratch;
 using tests::ElfBuilder;
 using tests::kX86InitialRules;
 
@@ -173,7 +173,7 @@ BOOST_FIXTURE_TEST_CASE(shows_requests_beyond_the_limits_to_the_user, RecorderFi
 
 // Its functions are not sorted by address.
 BOOST_AUTO_TEST_CASE(lists_files_whose_rules_contradict_each_other) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "program";
   ElfBuilder elf;
   elf.add_common_entry(kX86InitialRules);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(lists_files_whose_rules_contradict_each_other) {
 
 // Files on ramfs, like those of file servers, are copied before they are read.
 BOOST_AUTO_TEST_CASE(a_copied_file_has_a_table, *own_mounts::needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   own_mounts::expect_on_mount([&] { return mount_in_memory(scratch / ""); },
                               [&] {
                                 const std::string path = scratch / "program";
@@ -218,7 +218,7 @@ Mapping mapping_of_program(const std::string& path) {
 }
 
 // Maps the program on the overlay, and requests the table of the file that the kernel reads.
-bool has_table_of_overlay_file(const Scratch& scratch) {
+bool has_table_of_overlay_file(const TemporaryDirectory& scratch) {
   const std::string path = scratch / "merged/program";
   const sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0) == MAP_FAILED)
@@ -238,7 +238,7 @@ bool has_table_of_overlay_file(const Scratch& scratch) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_on_an_overlay_has_a_table, *own_mounts::needs_root()) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   own_mounts::make_layer_directories(scratch);
   std::filesystem::copy_file(own_program(), scratch / "lower/program");
   own_mounts::expect_on_mount([&] { return own_mounts::mount_overlay(scratch); },

@@ -34,9 +34,9 @@ struct RunFiles {
   RunFiles() {
     for (std::size_t number = 0; number < kRuns; ++number) {
       bytes.push_back(tests::to_file_bytes(make_run(number)));
-      const tests::ScratchDirectory directory;
-      std::ofstream(directory.file(), std::ios::binary) << bytes.back();
-      auto outline = CaptureFile::open(directory.file())->load_outline();
+      const TemporaryDirectory directory;
+      std::ofstream(directory / "file", std::ios::binary) << bytes.back();
+      auto outline = CaptureFile::open(directory / "file")->load_outline();
       BOOST_REQUIRE(outline && *outline);
       convert_to_differences(**outline);
       outlines.push_back(std::move(**outline));

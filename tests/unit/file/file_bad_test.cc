@@ -17,6 +17,7 @@
 #include "core/file/read/load_text.hpp"
 #include "core/file/write/document.hpp"
 #include "core/snapshot/file_extras.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_bad_test {
@@ -72,16 +73,6 @@ std::string replace_text(std::string text, std::string_view from, std::string_vi
   BOOST_REQUIRE(at != text.npos);
   return text.replace(at, from.size(), to);
 }
-
-struct Directory {
-  std::string path;
-  Directory() {
-    char name[] = "/tmp/file_bad_XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~Directory() { std::system(("rm -rf " + path).c_str()); }
-};
 
 BOOST_AUTO_TEST_SUITE(file_bad_test)
 
@@ -199,8 +190,8 @@ BOOST_AUTO_TEST_CASE(refuses_text_that_is_too_large_for_its_file) {
 // The text compresses better than a reader accepts, so the writer adds meaningless bytes that keep
 // the ratio within the limit.
 BOOST_AUTO_TEST_CASE(written_files_stay_within_the_compression_limit) {
-  const Directory directory;
-  const std::string path = directory.path + "/x.zst";
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.zst";
   HostShape shape;
   shape.threads = 1;
   Snapshot snapshot = IdleHost(shape).make();
@@ -340,18 +331,18 @@ BOOST_AUTO_TEST_CASE(a_metric_of_an_unknown_newtype_is_an_unknown_key) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_files_that_cannot_be_read) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto sentence = [](const std::string& path) {
     return failure(load_file(path, shipped_vocabulary()));
   };
-  BOOST_TEST(sentence(directory.path + "/none") ==
-             "reading '" + directory.path + "/none': No such file or directory");
-  BOOST_TEST(sentence(directory.path) == "reading '" + directory.path + "': Is a directory");
-  const std::string file = directory.path + "/x.zst";
+  BOOST_TEST(sentence(directory / "none") ==
+             "reading '" + directory / "none" + "': No such file or directory");
+  BOOST_TEST(sentence(directory.path()) == "reading '" + directory.path() + "': Is a directory");
+  const std::string file = directory / "x.zst";
   std::ofstream(file).close();
   BOOST_TEST(sentence(file) == "reading '" + file + "': the file is empty");
   if (::geteuid() == 0) {
-    BOOST_REQUIRE(::chmod(directory.path.c_str(), 0755) == 0 && ::chmod(file.c_str(), 0) == 0 &&
+    BOOST_REQUIRE(::chmod(directory.path().c_str(), 0755) == 0 && ::chmod(file.c_str(), 0) == 0 &&
                   ::seteuid(65534) == 0);
     BOOST_TEST(sentence(file) == "reading '" + file + "': Permission denied");
     BOOST_REQUIRE(::seteuid(0) == 0);

@@ -8,6 +8,7 @@
 #include "core/file/write/document.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::tests::file_columns_test {
 namespace {
@@ -103,9 +104,9 @@ BOOST_AUTO_TEST_CASE(selects_a_capture_by_number) {
   BOOST_TEST(name("a#1#2") == "a#1 2 chosen");
   for (const char* path : {"a#", "a#x", "a#-1", "a#1x", "a#99999999999999999999"})
     BOOST_TEST(name(path) == path + std::string(" 1"));
-  const ScratchDirectory directory;
-  std::ofstream(directory.file() + "#2").close();
-  BOOST_TEST(name(directory.file() + "#2") == directory.file() + "#2 1");
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "file" + "#2").close();
+  BOOST_TEST(name(directory / "file" + "#2") == directory / "file" + "#2 1");
 }
 
 BOOST_AUTO_TEST_CASE(omits_and_reports_an_incomplete_block) {

@@ -14,26 +14,11 @@
 
 #include "core/file/file.hpp"
 #include "core/file/write/destination.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_destination_test {
 namespace {
-
-struct Directory {
-  std::string path;
-  Directory() {
-    char name[] = "/tmp/file_write_XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~Directory() { std::filesystem::remove_all(path); }
-};
-
-std::string bytes_of(const std::string& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
 
 Snapshot small_host() {
   HostShape shape;
@@ -55,15 +40,15 @@ BOOST_AUTO_TEST_SUITE(file_destination_test)
 
 // The user who created the pipe could read everything that is written.
 BOOST_AUTO_TEST_CASE(refuses_pipes_of_others, *needs_root()) {
-  const Directory directory;
-  const std::string pipe = directory.path + "/pipe";
+  const TemporaryDirectory directory;
+  const std::string pipe = directory / "pipe";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
-  const std::string link = directory.path + "/link";
+  const std::string link = directory / "link";
   std::filesystem::create_symlink("pipe", link);
   for (const uid_t owner_of_directory : {0u, 65534u})
     for (const mode_t mode : {0755u, 0775u, 0777u, 01777u}) {
-      BOOST_REQUIRE(::chown(directory.path.c_str(), owner_of_directory, 0) == 0);
-      BOOST_REQUIRE(::chmod(directory.path.c_str(), mode) == 0);
+      BOOST_REQUIRE(::chown(directory.path().c_str(), owner_of_directory, 0) == 0);
+      BOOST_REQUIRE(::chmod(directory.path().c_str(), mode) == 0);
       BOOST_REQUIRE(::chown(pipe.c_str(), 65534, 65534) == 0);
       for (const std::string& path : {pipe, link})
         BOOST_TEST(refusal_of(path).find("it is a pipe of user 65534; ") != std::string::npos);
@@ -74,9 +59,9 @@ BOOST_AUTO_TEST_CASE(refuses_pipes_of_others, *needs_root()) {
 
 // The user could change the link, or read what is written to the file that it leads to.
 BOOST_AUTO_TEST_CASE(refuses_links_of_others, *needs_root()) {
-  const Directory directory;
-  std::ofstream(directory.path + "/file") << "old";
-  const std::string link = directory.path + "/link", second = directory.path + "/second";
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "file") << "old";
+  const std::string link = directory / "link", second = directory / "second";
   std::filesystem::create_symlink("link", second);
   for (const char* target : {"/dev/null", "file", "/dev/stderr"}) {
     std::filesystem::remove(link);
@@ -122,8 +107,8 @@ BOOST_AUTO_TEST_CASE(writes_to_inherited_descriptors) {
 
 // What was checked is written, even if the name belongs to another file by now.
 BOOST_AUTO_TEST_CASE(writes_to_the_pipe_that_was_checked) {
-  const Directory directory;
-  const std::string pipe = directory.path + "/pipe", victim = directory.path + "/victim";
+  const TemporaryDirectory directory;
+  const std::string pipe = directory / "pipe", victim = directory / "victim";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const sdk::Fd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const auto place = check_output(pipe);
@@ -132,17 +117,17 @@ BOOST_AUTO_TEST_CASE(writes_to_the_pipe_that_was_checked) {
   std::ofstream(victim) << "precious";
   std::filesystem::create_symlink("victim", pipe);
   BOOST_REQUIRE(write_file(small_host(), shipped_vocabulary(), *place).has_value());
-  BOOST_TEST(bytes_of(victim) == "precious");
+  BOOST_TEST(file_text(victim) == "precious");
   char byte = 0;
   BOOST_TEST(::read(reader.get(), &byte, 1) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(only_regular_files_are_written_in_a_directory) {
-  const Directory directory;
-  const sdk::Fd opened(::open(directory.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::ofstream(directory.path + "/file") << "old";
-  std::filesystem::create_symlink("file", directory.path + "/link");
-  BOOST_REQUIRE(::mkfifo((directory.path + "/pipe").c_str(), 0600) == 0);
+  const TemporaryDirectory directory;
+  const sdk::Fd opened(::open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::ofstream(directory / "file") << "old";
+  std::filesystem::create_symlink("file", directory / "link");
+  BOOST_REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
   const auto is_accepted = [&](const std::string& name) {
     return check_output_in(opened.get(), name, "runs/" + name).has_value();
   };
@@ -153,11 +138,11 @@ BOOST_AUTO_TEST_CASE(only_regular_files_are_written_in_a_directory) {
   BOOST_TEST(check_output_in(opened.get(), "pipe", "runs/pipe").error().text ==
              "writing 'runs/pipe': it is not a regular file; remove it, or name a new directory");
   const auto place = check_output_in(opened.get(), "new", "runs/new");
-  const std::string moved = directory.path + ".moved";
-  std::filesystem::rename(directory.path, moved);
+  const std::string moved = directory.path() + ".moved";
+  std::filesystem::rename(directory.path(), moved);
   BOOST_TEST(write_file(small_host(), shipped_vocabulary(), *place).has_value());
   BOOST_TEST(std::filesystem::exists(moved + "/new"));
-  std::filesystem::rename(moved, directory.path);
+  std::filesystem::rename(moved, directory.path());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,6 +15,7 @@
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/random_window.hpp"
 
 namespace ctprof::tests::file_unknown_test {
@@ -269,14 +270,13 @@ BOOST_AUTO_TEST_CASE(redaction_omits_unknown_rows) {
 }
 
 BOOST_AUTO_TEST_CASE(keeps_notes_of_unknown_entities_in_rows) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   const auto rows_of = [&](const Snapshot& snapshot) {
-    const auto done = write_file(snapshot, shipped_vocabulary(), directory.file(), {.sync = false});
+    const auto done =
+        write_file(snapshot, shipped_vocabulary(), directory / "file", {.sync = false});
     BOOST_REQUIRE_MESSAGE(done.has_value(), done.error().text);
-    std::ostringstream bytes;
-    bytes << std::ifstream(directory.file(), std::ios::binary).rdbuf();
     std::string text;
-    for (const std::string& part : lines_of(bytes.str())) text += part;
+    for (const std::string& part : lines_of(file_text(directory / "file"))) text += part;
     return text;
   };
   std::string text = rows_of(idle_host_snapshot(20));

@@ -12,6 +12,7 @@
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "tests/unit/support/column_lines.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/random_window.hpp"
 
 namespace ctprof::tests::file_window_test {
@@ -39,9 +40,9 @@ BOOST_AUTO_TEST_CASE(reads_what_it_writes) {
 
 // Returns the outline of a file with these bytes.
 std::optional<Snapshot> outline_of(const std::string& bytes) {
-  const ScratchDirectory directory;
-  std::ofstream(directory.file(), std::ios::binary) << bytes;
-  auto outline = CaptureFile::open(directory.file())->load_outline();
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "file", std::ios::binary) << bytes;
+  auto outline = CaptureFile::open(directory / "file")->load_outline();
   BOOST_REQUIRE_MESSAGE(outline.has_value(), outline.error().text);
   return std::move(*outline);
 }

@@ -20,28 +20,13 @@
 #include "core/file/write/destination.hpp"
 #include "core/file/write/document.hpp"
 #include "core/file/write/out_file.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/idle_host.hpp"
 
 namespace ctprof::tests::file_write_test {
 namespace {
 
 namespace json = boost::json;
-
-struct Directory {
-  std::string path;
-  Directory() {
-    char name[] = "/tmp/file_write_XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~Directory() { std::filesystem::remove_all(path); }
-};
-
-std::string bytes_of(const std::string& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
 
 std::size_t files_in(const std::string& directory) {
   const std::filesystem::directory_iterator entries(directory);
@@ -67,14 +52,14 @@ json::object object_text(const Snapshot& snapshot) {
 BOOST_AUTO_TEST_SUITE(file_write_test)
 
 BOOST_AUTO_TEST_CASE(writes_the_same_bytes_for_the_same_snapshot) {
-  const Directory directory;
-  const std::string one = directory.path + "/one", other = directory.path + "/other";
+  const TemporaryDirectory directory;
+  const std::string one = directory / "one", other = directory / "other";
   const auto written = write_file(idle_host(2000), shipped_vocabulary(), one);
   BOOST_REQUIRE(written.has_value());
   BOOST_REQUIRE(
       write_file(idle_host(2000), shipped_vocabulary(), other, {.sync = false}).has_value());
-  BOOST_TEST((bytes_of(one) == bytes_of(other)));
-  BOOST_TEST(written->file_bytes == bytes_of(one).size());
+  BOOST_TEST((file_text(one) == file_text(other)));
+  BOOST_TEST(written->file_bytes == file_text(one).size());
   BOOST_TEST(written->json_bytes > 100 * 2000u);
   const auto loaded = load_file(one, shipped_vocabulary());
   BOOST_REQUIRE(loaded.has_value());
@@ -82,26 +67,26 @@ BOOST_AUTO_TEST_CASE(writes_the_same_bytes_for_the_same_snapshot) {
 }
 
 BOOST_AUTO_TEST_CASE(several_workers_write_the_same_bytes) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   std::set<std::string> files;
   for (const unsigned workers : {1u, 2u, 7u}) {
-    const std::string path = directory.path + '/' + std::to_string(workers);
+    const std::string path = directory / std::to_string(workers);
     const auto written = write_file(idle_host(2000), shipped_vocabulary(), path,
                                     {.workers = workers, .sync = false});
     BOOST_REQUIRE(written.has_value());
     BOOST_TEST(written->json_bytes == text_of(idle_host(2000)).size());
-    files.insert(bytes_of(path));
+    files.insert(file_text(path));
   }
   BOOST_TEST(files.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_write_keeps_the_old_file) {
-  const Directory directory;
-  if (::mount("tmpfs", directory.path.c_str(), "tmpfs", 0, "size=64k") != 0) {
+  const TemporaryDirectory directory;
+  if (::mount("tmpfs", directory.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
     BOOST_TEST_MESSAGE("skipped: a small file system cannot be mounted here");
     return;
   }
-  const std::string file = directory.path + "/x.zst";
+  const std::string file = directory / "x.zst";
   std::ofstream(file) << "old";
   HostShape shape;
   shape.threads = 3000;
@@ -109,9 +94,9 @@ BOOST_AUTO_TEST_CASE(a_failed_write_keeps_the_old_file) {
   const auto written = write_file(IdleHost(shape).make(), shipped_vocabulary(), file);
   BOOST_TEST(!written.has_value());
   BOOST_TEST(written.error().text == "writing '" + file + "': No space left on device");
-  BOOST_TEST(bytes_of(file) == "old");
-  BOOST_TEST(files_in(directory.path) == 1u);
-  BOOST_TEST(::umount(directory.path.c_str()) == 0);
+  BOOST_TEST(file_text(file) == "old");
+  BOOST_TEST(files_in(directory.path()) == 1u);
+  BOOST_TEST(::umount(directory.path().c_str()) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(writes_to_devices_directly) {
@@ -123,31 +108,30 @@ BOOST_AUTO_TEST_CASE(writes_to_devices_directly) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_paths_that_cannot_be_written) {
-  const Directory directory;
+  const TemporaryDirectory directory;
   const auto sentence = [](const std::string& path) {
     return write_file(idle_host(1), shipped_vocabulary(), path).error().text;
   };
-  BOOST_TEST(sentence(directory.path) == "writing '" + directory.path + "': Is a directory");
-  BOOST_TEST(sentence(directory.path + "/none/x") ==
-             "writing '" + directory.path + "/none/x': No such file or directory");
-  BOOST_TEST(files_in(directory.path) == 0u);
+  BOOST_TEST(sentence(directory.path()) == "writing '" + directory.path() + "': Is a directory");
+  BOOST_TEST(sentence(directory / "none/x") ==
+             "writing '" + directory / "none/x" + "': No such file or directory");
+  BOOST_TEST(files_in(directory.path()) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(writes_through_a_link) {
-  const Directory directory;
-  std::ofstream(directory.path + "/real") << "old";
-  std::filesystem::create_symlink("real", directory.path + "/link");
-  BOOST_REQUIRE(
-      write_file(idle_host(1), shipped_vocabulary(), directory.path + "/link").has_value());
-  BOOST_TEST(std::filesystem::is_symlink(directory.path + "/link"));
-  BOOST_TEST(load_file(directory.path + "/real", shipped_vocabulary()).has_value());
-  BOOST_TEST(files_in(directory.path) == 2u);
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "real") << "old";
+  std::filesystem::create_symlink("real", directory / "link");
+  BOOST_REQUIRE(write_file(idle_host(1), shipped_vocabulary(), directory / "link").has_value());
+  BOOST_TEST(std::filesystem::is_symlink(directory / "link"));
+  BOOST_TEST(load_file(directory / "real", shipped_vocabulary()).has_value());
+  BOOST_TEST(files_in(directory.path()) == 2u);
 }
 
 // Another user creates a link between the check and the writing, or later.
 BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
-  const Directory directory;
-  const std::string out = directory.path + "/out", victim = directory.path + "/victim";
+  const TemporaryDirectory directory;
+  const std::string out = directory / "out", victim = directory / "victim";
   std::ofstream(victim) << "precious";
   const auto place = check_output(out);
   BOOST_REQUIRE(place.has_value());
@@ -163,23 +147,23 @@ BOOST_AUTO_TEST_CASE(does_not_follow_a_link_created_meanwhile) {
   std::filesystem::create_symlink("victim", out);
   BOOST_REQUIRE(file->write("new").has_value());
   BOOST_REQUIRE(file->commit(true).has_value());
-  BOOST_TEST(bytes_of(victim) == "precious");
+  BOOST_TEST(file_text(victim) == "precious");
   BOOST_TEST(!std::filesystem::is_symlink(out));
-  BOOST_TEST(bytes_of(out) == "new");
+  BOOST_TEST(file_text(out) == "new");
 }
 
 // A relative path refers to the working directory at the time of the check.
 BOOST_AUTO_TEST_CASE(ignores_changes_of_the_working_directory) {
-  const Directory directory, other_directory;
+  const TemporaryDirectory directory, other_directory;
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(directory.path);
+  std::filesystem::current_path(directory.path());
   const auto place = check_output("out");
-  std::filesystem::current_path(other_directory.path);
+  std::filesystem::current_path(other_directory.path());
   const auto written = write_file(idle_host(1), shipped_vocabulary(), *place);
   std::filesystem::current_path(before);
   BOOST_REQUIRE(written.has_value());
-  BOOST_TEST(files_in(other_directory.path) == 0u);
-  BOOST_TEST(load_file(directory.path + "/out", shipped_vocabulary()).has_value());
+  BOOST_TEST(files_in(other_directory.path()) == 0u);
+  BOOST_TEST(load_file(directory / "out", shipped_vocabulary()).has_value());
 }
 
 // An empty snapshot with only the required columns contains every key.

@@ -20,6 +20,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/capture_budget.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::jemalloc::costly {
 
@@ -85,16 +86,6 @@ inline std::string image_with_debug_link(const std::string& link) {
   return bytes;
 }
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() { BOOST_REQUIRE(::mkdtemp(path_) != nullptr); }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return std::string(path_) + '/' + name; }
-
- private:
-  char path_[32] = "/tmp/costly_files.XXXXXX";
-};
-
 inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -114,13 +105,12 @@ inline FindStatus find_in(int programs, std::uint64_t linked_bytes,
   const TemporaryDirectory directory;
   std::string elf_header;
   put(elf_header, 0, header());
-  write_file(directory.file("sparse"), elf_header);
-  BOOST_REQUIRE(::truncate(directory.file("sparse").c_str(), static_cast<off_t>(linked_bytes)) ==
-                0);
+  write_file(directory / "sparse", elf_header);
+  BOOST_REQUIRE(::truncate((directory / "sparse").c_str(), static_cast<off_t>(linked_bytes)) == 0);
   std::vector<void*> mapped;
   for (int i = 0; i < programs; ++i) {
-    write_file(directory.file(std::to_string(i)), image_with_debug_link("sparse"));
-    mapped.push_back(map_code(directory.file(std::to_string(i))));
+    write_file(directory / std::to_string(i), image_with_debug_link("sparse"));
+    mapped.push_back(map_code(directory / std::to_string(i)));
   }
   ctprof_host host{};
   host.size = sizeof host;

@@ -22,6 +22,7 @@
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 #include "tests/unit/jemalloc/stopped_clock.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace jemalloc_elf_test {
 // ThreadSanitizer adds its own malloc and free to this program, which are found before ours.
@@ -158,22 +159,17 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
 
 // Only regular files are opened, and none outside of the root.
 BOOST_AUTO_TEST_CASE(opens_only_regular_files_below_the_root) {
-  char directory_template[] = "/tmp/jemalloc_elf.XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(directory_template) != nullptr);
-  const std::string root(directory_template);
-  const auto path = [&](const char* name) { return root + '/' + name; };
+  const TemporaryDirectory root;
+  const auto path = [&](const char* name) { return root / name; };
   BOOST_REQUIRE(::mkfifo(path("pipe").c_str(), 0600) == 0);
   BOOST_REQUIRE(::symlink("/etc/passwd", path("absolute").c_str()) == 0);
   BOOST_REQUIRE(::symlink("../../../../../../etc/passwd", path("upwards").c_str()) == 0);
   BOOST_REQUIRE(::symlink("/file", path("inside").c_str()) == 0);
   Fd(::open(path("file").c_str(), O_WRONLY | O_CREAT, 0600));
-  const Fd directory(::open(directory_template, O_PATH | O_DIRECTORY));
+  const Fd directory(::open(root.path().c_str(), O_PATH | O_DIRECTORY));
   for (const char* name : {"pipe", "absolute", "upwards", "missing", "."})
     BOOST_TEST(!open_in_root(directory.get(), name).fd, name << " was opened");
   BOOST_TEST(static_cast<bool>(open_in_root(directory.get(), "inside").fd));
-  for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"})
-    ::unlink(path(name).c_str());
-  ::rmdir(directory_template);
 }
 
 // All threads get the same answer.

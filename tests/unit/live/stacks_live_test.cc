@@ -31,16 +31,12 @@
 #include "core/base/text.hpp"
 #include "core/stacks/modules.hpp"
 #include "core/stacks/unwinder.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::stacks_live_test {
 namespace {
 
 constexpr std::size_t kStackBytes = 1 << 20;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // A child that runs a program until this object is destroyed. Its input is a pipe without data.
 class Child {
@@ -197,7 +193,7 @@ class Comparison {
  private:
   // A program may load libraries or execute another program.
   void update_mappings() {
-    std::string maps = text_of("/proc/" + std::to_string(pid_) + "/maps");
+    std::string maps = file_text("/proc/" + std::to_string(pid_) + "/maps");
     if (maps == maps_) return;
     maps_ = std::move(maps);
     space_ = AddressSpace(space_.process());

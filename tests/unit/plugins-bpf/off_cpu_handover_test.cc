@@ -12,6 +12,7 @@
 
 #include "plugins/off-cpu/record_writer.hpp"
 #include "tests/recorded/received.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace off_cpu_handover_test {
 using namespace ctprof;
@@ -25,19 +26,13 @@ namespace {
 class FakeProc {
  public:
   FakeProc() {
-    char path[] = "/tmp/ctprof-proc-XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(path));
-    path_ = path;
-    std::filesystem::create_directories(path_ + "/sys/kernel");
-    std::ofstream(path_ + "/sys/kernel/perf_event_max_stack") << "3\n";
+    std::filesystem::create_directories(directory_ / "sys/kernel");
+    std::ofstream(directory_ / "sys/kernel/perf_event_max_stack") << "3\n";
   }
-  ~FakeProc() { std::filesystem::remove_all(path_); }
-  FakeProc(const FakeProc&) = delete;
-  FakeProc& operator=(const FakeProc&) = delete;
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return directory_.path(); }
 
  private:
-  std::string path_;
+  TemporaryDirectory directory_;
 };
 
 // Passes a kernel thread's stack of this many frames, of which `own` belong to tracing, and returns

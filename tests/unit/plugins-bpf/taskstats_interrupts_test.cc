@@ -9,6 +9,7 @@
 #include <string>
 
 #include "plugins/taskstats/probe.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
 namespace taskstats_interrupts_test {
@@ -23,23 +24,21 @@ const std::string kNamesWithoutOption =
 const std::string kNamesWithOption = "\0nr_iowait\0prev_irq_time\0prev_steal_time\0"s;
 
 struct FakeHost {
-  std::string root = "/tmp/ctprof-interrupts-XXXXXX";
+  TemporaryDirectory root;
 
   FakeHost() {
-    BOOST_REQUIRE(::mkdtemp(root.data()));
-    std::filesystem::create_directories(root + "/proc");
-    std::filesystem::create_directories(root + "/sys");
+    std::filesystem::create_directories(root / "proc");
+    std::filesystem::create_directories(root / "sys");
   }
-  ~FakeHost() { std::filesystem::remove_all(root); }
 
   void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
-    std::ofstream(root + path, std::ios::binary) << text;
+    std::filesystem::create_directories(std::filesystem::path(root.path() + path).parent_path());
+    std::ofstream(root.path() + path, std::ios::binary) << text;
   }
 
   // Returns 1 or 0, or -1 if it is unknown.
   int answer() const {
-    const TestHost host(root, {1, 1}, 0);
+    const TestHost host(root.path(), {1, 1}, 0);
     const auto measured = measures_interrupts(ctprof::sdk::Host(host.abi));
     return measured ? measured.value : -1;
   }

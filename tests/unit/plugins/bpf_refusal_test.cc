@@ -16,6 +16,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/shared/bpf_refusal.hpp"
 #include "plugins/shared/kernel.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace bpf_refusal_test {
 using namespace ctprof;
@@ -65,23 +66,17 @@ BOOST_AUTO_TEST_CASE(reports_other_causes_than_the_age_of_the_kernel) {
 class TemporarySys {
  public:
   explicit TemporarySys(std::size_t bytes) {
-    std::filesystem::create_directories(path_ + "/kernel/btf");
-    std::ofstream(path_ + "/kernel/btf/vmlinux") << std::string(bytes, 'x');
-    sys_ = sdk::Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    std::filesystem::create_directories(directory_ / "kernel/btf");
+    std::ofstream(directory_ / "kernel/btf/vmlinux") << std::string(bytes, 'x');
+    sys_ = sdk::Fd(::open(directory_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     abi_.size = sizeof abi_;
     abi_.sys_fd = sys_.get();
     abi_.proc_fd = abi_.cgroup_fd = -1;
   }
-  ~TemporarySys() { std::filesystem::remove_all(path_); }
   sdk::Host host() const { return sdk::Host(abi_); }
 
  private:
-  static std::string make_directory() {
-    std::string name = "/tmp/ctprof-btf-XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
-    return name;
-  }
-  std::string path_ = make_directory();
+  TemporaryDirectory directory_;
   sdk::Fd sys_;
   ctprof_host abi_{};
 };
@@ -115,17 +110,16 @@ BOOST_AUTO_TEST_CASE(distinguishes_lack_of_memory_from_a_refusal) {
 
 // A truncated configuration does not show whether later options are set.
 BOOST_AUTO_TEST_CASE(a_truncated_configuration_is_unknown) {
-  const std::string directory = "/tmp/ctprof-config-" + std::to_string(::getpid());
-  std::filesystem::create_directories(directory);
+  const TemporaryDirectory directory;
   const auto option_state = [&](std::size_t bytes) {
     std::string text;
     for (int line = 0; line < 2000; ++line)
       text += "CONFIG_" + std::to_string(line * 2654435761U) + "=y\n";
-    const gzFile file = ::gzopen((directory + "/config.gz").c_str(), "w");
+    const gzFile file = ::gzopen((directory / "config.gz").c_str(), "w");
     ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
     ::gzclose(file);
-    if (bytes > 0) std::filesystem::resize_file(directory + "/config.gz", bytes);
-    const sdk::Fd proc(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (bytes > 0) std::filesystem::resize_file(directory / "config.gz", bytes);
+    const sdk::Fd proc(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ctprof_host abi{};
     abi.size = sizeof abi;
     abi.proc_fd = proc.get();
@@ -133,7 +127,6 @@ BOOST_AUTO_TEST_CASE(a_truncated_configuration_is_unknown) {
   };
   BOOST_TEST((option_state(0) == false));
   BOOST_TEST(!option_state(1000).has_value());
-  std::filesystem::remove_all(directory);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

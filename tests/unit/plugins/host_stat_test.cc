@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plugins/host/stat.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
 
@@ -82,23 +83,20 @@ BOOST_AUTO_TEST_CASE(reads_available_memory_and_load) {
 
 // Each option is set once; the text after its line is not read.
 BOOST_AUTO_TEST_CASE(reads_options_of_the_kernel_configuration) {
-  char root_name[] = "/tmp/host_stat_test.XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(root_name) != nullptr);
-  const std::string root = root_name;
-  std::filesystem::create_directories(root + "/proc");
-  std::ofstream(root + "/proc/stat") << kText;
-  std::ofstream(root + "/proc/config.gz") << "CONFIG_HAVE_IRQ_TIME_ACCOUNTING=y\n"
-                                             "# CONFIG_IRQ_TIME_ACCOUNTING is not set\n"
-                                             "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n"
-                                             "CONFIG_IRQ_TIME_ACCOUNTING=y\n"
-                                             "# CONFIG_PARAVIRT_TIME_ACCOUNTING is not set\n";
+  const TemporaryDirectory root;
+  std::filesystem::create_directories(root / "proc");
+  std::ofstream(root / "proc/stat") << kText;
+  std::ofstream(root / "proc/config.gz") << "CONFIG_HAVE_IRQ_TIME_ACCOUNTING=y\n"
+                                            "# CONFIG_IRQ_TIME_ACCOUNTING is not set\n"
+                                            "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n"
+                                            "CONFIG_IRQ_TIME_ACCOUNTING=y\n"
+                                            "# CONFIG_PARAVIRT_TIME_ACCOUNTING is not set\n";
   const LoadedPlugin plugin("host");
-  const TestHost host(root, {1, 1}, 0);
+  const TestHost host(root.path(), {1, 1}, 0);
   SourceDriver driver(*plugin, 0, host);
   driver.collect_host();
   BOOST_TEST(driver.cell("host.cpu.irq_apart", 0) == "false");
   BOOST_TEST(driver.cell("host.cpu.steal_apart", 0) == "true");
-  std::filesystem::remove_all(root);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/fixtures.hpp"
 #include "tests/unit/support/loaded_plugin.hpp"
 #include "tests/unit/support/source_driver.hpp"
@@ -122,9 +123,8 @@ BOOST_AUTO_TEST_CASE(reads_recorded_processes) {
 
 // If the main thread has exited, its statm file contains zeroes and its smaps_rollup file is empty.
 BOOST_AUTO_TEST_CASE(reads_memory_through_a_living_thread) {
-  char name[] = "/tmp/ctprof-procfs-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-  const std::string root = name, process = root + "/proc/7";
+  const TemporaryDirectory root;
+  const std::string process = root / "proc/7";
   const auto write = [&](const std::string& file, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(process + file).parent_path());
     std::ofstream(process + file) << text;
@@ -135,18 +135,15 @@ BOOST_AUTO_TEST_CASE(reads_memory_through_a_living_thread) {
   write("/task/9/statm", "100 50 10 1 0 20 0\n");
   write("/task/9/smaps_rollup",
         "1000-2000 ---p 00000000 00:00 0   [rollup]\nRss:                 200 kB\n");
-  {
-    const TestHost host(root, {7, 7}, 0);
-    SourceDriver processes(*plugin(), kProcesses, host);
-    processes.collect({{7, 7}});
-    BOOST_TEST(processes.cell("rss_bytes", 0) == std::to_string(50 * ::sysconf(_SC_PAGESIZE)));
-    BOOST_TEST(processes.cell("process.smaps_rollup", 0).starts_with("Rss=200"));
-    std::filesystem::remove_all(process + "/task/9");
-    processes.collect({{7, 7}});
-    BOOST_TEST(processes.cell("rss_bytes", 0) == "NotApplicable");
-    BOOST_TEST(processes.cell("process.smaps_rollup", 0) == "NotApplicable");
-  }
-  std::filesystem::remove_all(root);
+  const TestHost host(root.path(), {7, 7}, 0);
+  SourceDriver processes(*plugin(), kProcesses, host);
+  processes.collect({{7, 7}});
+  BOOST_TEST(processes.cell("rss_bytes", 0) == std::to_string(50 * ::sysconf(_SC_PAGESIZE)));
+  BOOST_TEST(processes.cell("process.smaps_rollup", 0).starts_with("Rss=200"));
+  std::filesystem::remove_all(process + "/task/9");
+  processes.collect({{7, 7}});
+  BOOST_TEST(processes.cell("rss_bytes", 0) == "NotApplicable");
+  BOOST_TEST(processes.cell("process.smaps_rollup", 0) == "NotApplicable");
 }
 
 BOOST_AUTO_TEST_CASE(fills_every_cell_on_every_recorded_kernel) {

@@ -19,6 +19,7 @@
 #include "core/registry/plugin_file.hpp"
 #include "ctprof/files.hpp"
 #include "source_dir.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace plugin_file_test {
 using namespace ctprof;
@@ -31,11 +32,6 @@ Result<PluginFile> read(const std::string& path) {
   return read_plugin_file(fd.get());
 }
 
-std::string read_bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 Result<PluginFile> read_built(const std::string& name) {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
   return read(std::string(directory ? directory : ".") + "/" + name + ".so");
@@ -44,8 +40,8 @@ Result<PluginFile> read_built(const std::string& name) {
 // Returns a copy of a plugin that states the machine of this program, whatever machine the plugin
 // was built for. The reader executes none of its code.
 sdk::Fd copy_for_this_machine(const std::string& path) {
-  std::string bytes = read_bytes_of(path);
-  const std::string own = read_bytes_of("/proc/self/exe");
+  std::string bytes = file_text(path);
+  const std::string own = file_text("/proc/self/exe");
   constexpr std::size_t kAt = offsetof(ElfW(Ehdr), e_machine), kSize = sizeof(ElfW(Half));
   BOOST_TEST_REQUIRE(bytes.size() > kAt + kSize, path);
   bytes.replace(kAt, kSize, own, kAt, kSize);

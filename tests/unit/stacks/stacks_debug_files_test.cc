@@ -17,6 +17,7 @@
 #include "core/stacks/symbols.hpp"
 #include "tests/unit/stacks/stacks_variants.hpp"
 #include "tests/unit/support/bytes_read.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::tests::stacks_debug_files_test {
 namespace {
@@ -27,27 +28,11 @@ Module module_of(const OpenedFile& file, const fs::path& path) {
   return {Module::Kind::File, path, file.file.build_id(), 0, file.file.code_address_bias()};
 }
 
-// A temporary directory.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = "/tmp/stacks_debug_files.XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name.data()));
-    path_ = name;
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  fs::path operator/(const fs::path& name) const { return path_ / name; }
-  fs::path copy(const std::string& name) const {
-    fs::copy_file(variant_path(name), path_ / name);
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
+// Copies a variant of the program into the directory; returns its path.
+fs::path copy_variant(const std::string& name, const TemporaryDirectory& directory) {
+  fs::copy_file(variant_path(name), directory / name);
+  return directory / name;
+}
 
 bool has_debug_file(DebugFiles& files, const fs::path& path) {
   const OpenedFile own(path);
@@ -83,7 +68,8 @@ BOOST_AUTO_TEST_CASE(refuses_a_file_with_another_build_id) {
 BOOST_AUTO_TEST_CASE(finds_debug_files_by_link) {
   for (const std::string name : {"linked", "unidentified"}) {
     const TemporaryDirectory scratch;
-    const fs::path path = scratch.copy(name), debug = scratch.copy(name + ".debug");
+    const fs::path path = copy_variant(name, scratch),
+                   debug = copy_variant(name + ".debug", scratch);
     DebugFiles files({scratch / "debug"});
     BOOST_TEST(has_debug_file(files, path), name);
     fs::create_directory(scratch / ".debug");
@@ -100,7 +86,8 @@ BOOST_AUTO_TEST_CASE(finds_debug_files_by_link) {
 
 BOOST_AUTO_TEST_CASE(refuses_a_wrong_checksum) {
   const TemporaryDirectory scratch;
-  const fs::path path = scratch.copy("unidentified"), debug = scratch.copy("unidentified.debug");
+  const fs::path path = copy_variant("unidentified", scratch),
+                 debug = copy_variant("unidentified.debug", scratch);
   DebugFiles files({});
   BOOST_TEST(has_debug_file(files, path));
   fs::resize_file(debug, fs::file_size(debug) + 1);
@@ -112,7 +99,8 @@ BOOST_AUTO_TEST_CASE(does_not_read_very_large_files) {
   const TemporaryDirectory scratch;
   DebugFiles files({});
   for (const std::string name : {"linked", "unidentified"}) {
-    const fs::path path = scratch.copy(name), debug = scratch.copy(name + ".debug");
+    const fs::path path = copy_variant(name, scratch),
+                   debug = copy_variant(name + ".debug", scratch);
     fs::resize_file(debug, 1ULL << 30);
     const std::uint64_t before = count_bytes_read();
     for (int i = 0; i < 20; ++i) BOOST_TEST(has_debug_file(files, path) == (name == "linked"));
@@ -122,7 +110,8 @@ BOOST_AUTO_TEST_CASE(does_not_read_very_large_files) {
 
 BOOST_AUTO_TEST_CASE(limits_the_work_on_checksums) {
   const TemporaryDirectory scratch;
-  const fs::path path = scratch.copy("unidentified"), debug = scratch.copy("unidentified.debug");
+  const fs::path path = copy_variant("unidentified", scratch),
+                 debug = copy_variant("unidentified.debug", scratch);
   fs::rename(debug, scratch / "good");
   DebugFiles files({}), others({});
   for (int i = 0; i < 4; ++i) {
@@ -139,8 +128,8 @@ BOOST_AUTO_TEST_CASE(limits_the_work_on_checksums) {
 
 BOOST_AUTO_TEST_CASE(opens_no_debug_files_with_file_capabilities) {
   const TemporaryDirectory scratch;
-  const fs::path linked = scratch.copy("linked");
-  scratch.copy("linked.debug");
+  const fs::path linked = copy_variant("linked", scratch);
+  copy_variant("linked.debug", scratch);
   DebugFiles files({variant_path("debug")}, true);
   BOOST_TEST(!has_debug_file(files, variant_path("found")));
   BOOST_TEST(!has_debug_file(files, linked));
@@ -149,9 +138,9 @@ BOOST_AUTO_TEST_CASE(opens_no_debug_files_with_file_capabilities) {
 // Opening a pipe would wait for its writer.
 BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
   const TemporaryDirectory scratch;
-  const fs::path path = scratch.copy("linked");
+  const fs::path path = copy_variant("linked", scratch);
   BOOST_REQUIRE(::mkfifo((scratch / "linked.debug").c_str(), 0600) == 0);
-  fs::create_directories(scratch / ".debug" / "linked.debug");
+  fs::create_directories(scratch / ".debug/linked.debug");
   DebugFiles files({});
   BOOST_TEST(!has_debug_file(files, path));
 }
@@ -159,7 +148,7 @@ BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
 BOOST_AUTO_TEST_CASE(finds_the_file_of_a_module) {
   const TemporaryDirectory scratch;
   const OpenedFile own(variant_path("found"));
-  const fs::path moved = scratch.copy("found");
+  const fs::path moved = copy_variant("found", scratch);
   DebugFiles files({variant_path("whole")}), without_directories({});
   const ElfFile* by_path = without_directories.find_module_file(module_of(own, moved));
   BOOST_TEST_REQUIRE(by_path);

@@ -24,6 +24,7 @@
 #include "core/stacks/symbols.hpp"
 #include "tests/unit/stacks/elf_builder.hpp"
 #include "tests/unit/stacks/stacks_variants.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::tests::stacks_inlines_test {
 namespace {
@@ -70,9 +71,7 @@ std::vector<Names> chains_of_llvm(const std::string& path, const Addresses& addr
 }
 
 bool is_loaded(const std::string& library) {
-  std::ifstream maps("/proc/self/maps");
-  const std::string text{std::istreambuf_iterator<char>(maps), {}};
-  return text.find(library) != text.npos;
+  return file_text("/proc/self/maps").find(library) != std::string::npos;
 }
 
 // A copy of the program whose section .debug_str claims this size; the file is extended to match.
@@ -276,8 +275,7 @@ BOOST_AUTO_TEST_CASE(reads_damaged_units_within_their_bounds) {
     if (!std::filesystem::exists(variant_path(file))) continue;
     const OpenedFile program(variant_path(name));
     const Addresses addresses = addresses_in(program.file, 64);
-    std::ifstream in(variant_path(file), std::ios::binary);
-    const std::string whole{std::istreambuf_iterator<char>(in), {}};
+    const std::string whole = file_text(variant_path(file));
     for (std::size_t at = 0; at < whole.size(); at += whole.size() / 60) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 0x81);

@@ -15,27 +15,12 @@
 #include "core/stacks/debuginfod.hpp"
 #include "core/stacks/jit_maps.hpp"
 #include "tests/unit/stacks/elf_builder.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::tests::stacks_jit_maps_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = "/tmp/stacks_jit_maps.XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name.data()));
-    path_ = name;
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  fs::path operator/(const fs::path& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 std::string header() {
   return bytes_of(std::uint32_t{0x4a695444}) + bytes_of(std::uint32_t{1}) +
@@ -128,7 +113,7 @@ BOOST_AUTO_TEST_CASE(finds_maps_and_dumps_in_specified_directories) {
 
 BOOST_AUTO_TEST_CASE(opens_only_safe_maps_of_exited_processes) {
   const TemporaryDirectory scratch;
-  const std::string path = scratch / "perf-7.map", directory = (scratch / "").parent_path();
+  const std::string path = scratch / "perf-7.map", directory = scratch.path();
   std::ofstream(path) << "1000 10 made\n";
   const std::uint64_t later = realtime_ns() + 60 * kNsPerSecond;
   const auto open = [&](std::uint64_t started_at) {

@@ -15,6 +15,7 @@
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
 #include "ctprof/files.hpp"
+#include "tests/unit/support/files.hpp"
 
 // The test finds this function by name in its own program.
 extern "C" __attribute__((noinline)) void ctprof_named_function() { asm volatile("nop"); }
@@ -28,9 +29,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 // Returns the file offset of an address in this program.
 std::uint64_t own_offset(std::uint64_t address) {
-  std::ifstream maps("/proc/self/maps");
-  const std::string text{std::istreambuf_iterator<char>(maps), {}};
-  for (const Mapping& mapping : parse_code_mappings(text))
+  for (const Mapping& mapping : parse_code_mappings(file_text("/proc/self/maps")))
     if (address >= mapping.start && address < mapping.end)
       return address - mapping.start + mapping.offset;
   return 0;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/stacks/time_limited_files.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace ctprof::tests::stacks_time_limited_files_test {
 namespace {
@@ -29,21 +30,19 @@ std::string read_of(const sdk::Fd& fd) {
 BOOST_AUTO_TEST_SUITE(stacks_time_limited_files_test)
 
 BOOST_AUTO_TEST_CASE(opens_only_regular_files) {
-  char name[] = "/tmp/patient_files_XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-  const std::string directory = name, file = directory + "/file", pipe = directory + "/pipe";
+  const TemporaryDirectory directory;
+  const std::string file = directory / "file", pipe = directory / "pipe";
   std::ofstream(file) << "text";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   TimeLimitedFiles files(kTimeout);
   BOOST_TEST(read_of(files.open(file)) == "text");
   BOOST_TEST(read_of(files.open(pipe)) == "none");
-  BOOST_TEST(read_of(files.open(directory)) == "none");
-  BOOST_TEST(read_of(files.open(directory + "/missing")) == "none");
+  BOOST_TEST(read_of(files.open(directory.path())) == "none");
+  BOOST_TEST(read_of(files.open(directory / "missing")) == "none");
   BOOST_TEST(read_of(files.open("")) == "none");
   BOOST_TEST(read_of(files.open("/" + std::string(5000, 'x'))) == "none");
   BOOST_TEST(read_of(files.open(file)) == "text");
   BOOST_TEST(files.unresponsive_paths().empty());
-  std::filesystem::remove_all(directory);
 }
 
 // sysfs is not on a disk, so its files are copied.

@@ -24,6 +24,7 @@
 #include "core/stacks/unwinder.hpp"
 #include "core/stacks/x86_code.hpp"
 #include "tests/unit/stacks/elf_builder.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/user_walk.hpp"
 
 namespace ctprof::tests::stacks_user_walk_test {
@@ -289,12 +290,11 @@ CopiedStack take_in_thread(const std::function<void()>& work) {
 }
 
 End compare_own_stack(const CopiedStack& taken, std::size_t least_frames) {
-  std::ifstream maps("/proc/self/maps");
-  const std::string text{std::istreambuf_iterator<char>(maps), {}};
   WalkPair walks([](std::uint64_t, const CodeRange&, const std::string& path) {
     return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   });
-  for (const Mapping& mapping : parse_code_mappings(text)) walks.map(mapping);
+  for (const Mapping& mapping : parse_code_mappings(file_text("/proc/self/maps")))
+    walks.map(mapping);
   const End end = walks.compare(taken.registers, {taken.registers.sp, taken.stack});
   BOOST_TEST(walks.frames().size() >= least_frames);
   return end;

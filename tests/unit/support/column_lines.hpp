@@ -18,37 +18,20 @@
 #include "core/file/capture_file.hpp"
 #include "core/file/columns/compressed_lines.hpp"
 #include "core/file/file.hpp"
+#include "tests/unit/support/files.hpp"
 #include "tests/unit/support/random_host.hpp"
 
 namespace ctprof::tests {
 
 using Lines = std::vector<std::string>;
 
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    char name[] = "/tmp/file_columns_XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-  std::string file() const { return path_ + "/file"; }
-
- private:
-  std::string path_;
-};
-
 // Returns the bytes of the file that write_file() produces from the snapshot.
 inline std::string to_file_bytes(const Snapshot& snapshot, unsigned workers = 1) {
-  const ScratchDirectory directory;
-  const auto done = write_file(snapshot, shipped_vocabulary(), directory.file(),
+  const TemporaryDirectory directory;
+  const auto done = write_file(snapshot, shipped_vocabulary(), directory / "file",
                                {.layout = FileLayout::Columns, .workers = workers, .sync = false});
   BOOST_REQUIRE_MESSAGE(done.has_value(), done.error().text);
-  std::ostringstream bytes;
-  bytes << std::ifstream(directory.file(), std::ios::binary).rdbuf();
-  return bytes.str();
+  return file_text(directory / "file");
 }
 
 inline Snapshot load(std::string_view bytes, const CaptureName& name = {"test"}) {
