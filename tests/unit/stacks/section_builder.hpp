@@ -23,56 +23,18 @@ struct TestSymbol {
   bool is_old_version = false;  // of .dynsym: not the default version
 };
 
-class SectionBuilder {
+// Section headers of a file. The last section contains the names of the sections.
+class SectionHeaders {
  public:
-  // Section 1 covers the whole image.
-  explicit SectionBuilder(std::string image) : image_(std::move(image)) {
-    headers_.emplace_back();
-    Elf64_Shdr text = header(".text", SHT_PROGBITS, 0);
-    text.sh_addr = text.sh_offset = 0;
-    text.sh_size = image_.size();
-    headers_.push_back(text);
-  }
-
-  // Appends a section with these bytes; returns its number.
-  std::uint32_t add_section(std::string_view name, std::uint32_t type, std::string_view bytes,
-                            std::uint32_t link = 0) {
-    Elf64_Shdr added = header(name, type, link);
-    added.sh_offset = image_.size();
-    added.sh_size = bytes.size();
-    image_ += bytes;
-    headers_.push_back(added);
+  // Returns the number of the section.
+  std::uint32_t add(std::string_view name, Elf64_Shdr header) {
+    header.sh_name = static_cast<Elf64_Word>(names_.size());
+    headers_.push_back(header);
+    names_ += std::string(name) + '\0';
     return static_cast<std::uint32_t>(headers_.size() - 1);
   }
-  // Appends a section that is a part of the image, where addresses equal offsets.
-  void add_part(std::string_view name, std::uint64_t start, std::uint64_t size,
-                std::string_view bytes) {
-    image_.replace(start, bytes.size(), bytes);
-    Elf64_Shdr added = header(name, SHT_PROGBITS, 0);
-    added.sh_addr = added.sh_offset = start;
-    added.sh_size = size;
-    headers_.push_back(added);
-  }
-  // Appends a list of functions, .symtab or .dynsym; returns its number. Symbol 0 is undefined.
-  std::uint32_t add_symbol_list(std::uint32_t type, const std::vector<TestSymbol>& symbols) {
-    std::string list = bytes_of(Elf64_Sym{}), names(1, '\0'), versions = bytes_of(Elf64_Half{0});
-    for (const TestSymbol& symbol : symbols) {
-      list += bytes_of(Elf64_Sym{static_cast<Elf64_Word>(names.size()),
-                                 static_cast<unsigned char>(symbol.binding << 4 | STT_FUNC),
-                                 static_cast<unsigned char>(symbol.visibility), kText, symbol.start,
-                                 symbol.size});
-      names += symbol.name + '\0';
-      versions += bytes_of(static_cast<Elf64_Half>(symbol.is_old_version ? 0x8002 : 2));
-    }
-    const bool is_whole = type == SHT_SYMTAB;
-    const std::uint32_t texts = add_section(is_whole ? ".strtab" : ".dynstr", SHT_STRTAB, names);
-    const std::uint32_t number = add_section(is_whole ? ".symtab" : ".dynsym", type, list, texts);
-    if (!is_whole) add_section(".gnu.version", SHT_GNU_versym, versions, number);
-    return number;
-  }
-
-  std::string image() const {
-    std::string image = image_;
+  // Returns the image with the section headers appended.
+  std::string append_to(std::string image) const {
     std::vector<Elf64_Shdr> headers = headers_;
     Elf64_Shdr of_names{};
     of_names.sh_type = SHT_STRTAB;
@@ -92,20 +54,70 @@ class SectionBuilder {
   }
 
  private:
+  std::vector<Elf64_Shdr> headers_;
+  std::string names_ = std::string(1, '\0');
+};
+
+class SectionBuilder {
+ public:
+  // Section 1 covers the whole image.
+  explicit SectionBuilder(std::string image) : image_(std::move(image)) {
+    headers_.add("", {});
+    Elf64_Shdr text = header(SHT_PROGBITS, 0);
+    text.sh_size = image_.size();
+    headers_.add(".text", text);
+  }
+
+  // Appends a section with these bytes; returns its number.
+  std::uint32_t add_section(std::string_view name, std::uint32_t type, std::string_view bytes,
+                            std::uint32_t link = 0) {
+    Elf64_Shdr added = header(type, link);
+    added.sh_offset = image_.size();
+    added.sh_size = bytes.size();
+    image_ += bytes;
+    return headers_.add(name, added);
+  }
+  // Appends a section that is a part of the image, where addresses equal offsets.
+  void add_part(std::string_view name, std::uint64_t start, std::uint64_t size,
+                std::string_view bytes) {
+    image_.replace(start, bytes.size(), bytes);
+    Elf64_Shdr added = header(SHT_PROGBITS, 0);
+    added.sh_addr = added.sh_offset = start;
+    added.sh_size = size;
+    headers_.add(name, added);
+  }
+  // Appends a list of functions, .symtab or .dynsym; returns its number. Symbol 0 is undefined.
+  std::uint32_t add_symbol_list(std::uint32_t type, const std::vector<TestSymbol>& symbols) {
+    std::string list = bytes_of(Elf64_Sym{}), names(1, '\0'), versions = bytes_of(Elf64_Half{0});
+    for (const TestSymbol& symbol : symbols) {
+      list += bytes_of(Elf64_Sym{static_cast<Elf64_Word>(names.size()),
+                                 static_cast<unsigned char>(symbol.binding << 4 | STT_FUNC),
+                                 static_cast<unsigned char>(symbol.visibility), kText, symbol.start,
+                                 symbol.size});
+      names += symbol.name + '\0';
+      versions += bytes_of(static_cast<Elf64_Half>(symbol.is_old_version ? 0x8002 : 2));
+    }
+    const bool is_whole = type == SHT_SYMTAB;
+    const std::uint32_t texts = add_section(is_whole ? ".strtab" : ".dynstr", SHT_STRTAB, names);
+    const std::uint32_t number = add_section(is_whole ? ".symtab" : ".dynsym", type, list, texts);
+    if (!is_whole) add_section(".gnu.version", SHT_GNU_versym, versions, number);
+    return number;
+  }
+
+  std::string image() const { return headers_.append_to(image_); }
+
+ private:
   static constexpr Elf64_Half kText = 1;
 
-  Elf64_Shdr header(std::string_view name, std::uint32_t type, std::uint32_t link) {
+  static Elf64_Shdr header(std::uint32_t type, std::uint32_t link) {
     Elf64_Shdr header{};
-    header.sh_name = static_cast<Elf64_Word>(names_.size());
     header.sh_type = type;
     header.sh_link = link;
-    names_ += std::string(name) + '\0';
     return header;
   }
 
   std::string image_;
-  std::vector<Elf64_Shdr> headers_;
-  std::string names_ = std::string(1, '\0');
+  SectionHeaders headers_;
 };
 
 }  // namespace ctprof::tests

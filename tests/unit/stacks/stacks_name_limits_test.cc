@@ -5,52 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
-#include "tests/unit/stacks/elf_builder.hpp"
+#include "tests/unit/stacks/section_builder.hpp"
 
 namespace ctprof::tests::stacks_name_limits_test {
 namespace {
 
 constexpr std::uint64_t kStart = 0x4000;
-
-// Section headers of a file. The first section contains the names of the sections.
-class SectionHeaders {
- public:
-  void add(std::string_view name, Elf64_Shdr header) {
-    header.sh_name = static_cast<Elf64_Word>(names_.size());
-    headers_.push_back(header);
-    names_ += std::string(name) + '\0';
-  }
-  // Returns the image with the section headers appended.
-  std::string append_to(std::string image) const {
-    std::vector<Elf64_Shdr> headers = headers_;
-    Elf64_Shdr of_names{};
-    of_names.sh_type = SHT_STRTAB;
-    of_names.sh_offset = image.size();
-    of_names.sh_size = names_.size();
-    headers.push_back(of_names);
-    image += names_;
-    Elf64_Ehdr header;
-    std::memcpy(&header, image.data(), sizeof header);
-    header.e_shoff = image.size();
-    header.e_shentsize = sizeof(Elf64_Shdr);
-    header.e_shnum = static_cast<Elf64_Half>(headers.size());
-    header.e_shstrndx = static_cast<Elf64_Half>(headers.size() - 1);
-    image.replace(0, sizeof header, bytes_of(header));
-    for (const Elf64_Shdr& one : headers) image += bytes_of(one);
-    return image;
-  }
-
- private:
-  std::vector<Elf64_Shdr> headers_;
-  std::string names_ = std::string(1, '\0');
-};
 
 constexpr std::uint64_t kSymbols = 200, kTextSize = 8000;
 
