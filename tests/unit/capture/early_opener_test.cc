@@ -52,16 +52,6 @@ struct EarlyContextSource : OfferingSource<kOne> {
   std::uint64_t answer_;
 };
 
-template <class Context, class Source>
-Plugin plugin_with_context(const char* name) {
-  static const auto sources = sdk::SourceList<Source>::make("keeper");
-  const ctprof_plugin table =
-      sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
-  Plugin made = read_plugin(table, sizeof table).value();
-  made.is_shipped = true;
-  return made;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(early_opener_test)
@@ -70,10 +60,10 @@ BOOST_AUTO_TEST_CASE(a_session_uses_a_plugin_that_was_opened_ahead) {
   const int made = EarlyContext::opened_total;
   {
     EarlyOpener ahead(fixture_tree());
-    ahead.open(plugin_with_context<EarlyContext, EarlyContextSource>("keeper"));
+    ahead.open(fake::make_plugin_with_context<EarlyContext, EarlyContextSource>("keeper"));
     BOOST_TEST(EarlyContext::open_count == 1);
-    const Registry registry =
-        fake::make_registry({plugin_with_context<EarlyContext, EarlyContextSource>("keeper")});
+    const Registry registry = fake::make_registry(
+        {fake::make_plugin_with_context<EarlyContext, EarlyContextSource>("keeper")});
     const auto snapshot =
         capture(registry, {.rootfs = fixture_tree(), .pids = {}, .metrics = {}, .jobs = 1}, nullptr,
                 std::move(ahead));
@@ -82,16 +72,17 @@ BOOST_AUTO_TEST_CASE(a_session_uses_a_plugin_that_was_opened_ahead) {
     BOOST_TEST(EarlyContext::open_count == 0);
   }
   BOOST_TEST(EarlyContext::opened_total == made + 1);
-  EarlyOpener(fixture_tree()).open(plugin_with_context<EarlyContext, EarlyContextSource>("keeper"));
+  EarlyOpener(fixture_tree())
+      .open(fake::make_plugin_with_context<EarlyContext, EarlyContextSource>("keeper"));
   BOOST_TEST(EarlyContext::opened_total == made + 2);
   BOOST_TEST(EarlyContext::open_count == 0);  // closed although no session used it
 }
 
 BOOST_AUTO_TEST_CASE(a_session_reports_why_opening_ahead_failed) {
   EarlyOpener ahead(fixture_tree());
-  ahead.open(plugin_with_context<FailingEarlyContext, OfferingSource<kOne>>("failing"));
+  ahead.open(fake::make_plugin_with_context<FailingEarlyContext, OfferingSource<kOne>>("failing"));
   const Registry registry = fake::make_registry(
-      {plugin_with_context<FailingEarlyContext, OfferingSource<kOne>>("failing")});
+      {fake::make_plugin_with_context<FailingEarlyContext, OfferingSource<kOne>>("failing")});
   auto session = Session::open(
       registry, {.rootfs = fixture_tree(), .pids = {}, .metrics = {}, .jobs = 1}, std::move(ahead));
   BOOST_REQUIRE(session && session->begin());

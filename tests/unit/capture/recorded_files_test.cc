@@ -41,6 +41,20 @@ Mapping mapping_of_file(const FileId& file, const std::string& path, std::uint64
   return {start, start + tests::ElfBuilder::kSize, 0, file, path};
 }
 
+// A recording that has begun, and a file that process 7 has mapped.
+struct RecordedProgram {
+  explicit RecordedProgram(const std::string& image) {
+    write_file(path, image);
+    recording.stacks().add_mappings(kProcess, boottime_ns(),
+                                    std::vector{mapping_of_file(id_of(path), path, kCode)});
+    recording.begin();
+  }
+
+  TemporaryDirectory scratch;
+  std::string path = scratch / "program";
+  Recording recording;
+};
+
 // Takes one record of thread `tid` of process 7 at the function.
 void take_record_at_function(Recording& recording, std::uint64_t start, std::uint64_t tid,
                              std::uint64_t began) {
@@ -66,13 +80,8 @@ std::string notes_text(const Recording& recording) {
 BOOST_AUTO_TEST_SUITE(recorded_files_test)
 
 BOOST_AUTO_TEST_CASE(names_files_that_were_not_changed) {
-  const TemporaryDirectory scratch;
-  const std::string path = scratch / "program";
-  write_file(path, program_with_function("alpha"));
-  Recording recording;
-  recording.stacks().add_mappings(kProcess, boottime_ns(),
-                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
-  recording.begin();
+  RecordedProgram program(program_with_function("alpha"));
+  Recording& recording = program.recording;
   take_record_at_function(recording, kCode, 7, 5);
   recording.stacks().finish();
   BOOST_TEST(recording.row_text(0).find("alpha") != std::string::npos);
@@ -217,15 +226,10 @@ BOOST_AUTO_TEST_CASE(distinguishes_files_of_one_path) {
 
 // A file may change while it is read.
 BOOST_AUTO_TEST_CASE(does_not_name_files_that_change_before_names_are_read) {
-  const TemporaryDirectory scratch;
-  const std::string path = scratch / "program";
-  write_file(path, program_with_function("alpha"));
-  Recording recording;
-  recording.stacks().add_mappings(kProcess, boottime_ns(),
-                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
-  recording.begin();
+  RecordedProgram program(program_with_function("alpha"));
+  Recording& recording = program.recording;
   take_record_at_function(recording, kCode, 7, 5);
-  write_file(path, program_with_function("beta", 1));
+  write_file(program.path, program_with_function("beta", 1));
   recording.stacks().finish();
   BOOST_TEST(recording.row_text(0).find("beta") == std::string::npos);
   BOOST_TEST(notes_text(recording).find("cannot name functions of") != std::string::npos);
@@ -265,13 +269,8 @@ BOOST_AUTO_TEST_CASE(names_programs_in_memory_and_no_generated_code_there) {
 
 // The kernel reports anonymous memory; the file is mapped before and after it.
 BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
-  const TemporaryDirectory scratch;
-  const std::string path = scratch / "program";
-  write_file(path, program_with_function("alpha"));
-  Recording recording;
-  recording.stacks().add_mappings(kProcess, boottime_ns(),
-                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
-  recording.begin();
+  RecordedProgram program(program_with_function("alpha"));
+  Recording& recording = program.recording;
   ctprof_change change{};
   change.size = sizeof change;
   change.kind = CTPROF_CHANGE_MAPPED;
@@ -286,18 +285,13 @@ BOOST_AUTO_TEST_CASE(names_code_that_was_copied_for_huge_pages) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_programs_of_32_bits) {
-  const TemporaryDirectory scratch;
-  const std::string path = scratch / "program";
   std::string image = tests::ElfBuilder().image();
   image[EI_CLASS] = ELFCLASS32;
-  write_file(path, image);
-  Recording recording;
-  recording.stacks().add_mappings(kProcess, boottime_ns(),
-                                  std::vector{mapping_of_file(id_of(path), path, kCode)});
-  recording.begin();
+  RecordedProgram program(image);
+  Recording& recording = program.recording;
   take_record_at_function(recording, kCode, 7, 5);
   recording.stacks().finish();
-  BOOST_TEST(notes_text(recording) == "cannot unwind or name 32-bit code: '" + path +
+  BOOST_TEST(notes_text(recording) == "cannot unwind or name 32-bit code: '" + program.path +
                                           "': only 64-bit programs are supported; their stacks end "
                                           "at the first frame\n");
 }

@@ -174,16 +174,6 @@ struct UnseenSource : OfferingSource<kOne> {
   }
 };
 
-template <class Context, class Source>
-Plugin plugin_with_context(const char* name) {
-  static const auto sources = sdk::SourceList<Source>::make("keeper");
-  const ctprof_plugin table =
-      sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
-  Plugin made = read_plugin(table, sizeof table).value();
-  made.is_shipped = true;
-  return made;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(session_test)
@@ -203,8 +193,8 @@ BOOST_AUTO_TEST_CASE(probes_a_switch_again_for_each_capture) {
 }
 
 BOOST_AUTO_TEST_CASE(opens_and_closes_each_plugin_once_per_capture) {
-  const Registry registry =
-      fake::make_registry({plugin_with_context<CountedContext, ContextSource>("keeper")});
+  const Registry registry = fake::make_registry(
+      {fake::make_plugin_with_context<CountedContext, ContextSource>("keeper")});
   const SwitchableTree tree;
   for (int i = 1; i <= 3; ++i) {
     const auto snapshot =
@@ -217,8 +207,8 @@ BOOST_AUTO_TEST_CASE(opens_and_closes_each_plugin_once_per_capture) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_why_a_plugin_cannot_be_opened) {
-  const Registry registry =
-      fake::make_registry({plugin_with_context<FailingContext, OfferingSource<kOne>>("failing")});
+  const Registry registry = fake::make_registry(
+      {fake::make_plugin_with_context<FailingContext, OfferingSource<kOne>>("failing")});
   const ProbedHost probed(registry, host_without_files());
   BOOST_CHECK(probed.find("one")->offers[0].refusal == Gap::SourceFailed);
   BOOST_TEST(probed.find("one")->offers[0].reason == "the device is missing");

@@ -52,6 +52,17 @@ Plugin make_fake_plugin(const char* name, bool shipped = true) {
   return made;
 }
 
+// Returns a loaded plugin of ctprof whose source uses a context.
+template <class Context, class Source>
+Plugin make_plugin_with_context(const char* name) {
+  static const auto sources = sdk::SourceList<Source>::make("keeper");
+  const ctprof_plugin table =
+      sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.is_shipped = true;
+  return made;
+}
+
 inline Registry make_registry(std::vector<Plugin> plugins) {
   return Registry(LoadedPlugins{std::move(plugins), {}});
 }
