@@ -1,7 +1,5 @@
 // Tests the time span of exported stacks: its start, its length, and the sampling period.
 
-#include <zlib.h>
-
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <protozero/pbf_reader.hpp>
@@ -11,6 +9,7 @@
 #include "core/flame/flame_tree.hpp"
 #include "core/flame/stack_formats.hpp"
 #include "core/flame/window_profile.hpp"
+#include "tests/unit/flame/gzip.hpp"
 #include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
@@ -54,20 +53,6 @@ std::string export_text(const Snapshot& window,
   return sink.text();
 }
 
-std::string decompress(const std::string& packed) {
-  std::string text(1 << 16, '\0');
-  z_stream stream{};
-  BOOST_REQUIRE(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(text.data());
-  stream.avail_out = static_cast<uInt>(text.size());
-  BOOST_REQUIRE(inflate(&stream, Z_FINISH) == Z_STREAM_END);
-  text.resize(stream.total_out);
-  inflateEnd(&stream);
-  return text;
-}
-
 // The contents of a pprof file (profile.proto). Types are pairs "name unit" of indices into the
 // string table.
 struct Pprof {
@@ -102,7 +87,7 @@ std::vector<std::int64_t> values_in(protozero::pbf_reader sample) {
 }
 
 Pprof read_pprof(const std::string& packed) {
-  const std::string data = decompress(packed);
+  const std::string data = decompress_gzip(packed);
   protozero::pbf_reader reader(data);
   Pprof found;
   while (reader.next()) {

@@ -1,7 +1,5 @@
 // Tests properties that every export format of stacks has, whatever its reader requires.
 
-#include <zlib.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "core/flame/stack_formats.hpp"
 #include "tests/flame/stack_profile_builder.hpp"
+#include "tests/unit/flame/gzip.hpp"
 
 namespace ctprof::tests::stack_formats_test {
 namespace {
@@ -23,22 +22,6 @@ std::string folded_text(StackProfileBuilder& stacks) {
   StringSink out;
   BOOST_REQUIRE(write_folded(stacks.get_profile(), out));
   return out.text();
-}
-
-// Decompresses a gzip file.
-std::string decompress(const std::string& file) {
-  constexpr int kGzip = 16 + MAX_WBITS;
-  std::string text(1 << 16, '\0');
-  z_stream stream{};
-  BOOST_REQUIRE(inflateInit2(&stream, kGzip) == Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file.data()));
-  stream.avail_in = static_cast<uInt>(file.size());
-  stream.next_out = reinterpret_cast<Bytef*>(text.data());
-  stream.avail_out = static_cast<uInt>(text.size());
-  BOOST_REQUIRE(inflate(&stream, Z_FINISH) == Z_STREAM_END);
-  text.resize(stream.total_out);
-  inflateEnd(&stream);
-  return text;
 }
 
 }  // namespace
@@ -82,7 +65,7 @@ BOOST_AUTO_TEST_CASE(marks_guessed_frames_in_every_format) {
     StringSink out;
     BOOST_REQUIRE(form.write(stacks.get_profile(), out));
     const bool is_packed = out.text().starts_with("\x1f\x8b");
-    const std::string text = is_packed ? decompress(out.text()) : out.text();
+    const std::string text = is_packed ? decompress_gzip(out.text()) : out.text();
     BOOST_TEST_CONTEXT(form.name) {
       const bool is_marked =
           text.find("caller (guessed)") != text.npos || text.find("caller_(guessed)") != text.npos;
