@@ -7,12 +7,12 @@ The build passes KNOWN_THREADS, a program that measures how long its threads run
 import bisect
 import json
 import os
-import subprocess
 import sys
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
 import harness
+import recording
 import measurement
 from json_schema import Validator
 
@@ -35,8 +35,7 @@ def read_shown(path, *words):
 
 
 def read_lines(path):
-    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-    return [json.loads(line) for line in text.splitlines()]
+    return recording.read_lines(path)
 
 
 def read_times(path):

@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
+import recording  # noqa: E402
 
 USAGE = "cgroup.cpu.usage_usec"
 BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"  # some tenths of a second
@@ -26,8 +27,7 @@ def hierarchy():
 
 def cgroups_in(path):
     """Reads the only block of a file with layout columns. Returns cgroups by path (cells, base, and whether it was created in the window), and the notes."""
-    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = recording.read_lines(path)
     found = {}
     for block in lines:
         if block["kind"] != "table" or block["entity"] != "cgroup":

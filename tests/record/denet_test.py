@@ -20,11 +20,9 @@ import json_schema  # noqa: E402, in the directory of harness
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "denet_schema.json").read_text())
 
 
-class Denet(unittest.TestCase):
+class Denet(recording.RecordingCase):
     def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
+        super().setUp()
 
     def run_export(self):
         return subprocess.run([harness.CTPROF, "export", self.file, "--to", "denet", "-o", "-"], capture_output=True, text=True, check=False)

@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
+import recording  # noqa: E402
 
 # A daemon that the kernel reparents, a child that exits, and the command itself. Each writes its pid to a file.
 SCRIPT = """
@@ -32,8 +33,7 @@ WITHOUT_BPF = ["--plugins", "host,procfs-sched"]
 
 def threads_in(path):
     """Returns the rows of living and of exited threads of a window."""
-    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = recording.read_lines(path)
     found = {"table": [], "exited": []}
     for block in lines:
         if block["kind"] in found and block.get("entity", "thread") == "thread":

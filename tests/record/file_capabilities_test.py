@@ -5,7 +5,6 @@ Each case is an attack. The names of functions of the program `hidden` must be v
 
 Environment: CTPROF; HIDDEN, the program."""
 
-import json
 import os
 import pathlib
 import re
@@ -19,6 +18,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 import harness  # noqa: E402
+import recording  # noqa: E402
 from product_copy import product_copy  # noqa: E402
 
 CAPABILITIES = "cap_bpf,cap_checkpoint_restore,cap_dac_read_search,cap_ipc_lock,cap_perfmon,cap_sys_admin,cap_sys_ptrace,cap_syslog+ep"
@@ -38,8 +38,7 @@ class Stacks:
     """The call stacks of a file: its strings, and the offsets of its frames."""
 
     def __init__(self, path):
-        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = recording.read_lines(path)
         parts = [line for line in lines if line["kind"] == "stacks"]
         self.texts = {text for part in parts if part["part"] == "strings" for text in part["text"]}
         self.kinds = [kind for part in parts if part["part"] == "modules" for kind in part["type"]]

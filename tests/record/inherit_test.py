@@ -5,7 +5,6 @@
 Environment: CTPROF"""
 
 import collections
-import json
 import os
 import pathlib
 import re
@@ -89,8 +88,7 @@ def observes_exits(pid):
 
 def weights(path):
     """Returns metric -> process -> weight."""
-    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = recording.read_lines(path)
     tgids = {}
     for line in lines:
         if line["kind"] == "exited" or (line["kind"] == "table" and line["entity"] == "thread"):
@@ -104,13 +102,10 @@ def weights(path):
     return found
 
 
-class Inherit(unittest.TestCase):
+class Inherit(recording.RecordingCase):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs permission to load BPF programs")
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
+        super().setUp()
+        self.require_bpf_rights()
 
     def record_family(self, *words):
         """Records. Returns the pid of the parent, the pids of the lasting children, and the window."""

@@ -2,7 +2,6 @@
 """Names of functions in files that are overwritten, replaced or removed, and in code without a file."""
 
 import collections
-import json
 import os
 import pathlib
 import platform
@@ -78,9 +77,8 @@ class MappedTest(unittest.TestCase):
 
     def stacks(self, process):
         """Returns stack -> weight of one process. A stack has the root first; a frame is a function, or a file with an offset."""
-        text = subprocess.run(["zstd", "-dcq", self.file], check=True, capture_output=True).stdout
         tgids, parts, found = [], collections.defaultdict(list), collections.Counter()
-        for line in map(json.loads, text.splitlines()):
+        for line in recording.read_lines(self.file):
             if line["kind"] in ("table", "exited") and line["entity"] == "thread":
                 tgids += line["columns"]["tgid"]
             if line["kind"] == "stacks":

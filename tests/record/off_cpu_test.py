@@ -29,14 +29,10 @@ LARGEST_DIFFERENCE = 2  # percentage points
 EXACT_SHARE = 0.999
 
 
-class Case(unittest.TestCase):
+class Case(recording.RecordingCase):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs permission to load BPF programs")
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.here = pathlib.Path(scratch.name)
-        self.file = self.here / ("it" + recording.SUFFIX)
+        super().setUp()
+        self.require_bpf_rights()
 
     def record_off_cpu(self, *words):
         """Records with off-cpu. Returns the finished process and the content of the file."""

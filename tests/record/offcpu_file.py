@@ -1,7 +1,6 @@
 """Reads the results of the recorder off-cpu from a window file, without ctprof: values of threads, and their stacks with names."""
 
-import json
-import subprocess
+import recording
 
 KINDS = "interruptible", "uninterruptible", "queued", "preempted"
 BLOCKED = KINDS[:2]
@@ -32,8 +31,7 @@ class OffCpuFile:
     """`threads` are all rows, `head` is the window line."""
 
     def __init__(self, path):
-        text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = recording.read_lines(path)
         self.head = next(line for line in lines if line["kind"] == "window")
         self.rows = {}
         for line in lines:

@@ -20,13 +20,7 @@ from recording import Recorder, Window, harness, run, wait_for  # noqa: E402
 KINDS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.here = pathlib.Path(scratch.name)
-        self.file = self.here / ("it" + recording.SUFFIX)
-
+class Case(recording.RecordingCase):
     def length(self, path=None):
         """Returns the length of the window in seconds."""
         window = Window(path or self.file)

@@ -41,13 +41,7 @@ def events_of(pid):
     return recording.files_of_kind(pid, "[perf_event]")
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.here = pathlib.Path(scratch.name)
-        self.file = self.here / ("it" + recording.SUFFIX)
-
+class Case(recording.RecordingCase):
     def run_recording(self, *words):
         finished = run("-d", "500ms", "-o", self.file, "--metrics", "run_time_ns", *words)
         self.assertEqual(finished.returncode, 0, finished.stderr)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
@@ -22,6 +23,26 @@ def command(*words):
 
 def run(*words, **more):
     return subprocess.run(command(*words), capture_output=True, text=True, timeout=TIMEOUT, check=False, **more)
+
+
+def read_lines(path):
+    """Returns the lines of a columns file."""
+    text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class RecordingCase(unittest.TestCase):
+    """A test with a directory, `here`, and the path of a recording in it, `file`."""
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name)
+        self.file = self.here / ("it" + SUFFIX)
+
+    def require_bpf_rights(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs permission to load BPF programs")
 
 
 def wait_for(is_so, seconds=TIMEOUT):
@@ -132,8 +153,7 @@ class Window:
     """A window file: `head` is its window line; `living` and `ended` are threads by (tgid, tid, start); `processes` are columns."""
 
     def __init__(self, path):
-        text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = read_lines(path)
         assert lines[-1]["kind"] == "end", "incomplete file"
         self.head = next(line for line in lines if line["kind"] == "window")
         self.start = lines[0]["ctprof"]["start"]

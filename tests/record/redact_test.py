@@ -11,6 +11,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
 from recording import SUFFIX, TIMEOUT, harness, run  # noqa: E402
 
 TEXTS = ("pcomm", "comm", "cgroup", "process.pcomm", "cgroup.path")
@@ -19,8 +20,7 @@ STACKS = os.geteuid() == 0
 
 
 def lines_of(path):
-    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-    return [json.loads(line) for line in text.splitlines()]
+    return recording.read_lines(path)
 
 
 def bytes_of(path):

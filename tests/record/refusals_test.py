@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
-from recording import harness, list_bpf_objects, program_ids, wait_for  # noqa: E402
+from recording import list_bpf_objects, program_ids, wait_for  # noqa: E402
 
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
 # Of enum bpf_cmd: commands for loading, then commands for attaching.
@@ -58,13 +58,10 @@ def left_behind(before):
     return following - before - in_use
 
 
-class Case(unittest.TestCase):
+class Case(recording.RecordingCase):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs permission to load BPF programs")
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
+        super().setUp()
+        self.require_bpf_rights()
         before = set(list_bpf_objects("prog"))
         self.addCleanup(lambda: self.assertTrue(wait_for(lambda: not left_behind(before)), left_behind(before)))
 

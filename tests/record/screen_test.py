@@ -15,6 +15,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
 from recording import harness, run  # noqa: E402
 from cgroups_test import cgroup, join, may_make_cgroups  # noqa: E402
 from patterns import thread_keys  # noqa: E402
@@ -71,8 +72,7 @@ def is_number(cell):
 
 class File:
     def __init__(self, path):
-        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = recording.read_lines(path)
         of_kind = lambda kind, entity: [line for line in lines if line["kind"] == kind and line.get("entity") == entity]
         self.registry = lines[0]["registry"]
         names = lines[0]["gap_names"]

@@ -5,7 +5,6 @@ Environment: CTPROF, SLEEPS (sleeps.c)."""
 
 import collections
 import ctypes
-import json
 import os
 import pathlib
 import re
@@ -33,8 +32,7 @@ class File:
     """`rows`: the columns of each living or exited thread, and `stacks`: stack (root first) -> weight."""
 
     def __init__(self, path, metric="sleeping_stacks"):
-        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = recording.read_lines(path)
         parts = collections.defaultdict(list)
         for line in lines:
             if line["kind"] == "stacks":
@@ -100,14 +98,10 @@ def is_loaded(program):
     return fd >= 0
 
 
-class Case(unittest.TestCase):
+class Case(recording.RecordingCase):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs permission to load programs into the kernel")
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.here = pathlib.Path(scratch.name)
-        self.file = self.here / ("it" + recording.SUFFIX)
+        super().setUp()
+        self.require_bpf_rights()
 
     def run_recording(self, *words, **more):
         finished = run("-o", self.file, *METRICS, "--recorders", "sleepers", *words, **more)

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import recording  # noqa: E402
 from json_schema import Validator  # noqa: E402
 
 CTPROF, STACKS_FILE, DEPTHS = os.environ["CTPROF"], os.environ["STACKS_FILE"], os.environ["DEPTHS"]
@@ -22,8 +23,7 @@ class File:
     """`weights`: group -> stack (a tuple of functions, leaf first) -> weight. `guessed`, `sure`: functions with a guessed frame, or with a certain one."""
 
     def __init__(self, path):
-        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = recording.read_lines(path)
         parts = collections.defaultdict(list)
         for line in lines:
             if line["kind"] == "stacks":

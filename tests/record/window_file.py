@@ -1,15 +1,13 @@
 """Reads a window file without ctprof: lines of JSON, compressed with zstd."""
 
-import json
-import subprocess
+import recording
 
 
 class Window:
     """`head` is the window line of the file; `living` and `ended` are lists of Row."""
 
     def __init__(self, path):
-        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = recording.read_lines(path)
         self.head = next(line for line in lines if line["kind"] == "window")
         self.notes = next(line for line in lines if line["kind"] == "summary")["ctprof"]["notes"]
         self.sources = next(line for line in lines if line["kind"] == "summary")["ctprof"]["sources"]
