@@ -38,6 +38,10 @@ constexpr std::array<std::string_view, 15> kConditionWaitPrefixes{"pthread_cond_
                                                                   "Parker::park",
                                                                   "std::thread::park",
                                                                   "std::sys::sync::condvar"};
+// Functions that lock, of glibc and the kernel, without leading underscores: the functions that
+// they call internally have up to three.
+constexpr std::array<std::string_view, 5> kLockFunctionPrefixes{
+    "pthread_mutex_", "pthread_rwlock_", "lll_lock_wait", "mutex_lock", "rwsem_down_"};
 // Functions that wait for a lock by means of a condition variable: of Python and Java.
 constexpr std::array<std::string_view, 2> kConditionLockPrefixes{"take_gil",
                                                                  "ObjectMonitor::enter"};
@@ -50,6 +54,10 @@ constexpr std::array<std::string_view, 7> kEntryCodePrefixes{
 bool starts_with_one_of(std::string_view function, std::span<const std::string_view> words) {
   return std::ranges::any_of(words,
                              [&](std::string_view word) { return function.starts_with(word); });
+}
+
+std::string_view remove_underscores(std::string_view function) {
+  return function.substr(std::min(function.find_first_not_of('_'), function.size()));
 }
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
@@ -74,6 +82,11 @@ bool is_condition_wait(std::string_view function) {
   return starts_with_one_of(function, kConditionWaitPrefixes);
 }
 
+bool is_lock_function(std::string_view function) {
+  return starts_with_one_of(remove_underscores(function), kLockFunctionPrefixes) ||
+         is_condition_lock(function);
+}
+
 bool is_condition_lock(std::string_view function) {
   return starts_with_one_of(function, kConditionLockPrefixes);
 }
@@ -88,6 +101,14 @@ std::vector<bool> find_lock_waits(const StackTable& table) {
                           has_condition_lock = find_nodes_below(table, &is_condition_lock);
   for (std::size_t node = 0; node < waits.size(); ++node)
     waits[node] = waits[node] && (!has_condition[node] || has_condition_lock[node]);
+  return waits;
+}
+
+std::vector<bool> find_lock_function_waits(const StackTable& table) {
+  std::vector<bool> waits = find_lock_waits(table);
+  const std::vector<bool> has_function = find_nodes_below(table, &is_lock_function);
+  for (std::size_t node = 0; node < waits.size(); ++node)
+    waits[node] = waits[node] && has_function[node];
   return waits;
 }
 

@@ -35,6 +35,10 @@ bool is_condition_wait(std::string_view function);
 // Returns whether this function of a run-time environment waits for a lock by means of a condition.
 bool is_condition_lock(std::string_view function);
 
+// Returns whether this function locks. Without such a function in the stack, a long wait for a
+// futex can also be a wait for work.
+bool is_lock_function(std::string_view function);
+
 // Returns whether a kernel function is part of the entry code, on x86-64 and AArch64. It precedes
 // every system call and does not depend on the call.
 bool is_entry_code(std::string_view function);
@@ -46,5 +50,7 @@ std::vector<bool> find_nodes_below(const StackTable& table,
 
 // Returns for each node of the table whether its stack waits for a lock, not for a condition.
 std::vector<bool> find_lock_waits(const StackTable& table);
+// The same for stacks that also contain a function that locks.
+std::vector<bool> find_lock_function_waits(const StackTable& table);
 
 }  // namespace ctprof
