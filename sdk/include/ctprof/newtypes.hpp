@@ -324,7 +324,7 @@ inline constexpr SectionInfo kSections[] = {
 //                           that the run-time of threads excludes
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 34> kRoles{
+inline constexpr std::array<std::string_view, 36> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // the part of the current time slice that run-time does not include
@@ -361,8 +361,10 @@ inline constexpr std::array<std::string_view, 34> kRoles{
     "memory-pressure",     // ... for memory
     "throttled-time",      // the time during which a cgroup was throttled by its quota, us
     "voluntary-switches",  // the number of voluntary switches of a thread
-    "major-faults",        // a thread's page faults that read from a disk or swap
-    "memory-events",       // a map of a cgroup's memory events by name, as in memory.events
+    "involuntary-switches",  // the number of its switches while it could run
+    "major-faults",          // a thread's page faults that read from a disk or swap ...
+    "minor-faults",          // ... and that did not
+    "memory-events",         // a map of a cgroup's memory events by name, as in memory.events
 };
 
 // Whether `word` is a role.
