@@ -32,15 +32,25 @@ constexpr std::array kFindingRules{
     FindingRule{"lock",
                 "has two threads of one process that each wait 200 times per second, for 5 ms on "
                 "average, and together for 20 % of a CPU for a lock, according to their stacks; "
-                "waits for time, input or a condition do not count"},
+                "longer or rarer waits count if their stacks have a function that locks; waits for "
+                "time, input or a condition do not count"},
     FindingRule{"short-waits",
                 "has two threads of one process that each wait 200 times per second, for 5 ms on "
                 "average, together 1,000 times per second and for 20 % of a CPU, if the recording "
-                "has no stacks that show the cause"},
+                "has no stacks that show the cause; in a comparison also one thread that waits "
+                "5,000 times per second"},
     FindingRule{"one-of-many",
                 "has 4 similar threads in one process, and one of them runs or waits for a CPU "
                 "three times as long as their median, and for 20 % of a CPU longer; the median is "
-                "at least 1 % of a CPU"},
+                "at least 1 % of a CPU, or was in the first window of a comparison"},
+    FindingRule{"yields", "is switched off a CPU 10,000 times per second while it could run"},
+    FindingRule{"minor-faults",
+                "takes 100,000 page faults per second that read nothing from a disk, and does not "
+                "grow"},
+    FindingRule{
+        "idle",
+        "ran for 20 % of a CPU, and still exists but runs for a twentieth of that or less and "
+        "does not wait for a CPU (only in a comparison)"},
     FindingRule{"zombies",
                 "has 10 zombies: processes that exited and whose parent did not wait for them"},
     FindingRule{"stuck",

@@ -14,7 +14,16 @@ inline constexpr double kMinCpuChange = 20;
 inline constexpr double kMinThrottled = 0.05;
 inline constexpr double kMinPressure = 0.1;
 inline constexpr double kMinEffect = 0.02;
-// A setting explains the changes that it caused, so it precedes other findings on the group.
-inline constexpr double kWeightOfSetting = 1.1;
+inline constexpr double kMinYields = 10'000, kMinMinorFaults = 100'000, kMinMajorFaults = 100;
+inline constexpr double kMaxIdleShare = 0.05;
+// Threads that wait less than this for a CPU each time that they start or wake up wait for each
+// other: behind a thread that uses the CPU they would wait for a time slice, some milliseconds.
+inline constexpr double kMaxShortWaitForCpuNs = 500e3;
+// A finding that explains figures of its group precedes the findings on these figures.
+inline constexpr double kWeightOfCause = 1.1;
+// Findings without a share of the machine get a small weight, so that they follow larger ones.
+inline constexpr double kWeightOfCountFindings = 0.02;
+// A group that runs less is more often the victim of another one than the cause.
+inline constexpr double kWeightOfIdle = 0.5;
 
 }  // namespace ctprof::finding_thresholds

@@ -32,6 +32,8 @@ void sort_and_limit(std::vector<Finding>& findings) {
            std::tuple(-b.weight, std::string_view(b.subject), b.rule);
   });
   drop_explained(findings, "cpu");
+  drop_explained(findings, "idle");
+  drop_explained(findings, "minor-faults", "memory");
   drop_explained(findings, "stuck", "blocked");
   drop_explained(findings, "threads", "zombies");
   std::set<std::pair<std::string_view, std::string>> reported;
@@ -48,6 +50,7 @@ std::vector<Finding> find_causes(const Report& report) {
   if (!report.screen()) return findings;
   find_row_findings(report, findings);
   find_memory_findings(report, findings);
+  find_event_findings(report, findings);
   find_cgroup_findings(report, findings);
   find_host_findings(report, findings);
   find_sign_findings(report, findings);

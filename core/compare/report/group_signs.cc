@@ -43,6 +43,10 @@ class RoleColumn {
   const Column* column_;
 };
 
+void replace_if_larger(std::optional<OddThread>& largest, const std::optional<OddThread>& other) {
+  if (other && (!largest || other->figure_ns > largest->figure_ns)) largest = other;
+}
+
 // Returns "worker" for worker3 and worker17.
 std::string remove_digits(std::string_view name) {
   std::string text;
@@ -62,7 +66,9 @@ class SignFinder {
         wait_(snapshot, "wait-time"),
         blocked_(snapshot, "blocked-time"),
         switches_(snapshot, "voluntary-switches"),
+        involuntary_switches_(snapshot, "involuntary-switches"),
         major_faults_(snapshot, "major-faults"),
+        minor_faults_(snapshot, "minor-faults"),
         long_waits_(snapshot),
         tgids_(thread_column(snapshot, kTgid, Storage::U64)),
         tids_(thread_column(snapshot, kTid, Storage::U64)),
@@ -113,31 +119,42 @@ class SignFinder {
     for (const Column& column : snapshot_->threads().columns)
       if (column.def().role == "waiting-stacks" && column.def().storage == Storage::Stacks)
         waiting_stacks_.push_back(&column);
-    if (!waiting_stacks_.empty()) waits_for_lock_ = find_lock_waits(snapshot_->pools->stacks.table);
+    if (waiting_stacks_.empty()) return;
+    waits_for_lock_ = find_lock_waits(snapshot_->pools->stacks.table);
+    waits_in_lock_function_ = find_lock_function_waits(snapshot_->pools->stacks.table);
   }
 
-  // Adds the times that the thread's stacks of waits explain, and those of waits for a lock. Of two
-  // recorders, the one that explains more counts. Weights that are not times (samples) are shares
-  // of the time for which the thread was blocked.
-  void add_explained_waits(std::size_t row, ShortWaits& waits) const {
-    double explained_ns = 0, lock_ns = 0;
+  // The part of a thread's waits that its stacks explain, and the part in waits for a lock.
+  struct ExplainedWaits {
+    double all_ns = 0, lock_ns = 0;
+  };
+
+  // Of two recorders, the one that explains more counts. Weights that are not times (samples) are
+  // shares of the time for which the thread was blocked. `is_lock`: by stack node.
+  ExplainedWaits explain_waits(std::size_t row, const std::vector<bool>& is_lock) const {
+    ExplainedWaits found;
     for (const Column* column : waiting_stacks_) {
       if (!column->has_value(row)) continue;
       double all = 0, lock = 0;
       for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]]) {
         all += static_cast<double>(one.weight);
-        if (one.stack < waits_for_lock_.size() && waits_for_lock_[one.stack])
+        if (one.stack < is_lock.size() && is_lock[one.stack])
           lock += static_cast<double>(one.weight);
       }
       const bool is_time = column->def().unit == "ns";
       const double scale = is_time || all <= 0 ? 1 : blocked_.value(row) / all;
-      if (all * scale <= explained_ns) continue;
-      explained_ns = all * scale;
-      lock_ns = lock * scale;
+      if (all * scale > found.all_ns) found = {all * scale, lock * scale};
     }
-    waits.explained_ns += explained_ns;
+    return found;
+  }
+
+  WaitingThreads waits_of(std::size_t row) const {
+    return {1, switches_.value(row), blocked_.value(row), wait_.value(row)};
+  }
+
+  void add_lock_waits(std::size_t row, double lock_ns, ShortWaits& waits) const {
     waits.lock_ns += lock_ns;
-    if (lock_ns > 0) waits.of_locks.add(switches_.value(row), blocked_.value(row));
+    if (lock_ns > 0) waits.of_locks.add(waits_of(row));
   }
 
   void add_long_waits(std::size_t row, GroupSigns& signs) {
@@ -158,6 +175,8 @@ class SignFinder {
     const std::uint64_t tgid = tgids_->u64()[row];
     const bool is_leader = tids_->u64()[row] == tgid, is_kernel = is_flag_set(kernel_, row);
     signs.major_faults += major_faults_.value(row);
+    signs.minor_faults += minor_faults_.value(row);
+    signs.involuntary_switches += involuntary_switches_.value(row);
     if (recorder_rows.contains(row)) signs.own_cpu_ns += run_.value(row);
     if (is_leader && started_in_window(row)) ++signs.processes_started;
     if (is_leader && !is_living(row)) ++signs.processes_exited;
@@ -180,27 +199,34 @@ class SignFinder {
     const double share = (run_.value(row) + wait_.value(row)) / window_ns_;
     process.busiest_share = std::max(process.busiest_share, share);
     const double waits = switches_.value(row), blocked = blocked_.value(row);
-    if (waits < kWaitsPerSecond * window_ns_ / kNsPerSecond) return;
-    if (blocked > kMaxShortWaitNs * waits) return;
-    process.waits.all.add(waits, blocked);
-    add_explained_waits(row, process.waits);
+    const bool is_short =
+        waits >= kWaitsPerSecond * window_ns_ / kNsPerSecond && blocked <= kMaxShortWaitNs * waits;
+    const auto explained = explain_waits(row, is_short ? waits_for_lock_ : waits_in_lock_function_);
+    add_lock_waits(row, explained.lock_ns, process.waits);
+    if (!is_short) return;
+    process.waits.all.add(waits_of(row));
+    process.waits.explained_ns += explained.all_ns;
   }
 
   void find_short_waits() {
     for (const auto& [tgid, process] : processes_) {
       ShortWaits& largest = signs_[process.group].short_waits;
-      if (process.waits.all.threads > 1 && process.waits.precedes(largest)) largest = process.waits;
+      if (process.waits.precedes(largest)) largest = process.waits;
     }
   }
 
   void find_odd_threads() {
     for (const auto& [key, rows] : similar_threads_) {
       if (rows.size() < kMinSimilarThreads) continue;
-      for (const bool is_waiting : {false, true}) {
-        const auto odd = find_odd_thread(rows, is_waiting);
-        std::optional<OddThread>& largest = signs_[std::get<0>(key)].odd_thread;
-        if (odd && (!largest || odd->figure_ns > largest->figure_ns)) largest = odd;
+      GroupSigns& signs = signs_[std::get<0>(key)];
+      const double load_ns = median(rows, run_);
+      signs.shared_load_ns = std::max(signs.shared_load_ns, load_ns);
+      if (load_ns < kMinMedianShare * window_ns_) {
+        replace_if_larger(signs.lone_thread, find_odd_thread(rows, false));
+        continue;
       }
+      for (const bool is_waiting : {false, true})
+        replace_if_larger(signs.odd_thread, find_odd_thread(rows, is_waiting));
     }
   }
 
@@ -215,7 +241,6 @@ class SignFinder {
   std::optional<OddThread> find_odd_thread(std::span<const std::size_t> rows,
                                            bool is_waiting) const {
     const RoleColumn& figure = is_waiting ? wait_ : run_;
-    if (median(rows, run_) < kMinMedianShare * window_ns_) return {};
     const std::size_t first =
         *std::ranges::max_element(rows, {}, [&](std::size_t row) { return figure.value(row); });
     const double largest = figure.value(first), middle = median(rows, figure);
@@ -265,11 +290,12 @@ class SignFinder {
   const RowGroups* rows_;
   std::span<const std::uint32_t> stacks_;
   double window_ns_;
-  RoleColumn run_, wait_, blocked_, switches_, major_faults_;
+  RoleColumn run_, wait_, blocked_, switches_, involuntary_switches_, major_faults_, minor_faults_;
   LongWaits long_waits_;
   const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_at_opening_;
   std::vector<const Column*> waiting_stacks_;  // columns of waiting stacks
-  std::vector<bool> waits_for_lock_;           // by stack node: the stack waits for a lock
+  // By stack node: the stack waits for a lock, and it contains a function that locks.
+  std::vector<bool> waits_for_lock_, waits_in_lock_function_;
   std::map<std::uint64_t, Process> processes_;
   SimilarThreads similar_threads_;
   std::vector<GroupSigns> signs_;
@@ -302,12 +328,15 @@ GroupSigns& GroupSigns::operator+=(const GroupSigns& other) {
   zombies += other.zombies;
   stuck_threads += other.stuck_threads;
   major_faults += other.major_faults;
+  minor_faults += other.minor_faults;
+  involuntary_switches += other.involuntary_switches;
   own_cpu_ns += other.own_cpu_ns;
   processes_started += other.processes_started;
   processes_exited += other.processes_exited;
   if (other.short_waits.precedes(short_waits)) short_waits = other.short_waits;
-  if (other.odd_thread && (!odd_thread || other.odd_thread->figure_ns > odd_thread->figure_ns))
-    odd_thread = other.odd_thread;
+  replace_if_larger(odd_thread, other.odd_thread);
+  replace_if_larger(lone_thread, other.lone_thread);
+  shared_load_ns = std::max(shared_load_ns, other.shared_load_ns);
   large_processes.insert(large_processes.end(), other.large_processes.begin(),
                          other.large_processes.end());
   long_waits.insert(long_waits.end(), other.long_waits.begin(), other.long_waits.end());

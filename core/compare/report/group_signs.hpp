@@ -11,7 +11,10 @@
 //               threads with its name (without digits) in its process, and longer by 20 % of a CPU.
 //               There are at least four such threads, not counting the first thread of the process,
 //               and their median ran for 1 % of a CPU
+//   lone thread the same, but their median ran for less
 //   short waits a thread that waited 200 times per second, for 5 ms each on average
+//
+// Waits for a lock count whatever their length, if the stack names a function that locks.
 //
 // Signs exist only for a side with a single run. A side with several runs has none, and no other
 // side is compared with it.
@@ -24,7 +27,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "core/compare/grouping/group_book.hpp"
@@ -37,11 +40,13 @@ struct WaitingThreads {
   double threads = 0;
   double waits = 0;
   double blocked_ns = 0;
+  double runnable_ns = 0;  // time waiting for a CPU after the waits
 
-  void add(double thread_waits, double thread_blocked_ns) {
-    ++threads;
-    waits += thread_waits;
-    blocked_ns += thread_blocked_ns;
+  void add(const WaitingThreads& other) {
+    threads += other.threads;
+    waits += other.waits;
+    blocked_ns += other.blocked_ns;
+    runnable_ns += other.runnable_ns;
   }
 };
 
@@ -51,10 +56,11 @@ struct ShortWaits {
   WaitingThreads of_locks;  // those of the threads that waited for a lock, according to stacks
   double lock_ns = 0;       // part of explained_ns in waits for a lock
 
-  // Returns whether these waits rather than the others are reported: they are for a lock, or
-  // longer.
+  // Returns whether these waits rather than the others are reported: they are for a lock, of
+  // several threads, or longer.
   bool precedes(const ShortWaits& other) const {
-    return std::pair(lock_ns, all.blocked_ns) > std::pair(other.lock_ns, other.all.blocked_ns);
+    return std::tuple(lock_ns, all.threads > 1, all.blocked_ns) >
+           std::tuple(other.lock_ns, other.all.threads > 1, other.all.blocked_ns);
   }
 };
 
@@ -81,14 +87,18 @@ struct LastingProcess {
 };
 
 struct GroupSigns {
-  double zombies = 0;            // at the end of the window
-  double stuck_threads = 0;      // threads in state D at both ends that did not run in between
-  double major_faults = 0;       // in the window
+  double zombies = 0;        // at the end of the window
+  double stuck_threads = 0;  // threads in state D at both ends that did not run in between
+  double major_faults = 0;   // in the window
+  double minor_faults = 0;
+  double involuntary_switches = 0;
   double own_cpu_ns = 0;         // CPU time of the recording process
   double processes_started = 0;  // in the window
   double processes_exited = 0;
-  ShortWaits short_waits;                       // of the process whose waits precede the others
-  std::optional<OddThread> odd_thread;          // the thread with the largest value
+  ShortWaits short_waits;               // of the process whose waits precede the others
+  std::optional<OddThread> odd_thread;  // the thread with the largest value
+  std::optional<OddThread> lone_thread;
+  double shared_load_ns = 0;  // the largest median of the run times of similar threads
   std::vector<LastingProcess> large_processes;  // processes with at least 16 MiB
   std::vector<LongWait> long_waits;
 

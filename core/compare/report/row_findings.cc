@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/grouping/key_families.hpp"
@@ -209,7 +210,16 @@ class RowFindings : ScreenValues {
         "started " + format_decimal_count(last.started) + " threads or processes in " +
             window_duration() + ", and ran for " + duration_in_window(current_value(row, *run_)) +
             describe_change(row, *run_),
-        screen_->share(row, *run_), NextStep::Threads);
+        weigh_starts(row), NextStep::Threads);
+  }
+
+  // Many starts explain that the group waits for a CPU.
+  double weigh_starts(const ScreenRow& row) const {
+    const double run_share = screen_->share(row, *run_);
+    if (!wait_) return run_share;
+    const double wait_ns = current_value(row, *wait_) / 100 * window_seconds() * kNsPerSecond;
+    if (wait_ns > kMaxShortWaitForCpuNs * row.threads.back().started) return run_share;
+    return std::max(run_share, kWeightOfCause * screen_->share(row, *wait_));
   }
 
   void find_cpu(const ScreenRow& row) {
@@ -245,7 +255,7 @@ class RowFindings : ScreenValues {
     if (count > kMaxNamedSettings)
       settings += " and " + format_count(count - kMaxNamedSettings, "other setting");
     add("setting", row, settings + describe_change(row, row.score_column),
-        kWeightOfSetting * row.score, NextStep::Settings);
+        kWeightOfCause * row.score, NextStep::Settings);
   }
 
   // The groups that ran most; computed for the first group that waited.

@@ -19,6 +19,9 @@ namespace ctprof {
 void find_row_findings(const Report& report, std::vector<Finding>& found);
 // Finds groups whose memory grew (memory_findings.cc).
 void find_memory_findings(const Report& report, std::vector<Finding>& found);
+// Finds groups with many page faults or involuntary switches, and groups that stopped running
+// (event_findings.cc). Findings on data that groups moved must exist.
+void find_event_findings(const Report& report, std::vector<Finding>& found);
 // Finds pressure on memory and disks (host_findings.cc).
 void find_host_findings(const Report& report, std::vector<Finding>& found);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -11,20 +12,27 @@
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/report/finding_thresholds.hpp"
 
 namespace ctprof {
 namespace {
+
+using namespace finding_thresholds;
 
 // Thresholds; finding_rules.cc contains them as text.
 constexpr double kMinGrowthFactor = 1.5;
 constexpr double kMinShortWaits = 0.2;
 constexpr double kMinUnexplainedWaits = 1000;  // per second, of all threads of a process
-constexpr double kMinZombies = 10, kMinMajorFaults = 100;
+constexpr double kMinWaitsOfOneThread = 5000;  // per second, of a process with one such thread
+constexpr double kMinSharedLoad = 0.01;
+constexpr double kMinZombies = 10;
 constexpr double kMinInterrupts = 0.2, kMinOwnShare = 0.1;
 constexpr double kMinRunOfUnnamed = 0.1, kMinUnnamedShare = 0.3;
-// Findings without a share of the machine get a small weight, so that they follow larger ones.
-constexpr double kWeightOfCountFindings = 0.02, kWeightOfNameFindings = 0.005;
-constexpr double kWeightOfUnknownCauses = 0.01;
+// These findings follow all others: their weight is below the smallest growth of memory that is
+// reported.
+constexpr double kWeightOfUnknownCauses = 0.9 * kMinGrowthShare;
+constexpr double kWeightOfNameFindings = 0.8 * kMinGrowthShare;
+constexpr double kMinWakeUps = 10'000;  // per second, of all threads of a process
 
 // An interpreter that executes program functions in its own function. With the option, the program
 // functions have names.
@@ -103,7 +111,6 @@ class SignFindings {
       find_short_waits(group);
       find_odd_thread(group);
       find_states(group);
-      find_major_faults(group);
     }
     add_unexplained();
     find_own_cost();
@@ -128,12 +135,18 @@ class SignFindings {
                 least);
     const bool is_unexplained =
         waits.explained_ns < waits.all.blocked_ns / 2 &&
-        waits.all.waits >= kMinUnexplainedWaits * window_ns() / kNsPerSecond &&
+        waits.all.waits >= min_unexplained_waits(waits.all) * window_ns() / kNsPerSecond &&
         exceeds(waits.all.blocked_ns, earlier_blocked_ns, least);
     if (is_contended)
       add_lock(group, waits);
     else if (is_unexplained && !is_explained_by_disk(group))
       unexplained_.emplace_back(-waits.all.waits, group);
+  }
+
+  // A window alone does not show whether one thread waits too often.
+  double min_unexplained_waits(const WaitingThreads& waiting) const {
+    if (waiting.threads > 1) return kMinUnexplainedWaits;
+    return is_comparison() ? kMinWaitsOfOneThread : std::numeric_limits<double>::infinity();
   }
 
   std::string describe_waits(const WaitingThreads& waiting) const {
@@ -146,7 +159,8 @@ class SignFindings {
     add("lock", group,
         "has " + format_median_count(waits.of_locks.threads, "thread") +
             " that waited for a lock for " + format_finding_seconds(waits.lock_ns / kNsPerSecond) +
-            " in " + of_window() + " (blocked " + describe_waits(waits.of_locks) + ")",
+            " in " + of_window() +
+            (waits.of_locks.waits > 0 ? " (blocked " + describe_waits(waits.of_locks) + ")" : ""),
         share(std::min(waits.lock_ns, window_ns())), NextStep::Threads);
   }
 
@@ -173,20 +187,37 @@ class SignFindings {
         "was blocked " + describe_waits(waits) + ", in " +
             format_median_count(waits.threads, "thread") +
             "; only stacks show whether for a lock, a timer or input" + also,
-        kWeightOfUnknownCauses, NextStep::Waits);
+        weigh_unexplained(group, waits), NextStep::Waits);
+  }
+
+  // Many wake-ups explain that the group waits for a CPU.
+  double weigh_unexplained(std::uint32_t group, const WaitingThreads& waits) const {
+    const bool is_often = waits.waits >= kMinWakeUps * window_ns() / kNsPerSecond &&
+                          waits.runnable_ns <= kMaxShortWaitForCpuNs * waits.waits;
+    for (const Finding& one : *findings_)
+      if (is_often && one.group == group && one.rule == "wait") return kWeightOfCause * one.weight;
+    return kWeightOfUnknownCauses;
   }
 
   void find_odd_thread(std::uint32_t group) {
-    const auto &odd = current_signs(group).odd_thread, &was = earlier_signs(group).odd_thread;
-    if (!odd || (was && was->is_waiting == odd->is_waiting)) return;
+    const auto &signs = current_signs(group), &earlier = earlier_signs(group);
+    const auto &odd = signs.odd_thread, &was = earlier.odd_thread;
+    if (odd && !(was && was->is_waiting == odd->is_waiting)) return add_odd_thread(group, *odd);
+    const bool was_shared =
+        is_comparison() && earlier.shared_load_ns >= kMinSharedLoad * first_window_ns();
+    if (signs.lone_thread && was_shared && !earlier.lone_thread)
+      add_odd_thread(group, *signs.lone_thread);
+  }
+
+  void add_odd_thread(std::uint32_t group, const OddThread& odd) {
     const double per_second = kNsPerSecond;
     add("one-of-many", group,
-        "has a thread (" + odd->name + ", " + std::to_string(odd->tid) + ") that " +
-            (odd->is_waiting ? "waited for a CPU for " : "ran for ") +
-            format_finding_seconds(odd->figure_ns / per_second) + " in " + of_window() +
-            ", the median of " + std::to_string(odd->similar_threads + 1) + " similar threads is " +
-            format_finding_seconds(odd->median_ns / per_second),
-        share(odd->figure_ns - odd->median_ns), NextStep::Threads);
+        "has a thread (" + odd.name + ", " + std::to_string(odd.tid) + ") that " +
+            (odd.is_waiting ? "waited for a CPU for " : "ran for ") +
+            format_finding_seconds(odd.figure_ns / per_second) + " in " + of_window() +
+            ", the median of " + std::to_string(odd.similar_threads + 1) + " similar threads is " +
+            format_finding_seconds(odd.median_ns / per_second),
+        share(odd.figure_ns - odd.median_ns), NextStep::Threads);
   }
 
   void find_states(std::uint32_t group) {
@@ -202,17 +233,6 @@ class SignFindings {
               " in state D (uninterruptible) when the window opened and when it closed, without "
               "running in between",
           share(window_ns()), NextStep::States);
-  }
-
-  void find_major_faults(std::uint32_t group) {
-    const double rate = current_signs(group).major_faults / (window_ns() / kNsPerSecond);
-    const double was =
-        earlier_signs(group).major_faults / std::max(first_window_ns() / kNsPerSecond, 0.001);
-    if (!exceeds(rate, was, kMinMajorFaults)) return;
-    add("major-faults", group,
-        "read pages from a disk or swap " + format_brief(rate, "count") +
-            " times per second (major page faults)",
-        kWeightOfCountFindings, NextStep::Waits);
   }
 
   static double interrupts_of(const RunFacts& run) {
