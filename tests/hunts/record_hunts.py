@@ -2,7 +2,7 @@
 """Records the windows that recorded_test.py reads.
 
     record_hunts.py record DIRECTORY [KIND...]    writes DIRECTORY/KIND.before.ctprof.zst and KIND.after.ctprof.zst for each kind
-    record_hunts.py pack DIRECTORY FILE.tar.xz    packs them as text into one archive, without information about the host
+    record_hunts.py pack DIRECTORY FILE.tar.xz    adds them as text to an archive, without information about the host; replaces equal names
 
 The windows contain only the processes of one cgroup. Recording requires root, a cgroup v2 hierarchy, and an idle host.
 Environment: CTPROF, TROUBLES, WAITERS.
@@ -24,26 +24,30 @@ import hunt_screens  # noqa: E402
 from hunt_screens import harness  # noqa: E402
 from cgroups_test import find_hierarchy, remove  # noqa: E402
 
-# The CPU shares of the programs relative to other processes, if cgroups of version 1 have the
-# controller.
-SHARES = pathlib.Path("/sys/fs/cgroup/cpu/hunt")
+CONTROLLERS = pathlib.Path("/sys/fs/cgroup")
+# If cgroups of version 1 have the controllers: the first one has the CPU shares of the programs
+# relative to other processes.
+GROUPS = (CONTROLLERS / "cpu/hunt", CONTROLLERS / "memory/hunt")
 # Additional recorders of a recording, and its programs if they are not only the one of its name.
-RECORDERS = {"locks": "off-cpu", "python": "on-cpu", "naps": "off-cpu", "polls": "off-cpu", "pipes": "off-cpu", "pool": "off-cpu"}
-PROGRAMS = {"neighbour": ("server", "burner"), "locks": ("convoy",), "demoted": ("demoted", "rival"), "python": (), "naps-without-stacks": ("naps",)}
+RECORDERS = {"python": "on-cpu"} | dict.fromkeys(("locks", "naps", "polls", "pipes", "pool", "logger", "holder", "deadlock"), "off-cpu")
+PROGRAMS = {"neighbour": ("server", "burner"), "locks": ("convoy",), "demoted": ("demoted", "rival"), "python": (), "naps-without-stacks": ("naps",),
+            "niced": ("niced", "rival"), "realtime": ("realtime", "rival"), "bulk": ("bulk", "lookups"), "throttled": ("server",)}
+# Limits of cgroups of version 1 that apply from the second window on: the file and its text.
+LIMITS = {"realtime": ("cpu/hunt/cpu.rt_runtime_us", "900000"), "throttled": ("cpu/hunt/cpu.cfs_quota_us", "20000"),
+          "reclaim": ("memory/hunt/memory.limit_in_bytes", str(48 << 20))}
 KINDS_OF_WAITERS = ("naps", "polls", "pipes", "pool")  # of waiters.c; the other programs are of troubles.c
 
 
 @contextlib.contextmanager
-def large_share():
-    if not SHARES.parent.exists():
+def first_version_cgroups():
+    with contextlib.ExitStack() as stack:
+        for group in GROUPS:
+            if group.parent.exists():
+                group.mkdir()
+                stack.callback(remove, os.fsencode(group))
+        if GROUPS[0].exists():
+            (GROUPS[0] / "cpu.shares").write_text("262144", encoding="ascii")
         yield
-        return
-    SHARES.mkdir()
-    try:
-        (SHARES / "cpu.shares").write_text("262144", encoding="ascii")
-        yield
-    finally:
-        remove(os.fsencode(SHARES))
 
 
 @contextlib.contextmanager
@@ -61,9 +65,21 @@ def start(stack, top, words, place):
     directory = os.path.join(top, place)
     os.mkdir(directory)
     program = stack.enter_context(words)
-    for cgroup in (pathlib.Path(directory), *([SHARES] if SHARES.exists() else [])):
-        (cgroup / "cgroup.procs").write_text(str(program.pid), encoding="ascii")
+    children = pathlib.Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text(encoding="ascii").split()
+    for cgroup in (pathlib.Path(directory), *(group for group in GROUPS if group.exists())):
+        for process in (str(program.pid), *children):
+            (cgroup / "cgroup.procs").write_text(process, encoding="ascii")
     return program
+
+
+def lacks_controller(kind):
+    return kind in LIMITS and not (CONTROLLERS / LIMITS[kind][0]).parent.parent.exists()
+
+
+def set_limit(kind):
+    if kind in LIMITS:
+        file, text = LIMITS[kind]
+        (CONTROLLERS / file).write_text(text, encoding="ascii")
 
 
 def record(path, kind):
@@ -77,7 +93,7 @@ def start_helper(name, file):
 
 def record_hunt(directory, kind):
     with contextlib.ExitStack() as stack:
-        stack.enter_context(large_share())
+        stack.enter_context(first_version_cgroups())
         top = stack.enter_context(hunt_cgroup())
         file = os.path.join(stack.enter_context(harness.scratch()), "file")
         programs = [start(stack, top, start_helper(name, file), name) for name in (*PROGRAMS.get(kind, (kind,)), "idler")]
@@ -85,6 +101,7 @@ def record_hunt(directory, kind):
         if kind == "python":
             start(stack, top, harness.Process(["python3", "-c", "while True: sum(i * i for i in range(1000))"]), "python")
             time.sleep(0.2)
+        set_limit(kind)
         for program in programs:
             program.process.stdin.write(b"trouble\n")
             program.process.stdin.flush()
@@ -93,7 +110,8 @@ def record_hunt(directory, kind):
 
 
 KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python",
-         "naps-without-stacks", *KINDS_OF_WAITERS)
+         "niced", "realtime", "yielder", "timer", "herd", "crowd", "imbalance", "hang", "churn", "faulter", "mapper", "heap", "reclaim", "scanner",
+         "bulk", "logger", "holder", "deadlock", "pipeline", "sockets", "spawner", "throttled", "naps-without-stacks", *KINDS_OF_WAITERS)
 
 
 def remove_host_details(text):
@@ -107,11 +125,21 @@ def remove_host_details(text):
     return body + json.dumps(lines[-1], separators=(",", ":")).encode() + b"\n"
 
 
+def read_archive(file):
+    """Returns the texts of an archive by name; none if it does not exist."""
+    if not file.exists():
+        return {}
+    with tarfile.open(file) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive}
+
+
 def pack(directory, file):
+    texts = read_archive(file)
+    for path in directory.glob("*.ctprof.zst"):
+        texts[path.name] = remove_host_details(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
     with tarfile.open(file, "w:xz", preset=9) as archive:
-        for path in sorted(directory.glob("*.ctprof.zst")):
-            text = remove_host_details(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)
-            member = tarfile.TarInfo(path.name)
+        for name, text in sorted(texts.items()):
+            member = tarfile.TarInfo(name)
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text))
 
@@ -119,7 +147,7 @@ def pack(directory, file):
 def main():
     command, directory, *words = sys.argv[1:]
     if command == "pack":
-        pack(pathlib.Path(directory), words[0])
+        pack(pathlib.Path(directory), pathlib.Path(words[0]))
         return
     for kind in words or KINDS:
         record_hunt(pathlib.Path(directory), kind)

@@ -22,28 +22,27 @@
  *   rival      a thread runs on the last CPU; causes no problem
  *   idler      four threads that always sleep
  *   reader     reads FILE repeatedly; causes no problem
+ *
+ * Further kinds: cpu_troubles.c, memory_troubles.c, disk_troubles.c, peer_troubles.c.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "kinds.h"
+#include "troubles.h"
 
 enum { kBurners = 3, kLockers = 3, kWorkers = 4, kIdlers = 4, kMaxThreads = 4096 };
 enum { kZombies = 40, kTailThreads = 6 };
-enum { kBlockBytes = 64 * 1024, kGrowthBytes = 16 * 1024 * 1024 };
-static const int64_t kUs = 1000, kMs = 1000 * 1000, kSecond = 1000 * 1000 * 1000;
-
-static const char* path;
-static atomic_int has_trouble;
+enum { kGrowthBytes = 16 * 1024 * 1024 };
 
 static int64_t cpu_time(void) {
   struct timespec now;
@@ -51,30 +50,30 @@ static int64_t cpu_time(void) {
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-static void run_for(int64_t ns) {
+void run_for(int64_t ns) {
   const int64_t until = cpu_time() + ns;
   while (cpu_time() < until) {
   }
 }
 
-static void sleep_for(int64_t ns) {
+void sleep_for(int64_t ns) {
   const struct timespec pause = {.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static void pin_to_last_cpu(pthread_t thread) {
+void pin_to_last_cpu(pthread_t thread) {
   cpu_set_t last;
   CPU_ZERO(&last);
   CPU_SET((int)sysconf(_SC_NPROCESSORS_ONLN) - 1, &last);
   check(pthread_setaffinity_np(thread, sizeof last, &last) == 0, "pthread_setaffinity_np");
 }
 
-static void* sleep_forever(void* unused) {
+void* sleep_forever(void* unused) {
   for (;;) pause();
   return unused;
 }
 
-static void* run_forever(void* unused) {
+void* run_forever(void* unused) {
   for (;;) {
   }
   return unused;
@@ -274,13 +273,11 @@ static void start_reader(void) {
   start(read_repeatedly, NULL);
 }
 
-static void set_trouble(void) { atomic_store(&has_trouble, 1); }
-
 static const struct kind kinds[] = {
     {"server", start_server, do_nothing},
     {"burner", do_nothing, make_burner_run},
-    {"convoy", start_convoy, set_trouble},
-    {"syncer", start_syncer, set_trouble},
+    {"convoy", start_convoy, do_nothing},
+    {"syncer", start_syncer, do_nothing},
     {"leaker", do_nothing, make_leaker_leak},
     {"grower", do_nothing, make_grower_grow},
     {"workers", start_workers, pin_workers},
@@ -288,7 +285,7 @@ static const struct kind kinds[] = {
     {"poller", do_nothing, start_polling_thread},
     {"zombies", do_nothing, create_zombies},
     {"stuck", do_nothing, block_in_vfork},
-    {"tail", start_tail, set_trouble},
+    {"tail", start_tail, do_nothing},
     {"demoted", start_demoted, set_idle_policy},
     {"rival", start_rival, do_nothing},
     {"idler", start_idler, do_nothing},
@@ -297,6 +294,6 @@ static const struct kind kinds[] = {
 };
 
 int main(int count, char** arguments) {
-  path = count > 3 ? arguments[3] : NULL;
-  return run_kind(kinds, "troubles KIND NAME [FILE]", count, arguments);
+  const struct kind* const lists[] = {kinds, cpu_kinds, memory_kinds, disk_kinds, peer_kinds, NULL};
+  return run_kind(lists, "troubles KIND NAME [FILE]", count, arguments);
 }

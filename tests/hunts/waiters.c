@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kinds.h"
 
@@ -100,5 +101,6 @@ static const struct kind kinds[] = {{"naps", do_nothing, start_naps},
                                     {NULL, NULL, NULL}};
 
 int main(int count, char** arguments) {
-  return run_kind(kinds, "waiters KIND NAME", count, arguments);
+  const struct kind* const lists[] = {kinds, NULL};
+  return run_kind(lists, "waiters KIND NAME", count, arguments);
 }
