@@ -31,6 +31,7 @@ std::uint64_t TickClock::draw_period() {
 
 void TickClock::set_period(std::uint64_t at_ns, std::uint64_t period_ns) {
   changes_.push_back({at_ns, period_ns});
+  min_ticks_ = std::max(kMinTicksPerPeriod, kMinNsPerPeriod / nominal_ns_);
 }
 
 }  // namespace ctprof::on_cpu

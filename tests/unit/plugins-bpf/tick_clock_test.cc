@@ -11,13 +11,15 @@ namespace {
 
 using on_cpu::TickClock;
 
-constexpr std::uint64_t kPeriod = 10'000'000, kStart = 5'000'000'000, kTicks = 4000;
+constexpr std::uint64_t kPeriod = 10'000'000, kShortPeriod = 250'000, kStart = 5'000'000'000,
+                        kTicks = 4000;
 
 // A CPU whose clock ticks from kStart on. Its period changes between two ticks, as during a drain
 // of the rings.
 class TickingCpu {
  public:
-  explicit TickingCpu(std::uint32_t seed) : clock_(kPeriod, seed) {}
+  explicit TickingCpu(std::uint32_t seed, std::uint64_t period = kPeriod)
+      : clock_(period, seed), period_(period) {}
 
   // Calls visit(time, weight) for each tick.
   template <class Visit>
@@ -39,7 +41,7 @@ class TickingCpu {
 
  private:
   TickClock clock_;
-  std::uint64_t period_ = kPeriod, changes_ = 0;
+  std::uint64_t period_, changes_ = 0;
 };
 
 BOOST_AUTO_TEST_SUITE(tick_clock_test)
@@ -52,21 +54,29 @@ BOOST_AUTO_TEST_CASE(weights_add_up_to_the_time_between_ticks) {
     last = time;
     BOOST_TEST(total == last - kStart + kPeriod);
   });
-  BOOST_TEST(cpu.changes() == kTicks / TickClock::kTicksPerPeriod);
+  BOOST_TEST(cpu.changes() == kTicks / TickClock::kMinTicksPerPeriod);
 }
 
 BOOST_AUTO_TEST_CASE(a_loop_at_the_sampling_frequency_gets_its_share_of_samples) {
-  for (const std::uint64_t phase : {0, 2, 5, 8})
-    for (const std::uint32_t seed : {1u, 2u, 3u}) {
-      std::uint64_t busy = 0, total = 0;
-      TickingCpu(seed).run([&](std::uint64_t time, std::uint64_t weight) {
-        const std::uint64_t in_loop = (time + phase * kPeriod / 10) % kPeriod;
-        busy += in_loop < kPeriod * 3 / 10 ? weight : 0;
-        total += weight;
-      });
-      BOOST_TEST(static_cast<double>(busy) / static_cast<double>(total) == 0.3,
-                 boost::test_tools::tolerance(0.1));
-    }
+  for (const std::uint64_t period : {kPeriod, kShortPeriod})
+    for (const std::uint64_t phase : {0, 2, 5, 8})
+      for (const std::uint32_t seed : {1u, 2u, 3u}) {
+        std::uint64_t busy = 0, total = 0;
+        TickingCpu(seed, period).run([&](std::uint64_t time, std::uint64_t weight) {
+          const std::uint64_t in_loop = (time + phase * period / 10) % period;
+          busy += in_loop < period * 3 / 10 ? weight : 0;
+          total += weight;
+        });
+        BOOST_TEST(static_cast<double>(busy) / static_cast<double>(total) == 0.3,
+                   boost::test_tools::tolerance(0.1));
+      }
+}
+
+BOOST_AUTO_TEST_CASE(short_periods_change_ten_times_a_second) {
+  TickingCpu cpu(1, kShortPeriod);
+  cpu.run([](std::uint64_t, std::uint64_t) {});
+  constexpr std::uint64_t kTicksPerChange = TickClock::kMinNsPerPeriod / kShortPeriod;
+  BOOST_TEST(cpu.changes() == 1 + (kTicks - TickClock::kMinTicksPerPeriod) / kTicksPerChange);
 }
 
 BOOST_AUTO_TEST_CASE(periods_vary_by_2_to_4_percent_around_the_nominal_mean) {
