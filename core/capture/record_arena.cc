@@ -1,12 +1,15 @@
-// An entry is a head, a copy of the struct, and the data that its pointers refer to, each aligned
-// to eight bytes. A stack copy consists of the bytes before the first boundary, the indexes of the
-// pieces, and the bytes after the last boundary.
+// An entry of a change is a head, a copy of the struct, and the data that its pointers refer to,
+// each aligned to eight bytes. An entry of a record is a head, its time and weight, and its stack:
+// the other fields that the record uses, and the data. If an earlier entry contains the same stack,
+// it is omitted. A copy of a stack consists of the bytes before the first boundary, the indexes of
+// the pieces, and the bytes after the last boundary.
 
 #include "core/capture/record_arena.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "core/base/seeded_hash.hpp"
@@ -19,22 +22,67 @@ struct Head {
   std::uint32_t is_change;
 };
 
+// The part of a record in which records with equal stacks differ.
+struct Occurrence {
+  std::uint64_t at_ns;
+  std::uint64_t weight;
+  std::uint64_t stack;  // its number
+};
+constexpr std::size_t kStackOffset = sizeof(Head) + sizeof(Occurrence);
+
 constexpr std::size_t round_up_to_8(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Processes four words per step, so that the multiplications overlap.
-std::uint64_t hash_of(const std::byte* piece) {
+// The fields of a record that identify its stack; padded with zeros, because they are compared as
+// bytes.
+struct StackFields {
+  explicit StackFields(const ctprof_record& record)
+      : offer(record.offer),
+        flags(record.flags),
+        user_kind(record.user_kind),
+        kernel_count(record.kernel_count),
+        user_count(record.user_count),
+        tgid(record.tgid),
+        tid(record.tid),
+        start_time_clock_ticks(record.start_time_clock_ticks) {}
+
+  std::uint32_t offer, flags, user_kind, kernel_count, user_count;
+  std::uint32_t padding = 0;
+  std::uint64_t tgid, tid, start_time_clock_ticks;
+};
+
+// Follows StackFields if the record has a copy.
+struct CopyFields {
+  std::uint64_t ip, sp, bp, lr, stack_size;
+};
+
+bool has_copy(const ctprof_record& record) { return record.user_kind == CTPROF_USER_COPY; }
+
+__extension__ using Product = unsigned __int128;
+
+std::uint64_t multiply_and_fold(std::uint64_t a, std::uint64_t b) {
+  const Product product = static_cast<Product>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// Processes four words per step, so that the multiplications overlap. REQUIRES: the size is a
+// multiple of that of a word.
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
   static const std::uint64_t seed = SeededHash()(std::uint64_t{1}) | 1;
-  std::array<std::uint64_t, 4> lanes{seed, seed + 2, seed + 4, seed + 6}, words;
-  for (std::size_t at = 0; at < PiecePool::kSize; at += sizeof words) {
-    std::memcpy(words.data(), piece + at, sizeof words);
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const std::uint64_t mixed = (lanes[i] ^ words[i]) * (seed ^ 0x9e3779b97f4a7c14);
-      lanes[i] = mixed ^ mixed >> 29;
-    }
+  const std::uint64_t factor = seed ^ 0x9e3779b97f4a7c14;
+  std::uint64_t a = seed, b = seed + 2, c = seed + 4, d = seed ^ bytes.size();
+  std::array<std::uint64_t, 4> words;
+  for (; bytes.size() >= sizeof words; bytes = bytes.subspan(sizeof words)) {
+    std::memcpy(words.data(), bytes.data(), sizeof words);
+    a = multiply_and_fold(a ^ words[0], factor);
+    b = multiply_and_fold(b ^ words[1], factor);
+    c = multiply_and_fold(c ^ words[2], factor);
+    d = multiply_and_fold(d ^ words[3], factor);
   }
-  std::uint64_t hash = seed;
-  for (const std::uint64_t lane : lanes) hash = SeededHash()(hash ^ lane);
-  return hash;
+  words = {};
+  if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  a = multiply_and_fold(a ^ words[0], factor) ^ multiply_and_fold(b ^ words[1], seed);
+  c = multiply_and_fold(c ^ words[2], factor) ^ multiply_and_fold(d ^ words[3], seed);
+  return SeededHash()(multiply_and_fold(a, factor) ^ c);
 }
 
 std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
@@ -60,6 +108,22 @@ struct StackSplit {
 };
 
 StackSplit split_of(const ctprof_record& record) { return {record.sp, record.stack_size}; }
+
+ctprof_record make_record(const StackFields& fields, const Occurrence& occurrence) {
+  ctprof_record record{};
+  record.size = sizeof record;
+  record.offer = fields.offer;
+  record.flags = fields.flags;
+  record.user_kind = fields.user_kind;
+  record.kernel_count = fields.kernel_count;
+  record.user_count = fields.user_count;
+  record.tgid = fields.tgid;
+  record.tid = fields.tid;
+  record.start_time_clock_ticks = fields.start_time_clock_ticks;
+  record.weight = occurrence.weight;
+  record.at_ns = occurrence.at_ns;
+  return record;
+}
 
 // Reads the data after the struct of an entry.
 class Reader {
@@ -117,7 +181,7 @@ void PiecePool::grow() {
 
 std::uint32_t PiecePool::intern(const std::byte* piece) {
   if (hashes_.size() * 2 >= slots_.size()) grow();
-  const std::uint64_t hash = hash_of(piece);
+  const std::uint64_t hash = hash_of({piece, kSize});
   Slot& slot = slots_[find_slot(hash, piece)];
   if (slot.piece_plus_one != 0) return slot.piece_plus_one - 1;
   const auto number = static_cast<std::uint32_t>(hashes_.size());
@@ -139,8 +203,10 @@ class RecordArena::Writer {
     at_ += round_up_to_8(bytes);
   }
   void put_stack(const ctprof_record& record, PiecePool& pool) {
+    const CopyFields fields{record.ip, record.sp, record.bp, record.lr, record.stack_size};
     const StackSplit split = split_of(record);
     const auto* memory = reinterpret_cast<const std::byte*>(record.stack);
+    put(&fields, sizeof fields);
     put(memory, split.first);
     auto* numbers = reinterpret_cast<std::uint32_t*>(at_);
     for (std::size_t i = 0; i < split.pieces; ++i)
@@ -153,7 +219,10 @@ class RecordArena::Writer {
   std::byte* at_;
 };
 
-std::size_t RecordArena::bytes() const { return blocks_.size() * kBlockBytes + pieces_.bytes(); }
+std::size_t RecordArena::bytes() const {
+  return blocks_.size() * kBlockBytes + pieces_.bytes() + stacks_.capacity() * sizeof(Cursor) +
+         recent_stacks_.size() * sizeof(StackSet);
+}
 
 std::byte* RecordArena::allocate(std::size_t bytes) {
   if (this->bytes() > budget_) return nullptr;
@@ -166,20 +235,69 @@ std::byte* RecordArena::allocate(std::size_t bytes) {
 }
 
 bool RecordArena::add(const ctprof_record& record) {
+  const std::size_t words = std::size_t{record.kernel_count} + record.user_count;
+  const std::size_t copy_bytes =
+      has_copy(record) ? sizeof(CopyFields) + split_of(record).bytes_in_entry() : 0;
   const std::size_t bytes =
-      sizeof(Head) + sizeof record +
-      (std::size_t{record.kernel_count} + record.user_count) * sizeof(std::uint64_t) +
-      split_of(record).bytes_in_entry();
+      kStackOffset + sizeof(StackFields) + words * sizeof(std::uint64_t) + copy_bytes;
   std::byte* entry = allocate(bytes);
   if (!entry) return false;
   const Head head{static_cast<std::uint32_t>(bytes), 0};
+  const Occurrence occurrence{record.at_ns, record.weight, kUnique};
+  const StackFields fields(record);
   Writer writer(entry);
   writer.put(&head, sizeof head);
-  writer.put(&record, sizeof record);
+  writer.put(&occurrence, sizeof occurrence);
+  writer.put(&fields, sizeof fields);
   writer.put(record.kernel, record.kernel_count * sizeof(std::uint64_t));
   writer.put(record.user, record.user_count * sizeof(std::uint64_t));
-  writer.put_stack(record, pieces_);
+  if (has_copy(record))
+    writer.put_stack(record, pieces_);
+  else
+    share_stack(entry, record);
   return true;
+}
+
+bool RecordArena::has_stack(std::uint32_t number, std::span<const std::byte> stack) const {
+  const std::byte* other = entry(stacks_[number]);
+  Head head;
+  std::memcpy(&head, other, sizeof head);
+  return head.bytes == kStackOffset + stack.size() &&
+         std::memcmp(other + kStackOffset, stack.data(), stack.size()) == 0;
+}
+
+// Returns the number of the stack, a new one if no recent entry has it.
+std::uint32_t RecordArena::find_or_add_stack(std::byte* entry, std::span<const std::byte> stack) {
+  if (recent_stacks_.empty()) recent_stacks_.resize(kStackSets);
+  const std::uint64_t hash = hash_of(stack);
+  const std::uint32_t tag = tag_of(hash);
+  StackSet& set = recent_stacks_[hash % kStackSets];
+  for (std::size_t i = 0; i < set.tags.size(); ++i)
+    if (set.tags[i] == tag && set.numbers[i] != 0 && has_stack(set.numbers[i] - 1, stack))
+      return set.numbers[i] - 1;
+  const auto number = static_cast<std::uint32_t>(stacks_.size());
+  auto place = static_cast<std::size_t>(std::ranges::find(set.numbers, 0u) - set.numbers.begin());
+  if (place == set.numbers.size()) place = number % set.numbers.size();
+  set.tags[place] = tag;
+  set.numbers[place] = number + 1;
+  stacks_.push_back({static_cast<std::uint32_t>(blocks_.size() - 1),
+                     static_cast<std::uint32_t>(entry - blocks_.back().bytes.get())});
+  return number;
+}
+
+void RecordArena::share_stack(std::byte* entry, const ctprof_record& record) {
+  Head head;
+  std::memcpy(&head, entry, sizeof head);
+  const std::span stack(entry + kStackOffset, head.bytes - kStackOffset);
+  const std::size_t known = stacks_.size();
+  const std::uint32_t number = find_or_add_stack(entry, stack);
+  if (number < known) {
+    blocks_.back().used -= stack.size();
+    head.bytes = kStackOffset;
+  }
+  const Occurrence occurrence{record.at_ns, record.weight, number};
+  std::memcpy(entry, &head, sizeof head);
+  std::memcpy(entry + sizeof head, &occurrence, sizeof occurrence);
 }
 
 bool RecordArena::add(const ctprof_change& change) {
@@ -215,12 +333,32 @@ ctprof_change RecordArena::change_at(const Cursor& cursor) const {
   return change;
 }
 
+std::uint32_t RecordArena::stack_at(const Cursor& cursor) const {
+  Occurrence occurrence;
+  std::memcpy(&occurrence, entry(cursor) + sizeof(Head), sizeof occurrence);
+  return static_cast<std::uint32_t>(occurrence.stack);
+}
+
 ctprof_record RecordArena::record_at(const Cursor& cursor, std::vector<std::uint8_t>& stack) const {
-  Reader reader(entry(cursor) + sizeof(Head));
-  ctprof_record record;
-  std::memcpy(&record, reader.take(sizeof record), sizeof record);
+  Head head;
+  Occurrence occurrence;
+  std::memcpy(&head, entry(cursor), sizeof head);
+  std::memcpy(&occurrence, entry(cursor) + sizeof head, sizeof occurrence);
+  const bool is_shared = head.bytes == kStackOffset;
+  Reader reader(entry(is_shared ? stacks_[occurrence.stack] : cursor) + kStackOffset);
+  StackFields fields{{}};
+  std::memcpy(static_cast<void*>(&fields), reader.take(sizeof fields), sizeof fields);
+  ctprof_record record = make_record(fields, occurrence);
   record.kernel = reader.take_addresses(record.kernel_count);
   record.user = reader.take_addresses(record.user_count);
+  if (!has_copy(record)) return record;
+  CopyFields copied;
+  std::memcpy(&copied, reader.take(sizeof copied), sizeof copied);
+  record.ip = copied.ip;
+  record.sp = copied.sp;
+  record.bp = copied.bp;
+  record.lr = copied.lr;
+  record.stack_size = copied.stack_size;
   const StackSplit split = split_of(record);
   stack.resize(record.stack_size);
   copy(stack.data(), reader.take(split.first), split.first);

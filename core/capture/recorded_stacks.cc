@@ -353,7 +353,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
                         recorder.selected_offers);
     window.meta.stacks.back().covered_ns = recorder.covered_ns;
     recorder.records.for_each(
-        [&](const ctprof_record& record) {
+        [&](const ctprof_record& record, std::uint32_t) {
           if (names.stop && *names.stop) stacks.interrupt();
           stacks.add(record);
         },

@@ -1,4 +1,5 @@
-// Tests the compact storage of raw stacks: records are unchanged, and equal parts are stored once.
+// Tests the compact storage of raw stacks: records are unchanged, and equal stacks and equal parts
+// of copies are stored once.
 
 #include "core/capture/record_arena.hpp"
 
@@ -27,7 +28,7 @@ BOOST_AUTO_TEST_CASE(stores_copies_of_any_size_and_alignment) {
       BOOST_REQUIRE(arena.add(record));
     }
   arena.for_each(
-      [&](const ctprof_record& record) {
+      [&](const ctprof_record& record, std::uint32_t) {
         ++read;
         BOOST_REQUIRE(record.stack_size == record.weight);
         BOOST_REQUIRE(std::equal(record.stack, record.stack + record.stack_size, memory.begin()));
@@ -47,6 +48,73 @@ BOOST_AUTO_TEST_CASE(stores_equal_pieces_once) {
     BOOST_REQUIRE(arena.add(record));
   }
   BOOST_TEST(arena.bytes() < std::size_t{4} << 20);  // instead of 80 MB
+}
+
+// Returns the frames of the n-th of the distinct stacks.
+std::vector<std::uint64_t> make_frames(std::uint64_t n) {
+  std::vector<std::uint64_t> frames(50, 1000);
+  frames[n % frames.size()] = n;
+  return frames;
+}
+
+BOOST_AUTO_TEST_CASE(stores_equal_stacks_once) {
+  constexpr std::uint64_t kStacks = 500, kRecords = 200'000;
+  RecordArena arena(std::size_t{1} << 30);
+  for (std::uint64_t i = 0; i < kRecords; ++i) {
+    const std::vector<std::uint64_t> frames = make_frames(i % kStacks);
+    sdk::Record record(1, 1, i);
+    record.at_ns = 7 * i;
+    record.set_user_frames(frames);
+    BOOST_REQUIRE(arena.add(record));
+  }
+  BOOST_TEST(arena.bytes() < std::size_t{8} << 20);  // instead of 80 MB
+  std::uint64_t read = 0;
+  arena.for_each(
+      [&](const ctprof_record& record, std::uint32_t stack) {
+        BOOST_REQUIRE(stack == read % kStacks);
+        BOOST_REQUIRE((record.weight == read && record.at_ns == 7 * read));
+        BOOST_REQUIRE(std::vector(record.user, record.user + record.user_count) ==
+                      make_frames(stack));
+        ++read;
+      },
+      [](const ctprof_change&) {});
+  BOOST_TEST(read == kRecords);
+}
+
+// Returns the numbers of the stacks of these records, in order.
+std::vector<std::uint32_t> number_stacks(std::span<const sdk::Record> records) {
+  RecordArena arena(std::size_t{1} << 30);
+  for (const sdk::Record& record : records) BOOST_REQUIRE(arena.add(record));
+  std::vector<std::uint32_t> numbers;
+  arena.for_each([&](const ctprof_record&, std::uint32_t stack) { numbers.push_back(stack); },
+                 [](const ctprof_change&) {});
+  return numbers;
+}
+
+BOOST_AUTO_TEST_CASE(distinguishes_stacks_in_every_field_except_time_and_weight) {
+  const std::vector<std::uint64_t> addresses{5, 6, 7};
+  std::vector<sdk::Record> records(10, sdk::Record(1, 2, 3));
+  for (sdk::Record& record : records) record.set_user(addresses);
+  records[1].weight = records[1].at_ns = 9;
+  records[2].tgid = 9;
+  records[3].tid = 9;
+  records[4].start_time_clock_ticks = 9;
+  records[5].offer = 9;
+  records[6].flags = CTPROF_RECORD_CUT;
+  records[7].set_user_frames(addresses);
+  records[8].set_user(std::span(addresses).first(2));
+  records[9].set_user(std::span(addresses).last(1));
+  records[9].set_kernel(std::span(addresses).first(2));
+  BOOST_TEST(number_stacks(records) == (std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 6, 7, 8}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(does_not_compare_copies) {
+  const std::vector<std::uint8_t> memory(100);
+  std::vector<sdk::Record> records(2, sdk::Record(1, 2, 3));
+  for (sdk::Record& record : records) record.set_user_copy(1, 2, 3, 4, memory);
+  BOOST_TEST(number_stacks(records) == std::vector<std::uint32_t>(2, RecordArena::kUnique),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(finds_stored_pieces_among_many) {

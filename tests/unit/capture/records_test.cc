@@ -104,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(ends_each_window_before_its_last_drain, RecorderFixture)
   all->end_window();
   std::vector<std::uint64_t> weights;
   all->take().recorders.front().records.for_each(
-      [&](const ctprof_record& record) { weights.push_back(record.weight); },
+      [&](const ctprof_record& record, std::uint32_t) { weights.push_back(record.weight); },
       [](const ctprof_change&) {});
   BOOST_TEST(weights == std::vector<std::uint64_t>{20});
 }
@@ -127,8 +127,9 @@ struct SumRecorder : sdk::RecordSource {
 
 std::vector<std::uint64_t> weights_in(const RecorderResult& recorded) {
   std::vector<std::uint64_t> weights;
-  recorded.records.for_each([&](const ctprof_record& record) { weights.push_back(record.weight); },
-                            [](const ctprof_change&) {});
+  recorded.records.for_each(
+      [&](const ctprof_record& record, std::uint32_t) { weights.push_back(record.weight); },
+      [](const ctprof_change&) {});
   return weights;
 }
 
@@ -223,7 +224,7 @@ BOOST_FIXTURE_TEST_CASE(returns_stacks_unchanged, RecorderFixture) {
   BOOST_TEST(recorded.losses[0].cpu == 1);
   std::string order;
   recorded.records.for_each(
-      [&](const ctprof_record& record) {
+      [&](const ctprof_record& record, std::uint32_t) {
         order += "r" + std::to_string(record.tid);
         if (record.tid == 9) {
           BOOST_TEST((record.user_count == 2 && record.user[1] == 5 && record.stack_size == 0));
