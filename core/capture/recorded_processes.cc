@@ -2,6 +2,7 @@
 // and from the changes that recorders deliver.
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,11 @@ constexpr std::size_t kMaxJitDumps = 4096;
 constexpr std::size_t kMaxMemoryFiles = 256;
 
 }  // namespace
+
+std::uint64_t RecordedStacks::draw_version() {
+  static std::atomic<std::uint64_t> last_version{0};
+  return ++last_version;
+}
 
 void RecordedStacks::set_pinned_files(std::span<const PinnedFile> files) {
   pinned_ = files;
@@ -87,6 +93,7 @@ void RecordedStacks::add_mapping(Process& process, const Mapping& mapping, std::
       is_memory_file(mapping.path) && is_program_in_memory(process, versioned_mapping);
   const CodeRange range = modules_.make_code_range(tgid, versioned_mapping);
   process.space.add_mapping(range);
+  process.version = draw_version();
   range_count_ += process.space.size() - std::min(before, process.space.size());
   if (parse_jit_dump_process(mapping.path) && jit_dumps_.size() < kMaxJitDumps)
     jit_dumps_.insert_or_assign(process.space.process(),

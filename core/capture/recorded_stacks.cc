@@ -82,6 +82,7 @@ void RecordedStacks::begin_source(const std::string& plugin, const std::string& 
   table_modules_.clear();
   overlay_modules_.clear();
   last_stacks_.clear();
+  known_stacks_.clear();
   tally_ = &window_.meta.stacks.emplace_back(StackTally{.plugin = plugin, .source = source});
   by_offer_.assign(metrics.size(), nullptr);
   for (std::size_t offer = 0; offer < metrics.size(); ++offer) {
@@ -142,13 +143,30 @@ RecordedStacks::UnwoundStack RecordedStacks::unwind(const ctprof_record& record)
   return {record.start_time_clock_ticks, add_stack_node(ending, record.tgid), ending, is_guessed};
 }
 
+// The kernel part does not depend on mappings. A stack beyond the limit of the table is not stored,
+// so that each of its records is counted.
+RecordedStacks::UnwoundStack RecordedStacks::unwind(const ctprof_record& record,
+                                                    std::uint32_t stack) {
+  if (stack == RecordArena::kUnique) return unwind(record);
+  if (known_stacks_.size() <= stack) known_stacks_.resize(stack + 1);
+  const bool has_user = record.user_kind != CTPROF_USER_NONE;
+  const std::uint64_t version = has_user ? process_of(record.tgid).version : 0;
+  KnownStack& known = known_stacks_[stack];
+  if (known.version == version) return known.unwound;
+  const std::uint64_t count_beyond_limit = tally_->stacks_beyond_limit;
+  const UnwoundStack unwound = unwind(record);
+  if (tally_->stacks_beyond_limit == count_beyond_limit) known = {version, unwound};
+  return unwound;
+}
+
 // Unwinds even if the record does not count, because a later record may refer to its stack
 // (CTPROF_RECORD_AGAIN).
-RecordedStacks::UnwoundStack RecordedStacks::stack_of(const ctprof_record& record) {
+RecordedStacks::UnwoundStack RecordedStacks::stack_of(const ctprof_record& record,
+                                                      std::uint32_t stack) {
   // Ids have 22 bits.
   const std::uint64_t thread = std::uint64_t{record.offer} << 44 | record.tgid << 22 | record.tid;
   if ((record.flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST)) == 0)
-    return last_stacks_.insert_or_assign(thread, unwind(record)).first->second;
+    return last_stacks_.insert_or_assign(thread, unwind(record, stack)).first->second;
   const auto last = last_stacks_.find(thread);
   const bool is_known = (record.flags & CTPROF_RECORD_REST) == 0 && last != last_stacks_.end() &&
                         last->second.start == record.start_time_clock_ticks;
@@ -165,7 +183,7 @@ void RecordedStacks::add_number(ColumnSums& sums, const ThreadRows::Row* thread,
     if (sums.combination == Combination::Sum) sums.number_without_row += weight;
     return;
   }
-  const auto [entry, is_first] = sums.numbers_by_row.emplace(thread->row, weight);
+  const auto [entry, is_first] = sums.numbers_by_row.try_emplace(thread->row, weight);
   if (is_first) return;
   switch (sums.combination) {
     case Combination::Sum: entry->second += weight; return;
@@ -209,7 +227,7 @@ bool RecordedStacks::belongs_to_window(const ctprof_record& record,
          (!exclusive_ends_.has_own_end || has_exited || record.at_ns <= read_times.last);
 }
 
-void RecordedStacks::add(const ctprof_record& record) {
+void RecordedStacks::add(const ctprof_record& record, std::uint32_t stack) {
   ColumnSums* sums = record.offer < by_offer_.size() ? by_offer_[record.offer] : nullptr;
   const ThreadRows::Row* thread = rows_.find(record);
   if (!sums) return;
@@ -220,7 +238,7 @@ void RecordedStacks::add(const ctprof_record& record) {
   if (sums->storage != Storage::Stacks) return add_number(*sums, thread, record.weight);
   if (own_processes_.find_access(record.tgid) != OwnProcesses::Access::Own)
     return note_unseen(*sums, thread);
-  const UnwoundStack unwound = stack_of(record);
+  const UnwoundStack unwound = stack_of(record, stack);
   if (!counts) return;
   if ((record.flags & CTPROF_RECORD_REST) == 0) count_record(record, unwound);
   tally_->records_without_row += thread ? 0 : 1;
@@ -353,9 +371,9 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
                         recorder.selected_offers);
     window.meta.stacks.back().covered_ns = recorder.covered_ns;
     recorder.records.for_each(
-        [&](const ctprof_record& record, std::uint32_t) {
+        [&](const ctprof_record& record, std::uint32_t stack) {
           if (names.stop && *names.stop) stacks.interrupt();
-          stacks.add(record);
+          stacks.add(record, stack);
         },
         [&](const ctprof_change& change) { stacks.add(change); });
   }

@@ -89,7 +89,9 @@ class RecordedStacks {
                     const std::vector<TableFile>& tables = {},
                     const std::vector<bool>& selected = {});
   void add(const ctprof_change& change);
-  void add(const ctprof_record& record);
+  // `stack`: its number in the RecordArena of the source. A known stack is unwound again only if
+  // the mappings of its process have changed.
+  void add(const ctprof_record& record, std::uint32_t stack = RecordArena::kUnique);
   // Stops unwinding. Further records are counted, with known stacks or with none.
   void interrupt();
   // Fills the columns and names the frames. Records in Meta::stacks and in notes what was not
@@ -98,11 +100,14 @@ class RecordedStacks {
 
  private:
   static constexpr std::uint32_t kNoModule = UINT32_MAX;
+  static constexpr std::uint64_t kNoVersion = UINT64_MAX;
   struct Process {
     AddressSpace space;
     std::uint64_t read_ns = 0;
     bool has_ended = false;
     std::optional<TargetOwner> owner = {};
+    // Each change of the mappings draws a new number, so equal numbers mean equal mappings.
+    std::uint64_t version = draw_version();
   };
   using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
   // The rule that combines the numbers of a thread into one.
@@ -127,7 +132,13 @@ class RecordedStacks {
     WalkEnd ending = WalkEnd::Root;
     bool is_guessed = false;
   };
+  // A stack of the arena, as unwound with some version of its process.
+  struct KnownStack {
+    std::uint64_t version = kNoVersion;
+    UnwoundStack unwound = {};
+  };
 
+  static std::uint64_t draw_version();
   static Combination combination_of(const MetricDef& def);
   bool belongs_to_window(const ctprof_record& record, const ThreadRows::Row* thread) const;
   Process& process_of(std::uint64_t tgid);
@@ -139,7 +150,8 @@ class RecordedStacks {
   void copy_mappings(Process& process, const ctprof_change& change);
   void replace_mappings(const ctprof_change& change);
   UnwoundStack unwind(const ctprof_record& record);
-  UnwoundStack stack_of(const ctprof_record& record);
+  UnwoundStack unwind(const ctprof_record& record, std::uint32_t stack);
+  UnwoundStack stack_of(const ctprof_record& record, std::uint32_t stack);
   WalkEnd find_frames(const ctprof_record& record);
   WalkEnd find_user_frames(const ctprof_record& record);
   WalkEnd find_table_frames(const ctprof_record& record, const AddressSpace& space);
@@ -225,6 +237,7 @@ class RecordedStacks {
   std::vector<ColumnSums*> by_offer_;  // of the source; null: the window already has this column
   // The last stacks of the source, by offer and thread.
   std::unordered_map<std::uint64_t, UnwoundStack, SeededHash> last_stacks_;
+  std::vector<KnownStack> known_stacks_;      // of the source, by number in its arena
   StackTally* tally_ = nullptr;               // of the source
   std::vector<TableFile> tables_;             // of the source
   std::vector<std::uint32_t> table_modules_;  // by table; kNoModule: not looked up yet

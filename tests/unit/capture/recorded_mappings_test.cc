@@ -109,6 +109,40 @@ BOOST_AUTO_TEST_CASE(a_child_inherits_the_mappings_of_its_parent) {
   BOOST_TEST(module_path(recording) == "/no/of/parent");
 }
 
+// Returns the modules of one stack, with weights: two records of weight 1 after the first change,
+// two of weight 10 after the second one, and so on.
+std::string module_paths_of_known_stack(const std::vector<ctprof_change>& changes) {
+  Recording recording;
+  recording.begin();
+  const std::vector<std::uint64_t> addresses{kCode + 4};
+  std::uint64_t weight = 1;
+  for (const ctprof_change& change : changes) {
+    recording.stacks().add(change);
+    for (int i = 0; i < 2; ++i)
+      recording.stacks().add(with_addresses(record_of(7, 7, weight), addresses), 0);
+    weight *= 10;
+  }
+  recording.stacks().finish();
+  std::string paths;
+  const StackPool& pool = recording.window().pools->stacks;
+  for (const ctprof_stack& stack :
+       pool[recording.window().threads().find(kStacks.name)->ids()[0]]) {
+    const auto frames = pool.table.get_stack_frames(static_cast<std::uint32_t>(stack.stack));
+    paths += recording.module(pool.table.frames()[frames.front()]).path + " " +
+             std::to_string(stack.weight) + "\n";
+  }
+  return paths;
+}
+
+BOOST_AUTO_TEST_CASE(unwinds_a_known_stack_again_after_a_change) {
+  BOOST_TEST(module_paths_of_known_stack(
+                 {make_mapping_change(7, 5, "/no/one", 1), make_mapping_change(7, 6, "/no/two", 2),
+                  make_change(CTPROF_CHANGE_EXECED, 7, 7)}) == "/no/one 2\n/no/two 20\n 200\n");
+  BOOST_TEST(module_paths_of_known_stack({make_mapping_change(7, 5, "/no/one", 1),
+                                          make_mapping_change(8, 6, "/no/two", 2)}) ==
+             "/no/one 22\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
