@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import pathlib
 import select
 import signal
 import statistics
@@ -13,17 +12,12 @@ import termios
 import time
 
 from crowd import crowd
-from measure import ratio, run, show
+from measure import cpu_ns, ratio, run, show
 
 LINES, COLUMNS = 40, 120
 STARTUP_S = 5  # until plugins are loaded and constant data is read
 MEASURED_S = 5  # per round
 LIMITS = {1_000: 1, 10_000: 6}  # percent of a CPU, by number of threads
-
-
-def cpu_ns(pid):
-    """Returns the CPU time of all threads of the process, from the scheduler's sum, which is not rounded to ticks."""
-    return sum(int(path.read_text().split()[0]) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ See also: captures.py and files.py, which choose the programs and interpret the 
 
 import json
 import os
+import pathlib
 import statistics
 import subprocess
 import tempfile
@@ -57,6 +58,11 @@ def alternate(repeat, actions):
             readings = [one_round[name][key] for one_round in rounds]
             result[key], result[f"{key} min"] = statistics.median(readings), min(readings)
     return results
+
+
+def cpu_ns(pid):
+    """Returns the CPU time of all threads of the process, from the scheduler's sum, which is not rounded to ticks."""
+    return sum(int(path.read_text().split()[0]) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 
 def ms(ns):

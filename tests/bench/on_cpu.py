@@ -10,13 +10,16 @@ import os
 import re
 import statistics
 import subprocess
+import time
 
-from measure import ratio, run, show
+from measure import cpu_ns, ratio, run, show
 
 COPIES = {"8K": 8192, "32K": 32768}
 TARGETS_NS = {"8K": 1_000, "32K": 2_000}
 FREQUENCY, SECONDS = 4000, 3
 MAX_READER_NS = 5_000
+WINDOW_SECONDS, STARTUP_S = 8, 2  # until the tables of running programs are made
+MAX_WINDOW_PERCENT = 1  # of one CPU
 
 
 def measure_sample_costs(tools, repeat):
@@ -85,7 +88,28 @@ def bench_reader(tools, repeat, directory):
           ("lost", f"{sum(one_round[2] for one_round in rounds)}", "none")])
 
 
+def measure_window_percent(tools, directory):
+    """Returns the CPU time of all threads of a recorder while its window is open, in percent of one CPU."""
+    argv = [tools.ctprof, "record", "--no-sync", "-d", f"{WINDOW_SECONDS}s", "-o", f"{directory}/window.ctprof.zst"]
+    with subprocess.Popen([*argv, "--recorders", "on-cpu", "--freq", str(FREQUENCY)], stderr=subprocess.DEVNULL) as process:
+        time.sleep(STARTUP_S)
+        begin, begin_cpu = time.monotonic_ns(), cpu_ns(process.pid)
+        time.sleep(WINDOW_SECONDS - 2 * STARTUP_S)
+        return 100 * (cpu_ns(process.pid) - begin_cpu) / (time.monotonic_ns() - begin)
+
+
+def bench_window(tools, repeat, directory):
+    """Measures the recorder without the beginning and the end of its window."""
+    rows = [(f"CPU of the recorder at {FREQUENCY} Hz, {repeat} rounds", "median", "minimum", "target")]
+    for name, cpus in (("idle host", 0), ("two busy CPUs", 2)):
+        with busy_cpus(cpus):
+            percents = [measure_window_percent(tools, directory) for _ in range(repeat)]
+        rows.append((name, f"{statistics.median(percents):.2f} %", f"{min(percents):.2f} %", f"at most {MAX_WINDOW_PERCENT} %"))
+    show("Recorder while the window is open, in percent of one CPU", rows)
+
+
 def bench(tools, repeat, directory):
     """Needs permission to sample."""
     bench_sampled_thread(tools, 8 * repeat)
     bench_reader(tools, min(3, repeat), directory)
+    bench_window(tools, min(4, repeat), directory)
