@@ -1,5 +1,4 @@
-// Tests recorders of call stacks: the options that they receive, the handling of their records, and
-// the summary text.
+// Tests recorders of call stacks: their options, the handling of their records, and the summary.
 
 #include "core/capture/active_recorders.hpp"
 #include "core/capture/recorder_notes.hpp"
