@@ -32,8 +32,8 @@ constexpr std::size_t kStackOffset = sizeof(Head) + sizeof(Occurrence);
 
 constexpr std::size_t round_up_to_8(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// The fields of a record that identify its stack; padded with zeros, because they are compared as
-// bytes.
+// The fields of a record that identify its stack or the bucket of its histogram. Without padding,
+// because they are compared as bytes.
 struct StackFields {
   explicit StackFields(const ctprof_record& record)
       : offer(record.offer),
@@ -41,12 +41,12 @@ struct StackFields {
         user_kind(record.user_kind),
         kernel_count(record.kernel_count),
         user_count(record.user_count),
+        element(record.element),
         tgid(record.tgid),
         tid(record.tid),
         start_time_clock_ticks(record.start_time_clock_ticks) {}
 
-  std::uint32_t offer, flags, user_kind, kernel_count, user_count;
-  std::uint32_t padding = 0;
+  std::uint32_t offer, flags, user_kind, kernel_count, user_count, element;
   std::uint64_t tgid, tid, start_time_clock_ticks;
 };
 
@@ -119,6 +119,7 @@ ctprof_record make_record(const StackFields& fields, const Occurrence& occurrenc
   record.user_count = fields.user_count;
   record.tgid = fields.tgid;
   record.tid = fields.tid;
+  record.element = fields.element;
   record.start_time_clock_ticks = fields.start_time_clock_ticks;
   record.weight = occurrence.weight;
   record.at_ns = occurrence.at_ns;

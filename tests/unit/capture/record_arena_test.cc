@@ -93,7 +93,7 @@ std::vector<std::uint32_t> number_stacks(std::span<const sdk::Record> records) {
 
 BOOST_AUTO_TEST_CASE(distinguishes_stacks_in_every_field_except_time_and_weight) {
   const std::vector<std::uint64_t> addresses{5, 6, 7};
-  std::vector<sdk::Record> records(10, sdk::Record(1, 2, 3));
+  std::vector<sdk::Record> records(11, sdk::Record(1, 2, 3));
   for (sdk::Record& record : records) record.set_user(addresses);
   records[1].weight = records[1].at_ns = 9;
   records[2].tgid = 9;
@@ -105,8 +105,24 @@ BOOST_AUTO_TEST_CASE(distinguishes_stacks_in_every_field_except_time_and_weight)
   records[8].set_user(std::span(addresses).first(2));
   records[9].set_user(std::span(addresses).last(1));
   records[9].set_kernel(std::span(addresses).first(2));
-  BOOST_TEST(number_stacks(records) == (std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 6, 7, 8}),
-             boost::test_tools::per_element());
+  records[10].element = 9;
+  BOOST_TEST(
+      number_stacks(records) == (std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+      boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_buckets_of_histograms) {
+  RecordArena arena(RecordArena::kBlockBytes);
+  sdk::Record record(1, 2, 3);
+  for (std::uint32_t bucket = 0; bucket < 5; ++bucket) {
+    record.element = bucket;
+    BOOST_REQUIRE(arena.add(record));
+  }
+  std::uint32_t read = 0;
+  arena.for_each(
+      [&](const ctprof_record& stored, std::uint32_t) { BOOST_TEST(stored.element == read++); },
+      [](const ctprof_change&) {});
+  BOOST_TEST(read == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(does_not_compare_copies) {
