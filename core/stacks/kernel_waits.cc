@@ -22,15 +22,16 @@ constexpr std::array<std::string_view, 7> kLockWaitPrefixes{
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
 // Functions of glibc, libstdc++, Go, Java and Rust in which a thread waits for work, for a message
 // or for another thread to exit. They end in the same kernel function as a wait for a lock.
-// Names with underscores are those of functions within glibc that have no other name.
+// Without leading underscores: some functions within glibc have no other name, and files of earlier
+// versions have reserved names such as ___pthread_cond_wait.
 constexpr std::array<std::string_view, 15> kConditionWaitPrefixes{"pthread_cond_",
                                                                   "sem_wait",
                                                                   "sem_timedwait",
                                                                   "sem_clockwait",
-                                                                  "__new_sem_",
+                                                                  "new_sem_",
                                                                   "do_futex_wait",
                                                                   "pthread_join",
-                                                                  "__pthread_clockjoin",
+                                                                  "pthread_clockjoin",
                                                                   "pthread_barrier_",
                                                                   "runtime.notesleep",
                                                                   "std::condition_variable",
@@ -79,7 +80,7 @@ bool is_lock_wait(std::string_view function) {
 }
 
 bool is_condition_wait(std::string_view function) {
-  return starts_with_one_of(function, kConditionWaitPrefixes);
+  return starts_with_one_of(remove_underscores(function), kConditionWaitPrefixes);
 }
 
 bool is_lock_function(std::string_view function) {

@@ -139,7 +139,8 @@ BOOST_AUTO_TEST_CASE(knows_system_calls_faults_and_locks) {
               !is_lock_wait("ep_poll")));
   BOOST_TEST((is_condition_wait("pthread_cond_timedwait@@GLIBC_2.3.2") &&
               is_condition_wait("__new_sem_wait_slow64") &&
-              is_condition_wait("runtime.notesleep") && !is_condition_wait("pthread_mutex_lock")));
+              is_condition_wait("___pthread_cond_wait") && is_condition_wait("runtime.notesleep") &&
+              !is_condition_wait("pthread_mutex_lock")));
   for (const char* entry :
        {"entry_SYSCALL_64_after_hwframe", "x64_sys_call", "el0t_64_sync_handler",
         "el0_svc_common.constprop.0", "do_el0_svc", "asm_sysvec_reschedule_ipi"})
