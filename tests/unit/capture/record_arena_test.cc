@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(distinguishes_stacks_in_every_field_except_time_and_weight)
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_buckets_of_histograms) {
-  RecordArena arena(RecordArena::kBlockBytes);
+  RecordArena arena(std::size_t{1} << 20);
   sdk::Record record(1, 2, 3);
   for (std::uint32_t bucket = 0; bucket < 5; ++bucket) {
     record.element = bucket;

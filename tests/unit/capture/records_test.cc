@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(counts_a_value_in_its_bucket, RecorderFixture) {
     record.size = offsetof(ctprof_record, element);  // of an older plugin
     to.put(record);
   });
-  recorded.records.for_each([&](const ctprof_record& got) { buckets.push_back(got.element); },
+  recorded.records.for_each([&](const auto& got, auto) { buckets.push_back(got.element); },
                             [](const ctprof_change&) {});
   BOOST_TEST(recorded.failure == "");
   BOOST_TEST(buckets == (std::vector<std::uint32_t>{19, 0}), boost::test_tools::per_element());
