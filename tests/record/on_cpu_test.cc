@@ -48,7 +48,7 @@ std::uint64_t find_own_address(std::uint64_t offset) {
 std::vector<ctprof_record> records_of(const RecorderResult& recorded, std::uint64_t tgid) {
   std::vector<ctprof_record> records;
   recorded.records.for_each(
-      [&](const ctprof_record& record) {
+      [&](const ctprof_record& record, std::uint32_t) {
         if (record.tgid != tgid || record.offer != 0) return;
         ctprof_record& kept = records.emplace_back(record);
         if (record.user_kind == CTPROF_USER_FRAMES)
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(all_time_of_busy_cpus_is_accounted_for) {
     last_ns = std::max(last_ns, until_ns);
   };
   recorded.records.for_each(
-      [&](const ctprof_record& record) {
+      [&](const ctprof_record& record, std::uint32_t) {
         note(record.at_ns, record.at_ns);
         sampled_ns += record.weight;
       },
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_samples_and_reports_when) {
   BOOST_TEST(reported_losses == recorded.lost);
   // Records of mappings may be among the lost records.
   std::uint64_t remapped_events = 0;
-  recorded.records.for_each([](const ctprof_record&) {},
+  recorded.records.for_each([](const ctprof_record&, std::uint32_t) {},
                             [&](const ctprof_change& change) {
                               remapped_events +=
                                   change.kind == CTPROF_CHANGE_REMAPPED &&
@@ -318,7 +318,9 @@ BOOST_AUTO_TEST_CASE(mappings_are_reported_before_samples) {
   };
   bool found = false;
   taken.recorded.records.for_each(
-      [&](const ctprof_record& record) { check_order(record.tgid, record.at_ns, "sample "); },
+      [&](const ctprof_record& record, std::uint32_t) {
+        check_order(record.tgid, record.at_ns, "sample ");
+      },
       [&](const ctprof_change& change) {
         constexpr const char* kWords[] = {"mapped ", "execed ", "forked ", "ended ", ""};
         check_order(change.tgid, change.at_ns, kWords[change.kind]);
