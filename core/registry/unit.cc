@@ -7,6 +7,7 @@
 #include "core/registry/identity.cc"
 #include "core/registry/loader.cc"
 #include "core/registry/metric_def.cc"
+#include "core/registry/missing_metric.cc"
 #include "core/registry/output_file.cc"
 #include "core/registry/plan.cc"
 #include "core/registry/plan_recorders.cc"

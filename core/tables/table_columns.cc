@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
+#include "core/registry/missing_metric.hpp"
 #include "core/rules/histograms.hpp"
 
 namespace ctprof {
@@ -72,8 +72,7 @@ std::vector<const Column*> TableColumns::find_columns(const Snapshot& capture,
 Result<void> TableColumns::check_selected() const {
   for (const std::string& name : selected_)
     if (names_.count(name) == 0)
-      return Error{"no metric '" + name + "' in the input" +
-                   suggest_nearest(name, std::vector(names_.begin(), names_.end()))};
+      return Error{describe_missing_metric(name, std::vector(names_.begin(), names_.end()))};
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "core/compare/request/expressions.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "core/registry/derived_family.hpp"
+#include "core/registry/missing_metric.hpp"
 #include "core/rules/maps.hpp"
 
 namespace ctprof {
@@ -145,8 +146,7 @@ Result<std::size_t> find_input(const MetricPlan& plan, std::span<const Snapshot*
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics)
     if (can_be_input(metric)) names.push_back(metric.name);
-  return refusal(definition,
-                 "no metric '" + name + "' in the input" + suggest_nearest(name, names));
+  return refusal(definition, describe_missing_metric(name, names));
 }
 
 // Returns the plural of the entity for messages: "threads", "cgroups".

@@ -8,6 +8,7 @@
 
 #include "core/base/text.hpp"
 #include "core/compare/figures/uncaptured_metrics.hpp"
+#include "core/registry/missing_metric.hpp"
 
 namespace ctprof {
 namespace {
@@ -17,7 +18,7 @@ Error unknown_metric_error(const MetricPlan& plan, const std::string& name,
                            std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics)
     if (metric.counter_of_total.empty()) names.push_back(metric.name);
-  return {"no metric '" + name + "' in the input" + suggest_nearest(name, names)};
+  return {describe_missing_metric(name, names)};
 }
 
 // Returns whether one of the plugins filled the metric, or an input of a derived metric, on some

@@ -8,6 +8,7 @@
 
 #include "core/base/text.hpp"
 #include "core/compare/request/expressions.hpp"
+#include "core/registry/missing_metric.hpp"
 
 namespace ctprof {
 namespace {
@@ -20,8 +21,7 @@ Result<const PlannedMetric*> find_metric(const Condition& condition, std::string
   if (const PlannedMetric* metric = plan.find(name)) return metric;
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
-  return condition.refusal("no metric '" + std::string(name) + "' in the input" +
-                           suggest_nearest(name, names));
+  return condition.refusal(describe_missing_metric(name, names));
 }
 
 // A condition whose inputs are resolved in the plan.
