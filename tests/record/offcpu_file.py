@@ -1,7 +1,11 @@
 """Reads the results of the recorder off-cpu from a window file, without ctprof: values of threads, and their stacks with names."""
 
+import re
+import subprocess
+
 import recording
 
+SCHEDULER_EVENTS = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new"
 KINDS = "interruptible", "uninterruptible", "queued", "preempted"
 BLOCKED = KINDS[:2]
 
@@ -69,3 +73,31 @@ class OffCpuFile:
 
     def thread(self, tid):
         return next(thread for thread in self.threads if thread.tid == tid)
+
+
+def find_cpus_with_idle_events(data, program):
+    """Returns the CPUs, as text, whose idle threads perf observes; none if it cannot trace. Some kernels hide idle
+    threads, and thereby all wake-ups by interrupts of an idle CPU."""
+    words = "perf", "record", "-a", "-e", "sched:sched_switch", "-o", data, "--", program, "turns", "1", "4"
+    if subprocess.run(words, capture_output=True, timeout=300, check=False).returncode != 0:
+        return []
+    shown = subprocess.run(["perf", "script", "-i", str(data), "-F", "cpu,trace"], capture_output=True, text=True, timeout=300, check=True)
+    return sorted({match[1] for match in re.finditer(r"\[(\d+)\].* prev_pid=0 ", shown.stdout)})
+
+
+def record_with_perf(test, directory, options, program, buffer):
+    """Records `program`, a run of tests/record/waits, with off-cpu and with perf, which writes to `directory`/perf.data; `buffer`: of perf, for each CPU.
+    Returns the finished process, and its threads that started and exited. At an event the program that was attached first runs first, and delays the
+    clock of the other. perf takes longer, so it is attached second. The program runs on CPUs whose idle threads perf observes."""
+    cpus = find_cpus_with_idle_events(directory / "perf.data", program[0])
+    if not cpus:
+        test.skipTest("perf observes the idle thread of no CPU here")
+    file = directory / ("it" + recording.SUFFIX)
+    perf = "perf", "record", "-a", "-m", buffer, "-k", "CLOCK_MONOTONIC", "-e", SCHEDULER_EVENTS, "-o", directory / "perf.data"
+    words = recording.command("--recorders", "off-cpu", "--offcpu-period", "10ms", *options, "-o", file, "--", *perf, "--", "taskset", "-c", ",".join(cpus), *program)
+    finished = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    test.assertEqual(finished.returncode, 0, finished.stderr)
+    test.assertFalse(re.search(r"(?i)\blost\b|off-cpu: .* lost", finished.stderr), finished.stderr)
+    threads = [thread for thread in OffCpuFile(file).threads if thread.pcomm == "waits" and thread.born and thread.ended and thread.tid != thread.tgid]
+    test.assertGreater(len(threads), 3)
+    return finished, threads

@@ -13,13 +13,11 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import recording  # noqa: E402
+from recording import harness  # noqa: E402
 import measurement  # noqa: E402
 import offcpu_file  # noqa: E402
-from recording import harness  # noqa: E402
 
 WAITS = os.environ["WAITS"]
-EVENTS = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new"
 BUFFER = "128M"  # for each CPU
 PERCENT = 0.01
 HIDDEN = 2  # switches of a thread: on some kernels switches from hidden threads are not observed
@@ -106,16 +104,9 @@ class Timehist(unittest.TestCase):
         self.here = pathlib.Path(scratch.name)
 
     def record_with_both(self, *program):
-        """Records the program with both. Returns its threads, and the times of timehist by tid. At an event the program that was attached first runs
-        first, and delays the clock of the other. perf takes longer, so it is attached second."""
-        data, file = self.here / "perf.data", self.here / ("it" + recording.SUFFIX)
-        perf = "perf", "record", "-a", "-m", BUFFER, "-k", "CLOCK_MONOTONIC", "-e", EVENTS, "-o", data
-        finished = run(*recording.command("--recorders", "off-cpu", "--offcpu-period", "10ms", "-o", file, "--", *perf, "--", *program))
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        self.assertNotRegex(finished.stderr, r"(?i)\blost\b|off-cpu: .* lost")
-        threads = [thread for thread in offcpu_file.OffCpuFile(file).threads
-                   if thread.pcomm == "waits" and thread.born and thread.ended and thread.tid != thread.tgid]
-        self.assertGreater(len(threads), 3)
+        """Returns the program's threads, and the times of timehist by tid."""
+        data = self.here / "perf.data"
+        _, threads = offcpu_file.record_with_perf(self, self.here, (), program, BUFFER)
         every = threads_of_timehist(data)
         by_tid = {thread.tid: every[thread.tid] for thread in threads}
         add_last_turns(data, by_tid)

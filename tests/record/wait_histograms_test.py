@@ -20,7 +20,6 @@ import offcpu_file  # noqa: E402
 from recording import harness  # noqa: E402
 
 WAITS = os.environ["WAITS"]
-EVENTS = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new"
 BUFFER = "64M"  # for each CPU
 METRICS = {"blocked": "blocked_wait_histogram_ns", "queued": "cpu_wait_histogram_ns", "running": "time_slice_histogram_ns"}
 TOLERATED = 2  # times of a thread
@@ -82,15 +81,6 @@ def read_events(data, tids):
     return threads
 
 
-def find_cpus_with_idle_events(data):
-    """Returns the CPUs, as text, whose idle threads perf observes; none if it cannot trace. Some kernels hide idle threads, and thereby all wake-ups by interrupts of an idle CPU."""
-    words = "perf", "record", "-a", "-e", "sched:sched_switch", "-o", data, "--", WAITS, "turns", "1", "4"
-    if subprocess.run(words, capture_output=True, timeout=300, check=False).returncode != 0:
-        return []
-    shown = subprocess.run(["perf", "script", "-i", str(data), "-F", "cpu,trace"], capture_output=True, text=True, timeout=300, check=True)
-    return sorted({match[1] for match in re.finditer(r"\[(\d+)\].* prev_pid=0 ", shown.stdout)})
-
-
 def running_sums(counts):
     """Returns the number of times in each bucket and all before it."""
     sums, total = [], 0
@@ -110,22 +100,9 @@ class WaitHistograms(unittest.TestCase):
         self.here = pathlib.Path(scratch.name)
 
     def record_with_both(self, *program):
-        data, file = self.here / "perf.data", self.here / ("it" + recording.SUFFIX)
-        perf = "perf", "record", "-a", "-m", BUFFER, "-k", "CLOCK_MONOTONIC", "-e", EVENTS, "-o", data
-        words = "--recorders", "off-cpu", "--metrics", ",".join(METRICS.values()), "--offcpu-period", "10ms", "-o", file
-        cpus = find_cpus_with_idle_events(data)
-        if not cpus:
-            self.skipTest("perf observes the idle thread of no CPU here")
-        pinned = "taskset", "-c", ",".join(cpus), *program
-        finished = subprocess.run(recording.command(*words, "--", *perf, "--", *pinned), capture_output=True, text=True, timeout=300, check=False)
-        if "failed to open" in finished.stderr or "event syntax error" in finished.stderr:
-            self.skipTest(f"perf cannot trace here: {finished.stderr}")
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        self.assertNotRegex(finished.stderr, r"(?i)\blost\b|off-cpu: .* lost")
+        data = self.here / "perf.data"
+        finished, threads = offcpu_file.record_with_perf(self, self.here, ("--metrics", ",".join(METRICS.values())), program, BUFFER)
         self.hides_threads = "this kernel hides" in finished.stderr
-        threads = [thread for thread in offcpu_file.OffCpuFile(file).threads
-                   if thread.pcomm == "waits" and thread.born and thread.ended and thread.tid != thread.tgid]
-        self.assertGreater(len(threads), 3)
         return threads, read_events(data, {thread.tid for thread in threads})
 
     def assert_within_one_bucket(self, ours, shortest, longest, message):
