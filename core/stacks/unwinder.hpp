@@ -57,7 +57,9 @@ inline constexpr std::uint16_t kOwnMachine = EM_X86_64;
 
 class Unwinder {
  public:
-  static constexpr std::size_t kMaxFrames = 127;
+  // A compiler recurses through some 300 frames. A walk in the kernel stores no more
+  // (WALK_MAX_FRAMES).
+  static constexpr std::size_t kMaxFrames = 511;
 
   // `modules` must outlive this object.
   explicit Unwinder(Modules& modules, std::uint16_t machine = kOwnMachine);

@@ -45,7 +45,7 @@ struct Setup {
   bool charges_all_waits = false;
   std::uint64_t ring_bytes = 16 << 20;
   bool walks_user_stacks = false;  // whether to walk user stacks in the kernel, if possible
-  std::uint32_t depth = 127;       // of a user stack that is walked
+  std::uint32_t depth = 511;       // of a user stack that is walked
   std::uint32_t histograms = 0;    // requested ones, as bits of off_histogram
 };
 

@@ -1,7 +1,7 @@
 // Walks user stacks in the kernel: loads the BPF program that runs at each sample (walk.bpf.c), and
 // provides its unwind tables.
 //
-//   sampling.walk = KernelWalk::load({.depth = 127}, error);
+//   sampling.walk = KernelWalk::load({.depth = 300}, error);
 //   sampling.walk->attach(event, cpu, output);    // for each event
 //   sampling.walk->exchange(records);             // at each drain: requests and stores tables
 //
@@ -33,7 +33,7 @@ class KernelWalk {
  public:
   struct Options {
     // The largest number of frames of a stack. Above WALK_MAX_FRAMES, deeper stacks are copied.
-    std::uint32_t depth = 127;
+    std::uint32_t depth = WALK_MAX_FRAMES;
     bool also_copies = false;  // for tests: each walked sample is followed by a copy
   };
 

@@ -32,8 +32,6 @@ namespace {
 constexpr std::uint64_t kRingBytes = 8 << 20, kLargeRingBytes = 32 << 20, kMaxRingBytes = 512 << 20;
 constexpr std::uint32_t kLargeRingMinHz = 1000;
 constexpr std::uint64_t kSmallRingMaxCopiedBytes = 9 << 20;  // bytes per second
-// The depth of a user stack, if the window requests none.
-constexpr std::uint32_t kDefaultDepth = 127;
 
 inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
     {.name = "oncpu_stacks",
@@ -78,7 +76,9 @@ std::shared_ptr<const OwnProcessFilter> load_filter(const ElevatedUser& user) {
 // Returns null if the kernel does not support it: then all samples are copies.
 std::shared_ptr<KernelWalk> load_walk(const sdk::Window& window) {
   int error = 0;
-  return KernelWalk::load({.depth = window.depth() > 0 ? window.depth() : kDefaultDepth}, error);
+  KernelWalk::Options options;
+  if (window.depth() > 0) options.depth = window.depth();
+  return KernelWalk::load(options, error);
 }
 
 std::string format_kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }

@@ -10,8 +10,8 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by the reader. */
-__u32 walk_depth = 127;  /* the largest number of frames of a stack */
-__u32 walk_and_copy = 0; /* for tests: each sample also has a copy */
+__u32 walk_depth = WALK_MAX_FRAMES; /* the largest number of frames of a stack */
+__u32 walk_and_copy = 0;            /* for tests: each sample also has a copy */
 
 enum { WRITE_EVENT = 1, SUPPRESS_EVENT = 0 };
 enum { CODE_64 = 0x33, USER_MODE = 3, NO_SPACE = -28 };

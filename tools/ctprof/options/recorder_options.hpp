@@ -93,8 +93,8 @@ inline constexpr std::array kSampling{
         "they exceed it."),
     recorder_option<&RecordOptions::max_depth>(
         "max-depth", "N", Amount<kDepths, parse_scaled_number>(),
-        "Keep at most N frames of a stack, nearest to the leaf, from 1 to 1024. Default: 127. With "
-        "--unwind fp, on-cpu keeps at most kernel.perf_event_max_stack."),
+        "Keep at most N frames of a stack, nearest to the leaf, from 1 to 1024. Default: 511. With "
+        "--unwind fp, on-cpu keeps at most kernel.perf_event_max_stack (127)."),
     recorder_option<&RecordOptions::user_kind>(
         "unwind", "cfi|fp", OneOf<kUnwindMethods>(),
         "Unwind user stacks with call frame information (default), or follow frame pointers in the "
