@@ -134,6 +134,13 @@ static __always_inline void walk_prepare(struct walk_scratch* scratch,
   if ((scratch->lock_sequence & 1) == 0) scratch->mm_id = mm->context.ctx_id;
 }
 
+/* Returns whether execve(2) has replaced the memory of the thread but not yet its registers: they
+ * and the stack belonged to the old program. The kernel sets start_code just before the registers.
+ */
+static __always_inline int walk_has_no_stack(struct mm_struct___walk* mm) {
+  return mm->start_code == 0;
+}
+
 /* Walks the stack of the running thread, whose memory is `mm`, from these user-space registers.
  * Returns the tag of the result (enum walk_tag), whose frames are in `words`, or 0 if it gave up.
  * `max_frames` may be more than WALK_MAX_FRAMES, the largest number that fits: then the walk gives
@@ -144,7 +151,9 @@ static __always_inline __u32 walk_stack(struct walk_scratch* scratch, struct mm_
   __u32 tag = 0;
   walk_prepare(scratch, mm);
   walk_begin(&scratch->walk, ip, sp, bp);
-  if (walk_is_over_budget(tgid))
+  if (walk_has_no_stack(mm))
+    tag = WALK_STACK;
+  else if (walk_is_over_budget(tgid))
     scratch->walk.reason = WALK_OVER_BUDGET;
   else
     tag = walk_frames(scratch, max_frames);

@@ -58,6 +58,7 @@ struct maple_tree {
 };
 struct mm_struct___walk {
   struct maple_tree mm_mt;
+  unsigned long start_code;
   struct {
     __u64 ctx_id;
     void* vdso;

@@ -36,6 +36,20 @@ __attribute__((noinline)) static int recurse(int depth) {
 int main(void) { double end = now() + 1; int sum = 0; while (now() < end) sum += recurse(600); return sum == 1; }
 """
 
+# Replaces itself as often as its argument says.
+EXECS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char** arguments) {
+  char rest[16];
+  snprintf(rest, sizeof rest, "%d", atoi(arguments[1]) - 1);
+  return count == 2 && rest[0] != '-' ? execl("/proc/self/exe", "execs", rest, (char*)0) : 0;
+}
+"""
+# Functions that the kernel calls after it has replaced the memory of the program.
+IN_NEW_MEMORY = {"setup_arg_pages_[k]", "elf_load_[k]", "elf_map_[k]", "create_elf_tables_[k]"}
+
 
 def events_of(pid):
     return recording.files_of_kind(pid, "[perf_event]")
@@ -108,6 +122,20 @@ class OnCpu(Case):
             with self.subTest(words):
                 self.run_recording("--recorders", "on-cpu", *words, "--force", "--", deep)
                 (self.assertEqual if found < 600 else self.assertGreater)(self.deepest(), found)
+
+    def test_a_thread_has_no_user_stack_while_its_program_is_replaced(self):
+        program = self.here / "execs"
+        (self.here / "execs.c").write_text(EXECS, encoding="ascii")
+        subprocess.run(["gcc", "-O1", "-o", program, self.here / "execs.c"], check=True)
+        output = self.run_recording("--recorders", "on-cpu", "--freq", "4000", "--", program, "2000")
+        if "unwound in the kernel" not in output:
+            self.skipTest("needs a kernel that walks user stacks")
+        folded = harness.run("export", self.file, "--to", "folded", "-o", "-").stdout
+        stacks = [line.rsplit(" ", 1)[0].split(";")[2:] for line in folded.splitlines()]
+        replacing = [stack for stack in stacks if IN_NEW_MEMORY & set(stack)]
+        self.assertGreater(len(replacing), 0, output)
+        with_user_part = [stack for stack in replacing if not all(frame.endswith("_[k]") for frame in stack)]
+        self.assertEqual(with_user_part, [])
 
     def test_frame_pointers_are_followed_within_the_kernels_limit(self):
         most = int(pathlib.Path("/proc/sys/kernel/perf_event_max_stack").read_text(encoding="ascii"))

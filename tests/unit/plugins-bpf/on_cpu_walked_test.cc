@@ -78,6 +78,19 @@ BOOST_AUTO_TEST_CASE(reads_a_walked_stack) {
   BOOST_TEST(make_record(*deep_sample, {}, 99).flags == CTPROF_RECORD_CUT);
 }
 
+// A thread has no user stack while execve replaces its program.
+BOOST_AUTO_TEST_CASE(reads_a_walked_stack_without_frames) {
+  RecordBuilder record = walked_sample(WALK_STACK, {});
+  const auto read = parse_sample(record.bytes(), true);
+  BOOST_REQUIRE((read && read->walked_frames));
+  BOOST_TEST(!read->registers);
+  const sdk::Record made = make_record(*read, {}, 99);
+  BOOST_TEST(made.user_kind == CTPROF_USER_FRAMES);
+  BOOST_TEST(made.user_count == 0u);
+  BOOST_TEST(made.flags == 0);
+  BOOST_TEST(made.kernel_count == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(rejects_a_walked_sample_that_claims_too_many_words) {
   RecordBuilder record = make_sample(5, {});
   record.put(std::uint32_t{20}).put(std::uint32_t{WALK_STACK | 9}).words({1, 2});
