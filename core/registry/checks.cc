@@ -8,6 +8,7 @@
 
 #include "core/base/json_scanner.hpp"
 #include "core/base/text.hpp"
+#include "core/registry/finding_statement.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -83,6 +84,17 @@ Result<void> check_headline_and_role(const std::string& subject, const ctprof_he
   if (!std::isfinite(headline->floor) || headline->floor < 0)
     return Error{subject + "'s headline has a floor that is negative or not a number"};
   return {};
+}
+
+Result<void> check_finding(const std::string& subject, const ctprof_finding& finding,
+                           bool is_of_source) {
+  if (finding.size < kSizeV1<ctprof_finding>)
+    return Error{size_error_message<ctprof_finding>(subject + "'s finding", finding.size)};
+  if (is_of_source) return Error{subject + " has a finding, but belongs to the entity of a source"};
+  if (is_empty(finding.statement)) return Error{subject + "'s finding has no statement"};
+  const FindingDef def{finding.statement, finding.at_least, finding.weight, finding.next};
+  const std::string fault = find_error(def);
+  return fault.empty() ? Result<void>() : Error{subject + "'s finding " + fault};
 }
 
 }  // namespace
@@ -246,6 +258,7 @@ Result<void> check_derived(const ctprof_derived& derived, bool is_of_source) {
     return Error{subject + " has entity number " + std::to_string(derived.entity) +
                  ", which ctprof does not know"};
   if (is_empty(derived.expression)) return Error{subject + " has no expression"};
+  if (derived.finding) CTPROF_TRY(check_finding(subject, *derived.finding, is_of_source));
   return check_headline_and_role(subject, derived.headline, derived.role);
 }
 

@@ -32,6 +32,7 @@ CTPROF_V1_ENDS_WITH(ctprof_metric, map_keys);
 CTPROF_V1_ENDS_WITH(ctprof_headline, floor);
 CTPROF_V1_ENDS_WITH(ctprof_derived, caveat);
 CTPROF_V1_ENDS_WITH(ctprof_entity_type, derived);
+CTPROF_V1_ENDS_WITH(ctprof_finding, statement);
 CTPROF_V1_ENDS_WITH(ctprof_rule, parts);
 CTPROF_V1_ENDS_WITH(ctprof_option, description);
 template <>

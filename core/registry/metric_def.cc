@@ -76,6 +76,14 @@ std::optional<Headline> make_headline(const ctprof_headline* headline) {
                   .floor = headline->floor};
 }
 
+std::optional<FindingDef> make_finding(const ctprof_finding* finding) {
+  if (!finding) return std::nullopt;
+  return FindingDef{.statement = finding->statement,
+                    .at_least = finding->at_least,
+                    .weight = finding->weight,
+                    .next = finding->next};
+}
+
 std::vector<std::string> make_tags(const std::string& sched_class, bool is_dead,
                                    std::string_view gates) {
   constexpr std::string_view kConfig = "CONFIG_";
@@ -186,7 +194,8 @@ DerivedDef define(const ctprof_derived& derived, std::string_view plugin, Entity
           .caveat = text_or_default(derived.caveat),
           .plugin = std::string(plugin),
           .headline = make_headline(derived.headline),
-          .role = text_or_default(derived.role)};
+          .role = text_or_default(derived.role),
+          .finding = make_finding(derived.finding)};
 }
 
 const MetricDef* Vocabulary::find(std::string_view name) const {

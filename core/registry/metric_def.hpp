@@ -189,6 +189,15 @@ bool has_same_meaning(const MetricDef& a, const MetricDef& b);
 bool is_histogram(const MetricDef& def);
 
 // The definition of a derived metric; it owns its texts.
+// A sentence about groups with a large value; see ctprof_finding.
+struct FindingDef {
+  std::string statement;
+  double at_least = 0;
+  double weight = 0;
+  std::uint32_t next = CTPROF_NEXT_FIGURES;
+  bool operator==(const FindingDef&) const = default;
+};
+
 struct DerivedDef {
   std::string name;
   Entity entity = Entity::Thread;
@@ -204,6 +213,7 @@ struct DerivedDef {
   std::string plugin;
   std::optional<Headline> headline{};
   std::string role{};
+  std::optional<FindingDef> finding{};
   bool operator==(const DerivedDef&) const = default;
 };
 

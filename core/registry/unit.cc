@@ -4,6 +4,7 @@
 #include "core/registry/checks.cc"
 #include "core/registry/declared_metrics.cc"
 #include "core/registry/derived_family.cc"
+#include "core/registry/finding_statement.cc"
 #include "core/registry/identity.cc"
 #include "core/registry/loader.cc"
 #include "core/registry/metric_def.cc"

@@ -151,6 +151,12 @@ std::string make_next_command(const Report& report, const Finding& finding,
     const auto section = metric ? make_shell_word(metric->section) : std::nullopt;
     return section ? *command + " --sections " + *section : std::string();
   }
+  if (finding.next == NextStep::Figures) {
+    const auto section = make_shell_word(std::string(finding.section));
+    if (!section) return {};
+    const auto selection = finding.group ? make_where_option(report, finding.subject) : "";
+    return *command + " --sections " + *section + selection.value_or("");
+  }
   const auto where = make_where_option(report, finding.subject);
   if (finding.next == NextStep::Settings)
     return where ? *command + *where + " --details" : std::string();
@@ -195,7 +201,8 @@ std::string describe_finding_rules(const TextLayout& layout) {
   return text + wrap_words(
                     "Percentages are of one CPU. In a comparison, a figure must also be 1.5 times "
                     "its value in the first window. A difference that the table tests must also be "
-                    "significant.",
+                    "significant. Plugins define further findings: the description of the derived "
+                    "metric contains the threshold.",
                     layout.width);
 }
 

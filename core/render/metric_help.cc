@@ -22,7 +22,7 @@ constexpr std::size_t kFactColumn = 13;
 struct MetricFacts {
   std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule,
       rule_description;
-  std::string source, kernel_writer, since, caveat, file_path;
+  std::string source, kernel_writer, since, caveat, file_path, finding;
   std::string parts;                               // of a histogram
   std::string column, column_floor, column_order;  // of the first screen
   std::vector<std::string> tags, config_gates, used_by, plugins;
@@ -142,6 +142,10 @@ MetricFacts collect_facts(const DerivedDef& def, const MetricCatalog& catalog) {
   facts.formula = def.expression;
   facts.plugins = {def.plugin};
   facts.is_derived = true;
+  if (def.finding)
+    facts.finding = "from " + format_brief(def.finding->at_least, def.unit) +
+                    (def.family == "cumulative" ? " per second" : "") + ": a group that " +
+                    def.finding->statement;
   return facts;
 }
 
@@ -211,6 +215,7 @@ std::string format_page(const MetricFacts& facts, const TextLayout& layout) {
   page.add_fact("config", join_texts(facts.config_gates));
   page.add_fact("since", facts.since);
   page.add_fact("caveat", facts.caveat);
+  page.add_fact("finding", facts.finding);
   page.add_fact("used by", join_texts(facts.used_by));
   page.add_fact("in the file", facts.file_path);
   page.add_fact(facts.is_derived ? "defined by" : "filled by", describe_plugins(facts));

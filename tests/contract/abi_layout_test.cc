@@ -66,7 +66,7 @@ AT(ctprof_headline, shown, 16);
 AT(ctprof_headline, flags, 20);
 AT(ctprof_headline, floor, 24);
 
-SIZE(ctprof_derived, 104);
+SIZE(ctprof_derived, 112);
 AT(ctprof_derived, size, 0);
 AT(ctprof_derived, entity, 4);
 AT(ctprof_derived, name, 8);
@@ -81,6 +81,13 @@ AT(ctprof_derived, description, 72);
 AT(ctprof_derived, caveat, 80);
 AT(ctprof_derived, headline, 88);
 AT(ctprof_derived, role, 96);
+AT(ctprof_derived, finding, 104);
+SIZE(ctprof_finding, 32);
+AT(ctprof_finding, size, 0);
+AT(ctprof_finding, next, 4);
+AT(ctprof_finding, at_least, 8);
+AT(ctprof_finding, weight, 16);
+AT(ctprof_finding, statement, 24);
 
 SIZE(ctprof_host, 88);
 AT(ctprof_host, size, 0);

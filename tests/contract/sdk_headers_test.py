@@ -25,6 +25,7 @@ PLUGIN_WITHOUT_OPTIONAL_FIELDS = """
 constexpr ctprof_headline kHeadline{.size = sizeof(ctprof_headline), .label = "x", .shown = CTPROF_SHOWN_RATE};
 constexpr ctprof_metric kMetric{.size = sizeof(ctprof_metric), .name = "a_b", .newtype = "Bytes", .rule = "SumBytes"};
 constexpr ctprof_derived kDerived{.size = sizeof(ctprof_derived), .name = "a_c", .expression = "a_b / 2"};
+constexpr ctprof_finding kFinding{.size = sizeof(ctprof_finding), .at_least = 1, .weight = 1, .statement = "x"};
 void add(void*, const ctprof_rows*);
 void merge(void*, const void*);
 ctprof_number number(const void*);
@@ -40,7 +41,7 @@ constexpr ctprof_source kSource{.size = sizeof(ctprof_source), .stage = CTPROF_S
 extern const ctprof_plugin kPlugin{.abi = CTPROF_ABI, .size = sizeof(ctprof_plugin), .name = "a", .version = "1",
                                    .sources = {&kSource, 1, sizeof kSource}};
 constexpr ctprof::sdk::Extra kExtra{.derived = {&kDerived, 1, sizeof kDerived}};
-constexpr auto kSum = kHeadline.size + kRule.size + kOption.size + kExtra.flags;
+constexpr auto kSum = kHeadline.size + kFinding.size + kRule.size + kOption.size + kExtra.flags;
 static_assert(kSum > 0);
 """
 # The plugin that the example in ctprof/testing.hpp tests.

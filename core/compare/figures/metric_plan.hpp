@@ -45,6 +45,7 @@ struct PlannedMetric {
   bool is_window_peak = false;            // a peak within the window, not over a thread's life
   std::optional<Headline> headline;       // a column of the first screen
   std::string role{};                     // from its definition
+  std::optional<FindingDef> finding{};    // of a derived metric
   bool is_setting = false;                // set by the user or administrator
   bool is_never_negative = false;  // a derived metric; a result below zero becomes a missing value
   bool is_third_party = false;     // of a plugin that is not part of ctprof

@@ -227,6 +227,7 @@ class Planner {
     metric.tags = tags_of(*found.def);
     metric.headline = found.def->headline;
     metric.role = found.def->role;
+    metric.finding = found.def->finding;
     metric.is_third_party = is_third_party(name, found.def->plugin);
     metric.expression = std::move(*expression);
     if (auto result = set_family(metric, *found.def); !result)

@@ -17,16 +17,18 @@ enum class NextStep : std::uint8_t {
   Settings,  // all values of the group
   States,    // the states of the group's processes
   HostTime,  // the CPU time of the host by kind
+  Figures,   // the metrics of Finding::section
   Nothing,   // no ctprof command shows more
 };
 
 struct Finding {
-  std::string_view rule;               // a name in finding_rules()
+  std::string_view rule;               // a name in finding_rules(), or a derived metric
   std::optional<std::uint32_t> group;  // no value: a cgroup identified by its path, or the host
   std::string subject;                 // the subject: the name as in the file, not escaped
   std::string statement;               // the rest of the sentence, not escaped
   double weight = 0;
   NextStep next = NextStep::Threads;
+  std::string_view section{};  // for NextStep::Figures
 };
 
 }  // namespace ctprof

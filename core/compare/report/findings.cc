@@ -54,6 +54,7 @@ std::vector<Finding> find_causes(const Report& report) {
   find_cgroup_findings(report, findings);
   find_host_findings(report, findings);
   find_sign_findings(report, findings);
+  find_defined_findings(report, findings);
   sort_and_limit(findings);
   return findings;
 }

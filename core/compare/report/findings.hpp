@@ -8,6 +8,8 @@
 // a row was tested (row_family.hpp), the row is a finding only if the difference is significant;
 // the finding has the values of the table.
 //
+// Derived metrics can define findings of their own (ctprof_finding); files contain them.
+//
 // Findings are ordered by weight, a share of the machine like the score of a row. Ties are ordered
 // by name and rule.
 //

@@ -24,5 +24,8 @@ void find_memory_findings(const Report& report, std::vector<Finding>& found);
 void find_event_findings(const Report& report, std::vector<Finding>& found);
 // Finds pressure on memory and disks (host_findings.cc).
 void find_host_findings(const Report& report, std::vector<Finding>& found);
+// Finds large values of derived metrics whose definitions have findings, such as those of plugins
+// (defined_findings.cc).
+void find_defined_findings(const Report& report, std::vector<Finding>& found);
 
 }  // namespace ctprof

@@ -2,6 +2,7 @@
 
 #include "core/compare/report/capture_figures.cc"
 #include "core/compare/report/cgroup_findings.cc"
+#include "core/compare/report/defined_findings.cc"
 #include "core/compare/report/event_findings.cc"
 #include "core/compare/report/excluded_threads.cc"
 #include "core/compare/report/fail_on_rows.cc"

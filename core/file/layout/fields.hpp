@@ -138,6 +138,15 @@ void each_field(T& headline, Visitor&& visit) {
   visit("floor", headline.floor);
 }
 
+// `next` is a ctprof_next_step.
+template <SameOrConst<FindingDef> T, class Visitor>
+void each_field(T& finding, Visitor&& visit) {
+  visit("statement", finding.statement);
+  visit("at_least", finding.at_least);
+  visit("weight", finding.weight);
+  visit("next", finding.next);
+}
+
 template <SameOrConst<MetricDef> T, class Visitor>
 void each_field(T& def, Visitor&& visit) {
   visit("name", def.name);
@@ -172,6 +181,7 @@ void each_field(T& def, Visitor&& visit) {
   visit("plugin", def.plugin);
   visit("headline", def.headline);
   visit("role", def.role);
+  visit("finding", def.finding);
 }
 
 // A type with a list in this file.

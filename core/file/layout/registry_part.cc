@@ -9,6 +9,7 @@
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
+#include "core/registry/finding_statement.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -60,12 +61,11 @@ UnknownMetric unknown_metric(const KeptMembers& metric, std::string_view json) {
   return result;
 }
 
-// Returns the unknown members of a definition, including a headline that this version cannot show.
-KeptMembers unknown_members_of(const KeptMembers& metric, const std::optional<Headline>& headline,
-                               KeptMembers unknown) {
-  const auto found = metric.find("headline");
-  if (!headline && found != metric.end()) unknown.insert(*found);
-  return unknown;
+// Adds a member of a definition that this version cannot show to the unknown ones.
+void keep_if_dropped(const KeptMembers& definition, const std::string& key, bool is_known,
+                     KeptMembers& unknown) {
+  const auto found = definition.find(key);
+  if (!is_known && found != definition.end()) unknown.insert(*found);
 }
 
 constexpr const char* kDifferentMeaning = "ctprof defines this name differently";
@@ -103,8 +103,8 @@ Result<void> keep_unknown_of_metric(std::string_view json, RegistryPart& registr
   if (known && is_unknown_definition(*members))
     return Error{"registry.metrics has '" + known->def.name.substr(0, 40) + "' twice"};
   if (!known) return keep_metric(unknown_metric(*members, json), registry.unknown.metrics);
-  KeptMembers kept = unknown_members_of(*members, known->def.headline,
-                                        unknown_members<RegistryPart::Metric>(*members));
+  KeptMembers kept = unknown_members<RegistryPart::Metric>(*members);
+  keep_if_dropped(*members, "headline", known->def.headline.has_value(), kept);
   if (!kept.empty()) registry.unknown.metric_members[known->def.name] = std::move(kept);
   return {};
 }
@@ -119,8 +119,9 @@ Result<void> keep_unknown_of_derived(std::string_view json, std::size_t& next,
     return {};
   }
   const DerivedDef& def = registry.derived[next++];
-  KeptMembers kept =
-      unknown_members_of(*members, def.headline, unknown_members<DerivedDef>(*members));
+  KeptMembers kept = unknown_members<DerivedDef>(*members);
+  keep_if_dropped(*members, "headline", def.headline.has_value(), kept);
+  keep_if_dropped(*members, "finding", def.finding.has_value(), kept);
   if (!kept.empty()) registry.unknown.derived_members[def.name] = std::move(kept);
   return {};
 }
@@ -240,13 +241,20 @@ bool drop_unknown(std::optional<Headline>& headline) {
   return has_unknown_word;
 }
 
-// Removes definitions and headlines of newer versions. Returns whether there were any.
+bool drop_unknown(std::optional<FindingDef>& finding) {
+  const bool is_unknown = finding && !find_error(*finding).empty();
+  if (is_unknown) finding.reset();
+  return is_unknown;
+}
+
+// Removes definitions, headlines and findings of newer versions. Returns whether there were any.
 bool drop_unknown(RegistryPart& registry) {
   std::size_t dropped = std::erase_if(
       registry.metrics, [](const auto& metric) { return !find_newtype(metric.def.newtype); });
   for (RegistryPart::Metric& metric : registry.metrics)
     dropped += drop_unknown(metric.def.headline);
-  for (DerivedDef& def : registry.derived) dropped += drop_unknown(def.headline);
+  for (DerivedDef& def : registry.derived)
+    dropped += drop_unknown(def.headline) + drop_unknown(def.finding);
   return dropped > 0;
 }
 

@@ -97,7 +97,14 @@ abi_structs! {
         176 => headline: *const ctprof_headline,
         184 => role: *const c_char,
     }
-    struct ctprof_derived: 104 {
+    struct ctprof_finding: 32 {
+        0 => size: u32,
+        4 => next: u32,
+        8 => at_least: f64,
+        16 => weight: f64,
+        24 => statement: *const c_char,
+    }
+    struct ctprof_derived: 112 {
         0 => size: u32,
         4 => entity: u32,
         8 => name: *const c_char,
@@ -112,6 +119,7 @@ abi_structs! {
         80 => caveat: *const c_char,
         88 => headline: *const ctprof_headline,
         96 => role: *const c_char,
+        104 => finding: *const ctprof_finding,
     }
     struct ctprof_option: 32 {
         0 => size: u32,

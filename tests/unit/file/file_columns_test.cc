@@ -219,6 +219,23 @@ BOOST_AUTO_TEST_CASE(keeps_an_unknown_headline) {
   BOOST_TEST(lines_of(to_file_bytes(snapshot))[0].find("\"shown\":7") != std::string::npos);
 }
 
+// A finding of a derived metric with an unknown next step.
+BOOST_AUTO_TEST_CASE(keeps_an_unknown_finding) {
+  Snapshot original = random_snapshot(1);
+  DerivedDef derived;
+  derived.name = "third_more";
+  derived.expression = "third_thread.MonotonicNs / 2";
+  derived.unit = "ns";
+  derived.finding = FindingDef{.statement = "is {}", .at_least = 0.5, .weight = 0.25, .next = 1};
+  original.derived = {derived};
+  Lines lines = lines_of(to_file_bytes(original));
+  BOOST_TEST((load(compress_lines(lines)).derived.at(0).finding == derived.finding));
+  lines[0] = replace_once(lines[0], "\"next\":1", "\"next\":44");
+  const Snapshot snapshot = load(compress_lines(update_line_counts(lines)));
+  BOOST_TEST(!snapshot.derived.at(0).finding.has_value());
+  BOOST_TEST(lines_of(to_file_bytes(snapshot))[0].find("\"next\":44") != std::string::npos);
+}
+
 // Members of the header line and of the end line return to their line.
 BOOST_AUTO_TEST_CASE(keeps_unknown_members_in_their_lines) {
   Lines lines = lines_of(to_file_bytes(idle_host_snapshot(20)));

@@ -242,6 +242,47 @@ BOOST_AUTO_TEST_CASE(checks_headlines_and_roles) {
   BOOST_TEST(contains(plugin.refusal(), "claims the role 'king', which ctprof does not have"));
 }
 
+BOOST_AUTO_TEST_CASE(checks_findings) {
+  ctprof_finding finding{.size = sizeof finding,
+                         .next = CTPROF_NEXT_THREADS,
+                         .at_least = 1,
+                         .weight = 0.5,
+                         .statement = "lost {x_count}, {} per second"};
+  ctprof_derived derived{};
+  derived.size = sizeof derived;
+  derived.name = "x_more";
+  derived.expression = "x_count / 2";
+  derived.finding = &finding;
+  PluginParts plugin;
+  plugin.table.derived = {&derived, 1, sizeof derived};
+  BOOST_TEST(plugin.refusal() == "");
+  const auto refusal_of = [&](auto change) {
+    const ctprof_finding good = finding;
+    change(finding);
+    const std::string refusal = plugin.refusal();
+    finding = good;
+    return refusal;
+  };
+  BOOST_TEST(contains(refusal_of([](auto& it) { it.size = 8; }), "'s finding is of size 8"));
+  BOOST_TEST(contains(refusal_of([](auto& it) { it.next = 9; }), "has step number 9"));
+  BOOST_TEST(
+      contains(refusal_of([](auto& it) { it.at_least = 0; }), "has a threshold that is not"));
+  BOOST_TEST(contains(refusal_of([](auto& it) { it.weight = -1; }), "has a weight that is not"));
+  BOOST_TEST(contains(refusal_of([](auto& it) { it.statement = ""; }), "has no statement"));
+  for (const char* statement : {"lost {x_count", "lost x}", "lost {{}}", "lost {X y}"})
+    BOOST_TEST(contains(refusal_of([&](auto& it) { it.statement = statement; }),
+                        "in which a brace does not enclose the name of a metric"));
+  BOOST_TEST(
+      contains(refusal_of([](auto& it) { it.statement = "a\x1b[m"; }), "control characters"));
+  const std::string long_text(201, 'x');
+  BOOST_TEST(contains(refusal_of([&](auto& it) { it.statement = long_text.c_str(); }),
+                      "more than 200 bytes"));
+  derived.size = offsetof(ctprof_derived, finding);  // a plugin of an earlier version
+  plugin.table.derived.item_size = derived.size;
+  finding.size = 8;
+  BOOST_TEST(plugin.refusal() == "");
+}
+
 BOOST_AUTO_TEST_CASE(opens_and_closes_a_context) {
   PluginParts plugin;
   plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) {

@@ -130,6 +130,36 @@ struct ctprof_metric {
   const char* role CTPROF_TAIL;
 };
 
+/* The command that ctprof prints below a finding. */
+typedef uint32_t ctprof_next_step;
+enum {
+  CTPROF_NEXT_FIGURES = 0, /* the metrics of the section of the derived metric */
+  CTPROF_NEXT_THREADS = 1, /* the threads of the group; not for the host */
+  CTPROF_NEXT_STACKS = 2,  /* a recording of the stacks of waiting threads */
+  CTPROF_NEXT_NOTHING = 3
+};
+
+/* A finding: a sentence above the first screen about a group whose value of a derived metric is
+ * large. It is stored in files, so a reader without the plugin shows it, too. A finding states
+ * facts; it does not judge. */
+struct ctprof_finding {
+  /* sizeof(struct ctprof_finding) */
+  uint32_t size;
+  ctprof_next_step next CTPROF_OPTIONAL;
+  /* The threshold, above zero: per second for counters, otherwise in the metric's unit. In a
+   * comparison of two windows the value must also be 1.5 times that of the first window. An idle
+   * host must not reach it. */
+  double at_least;
+  /* The share of the machine that a value of 1 means, above zero. Findings are ordered by the
+   * product of value and weight, which counts as 1 if it is larger. */
+  double weight;
+  /* The sentence after the name of the group, at most 200 bytes: "retransmitted
+   * {tcp_retransmitted_segments} of {tcp_sent_segments} TCP segments ({})". {NAME} is the value of
+   * a metric of the same kind of row, of a counter the total of the window; {} is the value of the
+   * derived metric itself, of a counter per second. */
+  const char* statement;
+};
+
 /* A metric that is computed for each group from the group's values of other metrics, not from
  * single rows. For a ratio of two sums, say, a mean of ratios would weigh idle threads like busy
  * ones. */
@@ -166,6 +196,8 @@ struct ctprof_derived {
   /* Added together with windows; as in ctprof_metric. */
   const struct ctprof_headline* headline CTPROF_TAIL;
   const char* role CTPROF_TAIL;
+  /* NULL: none. Not for rows of entities that plugins add. */
+  const struct ctprof_finding* finding CTPROF_TAIL;
 };
 
 /* A kind of row that a plugin adds, such as a disk or a network interface. A source of the stage
