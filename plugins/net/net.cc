@@ -1,13 +1,15 @@
-// net: bytes, packets, errors and drops of network interfaces.
+// net: bytes, packets, errors and drops of network interfaces, and retransmissions of TCP.
 //
 // Source: /proc/net/dev of ctprof's own network namespace: two lines of headings, then "NAME:" and
-// 16 numbers for each interface, 8 of received and 8 of sent packets.
+// 16 numbers for each interface, 8 of received and 8 of sent packets. tcp.hpp has the counters of
+// TCP.
 
 #include <cerrno>
 #include <stdexcept>
 #include <vector>
 
 #include "ctprof/plugin.hpp"
+#include "plugins/net/tcp.hpp"
 
 namespace ctprof::net {
 namespace {
@@ -97,5 +99,10 @@ class Interfaces final : public sdk::EntityListSource<kNet> {
 }  // namespace
 }  // namespace ctprof::net
 
-CTPROF_PLUGIN("net", "1.0", "Bytes, packets, errors and drops of network interfaces.",
-              ctprof::net::Interfaces)
+namespace {
+constexpr ctprof::sdk::Extra kExtra{.derived = ctprof::sdk::array_of(ctprof::net::kTcpDerived)};
+}
+
+CTPROF_PLUGIN_WITH("net", "1.0",
+                   "Bytes, packets, errors and drops of network interfaces; segments of TCP.",
+                   kExtra, ctprof::net::Interfaces, ctprof::net::Tcp)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Checks the rows of the entities `net`, `cpu` and `numa` on recorded trees, in a snapshot and in a window, against the written numbers."""
 
+import json
 import os
 import shutil
 import unittest
@@ -19,6 +20,8 @@ KHZ = {0: 1_800_000}
 NODES = {0: [10, 20, 30, 40, 50, 60], 1: [1, 2, 3, 4, 5, 6]}
 NODES_AFTER = {0: [15, 20, 31, 40, 57, 61], 1: [1, 2, 3, 4, 5, 6]}
 KEYS = ("numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node")
+TCP, TCP_AFTER = (1000, 2000, 30), (1500, 12000, 730)
+TCP_METRICS = ("net_tcp_received_segments", "net_tcp_sent_segments", "net_tcp_retransmitted_segments")
 NUMA = ("numa_hit", "numa_miss", "numa_foreign", "numa_interleave_hit", "numa_local", "numa_other")
 
 
@@ -52,11 +55,11 @@ class HostParts(EntityCase):
         scratch = harness.scratch()
         cls.addClassCleanup(scratch.cleanup)
         cls.directory = scratch.name
-        cls.before = cls.capture("before", NET, CPUS, NODES)
-        cls.after = cls.capture("after", NET_AFTER, CPUS_AFTER, NODES_AFTER)
+        cls.before = cls.capture("before", NET, CPUS, NODES, TCP)
+        cls.after = cls.capture("after", NET_AFTER, CPUS_AFTER, NODES_AFTER, TCP_AFTER)
 
     @classmethod
-    def capture(cls, name, interfaces, cpus, nodes):
+    def capture(cls, name, interfaces, cpus, nodes, tcp):
         root, file = os.path.join(cls.directory, name), os.path.join(cls.directory, f"{name}.ctprof.zst")
         shutil.copytree(harness.fixture("6.18"), root)
 
@@ -68,6 +71,8 @@ class HostParts(EntityCase):
 
         heading = "Inter-|   Receive                |  Transmit\n face |bytes    packets errs drop|bytes    packets\n"
         write("proc/net/dev", heading + "".join(f"{name:>6}: {' '.join(map(str, numbers))}\n" for name, numbers in interfaces.items()))
+        received, sent, again = tcp
+        write("proc/net/snmp", f"Ip: Forwarding\nIp: 1\nTcp: RtoMin InSegs OutSegs RetransSegs InErrs\nTcp: 200 {received} {sent} {again} 7\nUdp: InDatagrams\nUdp: 5\n")
         lines = "".join(f"cpu{cpu} {' '.join(map(str, ticks))} 0 0\n" for cpu, ticks in cpus.items())
         write("proc/stat", "cpu  " + "1 " * 10 + "\n" + lines + "intr 5 0\nctxt 5\nbtime 5\n")
         write("proc/sys/kernel/random/boot_id", "7b8e1c9a-0000-4000-8000-000000000001\n")
@@ -82,6 +87,15 @@ class HostParts(EntityCase):
         self.assert_same(self.values("net", self.before), {name: net_values(numbers) for name, numbers in NET.items()})
         expected = {"eth0": net_values(subtract(NET_AFTER["eth0"], NET["eth0"])), "veth1": net_values(NET_AFTER["veth1"])}
         self.assert_same(self.values("net", f"{self.before}..{self.after}"), expected)
+
+    def test_tcp(self):
+        def values(*words):
+            shown = harness.run("show", *words, "--format", "json", "--metrics", ",".join((*TCP_METRICS, "net_tcp_excess_retransmits")))
+            return {row["metric"]: row["value"] for row in json.loads(shown.stdout)["rows"] if row["metric"].startswith("net_tcp")}
+
+        numbers = subtract(TCP_AFTER, TCP)
+        self.assertEqual(values(self.before), dict(zip(TCP_METRICS, TCP)) | {"net_tcp_excess_retransmits": TCP[2] - TCP[1] / 100})
+        self.assertEqual(values(f"{self.before}..{self.after}"), dict(zip(TCP_METRICS, numbers)) | {"net_tcp_excess_retransmits": numbers[2] - numbers[1] / 100})
 
     def test_cpus(self):
         frequency = {"cpu_frequency_khz": KHZ[0]}

@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_SUITE(defined_findings_test)
 BOOST_AUTO_TEST_CASE(a_group_reaches_the_threshold) {
   const std::string text = text_defining(kMany);
   BOOST_TEST(contains(text, "1 server gave up 2.00K times, 200 per second\n"), text);
-  BOOST_TEST(
-      contains(text, "ctprof show a.zst --sections network --where 'pcomm == \"server\"'"), text);
+  BOOST_TEST(contains(text, "ctprof show a.zst --sections network --where 'pcomm == \"server\"'"),
+             text);
   BOOST_TEST(text_defining(kFew) == "");
 }
 
