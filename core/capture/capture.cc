@@ -92,7 +92,7 @@ std::vector<std::string> skipped_metrics(const CaptureOptions& options, const Pr
   return names;
 }
 
-// Returns whether recorders work: while a window is open, or once beside a snapshot.
+// Returns whether recorders work: while a window is open, or once with a snapshot.
 bool uses_recorders(const CaptureOptions& options) {
   return !options.record.recorders.empty() && (options.is_window || options.record.sample_once);
 }
@@ -298,7 +298,7 @@ Result<Snapshot> Session::close_window(bool is_last) {
   ExitedThreads& exited = exit_tracker_->collect(before, after->meta.sources);
   if (options_.command != 0) mark_descendants(before, *after, exited);
   CTPROF_TRY_VALUE(auto window, make_consecutive_window(before, std::move(*after), exited,
-                                                        "the window's begin", "its end"));
+                                                        "the window's start", "its end"));
   add_stacks(window, is_last);
   if (window.window->exited_merged > 0)
     window.meta.notes.push_back(std::to_string(window.window->exited_merged) +

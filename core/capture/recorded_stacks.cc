@@ -102,8 +102,8 @@ void RecordedStacks::begin_source(const std::string& plugin, const std::string& 
 
 // --- the stack of a record ---
 
-// Two files with one path and without build ids are two modules: the second one gets a process id
-// as distinction.
+// Two files with the same path and without build ids are two modules: the second one gets a process
+// id as distinction.
 std::uint32_t RecordedStacks::add_module(std::uint32_t module, std::uint64_t tgid) {
   if (module_numbers_.size() < modules_.size()) module_numbers_.resize(modules_.size(), kNoNumber);
   std::uint32_t& number = module_numbers_[module];
@@ -275,7 +275,7 @@ void RecordedStacks::hide_addresses() {
   stack_table() = replace_addresses(stack_table());
   window_.meta.notes.push_back("call stacks are limited to processes that user " +
                                std::to_string(::getuid()) +
-                               " may trace without the capabilities of ctprof's file; run ctprof "
+                               " may trace without ctprof's file capabilities; run ctprof "
                                "as root for other processes");
 }
 

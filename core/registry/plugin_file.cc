@@ -109,7 +109,7 @@ class DynamicSection {
 
   Result<void> read() {
     if (!file_.segment(PT_DYNAMIC))
-      return Error{"it has no dynamic section, so it is no shared object"};
+      return Error{"it has no dynamic section, so it is not a shared object"};
     for (const Elf64_Dyn& entry : file_.dynamic_entries()) {
       if (entry.d_tag == DT_NULL) return check_tables();
       take_entry(entry);

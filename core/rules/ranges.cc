@@ -183,7 +183,7 @@ constexpr ctprof_rule bound_rule(const char* name, const char* newtypes, const c
 
 constexpr ctprof_rule kBounds[] = {
     bound_rule<std::max<std::uint64_t>>("LimitMax", "LimitBytes,LimitCount,LimitUs",
-                                        "the widest limit; no limit if any value has none",
+                                        "the largest limit; no limit if any value has none",
                                         CTPROF_REDUCES_BY_MAX),
     bound_rule<std::min<std::uint64_t>>("FloorMin", "FloorBytes", "the smallest guarantee",
                                         CTPROF_REDUCES_BY_MIN),

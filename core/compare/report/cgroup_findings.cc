@@ -66,7 +66,7 @@ class CgroupFindings {
 
   void find_oom() {
     const auto describe = [](double kills) {
-      return "exceeded its memory: the kernel killed " + format_decimal_count(kills) + " " +
+      return "ran out of memory: the kernel killed " + format_decimal_count(kills) + " " +
              inflect(kills, "process") + " in it (oom_kill)";
     };
     add("oom", find_cgroups(&HostLoad::oom_kills, largest_of, 1), describe,

@@ -291,7 +291,7 @@ class SignFindings {
                    format_finding_percent(ns / unnamed.all) + " of its time in " + what +
                    " without names; to record the names, start it with " + std::string(option);
     };
-    add_if_large(unnamed.compiled, "code that it compiled itself,", kOptionsForCompiledNames);
+    add_if_large(unnamed.compiled, "JIT-compiled code", kOptionsForCompiledNames);
     for (std::size_t at = 0; at < kInterpreters.size(); ++at)
       add_if_large(unnamed.interpreted[at], std::string(kInterpreters[at].language) + " functions",
                    kInterpreters[at].option);

@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(finds_a_newly_throttled_cgroup_beside_a_larger_one) {
 
 BOOST_AUTO_TEST_CASE(finds_each_cgroup_with_killed_processes) {
   BOOST_TEST(findings_of({{"/", 0, 4}, {"/a", 0, 3}, {"/a/x", 0, 1}, {"/b", 0, 1}}) ==
-                 (Texts{"/a exceeded its memory: the kernel killed 2 processes in it (oom_kill)",
-                        "/a/x exceeded its memory: the kernel killed 1 process in it (oom_kill); "
+                 (Texts{"/a ran out of memory: the kernel killed 2 processes in it (oom_kill)",
+                        "/a/x ran out of memory: the kernel killed 1 process in it (oom_kill); "
                         "so did 1 other cgroup"}),
              boost::test_tools::per_element());
 }

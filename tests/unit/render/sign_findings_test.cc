@@ -160,12 +160,11 @@ BOOST_AUTO_TEST_CASE(finds_refaulted_pages) {
 
 BOOST_AUTO_TEST_CASE(finds_processes_that_the_kernel_killed_in_the_deepest_cgroup) {
   const std::string text = text_of(report_of(window_with({{.cpu = kSecond}}, 2)));
-  BOOST_TEST(contains(text, "1 /a/b exceeded its memory: the kernel killed 2 processes in it"),
-             text);
+  BOOST_TEST(contains(text, "1 /a/b ran out of memory: the kernel killed 2 processes in it"), text);
   BOOST_TEST(contains(text, "    ctprof show a.zst --group-by cgroup\n"), text);
 }
 
-// A compiler that just started and loads its input is no leak.
+// A compiler that just started and loads its input is not a leak.
 BOOST_AUTO_TEST_CASE(ignores_growth_of_a_busy_new_process) {
   Row row{.name = "compiler", .cpu = 9 * kSecond, .megabytes_before = 20, .megabytes_after = 900};
   BOOST_TEST(!contains(text_of({row}), "grew"));

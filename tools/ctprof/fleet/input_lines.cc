@@ -47,7 +47,7 @@ Result<void> InputLines::read_more() {
 Result<boost::json::object> parse_object(const std::string& read_line) {
   boost::system::error_code failed;
   boost::json::value value = boost::json::parse(read_line, failed);
-  if (failed || !value.is_object()) return Error{"is no JSON object"};
+  if (failed || !value.is_object()) return Error{"is not a JSON object"};
   return std::move(value.get_object());
 }
 

@@ -135,7 +135,7 @@ bool are_of_one_boot(std::span<const Side> sides) {
          have_same_boot(sides[0].runs.front().meta, sides[1].runs.front().meta);
 }
 
-// Converts two snapshots of one boot to a window.
+// Converts two snapshots of the same boot to a window.
 Result<std::vector<Side>> join_snapshots(std::vector<Side> sides) {
   const std::string before = sides[0].name, after = sides[1].name;
   CTPROF_TRY_VALUE(auto window, window_between(sides[0].runs.front(),
@@ -172,7 +172,7 @@ Result<void> check_same_kind(const Side& side) {
       is_window(*first) ? std::pair(first, other) : std::pair(other, first);
   return error("reading", side.name,
                file_of(window) + " is a window and " + file_of(snapshot) +
-                   " a snapshot; the runs of a side must be of one kind");
+                   " a snapshot; the runs of a side must be of the same kind");
 }
 
 // Checks that windows are compared with windows, and snapshots with snapshots.
@@ -204,7 +204,7 @@ bool compares_single_argument(const InputOptions& options) {
   return options.command_name == "compare" && options.arguments.size() == 1 && options.vs.empty();
 }
 
-// Returns the state at the begin and at the end of one window or A..B. `read` holds the same
+// Returns the state at the start and at the end of one window or A..B. `read` holds the same
 // argument twice.
 Result<std::vector<Side>> split_window_ends(std::vector<LoadedSide> read) {
   LoadedArgument &first = read[0].front(), &second = read[1].front();
@@ -290,7 +290,7 @@ Result<Sides> read_sides(const InputOptions& options, const Vocabulary& vocabula
           : read_windows(options, std::move(arguments), vocabulary, take_snapshot, row_loading));
   if (options.command_name == "show" && sides.size() > 1)
     return Error{
-        "show takes one recording, or two snapshots of one boot; to compare use "
+        "show takes one recording, or two snapshots of the same boot; to compare use "
         "`ctprof compare`"};
   return merge_sides(std::move(sides));
 }

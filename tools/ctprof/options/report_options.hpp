@@ -48,7 +48,7 @@ inline constexpr auto kGroupBy =
     option("group-by", "KEY", member<&GroupByOption::group_by>, LastText(),
            "Group threads by pcomm (process name), cgroup, comm (thread name), comm-exact, all, "
            "pid, service (unit, container or pod), tree (a process and all that it started), or a "
-           "text metric of processes. Default: pcomm; of a window, processes of one name in "
+           "text metric of processes. Default: pcomm; of a window, processes with the same name in "
            "different cgroups are then different groups. flame and export accept pcomm (with comm "
            "below it), comm, pid, cgroup, all.");
 inline constexpr auto kEntity =
@@ -116,7 +116,7 @@ inline constexpr auto kShares =
 inline constexpr auto kAlphaOption =
     option("alpha", "P", member<&ThresholdOptions::significance, &SignificanceThreshold::alpha>,
            Fraction<kAlpha>(),
-           "Set the significance level for sides of several runs. Default: 0.05. --fail-on then "
+           "Set the significance level for sides with several runs. Default: 0.05. --fail-on then "
            "accepts METRIC.p, .shift, .low, .high.");
 inline constexpr auto kMinShiftOption =
     option("min-shift", "PERCENT",

@@ -176,7 +176,7 @@ void add_error_line(std::string_view line, CheckReport& report) {
 void add_exit_status(int status, CheckReport& report) {
   if (report.has_end && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (WIFSIGNALED(status))
-    report.faults.push_back("it terminates ctprof by signal " + std::to_string(WTERMSIG(status)));
+    report.faults.push_back("it ends ctprof with signal " + std::to_string(WTERMSIG(status)));
   else if (report.faults.empty())
     report.faults.push_back("it ends ctprof with status " + std::to_string(WEXITSTATUS(status)));
 }
