@@ -24,7 +24,7 @@ namespace {
 // may be filling it.
 constexpr std::size_t kMaxDroppedPerWindow = 2;
 
-// Returns for example "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16
+// Returns text such as "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16
 // 16:00:00)".
 std::string describe_file(const ArchiveFile& file) {
   std::string text = file_name_of(file.name);

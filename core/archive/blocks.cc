@@ -126,7 +126,7 @@ std::string too_few_blocks_message(std::size_t blocks, const WindowSeries& side,
   return text + "; each side needs " + std::to_string(kMinBlocks);
 }
 
-// Returns for example "240 windows in 8 blocks of 2 min 30 s; each block counts as one run; 3
+// Returns text such as "240 windows in 8 blocks of 2 min 30 s; each block counts as one run; 3
 // windows next to gaps are not used".
 std::string describe_blocks(const WindowSeries& side, std::span<const WindowRange> blocks) {
   const std::size_t windows = count_windows(blocks);

@@ -126,7 +126,8 @@ Result<std::vector<ArchiveFile>> Directory::files(Owner owner) const {
     file.size = static_cast<std::uint64_t>(status.st_size);
     files.emplace(*hour, std::move(file));
   }
-  // The index is used for each file as far as its windows are contiguous from the first byte on.
+  // For each file, uses the entries of the index up to the first window that does not directly
+  // follow the previous one.
   struct stat status {};
   if (const auto text = read_bytes(kIndexName, 0, kMaxIndexBytes);
       text && is_used(std::string(kIndexName), owner, status))

@@ -36,7 +36,7 @@ struct HourFile {
 };
 
 HourFile hour_file_at(std::uint64_t unix_ns, unsigned part = 1);
-// Returns for example "20261123T15Z-01.ctprof.zst".
+// Returns text such as "20261123T15Z-01.ctprof.zst".
 std::string file_name_of(const HourFile& file);
 // Parses a file name; none if it is not the name of an hourly file.
 std::optional<HourFile> parse_hour_file(std::string_view name);

@@ -21,7 +21,7 @@ namespace ctprof {
 // Returns ns since 1970. The error lists the accepted forms. Ignores case and blanks at both ends.
 Result<std::uint64_t> parse_time(std::string_view text, std::uint64_t now_unix_ns);
 
-// Returns for example "2026-11-23 15:00:02", in the host's time zone. For people only;
+// Returns text such as "2026-11-23 15:00:02", in the host's time zone. For people only;
 // machine-readable formats such as JSON do not use it.
 std::string format_local_time(std::uint64_t unix_ns);
 // Returns both times with " to " between them.

@@ -10,7 +10,7 @@ namespace {
 
 bool is_own(uid_t user) { return user == ::geteuid(); }
 
-// A link of root is trusted.
+// A link that root owns is trusted.
 std::string link_ownership_problem(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   struct stat status {};

@@ -41,15 +41,16 @@ struct RecorderResult {
 
   std::string plugin;
   std::string source;
-  std::vector<SharedMetric> metrics;          // by `offer` of a record
-  std::vector<bool> selected_offers = {};     // which of them were requested
-  RecordArena records;                        // in order of delivery
-  std::uint64_t stack_records = 0;            // accepted records of stacks
-  std::uint64_t number_records = 0;           // accepted records of numbers
-  std::uint64_t walked_stacks = 0;            // accepted stacks: walked by programs in the kernel
-  std::uint64_t copied_stacks = 0;            // accepted stacks: copies, to be unwound
-  std::vector<TableFile> tables;              // used for walks: table n is [n - 1]
-  std::uint64_t refused_tables = 0;           // requests for tables beyond a limit on all tables
+  std::vector<SharedMetric> metrics;       // by `offer` of a record
+  std::vector<bool> selected_offers = {};  // which of them were requested
+  RecordArena records;                     // in order of delivery
+  std::uint64_t stack_records = 0;         // accepted records of call stacks
+  std::uint64_t number_records = 0;        // accepted records of numeric metrics
+  std::uint64_t walked_stacks = 0;         // accepted stacks: walked by programs in the kernel
+  std::uint64_t copied_stacks = 0;         // accepted stacks: copies, to be unwound
+  std::vector<TableFile> tables;           // used for walks: table n is [n - 1]
+  std::uint64_t refused_tables =
+      0;  // requests for unwind tables that exceeded the limits on all tables
   std::vector<std::string> unpackable_files;  // files whose rules do not fit into a table
   std::uint64_t unrequested = 0;              // records of unrequested processes: omitted
   std::uint64_t lost = 0;                     // lost because buffers of the kernel were full
@@ -58,7 +59,7 @@ struct RecorderResult {
   std::uint64_t lost_changes = 0;             // lost changes of memory maps, same reason
   std::uint64_t truncated_stacks = 0;         // accepted stacks: frames are missing at the root
   std::uint64_t stacks_without_user = 0;      // accepted stacks: no user part available
-  std::vector<ctprof_loss> losses;            // CPU and time of losses, as far as reported
+  std::vector<ctprof_loss> losses;            // CPU and time of losses, if reported
   std::uint64_t omitted_losses = 0;           // number of further losses
   std::uint64_t cpu_ns = 0;                   // CPU time of draining
   std::uint64_t other_cpu_ns = 0;             // reported CPU time outside of calls
@@ -72,8 +73,8 @@ struct RecordedWindow {
   std::vector<RecorderResult> recorders;
   std::vector<ProcessCode> code;
   std::vector<PinnedFile> files;
-  // Processes that the user may inspect without the capabilities of ctprof's file, as far as that
-  // was checked while they lived; empty if ctprof has no such capabilities.
+  // Processes that the user may inspect without ctprof's file capabilities, if that was checked
+  // before they exited; empty if ctprof has no such capabilities.
   std::vector<std::uint64_t> own_processes;
   std::uint64_t unreadable_processes = 0;  // processes whose code is unknown
   std::uint32_t max_frames = 0;            // maximum frames per stack; 0: Unwinder::kMaxFrames

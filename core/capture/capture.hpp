@@ -8,7 +8,7 @@
 // gap that gives the reason. A capture fails if /proc cannot be read, or if a requested process or
 // metric does not exist.
 //
-// A Session does the same in steps, for callers that work between the begin and the end:
+// A Session does the same in steps, for callers that do other work between begin() and end():
 //
 //   auto session = Session::open(registry, options);   // probe this host
 //   session->begin();                                  // read everything that is planned

@@ -1,7 +1,7 @@
 // Checks that enough file descriptors are available for a capture, and computes how many
 // directories a pass over the threads may keep open.
 //
-// Raises the soft limit if it is too low, as far as the hard limit permits.
+// If the soft limit is too low, raises it, at most to the hard limit.
 
 #pragma once
 

@@ -262,7 +262,7 @@ std::string list_metrics(const std::vector<std::string_view>& names) {
          (names.size() > 2 ? " other metrics" : " other metric");
 }
 
-// Returns whether two sources of one plugin have the same summary key.
+// Returns whether two sources of the same plugin have the same summary key.
 bool have_same_summary(const SourceRun& a, const SourceRun& b) {
   const char* key_a = a.source().table.summary_key;
   const char* key_b = b.source().table.summary_key;

@@ -45,8 +45,8 @@ std::vector<Takeover> list_takeovers(const ProbedHost& probed, const Plan& plan)
 // fill.
 void note_obtainable_columns(Snapshot& snapshot);
 
-// Finishes every source, records its cost, and calls its `summarise`. Sources of one plugin with
-// the same summary key get one call, with their tallies added up.
+// Finishes every source, records its cost, and calls its `summarise`. Sources of the same plugin
+// with the same summary key get one call, with their tallies added up.
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot);
 
 }  // namespace ctprof

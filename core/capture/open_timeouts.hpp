@@ -5,8 +5,8 @@
 // this host is not used again after one timeout. A local disk always answers: if an open on it
 // timed out, only the process through which it was opened is skipped. Other processes that mapped
 // files on that disk are not affected. A user can start many such processes, so after some timeouts
-// all processes of the user are skipped. Root is no such user: it can do more damage by other
-// means.
+// all processes of the user are skipped. This does not apply to root, which can block ctprof by
+// other means.
 //
 // The total wait is bounded: after five timeouts, each further open may take one twentieth of the
 // time limit; after sixty of those, it opens no more files.

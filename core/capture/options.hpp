@@ -56,7 +56,7 @@ struct CaptureOptions {
   // Windows only: a process that does not run yet and whose descendants are marked; 0: none.
   std::uint64_t command = 0;
   bool all_cgroups = true;  // also those without threads; ignored if processes are selected
-  // Call stacks: in a window; with `sample_once`, also beside a snapshot, one per thread.
+  // Call stacks: in a window; with `sample_once`, also with a snapshot, one per thread.
   RecordOptions record = {};
   Level level = Level::Full;  // the metrics to read if `metrics` is nullopt
 };

@@ -42,7 +42,7 @@ struct FileStamp {
   std::uint64_t created_ns = 0;  // the inode (btime); 0: unknown
   std::uint64_t size = 0;
 
-  // REQUIRES: both are of one inode.
+  // REQUIRES: both belong to the same inode.
   bool has_same_content(const FileStamp& other) const {
     return written_ns == other.written_ns && size == other.size;
   }

@@ -31,7 +31,7 @@ class PiecePool {
  public:
   static constexpr std::size_t kSize = 1024;
 
-  // Returns the index of the piece; equal bytes have one index. REQUIRES: kSize bytes.
+  // Returns the index of the piece; equal bytes have the same index. REQUIRES: kSize bytes.
   std::uint32_t intern(const std::byte* piece);
   const std::byte* operator[](std::uint32_t piece) const;
   std::size_t bytes() const;

@@ -60,8 +60,8 @@ WalkEnd RecordedStacks::find_table_frames(const ctprof_record& record, const Add
 }
 
 // Returns the range of the process that the kernel reads from the file of a layer from which the
-// table was made; null if there is none. A process can map a prepared file that looks the same,
-// which only falsifies the names in its own stacks.
+// table was made; null if there is none. A process can map a file that it prepared to match; then
+// only the names in its own stacks are wrong.
 const CodeRange* RecordedStacks::find_overlay_range(const TableFile& file,
                                                     const AddressSpace& space) const {
   const auto has_contents_of_layer = [&](const CodeRange& range) {

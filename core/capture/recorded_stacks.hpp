@@ -132,7 +132,7 @@ class RecordedStacks {
     WalkEnd ending = WalkEnd::Root;
     bool is_guessed = false;
   };
-  // A stack of the arena, as unwound with some version of its process.
+  // A stack of the arena, as unwound with the mappings that its process had at some time.
   struct KnownStack {
     std::uint64_t version = kNoVersion;
     UnwoundStack unwound = {};

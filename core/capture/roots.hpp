@@ -88,8 +88,7 @@ CgroupList list_cgroups(const Roots& roots, std::size_t max_cgroups = kMaxCgroup
 // Returns the id of a cgroup by its path in /proc/PID/cgroup; 0 if the mount does not show that
 // part of the hierarchy, or in a recorded tree. Fails if the mount shows the whole hierarchy, and
 // the cgroup does not exist there. Looks it up once, with the rights of the user: without links,
-// without
-// "..", and without the capabilities of ctprof's file, so that the result reveals nothing about
+// without "..", and without ctprof's file capabilities, so that the result reveals nothing about
 // other directories.
 Result<std::uint64_t> find_cgroup(const Roots& roots, const std::string& path);
 

@@ -21,7 +21,7 @@ constexpr int kFieldsBeforeStart = 19;
 // setfsuid(2) with an invalid id changes nothing and returns the current id.
 constexpr uid_t kNoId = static_cast<uid_t>(-1);
 
-// Takes the next number of a list that is separated by blanks or tabs.
+// Removes and returns the first number of a list whose items are separated by blanks or tabs.
 std::optional<std::uint64_t> take_number(std::string_view& list) {
   list = sdk::trimmed(list);
   const std::string_view word = list.substr(0, list.find_first_of(" \t"));

@@ -29,7 +29,8 @@ std::uint64_t id_end_ns(std::uint64_t tgid, std::uint64_t tid, std::uint64_t las
   return exec == execs.end() || exec->tgid != tgid ? kNever : exec->at_ns;
 }
 
-// Returns which of several threads with one id, in order of time, had it at `at`; 0: the last one.
+// Returns which of several threads with the same id, in order of time, had it at `at`; 0: the last
+// one.
 const ThreadRows::Row* find_id_owner(std::span<const ThreadRows::Row> rows, std::uint64_t at) {
   if (rows.empty()) return nullptr;
   const auto found =

@@ -2,8 +2,8 @@
 // time of the record.
 //
 // A thread that replaced its leader by exec(2) has one row, with the leader's id. Records with its
-// previous id belong to that row. If two rows have one id, a record belongs to the thread that had
-// the id when the record was taken.
+// previous id belong to that row. If two rows have the same id, a record belongs to the thread that
+// had the id when the record was taken.
 //
 // Threads: any, after construction.
 

@@ -113,12 +113,12 @@ class ElfFile {
   std::weak_ptr<const void>& shared_value() const { return shared_value_; }
 
   bool read(std::uint64_t offset, void* buffer, std::size_t size) const;
-  // Returns up to `size` bytes, at most `limit`, as far as the file has them; empty if the read
+  // Returns up to `size` bytes, at most `limit`; fewer at the end of the file, and none if the read
   // fails.
   std::string read_bytes(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) const;
   // Returns the NUL-terminated text at `offset`, truncated at `limit`.
   std::string read_text(std::uint64_t offset, std::size_t limit) const;
-  // Returns up to `count` items, at most `limit`, as far as the file has them.
+  // Returns up to `count` items, at most `limit`; fewer at the end of the file.
   template <class T>
   std::vector<T> read_table(std::uint64_t offset, std::uint64_t count, std::uint64_t limit) const {
     static_assert(std::is_trivially_copyable_v<T>);

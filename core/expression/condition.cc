@@ -97,7 +97,8 @@ class TypeChecker {
   }
 
   std::string check_binary(const Operator& found) {
-    // A pattern or path on the right is stored in the program, so it is no operand on the stack.
+    // A pattern or path on the right is stored in the program, so it is not an operand on the
+    // stack.
     const bool has_one_operand =
         found.operands == Operands::Pattern || found.operands == Operands::Path;
     const ValueType right = has_one_operand ? ValueType::Text : stack_.back();

@@ -84,7 +84,7 @@ std::vector<std::string_view> split_names(std::string_view list) {
 
 namespace {
 
-// Explains why the text after a complete expression is no operator.
+// Explains why the text after a complete expression is not an operator.
 std::string explain_missing_operator(std::string_view parsed, std::string_view rest,
                                      Grammar grammar) {
   if (grammar == Grammar::Condition && rest.front() == '=') return "'=' is not an operator; use ==";

@@ -1,4 +1,4 @@
-// Appends the sections of a report's page beside its rows: the sides, differences of hosts and
+// Appends the sections of a report's page other than its rows: the sides, differences of hosts and
 // settings, metrics without values with reasons, and lost data. Each function appends one section
 // of HTML.
 

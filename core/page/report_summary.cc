@@ -20,10 +20,10 @@ constexpr double kMinRelativeChange = 0.05;  // minimum relative change of a dif
 
 std::string format_rounded(double value) { return std::to_string(std::llround(value)); }
 
-// Returns for example "%CPU of worker".
+// Returns text such as "%CPU of worker".
 std::string format_row_name(const PageRow& row) { return row.metric + " of " + row.group; }
 
-// Returns for example "+17% and +23%".
+// Returns text such as "+17% and +23%".
 std::string format_bounds(const RowTestResult& test_result, std::string_view separator = " and ") {
   if (!std::isfinite(test_result.low) && !std::isfinite(test_result.high)) return "unknown bounds";
   const auto format_one_bound = [&](double shift) {
@@ -194,7 +194,7 @@ std::string describe_started_and_exited(const Report& report, const PageRows& ro
          " are above their floors.";
 }
 
-// Returns for example "The host's CPUs were busy for 122 % before and 135 % after, of 200 %."
+// Returns text such as "The host's CPUs were busy for 122 % before and 135 % after, of 200 %."
 std::string describe_busy_cpus(const Report& report) {
   const auto baseline = get_busy_percent(report.runs(0)),
              candidate = get_busy_percent(report.runs(1));

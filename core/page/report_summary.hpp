@@ -18,12 +18,12 @@ namespace ctprof {
 // Returns printable text, which may contain markup. REQUIRES: one side, or two.
 std::vector<std::string> summarize_report(const Report& report, const PageRows& rows);
 
-// Returns for example "+20.3 %"; "-" if it is unknown.
+// Returns text such as "+20.3 %"; "-" if it is unknown.
 std::string format_spaced_percent(double fraction);
 // Returns the change of a row as the tables show it: "+20.3 %", "new" or "gone". A change that is
 // not significant has a "~" before it.
 std::string format_page_change(const PageRow& row);
-// Returns for example "+17% to +23%".
+// Returns text such as "+17% to +23%".
 std::string format_interval(const RowTestResult& test_result);
 
 }  // namespace ctprof

@@ -15,7 +15,7 @@ void collect_unfilled(const ProbedHost& probed, const RequestedMetrics& requeste
     if (!requested.contains(&field) || is_identity_column(field.def->name) ||
         selection.find_best_offer(field))
       continue;
-    // Report the reason of the last offer, which has the fewest requirements.
+    // Report the reason of the offer with the lowest rank, which has the fewest requirements.
     const ProbedOffer& last_offer = field.offers.back();
     const auto exclusion = selection.excluded().find(last_offer.source);
     if (last_offer.refusal != Gap::None)

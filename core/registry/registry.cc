@@ -13,7 +13,7 @@
 namespace ctprof {
 namespace {
 
-// Returns the prefix that the names of a third party must have.
+// Returns the prefix that names in a third-party plugin must have.
 std::string required_prefix(const Plugin& plugin) {
   std::string prefix = plugin.name + "_";
   std::replace(prefix.begin(), prefix.end(), '-', '_');

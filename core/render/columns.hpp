@@ -31,9 +31,9 @@ enum class ReportColumn : std::uint8_t {
   ChangeOrigin,  // the parts of the difference from started and exited threads
   PerLife,       // per second of lifetime, for snapshots of different boots
   Uptime,
-  Shift,  // with its interval, for sides of several runs
+  Shift,  // with its interval, for sides with several runs
   P,
-  Runs,  // number of runs with a value, for sides of several runs
+  Runs,  // number of runs with a value, for sides with several runs
   Readings,
   SortedBy,  // the metric that sorts the rows; it is added automatically and cannot be named
 };

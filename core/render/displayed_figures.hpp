@@ -1,6 +1,6 @@
 // Computes the figures of a row of the first screen as text and page show them.
 //
-//   sides of several runs   if the row is tested, and one side is compared with another: the
+//   sides with several runs   if the row is tested, and one side is compared with another: the
 //   figures
 //                           whose difference is the shift (RowTestResult::baseline_mean,
 //                           candidate_mean)

@@ -61,7 +61,7 @@ class MetricColumn {
   }
 
   // Returns the figure that orders the group: its value, or the largest change between the sides. A
-  // derived metric, such as a mean latency, is no part of a total, and so does not order groups.
+  // derived metric, such as a mean latency, is not part of a total, and so does not order groups.
   double weight(std::uint32_t group) const {
     if (report_->metrics()[metric_].expression) return 0;
     const auto or_zero = [](double value) { return std::isnan(value) ? 0 : value; };

@@ -45,7 +45,7 @@ std::string describe_design(const statistics::Design& design) {
   return std::to_string(design.baseline) + " + " + std::to_string(design.candidate) + " runs";
 }
 
-// Returns for example "all 256 labellings".
+// Returns text such as "all 256 labellings".
 std::string describe_labellings(const statistics::Labellings& labellings) {
   if (!labellings.are_all()) return std::to_string(labellings.size()) + " random labellings";
   return "all " + std::to_string(statistics::count_labellings(labellings.design())) + " labellings";
@@ -103,7 +103,8 @@ bool is_any_significant(const Report& report, bool of_screen) {
   return std::ranges::any_of(report.screen()->rows, &ScreenRow::is_significant);
 }
 
-// Returns for example "--about group == "svc": 2 of 7 rows are significant by 8 pairs of runs ...".
+// Returns text such as "--about group == "svc": 2 of 7 rows are significant by 8 pairs of runs
+// ...".
 std::string describe_about_side(const Report& report, std::size_t side, const Evidence& evidence,
                                 const statistics::Family& family) {
   const SignificanceThreshold& threshold = report.spec().significance;

@@ -17,13 +17,13 @@ namespace ctprof {
 // Marks a difference that is not significant.
 inline constexpr std::string_view kNotSignificant = "~";
 
-// Returns for example "+20%", "-3.1%" or "x12".
+// Returns text such as "+20%", "-3.1%" or "x12".
 std::string format_shift(double shift);
 // Returns "+20% (+15 to +24)"; without the interval if it has no bound.
 std::string format_shift(const RowTestResult& test_result);
 // Returns a bound of the interval, as a percentage or as a factor like the shift: "+15%", "x12".
 std::string format_bound(const RowTestResult& proof, double bound);
-// Returns for example "0.0078".
+// Returns text such as "0.0078".
 std::string format_p(double p);
 
 // Returns a sentence for each candidate about the tested rows and the method: for the first screen,

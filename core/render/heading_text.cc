@@ -23,7 +23,7 @@ std::string get_side_label(std::size_t side, std::size_t sides) {
   return sides == 1 ? "snapshot" : side_name(side);
 }
 
-// Returns how far apart two captures of one boot began, by a clock that cannot be set.
+// Returns how far apart two captures of the same boot began, by a clock that cannot be set.
 std::string describe_distance(const Meta& a, const Meta& b) {
   const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
   return format_scaled(make_number(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
@@ -46,7 +46,7 @@ std::string describe_relation(const Meta& a, const Meta& b) {
   return text;
 }
 
-// Returns for example "baseline 2", or "run 2" for the only side.
+// Returns text such as "baseline 2", or "run 2" for the only side.
 std::string get_run_name(const Report& report, std::size_t side, std::size_t run) {
   const std::string name = report.is_comparison() ? side_name(side) : "run";
   return report.runs(side).size() > 1 ? name + " " + std::to_string(run + 1) : name;

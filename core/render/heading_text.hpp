@@ -15,9 +15,9 @@ namespace ctprof {
 
 std::string format_heading(const Report& report, std::span<const std::string> files,
                            const TextLayout& layout);
-// The same for the first screen of sides of several runs: only the sides, and what limits their
+// The same for the first screen of sides with several runs: only the sides, and what limits their
 // comparison. The rest of the heading, in a few lines for each side, is summarize_runs(), which
-// follows the table; empty for sides of single runs.
+// follows the table; empty for sides with a single run.
 std::string format_runs_heading(const Report& report, std::span<const std::string> files,
                                 const TextLayout& layout);
 std::string summarize_runs(const Report& report, const TextLayout& layout);

@@ -8,17 +8,18 @@
 // threads_new, threads_gone, busiest_baseline, extras_baseline, busiest_candidate,
 // extras_candidate}], only_baseline and only_candidate [{group, threads, values}], renamed_cgroups
 // [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all,
-// only_baseline, only_candidate, below}], host_diff (between the sides, and within a side of
+// only_baseline, only_candidate, below}], host_diff (between the sides, and within a side with
 // several runs; null if a file has no context), cut {section: rows beyond the limit}, cut_keys
 // {section: keys of its last map beyond it}, notes; with --fail-on also failed, the rows that it
 // selects. Each side is {file, hostname, boot_id, start_unix_ns, threads, processes, takeovers
-// [{plugin, metrics}]}; a side of several runs has these members of its first run, and `runs` with
-// the members of each run. show: schema, snapshot, group_by, rows [{section, group, metric, unit,
-// per_second, value, runs, threads, coverage, parts, busiest, extras}], cut, cut_keys, notes; with
-// --fail-on also failed. compare with a single window or a single side writes the object of show.
+// [{plugin, metrics}]}; a side with several runs has these members of its first run, and `runs`
+// with the members of each run. show: schema, snapshot, group_by, rows [{section, group, metric,
+// unit, per_second, value, runs, threads, coverage, parts, busiest, extras}], cut, cut_keys, notes;
+// with --fail-on also failed. compare with a single window or a single side writes the object of
+// show.
 //
 // With `per_second`, counters are per second of the window's length, as when several windows are
-// reported together; in a map, the keys that are counters. For a side of several runs, a value is
+// reported together; in a map, the keys that are counters. For a side with several runs, a value is
 // the median of the runs that have one, and `runs` is their number. `per_life` is the total divided
 // by the age of the group's oldest thread, for snapshots of different boots.
 //
@@ -39,7 +40,7 @@
 // `pct` is the difference as a fraction of the baseline; null represents a missing value. Ranges,
 // modes, maps and affinities are small objects. The `delta` of a map is an object by key, as is its
 // `rate` for keys that are counters. The limit counts a line for each key of a map. For sums over
-// threads of one boot, `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
+// threads of the same boot, `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
 // (compare/figures/one_boot.hpp). `rate` exists if rates are requested
 // (compare/figures/change.hpp). `parts` is {present, of, missing} for a metric that is derived from
 // optional inputs: the number of inputs used, the number that this kernel can have, and the names

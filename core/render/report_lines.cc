@@ -250,7 +250,7 @@ TableLine ReportLines::make_change_line(const MetricRow& row) const {
   return line;
 }
 
-// Returns whether changes are tested for significance: between sides of several runs.
+// Returns whether changes are tested for significance: between sides with several runs.
 bool ReportLines::has_tests() const {
   return report_->families().can_test() && report_->spec().tests_rows;
 }

@@ -23,7 +23,7 @@ std::string format_omitted_rows(std::size_t rows) {
   return rows == 0 ? "" : describe_omitted_rows(rows) + "\n";
 }
 
-// Returns for example "12 more rows beyond --limit 20 (--limit 0 shows all); 340 did not change".
+// Returns text such as "12 more rows beyond --limit 20 (--limit 0 shows all); 340 did not change".
 std::string format_section_end(const Report& report, const Section& section) {
   std::vector<std::string> parts;
   std::string beyond_limit = section.over_limit ? format_count(section.over_limit, "more row") : "";

@@ -49,7 +49,8 @@ void write_parts(JsonBuilder& json, std::string_view name, const MetricRow& row,
   json.close('}');
 }
 
-// Writes the members beside a value: the busiest thread, and additional results of the rule.
+// Writes the members that accompany a value: the busiest thread, and additional results of the
+// rule.
 void write_extras(JsonBuilder& json, const Report& report, const std::string& side,
                   const SideFigure& figure) {
   json.key("busiest" + side);

@@ -21,7 +21,7 @@ std::string join_sides(const std::vector<std::string>& texts, std::string_view s
   return text;
 }
 
-// Returns for example "1 of 8 parts".
+// Returns text such as "1 of 8 parts".
 std::string format_parts(const DerivedParts& made_of) {
   return std::to_string(made_of.count_present()) + " of " +
          std::to_string(made_of.count_possible()) + " parts";

@@ -101,7 +101,7 @@ class CellFormatter {
                                     : format_values(row, at);
   }
 
-  // Returns for example "%wait 0.4→187 +187".
+  // Returns text such as "%wait 0.4→187 +187".
   std::string format_largest_change(const ScreenRow& row, LargestChange shown) const {
     if (!row.has_score_value) return "-";
     const std::size_t at = row.score_column;
@@ -188,7 +188,8 @@ class ScreenTable {
     return shows_all_counts ? "" : "threads started and exited before";
   }
 
-  // Returns the labels of columns that were omitted for width. REQUIRES: append_to() was called.
+  // Returns the labels of columns that were omitted because the terminal is too narrow. REQUIRES:
+  // append_to() was called.
   std::vector<std::string> get_omitted_columns() const {
     std::vector<std::string> labels;
     if (report_->is_comparison() && !shows_largest_change()) labels.emplace_back(kMovedColumn);

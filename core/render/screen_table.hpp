@@ -25,8 +25,10 @@ namespace ctprof {
 
 struct ScreenTableText {
   std::string text;             // empty if there are no rows
-  std::string omitted_threads;  // the thread counts that were omitted for width, in words
-  std::vector<std::string> omitted_columns;  // labels of the columns that were omitted for width
+  std::string omitted_threads;  // the thread counts that were omitted because the terminal is too
+                                // narrow, in words
+  std::vector<std::string> omitted_columns;  // labels of the columns that were omitted because the
+                                             // terminal is too narrow
   bool has_marks = false;                    // figures that order rows are followed by kMark
 };
 

@@ -18,7 +18,7 @@
 namespace ctprof {
 namespace {
 
-// Minimum number of rows, also on a lower screen.
+// Minimum number of rows, even on a screen with fewer lines.
 constexpr std::size_t kMinRows = 5;
 constexpr std::size_t kMaxListedSettings = 4;
 
@@ -106,7 +106,7 @@ std::string format_with_rows(const Report& report, const std::string& heading_te
   for (const std::string& note : report.notes())
     out += wrap_words(make_printable_short(note, kMaxNoteBytes), layout.width);
   out += summarize_runs(report, layout);
-  // Without groups, no metric has a value, whatever was measured.
+  // Without groups, no metric has a value, even if it was measured.
   if (matches_no_group(report)) return out + wrap_words("no group matches --where", layout.width);
   return out + wrap_if_not_empty(describe_missing_metrics(report), layout.width) +
          wrap_if_not_empty(describe_omitted_data(report, rows, table), layout.width);

@@ -14,7 +14,7 @@ namespace ctprof {
 
 // Call `may_write` before each run, plugin or difference, and omit it if it returns false.
 
-// Writes a member for each side: its file, its first run, and all runs of a side of several.
+// Writes a member for each side: its file, its first run, and all runs of a side with several runs.
 void write_sides(JsonBuilder& json, const Report& report, std::span<const std::string> files,
                  const std::function<bool()>& may_write);
 // Writes a member for each candidate; null if a file has no host context.

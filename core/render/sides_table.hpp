@@ -1,8 +1,8 @@
 // Formats the table of sides: a row for each side, with its file, host, time of capture and
 // threads; for windows also the numbers of started and exited threads, and the length.
 //
-// For a side of several runs, the threads are those of the first run; other columns show the range
-// from minimum to maximum over all runs.
+// For a side with several runs, the threads are those of the first run; other columns show the
+// range from minimum to maximum over all runs.
 
 #pragma once
 

@@ -42,7 +42,7 @@ bool is_accounted(const RunFacts& run);
 // runs whose CPU time threads account for; empty if there are none.
 std::string format_accounted_runs(std::span<const RunFacts> runs, const std::string& side_label,
                                   std::size_t width);
-// Returns for example "10.0 s".
+// Returns text such as "10.0 s".
 std::string format_window_length(const RunFacts& run);
 // Writes the member `window`; report_json.hpp describes its members.
 void write_window(JsonBuilder& json, const RunFacts& run);

@@ -109,8 +109,8 @@ Id WordsPool::intern(std::span<const std::uint64_t> words) {
 
 namespace {
 
-// Hashes the addresses of keys, because equal keys are pooled at one address. If an
-// attacker constructs maps with equal hashes, some are stored more than once, with no other cost.
+// Hashes the addresses of keys, because equal keys are pooled at the same address. If an attacker
+// constructs maps with equal hashes, some are stored more than once, with no other cost.
 std::size_t hash_of(std::span<const ctprof_entry> entries) {
   constexpr std::uint64_t kHashMultiplier = 0x9e3779b97f4a7c15;
   std::uint64_t hash = entries.size();

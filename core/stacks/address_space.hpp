@@ -46,7 +46,7 @@ struct Mapping {
 
 // Parses the mappings of code in the text of /proc/<pid>/maps, in order; skips malformed lines.
 // Returns at most 16,384. Programs copy code to anonymous memory to use huge pages: anonymous code
-// that exactly fills a gap between two mappings of one file counts as a mapping of that file.
+// that exactly fills a gap between two mappings of the same file counts as a mapping of that file.
 std::vector<Mapping> parse_code_mappings(std::string_view maps);
 
 // Returns the mapping that begins at `start`, whether code or not; nothing if there is none.

@@ -21,7 +21,8 @@ namespace {
 
 // Limit on one section.
 constexpr std::uint64_t kMaxSectionBytes = 64 << 20;
-// Limit on an unpacked section, as a small file can claim a large one. Each byte is a step.
+// Limit on an unpacked section, because a small file can claim a large one. Unpacking a byte counts
+// as one step of work.
 constexpr std::uint64_t kMaxUnpackedBytes = 16 << 20;
 // Limit on the rules of one source that are stored while the other source is visited: 64 MiB. The
 // rules of a Go program are never stored; one with 63 MiB of code has 1.3 million of them.

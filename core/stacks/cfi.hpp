@@ -45,7 +45,7 @@ class Cfi {
   std::optional<FunctionRange> find_function(FileAddress address) const;
   // Returns the rule at an address, or Cfa::None if there is none. The caller sets its key.
   UnwindRule find_rule(FileAddress address) const;
-  // Visits the rules of all addresses, which equal those of find_rule(). They are Cfa::Unknown also
+  // Visits the rules of all addresses, which equal those of find_rule(). They are also Cfa::Unknown
   // if a rule is missing because there are too many functions. Returns false if `visit` does, if
   // the visit takes more than `max_steps`, or if the functions of the file are unsorted.
   bool visit_all_rules(std::uint64_t max_steps, const RuleVisitor& visit) const;

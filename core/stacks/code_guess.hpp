@@ -23,7 +23,7 @@ namespace ctprof {
 struct CodeGuess {
   static constexpr std::size_t kMaxRules = 4;
 
-  // Most likely first. All restore the return address from memory.
+  // The most likely rule is first. All restore the return address from memory.
   std::vector<UnwindRule> rules;
   // The first rule belongs to a path to a return instruction, on which everything is known.
   bool has_return_path = false;

@@ -1,6 +1,6 @@
 // Replaces addresses by numbers, for tables of stacks whose readers must not learn where the kernel
 // or generated code is in memory. Kernel addresses are valid for one boot: they help attacks on
-// that host, and show that two files are from one boot.
+// that host, and show that two files are from the same boot.
 //
 //   HiddenOffsets hidden;
 //   other.add_frame(hidden.hide_offset(table.modules()[frame.module], frame));

@@ -36,7 +36,7 @@ std::uint64_t get_file_length(int fd) {
              : 0;
 }
 
-// Reads up to `size` bytes at an offset, as far as the file has them.
+// Reads up to `size` bytes at an offset; fewer at the end of the file.
 std::string read_chunk(int fd, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t done = 0;

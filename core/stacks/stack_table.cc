@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxNodes = 4 << 20;
 constexpr std::size_t kMaxFrames = 1 << 20;
 
-// Limit on modules of one path or process that are distinguished by names of functions.
+// Limit on modules with the same path or process that are distinguished by names of functions.
 constexpr unsigned kMaxSameModules = 64;
 
 // Returns a hash that is the same in every run and not zero (FNV-1a).

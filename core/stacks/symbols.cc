@@ -112,7 +112,7 @@ class FileSymbols {
   // A name of a function that has several. Members are in the order of their importance; the
   // smallest name is selected.
   //
-  // The result is the name in the source code of callers, as far as a list shows it. A C library
+  // The result is the name in the source code of callers, if a list contains it. A C library
   // defines a function under a reserved name, which begins with an underscore, and exports the
   // public name as its weak alias: poll of __poll, fwrite of _IO_fwrite, and in static programs
   // pthread_cond_wait of ___pthread_cond_wait. So underscores decide before the binding. The
@@ -213,7 +213,7 @@ class FileSymbols {
     return work_.spend(name.size() * NameWork::kStepsPerNameByte) ? name : std::string();
   }
 
-  // Returns the size of a list, as far as the file has it.
+  // Returns the size of the part of a list that is within the file.
   static std::uint64_t get_list_size(const ElfFile& file, const Elf64_Shdr& list) {
     return std::min(list.sh_size, file.size() - std::min(list.sh_offset, file.size()));
   }

@@ -9,11 +9,11 @@
 // function. If a list has only some functions, it includes only the code that call frame
 // information assigns to it.
 //
-// If several symbols begin at one address, the last one is used in maps of just-in-time compilers,
-// which reuse memory. In files, the name that other files can call is used, without its version, so
-// that a stripped file and one with all its symbols give the same name. Among several such names,
-// the one with the fewest leading underscores is used, because underscores mark names that a
-// library reserves for itself: "poll", not "__poll".
+// If several symbols begin at the same address, the last one is used in maps of just-in-time
+// compilers, which reuse memory. In files, the name that other files can call is used, without its
+// version, so that a stripped file and one with all its symbols give the same name. Among several
+// such names, the one with the fewest leading underscores is used, because underscores mark names
+// that a library reserves for itself: "poll", not "__poll".
 //
 // Lists can be built to cause work, so NameWork counts and limits it. A list that exceeds the
 // remaining work is not searched at all, because the nearest of some symbols may differ from the

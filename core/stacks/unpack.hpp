@@ -17,7 +17,7 @@ std::string unpack_section(std::string_view section, std::size_t max_size);
 
 struct UnpackedXz {
   std::string bytes;
-  std::size_t produced_bytes = 0;  // bytes, also if the file is broken after them
+  std::size_t produced_bytes = 0;  // bytes, even if the file is damaged after them
   bool is_too_large = false;
 };
 

@@ -34,7 +34,7 @@ AutocorrelationTime estimate_time(std::span<const std::vector<double>> series) {
   double time = 1;
   std::size_t distance = 0;
   while (static_cast<double>(distance) < kMaxDistanceInTimes * std::max(time, 1.0)) {
-    // The series has too few independent parts, however far the sum goes.
+    // The series has too few independent parts for any limit of the sum.
     if (kMaxDistanceInTimes * time > static_cast<double>(max_distance)) return {kInfinite, 0};
     double sum = 0;
     ++distance;

@@ -26,7 +26,7 @@ struct CaptureFields {
 
 CaptureFields make_capture_fields(const Snapshot& snapshot);
 
-// Returns for example "2026-11-24T06:37:12.123456789Z".
+// Returns text such as "2026-11-24T06:37:12.123456789Z".
 std::string format_utc_time(std::uint64_t unix_ns);
 
 }  // namespace ctprof

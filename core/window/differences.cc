@@ -41,7 +41,7 @@ void subtract_numbers(Column& column, std::span<T> current, const Column* base,
 }
 
 // The keys of a column's maps that are gauges. Texts of keys are pooled, so that equal keys have
-// one address.
+// the same address.
 class GaugeKeys {
  public:
   explicit GaugeKeys(const MetricDef& def) : keys_(def.map_keys) {}

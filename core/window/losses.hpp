@@ -32,7 +32,8 @@ struct Loss {
   std::vector<std::string> names{};  // of metrics
 };
 
-// The exited threads of a window, as in Window.
+// The exited threads without a row of their own, as counted in Window, and whether exits were
+// recorded.
 struct ExitCounts {
   std::uint64_t lost = 0, unseen = 0, merged = 0;
   bool are_recorded = false;

@@ -1,4 +1,4 @@
-// Makes a window from two snapshots of one boot and the threads that exited in between.
+// Makes a window from two snapshots of the same boot and the threads that exited in between.
 //
 //   Result<Snapshot> window = make_window(before, std::move(after), exited);
 //

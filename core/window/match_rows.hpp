@@ -1,4 +1,4 @@
-// Matches the rows of two snapshots of one boot.
+// Matches the rows of two snapshots of the same boot.
 
 #pragma once
 

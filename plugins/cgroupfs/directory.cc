@@ -19,7 +19,8 @@ int open_beneath(int root, const char* path) {
   options.flags = static_cast<__u64>(kDirectoryPath);
   options.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &options, sizeof options));
-  // Seccomp filters of older containers do not know the system call, and some answer EPERM.
+  // Seccomp filters of older container runtimes do not list the system call, and some return EPERM
+  // for it.
   const bool is_unavailable = fd < 0 && (errno == ENOSYS || errno == EPERM);
   return is_unavailable ? ::openat(root, path, kDirectoryPath | O_NOFOLLOW) : fd;
 }

@@ -10,8 +10,8 @@
 
 namespace ctprof::cgroupfs {
 
-// A cgroup that has a given controller. The root of the hierarchy is no sample, because it lacks
-// files that the kernel has.
+// A cgroup that has a given controller. The root of the hierarchy cannot be the sample, because it
+// lacks files that other cgroups have.
 //
 // A controller that no child of the root has is not in any cgroup further down either. Therefore
 // only the children are searched. If the mount begins below the root of the hierarchy, the sample

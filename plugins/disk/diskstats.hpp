@@ -32,7 +32,7 @@ struct Diskstats {
   sdk::ReadingOf<sdk::MonotonicCount> flushes = Gap::Unsupported;
   sdk::ReadingOf<sdk::MonotonicNs> flush_time = Gap::Unsupported;
 
-  // Returns whether the device completed or started any request, as far as the line can be parsed.
+  // Returns whether the device completed or started any request; true if a number cannot be parsed.
   bool was_used() const;
 };
 

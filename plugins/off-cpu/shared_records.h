@@ -29,7 +29,7 @@ struct off_sums {
   __u32 counts[OFF_WAIT_STATES];
   __u32 waits; /* from leaving a CPU to being back on one; each part of a wait that is split at an
                 * edge counts */
-  __u32 unexpected_events; /* events that do not fit the known state */
+  __u32 unexpected_events; /* events that contradict the stored state */
   __u64 longest;
   __u64 shortest; /* 0: there was no wait */
 };

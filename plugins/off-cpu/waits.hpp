@@ -47,7 +47,7 @@ class Waits {
 
  private:
   // Identifies a thread. Two threads that exist at the same time differ in tid; consecutive threads
-  // with one tid differ in start.
+  // with the same tid differ in start.
   struct Key {
     std::uint64_t start;
     std::uint32_t tid;

@@ -58,7 +58,7 @@ class Event final : public CpuEvent {
 // the text of /proc/self/timens_offsets: "monotonic SECONDS NANOSECONDS".
 std::int64_t parse_monotonic_offset_ns(std::string_view timens_offsets);
 
-// The events of this host. Its monotonic clock is that of the kernel, also in a time namespace.
+// The events of this host. Its monotonic clock is that of the kernel, even in a time namespace.
 class PerfEvents final : public KernelInput {
  public:
   explicit PerfEvents(const sdk::Host& host);

@@ -20,7 +20,7 @@ namespace {
 // A record gets its time slightly before it is readable; an interrupt may occur in between.
 constexpr std::uint64_t kSettleNs = 2'000'000;
 constexpr std::uint64_t kSuspendThresholdNs = 100'000'000;
-// Tolerance, in ticks, between a time and the samples up to that time.
+// Ticks by which the busy time of a CPU may exceed its samples before a tick counts as missed.
 constexpr std::uint64_t kTickTolerance = 2;
 // Tolerance of idle time, which has a resolution of a hundredth of a second and is the sum of two
 // values.

@@ -35,7 +35,7 @@ struct Pressure {
 
 Pressure parse_pressure(std::string_view text);
 
-// Parses "12.3" as 1230 hundredths; further digits are cut off. Returns Malformed also if the
+// Parses "12.3" as 1230 hundredths; further digits are cut off. Also returns Malformed if the
 // result does not fit into the 16 bits that a file has for it.
 sdk::ReadingOf<sdk::GaugeRatio100> parse_hundredths(std::string_view text);
 

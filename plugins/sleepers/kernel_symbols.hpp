@@ -2,8 +2,8 @@
 // addresses.
 //
 // Source: /proc/kallsyms, read once, which takes some tens of milliseconds. It shows addresses only
-// with CAP_SYSLOG, and never if kernel.kptr_restrict is 2. Of several functions with one name the
-// first represents all, because its address has that name.
+// with CAP_SYSLOG, and never if kernel.kptr_restrict is 2. Of several functions with the same name
+// the first represents all, because its address has that name.
 
 #pragma once
 

@@ -74,9 +74,9 @@ static __always_inline void copy_times(struct record* out, struct task_struct* t
 
 /* Copies times in progress that are not yet accounted. The timestamps come from the clocks of the
  * run queue, which stand still between its events. Therefore they are compared with these clocks,
- * and never with monotonic time. A sleeping thread has no time in progress, whatever its timestamp:
- * a thread that goes to sleep may stay queued for a while (DELAY_DEQUEUE, since Linux 6.12), and a
- * move to another CPU sets the timestamp. */
+ * and never with monotonic time. A sleeping thread has no time in progress, regardless of its
+ * timestamp: a thread that goes to sleep may stay queued for a while (DELAY_DEQUEUE, since Linux
+ * 6.12), and a move to another CPU sets the timestamp. */
 static __always_inline void copy_in_progress(struct record* out, struct task_struct* task) {
   struct rq* queue = 0;
   __u64 clock = 0, timestamp = 0;

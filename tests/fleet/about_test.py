@@ -38,7 +38,7 @@ class About(unittest.TestCase):
                 self.assertEqual(one["p"], whole["p_alone"])
 
     def test_groups_outside_the_tested_family(self):
-        """Such groups belong only to the family of --about and do not affect the others."""
+        """Groups outside the tested family are tested only with --about, and do not affect the other rows."""
         without = lines(None, *NOISY_ROW)
         head, *rows = lines("svc", *NOISY_ROW, GROUP_TO_TEST | {"beyond": True})
         self.assertEqual([head, *rows[:-1]], without)

@@ -90,7 +90,7 @@ std::string write_columns_file(const Snapshot& snapshot) {
   return file;
 }
 
-// Checks that two readings of one file have the same differences.
+// Checks that two readings of the same file have the same differences.
 void check_differences(Snapshot& one, Snapshot& other) {
   if (!one.window) return;
   convert_to_differences(one);

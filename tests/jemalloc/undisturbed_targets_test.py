@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that whole captures leave their targets stopped, traced or running as before, also if ctprof is killed."""
+"""Tests that whole captures leave their targets stopped, traced or running as before, even if ctprof is killed."""
 
 import ctypes
 import os

@@ -16,7 +16,7 @@ GAPS = ["None", "Untouched", "NotApplicable", "ThreadGone", "Denied", "Unsupport
         "SourceFailed", "NotInFile"]
 NEVER_CAPTURED = {"Untouched", "NotInFile"}
 
-# A code in `gaps` beside those of the gaps: "no limit". Its JSON is null, and its value is the largest number.
+# A code in `gaps` in addition to those of the gaps: "no limit". Its JSON is null, and its value is the largest number.
 UNBOUNDED = 255
 NO_BOUND = 2**64 - 1
 

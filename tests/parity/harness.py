@@ -77,7 +77,7 @@ def run(*words, prefix=()):
 
 @contextlib.contextmanager
 def background_process(*words, **more):
-    """Runs a process during the block and kills it at the end, also when an assertion fails."""
+    """Runs a process during the block and kills it at the end, even if an assertion fails."""
     with subprocess.Popen([*map(str, words)], **more) as process:
         try:
             yield process

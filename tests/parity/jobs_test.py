@@ -85,7 +85,7 @@ class Jobs(unittest.TestCase):
                     self.assert_same(first, self.capture_with_options(root, "b.ctprof.zst", "--layout", layout, "--jobs", "2"))
 
     def test_exports_do_not_depend_on_workers(self):
-        """Exports of one capture are identical whatever the number of workers."""
+        """Exports of one capture are identical regardless of the number of workers."""
         source = os.path.join(self.directory, "source.ctprof.zst")
         harness.capture(source, before=("--rootfs", large_tree(self.directory)))
         for form in ("columns", "ktstr"):

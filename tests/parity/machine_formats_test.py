@@ -196,7 +196,7 @@ class MachineFormats(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        """Makes captures of two recorded kernels, two files of one boot with hostile names, and windows."""
+        """Makes captures of two recorded kernels, two files of the same boot with hostile names, and windows."""
         scratch = harness.scratch()
         cls.addClassCleanup(scratch.cleanup)
         cls.directory = scratch.name

@@ -54,7 +54,7 @@ def largest(members, metric):
 
 
 class Pair:
-    """The expected comparison of two files of one boot."""
+    """The expected comparison of two files of the same boot."""
 
     def __init__(self, paths, axis):
         files = [file_json.load(path) for path in paths]

@@ -12,7 +12,7 @@ import unittest
 
 import harness
 
-# In most of these tests the existing file is no snapshot.
+# In most of these tests the existing file is not a snapshot.
 CAPTURE = ["-q", "--plugins=procfs-sched", "--rootfs", harness.fixture("6.12"), "capture", "--jobs=1", "--force", "-o"]
 # Signals that end a program and can be caught. Crash signals are added below.
 FATAL_SIGNALS = ["HUP", "INT", "QUIT", "PIPE", "ALRM", "TERM", "USR1", "USR2", "XCPU", "XFSZ", "PROF", "POLL", "VTALRM", "PWR", "SYS", "TRAP", "RTMIN",

@@ -20,7 +20,7 @@ from plain_reader import missing
 METRICS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "plugins", "vocabulary", "metrics.tsv")
 NO_LIMIT = 2**64 - 1
 
-# Files of a controller are named after it. Every cgroup has these files whatever its controllers.
+# Files of a controller are named after it. Every cgroup has these files regardless of its controllers.
 FILES_OF_ALL_CGROUPS = ["cgroup.stat", "cpu.stat", "cpu.stat.local", "cpu.pressure", "memory.pressure", "io.pressure", "irq.pressure"]
 BANDWIDTH_KEYS = ["nr_periods", "nr_throttled", "throttled_usec", "nr_bursts", "burst_usec"]
 DOMAIN_CONTROLLERS = ["memory", "io"]

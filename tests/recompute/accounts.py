@@ -1,7 +1,7 @@
 """Spans: the changes of each row between two times, as defined in docs/windows.md.
 
     span = span_of_capture(capture)                   # a window file: its window; a snapshot: lifetimes
-    span = of_pair(before, after)                # A..B, two snapshots of one boot
+    span = of_pair(before, after)                # A..B, two snapshots of the same boot
     span = span_of_consecutive(captures)              # consecutive windows as one window
 
     span.value(entity, "run_time_ns", row)       # the difference over the window, or the reading of a snapshot

@@ -1,4 +1,4 @@
-"""Values of snapshots: the threads that two snapshots of one boot have in common, and the age of a group's threads."""
+"""Values of snapshots: the threads that two snapshots of the same boot have in common, and the age of a group's threads."""
 
 from capture_file import NO_LIMIT, has_value
 from grouping import HOST

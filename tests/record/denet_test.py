@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`export --to denet`: the output matches a schema that was made from the first reference, and its values equal those of the file.
+"""`export --to denet`: the output matches a schema that was made from output of denet, and its values equal those of the file.
 
 Environment: CTPROF; WAITS, a program with threads that wait (waits.c)."""
 

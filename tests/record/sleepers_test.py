@@ -164,7 +164,7 @@ class RecordedStacks(Case):
         for stack in (stack for row in threads["at_fault"] for stack in row["stacks"]):
             kernel = names(stack, True)
             if any("SYSCALL" in name or "svc" in name for name in kernel):
-                self.assertTrue(any("advise" in name for name in kernel), stack)  # it drops the pages; a fault is no system call
+                self.assertTrue(any("advise" in name for name in kernel), stack)  # it drops the pages; a fault is not a system call
 
     def test_a_large_stack_is_complete_and_a_larger_one_is_truncated(self):
         with Waits(self.here) as waits:

@@ -141,7 +141,7 @@ void check_row(const ReceivedExits& exits, std::size_t row, const exit_record_th
     BOOST_TEST((exits.gap(row, "blkio_delay_count") == Gap::PredatesSwitch));
 }
 
-// Rows are in any order. Two threads with one tid exited at different times.
+// Rows are in any order. Two threads with the same tid exited at different times.
 std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(
     const ReceivedExits& exits) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows;

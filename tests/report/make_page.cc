@@ -28,7 +28,7 @@ const std::vector<StackTime> kBaselineStacks{
 const std::vector<StackTime> kCandidateStacks{
     {"main;serve;parse", 460}, {"main;serve;write", 190}, {"main;render", 30}};
 
-// A service whose parser got slower, beside groups that did not change.
+// A service whose parser got slower, and groups that did not change.
 std::vector<ThreadActivity> make_service(std::size_t run, bool is_after) {
   const auto make_ns = [&](double ms, std::size_t row) {
     return static_cast<std::uint64_t>(ms * get_noise_factor(run + 31 * is_after, row) * kMs);

@@ -50,7 +50,7 @@ class GuestOutput:
 
     @functools.cached_property
     def statuses(self):
-        """Returns capture -> exit status of ctprof."""
+        """Returns a dictionary: capture -> exit status of ctprof."""
         return {name: int(status) for name, status in self.key_values(f"captures/{self.layout}/statuses").items()}
 
     def log_of(self, capture):

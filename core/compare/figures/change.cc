@@ -182,7 +182,7 @@ std::vector<std::string> Rates::explain_missing_rates() const {
 GroupAges::GroupAges(const Meta& meta, const Rollup& rollup, std::size_t side,
                      const Grouping& grouping)
     : oldest_thread_ages_(grouping.names.size(), kNaN) {
-  // Metrics that were read last count until the end of the capture.
+  // Ages are those at the end of the capture, when the last metrics were read.
   const auto end_ns = static_cast<double>(std::max(meta.start.boottime_ns, meta.end.boottime_ns));
   host_age_ = to_seconds(end_ns);
   const double ns_in_tick = 1e9 / static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));

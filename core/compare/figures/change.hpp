@@ -86,7 +86,7 @@ class Rates {
   double seconds(std::uint32_t group, Entity entity) const;
 
   const MetricPlan* plan_;
-  std::string missing_reason_;  // a sentence; empty: rates exist if the sides are of one boot
+  std::string missing_reason_;  // a sentence; empty: rates exist if the sides are of the same boot
   bool one_boot_ = false;
   std::string missing_times_message_;         // names the side without read times of threads
   double seconds_apart_ = 0;                  // seconds between the captures; NaN if unknown

@@ -1,4 +1,4 @@
-// Compares two snapshots of one boot thread by thread: finds the threads that both have, and
+// Compares two snapshots of the same boot thread by thread: finds the threads that both have, and
 // divides a group's difference into the parts of staying, added and removed threads.
 //
 // Threads are identified by tid and start time; a thread without a start time is unknown. A thread
@@ -47,7 +47,7 @@ class ThreadTurnover {
   ThreadTurnover(const GroupedThreads& baseline, const GroupedThreads& candidate,
                  std::size_t groups, const MetricPlan& plan, const std::vector<bool>& needs_origin);
 
-  // Returns whether both sides are of one boot.
+  // Returns whether both sides are of the same boot.
   bool is_known() const { return known_; }
   // Returns no value if the start time of a thread is missing.
   std::optional<Turnover> turnover_of_group(std::uint32_t group) const {

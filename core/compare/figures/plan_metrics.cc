@@ -284,7 +284,7 @@ class Planner {
   Entity entity_;
   const PluginDefinitions* knowledge_;
   Allowance work_;
-  std::vector<std::string> omitted_;  // derived metrics beyond the allowance
+  std::vector<std::string> omitted_;  // derived metrics that exceed the limit on work
   std::map<std::string, MetricColumns> columns_;
   std::map<std::string, DerivedMetric> derived_;
   std::map<std::string, FigureKind, std::less<>> kinds_;  // by metric; metrics with a column

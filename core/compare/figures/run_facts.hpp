@@ -24,7 +24,7 @@ struct SettingValue {
   std::string text;
 };
 
-// A setting that changed while a window was open. Combines all rows with one name in which the
+// A setting that changed while a window was open. Combines all rows with the same name in which the
 // setting changed in the same way.
 struct SettingChange {
   std::string metric;

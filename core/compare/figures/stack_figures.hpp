@@ -1,7 +1,7 @@
 // Computes the self and total weight of the functions in a group's stacks.
 //
 // The weight of a stack counts once for its leaf (`self`), and once for each of its functions
-// (`total`), also if a function is recursive.
+// (`total`), even if a function is recursive.
 //
 // For a side with several runs, each value is the median over the runs; a run that lacks the
 // function or stack counts as zero. If several windows are combined, values are per second.

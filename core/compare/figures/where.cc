@@ -231,7 +231,7 @@ class GroupCondition {
   const Condition* condition_;
   const Grouping* grouping_;
   const Rollup* rollup_;
-  std::vector<std::size_t> metrics_;  // by input; 0 if it is no metric
+  std::vector<std::size_t> metrics_;  // by input; 0 if it is not a metric
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 // and otherwise not grouped. The host is one group on every axis. The axis Entity groups only the
 // rows of an entity of a plugin, by their identity, whose columns are the parts of the key.
 //
-// Under Spec::divides_by_cgroup, processes of one name in different cgroups are different groups
-// (process_cgroups.hpp).
+// Under Spec::divides_by_cgroup, processes with the same name in different cgroups are different
+// groups (process_cgroups.hpp).
 //
 // Runs are added one after the other, and each run numbers its own groups. The memory of the book
 // grows with the number of groups, not of threads; the caller keeps the row groups only while it

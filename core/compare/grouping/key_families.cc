@@ -10,7 +10,7 @@ namespace ctprof {
 namespace {
 
 using RandomPart = NameFamilies::RandomPart;
-constexpr std::size_t kPlaceholderSize = 3;  // bytes of {U} and of {H}
+constexpr std::size_t kPlaceholderSize = 3;  // length of {U} and {H} in bytes
 
 // The pattern of a name, and the parts of the name that became {U} (UUID) or {H} (hexadecimal).
 // Names are shorter than 4 GiB.

@@ -52,8 +52,8 @@ class LiteralNames {
   std::unordered_map<std::string, std::uint32_t, SeededHash> known_;
 };
 
-// Names with one pattern form a family. Only the name determines its family, so names can be added
-// one by one, run after run. The key of a family depends on all its names.
+// Names with the same pattern form a family. Only the name determines its family, so names can be
+// added one by one, run after run. The key of a family depends on all its names.
 class NameFamilies {
  public:
   // Returns the number of the name's family.
@@ -89,7 +89,7 @@ class NameFamilies {
 // Returns the key of each name. Order and repetition of the names do not matter.
 std::vector<std::string> name_patterns(std::span<const std::string> names);
 
-// Cgroup paths with one key form a family. Only the path determines its family.
+// Cgroup paths with the same key form a family. Only the path determines its family.
 class CgroupFamilies {
  public:
   explicit CgroupFamilies(CgroupNaming naming) : naming_(std::move(naming)) {}

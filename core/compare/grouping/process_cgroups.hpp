@@ -1,5 +1,5 @@
-// Divides the processes of one name by cgroup: decides which processes of that name are a group of
-// their own, and names these groups.
+// Divides processes with the same name by cgroup: decides which of them form a group of their own,
+// and names these groups.
 //
 //   nginx in /system.slice/web.service and in /docker/0123456789ab...
 //                              nginx (web.service), nginx (docker-0123456789ab)
@@ -31,7 +31,7 @@
 
 namespace ctprof {
 
-// A group of processes with one name, in one of several cgroups.
+// A group of processes with the same name, in one of several cgroups.
 struct CgroupPart {
   std::string process;  // the key of the group without its cgroup
   std::string cgroup;   // the path, or a pattern of paths; empty if it is long

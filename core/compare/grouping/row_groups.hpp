@@ -34,7 +34,7 @@ struct RunGroups {
 struct RowGroups {
   RunGroups groups;
   std::array<std::vector<std::uint32_t>, kEntities> group_of_row;
-  // The groups of rows that only the opening of a window has; kNoGroup also if no other row of the
+  // The groups of rows that only the opening of a window has; also kNoGroup if no other row of the
   // run is in that group.
   std::array<std::vector<std::uint32_t>, kEntities> group_of_opening_row;
   bool opening_filter_is_known = true;  // false: it is unknown whether --where keeps those rows

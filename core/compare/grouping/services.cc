@@ -15,7 +15,7 @@ std::string_view remove_suffix(std::string_view part, std::string_view suffix) {
 }
 
 // Returns "docker-0123456789ab" for docker-<id>.scope and for <id> below docker; empty if the part
-// is no container.
+// is not a container.
 std::string find_container(std::string_view part, std::string_view parent) {
   const std::string_view name = remove_suffix(part, ".scope");
   if (name.size() < kIdSize) return {};
@@ -31,7 +31,7 @@ std::string find_container(std::string_view part, std::string_view parent) {
 bool is_uid_digit(char c) { return is_id_digit(c) || c == '-' || c == '_'; }
 
 // Returns "pod1a2b_3c4d" for kubepods-burstable-pod1a2b_3c4d.slice and for pod1a2b_3c4d; empty if
-// the part is no pod.
+// the part is not a pod.
 std::string find_pod(std::string_view part) {
   const std::string_view name = remove_suffix(part, ".slice");
   const auto at = name.starts_with("pod") ? 0 : name.find("-pod");

@@ -13,9 +13,9 @@ namespace {
 
 using namespace finding_thresholds;
 
-// An approximate time for which one minor fault keeps a CPU busy.
+// The approximate CPU time of a minor fault.
 constexpr double kNsPerMinorFault = 1000;
-// The most that the kernel reads ahead at a major fault by default.
+// The kernel's default limit on the bytes that it reads ahead at a major fault.
 constexpr double kMaxBytesPerMajorFault = 128 << 10;
 
 class EventFindings : ScreenValues {
@@ -106,7 +106,7 @@ class EventFindings : ScreenValues {
     return report_->metrics()[column.metric].unit;
   }
 
-  // A group that waits for a CPU instead is no idle group.
+  // A group that waits for a CPU instead is not idle.
   void find_idle(const ScreenRow& row) {
     if (!is_comparison() || !run_ || row.threads.back().living == 0) return;
     const double now = current_value(row, *run_), before = earlier_value(row, *run_);

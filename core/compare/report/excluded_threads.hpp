@@ -13,7 +13,7 @@
 
 namespace ctprof {
 
-// All excluded threads of processes with one name.
+// All excluded threads of processes with the same name.
 struct ExcludedProcesses {
   std::string name;
   double run_ns = 0;

@@ -65,7 +65,7 @@ class BoundCondition {
 
  private:
   struct Input {
-    bool is_name;  // the group's name; otherwise its number of threads if there is no metric
+    bool is_name;  // without a metric: the group's name, otherwise its number of threads
     std::optional<std::uint32_t> metric;
     Figure figure;
   };

@@ -4,8 +4,8 @@
 // The rules evaluate values of the first screen and of the host; they find metrics by their roles.
 // A finding states the subject, the event and the amount. Each rule has a threshold, which `ctprof
 // help findings` prints. An idle host has no findings. For several windows, the last is compared
-// with the first, and a state that already existed in the first is no finding. If the difference of
-// a row was tested (row_family.hpp), the row is a finding only if the difference is significant;
+// with the first, and a state that already existed in the first is not a finding. If the difference
+// of a row was tested (row_family.hpp), the row is a finding only if the difference is significant;
 // the finding has the values of the table.
 //
 // Derived metrics can define findings of their own (ctprof_finding); files contain them.

@@ -14,7 +14,7 @@
 //   lone thread the same, but their median ran for less
 //   short waits a thread that waited 200 times per second, for 5 ms each on average
 //
-// Waits for a lock count whatever their length, if the stack names a function that locks.
+// Waits for a lock count regardless of their length, if the stack names a function that locks.
 //
 // Signs exist only for a side with a single run. A side with several runs has none, and no other
 // side is compared with it.

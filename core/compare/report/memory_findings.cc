@@ -23,8 +23,8 @@ class MemoryFindings : ScreenValues {
   }
 
  private:
-  // Processes that start or exit also change the memory of their group, but are no growth. For a
-  // side with several runs, the processes are unknown, and the change of the group is used.
+  // Processes that start or exit also change the memory of their group, but do not count as growth.
+  // For a side with several runs, the processes are unknown, and the change of the group is used.
   void find_memory(const ScreenRow& row) {
     if (!resident_ || row.is_new()) return;
     const double size = screen_->machine.memory_bytes;

@@ -55,7 +55,7 @@ class WaitFolder {
 
  private:
   // Returns the wait and the stack without kernel frames. The wait is the outermost system call, or
-  // else the outermost function that is no entry code.
+  // else the outermost function that is not entry code.
   std::pair<std::string, std::uint32_t> split_kernel_frames(std::uint32_t stack) const {
     std::string word, outermost;
     std::uint32_t at = stack;

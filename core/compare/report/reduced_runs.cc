@@ -20,7 +20,7 @@ constexpr std::size_t kMaxReducers = 8;
 // Lets threads execute a section one at a time, in the order of their numbers.
 class TurnOrder {
  public:
-  // The turn of one number. The destructor passes an unused turn on.
+  // The turn of one number. If it was not used, the destructor passes it to the next number.
   class Turn {
    public:
     Turn(TurnOrder& turns, std::size_t number) : turns_(&turns), number_(number) {}

@@ -95,7 +95,7 @@ class RowFindings : ScreenValues {
         first.weight, NextStep::Threads);
   }
 
-  // `also_waited`: is not named as running.
+  // `also_waited`: a group that is not named among the running ones.
   std::string describe_busiest(const Wait& wait, std::optional<std::uint32_t> also_waited) const {
     std::string text;
     for (const Runner& one : wait.ran)

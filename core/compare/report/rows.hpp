@@ -40,7 +40,7 @@ struct SideFigure {
 // The change from the first side to another.
 struct SideChange {
   Change change;
-  std::optional<DifferenceOrigin> difference_origin;  // for sums over threads of one boot
+  std::optional<DifferenceOrigin> difference_origin;  // for sums over threads of the same boot
   std::optional<Turnover> turnover;  // of the group's threads; for a host metric, of all threads
   double rate = 0;                   // NaN if unavailable
   std::optional<RowTestResult> test_result;  // in the family of --details

@@ -41,7 +41,7 @@ class ScreenValues {
   double window_seconds() const;
   std::string duration_in_window(double percent) const;
   std::string window_duration() const;
-  // Returns for example "; %wait 0.4→187 since the first window".
+  // Returns text such as "; %wait 0.4→187 since the first window".
   std::string describe_change(const ScreenRow& row, std::size_t at) const;
 
   Finding make_finding(std::string_view rule, const ScreenRow& row, std::string statement,

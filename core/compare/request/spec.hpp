@@ -99,8 +99,8 @@ struct Spec {
   // Keeps names of processes and threads unchanged, and shows process metrics for each process.
   bool literal_names = false;
   CgroupNaming cgroups{};
-  // Under Pcomm, shows processes of one name in different cgroups as different groups. Only for
-  // windows.
+  // Under Pcomm, shows processes with the same name in different cgroups as different groups. Only
+  // for windows.
   bool divides_by_cgroup = false;
   std::vector<std::string> metrics{};   // empty: all
   std::vector<std::string> sections{};  // empty: all

@@ -18,7 +18,7 @@
 
 namespace ctprof::columns {
 
-// The rows of lines that a `header` or `window` line announces.
+// The lines of rows that a `header` or `window` line announces: the table and the rows of each.
 struct AnnouncedLines {
   std::vector<TableSlice> pieces;
   std::vector<UnknownRows> unknown;  // rows of unknown entities, without the lines themselves

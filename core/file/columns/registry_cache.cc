@@ -30,8 +30,8 @@ Result<std::shared_ptr<const Definitions>> parse_definitions(const std::string& 
   return std::make_shared<const Definitions>(std::move(found));
 }
 
-// Caches the last registry. Runs of one host, and hosts of one fleet, have exactly the same
-// registry, and parsing it takes a large part of the time for a small file. Threads: any.
+// Caches the last registry. Runs of the same host, and hosts of the same fleet, have exactly the
+// same registry, and parsing it takes a large part of the time for a small file. Threads: any.
 class RegistryCache {
  public:
   // A registry as text and parsed.

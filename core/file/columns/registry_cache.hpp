@@ -1,7 +1,7 @@
 // Parses the registry of a columns file, and caches the last one.
 //
-// Runs of one host, and hosts of one fleet, have exactly the same registry, and parsing it takes a
-// large part of the time for a small file. Threads: any.
+// Runs of the same host, and hosts of the same fleet, have exactly the same registry, and parsing
+// it takes a large part of the time for a small file. Threads: any.
 
 #pragma once
 

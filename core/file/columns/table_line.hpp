@@ -28,7 +28,7 @@
 // column that no source filled needs no runs, because the header contains the reason. A null
 // without a reason is NotInFile.
 //
-// A limit without bound is 18446744073709551615, a set of CPUs is a list of ranges, and a set of
+// An unlimited limit is 18446744073709551615, a set of CPUs is a list of ranges, and a set of
 // stacks is its total weight (stack_lines.hpp). A map is an object if its metric names the keys;
 // otherwise it is a list of [key, value], because a query cannot select keys that it does not know.
 

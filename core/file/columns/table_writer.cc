@@ -69,7 +69,7 @@ class CellWriter {
   bool is_object_;
 };
 
-// Returns the reasons of the cells without a value. A limit without bound counts as a value here.
+// Returns the reasons of the cells without a value. An unlimited limit counts as a value here.
 Runs runs_of_nulls(const Column& column, const TableSlice& piece) {
   const CellCodes codes(column);
   Runs runs;

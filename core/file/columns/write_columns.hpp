@@ -10,7 +10,7 @@
 //   {"kind":"summary",...}
 //   {"kind":"end",...}
 //
-// The same snapshot results in the same text, whatever the number of workers.
+// The same snapshot results in the same text, regardless of the number of workers.
 
 #pragma once
 

@@ -1,9 +1,9 @@
 // Describes one cell in the file: its spelling by storage, the values that fit its newtype, and its
 // code in `gaps`.
 //
-// A code is the number of a gap (abi.h), 0 for a value that the row shows, or kUnbounded for a
-// limit without bound. In the reference's layout, null means both "no limit" and "no file"; the
-// code distinguishes them. It is stored in the file.
+// A code is the number of a gap (abi.h), 0 for a value that the row shows, or kUnbounded for an
+// unlimited limit. In the reference's layout, null means both "no limit" and "no file"; the code
+// distinguishes them. It is stored in the file.
 //
 // Contents: the facts that writer and reader share.
 //
@@ -21,7 +21,7 @@
 namespace ctprof {
 
 inline constexpr std::uint8_t kUnbounded = 255;
-// The value of a limit without bound in its column.
+// The value of an unlimited limit in its column.
 inline constexpr std::uint64_t kNoBound = std::numeric_limits<std::uint64_t>::max();
 
 // The smallest and largest legal value of a number.

@@ -140,9 +140,9 @@ Result<void> Destination::check_existing() {
   return S_ISREG(found.st_mode) ? check_replaceable() : use_stream(std::move(file), false);
 }
 
-// Follows the links as the kernel does, and checks the owner of each one. Fails also if they lead
-// to another file than `target` by now, because another process changes them. Returns whether the
-// last one is a descriptor of this process.
+// Follows the links as the kernel does, and checks the owner of each one. Also fails if they no
+// longer lead to `target`, because another process changes them. Returns whether the last one is a
+// descriptor of this process.
 Result<bool> Destination::check_links(const struct stat& target) const {
   sdk::Fd at(::openat(directory(), ".", O_PATH | O_CLOEXEC));
   std::string name = name_;
@@ -164,8 +164,8 @@ Result<bool> Destination::check_links(const struct stat& target) const {
   return error("writing", path_, "its links are being changed; name the file that they lead to");
 }
 
-// Lets the kernel follow the link, and reads the resulting path. Fails if that path refers to
-// another file by now, because another process changes it.
+// Lets the kernel follow the link, and reads the resulting path. Fails if that path no longer
+// refers to that file, because another process changes it.
 Result<void> Destination::follow_link() {
   sdk::Fd target(::openat(directory(), name_.c_str(), O_PATH | O_CLOEXEC));
   if (!target) return link_error(path_, directory(), errno);
@@ -188,7 +188,7 @@ Result<void> Destination::follow_link() {
   return check_replaceable();
 }
 
-// The owner of a pipe or terminal could read everything that is written to it, also if another user
+// The owner of a pipe or terminal could read everything that is written to it, even if another user
 // owns the directory. The kernel checks pipes (fs.protected_fifos) only on an open with O_CREAT.
 Result<void> Destination::use_stream(sdk::Fd stream, bool is_inherited) {
   kind_ = Kind::Stream;

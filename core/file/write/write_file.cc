@@ -62,8 +62,8 @@ Result<std::vector<FrameCollector>> compress_parts(const Document& document, int
 
 // Writes a document as zstd frames with checksums, one or more per part. Every zstd reader treats
 // consecutive frames as one text, and several workers can compress them. Returns the bytes of the
-// text. The same document results in the same bytes, whatever the number of workers. Fails if the
-// file cannot be written; throws bad_alloc.
+// text. The same document results in the same bytes, regardless of the number of workers. Fails if
+// the file cannot be written; throws bad_alloc.
 Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int level,
                                    unsigned workers) {
   CTPROF_TRY_VALUE(const auto sinks, compress_parts(document, level, workers));

@@ -232,8 +232,8 @@ FindResult Finder::Impl::find(std::uint64_t tgid) {
   return outcomes.result();
 }
 
-// The files of a thousand processes with one program are only examined once. A process without code
-// of any file is left to `find`.
+// The files of a thousand processes that run the same program are only examined once. A process
+// without code of any file is left to `find`.
 bool Finder::Impl::is_known_without_jemalloc(int maps_fd) {
   if (watch && !watch->allows({.operation = Operation::Mappings})) return false;
   bool are_all_excluded = true;

@@ -181,9 +181,9 @@ using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
 //       waits.put(thread, read_waits(thread));
 //   }
 //
-// Two sources of one plugin do not share a batch, even for the same rows. If both need the same
-// data, read it once and pass it on in a hidden column (CTPROF_METRIC_HIDDEN), which the second
-// source reads.
+// Two sources of the same plugin do not share a batch, even for the same rows. If both need the
+// same data, read it once and pass it on in a hidden column (CTPROF_METRIC_HIDDEN), which the
+// second source reads.
 //
 // Put a value or a gap into every cell of every requested column. A cell without either becomes
 // SourceFailed, and a message reports the error to the user. Rows are independent of each other and

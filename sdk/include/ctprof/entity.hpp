@@ -1,5 +1,5 @@
-// Entities of plugins: kinds of rows beside threads, processes, cgroups and the host, such as
-// disks.
+// Entities of plugins: kinds of rows in addition to threads, processes, cgroups and the host, such
+// as disks.
 //
 //   constexpr auto kDisk = sdk::entity("disk", "A block device.");
 //   constexpr sdk::EntityMetric<sdk::IdText, sdk::Key> kDevice{{.name = "disk.device"}};

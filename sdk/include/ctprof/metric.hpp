@@ -174,7 +174,7 @@ struct About {
 //       .description = "Memory of the thread in the example's cache."}};
 //
 // The object is plain data. It may be declared in a header that several sources include. Two
-// metrics of one name are allowed if their definitions agree.
+// metrics with the same name are allowed if their definitions agree.
 template <class N, class R, Entity E = Entity::Thread>
 struct Metric {
   static constexpr Pairing kPairing = R::with(*N::kInfo);

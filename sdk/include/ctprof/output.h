@@ -2,8 +2,8 @@
  *
  * An output plugin passes the figures of a window to another program: it writes them in another
  * format, or sends them to a server. It receives one window after the other, as tables: a row for
- * each group of threads, such as all processes of one name, and a column for each metric, with the
- * metric's definition. It never sees threads, files or the host itself.
+ * each group of threads, such as all processes with the same name, and a column for each metric,
+ * with the metric's definition. It never sees threads, files or the host itself.
  *
  * An output plugin is a shared object that exports one symbol, the constant
  *

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(gaps_and_boots_separate_runs) {
   BOOST_TEST(spanned.messages[1].find("rebooted") != std::string::npos);
 }
 
-// Windows of one boot are ordered by boot time, because the wall clock can be set.
+// Windows of the same boot are ordered by boot time, because the wall clock can be set.
 BOOST_AUTO_TEST_CASE(joins_windows_although_the_clock_was_set_back) {
   constexpr std::uint64_t kBooted = kBegin - kDay, kStep = 5 * kMinute;
   ArchiveFixture world;

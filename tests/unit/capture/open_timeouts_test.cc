@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_slow_path_blocks_only_its_process) {
   BOOST_TEST(timeouts.may_open({0}));
 }
 
-// The sum of all timeouts stays below ten seconds, whatever the number of slow processes.
+// The sum of all timeouts stays below ten seconds, regardless of the number of slow processes.
 BOOST_AUTO_TEST_CASE(bounds_the_total_waiting_time) {
   OpenTimeouts timeouts(kTimeout);
   milliseconds total_wait{0};

@@ -55,7 +55,7 @@ struct RecordedProgram {
   Recording recording;
 };
 
-// Takes one record of thread `tid` of process 7 at the function.
+// Adds one sample of thread `tid` of process 7, whose leaf is in the function of the program.
 void take_record_at_function(Recording& recording, std::uint64_t start, std::uint64_t tid,
                              std::uint64_t began) {
   const std::vector<std::uint64_t> addresses{start + kFunction + 4};
@@ -162,7 +162,8 @@ BOOST_AUTO_TEST_CASE(walked_frames_of_overlays_belong_to_no_other_file) {
     BOOST_TEST(files->module_of_frame().path == files->first);
 }
 
-// In one window, two programs run from one inode: the second one gets its names, the first none.
+// In one window, two programs run from the same inode: the second one gets its names, the first
+// none.
 BOOST_AUTO_TEST_CASE(distinguishes_contents_of_one_file) {
   const TemporaryDirectory scratch;
   const std::string path = scratch / "program";

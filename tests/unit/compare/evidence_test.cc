@@ -1,4 +1,4 @@
-// Tests the significance of differences between sides of several runs: which rows are tested, how
+// Tests the significance of differences between sides with several runs: which rows are tested, how
 // results print, and in which order. The p values themselves are tested in tests/statistics.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Tests two snapshots of one boot: identity of threads, contributions to a difference, rates, and
-// the thread with the largest value.
+// Tests two snapshots of the same boot: identity of threads, contributions to a difference, rates,
+// and the thread with the largest value.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>

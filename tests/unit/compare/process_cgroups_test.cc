@@ -1,4 +1,4 @@
-// Tests groups of processes with one name in different cgroups, and their names.
+// Tests groups of processes with the same name in different cgroups, and their names.
 
 #include <boost/test/unit_test.hpp>
 #include <memory>

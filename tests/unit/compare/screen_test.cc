@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_cgroup_has_no_children) {
   BOOST_TEST(depths_of(report) == "010");
 }
 
-// Exited threads come after living threads, whatever their ids.
+// Exited threads come after living threads, regardless of their ids.
 BOOST_AUTO_TEST_CASE(finds_processes_among_living_threads) {
   const std::vector<ThreadActivity> all{{.name = "a"}, {.name = "b"}, {.name = "c"}};
   Snapshot before = snapshot_at(10, all), after = snapshot_at(20, all);

@@ -1,4 +1,4 @@
-// Tests medians of sides of several runs: an even number of runs, and groups that some runs lack.
+// Tests medians of sides with several runs: an even number of runs, and groups that some runs lack.
 
 #include <boost/test/unit_test.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// Tests sides of several runs and windows that are shown together: medians of rates.
+// Tests sides with several runs and windows that are shown together: medians of rates.
 
 #include <boost/test/unit_test.hpp>
 #include <string>

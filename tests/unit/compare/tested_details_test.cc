@@ -1,5 +1,5 @@
-// Tests the details of sides of several runs: rows with and without a significance test, and their
-// output.
+// Tests the details of sides with several runs: rows with and without a significance test, and
+// their output.
 
 #include <boost/test/unit_test.hpp>
 #include <string>

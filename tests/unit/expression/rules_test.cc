@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(declared_map_keys_set_gauges_and_units) {
   BOOST_TEST(rules::find_key_kind("", "other").unit.empty());
 }
 
-// Returns the additional text that a rule prints beside its value.
+// Returns the text that a rule prints in addition to its value.
 std::string extra_text(const ctprof_rule& rule, const RuleStates& states) {
   std::string out;
   const ctprof_sink sink{sizeof sink, 0, &out, [](void* to, const char* data, std::size_t size) {

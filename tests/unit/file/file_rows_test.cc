@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(reads_rows_with_changing_keys) {
   BOOST_TEST(load_in_slices(text + "}") == "");
 }
 
-// Entries of a map are sorted by key, whatever their order in the text or in the previous map.
+// Entries of a map are sorted by key, regardless of their order in the text or in the previous map.
 BOOST_AUTO_TEST_CASE(sorts_maps_by_key) {
   const std::vector<std::string> maps{R"("a":1,"b":2)", R"("b":2,"a":1)", R"("b":2,"a":1)",
                                       R"("a":1,"b":2,"a":1)", R"("a":1,"b":2)"};

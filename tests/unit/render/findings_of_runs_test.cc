@@ -1,4 +1,4 @@
-// Tests findings of sides of several runs, which omit findings that need single windows.
+// Tests findings of sides with several runs, which omit findings that need single windows.
 
 #include <boost/test/unit_test.hpp>
 #include <string>

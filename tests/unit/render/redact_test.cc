@@ -226,8 +226,8 @@ BOOST_AUTO_TEST_CASE(pseudonyms_of_offsets_are_different_and_unordered) {
   }
 }
 
-// Offsets and build ids of public files would reveal the functions, and link files of one host that
-// are redacted with different keys.
+// Offsets and build ids of public files would reveal the functions, and link files of the same host
+// that are redacted with different keys.
 BOOST_AUTO_TEST_CASE(files_with_different_keys_have_no_offset_or_build_id_in_common) {
   const auto redacted = [](const KeyedHash::Key& key) {
     Snapshot snapshot;

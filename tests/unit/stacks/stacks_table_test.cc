@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(merges_two_tables) {
   BOOST_TEST(merged_table.modules().size() == 2u);
 }
 
-// Windows of one file may contain code of two programs at one place: for a path without a build id,
-// and for a JIT compiler.
+// Windows of one file may contain code of two programs at the same place: for a path without a
+// build id, and for a JIT compiler.
 BOOST_AUTO_TEST_CASE(merges_tables_with_different_names_for_one_place) {
   const std::vector<Module> without_id{{Module::Kind::File, "/bin/a", "", 0},
                                        {Module::Kind::Anonymous, "", "", 42}};

@@ -75,7 +75,8 @@ inline void add_stacks(Snapshot& snapshot, const MetricDef& def,
       });
 }
 
-// Returns a window of this length with a thread for each row; threads of one name form a group.
+// Returns a window of this length with a thread for each row; threads with the same name form a
+// group.
 inline Snapshot window_of(const std::vector<std::pair<std::string, NamedStacks>>& threads,
                           std::uint64_t seconds = 10, const ModuleBuild& build = {},
                           const MetricDef& def = kOnCpu) {

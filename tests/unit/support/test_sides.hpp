@@ -1,4 +1,4 @@
-// Builds sides of several runs from one-thread processes, and reports about them.
+// Builds sides with several runs from one-thread processes, and reports about them.
 
 #pragma once
 

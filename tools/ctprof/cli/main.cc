@@ -88,7 +88,7 @@ constexpr auto kUnnamedOptions = option_list<CommonOptions>(
     switch_on("version,V", member<&CommonOptions::version>, "Print the version.").only_typed(),
     kHelp);
 
-// Drops the capabilities of ctprof's file, unless the command reads the kernel.
+// Drops ctprof's file capabilities, unless the command reads the kernel.
 Result<void> drop_unneeded_privileges(const CommonOptions& options) {
   const CommandInfo* command = find_command(options.command_name);
   return command && command->reads_kernel && !options.help ? Result<void>() : drop_privileges();

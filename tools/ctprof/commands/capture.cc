@@ -43,7 +43,7 @@ struct CaptureCommandOptions : CommonOptions,
                                HostChoice,
                                RootfsOption,
                                StrictOption {
-  bool stacks = false;  // also those of sleeping threads, once, beside the snapshot
+  bool stacks = false;  // also those of sleeping threads, once, with the snapshot
   FileLayout layout = FileLayout::Rows;
 
   // The rows layout cannot store stacks.

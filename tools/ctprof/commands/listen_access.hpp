@@ -22,8 +22,8 @@ bool has_privileges();
 Result<void> check_access(const PrometheusOptions& options);
 
 // Reads the token from a file: one line of 16 to 4096 visible characters. Fails if others than the
-// user may read the file. Opens it without the capabilities of ctprof's file. Returns an empty
-// string if `path` is empty.
+// user may read the file. Opens it without ctprof's file capabilities. Returns an empty string if
+// `path` is empty.
 Result<std::string> read_token(const std::string& path);
 
 // Whether the value of an Authorization header contains the token. The time does not depend on the

@@ -39,7 +39,7 @@ std::string format_refused_plugins(const Registry& registry);
 // The state of a metric that a plugin fills, but not in every row.
 inline constexpr const char* kPartlyFilled = "in part";
 
-// Metrics of one plugin that are empty or have gaps for the same reason.
+// Metrics of the same plugin that are empty or have gaps for the same reason.
 struct Finding {
   std::string state;  // a gap's name, or "in part" if the plugin fills them
   std::string reason;

@@ -74,7 +74,7 @@ bool shows_screen(const Report& report, const ReportOptions& options) {
 }
 
 // Returns whether the report is one table with a row for each object of an entity. Only the tables
-// of single metrics show the significance of changes between sides of several runs.
+// of single metrics show the significance of changes between sides with several runs.
 bool shows_entity_table(const Report& report, const ReportOptions& options) {
   return report.spec().group_by == GroupBy::Entity && !prints_tables(options) &&
          !(report.is_comparison() && has_several_runs(report));

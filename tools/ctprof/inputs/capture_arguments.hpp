@@ -39,8 +39,8 @@ Result<std::vector<std::vector<CaptureArgument>>> resolve_arguments(const InputO
 
 // Returns the command line that shows the same windows again, such as "ctprof show log --since
 // '2026-11-23 15:00:00'", if an argument is a directory of `record --every`; otherwise an empty
-// string. Such a side is named by its directory and times, which is no argument. For `report`, it
-// is the command that prints the same as text.
+// string. Such a side is named by its directory and times, which are not valid arguments. For
+// `report`, it is the command that prints the same as text.
 std::string make_span_command(const InputOptions& options);
 
 // Resolves one argument for commands that take one file: a file or a span.

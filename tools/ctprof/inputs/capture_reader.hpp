@@ -2,7 +2,7 @@
 //
 //   FILE         every capture in it, snapshots and windows
 //   FILE#N       only that capture
-//   A..B         two snapshots of one boot: the window between them
+//   A..B         two snapshots of the same boot: the window between them
 //   DIR          those of its files, by name; of `record --interleave`, those of both sides
 //   DIR of --every   its windows, or those of --since and --until
 //

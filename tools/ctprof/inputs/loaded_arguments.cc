@@ -105,7 +105,7 @@ bool is_rereadable(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Up to this number, runs are read as a whole immediately, whatever their size.
+// Up to this number of files, all rows are read immediately, without reading outlines first.
 constexpr std::size_t kMaxImmediateRuns = 2;
 
 bool has_form(std::span<const SourceFile> sources, ArgumentForm form) {

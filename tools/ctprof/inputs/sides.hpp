@@ -1,13 +1,13 @@
 // Combines the arguments of show and compare into sides and their runs.
 //
 //   FILE, FILE#N     a snapshot or a window; a file with several windows contains several runs
-//   A..B             two snapshots of one boot, read as a window
+//   A..B             two snapshots of the same boot, read as a window
 //   DIR              its windows, as written by `record --repeat`: one run each
 //   DIR of --every   the windows of --since and --until; consecutive ones are joined. If two
 //                    such spans are compared, they are split into blocks (span_blocks.hpp)
 //   DIR of --interleave, as the only argument of compare, report or flame: its two sides
 //
-// Two snapshots of one boot are also a window if they are two arguments.
+// Two snapshots of the same boot are also a window if they are two arguments.
 //
 // Contents: reading the arguments, building windows from snapshots, checking which forms can be
 // combined. See also: files of arguments (capture_arguments.hpp), differences and figures

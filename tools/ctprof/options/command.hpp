@@ -42,7 +42,7 @@ struct CommandInfo {
   std::string_view example = {};
   std::string_view more_examples = {};  // lines of the help, below the example
   std::size_t max_arguments = 0;
-  bool reads_kernel = false;  // keeps capabilities of ctprof's file; other commands drop them first
+  bool reads_kernel = false;  // keeps ctprof's file capabilities; other commands drop them first
   bool prints_csv = false;
   bool takes_child_command = false;  // the words after -- are a command with options of its own
   std::span<const char* const> captions = {};    // of the parts of the help, in their order

@@ -1,6 +1,6 @@
-// The child process of `ctprof plugin check`. It loads the plugin beside ctprof's own, probes it,
-// and captures its metrics several times. Each line on standard output is a fault, a note or a
-// cost, prefixed by its kind (check.hpp).
+// The child process of `ctprof plugin check`. It loads the plugin together with ctprof's own,
+// probes it, and captures its metrics several times. Each line on standard output is a fault, a
+// note or a cost, prefixed by its kind (check.hpp).
 
 #include <fcntl.h>
 #include <malloc.h>

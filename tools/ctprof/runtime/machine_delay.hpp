@@ -2,7 +2,7 @@
 // waited for a CPU, or the process read from a disk.
 //
 //   machine_delay.begin();                      // in the thread that is timed
-//   if (machine_delay.was_delayed(min_wait_ns)) // the time has passed: did the machine use it?
+//   if (machine_delay.was_delayed(min_wait_ns)) // the elapsed time is not that of the code
 //
 // Every function is safe in a signal handler. begin() makes two system calls.
 

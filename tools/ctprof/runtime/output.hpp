@@ -43,7 +43,7 @@ void print_to_stderr(std::string_view text);
 // Prints a line on standard error, unless --quiet.
 void print_note(const CommonOptions& options, std::string_view sentence);
 
-// Writes to standard output. Returns kSuccess, also if the reader has closed the pipe, or kFailed.
+// Writes to standard output. Returns kSuccess, even if the reader has closed the pipe, or kFailed.
 int print(std::string_view text);
 
 // A line of progress on standard error that the next one, or a message, replaces. Printable text.

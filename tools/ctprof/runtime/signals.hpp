@@ -49,7 +49,8 @@ bool is_own_process();
 bool is_main_thread();
 
 // Returns the plugin whose code the signal interrupted, according to the program counter; on the
-// main thread also according to the return addresses on its stack. Null if it was no plugin's code.
+// main thread also according to the return addresses on its stack. Null if the code belongs to no
+// plugin.
 const CallOwner* owner_of_context(const ucontext_t& context);
 // Does the same, but only with the program counter.
 const CallOwner* owner_of_instruction(const ucontext_t& context);

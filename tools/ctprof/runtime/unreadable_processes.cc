@@ -50,8 +50,8 @@ Gap find_failure(const Column& column, const Process& process) {
   return failure;
 }
 
-// Identifies metrics of one plugin that failed in the same way for the same processes; they share a
-// sentence.
+// Identifies metrics of the same plugin that failed in the same way for the same processes; they
+// share a sentence.
 struct Failure {
   std::string plugin;
   Gap gap;

@@ -32,7 +32,7 @@ class Metric:
         self.entry = headline.get("entry")  # When its rows join a family (core/compare/evidence/row_family.hpp).
         self.adds_up = definition.get("adds_up", True)
         self.definition = definition
-        self.positions = {}  # (Position in the totals, position in those of headlines): ids of registries.
+        self.positions = {}  # Its index in the totals of all metrics and in those of headlines -> ids of the registries with these indexes.
 
     def total(self):
         """Returns SQL for the total in a capture's row."""

@@ -273,7 +273,7 @@ struct ctprof_records {
   void (*change)(void* core, const struct ctprof_change* change) CTPROF_TAIL;
   void (*lose)(void* core, const struct ctprof_loss* loss) CTPROF_TAIL;
   /* Filled by the source, since the last drain: CPU time that it used outside its own calls, such
-   * as in programs that it attached to the kernel, as far as it is known. */
+   * as in programs that it attached to the kernel, if it is known. */
   uint64_t cpu_ns CTPROF_TAIL;
   /* Requests a table and returns immediately. A later drain answers each request once. */
   void (*want_table)(void* core, const struct ctprof_table_request* request) CTPROF_TAIL;

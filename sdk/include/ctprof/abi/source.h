@@ -160,7 +160,7 @@ struct ctprof_source {
   struct ctprof_array reads CTPROF_OPTIONAL;
   uint32_t tallies_count CTPROF_OPTIONAL;
   uint32_t reserved CTPROF_OPTIONAL;
-  /* Top-level key of its summary in the file, or NULL. Sources of one plugin with the same key
+  /* Top-level key of its summary in the file, or NULL. Sources of the same plugin with the same key
    * share their tallies, and only the first of them writes the summary. */
   const char* summary_key CTPROF_OPTIONAL;
 
