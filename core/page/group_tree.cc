@@ -26,11 +26,11 @@ FrameKind get_frame_kind(const StackFunction& function) {
 // of a sample in one run is less than one.
 class GroupTreeBuilder {
  public:
-  explicit GroupTreeBuilder(const StackBook& book) : book_(&book) {
+  explicit GroupTreeBuilder(const CommonStacks& common) : common_(&common) {
     tree_.labels.push_back({"all", {}, FrameKind::Group});
     tree_.nodes.emplace_back();
     weights_.emplace_back();
-    nodes_.emplace(StackBook::kEmptyStack, 0);
+    nodes_.emplace(CommonStacks::kEmptyStack, 0);
   }
 
   void add_side(const Report& report, CellPosition at, std::size_t side) {
@@ -54,7 +54,7 @@ class GroupTreeBuilder {
     mark_insignificant(tree_, runs, design, report.spec().significance);
     for (const auto& [stack, node] : nodes_) {
       if (tree_.nodes[node].is_insignificant) continue;
-      const auto test_result = functions.find_result(at, book_->function(stack), 1);
+      const auto test_result = functions.find_result(at, common_->function(stack), 1);
       tree_.nodes[node].is_insignificant = !test_result || !test_result->is_significant;
     }
   }
@@ -95,18 +95,18 @@ class GroupTreeBuilder {
   }
 
   // Returns the stack's node, after adding those of its callers. Calls from two places of a caller
-  // are one node, because the book contains functions, not instructions.
+  // are one node, because common stacks contain functions, not instructions.
   std::uint32_t find_or_add_node(std::uint32_t stack) {
     std::vector<std::uint32_t> missing;
     while (!nodes_.contains(stack)) {
       missing.push_back(stack);
-      stack = book_->caller(stack);
+      stack = common_->caller(stack);
     }
     std::uint32_t node = nodes_.at(stack);
     for (; !missing.empty(); missing.pop_back()) {
       FlameNode new_node;
       new_node.parent = node;
-      new_node.label = find_or_add_label(book_->function(missing.back()));
+      new_node.label = find_or_add_label(common_->function(missing.back()));
       node = static_cast<std::uint32_t>(tree_.nodes.size());
       tree_.nodes.push_back(new_node);
       weights_.emplace_back();
@@ -119,14 +119,14 @@ class GroupTreeBuilder {
     const auto [found, is_new] =
         labels_.try_emplace(number, static_cast<std::uint32_t>(tree_.labels.size()));
     if (is_new) {
-      const StackFunction& function = book_->functions()[number];
+      const StackFunction& function = common_->functions()[number];
       tree_.labels.push_back(
           {format_function(function), function.module, get_frame_kind(function)});
     }
     return found->second;
   }
 
-  const StackBook* book_;
+  const CommonStacks* common_;
   FlameTree tree_;
   std::vector<Weights> weights_;                            // by node
   std::unordered_map<std::uint32_t, std::uint32_t> nodes_;  // by stack
@@ -136,7 +136,7 @@ class GroupTreeBuilder {
 }  // namespace
 
 FlameTree make_group_tree(const Report& report, RowPosition at) {
-  GroupTreeBuilder builder(report.stacks()->book());
+  GroupTreeBuilder builder(report.stacks()->common_stacks());
   const bool compares = report.is_comparison();
   builder.add_side(report, {compares ? std::size_t{1} : 0, at.group, at.metric}, 0);
   if (compares) builder.add_side(report, {0, at.group, at.metric}, 1);

@@ -138,7 +138,8 @@ class StacksWriter {
       out += "<tr>";
       append_element(
           out, "th",
-          shorten(format_function(report_->stacks()->book().functions()[function_row.function]),
+          shorten(format_function(
+                      report_->stacks()->common_stacks().functions()[function_row.function]),
                   kMaxNameWidth),
           "scope=\"row\"");
       append_element(out, "td", format_sides(figures(function_row, &FunctionWeight::self), metric),

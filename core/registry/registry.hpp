@@ -29,7 +29,7 @@
 #include "core/registry/loader.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/registry/plugin.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 namespace ctprof {
 
@@ -80,7 +80,7 @@ class Registry {
   // Highest rank first.
   const std::vector<Recorder>& recorders() const { return recorders_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  const RuleBook& rules() const { return rules_; }
+  const RuleSet& rules() const { return rules_; }
   // Plugins that were refused as a whole or in part; one entry per file.
   const std::vector<Refusal>& refusals() const { return refusals_; }
 
@@ -116,7 +116,7 @@ class Registry {
   Vocabulary vocabulary_;
   // Index in `vocabulary_.metrics` by name.
   std::unordered_map<std::string_view, std::size_t> declaration_index_;
-  RuleBook rules_;
+  RuleSet rules_;
   std::vector<Refusal> refusals_;
   std::map<std::string, std::size_t> fault_counts_;  // by the plugin's path
 };

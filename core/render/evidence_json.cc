@@ -99,7 +99,7 @@ class EvidenceWriter {
   }
 
   void write_function(const TestedFunction& row) {
-    const StackFunction& function = report_->stacks()->book().functions()[row.function];
+    const StackFunction& function = report_->stacks()->common_stacks().functions()[row.function];
     json_->open_item();
     write_group(*json_, report_->grouping().names[row.at.group]);
     json_->text_member("metric", report_->metrics()[row.at.metric].name);

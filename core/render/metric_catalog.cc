@@ -34,8 +34,7 @@ std::vector<std::string> get_offering_plugins(const OfferedMetric& field) {
 
 }  // namespace
 
-MetricCatalog::MetricCatalog(const RuleBook& rules)
-    : metrics_(identity_metrics()), rules_(&rules) {}
+MetricCatalog::MetricCatalog(const RuleSet& rules) : metrics_(identity_metrics()), rules_(&rules) {}
 
 MetricCatalog MetricCatalog::from_registry(const Registry& registry) {
   MetricCatalog catalog(registry.rules());
@@ -53,7 +52,7 @@ MetricCatalog MetricCatalog::from_registry(const Registry& registry) {
   return catalog;
 }
 
-MetricCatalog MetricCatalog::from_snapshot(const Snapshot& snapshot, const RuleBook& rules) {
+MetricCatalog MetricCatalog::from_snapshot(const Snapshot& snapshot, const RuleSet& rules) {
   MetricCatalog catalog(rules);
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns) {

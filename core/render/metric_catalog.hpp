@@ -22,13 +22,13 @@ class MetricCatalog {
   // Returns the metrics that loaded plugins declare and offer, without hidden ones.
   static MetricCatalog from_registry(const Registry& registry);
   // Returns the metrics that a file describes.
-  static MetricCatalog from_snapshot(const Snapshot& snapshot, const RuleBook& rules);
+  static MetricCatalog from_snapshot(const Snapshot& snapshot, const RuleSet& rules);
 
   // Returns the metrics to list: identity columns, and metrics that a plugin offers or the file has
   // a column for.
   const std::vector<MetricDef>& metrics() const { return metrics_; }
   const std::vector<DerivedDef>& derived_metrics() const { return derived_; }
-  const RuleBook& rules() const { return *rules_; }
+  const RuleSet& rules() const { return *rules_; }
 
   // Returns null if no metric has this name. Also finds metrics that are declared but not offered
   // by any plugin.
@@ -43,14 +43,14 @@ class MetricCatalog {
   std::vector<std::string> get_all_names() const;
 
  private:
-  explicit MetricCatalog(const RuleBook& rules);
+  explicit MetricCatalog(const RuleSet& rules);
   void add(MetricDef def, std::vector<std::string> plugins);
 
   std::vector<MetricDef> metrics_;
   std::vector<MetricDef> unoffered_;
   std::vector<DerivedDef> derived_;
   std::map<std::string, std::vector<std::string>> plugins_;
-  const RuleBook* rules_;
+  const RuleSet* rules_;
 };
 
 // Lists metrics by section: a line of facts for each metric, then its description and source.

@@ -69,9 +69,9 @@ class CsvWriter {
   // Writes two lines.
   void write_function(const MetricRow& row, const FunctionRow& function) {
     if (allowance_.is_spent()) return void(++omitted_rows_);
-    const StackBook& book = report_->stacks()->book();
+    const CommonStacks& common = report_->stacks()->common_stacks();
     const auto only = find_only_side(row);
-    const std::string name = format_function_with_module(book.functions()[function.function]);
+    const std::string name = format_function_with_module(common.functions()[function.function]);
     for (const auto& [key_prefix, figure] :
          {std::pair("self ", &FunctionWeight::self), {"total ", &FunctionWeight::total}})
       write_line(row, only,
@@ -80,7 +80,7 @@ class CsvWriter {
 
   void write_stack(const MetricRow& row, const StackRow& stack) {
     if (allowance_.is_spent()) return void(++omitted_rows_);
-    const std::string name = format_stack(report_->stacks()->book(), stack.stack, 0);
+    const std::string name = format_stack(report_->stacks()->common_stacks(), stack.stack, 0);
     write_line(row, find_only_side(row),
                make_weight_csv_figures(row, "stack " + name, stack.sides));
   }

@@ -27,10 +27,10 @@ bool is_entry_frame(const StackFunction& function) {
   return function.module == "[kernel]" && is_entry_code(function.name);
 }
 
-std::string format_frames(const StackBook& book, std::uint32_t stack, std::size_t width) {
+std::string format_frames(const CommonStacks& common, std::uint32_t stack, std::size_t width) {
   std::vector<std::string> frames;
-  for (const std::uint32_t number : book.functions_of(stack, kMaxStackFunctions))
-    if (const StackFunction& function = book.functions()[number]; !is_entry_frame(function))
+  for (const std::uint32_t number : common.functions_of(stack, kMaxStackFunctions))
+    if (const StackFunction& function = common.functions()[number]; !is_entry_frame(function))
       frames.push_back(format_function(function));
   if (frames.empty()) return "[unknown]";
   std::string text = frames[0], fitting;
@@ -93,7 +93,8 @@ std::string format_sleeping_stacks(const Report& report, const TextLayout& layou
         layout.width == 0 || layout.wraps_cells
             ? 0
             : std::max(layout.width, used_width + kMinStackWidth) - used_width;
-    const std::string frames = format_frames(report.stacks()->book(), line.stack, remaining_width);
+    const std::string frames =
+        format_frames(report.stacks()->common_stacks(), line.stack, remaining_width);
     allowance.spend(frames.size());
     out += begin + frames + "\n";
   }

@@ -30,16 +30,16 @@ std::string format_function_with_module(const StackFunction& function) {
          (shows_module ? "" : " (" + make_printable_short(function.module) + ")");
 }
 
-std::string format_stack(const StackBook& book, std::uint32_t stack, std::size_t width) {
-  const std::size_t depth = book.depth(stack);
+std::string format_stack(const CommonStacks& common, std::uint32_t stack, std::size_t width) {
+  const std::size_t depth = common.depth(stack);
   if (depth == 0) return "[unknown]";
   std::string text, fitting_text;
   std::size_t shown = 0;
-  for (; stack != StackBook::kEmptyStack && shown < kMaxStackFunctions;
-       stack = book.caller(stack)) {
+  for (; stack != CommonStacks::kEmptyStack && shown < kMaxStackFunctions;
+       stack = common.caller(stack)) {
     if (shown++) text += kCallerSeparator;
-    StackFunction function = book.functions()[book.function(stack)];
-    function.is_guessed = book.is_guessed(stack);
+    StackFunction function = common.functions()[common.function(stack)];
+    function.is_guessed = common.is_guessed(stack);
     text += format_function(function);
     if (width == 0 && shown < std::min(depth, kMaxStackFunctions)) continue;
     std::string with_rest = text;

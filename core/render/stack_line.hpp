@@ -26,6 +26,6 @@ std::string format_function_with_module(const StackFunction& function);
 // Formats a stack in one line, "leaf ← caller ← its caller". Functions without a name show their
 // module. Functions beyond `width` (0: unlimited, but at most 512 functions) are counted at the
 // end.
-std::string format_stack(const StackBook& book, std::uint32_t stack, std::size_t width);
+std::string format_stack(const CommonStacks& common, std::uint32_t stack, std::size_t width);
 
 }  // namespace ctprof

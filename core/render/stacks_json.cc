@@ -15,7 +15,7 @@ class StacksWriter {
   StacksWriter(JsonBuilder& json, const Report& report, const std::function<bool()>& may_write_row)
       : json_(&json),
         report_(&report),
-        book_(&report.stacks()->book()),
+        common_(&report.stacks()->common_stacks()),
         may_write_row_(&may_write_row) {}
 
   void write() {
@@ -79,7 +79,8 @@ class StacksWriter {
     json_->open_item();
     json_->key("functions");
     json_->open('[');
-    for (const std::uint32_t function : book_->functions_of(row.stack, book_->depth(row.stack))) {
+    for (const std::uint32_t function :
+         common_->functions_of(row.stack, common_->depth(row.stack))) {
       json_->comma();
       json_->number(find_or_add_function(function));
     }
@@ -92,7 +93,7 @@ class StacksWriter {
     json_->key("functions");
     json_->open('[');
     for (const std::uint32_t number : functions_) {
-      const StackFunction& function = book_->functions()[number];
+      const StackFunction& function = common_->functions()[number];
       json_->open_item();
       json_->key("name");
       function.name.empty() ? json_->raw("null") : json_->text(function.name);
@@ -124,7 +125,7 @@ class StacksWriter {
 
   JsonBuilder* json_;
   const Report* report_;
-  const StackBook* book_;
+  const CommonStacks* common_;
   const std::function<bool()>* may_write_row_;
   std::unordered_map<std::uint32_t, std::uint64_t> function_indexes_;
   std::vector<std::uint32_t> functions_;

@@ -169,8 +169,8 @@ class GroupTables {
     layout.push_back({std::string(kWaitColumn), Align::Left, kMinNameWidth, false});
     TextTable table(std::move(layout));
     for (std::size_t at = 0; at < rows.size(); ++at) {
-      lines[at].push_back(
-          {format_wait(report_->stacks()->book(), *rows[at], get_remaining_width(widths))});
+      lines[at].push_back({format_wait(report_->stacks()->common_stacks(), *rows[at],
+                                       get_remaining_width(widths))});
       table.add_row(std::move(lines[at]));
     }
     if (!table.empty()) table.append_to(out, *layout_);
@@ -208,7 +208,7 @@ class GroupTables {
       const auto totals = figures(row, &FunctionWeight::total);
       line.push_back({format_amounts(totals)});
       line.push_back({format_percent(totals, group_->weights)});
-      const StackFunction& function = report_->stacks()->book().functions()[row.function];
+      const StackFunction& function = report_->stacks()->common_stacks().functions()[row.function];
       line.push_back({format_function(function)});
       line.push_back({make_printable_short(function.module)});
       table.add_row(std::move(line));
@@ -233,8 +233,8 @@ class GroupTables {
     layout.push_back({"leaf ← caller", Align::Left, kMinNameWidth, false});
     TextTable table(std::move(layout));
     for (std::size_t at = 0; at < rows.size(); ++at) {
-      lines[at].push_back(
-          {format_stack(report_->stacks()->book(), rows[at].stack, get_remaining_width(widths))});
+      lines[at].push_back({format_stack(report_->stacks()->common_stacks(), rows[at].stack,
+                                        get_remaining_width(widths))});
       table.add_row(std::move(lines[at]));
     }
     if (!table.empty()) table.append_to(out, *layout_);

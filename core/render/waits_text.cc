@@ -20,36 +20,37 @@ bool is_in_library(const StackFunction& function) {
 }
 
 // Returns the stack from the first function of the application on; the whole stack if it has none.
-std::uint32_t find_application(const StackBook& book, std::uint32_t stack) {
-  for (std::uint32_t at = stack; at != StackBook::kEmptyStack; at = book.caller(at))
-    if (!is_in_library(book.functions()[book.function(at)])) return at;
+std::uint32_t find_application(const CommonStacks& common, std::uint32_t stack) {
+  for (std::uint32_t at = stack; at != CommonStacks::kEmptyStack; at = common.caller(at))
+    if (!is_in_library(common.functions()[common.function(at)])) return at;
   return stack;
 }
 
 // Returns the function that the application called; empty if it made the system call itself.
-std::string find_callee(const StackBook& book, std::uint32_t stack, std::uint32_t application) {
-  std::uint32_t callee = StackBook::kEmptyStack;
-  for (std::uint32_t at = stack; at != application; at = book.caller(at)) callee = at;
-  return callee == StackBook::kEmptyStack
+std::string find_callee(const CommonStacks& common, std::uint32_t stack,
+                        std::uint32_t application) {
+  std::uint32_t callee = CommonStacks::kEmptyStack;
+  for (std::uint32_t at = stack; at != application; at = common.caller(at)) callee = at;
+  return callee == CommonStacks::kEmptyStack
              ? ""
-             : format_function(book.functions()[book.function(callee)]);
+             : format_function(common.functions()[common.function(callee)]);
 }
 
 }  // namespace
 
-std::string format_wait(const StackBook& book, const MergedWait& wait, std::size_t width) {
-  if (wait.call.empty() || wait.stack == StackBook::kEmptyStack)
-    return format_stack(book, wait.stack, width);
-  const std::uint32_t application = find_application(book, wait.stack);
-  const std::string called = find_callee(book, wait.stack, application);
-  std::string text = format_function(book.functions()[book.function(application)]);
+std::string format_wait(const CommonStacks& common, const MergedWait& wait, std::size_t width) {
+  if (wait.call.empty() || wait.stack == CommonStacks::kEmptyStack)
+    return format_stack(common, wait.stack, width);
+  const std::uint32_t application = find_application(common, wait.stack);
+  const std::string called = find_callee(common, wait.stack, application);
+  std::string text = format_function(common.functions()[common.function(application)]);
   if (!called.empty()) text += " → " + called;
   text += " (" + make_printable_short(wait.call) + ")";
-  const std::uint32_t caller = book.caller(application);
-  if (caller == StackBook::kEmptyStack) return text;
+  const std::uint32_t caller = common.caller(application);
+  if (caller == CommonStacks::kEmptyStack) return text;
   const std::size_t used_width = get_display_width(text) + get_display_width(kCallerSeparator);
   if (width > 0 && used_width >= width) return text;
-  const std::string rest = format_stack(book, caller, width == 0 ? 0 : width - used_width);
+  const std::string rest = format_stack(common, caller, width == 0 ? 0 : width - used_width);
   const bool fits = width == 0 || used_width + get_display_width(rest) <= width;
   return fits ? text + std::string(kCallerSeparator) + rest : text;
 }

@@ -19,6 +19,6 @@ namespace ctprof {
 inline constexpr std::string_view kWaitColumn = "application → library (system call) ← caller";
 
 // Formats a wait within `width`, like format_stack().
-std::string format_wait(const StackBook& book, const MergedWait& wait, std::size_t width);
+std::string format_wait(const CommonStacks& common, const MergedWait& wait, std::size_t width);
 
 }  // namespace ctprof

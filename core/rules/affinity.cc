@@ -8,7 +8,7 @@
 
 #include "core/base/cpu_ranges.hpp"
 #include "core/base/number.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 namespace ctprof::rules {
 namespace {

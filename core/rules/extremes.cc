@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/number.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 namespace ctprof::rules {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/maps.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 namespace ctprof::rules {
 namespace {

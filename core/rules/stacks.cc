@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/number.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 namespace ctprof::rules {
 namespace {

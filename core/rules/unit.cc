@@ -6,6 +6,6 @@
 #include "core/rules/maps.cc"
 #include "core/rules/modes.cc"
 #include "core/rules/ranges.cc"
-#include "core/rules/rule_book.cc"
+#include "core/rules/rule_set.cc"
 #include "core/rules/stacks.cc"
 #include "core/rules/sums.cc"

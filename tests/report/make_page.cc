@@ -108,7 +108,7 @@ int write_page(std::string_view name) {
   spec.side_sizes = page_case.candidate_runs
                         ? std::vector{page_case.baseline_runs, page_case.candidate_runs}
                         : std::vector{page_case.baseline_runs};
-  const auto report = Report::make(run_pointers, spec, {&kRuleBook, {}});
+  const auto report = Report::make(run_pointers, spec, {&kRuleSet, {}});
   if (!report) return std::cerr << report.error().text << '\n', 1;
   const std::vector<std::string> files{name == "hostile" ? "<b>before</b>" : "before/", "after/"};
   std::cout << make_report_page(*report, files,

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 #include "core/window/differences.hpp"
 #include "core/window/make_window.hpp"
 #include "tests/unit/support/named_stacks.hpp"
@@ -18,7 +18,7 @@
 namespace ctprof::hand_made {
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
-inline const RuleBook kRuleBook;
+inline const RuleSet kRuleSet;
 
 inline MetricDef headline(MetricDef def, Headline shown) {
   def.headline = std::move(shown);

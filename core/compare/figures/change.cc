@@ -7,7 +7,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/compare/figures/rule_states.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 namespace ctprof {
 namespace {

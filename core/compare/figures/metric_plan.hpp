@@ -19,7 +19,7 @@
 #include "core/expression/expression.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/rules/histograms.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 #include "core/rules/stacks.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -87,7 +87,7 @@ struct MetricPlan {
 // Definitions that loaded plugins add to those of the files: rules, and derived metrics for files
 // without any. REQUIRES: the referenced objects outlive everything that uses them.
 struct PluginDefinitions {
-  const RuleBook* rules = nullptr;
+  const RuleSet* rules = nullptr;
   std::span<const DerivedDef> derived;
 };
 

@@ -97,7 +97,7 @@ const ctprof_entry* StateContent::map_of(const void* core, std::uint32_t id, std
   return copy_to_arena(std::span<const ctprof_entry>(content.entries_), content.arena()).data();
 }
 
-// Several stacks of the run can map to one stack of the book; sorting makes them adjacent.
+// Several stacks of the run can map to one common stack; sorting makes them adjacent.
 const ctprof_stack* StateContent::stacks_of(const void* core, std::uint32_t id,
                                             std::size_t* stacks) {
   const RowsContext& view = *static_cast<const RowsContext*>(core);
@@ -114,13 +114,13 @@ const ctprof_stack* StateContent::stacks_of(const void* core, std::uint32_t id,
 const std::uint32_t* StateContent::frames_of(const void* core, std::uint64_t stack,
                                              std::size_t* frames) {
   StateContent& content = *static_cast<const RowsContext*>(core)->content;
-  const StackBook& book = *content.nodes_.book;
+  const CommonStacks& common = *content.nodes_.common;
   *frames = 0;
-  if (stack >= book.size()) return nullptr;
+  if (stack >= common.size()) return nullptr;
   const auto [place, is_new] = content.frames_.try_emplace(stack);
   if (is_new) {
     const auto number = static_cast<std::uint32_t>(stack);
-    const auto functions = book.functions_of(number, book.depth(number));
+    const auto functions = common.functions_of(number, common.depth(number));
     place->second = copy_to_arena(std::span<const std::uint32_t>(functions), content.arena());
   }
   *frames = place->second.size();

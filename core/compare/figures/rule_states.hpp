@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare/figures/stack_book.hpp"
+#include "core/compare/figures/common_stacks.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "ctprof/abi.h"
@@ -46,10 +46,10 @@ auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
 // Returns a sink that appends a rule's text to `text`, which must outlive the sink.
 ctprof_sink make_text_sink(std::string& text);
 
-// The numbers of a run's stacks in the book: the book, which outlives this object, and the book's
-// number of each node of the run's table. Null book: stacks are not used.
+// The numbers of a run's stacks in the common stacks, which outlive this object, and the common
+// number of each node of the run's table. Null: stacks are not used.
 struct RunStackNumbers {
-  const StackBook* book = nullptr;
+  const CommonStacks* common = nullptr;
   std::span<const std::uint32_t> numbers{};
 };
 
@@ -58,7 +58,7 @@ struct RunStackNumbers {
 //
 // Texts, sets and map keys are copied on first use. Map entries and weighted stacks are copied only
 // for rules of plugins, because built-in rules do not keep pointers to them. Stacks are not
-// copied: a state refers to them by their numbers in the StackBook. Not thread-safe.
+// copied: a state refers to them by their numbers in the CommonStacks. Not thread-safe.
 class StateContent {
  public:
   StateContent() = default;

@@ -20,7 +20,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/rule_states.hpp"
-#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -123,7 +123,7 @@ class RunFigures {
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 
-  // Adds another part of the same host. REQUIRES: groups of the same book, the same plan, and
+  // Adds another part of the same host. REQUIRES: groups of the same RowGrouper, the same plan, and
   // neither object is finished.
   void merge(const RunFigures& other);
   // Merges one group into another; `from` is no longer used. REQUIRES: not finished.

@@ -42,16 +42,17 @@ double median_of_member(std::span<const Item> items, double Item::*figure, std::
 
 }  // namespace
 
-StackFigures::StackFigures(const StackBook& book)
-    : book_(&book),
-      outermost_(book.find_outermost()),
-      total_at_stack_(book.size()),
-      self_(book.size()),
-      is_visited_(book.size()),
-      index_of_(book.functions().size()) {}
+StackFigures::StackFigures(const CommonStacks& common)
+    : common_(&common),
+      outermost_(common.find_outermost()),
+      total_at_stack_(common.size()),
+      self_(common.size()),
+      is_visited_(common.size()),
+      index_of_(common.functions().size()) {}
 
 void StackFigures::visit_with_callers(std::uint32_t stack) {
-  for (; stack != StackBook::kEmptyStack && !is_visited_[stack]; stack = book_->caller(stack)) {
+  for (; stack != CommonStacks::kEmptyStack && !is_visited_[stack];
+       stack = common_->caller(stack)) {
     is_visited_[stack] = true;
     visited_.push_back(stack);
   }
@@ -78,12 +79,12 @@ std::vector<FunctionWeight> StackFigures::weights_of_run(const RunStacks& run) {
   for (const std::uint32_t stack : visited_) {
     const double self = std::exchange(self_[stack], 0);
     const double all = std::exchange(total_at_stack_[stack], 0) + self;
-    if (book_->caller(stack) != StackBook::kEmptyStack)
-      total_at_stack_[book_->caller(stack)] += all;
-    add_weight(book_->function(stack), self, outermost_[stack] ? all : 0);
+    if (common_->caller(stack) != CommonStacks::kEmptyStack)
+      total_at_stack_[common_->caller(stack)] += all;
+    add_weight(common_->function(stack), self, outermost_[stack] ? all : 0);
     is_visited_[stack] = false;
   }
-  self_[StackBook::kEmptyStack] = 0;
+  self_[CommonStacks::kEmptyStack] = 0;
   visited_.clear();
   for (const FunctionWeight& one : weights_) index_of_[one.function] = 0;
   std::ranges::sort(weights_, {}, &FunctionWeight::function);
@@ -93,7 +94,7 @@ std::vector<FunctionWeight> StackFigures::weights_of_run(const RunStacks& run) {
 std::size_t StackFigures::count_steps(const RunStacks& run) const {
   std::size_t steps = 0;
   for (const ctprof_stack& each : run.stacks)
-    steps += 1 + book_->depth(static_cast<std::uint32_t>(each.stack));
+    steps += 1 + common_->depth(static_cast<std::uint32_t>(each.stack));
   return steps;
 }
 

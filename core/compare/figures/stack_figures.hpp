@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "core/compare/figures/common_stacks.hpp"
 #include "core/compare/figures/rollup.hpp"
-#include "core/compare/figures/stack_book.hpp"
 
 namespace ctprof {
 
@@ -38,8 +38,8 @@ struct SideStacks {
 
 class StackFigures {
  public:
-  // REQUIRES: the book is complete, and outlives this object.
-  explicit StackFigures(const StackBook& book);
+  // REQUIRES: the common stacks are complete, and outlive this object.
+  explicit StackFigures(const CommonStacks& common);
 
   // Returns the weights of one side. REQUIRES: a metric with stacks.
   SideStacks weights_of_side(const Rollup& rollup, CellPosition at);
@@ -52,7 +52,7 @@ class StackFigures {
   void visit_with_callers(std::uint32_t stack);
   void add_weight(std::uint32_t function, double self, double total);
 
-  const StackBook* book_;
+  const CommonStacks* common_;
   std::vector<bool> outermost_;
   // All elements are zero between two calls.
   std::vector<double> total_at_stack_;  // weight of the stack and all stacks called from it

@@ -14,7 +14,7 @@ namespace {
 
 using Rows = std::vector<std::uint32_t>;
 
-// Distinct keys, and the index of the key of each group in the book.
+// Distinct keys, and the index of the key of each group in the grouper.
 struct KeyedGroups {
   std::vector<std::string> keys;
   Rows key_of_group;
@@ -50,8 +50,8 @@ void sort_keys(KeyedGroups& keyed) {
   keyed.keys = std::move(sorted_keys);
 }
 
-KeyedGroups keyed_groups_of(const GroupBook& book) {
-  KeyedGroups keyed{book.keys(), {}};
+KeyedGroups keyed_groups_of(const RowGrouper& grouper) {
+  KeyedGroups keyed{grouper.keys(), {}};
   keyed.key_of_group.resize(keyed.keys.size());
   std::iota(keyed.key_of_group.begin(), keyed.key_of_group.end(), 0);
   merge_equal_keys(keyed);
@@ -207,10 +207,10 @@ std::string readable_key(std::string_view name) {
   return text;
 }
 
-Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
+Grouping join(const RowGrouper& grouper, std::span<const RunGroups* const> runs,
               std::span<const SideRuns> sides, GroupBy by) {
   const auto runs_of = [&](const SideRuns& side) { return runs.subspan(side.first, side.count); };
-  KeyedGroups keyed = keyed_groups_of(book);
+  KeyedGroups keyed = keyed_groups_of(grouper);
   Grouping grouping;
   for (std::size_t side = 1; by == GroupBy::All && side < sides.size(); ++side)
     merge_renamed_cgroups(keyed, grouping, runs_of(sides[0]), runs_of(sides[side]));
@@ -223,12 +223,12 @@ Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
     grouping.sides.push_back(make_side_groups(std::move(of_runs)));
   }
   grouping.names = std::move(keyed.keys);
-  grouping.cgroup_parts = book.cgroup_parts();
+  grouping.cgroup_parts = grouper.cgroup_parts();
   return grouping;
 }
 
-Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by) {
-  return join(book, sides, divide_into_sides({}, sides.size()), by);
+Grouping join(const RowGrouper& grouper, std::span<const RunGroups* const> sides, GroupBy by) {
+  return join(grouper, sides, divide_into_sides({}, sides.size()), by);
 }
 
 double median_count(std::vector<double> counts) {

@@ -3,7 +3,7 @@
 // All sides share one list of groups, so a group has the same index and name on each side. Under
 // `all`, the groups of a renamed cgroup (cgroup_renames.hpp) have the baseline's name.
 //
-// See also: group_book.hpp for the groups of one run, figures/ for their values.
+// See also: row_grouper.hpp for the groups of one run, figures/ for their values.
 
 #pragma once
 
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/compare/grouping/cgroup_renames.hpp"
-#include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/process_cgroups.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/compare/request/spec.hpp"
 
 namespace ctprof {
@@ -90,10 +90,10 @@ std::string_view name_in_condition(const Grouping& grouping, std::string_view na
 std::string readable_key(std::string_view name);
 
 // Joins the groups of the runs; the first side is the baseline. `sides` assigns runs to sides.
-// REQUIRES: the runs were added to the book, whose axis is `by`.
-Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
+// REQUIRES: the runs were added to the grouper, whose axis is `by`.
+Grouping join(const RowGrouper& grouper, std::span<const RunGroups* const> runs,
               std::span<const SideRuns> sides, GroupBy by);
 // Joins the groups where each run is a side.
-Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by);
+Grouping join(const RowGrouper& grouper, std::span<const RunGroups* const> sides, GroupBy by);
 
 }  // namespace ctprof

@@ -19,7 +19,7 @@
 // apply. An instance that contains a dot, dash or underscore is kept, because it is more than a
 // number.
 //
-// See also: group_book.hpp groups rows by these keys, grouping.hpp joins the runs.
+// See also: row_grouper.hpp groups rows by these keys, grouping.hpp joins the runs.
 
 #pragma once
 
@@ -61,7 +61,7 @@ class NameFamilies {
   // Returns the key of each family, by number.
   std::vector<std::string> keys() const;
   // Returns the pattern of each family, which does not depend on other names. Families of different
-  // books are joined by their patterns.
+  // groupers are joined by their patterns.
   std::vector<std::string> patterns() const;
 
   // A part of a name that may be random: its position in the name, and the position of its {U} or

@@ -12,7 +12,7 @@
 // only if every window that has the name has it in that cgroup, and the cgroup has a thread that
 // existed throughout the window. All sides are treated equally.
 //
-// See also: group_book.hpp groups rows, services.hpp names units, containers and pods.
+// See also: row_grouper.hpp groups rows, services.hpp names units, containers and pods.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// The groups of the rows of one run (group_book.hpp), and how rows of its opening are regrouped.
+// The groups of the rows of one run (row_grouper.hpp), and how rows of its opening are regrouped.
 
 #pragma once
 
@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
 // The groups of one run, numbered from 0.
 struct RunGroups {
-  std::vector<std::uint32_t> keys;  // the key number of each group in the book
+  std::vector<std::uint32_t> keys;  // the key number of each group in the grouper
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // the number of rows of each group
 
   // The number of threads of each group. A group of a single process has the threads of that

@@ -7,9 +7,9 @@
 
 #include "core/base/seeded_hash.hpp"
 #include "core/compare/figures/allowance.hpp"
-#include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -124,9 +124,9 @@ const std::string& CapturePlan::newtype(const PlannedMetric& metric) const {
 }
 
 CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan) : plan_(&plan) {
-  GroupBook book(plan.spec());
-  RowGroups rows = book.add(capture);
-  const auto names = book.keys(), patterns = book.patterns();
+  RowGrouper grouper(plan.spec());
+  RowGroups rows = grouper.add(capture);
+  const auto names = grouper.keys(), patterns = grouper.patterns();
   for (const std::uint32_t key : rows.groups.keys) {
     names_.push_back(readable_key(names[key]));
     patterns_.push_back(readable_key(patterns[key]));
@@ -139,7 +139,7 @@ CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan)
       is_of_recorder_[group] =
           threads[group].of_recorder > 0 && threads[group].of_recorder == threads[group].total();
   }
-  StackBook stacks;
+  CommonStacks stacks;
   std::vector<std::uint32_t> numbers;
   if (plan.metrics().has_stacks() || plan.cgroup_metrics().has_stacks())
     numbers = stacks.add(capture.pools->stacks.table);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

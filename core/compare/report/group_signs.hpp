@@ -30,7 +30,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -75,7 +75,7 @@ struct OddThread {
 // A stack in which a thread waited long (figures/long_waits.hpp).
 struct LongWait {
   std::string metric{};     // the metric of waiting stacks
-  std::uint32_t stack = 0;  // number in the common stack book
+  std::uint32_t stack = 0;  // number in the common stacks
   double weight = 0;
 };
 
@@ -111,7 +111,7 @@ struct GroupSigns {
 };
 
 // Returns the signs of each group. `rows` has the groups of the snapshot's rows; `stacks` has the
-// number of each stack node in the common book, and may be empty. REQUIRES: the snapshot is a
+// number of each stack node in the common stacks, and may be empty. REQUIRES: the snapshot is a
 // window of differences.
 std::vector<GroupSigns> find_group_signs(const Snapshot& snapshot, const RowGroups& rows,
                                          std::span<const std::uint32_t> stacks = {});

@@ -22,8 +22,8 @@ double total_magnitude(std::span<const double> sides) {
 
 class WaitFolder {
  public:
-  WaitFolder(const StackBook& book, std::span<const std::vector<LongWait>> long_waits)
-      : book_(&book), long_waits_(long_waits.size()) {
+  WaitFolder(const CommonStacks& common, std::span<const std::vector<LongWait>> long_waits)
+      : common_(&common), long_waits_(long_waits.size()) {
     for (std::size_t side = 0; side < long_waits.size(); ++side)
       for (const LongWait& one : long_waits[side]) long_waits_[side][one.stack] += one.weight;
   }
@@ -59,22 +59,22 @@ class WaitFolder {
   std::pair<std::string, std::uint32_t> split_kernel_frames(std::uint32_t stack) const {
     std::string word, outermost;
     std::uint32_t at = stack;
-    for (; at != StackBook::kEmptyStack; at = book_->caller(at)) {
-      const StackFunction& function = book_->functions()[book_->function(at)];
+    for (; at != CommonStacks::kEmptyStack; at = common_->caller(at)) {
+      const StackFunction& function = common_->functions()[common_->function(at)];
       if (function.module != kKernelModule) break;
       if (std::string found = get_kernel_word(function.name); !found.empty())
         word = std::move(found);
       if (!function.name.empty() && !is_entry_code(function.name)) outermost = function.name;
     }
-    if (at == StackBook::kEmptyStack || at == stack) return {"", stack};
+    if (at == CommonStacks::kEmptyStack || at == stack) return {"", stack};
     return {word.empty() ? outermost : word, at};
   }
 
   // Returns whether the stack contains only kernel frames, so that it belongs to a kernel thread.
   bool is_of_kernel(std::uint32_t stack) const {
-    if (stack == StackBook::kEmptyStack) return false;
-    for (std::uint32_t at = stack; at != StackBook::kEmptyStack; at = book_->caller(at))
-      if (book_->functions()[book_->function(at)].module != kKernelModule) return false;
+    if (stack == CommonStacks::kEmptyStack) return false;
+    for (std::uint32_t at = stack; at != CommonStacks::kEmptyStack; at = common_->caller(at))
+      if (common_->functions()[common_->function(at)].module != kKernelModule) return false;
     return true;
   }
 
@@ -84,7 +84,7 @@ class WaitFolder {
     return found == long_waits_[side].end() ? 0 : found->second;
   }
 
-  const StackBook* book_;
+  const CommonStacks* common_;
   // By side, the summed weight of each stack.
   std::vector<std::unordered_map<std::uint32_t, double>> long_waits_;
   std::map<std::pair<std::uint32_t, std::string>, MergedWait> waits_;
@@ -92,9 +92,9 @@ class WaitFolder {
 
 }  // namespace
 
-std::vector<MergedWait> merge_waits(const StackBook& book, std::span<const WaitStack> stacks,
+std::vector<MergedWait> merge_waits(const CommonStacks& common, std::span<const WaitStack> stacks,
                                     std::span<const std::vector<LongWait>> long_waits) {
-  WaitFolder folder(book, long_waits);
+  WaitFolder folder(common, long_waits);
   for (const WaitStack& one : stacks) folder.add(one);
   return folder.sort_waits();
 }

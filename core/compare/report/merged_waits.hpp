@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/figures/stack_book.hpp"
+#include "core/compare/figures/common_stacks.hpp"
 #include "core/compare/report/group_signs.hpp"
 
 namespace ctprof {
@@ -35,7 +35,7 @@ struct WaitStack {
 
 // Returns the waits by descending weight. `long_waits` are those of the group on each side, in the
 // unit of the weights.
-std::vector<MergedWait> merge_waits(const StackBook& book, std::span<const WaitStack> stacks,
+std::vector<MergedWait> merge_waits(const CommonStacks& common, std::span<const WaitStack> stacks,
                                     std::span<const std::vector<LongWait>> long_waits);
 
 }  // namespace ctprof

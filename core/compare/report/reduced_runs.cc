@@ -126,7 +126,7 @@ class Reducer {
   // REQUIRES: the turn of this run.
   std::vector<std::uint32_t> add_stacks(const Snapshot& run) {
     if (!has_stacks_) return {};
-    const std::unique_lock lock(book_);
+    const std::unique_lock lock(common_stacks_mutex_);
     return reduced_.stacks.add(run.pools->stacks.table);
   }
 
@@ -143,7 +143,7 @@ class Reducer {
                      const std::vector<bool>& omitted_metrics,
                      std::span<const std::uint32_t> nodes) {
     if (!has_stacks_) return {run, rows, *plan_, omitted_metrics, {}};
-    const std::shared_lock lock(book_);
+    const std::shared_lock lock(common_stacks_mutex_);
     return {run, rows, *plan_, omitted_metrics, {&reduced_.stacks, nodes}};
   }
 
@@ -153,7 +153,7 @@ class Reducer {
   ExpensiveMetricFilter expensive_filter_;
   bool has_stacks_;
   TurnOrder turns_;
-  std::shared_mutex book_;  // protects the stack book: one run adds to it, others read it
+  std::shared_mutex common_stacks_mutex_;  // one run adds to the common stacks, others read them
   std::vector<std::optional<Result<ReducedRun>>> results_;
   ReducedRuns reduced_;
 };

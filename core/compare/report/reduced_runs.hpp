@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/compare/figures/common_stacks.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/figures/run_figures.hpp"
-#include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/where.hpp"
-#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/compare/report/excluded_threads.hpp"
 #include "core/compare/report/group_signs.hpp"
 #include "core/compare/report/screen.hpp"
@@ -48,8 +48,8 @@ struct ReducedRuns {
   explicit ReducedRuns(const Spec& spec) : groups(spec) {}
 
   std::vector<ReducedRun> runs;
-  GroupBook groups;
-  StackBook stacks;              // empty if the plan has no metric with stacks
+  RowGrouper groups;
+  CommonStacks stacks;           // empty if the plan has no metric with stacks
   std::vector<bool> is_omitted;  // by metric: exceeds the allowance of some run
 };
 

@@ -10,8 +10,8 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/chosen_metrics.hpp"
 #include "core/compare/figures/where.hpp"
-#include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/compare/report/fail_on_rows.hpp"
 #include "core/compare/report/screen_order.hpp"
 #include "core/compare/report/screen_tree.hpp"
@@ -132,7 +132,7 @@ Report::Data::Data(const Spec& requested_spec, std::unique_ptr<MetricPlan> metri
       owned_plan(std::move(metrics)),
       plan(*owned_plan),
       grouping(std::move(groups)),
-      book(std::move(reduced.stacks)),
+      common(std::move(reduced.stacks)),
       rollup(take_figures(reduced.runs), side_runs, rate_durations_of(runs), grouping, plan),
       changes(rollup, plan),
       families(rollup, plan, grouping, find_designs(runs, side_runs), spec.significance) {}
@@ -149,7 +149,7 @@ void Report::Data::finish(std::span<const ReducedRun> reduced, std::vector<SortK
         "--about is ignored: it tests headlines of windows, and these files have none");
   if (spec.record_comparison && families.can_test())
     was_compared = spec.record_comparison(comparison_key(runs));
-  stacks = make_stack_section(book, plan, grouping, rollup, screen,
+  stacks = make_stack_section(common, plan, grouping, rollup, screen,
                               {spec.limit, Allowance(sides), spec.folds_waits},
                               {families.designs(), spec.significance, spec.tests_shares}, signs);
   if (spec.tests_shares && !stacks)

@@ -145,7 +145,7 @@ class Report {
     std::unique_ptr<MetricPlan> owned_plan;
     MetricPlan& plan;
     Grouping grouping;
-    StackBook book;
+    CommonStacks common;
     Rollup rollup;
     Changes changes;
     Families families;

@@ -310,13 +310,13 @@ class SignFindings {
   // stack is not counted.
   void add_stack(const ctprof_stack& one, UnnamedWeights& found) const {
     constexpr std::size_t kMaxFunctions = 128;
-    const StackBook& book = report_->stacks()->book();
+    const CommonStacks& common = report_->stacks()->common_stacks();
     const auto weight = static_cast<double>(one.weight);
     found.all += weight;
     bool is_compiled = false, is_named = false;
     std::array<bool, kInterpreters.size()> runs_in{};
-    for (const std::uint32_t number : book.functions_of(one.stack, kMaxFunctions)) {
-      const StackFunction& function = book.functions()[number];
+    for (const std::uint32_t number : common.functions_of(one.stack, kMaxFunctions)) {
+      const StackFunction& function = common.functions()[number];
       if (function.module == "[anonymous]") (function.name.empty() ? is_compiled : is_named) = true;
       for (std::size_t at = 0; at < kInterpreters.size(); ++at)
         if (function.name == kInterpreters[at].function) runs_in[at] = true;

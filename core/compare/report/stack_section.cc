@@ -84,14 +84,15 @@ double largest_change(std::span<const double> sides) {
   return largest;
 }
 
-StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
-                           const Rollup& rollup, std::span<const std::uint32_t> groups,
-                           StackLimits limits, StackTesting testing, SignsOfSides signs)
-    : book_(&book),
+StackSection::StackSection(const CommonStacks& common, const MetricPlan& plan,
+                           const Grouping& grouping, const Rollup& rollup,
+                           std::span<const std::uint32_t> groups, StackLimits limits,
+                           StackTesting testing, SignsOfSides signs)
+    : common_(&common),
       plan_(&plan),
       rollup_(&rollup),
       limits_(limits),
-      figures_(book),
+      figures_(common),
       testing_(testing),
       signs_(signs),
       testing_allowance_(limits.allowance) {
@@ -223,7 +224,7 @@ std::vector<MergedWait> StackSection::find_waits(RowPosition at,
     long_waits.push_back(find_long_waits(at, side));
   std::vector<WaitStack> all;
   for (const StackRow& row : stacks) all.push_back({row.stack, row.sides});
-  return merge_waits(*book_, all, long_waits);
+  return merge_waits(*common_, all, long_waits);
 }
 
 const FrameEvidence& StackSection::evidence() {
@@ -242,7 +243,7 @@ StackGroup StackSection::make_group(RowPosition at) {
       row.test_results.push_back(evidence().find_result(at, row.function, side));
   for (std::size_t side = 0; side < sides.size(); ++side)
     group.weights.push_back(as_double(rollup_->read({side, at.group, at.metric}).number));
-  const auto& functions = book_->functions();
+  const auto& functions = common_->functions();
   const auto function_key = [&](const FunctionRow& row) {
     const StackFunction& function = functions[row.function];
     const auto magnitude = [&](double FunctionWeight::*figure) {
@@ -263,7 +264,7 @@ StackGroup StackSection::make_group(RowPosition at) {
   return group;
 }
 
-std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
+std::unique_ptr<StackSection> make_stack_section(const CommonStacks& common, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
                                                  StackLimits limits, StackTesting testing,
@@ -276,9 +277,9 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
     groups.resize(grouping.names.size());
     std::iota(groups.begin(), groups.end(), 0);
   }
-  auto section =
-      std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, testing, signs);
-  if (const std::size_t dropped_stacks = book.dropped_stacks())
+  auto section = std::make_unique<StackSection>(common, plan, grouping, rollup, groups, limits,
+                                                testing, signs);
+  if (const std::size_t dropped_stacks = common.dropped_stacks())
     plan.notes.push_back(std::to_string(dropped_stacks) +
                          " stacks exceed the limit; only totals include their weights");
   if (const std::size_t out = section->groups_over_allowance())

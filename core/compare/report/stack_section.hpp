@@ -25,9 +25,9 @@
 #include <vector>
 
 #include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/common_stacks.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/rollup.hpp"
-#include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/stack_figures.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/frame_evidence.hpp"
@@ -103,11 +103,11 @@ class StackSection {
  public:
   // `groups`: the groups that may be shown, in any order. REQUIRES: all arguments except `limits`
   // outlive this object.
-  StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
+  StackSection(const CommonStacks& common, const MetricPlan& plan, const Grouping& grouping,
                const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits,
                StackTesting testing = {}, SignsOfSides signs = {});
 
-  const StackBook& book() const { return *book_; }
+  const CommonStacks& common_stacks() const { return *common_; }
   // Returns the groups in output order, limited for each metric.
   std::span<const RowPosition> groups() const { return groups_; }
   // Returns the number of groups beyond the limit, and of groups whose stacks exceed the allowance,
@@ -140,7 +140,7 @@ class StackSection {
   std::vector<LongWait> find_long_waits(RowPosition at, std::size_t side) const;
   std::vector<SideStacks> sides_of(RowPosition at);
 
-  const StackBook* book_;
+  const CommonStacks* common_;
   const MetricPlan* plan_;
   const Rollup* rollup_;
   StackLimits limits_;
@@ -155,7 +155,7 @@ class StackSection {
 };
 
 // Null if no shown metric has stacks. Adds notes on omitted stacks to the plan.
-std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
+std::unique_ptr<StackSection> make_stack_section(const CommonStacks& common, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
                                                  StackLimits limits, StackTesting testing = {},

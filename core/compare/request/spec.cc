@@ -13,7 +13,7 @@ struct GroupWord {
   std::string_view word;
   GroupBy by;
 };
-// The axes. To add one, add a line here and in group_book.cc.
+// The axes. To add one, add a line here and in row_grouper.cc.
 constexpr GroupWord kGroupWords[] = {
     {"pcomm", GroupBy::Pcomm},          {"cgroup", GroupBy::Cgroup}, {"comm", GroupBy::Comm},
     {"comm-exact", GroupBy::CommExact}, {"all", GroupBy::All},       {"pid", GroupBy::Pid},

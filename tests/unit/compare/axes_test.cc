@@ -38,9 +38,9 @@ Snapshot snapshot_with(const std::vector<Process>& all) {
 
 // Returns the group of each thread.
 Names groups_of_threads(const Snapshot& snapshot, GroupBy by) {
-  GroupBook book(Spec{.group_by = by});
-  const RowGroups rows = book.add(snapshot);
-  const auto keys = book.keys();
+  RowGrouper grouper(Spec{.group_by = by});
+  const RowGroups rows = grouper.add(snapshot);
+  const auto keys = grouper.keys();
   Names found;
   for (const std::uint32_t group : rows.group_of_row[static_cast<std::size_t>(Entity::Thread)])
     found.push_back(keys[rows.groups.keys[group]]);
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(keeps_exited_processes_in_the_tree_of_a_living_parent) {
                      {30, 20, "make", "/session"},
                      {31, 30, "cc1", "/session"},
                      {40, 99, "orphan", "/session"}}));
-  GroupBook book(Spec{.group_by = GroupBy::Tree});
-  const RowGroups rows = book.add(window);
+  RowGrouper grouper(Spec{.group_by = GroupBy::Tree});
+  const RowGroups rows = grouper.add(window);
   const auto& groups = rows.groups;
-  const auto keys = book.keys();
+  const auto keys = grouper.keys();
   Names found;
   for (const std::uint32_t group :
        rows.group_of_opening_row[static_cast<std::size_t>(Entity::Thread)])

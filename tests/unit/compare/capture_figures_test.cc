@@ -18,7 +18,7 @@ const std::vector<std::pair<std::string, NamedStacks>> kThreads{
     {"b", {{{"p:f", "p:g"}, 10}}}};
 
 CapturePlan plan_of(const Snapshot& window) {
-  auto plan = CapturePlan::make(window, {}, {&kRuleBook, {}});
+  auto plan = CapturePlan::make(window, {}, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(plan, plan.error().text);
   return std::move(*plan);
 }

@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 using namespace hand_made;
 
-const RuleBook book;
+const RuleSet rules;
 const MetricDef kRunTime = metric("run_time_ns", "MonotonicNs", "SumNs");
 const MetricDef kMigrations = metric("nr_migrations", "MonotonicCount", "SumCount");
 
@@ -51,13 +51,13 @@ Snapshot after() {
 
 Report compare(const Snapshot& a, const Snapshot& b, const Spec& spec = {}) {
   const Snapshot* sides[] = {&a, &b};
-  auto report = Report::make(sides, spec, {&book, {}});
+  auto report = Report::make(sides, spec, {&rules, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }
 std::string refusal(const Snapshot& a, const Snapshot& b, const Spec& spec) {
   const Snapshot* sides[] = {&a, &b};
-  const auto report = Report::make(sides, spec, {&book, {}});
+  const auto report = Report::make(sides, spec, {&rules, {}});
   return report ? "" : report.error().text;
 }
 
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(shows_differences_between_hosts) {
 BOOST_AUTO_TEST_CASE(show_has_the_same_rows_for_one_side) {
   const Snapshot a = before();
   const Snapshot* sides[] = {&a};
-  const auto report = Report::make(sides, {}, {&book, {}});
+  const auto report = Report::make(sides, {}, {&rules, {}});
   BOOST_REQUIRE(report);
   const json::object document = as_json(*report);
   BOOST_TEST(

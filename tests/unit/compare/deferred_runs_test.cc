@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(equals_the_report_of_loaded_runs) {
   const RunFiles files;
   std::vector<Snapshot> whole;
   for (std::size_t number = 0; number < kRuns; ++number) whole.push_back(files.load_run(number));
-  const auto expected = Report::make(pointers(whole), spec_of_two_sides(), {&kRuleBook, {}});
+  const auto expected = Report::make(pointers(whole), spec_of_two_sides(), {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(expected, expected.error().text);
   std::vector<std::atomic<int>> load_count(kRuns);
   std::vector<std::weak_ptr<const Snapshot>> loaded_runs(kRuns);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(equals_the_report_of_loaded_runs) {
     return one;
   };
   const auto report =
-      Report::make(pointers(files.outlines), load_snapshot, spec_of_two_sides(), {&kRuleBook, {}});
+      Report::make(pointers(files.outlines), load_snapshot, spec_of_two_sides(), {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   BOOST_TEST(report_json_text(*report) == report_json_text(*expected));
   BOOST_TEST(weights_of(*report, first_group(*report), "spin (bin)") ==
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(returns_the_error_of_the_first_failed_run) {
     return std::make_shared<const Snapshot>(files.load_run(number));
   };
   const auto report =
-      Report::make(pointers(files.outlines), load_snapshot, spec_of_two_sides(), {&kRuleBook, {}});
+      Report::make(pointers(files.outlines), load_snapshot, spec_of_two_sides(), {&kRuleSet, {}});
   BOOST_REQUIRE(!report);
   BOOST_TEST(report.error().text == "run 3");
 }
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(rethrows_an_exception_from_loading_a_run) {
     return std::make_shared<const Snapshot>(files.load_run(number));
   };
   BOOST_CHECK_THROW(
-      Report::make(pointers(files.outlines), load_snapshot, spec_of_two_sides(), {&kRuleBook, {}})
+      Report::make(pointers(files.outlines), load_snapshot, spec_of_two_sides(), {&kRuleSet, {}})
           .has_value(),
       std::bad_alloc);
 }

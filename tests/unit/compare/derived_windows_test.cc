@@ -22,7 +22,7 @@ using hand_made::add_u64;
 using hand_made::Cells;
 using hand_made::metric;
 
-const RuleBook book;
+const RuleSet rules;
 const MetricDef kAllocated = metric("made", "Bytes", "SumBytes"),
                 kFreed = metric("freed", "Bytes", "SumBytes"),
                 kHeap = metric("heap", "GaugeBytes", "SumGaugeBytes"),
@@ -79,7 +79,7 @@ Report report_of(const std::vector<Snapshot>& runs, const std::vector<std::strin
   if (!fail_on.empty()) spec.fail_on.push_back(*parse_fail_on(fail_on));
   std::vector<const Snapshot*> pointers;
   for (const Snapshot& run : runs) pointers.push_back(&run);
-  auto report = Report::make(pointers, spec, {&book, {}});
+  auto report = Report::make(pointers, spec, {&rules, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_counter_multiplied_by_a_level) {
   Spec spec;
   spec.derive.push_back(*parse_derive("x = made + heap"));
   const Snapshot* const all[] = {&runs[0]};
-  const auto report = Report::make(all, spec, {&book, {}});
+  const auto report = Report::make(all, spec, {&rules, {}});
   BOOST_REQUIRE(!report);
   BOOST_TEST(report.error().text ==
              "reading --derive 'x = made + heap': checking kinds of 'made + heap': it combines a "
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_negative_cumulative_result_is_a_missing_value) {
 BOOST_AUTO_TEST_CASE(an_index_keeps_levels_but_no_totals_of_formulas) {
   const Snapshot window =
       window_of(2, {{1000, 400}}, {{5000, 1900}}, {make_derived("in_use", "made - freed")});
-  const auto plan = CapturePlan::make(window, {}, {&book, {}});
+  const auto plan = CapturePlan::make(window, {}, {&rules, {}});
   BOOST_REQUIRE(plan);
   const CaptureFigures figures(window, *plan);
   std::size_t found = 0;

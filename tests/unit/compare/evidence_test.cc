@@ -196,7 +196,7 @@ Result<Report> report_with_condition(const TwoSides& sides, const std::string& c
   spec.fail_on.push_back(*parse_fail_on(condition));
   std::vector<const Snapshot*> all;
   for (const Snapshot& run : sides.runs) all.push_back(&run);
-  return Report::make(all, spec, {&kRuleBook, {}});
+  return Report::make(all, spec, {&kRuleSet, {}});
 }
 
 BOOST_AUTO_TEST_CASE(conditions_can_use_p_and_interval) {

@@ -18,12 +18,12 @@ struct RowGrouping : Grouping {
 };
 
 RowGrouping group_rows(std::vector<const Snapshot*> sides, const Spec& spec) {
-  GroupBook book(spec);
+  RowGrouper grouper(spec);
   std::vector<RowGroups> rows;
-  for (const Snapshot* side : sides) rows.push_back(book.add(*side));
+  for (const Snapshot* side : sides) rows.push_back(grouper.add(*side));
   std::vector<const RunGroups*> groups;
   for (const RowGroups& side : rows) groups.push_back(&side.groups);
-  return {join(book, groups, spec.group_by), std::move(rows)};
+  return {join(grouper, groups, spec.group_by), std::move(rows)};
 }
 RowGrouping group_rows(std::vector<const Snapshot*> sides, GroupBy by) {
   return group_rows(std::move(sides), Spec{.group_by = by});

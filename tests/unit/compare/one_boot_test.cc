@@ -22,7 +22,7 @@ using namespace hand_made;
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-const RuleBook book;
+const RuleSet rules;
 const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"),
                 kPeak = metric("wait_max", "PeakNs", "MaxPeak");
 
@@ -68,7 +68,7 @@ Snapshot after() {
 
 json::object comparison_json(const Snapshot& a, const Snapshot& b, const Spec& spec = {}) {
   const Snapshot* sides[] = {&a, &b};
-  const auto report = Report::make(sides, spec, {&book, {}});
+  const auto report = Report::make(sides, spec, {&rules, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   StringSink sink;
   const std::string files[] = {"a.zst", "b.zst"};
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(counter_keys_of_a_map_have_rates) {
   BOOST_TEST(json::serialize(row_of(backward, "pool", "events").at("rate")) == R"({"faults":-4})");
   const Report report =
       *Report::make(std::vector<const Snapshot*>{&a, &b},
-                    {.metrics = {"events"}, .rate = true, .only_changed = true}, {&book, {}});
+                    {.metrics = {"events"}, .rate = true, .only_changed = true}, {&rules, {}});
   const std::string text =
       format_report_text(report, std::vector<std::string>{"a", "b"},
                          *parse_columns("group,metric,delta,rate", ReportKind::Compare), {});
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(text_shows_contributions_of_new_and_exited_threads) {
   const Snapshot a = before(), b = after();
   const Snapshot* sides[] = {&a, &b};
   const auto report = Report::make(
-      sides, {.metrics = {"run_time_ns"}, .rate = true, .only_changed = true}, {&book, {}});
+      sides, {.metrics = {"run_time_ns"}, .rate = true, .only_changed = true}, {&rules, {}});
   BOOST_REQUIRE(report);
   const std::string files[] = {"a.zst", "b.zst"};
   const std::string text =

@@ -51,12 +51,12 @@ struct Groups {
   std::vector<Names> of_threads;  // by window: the group of each thread
 };
 Groups groups_of(const std::vector<Window>& windows, const Spec& spec = divided_spec()) {
-  GroupBook book(spec);
+  RowGrouper grouper(spec);
   std::vector<RowGroups> rows;
   std::vector<const RunGroups*> runs;
-  for (const Window& window : windows) rows.push_back(book.add(make_window_of(window)));
+  for (const Window& window : windows) rows.push_back(grouper.add(make_window_of(window)));
   for (const RowGroups& run : rows) runs.push_back(&run.groups);
-  Groups found{join(book, runs, spec.group_by), {}};
+  Groups found{join(grouper, runs, spec.group_by), {}};
   for (std::size_t run = 0; run < rows.size(); ++run) {
     Names& names = found.of_threads.emplace_back();
     for (const std::uint32_t group : found.grouping.runs[run].groups_of(
@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(divides_a_name_only_where_a_window_has_it_in_two_cgroups) {
 }
 
 BOOST_AUTO_TEST_CASE(keeps_names_of_snapshots_undivided) {
-  GroupBook book(divided_spec());
-  book.add(rows_of({{10, 10, "web", kA}, {11, 11, "web", kB}}));
-  const Names keys = book.keys();
+  RowGrouper grouper(divided_spec());
+  grouper.add(rows_of({{10, 10, "web", kA}, {11, 11, "web", kB}}));
+  const Names keys = grouper.keys();
   BOOST_TEST(keys == (Names{"web"}), boost::test_tools::per_element());
 }
 
@@ -148,9 +148,9 @@ BOOST_AUTO_TEST_CASE(rows_of_the_opening_stay_in_an_undivided_group) {
   Snapshot window = make_window_of({{10, 10, "web", kA}, {12, 12, "db", kA}, {13, 13, "db", kB}});
   window.window->opening_only =
       std::make_shared<Snapshot>(rows_of({{11, 11, "web", kB}, {14, 14, "db", kB}}));
-  GroupBook book(divided_spec());
-  const RowGroups rows = book.add(window);
-  const Names keys = book.keys();
+  RowGrouper grouper(divided_spec());
+  const RowGroups rows = grouper.add(window);
+  const Names keys = grouper.keys();
   Names found;
   for (const std::uint32_t group :
        rows.group_of_opening_row[static_cast<std::size_t>(Entity::Thread)])

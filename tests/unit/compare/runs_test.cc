@@ -66,12 +66,12 @@ ctprof_rule make_key_rule() {
   return rule;
 }
 const ctprof_rule kKeyRule = make_key_rule();
-RuleBook book_with_plugin() {
-  RuleBook book;
-  book.add(kKeyRule, "third", "/third.so");
-  return book;
+RuleSet rules_with_plugin() {
+  RuleSet rules;
+  rules.add(kKeyRule, "third", "/third.so");
+  return rules;
 }
-const RuleBook kRuleBook = book_with_plugin();
+const RuleSet kRuleSet = rules_with_plugin();
 
 struct Worker {
   std::uint64_t tgid, tid;
@@ -127,7 +127,7 @@ std::string json_of(const Report& report) {
 }
 
 Report make_report(const std::vector<const Snapshot*>& sides, const Spec& spec = {}) {
-  auto report = Report::make(sides, spec, {&kRuleBook, {}});
+  auto report = Report::make(sides, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }
@@ -175,10 +175,10 @@ struct ReducedRun {
 };
 
 // Reduces a host whose snapshot is destroyed when the function returns.
-ReducedRun reduce_run(const std::vector<Worker>& workers, GroupBook& book_of_groups,
+ReducedRun reduce_run(const std::vector<Worker>& workers, RowGrouper& grouper,
                       const MetricPlan& plan) {
   const Snapshot snapshot = host_with(workers);
-  const RowGroups rows = book_of_groups.add(snapshot);
+  const RowGroups rows = grouper.add(snapshot);
   return {rows.groups,
           RunFigures(snapshot, rows, plan, std::vector<bool>(plan.metrics.size()), {})};
 }
@@ -186,11 +186,11 @@ ReducedRun reduce_run(const std::vector<Worker>& workers, GroupBook& book_of_gro
 BOOST_AUTO_TEST_CASE(two_halves_of_a_host_merge_to_the_whole) {
   const Snapshot sample_host = host_with(kWorkers);
   const Snapshot* sides[] = {&sample_host};
-  const auto plan = plan_metrics(sides, {}, {&kRuleBook, {}});
+  const auto plan = plan_metrics(sides, {}, {&kRuleSet, {}});
   BOOST_REQUIRE(plan);
   for (std::size_t cut = 1; cut < kWorkers.size(); ++cut) {
     if (kWorkers[cut - 1].tgid == kWorkers[cut].tgid) continue;
-    GroupBook groups{Spec{}};
+    RowGrouper groups{Spec{}};
     const auto middle = kWorkers.begin() + static_cast<std::ptrdiff_t>(cut);
     ReducedRun whole = reduce_run(kWorkers, groups, *plan);
     ReducedRun first = reduce_run({kWorkers.begin(), middle}, groups, *plan),
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(two_halves_of_a_host_merge_to_the_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(finds_name_patterns_across_all_runs) {
-  GroupBook groups{Spec{}};
+  RowGrouper groups{Spec{}};
   const auto named = [&](const std::string& pcomm) {
     return groups.add(snapshot_of({{1, 1, pcomm, pcomm}})).groups;
   };

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(metric_names_sort_the_tables) {
   const Snapshot* side = &window;
   Spec unknown;
   unknown.sort = *parse_sort("%cpi", ReportKind::Show);
-  const auto refused = Report::make({&side, 1}, unknown, {&kRuleBook, {}});
+  const auto refused = Report::make({&side, 1}, unknown, {&kRuleSet, {}});
   BOOST_REQUIRE(!refused);
   BOOST_TEST(refused.error().text.find("'%cpi'") != std::string::npos);
 }

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_run_without_the_group_counts_as_zero_for_each_map_key) {
   spec.side_sizes = {4};
   spec.metrics = {"stats[hits]", "stats[size]"};
   const Snapshot* const all[] = {&runs[0], &runs[1], &runs[2], &runs[3]};
-  const auto named = Report::make(all, spec, {&kRuleBook, {}});
+  const auto named = Report::make(all, spec, {&kRuleSet, {}});
   BOOST_REQUIRE(named);
   BOOST_TEST(json_member(report_json(*named), "web", "stats[hits]", "value") == "2");
   BOOST_TEST(json_member(report_json(*named), "web", "stats[size]", "value") == "5");

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(keeps_truncated_guessed_and_unnamed_frames) {
   BOOST_TEST(weights_of(report, group, "g (guessed) (p)") == "0 2");
   BOOST_TEST(weights_of(report, group, "p+0x1234") == "7 7");
   BOOST_TEST(weights_of(report, group, "p+0x1235") == "1 1");
-  const StackBook& stacks = report.stacks()->book();
+  const CommonStacks& stacks = report.stacks()->common_stacks();
   BOOST_TEST(format_stack(stacks, group.stacks[1].stack, 0) == "f ← g (guessed) ← [truncated]");
 }
 
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_frame_found_by_rules_is_not_guessed) {
   const StackGroup group = first_group(report);
   BOOST_TEST(weights_of(report, group, "g (p)") == "1 4");
   BOOST_TEST(weights_of(report, group, "start (guessed) (p)") == "0 1");
-  const StackBook& stacks = report.stacks()->book();
+  const CommonStacks& stacks = report.stacks()->common_stacks();
   BOOST_TEST(format_stack(stacks, group.stacks[0].stack, 0) == "f ← g ← main");
   BOOST_TEST(format_stack(stacks, group.stacks[2].stack, 0) == "h ← g (guessed) ← start (guessed)");
 }
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(shortens_a_long_stack_to_the_line) {
   const Snapshot snapshot = window_of({{"a", {{{"p:leaf", "p:b", "p:c", "p:d", "p:main"}, 2}}}});
   const Report report = report_of({&snapshot});
   const std::uint32_t stack = first_group(report).stacks[0].stack;
-  const StackBook& stacks = report.stacks()->book();
+  const CommonStacks& stacks = report.stacks()->common_stacks();
   BOOST_TEST(format_stack(stacks, stack, 0) == "leaf ← b ← c ← d ← main");
   BOOST_TEST(format_stack(stacks, stack, 23) == "leaf ← b ← c ← d ← main");
   BOOST_TEST(format_stack(stacks, stack, 22) == "leaf ← b ← … (3 more)");

@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 using namespace hand_made;
 
-const RuleBook book;
+const RuleSet rules;
 
 // A snapshot of one thread, with a sum of three inputs that may be missing.
 class SumSnapshot {
@@ -46,7 +46,7 @@ Report compare_sums(const SumSnapshot& a, const SumSnapshot& b, std::string_view
   const Snapshot* sides[] = {&a.snapshot(), &b.snapshot()};
   Spec spec{.metrics = {"sum"}};
   if (!fail_on.empty()) spec.fail_on.push_back(*parse_fail_on(fail_on));
-  auto report = Report::make(sides, spec, {&book, {}});
+  auto report = Report::make(sides, spec, {&rules, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(fail_on_checks_groups_that_only_the_candidate_has) {
   const Snapshot* sides[] = {&one.snapshot(), &two};
   Spec spec;
   spec.fail_on.push_back(*parse_fail_on("sum.candidate > 500"));
-  const auto report = Report::make(sides, spec, {&book, {}});
+  const auto report = Report::make(sides, spec, {&rules, {}});
   BOOST_REQUIRE(report);
   BOOST_TEST(report->fail_on_section().rows.size() == 1);
 }

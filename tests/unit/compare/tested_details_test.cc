@@ -45,7 +45,7 @@ Report details_report() {
   spec.only_changed = spec.tests_rows = true;
   std::vector<const Snapshot*> pointers;
   for (const Snapshot& run : runs) pointers.push_back(&run);
-  auto report = Report::make(pointers, spec, {&kRuleBook, {}});
+  auto report = Report::make(pointers, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }

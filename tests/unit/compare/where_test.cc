@@ -13,7 +13,7 @@ namespace {
 
 using namespace hand_made;
 
-const RuleBook book;
+const RuleSet rules;
 
 // web has three threads, then four; its leader is not a worker. One thread exits, two start.
 Snapshot before() {
@@ -81,7 +81,7 @@ Result<Report> make_report(const CommandOptions& options) {
   const Snapshot* sides[] = {&kBefore, &kAfter};
   const auto spec = spec_of(options);
   if (!spec) return spec.error();
-  return Report::make(std::span(sides).first(options.show ? 1 : 2), *spec, {&book, {}});
+  return Report::make(std::span(sides).first(options.show ? 1 : 2), *spec, {&rules, {}});
 }
 
 std::string refusal(const CommandOptions& options) {

@@ -20,7 +20,7 @@ using namespace hand_made;
 
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 const MetricDef kWaits = metric("waits", "HistogramNs", "HistogramMerge");
-const RuleBook kRuleBook;
+const RuleSet kRuleSet;
 
 // The buckets of these values.
 Numbers histogram_of(const std::vector<std::uint64_t>& values) {
@@ -42,7 +42,7 @@ Snapshot threads_with(const Cells<Numbers>& cells) {
 }
 
 Report report_of(const std::vector<const Snapshot*>& sides, Spec spec = {.metrics = {"waits"}}) {
-  auto report = Report::make(sides, spec, {&kRuleBook, {}});
+  auto report = Report::make(sides, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }
@@ -151,14 +151,14 @@ BOOST_AUTO_TEST_CASE(a_part_can_be_named_where_a_number_is_expected) {
   BOOST_TEST(!report.metrics()[index_of(report, "waits[p99]")].is_cumulative);
   BOOST_TEST(report.metrics()[index_of(report, "waits[count]")].is_cumulative);
   const Snapshot* sides[] = {&snapshot};
-  const auto unknown = Report::make(sides, {.metrics = {"waits[p98]"}}, {&kRuleBook, {}});
+  const auto unknown = Report::make(sides, {.metrics = {"waits[p98]"}}, {&kRuleSet, {}});
   BOOST_REQUIRE(!unknown);
   BOOST_TEST(unknown.error().text == "'waits' has no key 'p98' in the input (did you mean 'p99'?)");
 }
 
 // Two workers may have read the rows, in either order.
 BOOST_AUTO_TEST_CASE(merging_equals_adding) {
-  const ctprof_rule& rule = *kRuleBook.find("HistogramMerge");
+  const ctprof_rule& rule = *kRuleSet.find("HistogramMerge");
   const std::vector<Numbers> cells{histogram_of({5, 7000}), histogram_of({1, 1 << 20}), {}};
   const auto added = [&](std::vector<std::uint32_t> ids) {
     const std::vector<std::uint32_t> groups(ids.size(), 0);

@@ -12,7 +12,7 @@
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/rules/maps.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 #include "core/rules/stacks.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 
@@ -38,13 +38,13 @@ Snapshot one_group(std::size_t threads, Fill fill) {
   return snapshot;
 }
 
-const RuleBook kRuleBook;
+const RuleSet kRuleSet;
 
 template <class Fill>
 PrintedValue print_value(std::size_t threads, Fill fill) {
   const Snapshot snapshot = one_group(threads, fill);
   const Snapshot* sides[] = {&snapshot};
-  const auto report = Report::make(sides, {.metrics = {"m"}}, {&kRuleBook, {}});
+  const auto report = Report::make(sides, {.metrics = {"m"}}, {&kRuleSet, {}});
   BOOST_REQUIRE(report);
   const auto metric =
       static_cast<std::size_t>(std::find_if(report->metrics().begin(), report->metrics().end(),
@@ -76,7 +76,7 @@ template <class Fill>
 Change change_between(Fill before, Fill after, std::size_t threads) {
   const Snapshot a = one_group(threads, before), b = one_group(threads, after);
   const Snapshot* sides[] = {&a, &b};
-  const auto report = Report::make(sides, {.metrics = {"m"}}, {&kRuleBook, {}});
+  const auto report = Report::make(sides, {.metrics = {"m"}}, {&kRuleSet, {}});
   BOOST_REQUIRE(report);
   for (std::size_t i = 0; i < report->metrics().size(); ++i)
     if (report->metrics()[i].name == "m") return report->changes().change(0, i, 1);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_SUITE(rules_test)
 
 BOOST_AUTO_TEST_CASE(the_table_of_rules_is_complete) {
   for (const RuleInfo& info : kRules) {
-    const ctprof_rule* rule = kRuleBook.find(info.name);
+    const ctprof_rule* rule = kRuleSet.find(info.name);
     BOOST_REQUIRE_MESSAGE(rule, "no rule " << info.name);
     BOOST_TEST(rule->size == sizeof(ctprof_rule));
     BOOST_TEST((rule->add && rule->merge && rule->description));
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_table_of_rules_is_complete) {
   for (const NewtypeInfo& newtype : kNewtypes)
     for (const RuleInfo& info : kRules)
       BOOST_TEST(is_listed(newtype.rules, info.name) ==
-                 is_listed(kRuleBook.find(info.name)->newtypes, newtype.name));
+                 is_listed(kRuleSet.find(info.name)->newtypes, newtype.name));
 }
 
 BOOST_AUTO_TEST_CASE(sums_saturate_and_print_with_a_prefix) {
@@ -324,7 +324,7 @@ std::string printed(const ctprof_rule& rule, const RuleStates& states) {
 BOOST_AUTO_TEST_CASE(merging_equals_adding_for_texts_sets_and_maps) {
   const std::vector<std::uint32_t> ids{0, 0, 0, 0, 1, 2};
   for (const char* name : {"Mode", "ModeChar", "Affinity", "MapSum", "MapMixed"}) {
-    const ctprof_rule& rule = *kRuleBook.find(name);
+    const ctprof_rule& rule = *kRuleSet.find(name);
     const std::string whole = printed(rule, state_of_ids(rule, ids));
     for (std::size_t split = 0; split <= ids.size(); ++split) {
       const auto first = std::span(ids).first(split), second = std::span(ids).subspan(split);
@@ -360,20 +360,20 @@ BOOST_AUTO_TEST_CASE(rule_descriptions_match_the_sdk) {
 }
 
 BOOST_AUTO_TEST_CASE(uses_plugin_rules_and_fallbacks) {
-  RuleBook with_plugin;
-  ctprof_rule plugin_rule = *kRuleBook.find("SumNs");
+  RuleSet with_plugin;
+  ctprof_rule plugin_rule = *kRuleSet.find("SumNs");
   plugin_rule.name = "mine.P99";
   with_plugin.add(plugin_rule, "mine");
   bool is_fallback = true;
   BOOST_TEST(with_plugin.find("mine.P99", "MaxPeak", &is_fallback) == &plugin_rule);
   BOOST_TEST(!is_fallback);
-  BOOST_TEST(kRuleBook.find("mine.P99", "MaxPeak", &is_fallback)->name == std::string("MaxPeak"));
+  BOOST_TEST(kRuleSet.find("mine.P99", "MaxPeak", &is_fallback)->name == std::string("MaxPeak"));
   BOOST_TEST(is_fallback);
-  BOOST_TEST(!kRuleBook.find("mine.P99"));
+  BOOST_TEST(!kRuleSet.find("mine.P99"));
   ctprof_rule duplicate_rule = plugin_rule;
   duplicate_rule.name = "SumNs";
   with_plugin.add(duplicate_rule, "mine");
-  BOOST_TEST(with_plugin.find("SumNs") == kRuleBook.find("SumNs"));
+  BOOST_TEST(with_plugin.find("SumNs") == kRuleSet.find("SumNs"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_full_sum_is_a_lower_bound) {
 BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   using Sets = std::vector<std::vector<ctprof_stack>>;
   static const Sets sets{{{1, 7}, {5, 3}}, {{1, kMaxU64}}, {}, {{2, 1}, {5, 12}}};
-  const ctprof_rule& rule = *kRuleBook.find("StackSum");
+  const ctprof_rule& rule = *kRuleSet.find("StackSum");
   const auto added = [&](const std::vector<std::uint32_t>& ids) {
     const std::vector<std::uint32_t> groups(ids.size());
     ctprof_rows rows{};
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_plugin_rule_reads_stacks_and_frames) {
   rule.add = add_frames;
   rule.merge = merge_frames;
   rule.number = number_of_frames;
-  RuleBook rules;
+  RuleSet rules;
   rules.add(rule, "far", "far.so");
   MetricDef def = kOnCpu;
   def.rule = "far_Depth";

@@ -15,7 +15,7 @@ namespace {
 
 using namespace hand_made;
 
-const RuleBook kRuleBook;
+const RuleSet kRuleSet;
 
 BOOST_AUTO_TEST_SUITE(page_rows_test)
 
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(sorts_rows_with_equal_shares_by_group_and_metric) {
   for (const char* name : {"m2", "m1"})
     add_u64(snapshot, metric(name, "MonotonicCount", "SumCount"), {50, 50});
   const auto report =
-      Report::make(std::vector<const Snapshot*>{&snapshot}, Spec{}, {&kRuleBook, {}});
+      Report::make(std::vector<const Snapshot*>{&snapshot}, Spec{}, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   std::vector<std::string> order;
   for (const PageRow& row : make_page_rows(*report, true).rows)

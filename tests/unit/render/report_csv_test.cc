@@ -15,7 +15,7 @@ namespace {
 
 using namespace hand_made;
 
-const RuleBook kRuleBook;
+const RuleSet kRuleSet;
 
 // Returns one process with these threads; each has a run time of its id in seconds.
 Snapshot process_of(std::uint64_t second, const std::vector<std::uint64_t>& tids) {
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_SUITE(report_csv_test)
 // Of threads 1 to 4, thread 1 exits; 5 and 6 are new.
 BOOST_AUTO_TEST_CASE(counts_living_new_and_exited_threads_in_their_columns) {
   const Snapshot before = process_of(10, {1, 2, 3, 4}), after = process_of(20, {2, 3, 4, 5, 6});
-  auto report = Report::make(std::vector{&before, &after}, Spec{}, {&kRuleBook, {}});
+  auto report = Report::make(std::vector{&before, &after}, Spec{}, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   auto row = csv_row(*report, "run_time_ns");
   BOOST_TEST(row["threads_baseline"] == "4");

@@ -16,7 +16,7 @@ namespace {
 
 using namespace hand_made;
 
-const RuleBook kRuleBook;
+const RuleSet kRuleSet;
 
 Snapshot snapshot_at(std::uint64_t second, const std::vector<Thread>& threads) {
   Snapshot s = snapshot_of(threads);
@@ -27,7 +27,7 @@ Snapshot snapshot_at(std::uint64_t second, const std::vector<Thread>& threads) {
 }
 
 Report report_of(const std::vector<const Snapshot*>& sides, const Spec& spec) {
-  auto report = Report::make(sides, spec, {&kRuleBook, {}});
+  auto report = Report::make(sides, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }

@@ -32,7 +32,7 @@ using hand_made::snapshot_of;
 using hand_made::Thread;
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
-inline const RuleBook kRuleBook;
+inline const RuleSet kRuleSet;
 
 inline MetricDef with_role(MetricDef def, std::string role) {
   def.role = std::move(role);
@@ -117,7 +117,7 @@ struct WindowEnds {
 
 inline Report report_of(const Snapshot& window, Spec spec = {}) {
   const Snapshot* side = &window;
-  auto report = Report::make({&side, 1}, spec, {&kRuleBook, {}});
+  auto report = Report::make({&side, 1}, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }

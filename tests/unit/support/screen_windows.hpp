@@ -25,7 +25,7 @@ using hand_made::snapshot_of;
 using hand_made::Thread;
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
-inline const RuleBook kRuleBook;
+inline const RuleSet kRuleSet;
 
 inline MetricDef with_headline(MetricDef def, Headline headline) {
   def.headline = std::move(headline);
@@ -110,7 +110,7 @@ inline Snapshot window_of(const std::vector<ThreadActivity>& all, std::uint64_t 
 }
 
 inline Report report_of(const std::vector<const Snapshot*>& sides, Spec spec = {}) {
-  auto report = Report::make(sides, spec, {&kRuleBook, {}});
+  auto report = Report::make(sides, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }

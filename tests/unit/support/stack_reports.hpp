@@ -11,14 +11,14 @@
 
 #include "core/compare/report/report.hpp"
 #include "core/render/stacks_text.hpp"
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 #include "tests/unit/support/test_windows.hpp"
 
 namespace ctprof::hand_made {
 
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
-inline const RuleBook kRuleBook;
+inline const RuleSet kRuleSet;
 inline const MetricDef kOnCpu = metric("on", "StackNs", "StackSum");
 
 // A stack of function names, leaf first: "module:name", or "module+offset" for a frame without a
@@ -102,7 +102,7 @@ inline Snapshot window_of(const std::vector<std::pair<std::string, NamedStacks>>
 }
 
 inline Report report_of(const std::vector<const Snapshot*>& runs, Spec spec = {},
-                        const RuleBook& rules = kRuleBook) {
+                        const RuleSet& rules = kRuleSet) {
   auto report = Report::make(runs, spec, {&rules, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
@@ -115,7 +115,7 @@ inline StackGroup first_group(const Report& report) {
 }
 
 inline std::string name_of(const Report& report, const FunctionRow& row) {
-  return format_function_with_module(report.stacks()->book().functions()[row.function]);
+  return format_function_with_module(report.stacks()->common_stacks().functions()[row.function]);
 }
 
 // Returns "self total" of a function, or "-" if it has no row.

@@ -44,7 +44,7 @@ inline MetricDef stats_metric() {
   return def;
 }
 inline const MetricDef kStats = stats_metric();
-inline const RuleBook kRuleBook;
+inline const RuleSet kRuleSet;
 
 // The values of a process with one thread.
 struct ProcessValues {
@@ -107,7 +107,7 @@ inline Report report_of(const std::vector<Snapshot>& runs, const ReportOptions& 
   if (!options.where.empty()) BOOST_REQUIRE(add_condition(spec.where, options.where));
   std::vector<const Snapshot*> pointers;
   for (const Snapshot& run : runs) pointers.push_back(&run);
-  auto report = Report::make(pointers, spec, {&kRuleBook, {}});
+  auto report = Report::make(pointers, spec, {&kRuleSet, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
   return std::move(*report);
 }

@@ -80,7 +80,7 @@ struct LoadedRun {
 // Returns the threads that --where keeps.
 Result<SelectedThreads> select_threads(const Snapshot& window, const WhereConditions& where) {
   if (where.conditions.empty()) return SelectedThreads();
-  const RuleBook rules;
+  const RuleSet rules;
   const Snapshot* const sides[] = {&window};
   CTPROF_TRY_VALUE(const auto plan, plan_metrics(sides, Spec{}, {&rules, {}}));
   CTPROF_TRY_VALUE(const auto sorted, classify_conditions(where, sides, plan));

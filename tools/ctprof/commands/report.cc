@@ -28,7 +28,7 @@ namespace ctprof::cli {
 namespace {
 
 bool needs_rule_of_plugin(const Snapshot& snapshot) {
-  const RuleBook built_in;
+  const RuleSet built_in;
   return std::any_of(snapshot.tables.begin(), snapshot.tables.end(), [&](const Table& table) {
     return std::any_of(table.columns.begin(), table.columns.end(),
                        [&](const Column& column) { return !built_in.find(column.def().rule); });

@@ -8,7 +8,7 @@
 
 #include "core/base/cpu_ranges.hpp"
 #include "core/base/number.hpp"
-#include "core/compare/figures/stack_book.hpp"
+#include "core/compare/figures/common_stacks.hpp"
 #include "core/registry/identity.hpp"
 #include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
@@ -95,8 +95,8 @@ ThreadFigure make_figure(const Snapshot& window, const Column& column, std::uint
 
 void ThreadPage::add_stacks(Point& point, const Snapshot& window, const Column& column,
                             std::uint32_t row) {
-  StackBook book;
-  const std::vector<std::uint32_t> numbers = book.add(window.pools->stacks.table);
+  CommonStacks common;
+  const std::vector<std::uint32_t> numbers = common.add(window.pools->stacks.table);
   std::vector<Stack>& stacks = point.stacks[column.def().name];
   stacks.clear();
   const auto cells = window.pools->stacks[column.ids()[row]];
@@ -108,7 +108,7 @@ void ThreadPage::add_stacks(Point& point, const Snapshot& window, const Column& 
   heaviest.resize(kept_stacks);
   for (const ctprof_stack& stack : heaviest)
     stacks.push_back({format_scaled(make_number(stack.weight), column.def().unit) + "  " +
-                          format_stack(book, numbers[stack.stack], kMaxStackTextBytes),
+                          format_stack(common, numbers[stack.stack], kMaxStackTextBytes),
                       static_cast<double>(stack.weight)});
 }
 

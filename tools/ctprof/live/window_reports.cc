@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/number.hpp"
-#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 #include "core/compare/report/recorder_rows.hpp"
 #include "core/file/capture_file.hpp"
 #include "core/registry/identity.hpp"
@@ -77,9 +77,9 @@ std::vector<ThreadRow> WindowReporter::threads(const Snapshot& window, const Rep
                                                GroupBy axis, const std::string& group) const {
   Spec spec = spec_;
   spec.group_by = axis;
-  GroupBook book(spec);
-  const RowGroups groups = book.add(window);
-  const std::vector<std::string> names = book.keys();
+  RowGrouper grouper(spec);
+  const RowGroups groups = grouper.add(window);
+  const std::vector<std::string> names = grouper.keys();
   const auto& of_row = groups.group_of_row[static_cast<std::size_t>(Entity::Thread)];
   const Table& threads = window.threads();
   const std::vector<ThreadId> ids = list_thread_ids(window);

@@ -1,4 +1,4 @@
-#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/row_grouper.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -117,7 +117,7 @@ void count_rows_and_threads(RowGroups& run, const Snapshot& snapshot) {
 
 }  // namespace
 
-GroupBook::GroupBook(const Spec& spec)
+RowGrouper::RowGrouper(const Spec& spec)
     : group_by_(spec.group_by),
       group_metric_(spec.group_metric),
       entity_(spec.entity),
@@ -142,8 +142,9 @@ GroupBook::GroupBook(const Spec& spec)
 
 // Returns the name number of each row of a column. Each distinct name is looked up only once. A
 // cell without a value has the empty name.
-GroupBook::Rows GroupBook::number_names(KeyPart& part, const Snapshot& snapshot, const Table& table,
-                                        std::string_view name, const KeptRows& kept_rows) {
+RowGrouper::Rows RowGrouper::number_names(KeyPart& part, const Snapshot& snapshot,
+                                          const Table& table, std::string_view name,
+                                          const KeptRows& kept_rows) {
   const Column* column = table.find(name);
   if (column && column->def().storage != Storage::String) column = nullptr;
   const auto number_of = [&](std::string_view text) {
@@ -165,9 +166,9 @@ GroupBook::Rows GroupBook::number_names(KeyPart& part, const Snapshot& snapshot,
 }
 
 // Returns the name number of each thread's process.
-GroupBook::Rows GroupBook::number_processes(KeyPart& part, const Snapshot& snapshot,
-                                            const KeptRows& kept_rows,
-                                            std::optional<ProcessTrees>& trees) {
+RowGrouper::Rows RowGrouper::number_processes(KeyPart& part, const Snapshot& snapshot,
+                                              const KeptRows& kept_rows,
+                                              std::optional<ProcessTrees>& trees) {
   const ProcessKeys processes(snapshot);
   const Column* metric =
       group_by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
@@ -187,8 +188,8 @@ GroupBook::Rows GroupBook::number_processes(KeyPart& part, const Snapshot& snaps
 }
 
 // Numbers groups of threads and groups of single processes together.
-void GroupBook::separate_processes(Rows& threads, Rows& cgroups, Rows& processes,
-                                   const Snapshot& snapshot) {
+void RowGrouper::separate_processes(Rows& threads, Rows& cgroups, Rows& processes,
+                                    const Snapshot& snapshot) {
   const ProcessKeys keys(snapshot);
   const auto tgids = u64_values_of_living(snapshot, kTgid),
              tids = u64_values_of_living(snapshot, kTid);
@@ -206,7 +207,7 @@ void GroupBook::separate_processes(Rows& threads, Rows& cgroups, Rows& processes
       if (row != kNoGroup) row = number_separate_group(row);
 }
 
-std::uint32_t GroupBook::number_separate_group(std::uint64_t pair) {
+std::uint32_t RowGrouper::number_separate_group(std::uint64_t pair) {
   const auto [place, is_new] = separate_groups_.number_of_pair.try_emplace(
       pair, static_cast<std::uint32_t>(separate_groups_.pairs.size()));
   if (is_new) separate_groups_.pairs.push_back(pair);
@@ -214,7 +215,7 @@ std::uint32_t GroupBook::number_separate_group(std::uint64_t pair) {
 }
 
 // Combines the group number of each row with the name number of the next key part.
-void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
+void RowGrouper::combine(Rows& rows, const Rows& next, std::size_t part) {
   PairNumbers& pair_numbers = pair_numbers_[part - 1];
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows[row] == kNoGroup) continue;
@@ -226,7 +227,7 @@ void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   }
 }
 
-void GroupBook::divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Snapshot& window) {
+void RowGrouper::divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Snapshot& window) {
   Rows cgroups = cgroups_->number_rows(snapshot, window);
   if (&snapshot == &window)
     cgroups_->add_run(names, cgroups);
@@ -236,7 +237,7 @@ void GroupBook::divide_by_cgroup(Rows& names, const Snapshot& snapshot, const Sn
 }
 
 // Groups only the rows of the entity; each row counts as a thread of its group.
-RowGroups GroupBook::add_rows_of_entity(const Snapshot& snapshot, const KeptRows& kept_rows) {
+RowGroups RowGrouper::add_rows_of_entity(const Snapshot& snapshot, const KeptRows& kept_rows) {
   RowGroups run;
   for (const Entity entity : grouped_entities())
     run.group_of_row[static_cast<std::size_t>(entity)].assign(snapshot.table(entity).rows,
@@ -256,8 +257,8 @@ RowGroups GroupBook::add_rows_of_entity(const Snapshot& snapshot, const KeptRows
   return run;
 }
 
-RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Snapshot& window,
-                              const KeptRows& kept_rows, std::optional<ProcessTrees>& trees) {
+RowGroups RowGrouper::add_rows(const Snapshot& snapshot, const Snapshot& window,
+                               const KeptRows& kept_rows, std::optional<ProcessTrees>& trees) {
   if (group_by_ == GroupBy::Entity) return add_rows_of_entity(snapshot, kept_rows);
   RowGroups run;
   Rows& threads = run.group_of_row[static_cast<std::size_t>(Entity::Thread)];
@@ -291,8 +292,8 @@ RowGroups GroupBook::add_rows(const Snapshot& snapshot, const Snapshot& window,
   return run;
 }
 
-RowGroups GroupBook::add(const Snapshot& snapshot, const KeptRows& kept_rows,
-                         const KeptRows& kept_opening_rows) {
+RowGroups RowGrouper::add(const Snapshot& snapshot, const KeptRows& kept_rows,
+                          const KeptRows& kept_opening_rows) {
   std::optional<ProcessTrees> trees, trees_of_opening;
   if (group_by_ == GroupBy::Tree) trees.emplace(snapshot);
   RowGroups run = add_rows(snapshot, snapshot, kept_rows, trees);
@@ -306,7 +307,7 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const KeptRows& kept_rows,
   return run;
 }
 
-std::vector<std::string> GroupBook::keys() const {
+std::vector<std::string> RowGrouper::keys() const {
   CgroupParts parts;
   if (cgroups_) return compose_divided_keys(parts);
   return compose_keys([](const KeyPart& part) {
@@ -314,24 +315,24 @@ std::vector<std::string> GroupBook::keys() const {
   });
 }
 
-CgroupParts GroupBook::cgroup_parts() const {
+CgroupParts RowGrouper::cgroup_parts() const {
   CgroupParts parts;
   if (cgroups_) compose_divided_keys(parts);
   return parts;
 }
 
-std::vector<std::string> GroupBook::compose_divided_keys(CgroupParts& parts) const {
+std::vector<std::string> RowGrouper::compose_divided_keys(CgroupParts& parts) const {
   const auto names = std::visit([](const auto& all) { return all.keys(); }, parts_[0].names);
   return cgroups_->make_keys(names, pair_numbers_[0].pairs, parts);
 }
 
-std::vector<std::string> GroupBook::patterns() const {
+std::vector<std::string> RowGrouper::patterns() const {
   return compose_keys([](const KeyPart& part) {
     return std::visit([](const auto& names) { return names.patterns(); }, part.names);
   });
 }
 
-std::vector<std::string> GroupBook::compose_keys(NamesOfPart name) const {
+std::vector<std::string> RowGrouper::compose_keys(NamesOfPart name) const {
   auto keys = name(parts_[0]);
   for (std::size_t part = 1; part < parts_.size(); ++part) {
     const auto next = name(parts_[part]);
@@ -344,7 +345,7 @@ std::vector<std::string> GroupBook::compose_keys(NamesOfPart name) const {
   return separates_processes_ ? compose_separate_keys(keys) : keys;
 }
 
-std::vector<std::string> GroupBook::compose_separate_keys(
+std::vector<std::string> RowGrouper::compose_separate_keys(
     const std::vector<std::string>& keys) const {
   const auto names = process_names_.keys();
   std::vector<std::string> found;

@@ -1,4 +1,4 @@
-#include "core/compare/figures/stack_book.hpp"
+#include "core/compare/figures/common_stacks.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -42,9 +42,9 @@ std::string function_key(std::string_view name, const Module& module, std::uint6
 
 }  // namespace
 
-StackBook::StackBook() : nodes_(1) {}
+CommonStacks::CommonStacks() : nodes_(1) {}
 
-std::uint32_t StackBook::add_function(const std::string& key, StackFunction function) {
+std::uint32_t CommonStacks::add_function(const std::string& key, StackFunction function) {
   const auto next = static_cast<std::uint32_t>(functions_.size());
   const auto [existing_entry, is_new] = function_numbers_.emplace(key, next);
   if (is_new)
@@ -55,7 +55,7 @@ std::uint32_t StackBook::add_function(const std::string& key, StackFunction func
 }
 
 // Returns the number of each frame of the run.
-std::vector<std::uint32_t> StackBook::add_functions(const StackTable& run) {
+std::vector<std::uint32_t> CommonStacks::add_functions(const StackTable& run) {
   std::vector<std::uint32_t> numbers;
   const std::string& truncated = run.get_name(StackTable::kTruncated);
   numbers.push_back(add_function(truncated, {truncated, "", 0, false}));
@@ -70,7 +70,8 @@ std::vector<std::uint32_t> StackBook::add_functions(const StackTable& run) {
   return numbers;
 }
 
-std::uint32_t StackBook::add_stack(std::uint32_t caller, std::uint32_t function, bool is_guessed) {
+std::uint32_t CommonStacks::add_stack(std::uint32_t caller, std::uint32_t function,
+                                      bool is_guessed) {
   if (caller == kNoNode) return kNoNode;
   const std::uint64_t key = std::uint64_t{caller} << 32 | function;
   if (const auto existing_entry = stack_numbers_.find(key);
@@ -85,7 +86,7 @@ std::uint32_t StackBook::add_stack(std::uint32_t caller, std::uint32_t function,
   return number;
 }
 
-std::vector<std::uint32_t> StackBook::add(const StackTable& run) {
+std::vector<std::uint32_t> CommonStacks::add(const StackTable& run) {
   const auto functions = add_functions(run);
   std::vector<std::uint32_t> numbers{kEmptyStack};
   for (std::uint32_t at = StackTable::kTop + 1; at < run.nodes().size(); ++at) {
@@ -98,8 +99,8 @@ std::vector<std::uint32_t> StackBook::add(const StackTable& run) {
   return numbers;
 }
 
-std::vector<std::uint32_t> StackBook::functions_of(std::uint32_t stack,
-                                                   std::size_t max_functions) const {
+std::vector<std::uint32_t> CommonStacks::functions_of(std::uint32_t stack,
+                                                      std::size_t max_functions) const {
   std::vector<std::uint32_t> functions;
   for (; stack != kEmptyStack && functions.size() < max_functions; stack = caller(stack))
     functions.push_back(function(stack));
@@ -107,7 +108,7 @@ std::vector<std::uint32_t> StackBook::functions_of(std::uint32_t stack,
 }
 
 // Walks the tree once from the root, and counts how often each function is active.
-std::vector<bool> StackBook::find_outermost() const {
+std::vector<bool> CommonStacks::find_outermost() const {
   std::vector<std::uint32_t> open(functions_.size()), child(size()), next(size());
   for (std::uint32_t stack = static_cast<std::uint32_t>(size()) - 1; stack != kEmptyStack; --stack)
     next[stack] = std::exchange(child[caller(stack)], stack);

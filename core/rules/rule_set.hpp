@@ -1,4 +1,4 @@
-// The rule book: finds the rules that reduce readings to one value, by name.
+// The rule set: finds the rules that reduce readings to one value, by name.
 //
 // Built-in rules and rules of plugins have the same form (abi.h, ctprof_rule), so there is only one
 // way to aggregate.
@@ -22,11 +22,11 @@ namespace ctprof {
 // Returns all built-in rules.
 std::span<const ctprof_rule* const> builtin_rules();
 
-class RuleBook {
+class RuleSet {
  public:
-  // Creates a book that contains only the built-in rules.
-  RuleBook() = default;
-  // Adds a plugin's rule, which must outlive the book; does nothing if a rule with this name
+  // Creates a set that contains only the built-in rules.
+  RuleSet() = default;
+  // Adds a plugin's rule, which must outlive the set; does nothing if a rule with this name
   // exists. `file` is the plugin's library.
   void add(const ctprof_rule& rule, std::string_view plugin, std::string_view file = {});
 

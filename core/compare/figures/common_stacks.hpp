@@ -1,9 +1,9 @@
-// The stack book: assigns common numbers to the functions and stacks of all runs.
+// Common stacks: assigns common numbers to the functions and stacks of all runs.
 //
-// A frame of a run is an instruction (core/stacks). A frame of the book is a function, identified
-// by its name and the file name of its module, so two builds of a program on two hosts share
-// functions. A function without a name is identified by its offset and the build id of its module,
-// or the path if there is no build id. Stacks with the same functions are one stack.
+// A frame of a run is an instruction (core/stacks). A frame of the common stacks is a function,
+// identified by its name and the file name of its module, so two builds of a program on two hosts
+// share functions. A function without a name is identified by its offset and the build id of its
+// module, or the path if there is no build id. Stacks with the same functions are one stack.
 //
 // Runs are added one by one; their tables are not needed afterwards. The number of stacks is
 // limited: stacks beyond the limit become the empty stack, and are counted.
@@ -32,13 +32,13 @@ struct StackFunction {
   bool is_guessed = false;   // found only by guessing, so it may be wrong
 };
 
-class StackBook {
+class CommonStacks {
  public:
   static constexpr std::uint32_t kEmptyStack = 0;  // the stack without functions
 
-  StackBook();
+  CommonStacks();
 
-  // Returns the book's number of each node of the run's table.
+  // Returns the common number of each node of the run's table.
   std::vector<std::uint32_t> add(const StackTable& run);
 
   const std::vector<StackFunction>& functions() const { return functions_; }

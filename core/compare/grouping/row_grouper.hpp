@@ -1,4 +1,4 @@
-// The group book: assigns a group to each row of a run, and a key to each group.
+// The row grouper: assigns a group to each row of a run, and a key to each group.
 //
 // The axis groups threads. A process is in the group of its leader; under --no-thread-normalize it
 // is a group of its own, as in the reference. Cgroups are grouped by path if the axis is `cgroup`,
@@ -8,10 +8,10 @@
 // Under Spec::divides_by_cgroup, processes with the same name in different cgroups are different
 // groups (process_cgroups.hpp).
 //
-// Runs are added one after the other, and each run numbers its own groups. The memory of the book
-// grows with the number of groups, not of threads; the caller keeps the row groups only while it
-// has the snapshot. Patterns depend on the names of all runs, so keys are known only after all runs
-// were added (grouping.hpp).
+// Runs are added one after the other, and each run numbers its own groups. The memory of the
+// grouper grows with the number of groups, not of threads; the caller keeps the row groups only
+// while it has the snapshot. Patterns depend on the names of all runs, so keys are known only after
+// all runs were added (grouping.hpp).
 //
 // See also: figures/run_figures.hpp reduces the readings of a group.
 
@@ -41,9 +41,9 @@ namespace ctprof {
 // Empty: all rows are kept.
 using KeptRows = std::vector<bool>;
 
-class GroupBook {
+class RowGrouper {
  public:
-  explicit GroupBook(const Spec& spec);
+  explicit RowGrouper(const Spec& spec);
 
   // Adds a run and returns its groups. Threads that are not kept, and processes whose leader is not
   // kept, are in no group and do not affect patterns. `kept_opening_rows` refers to the threads
@@ -54,7 +54,7 @@ class GroupBook {
   // Returns the key of each group, by number; under `all` a key has several parts (key_parts).
   std::vector<std::string> keys() const;
   // Returns the pattern of each group, which does not depend on other names. Groups of independent
-  // books are joined by patterns. REQUIRES: names are not divided by cgroup.
+  // groupers are joined by patterns. REQUIRES: names are not divided by cgroup.
   std::vector<std::string> patterns() const;
   // Returns the process and the cgroup of each key that has both; empty without divides_by_cgroup.
   CgroupParts cgroup_parts() const;

@@ -1,4 +1,4 @@
-#include "core/rules/rule_book.hpp"
+#include "core/rules/rule_set.hpp"
 
 #include <algorithm>
 
@@ -56,19 +56,19 @@ std::span<const ctprof_rule* const> builtin_rules() {
   return rules;
 }
 
-void RuleBook::add(const ctprof_rule& rule, std::string_view plugin, std::string_view file) {
+void RuleSet::add(const ctprof_rule& rule, std::string_view plugin, std::string_view file) {
   if (find(rule.name)) return;
   plugin_rules_.push_back({&rule, std::string(plugin), std::string(file)});
 }
 
-const RuleBook::PluginRuleEntry* RuleBook::find_plugin_rule(const ctprof_rule& rule) const {
+const RuleSet::PluginRuleEntry* RuleSet::find_plugin_rule(const ctprof_rule& rule) const {
   const auto it = std::find_if(plugin_rules_.begin(), plugin_rules_.end(),
                                [&](const PluginRuleEntry& entry) { return entry.rule == &rule; });
   return it == plugin_rules_.end() ? nullptr : &*it;
 }
 
-const ctprof_rule* RuleBook::find(std::string_view name, std::string_view fallback,
-                                  bool* used_fallback) const {
+const ctprof_rule* RuleSet::find(std::string_view name, std::string_view fallback,
+                                 bool* used_fallback) const {
   if (used_fallback) *used_fallback = false;
   if (const ctprof_rule* rule = find_builtin(name)) return rule;
   for (const PluginRuleEntry& entry : plugin_rules_)
