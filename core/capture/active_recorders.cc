@@ -245,7 +245,7 @@ class ActiveRecorders::Recorder {
     if (const std::string error_text = find_error(record, planned_, tables_.files().size());
         !error_text.empty())
       return set_failure("it recorded a stack " + error_text);
-    if (!processes_.is_wanted(record.tgid)) return void(++result_.unrequested);
+    if (!processes_.is_requested(record.tgid)) return void(++result_.unrequested);
     if (record.user_kind != CTPROF_USER_NONE) processes_.request_code(record.tgid);
     if (!result_.records.add(record)) return void(++result_.dropped_for_memory);
     if (record.flags & CTPROF_RECORD_UNSEEN) return;
@@ -292,10 +292,10 @@ class ActiveRecorders::Recorder {
 
 ActiveRecorders::ActiveRecorders(const std::vector<PlannedSource>& recorders,
                                  const ProbedHost& probed, const RecordOptions& options,
-                                 WantedProcesses wanted, int proc)
+                                 RequestedProcesses requested, int proc)
     : options_(options),
       processes_(
-          std::make_unique<RecorderProcesses>(std::move(wanted), proc, options.code_timeout)) {
+          std::make_unique<RecorderProcesses>(std::move(requested), proc, options.code_timeout)) {
   const UnwindTables::Options tables{.close_timeout = options.code_timeout,
                                      .open_timeout = options.open_timeout};
   for (const PlannedSource& planned : recorders)
@@ -309,7 +309,7 @@ ActiveRecorders::~ActiveRecorders() = default;
 Result<void> ActiveRecorders::start() {
   ctprof_window window{};
   window.size = sizeof window;
-  const std::vector<std::uint64_t>& pids = processes_->wanted_processes().pids();
+  const std::vector<std::uint64_t>& pids = processes_->requested_processes().pids();
   window.pids = pids.data();
   window.pids_count = static_cast<std::uint32_t>(pids.size());
   window.cgroups = &options_.cgroup;
@@ -356,7 +356,7 @@ void ActiveRecorders::discard() {
 }
 
 std::vector<std::uint64_t> ActiveRecorders::followed_processes() const {
-  return processes_->wanted_processes().followed_processes();
+  return processes_->requested_processes().followed_processes();
 }
 
 RecordedWindow ActiveRecorders::take() {

@@ -25,8 +25,8 @@
 #include "core/capture/options.hpp"
 #include "core/capture/pinned_files.hpp"
 #include "core/capture/record_arena.hpp"
+#include "core/capture/requested_processes.hpp"
 #include "core/capture/unwind_tables.hpp"
-#include "core/capture/wanted_processes.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/probed_host.hpp"
 #include "core/snapshot/stack_names.hpp"
@@ -84,7 +84,7 @@ class ActiveRecorders {
  public:
   // `proc`: the open directory /proc. REQUIRES: `probed` and `proc` outlive this object.
   ActiveRecorders(const std::vector<PlannedSource>& recorders, const ProbedHost& probed,
-                  const RecordOptions& options, WantedProcesses wanted, int proc);
+                  const RecordOptions& options, RequestedProcesses requested, int proc);
   ~ActiveRecorders();
 
   // Fails if one of the recorders cannot start.

@@ -53,8 +53,8 @@ bool skips_expensive_metrics(const CaptureOptions& options) {
 }
 
 // Returns the names of the metrics to plan; nullopt: all.
-std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& options,
-                                                       const ProbedHost& probed) {
+std::optional<std::vector<std::string>> requested_metrics(const CaptureOptions& options,
+                                                          const ProbedHost& probed) {
   if (!skips_expensive_metrics(options)) return options.metrics;
   std::vector<std::string> names;
   for (const ProbedMetric& field : probed.metrics())
@@ -199,7 +199,7 @@ Result<void> Session::start_recorders() {
   const int proc = roots_->proc_fd.get();
   records_ = std::make_unique<ActiveRecorders>(
       planned, probed_, options_.record,
-      WantedProcesses(options_.pids, options_.cgroup, proc, options_.record.inherits), proc);
+      RequestedProcesses(options_.pids, options_.cgroup, proc, options_.record.inherits), proc);
   return records_->start();
 }
 
@@ -236,11 +236,11 @@ Result<Snapshot> Session::read_host(bool is_opening) {
   const ProcessStateGuard kept;
   FailedSources failed_sources;
   std::vector<SourceCost> costs;
-  const auto wanted = wanted_metrics(options_, probed_);
+  const auto requested = requested_metrics(options_, probed_);
   CaptureOptions pass_options = options_;
   pass_options.pids.insert(pass_options.pids.end(), children_.begin(), children_.end());
   for (;;) {
-    CTPROF_TRY_VALUE(const auto plan, make_plan(probed_, wanted, failed_sources));
+    CTPROF_TRY_VALUE(const auto plan, make_plan(probed_, requested, failed_sources));
     refusals_ = probed_.failures();
     refusals_.insert(refusals_.end(), plan.refusals.begin(), plan.refusals.end());
     if (is_opening && !exit_tracker_) {

@@ -18,12 +18,12 @@ constexpr rlim_t kOtherFiles = 128;
 // The same for a single worker.
 constexpr rlim_t kFilesOfOneWorker = 64;
 
-// Raises the soft limit to `wanted` or to the hard limit. Returns the new limit.
-rlim_t raise_limit(rlim_t wanted) {
+// Raises the soft limit to `requested` or to the hard limit. Returns the new limit.
+rlim_t raise_limit(rlim_t requested) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
-  if (limit.rlim_cur >= wanted) return limit.rlim_cur;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return requested;
+  if (limit.rlim_cur >= requested) return limit.rlim_cur;
+  limit.rlim_cur = std::min(requested, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;
 }

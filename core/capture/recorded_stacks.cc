@@ -357,8 +357,8 @@ std::string describe_run_time_coverage(const Snapshot& window, const RecorderRes
 }  // namespace
 
 void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
-                ExclusiveEnds exclusive_ends, const NameOptions& wanted) {
-  NameOptions names = wanted;
+                ExclusiveEnds exclusive_ends, const NameOptions& requested) {
+  NameOptions names = requested;
   if (names.stop && *names.stop) names.stop = nullptr;
   RecordedStacks stacks(window, proc, exclusive_ends);
   stacks.set_pinned_files(recorded.files);

@@ -26,6 +26,7 @@
 #include "core/capture/recorded_processes.cc"
 #include "core/capture/recorded_stacks.cc"
 #include "core/capture/recorder_notes.cc"
+#include "core/capture/requested_processes.cc"
 #include "core/capture/roots.cc"
 #include "core/capture/run_time_coverage.cc"
 #include "core/capture/source_run.cc"
@@ -36,5 +37,4 @@
 #include "core/capture/thread_rows.cc"
 #include "core/capture/unseen_threads.cc"
 #include "core/capture/unwind_tables.cc"
-#include "core/capture/wanted_processes.cc"
 #include "core/capture/watched_workers.cc"

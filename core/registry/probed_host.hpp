@@ -3,7 +3,7 @@
 //
 //   const Registry registry(*load_plugins(...));      // once
 //   const ProbedHost probed(registry, roots.host());      // whenever the host may have changed
-//   const Plan plan = *make_plan(probed, wanted);
+//   const Plan plan = *make_plan(probed, requested);
 //
 // The registry does not change, but a host does (a setting changes, a scheduler is loaded), so old
 // results may be wrong. Each plugin's context (open_plugin and close_plugin in abi.h) lives as long

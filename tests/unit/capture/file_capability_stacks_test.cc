@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_living_foreign_processes_that_were_own_are_denied
 
 BOOST_AUTO_TEST_CASE(the_access_is_determined_while_the_processes_live, *needs_root()) {
   const NobodyProcess other_process;
-  RecorderProcesses processes(WantedProcesses({}, "", proc().get(), false), proc().get(),
+  RecorderProcesses processes(RequestedProcesses({}, "", proc().get(), false), proc().get(),
                               MappedCode::kTimeout, true);
   for (const std::uint64_t process : {kSelf, other_process.id(), kNoProcess})
     processes.note_access(process);

@@ -17,7 +17,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/mapped_code.hpp"
-#include "core/capture/wanted_processes.hpp"
+#include "core/capture/requested_processes.hpp"
 #include "tests/unit/support/files.hpp"
 
 namespace mapped_code_test {
@@ -141,9 +141,9 @@ BOOST_AUTO_TEST_CASE(limits_the_size_of_maps) {
 
 BOOST_AUTO_TEST_CASE(wants_all_processes_unless_ids_are_specified) {
   const FakeProc tree;
-  WantedProcesses all({}, "", tree.fd());
+  RequestedProcesses all({}, "", tree.fd());
   BOOST_TEST(all.contains(5));
-  WantedProcesses two({9, 5}, "", tree.fd());
+  RequestedProcesses two({9, 5}, "", tree.fd());
   BOOST_TEST(two.contains(5));
   BOOST_TEST(two.contains(9));
   BOOST_TEST(!two.contains(7));
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(wants_processes_of_a_cgroup_and_its_descendants) {
   tree.write(1, "cgroup", "0::/web\n");
   tree.write(2, "cgroup", "0::/web/worker\n");
   tree.write(3, "cgroup", "0::/website\n");
-  WantedProcesses wanted({}, "/web", tree.fd());
+  RequestedProcesses wanted({}, "/web", tree.fd());
   BOOST_TEST(wanted.contains(1));
   BOOST_TEST(wanted.contains(2));
   BOOST_TEST(!wanted.contains(3));
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(an_exited_child_is_classified_like_its_parent) {
   tree.write(1, "cgroup", "0::/web\n");
   tree.write(2, "cgroup", "0::/other\n");
   tree.write(3, "cgroup", "0::/other\n");
-  WantedProcesses wanted({}, "/web", tree.fd());
+  RequestedProcesses wanted({}, "/web", tree.fd());
   wanted.add_forked(10, 1);
   wanted.add_forked(11, 10);
   wanted.add_forked(12, 2);

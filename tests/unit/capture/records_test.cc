@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(sums_belong_to_a_window_from_its_opening_to_its_end) {
   RecordOptions options;
   options.recorders = {"sums"};
   ActiveRecorders all(*plan_recorders(probed, options.recorders), probed, options,
-                      WantedProcesses({}, "", proc.get()), proc.get());
+                      RequestedProcesses({}, "", proc.get()), proc.get());
   BOOST_REQUIRE(all.start());
   for (std::uint64_t window = 1; window <= 2; ++window) {
     all.drain();  // at the opening, the core reads the threads before it opens sums

@@ -75,7 +75,7 @@ struct RecorderFixture {
     options.code_timeout = options.open_timeout = std::chrono::hours(1);
     return std::make_unique<ActiveRecorders>(
         *plan_recorders(probed, options.recorders, expensive), probed, options,
-        WantedProcesses(std::move(pids), "", proc.get()), proc.get());
+        RequestedProcesses(std::move(pids), "", proc.get()), proc.get());
   }
   // Drains the recorder once and returns the result.
   RecorderResult drain_once(std::function<void(const sdk::Records&)> drain,

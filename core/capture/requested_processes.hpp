@@ -1,7 +1,7 @@
 // Determines which processes are requested: by pid, optionally with the processes that they fork,
 // and by the cgroup of a process at its first lookup.
 //
-// A process that exited before its cgroup was read is wanted if its parent is.
+// A process that exited before its cgroup was read is requested if its parent is.
 //
 // Threads: used by one thread at a time.
 
@@ -18,18 +18,18 @@
 
 namespace ctprof {
 
-class WantedProcesses {
+class RequestedProcesses {
  public:
   // `pids`, `cgroup`: empty: all. `proc`: the open directory /proc, which must outlive this object.
   // `inherits`: also include processes that `pids` fork from now on, and their descendants.
-  WantedProcesses(std::vector<std::uint64_t> pids, std::string cgroup, int proc,
-                  bool inherits = false);
+  RequestedProcesses(std::vector<std::uint64_t> pids, std::string cgroup, int proc,
+                     bool inherits = false);
 
   bool contains(std::uint64_t tgid);
   // Adds a new process; another process may have had its id.
   void add_forked(std::uint64_t tgid, std::uint64_t parent);
   // Removes the cgroup of an exited process, because its id may be reused. A followed process stays
-  // wanted until a process of another parent gets its id, because its records may be delayed.
+  // requested until a process of another parent gets its id, because its records may be delayed.
   void forget_exited(std::uint64_t tgid) { states_.erase(tgid); }
   const std::vector<std::uint64_t>& pids() const { return pids_; }
   // Returns the followed descendants.
@@ -39,7 +39,7 @@ class WantedProcesses {
 
  private:
   struct CgroupState {
-    bool is_wanted = false;
+    bool is_requested = false;
     bool was_read = false;
   };
   bool is_selected_by_pid(std::uint64_t tgid) const;

@@ -1,6 +1,6 @@
 // Tests which processes are wanted: the specified ids, and their descendants on request.
 
-#include "core/capture/wanted_processes.hpp"
+#include "core/capture/requested_processes.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "core/capture/children.hpp"
 #include "core/capture/identity_reader.hpp"
 
-namespace wanted_processes_test {
+namespace requested_processes_test {
 using namespace ctprof;
 
 namespace {
@@ -50,10 +50,10 @@ std::uint64_t start_time_of(int proc, std::uint64_t pid) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(wanted_processes_test)
+BOOST_AUTO_TEST_SUITE(requested_processes_test)
 
 BOOST_AUTO_TEST_CASE(wants_descendants_of_the_specified_processes) {
-  WantedProcesses wanted({7}, "", -1, true);
+  RequestedProcesses wanted({7}, "", -1, true);
   wanted.add_forked(8, 7);
   wanted.add_forked(9, 8);
   wanted.add_forked(20, 19);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(wants_descendants_of_the_specified_processes) {
 }
 
 BOOST_AUTO_TEST_CASE(wants_only_the_specified_processes_without_inheritance) {
-  WantedProcesses wanted({7}, "", -1, false);
+  RequestedProcesses wanted({7}, "", -1, false);
   wanted.add_forked(8, 7);
   BOOST_TEST(!wanted.contains(8));
   BOOST_TEST(wanted.followed_processes().empty());
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(wants_only_the_specified_processes_without_inheritance) {
 
 // Records of an exited child may still arrive; later its id may belong to another process.
 BOOST_AUTO_TEST_CASE(wants_a_child_until_another_process_reuses_its_id) {
-  WantedProcesses wanted({7}, "", -1, true);
+  RequestedProcesses wanted({7}, "", -1, true);
   wanted.add_forked(8, 7);
   wanted.forget_exited(8);
   BOOST_TEST(wanted.contains(8));
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(wants_a_child_until_another_process_reuses_its_id) {
 }
 
 BOOST_AUTO_TEST_CASE(follows_no_children_if_all_processes_are_wanted) {
-  WantedProcesses wanted({}, "", -1, true);
+  RequestedProcesses wanted({}, "", -1, true);
   wanted.add_forked(8, 7);
   BOOST_TEST(wanted.contains(8));
   BOOST_TEST(wanted.followed_processes().empty());
@@ -106,4 +106,4 @@ BOOST_AUTO_TEST_CASE(finds_living_children_by_their_parents) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace wanted_processes_test
+}  // namespace requested_processes_test
