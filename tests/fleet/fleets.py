@@ -28,7 +28,7 @@ def unpack_seeds(place):
     sys.path.insert(0, str(pathlib.Path(os.environ["RECORDED"]).parent))
     import recorded
     with tempfile.TemporaryDirectory(prefix="fleet-seeds-") as unpacked:
-        recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "silence.tar.xz", pathlib.Path(unpacked))
+        recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "equal.tar.xz", pathlib.Path(unpacked))
         found = []
         for file in sorted(pathlib.Path(unpacked).glob("a/*"))[:3]:
             found.append(place / f"seed-{file.name}")

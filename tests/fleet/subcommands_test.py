@@ -290,7 +290,7 @@ class Judge(Test):
 
     def test_judge_equals_compare(self):
         before = sorted((unpack("work", self.place / "work") / "a").iterdir())
-        after = sorted((unpack("silence", self.place / "silence") / "b").iterdir())
+        after = sorted((unpack("equal", self.place / "equal") / "b").iterdir())
         files = [*before, *after]
         lines = read(files)
         captures = sorted(captures_in(lines), key=lambda line: line["index"])
@@ -302,7 +302,7 @@ class Judge(Test):
                                          "entry": headlines[metric]["headline"]["entry"], "figures": figures}
                                         for (group, metric), figures in rows.items())))
         head, judged = answers[0], {(row["group"], row["metric"]): row for row in answers[1:]}
-        words = [str(self.place / "work" / "a"), "--vs", str(self.place / "silence" / "b")]
+        words = [str(self.place / "work" / "a"), "--vs", str(self.place / "equal" / "b")]
         report = json.loads(ctprof("compare", *words, "--format", "json").stdout)
         columns = [column["metric"] for column in report["screen"]["headlines"]]
         compared = {(row["group"], metric): figures[1] for row in report["screen"]["rows"] for metric, figures in zip(columns, row["figures"])

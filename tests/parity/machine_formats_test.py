@@ -210,7 +210,7 @@ class MachineFormats(unittest.TestCase):
         for name, document in (("named", set_hostile_names(first)), ("later", make_later_capture(set_hostile_names(first)))):
             pack(cls.path(name), document)
         windows = pathlib.Path(cls.directory) / "windows"
-        recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "silence.tar.xz", windows)
+        recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "equal.tar.xz", windows)
         one, *others = sorted((windows / "a").iterdir())
         one.rename(cls.path("window"))
         os.mkdir(cls.runs())

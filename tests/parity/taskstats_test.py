@@ -182,11 +182,11 @@ class WithoutRights(TaskstatsCase):
 class SilentKernel(TaskstatsCase):
     def test_kernel_that_does_not_answer(self):
         """strace suppresses all answers but the first for each thread of ctprof. The wait is bounded, and the cells name the failed source."""
-        silence = ("-f", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+")
+        no_more_messages = ("-f", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+")
         with contextlib.ExitStack() as stack:
             for _ in range(4):  # more threads than one answer contains
                 stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory))
-            finished = harness.under_strace(self, silence, *TASKSTATS_ONLY, "capture", "--jobs", "1", "-o", self.file)
+            finished = harness.under_strace(self, no_more_messages, *TASKSTATS_ONLY, "capture", "--jobs", "1", "-o", self.file)
         self.assertIn("did not answer taskstats requests", finished.stderr)
         captured = file_json.load(self.file)
         cells = [row["cpu_delay_count"] for row in captured.threads.values()]

@@ -20,7 +20,7 @@ TRUNCATED = ("[truncated]", "", None)
 
 
 class File:
-    """`weights`: group -> stack (a tuple of functions, leaf first) -> weight. `guessed`, `sure`: functions with a guessed frame, or with a certain one."""
+    """`weights`: group -> stack (a tuple of functions, leaf first) -> weight. `guessed`, `certain`: functions with a guessed frame, or with a certain one."""
 
     def __init__(self, path):
         lines = recording.read_lines(path)
@@ -31,7 +31,7 @@ class File:
         groups = [name for line in lines if line["kind"] == "table" and line["entity"] == "thread" for name in line["columns"]["pcomm"]]
         strings = [text for line in parts["strings"] for text in line["text"]]
         modules = [(os.path.basename(strings[path]), build) for line in parts["modules"] for path, build in zip(line["path"], line["build_id"])]
-        self.guessed, self.sure = set(), set()
+        self.guessed, self.certain = set(), set()
         self.stacks = [()]
         functions = [TRUNCATED] + [self._function(strings[name], modules[module], offset, guessed) for line in parts["frames"]
                                    for name, module, offset, guessed in zip(line["name"], line["module"], line["offset"], line["guessed"])]
@@ -46,7 +46,7 @@ class File:
     def _function(self, name, module, offset, guessed):
         """Returns (name, file of the module, place); the place is (build id, offset) for a function without a name, else None."""
         function = (name, module[0], None) if name else (None, module[0], (module[1], offset))
-        (self.guessed if guessed else self.sure).add(function)
+        (self.guessed if guessed else self.certain).add(function)
         return function
 
     def functions(self, group):
@@ -86,7 +86,7 @@ class StacksTest(unittest.TestCase):
         self.assertEqual(list(Validator(schema).problems(report)), [])
         stacks = report["stacks"]
         functions = [(one["name"], one["module"], one["offset"]) for one in stacks["functions"]]
-        guessed = {convert_to_json(function) for file in files for function in file.guessed} - {convert_to_json(function) for file in files for function in file.sure}
+        guessed = {convert_to_json(function) for file in files for function in file.guessed} - {convert_to_json(function) for file in files for function in file.certain}
         for one, function in zip(stacks["functions"], functions):
             self.assertEqual(one["guessed"], function in guessed, function)
         self.assertEqual({group["group"] for group in stacks["groups"]}, {name for file in files for name in file.weights})

@@ -21,7 +21,7 @@ def run(*words):
     return subprocess.run([soak_significance.CTPROF, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-KINDS = ("silence", *soak_significance.DETECTED_IN)
+KINDS = ("equal", *soak_significance.DETECTED_IN)
 
 
 class Recomputed(unittest.TestCase):

@@ -31,7 +31,7 @@ class Recorded(unittest.TestCase):
         return report
 
     def test_no_difference_is_not_significant(self):
-        self.unpack("silence")
+        self.unpack("equal")
         for pairs in soak_significance.PAIRS:
             self.assertEqual(soak_significance.significant_rows(self.compare_pairs(pairs)), [])
 
@@ -49,20 +49,20 @@ class Recorded(unittest.TestCase):
     def test_an_interrupted_series_continues(self):
         """Repeats a recording if the results of some of its comparisons are missing; records nothing if all results exist."""
         results = self.runs / "results"
-        lines = [json.dumps({"kind": "silence", "pairs": pairs, "found": number == 0, "proven": ""}) for number in range(3) for pairs in soak_significance.PAIRS]
+        lines = [json.dumps({"kind": "equal", "pairs": pairs, "found": number == 0, "proven": ""}) for number in range(3) for pairs in soak_significance.PAIRS]
         results.write_text("\n".join(lines[:-1]) + "\n")
-        self.unpack("silence")
+        self.unpack("equal")
         recorded_kinds = []
 
         def record(runs, kind, _):
             recorded_kinds.append(kind)
             shutil.copytree(self.runs, runs, ignore=shutil.ignore_patterns("results"))
         with unittest.mock.patch.object(soak_significance, "record", record):
-            self.assertEqual(soak_significance.soak(["silence"], 3, results), 1)  # 1 of 3 is more than 5 of 40
-            self.assertEqual(recorded_kinds, ["silence"])
+            self.assertEqual(soak_significance.soak(["equal"], 3, results), 1)  # 1 of 3 is more than 5 of 40
+            self.assertEqual(recorded_kinds, ["equal"])
             self.assertEqual(len(results.read_text().splitlines()), len(lines) + 1)
-            self.assertEqual(soak_significance.soak(["silence"], 3, results), 1)
-        self.assertEqual(recorded_kinds, ["silence"])
+            self.assertEqual(soak_significance.soak(["equal"], 3, results), 1)
+        self.assertEqual(recorded_kinds, ["equal"])
 
     def test_single_runs_are_not_tested(self):
         for kind in soak_significance.DETECTED_IN:

@@ -8,7 +8,7 @@
 // in only a few runs. Interleaved sides have a common drift. One group is a service, whose rows
 // vary little.
 //
-//   silence   nothing differs: the share of comparisons with a significant row must not exceed
+//   equal     nothing differs: the share of comparisons with a significant row must not exceed
 //             alpha by more than three standard errors of the simulation.
 //   power     all rows of the service shift by 20 %, measured with 6 pairs. Counts how many are
 //             significant in the family of the host, in a family of their own as --about tests
@@ -137,7 +137,7 @@ bool keeps_false_positive_limit(Random& random, const Design& design, std::size_
     found += has_significant_row(RowFamily(Host(random, design, 0.02, 0).rows(), design, kAlpha));
   const auto all = static_cast<double>(comparisons);
   const double max_found = kAlpha * all + 3 * std::sqrt(kAlpha * (1 - kAlpha) * all);
-  std::printf("silence, %zu + %zu runs%s: %zu of %zu comparisons have a significant row, %.2f %%\n",
+  std::printf("equal, %zu + %zu runs%s: %zu of %zu comparisons have a significant row, %.2f %%\n",
               design.baseline, design.candidate, design.is_paired ? " in pairs" : "", found,
               comparisons, 100 * static_cast<double>(found) / all);
   return static_cast<double>(found) <= max_found;

@@ -8,7 +8,7 @@
 // autoregressive process. Some programs run in bursts, whose windows are correlated as well. The
 // kinds differ in the correlation and in the number of windows of a side.
 //
-//   silence   nothing differs: counts the comparisons with a significant row, as a share of all
+//   equal     nothing differs: counts the comparisons with a significant row, as a share of all
 //             comparisons and of those with enough blocks for a test.
 //   power     one program has 30 % larger values: counts the tested comparisons that detect it.
 //

@@ -1,12 +1,12 @@
 """Tests interleaved comparisons on this host under a steady mixed load: they must detect differences, and report none if nothing differs.
 
-    soak_significance.py silence|voice|work|lock|moved [TIMES]      40 times by default
+    soak_significance.py equal|different|work|lock|moved [TIMES]      40 times by default
     soak_significance.py keep KIND FILE                             writes one recording for tests/statistics/recorded
 
 Each repetition records 8 pairs of runs, and compares all of them and the first 6.
 
-silence: both commands do nothing. At most 5 of 40 comparisons may have a significant row.
-voice: the service (planted.c) of one side differs, in these three kinds in turn. In 36 of 40 comparisons, the headline of the kind must be
+equal: both commands do nothing. At most 5 of 40 comparisons may have a significant row.
+different: the service (planted.c) of one side differs, in these three kinds in turn. In 36 of 40 comparisons, the headline of the kind must be
 significant and in the first five rows:
 
     work    a request works 20 % longer: %CPU
@@ -18,7 +18,7 @@ All processes are in one session, so that a busy host can give it a higher prior
 
     setsid -w sh -c 'echo -15 >/proc/self/autogroup; exec python3 soak_significance.py ...'
 
-SURE_RESULTS is the path of a file that stores the comparisons; the next session continues after them.
+SIGNIFICANCE_RESULTS is the path of a file that stores the comparisons; the next session continues after them.
 CTPROF is the path of ctprof, PLANTED that of the service, by default the one of the same build.
 """
 
@@ -93,7 +93,7 @@ def running_load(directory):
 
 def commands(kind, pid, factors):
     """Returns the command that sets the condition of each side."""
-    if kind == "silence":
+    if kind == "equal":
         return [WAIT_FOR_FACTORS, WAIT_FOR_FACTORS]
     if kind == "moved":
         # The first thread of the service creates all others, which inherit its affinity.
@@ -147,7 +147,7 @@ class Count:
 
     def add(self, report):
         """Counts a comparison, and returns the result to store."""
-        found = bool(significant_rows(report)) if self.kind == "silence" else is_detected(report, self.kind)
+        found = bool(significant_rows(report)) if self.kind == "equal" else is_detected(report, self.kind)
         rows = "; ".join(f"{group} {' '.join(labels)}" for group, labels in significant_rows(report)[:5])
         return self.count({"kind": self.kind, "pairs": self.pairs, "found": found, "proven": rows})
 
@@ -158,16 +158,16 @@ class Count:
         return result
 
     def __str__(self):
-        word = "had a significant row" if self.kind == "silence" else "detected the difference"
+        word = "had a significant row" if self.kind == "equal" else "detected the difference"
         return f"{self.kind}, {self.pairs} pairs: {self.found} of {self.times} {word}"
 
 
-def limits_are_met(counts, is_silence):
+def limits_are_met(counts, has_equal_sides):
     """Checks the limits for each number of pairs, over all kinds."""
     for pairs in PAIRS:
         found = sum(count.found for count in counts if count.pairs == pairs)
         times = sum(count.times for count in counts if count.pairs == pairs)
-        if found * OF > times * MAX_FALSE if is_silence else found * OF < times * MIN_DETECTED:
+        if found * OF > times * MAX_FALSE if has_equal_sides else found * OF < times * MIN_DETECTED:
             return False
     return True
 
@@ -210,7 +210,7 @@ def soak(kinds, times, results=None):
     try:
         for at in range(results.load_earlier(counts, kinds), times):
             kind = kinds[at % len(kinds)]
-            with tempfile.TemporaryDirectory(prefix="sure-") as name:
+            with tempfile.TemporaryDirectory(prefix="significance-") as name:
                 runs = pathlib.Path(name) / "runs"
                 record(runs, kind, pathlib.Path(name))
                 found = []
@@ -224,11 +224,11 @@ def soak(kinds, times, results=None):
         status = INTERRUPTED
     for count in counts:
         print(count, flush=True)
-    return status or int(not limits_are_met(counts, kinds == ["silence"]))
+    return status or int(not limits_are_met(counts, kinds == ["equal"]))
 
 
 def write_recording(kind, file):
-    with tempfile.TemporaryDirectory(prefix="sure-") as name:
+    with tempfile.TemporaryDirectory(prefix="significance-") as name:
         runs = pathlib.Path(name) / "runs"
         record(runs, kind, pathlib.Path(name), "--no-hostname", "--metrics", ",".join(recorded.METRICS))
         recorded.pack(runs, pathlib.Path(file))
@@ -246,8 +246,8 @@ def main(kind, *arguments):
             return write_recording(*arguments)
         except Interrupted:
             return INTERRUPTED
-    kinds = list(DETECTED_IN) if kind == "voice" else [kind]
-    return soak(kinds, *map(int, arguments or ["40"]), results=os.environ.get("SURE_RESULTS"))
+    kinds = list(DETECTED_IN) if kind == "different" else [kind]
+    return soak(kinds, *map(int, arguments or ["40"]), results=os.environ.get("SIGNIFICANCE_RESULTS"))
 
 
 if __name__ == "__main__":

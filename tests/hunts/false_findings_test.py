@@ -20,7 +20,7 @@ from record_hunts import KINDS_OF_WAITERS, start_helper  # noqa: E402
 WINDOWS = 10
 
 
-class Silence(unittest.TestCase):
+class FalseFindings(unittest.TestCase):
     def record(self, *options):
         """Starts the programs, records windows, and returns the findings about the programs, as rules by window."""
         with contextlib.ExitStack() as stack:
