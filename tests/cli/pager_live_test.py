@@ -42,7 +42,7 @@ def press_until_exit(run, keys):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
-class TooLarge(unittest.TestCase):
+class OutputTooLarge(unittest.TestCase):
     def test_missing_terminal_is_not_reported_as_unknown_type(self):
         for size in [(24, 65535), (65535, 80)]:
             with OnTerminal("live", size=size) as run:

@@ -162,7 +162,7 @@ class Less(Case):
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
-class Privileged(Case):
+class PrivilegedPager(Case):
     def test_pager_can_be_disabled(self):
         closed = harness.root_only_scratch()
         self.addCleanup(closed.cleanup)

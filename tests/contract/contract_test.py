@@ -141,7 +141,7 @@ class Plugins(unittest.TestCase):
             self.assertEqual(others, row, f"the row of {key}")
 
 
-class Refused(Plugins):
+class RefusedPlugins(Plugins):
     def test_refused_plugin_is_one_line(self):
         for name, words in REFUSED.items():
             with self.subTest(name):
@@ -251,7 +251,7 @@ class FailingPlugins(Plugins):
                 self.assert_one_line(name, finished.stderr, words)
 
 
-class Slow(Plugins):
+class SlowPlugins(Plugins):
     """The skew includes the delay of a slow plugin."""
 
     PAUSE_NS = {"slow_thread": 200_000_000, "slow_process": 300_000_000}

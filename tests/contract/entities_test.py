@@ -135,7 +135,7 @@ class CorrectEntity(Entities):
         self.assertFalse(any(name.startswith(SOUND) for name in names), "an older version refuses metrics of unknown entities there")
 
 
-class Refused(Entities):
+class RefusedEntities(Entities):
     def test_refused_plugin_is_one_line(self):
         for plugin, words in (REFUSED | SOURCE_REFUSED).items():
             with self.subTest(plugin):

@@ -59,7 +59,7 @@ class Loading(unittest.TestCase):
         self.assertIn(words, lines[0])
 
 
-class Damaged(Loading):
+class DamagedPlugins(Loading):
     def test_refuses_truncated_file(self):
         """No part after the last segment is mapped, so a file that is cut there is complete."""
         with open(bad_plugin("sound"), "rb") as file:

@@ -74,7 +74,7 @@ class TimeLimits(MisbehavingPlugin):
         self.assertEqual((finished.returncode, finished.stderr), (0, ""))
 
 
-class Slow(MisbehavingPlugin):
+class SlowPlugin(MisbehavingPlugin):
     def test_names_slow_plugin_during_the_call(self):
         finished = subprocess.run(["timeout", "-s", "KILL", "7", *self.command("capture", "-o", str(self.file))], check=False, text=True,
                                   env=os.environ | {"MISBEHAVE": "collect:hang"}, stderr=subprocess.PIPE, timeout=harness.TIMEOUT)

@@ -114,7 +114,7 @@ class Exits(MisbehavingPlugin):
             self.assertNotIn("misbehaving.so", finished.stderr)
 
 
-class Hangs(MisbehavingPlugin):
+class HangingPlugin(MisbehavingPlugin):
     def test_hang_exits_with_message(self):
         """All processes wait for the limit concurrently. A destructor does not change the status."""
         hanging = {"constructor": (["metric-list"], 2, PLACES["constructor"]),
@@ -140,7 +140,7 @@ class Hangs(MisbehavingPlugin):
         self.assert_one_line_about_plugin(finished.stderr, "within 5 s")
 
 
-class Interrupted(MisbehavingPlugin):
+class InterruptedCaptures(MisbehavingPlugin):
     """A second interrupt while a window is opened or processed ends the program. The plugin stops the program in both phases."""
 
     def start_stopped_recording(self, stops, *words):

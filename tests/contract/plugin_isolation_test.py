@@ -113,7 +113,7 @@ class ProcessState(MisbehavingPlugin):
             self.assertNotRegex(finished.stdout, r",[0-9]{1,2} (ms|KiB)", place)
 
 
-class Outranked(MisbehavingPlugin):
+class OutrankedPlugin(MisbehavingPlugin):
     def run_capture(self, *words):
         return subprocess.run(self.command(*words, "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(self.file), plugin="outranks"),
                               capture_output=True, check=True, text=True, timeout=harness.TIMEOUT)

@@ -63,7 +63,7 @@ class Exchanger:
         os.waitpid(self.pid, 0)
 
 
-class ExchangedTree(privileged_loading_test.Privileged):
+class ExchangedTree(privileged_loading_test.PrivilegedLoading):
     def make_tree_of_user(self, template):
         """Makes a tree of the same structure whose plugins are all copies of secret_reader."""
         tree = self.path("user", "theirs")

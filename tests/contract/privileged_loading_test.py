@@ -40,7 +40,7 @@ def supports_file_capabilities():
 
 
 @unittest.skipUnless(supports_file_capabilities(), "needs root, setcap, and a file system on which file capabilities take effect")
-class Privileged(unittest.TestCase):
+class PrivilegedLoading(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
@@ -87,7 +87,7 @@ class Privileged(unittest.TestCase):
         self.assertIsNone(self.loot())
 
 
-class TrustedPaths(Privileged):
+class TrustedPaths(PrivilegedLoading):
     def test_secret_reader_copies_the_secret(self):
         """Verifies that the plugin works, because the other tests rely on a missing file `loot`."""
         program = self.install_product("root", "ours")

@@ -9,12 +9,12 @@ import shutil
 import sys
 import unittest
 
-from privileged_loading_test import USER, Privileged
+from privileged_loading_test import USER, PrivilegedLoading
 
 OUTPUTS = os.environ["OUTPUTS"]
 
 
-class Outputs(Privileged):
+class Outputs(PrivilegedLoading):
     def setUp(self):
         super().setUp()
         self.program = self.install_product("root")

@@ -52,7 +52,7 @@ def read_widths(svg):
     return sums
 
 
-class Folded(unittest.TestCase):
+class FoldedStacks(unittest.TestCase):
     def test_lines(self):
         lines = make("few", "folded").decode().splitlines()
         self.assertIn("worker;io_1;_start;main;read;entry_SYSCALL_64_[k];vfs_read_[k] 250000000", lines)

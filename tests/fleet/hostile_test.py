@@ -21,7 +21,7 @@ import constructed_files  # noqa: E402
 FAR_FUTURE_NS = 2 ** 63 - 1
 
 
-class Hostile(Fleet):
+class HostileFiles(Fleet):
     hosts = 6
 
     def setUp(self):

@@ -130,7 +130,7 @@ class Indexing(Fleet):
         self.assertIn("there is no index here", self.run_fleet("rank", cwd="/", status=2).stderr)
 
 
-class Damaged(Fleet):
+class DamagedFiles(Fleet):
     hosts = 6
 
     def setUp(self):

@@ -239,7 +239,7 @@ def write(lines, path):
     recorded.write_frames(body + json.dumps(lines[-1], separators=(",", ":")).encode() + b"\n", path)
 
 
-class Compared(Fleet):
+class ComparedHosts(Fleet):
     """A shift in the hosts of one kernel is found, and no shift is found without one."""
 
     def compare_fleets(self, shift):

@@ -18,7 +18,7 @@ PAIRS = 5
 
 
 @measurement.run_twice_at_most
-class Idle(unittest.TestCase):
+class IdleGroups(unittest.TestCase):
     def test_pairs(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)

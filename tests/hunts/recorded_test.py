@@ -22,7 +22,7 @@ ARCHIVE = pathlib.Path(__file__).parent / "recorded.tar.xz"
 WAITERS = ("naps", "polls", "pipes", "pool")
 
 
-class Recorded(unittest.TestCase):
+class RecordedHunts(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = harness.scratch()

@@ -35,7 +35,7 @@ def states(pid):
 
 @unittest.skipUnless("HEAP_LINKED" in os.environ, "no HEAP_LINKED: the development files of jemalloc are missing")
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
-class Stopped(unittest.TestCase):
+class StoppedProgram(unittest.TestCase):
     def setUp(self):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)

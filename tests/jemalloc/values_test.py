@@ -20,7 +20,7 @@ BUSY = file_json.Gap("Busy")
 LIBRARY = os.environ.get("LIBJEMALLOC", "")
 
 
-class ByPtrace(unittest.TestCase):
+class PtraceValues(unittest.TestCase):
     maxDiff = 2000
     PLUGIN = "jemalloc-ptrace"
 
@@ -127,7 +127,7 @@ class ByPtrace(unittest.TestCase):
         self.assertLess(longest_ns, 1e9)
 
 
-class ByTaskIter(ByPtrace):
+class TaskIterValues(PtraceValues):
     PLUGIN = "task-iter"
 
     def setUp(self):

@@ -109,7 +109,7 @@ class Exports(OutputCase):
         self.assertIn("redact the file first", finished.stderr)
 
 
-class Lists(OutputCase):
+class OutputLists(OutputCase):
     def test_plugins_lists_outputs(self):
         finished = self.run_ctprof("plugins")
         self.assertIn(f"output awkward 1  {OUTPUTS}/awkward.so\n  Misbehaves.\n  --set awkward.mode=good  What it does.\n", finished.stdout)

@@ -36,7 +36,7 @@ def matches(pattern, path):
     return len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(part, expected) for part, expected in zip(parts, wanted))
 
 
-class Lists(unittest.TestCase):
+class PackageLists(unittest.TestCase):
     def test_each_file_is_in_one_package(self):
         files = list_installed()
         self.assertGreater(len(files), 20)

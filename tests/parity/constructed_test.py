@@ -16,7 +16,7 @@ from file_json import Gap
 from opened_files import opened_paths, capture_under_strace
 
 
-class Constructed(unittest.TestCase):
+class ConstructedTrees(unittest.TestCase):
     longMessage = False
     IRQ = "full avg10=1.5 avg60=99.99 avg300=100.00 total=18446744073709551615\n"
 

@@ -35,7 +35,7 @@ def ticks_now():
         return int(float(file.read().split()[0]) * TICKS)
 
 
-class ListsAll(unittest.TestCase):
+class ListedThreads(unittest.TestCase):
     longMessage = False
 
     def test_lists_what_ls_lists(self):

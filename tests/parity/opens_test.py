@@ -9,7 +9,7 @@ import harness
 from opened_files import opened_paths, capture_under_strace
 
 
-class Opens(unittest.TestCase):
+class OpenedFiles(unittest.TestCase):
     longMessage = False
 
     def opens_below(self, pid, *words):

@@ -11,7 +11,7 @@ import plain_reader
 from compare_rows import cell_differs, uncovered_columns, row_differences
 
 
-class Recorded(unittest.TestCase):
+class RecordedTrees(unittest.TestCase):
     longMessage = False
 
     @classmethod

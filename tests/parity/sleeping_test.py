@@ -16,7 +16,7 @@ SHARED = "Pss"
 SHARED_SLACK_KIB = 4
 
 
-class Sleeping(unittest.TestCase):
+class SleepingThreads(unittest.TestCase):
     longMessage = False
 
     def setUp(self):

@@ -69,7 +69,7 @@ class TaskstatsCase(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:40]))
 
 
-class Sleeping(TaskstatsCase):
+class SleepingThreads(TaskstatsCase):
     def compare(self, *words, **known):
         """Captures forty sleepers. Returns the standard error and the file."""
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
@@ -125,7 +125,7 @@ class SharedMetrics(TaskstatsCase):
             self.assertEqual(self.captured_by("taskstats", sleepers.pid), self.captured_by("procfs-sched", sleepers.pid))
 
 
-class Waiting(TaskstatsCase):
+class WaitingThreads(TaskstatsCase):
     def capture_waits(self, *words):
         """Returns the delay of each kind, in nanoseconds, of a thread that only waited. The capture must agree with the reader."""
         with self.with_switch("1"), harness.Helper("DELAYS", *words) as helper:

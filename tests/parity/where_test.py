@@ -42,7 +42,7 @@ CONDITIONS = {
 }
 
 
-class Where(unittest.TestCase):
+class WhereConditions(unittest.TestCase):
     longMessage = False
 
     def setUp(self):

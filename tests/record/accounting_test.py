@@ -96,7 +96,7 @@ def parse_measurements(text):
 
 
 @measurement.run_twice_at_most
-class Closure(unittest.TestCase):
+class TimeAccounting(unittest.TestCase):
     def setUp(self):
         self.directory = harness.scratch()
         self.addCleanup(self.directory.cleanup)

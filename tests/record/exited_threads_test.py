@@ -89,7 +89,7 @@ class ExitCase(unittest.TestCase):
 
 @by_bpf
 @measurement.run_twice_at_most
-class ByBpf(ExitCase):
+class ExitsFromBpf(ExitCase):
     def check(self, pairs):
         self.check_faults(pairs)
         for one, row in pairs:
@@ -158,7 +158,7 @@ class ByBpf(ExitCase):
 
 
 @by_netlink
-class ByNetlink(ExitCase):
+class ExitsFromNetlink(ExitCase):
     """The kernel reports a thread before its last switch: that switch and the work since the report are missing."""
 
     def check(self, pairs):

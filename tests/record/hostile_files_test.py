@@ -81,7 +81,7 @@ def spin(path):
 
 
 @unittest.skipUnless(os.uname().machine == "x86_64" and os.geteuid() == 0, "needs x86-64 and permission to sample")
-class Hostile(unittest.TestCase):
+class HostileFiles(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)

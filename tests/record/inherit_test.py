@@ -102,7 +102,7 @@ def weights(path):
     return found
 
 
-class Inherit(recording.RecordingCase):
+class InheritedSelection(recording.RecordingCase):
     def setUp(self):
         super().setUp()
         self.require_bpf_rights()

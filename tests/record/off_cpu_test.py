@@ -53,7 +53,7 @@ class Case(recording.RecordingCase):
                 self.assertLessEqual(thread.offcpu_ns, thread.wall_ns, thread.cells)
 
 
-class Concurrent(Case):
+class ConcurrentRecordings(Case):
     """Two concurrent recorders: the kernel calls both programs from functions of its own, which must not be in stacks."""
 
     def leaves(self):
@@ -321,7 +321,7 @@ class OneCgroup(Case):
         self.assertGreater(int(re.search(r"for \d+ of (\d+) threads", process.stderr)[1]), 10)
 
 
-class Hidden(Case):
+class HiddenThreads(Case):
     def test_hidden_threads_have_gaps(self):
         """Some kernels hide threads from BPF programs. A busy thread is not reported as hidden."""
         with harness.busy_process() as busy:

@@ -32,7 +32,7 @@ def list_stopped_processes():
     return found
 
 
-class Killed(unittest.TestCase):
+class KilledRecordings(unittest.TestCase):
     def test_kill_leaves_nothing(self):
         if list_bpf_objects("prog") is None:
             self.skipTest("needs bpftool, and permission to use it")

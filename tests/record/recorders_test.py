@@ -230,7 +230,7 @@ class Workers(Case):
             self.assertEqual([stack for stack in stacks if "[truncated]" in stack], [])
 
 
-class Listed(unittest.TestCase):
+class ListedRecorders(unittest.TestCase):
     def test_recorders_are_listed_as_on_request(self):
         plugins = {plugin["name"]: plugin for plugin in json.loads(harness.run("plugins", "--format", "json").stdout)["plugins"]}
         for name in {"on-cpu", "off-cpu", "sleepers"} & plugins.keys():
@@ -248,7 +248,7 @@ class InvalidRecords(Case):
         self.assertRegex(output, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL instead of a stack$")
 
 
-class Strict(Case):
+class StrictOption(Case):
     def test_strict_reports_a_failed_recorder(self):
         finished = run("-q", "--strict", "-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", "inconsistent_record", "--plugins",
                        "inconsistent_record,procfs-sched", "--plugin-path", BAD_PLUGINS)

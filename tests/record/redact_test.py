@@ -78,7 +78,7 @@ class Names:
             of[module].add(texts[name])
 
 
-class Redacted(unittest.TestCase):
+class RedactedFiles(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         scratch = harness.scratch()

@@ -31,7 +31,7 @@ def rewrite(path, change):
 
 
 @measurement.run_twice_at_most
-class Repeat(unittest.TestCase):
+class RepeatedWindows(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)

@@ -366,7 +366,7 @@ class WithoutBpf(Case):
             self.assertRegex(finished.stderr, r"cannot start the recorder '[a-z-]+': the kernel lets only CAP_BPF with CAP_PERFMON.*grant it both capabilities; .*CAP_SYS_ADMIN")
 
 
-class Hidden(Case):
+class HiddenThreads(Case):
     def test_hidden_threads_have_gaps(self):
         """Some kernels hide threads from BPF programs. A thread that never slept is not reported as hidden, and has the value 0."""
         with harness.busy_process() as busy:

@@ -137,7 +137,7 @@ class WaitHistograms(unittest.TestCase):
         self.compare(WAITS, "turns", "2", "60")
 
 
-class Requested(unittest.TestCase):
+class RequestedHistograms(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
             self.skipTest("needs permission to load BPF programs")

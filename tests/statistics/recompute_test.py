@@ -11,7 +11,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "recompute"))
 
-import agreement
+import text_page_agreement
 import significance
 import recorded
 import soak_significance
@@ -24,7 +24,7 @@ def run(*words):
 KINDS = ("equal", *soak_significance.DETECTED_IN)
 
 
-class Recomputed(unittest.TestCase):
+class RecomputedStatistics(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="recompute-")
         self.addCleanup(directory.cleanup)
@@ -80,7 +80,7 @@ class Recomputed(unittest.TestCase):
                 text = run("compare", self.runs, "--limit", "0")
                 page = self.runs / "page.html"
                 run("report", "-q", self.runs, "-o", page)
-                self.assertGreater(agreement.compare(text, page.read_text(), self.assertTrue), 60)
+                self.assertGreater(text_page_agreement.compare(text, page.read_text(), self.assertTrue), 60)
                 page.unlink()
 
     def test_a_wrong_figure_is_found(self):

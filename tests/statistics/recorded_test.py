@@ -13,7 +13,7 @@ import soak_significance
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-class Recorded(unittest.TestCase):
+class RecordedComparisons(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="recorded-")
         self.addCleanup(directory.cleanup)

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
 
-class Access(unittest.TestCase):
+class ListenAccess(unittest.TestCase):
     """Access to a ctprof with privileges."""
 
     TOKEN = "0123456789abcdef-token"

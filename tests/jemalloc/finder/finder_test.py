@@ -300,7 +300,7 @@ class DebugInformation(FinderCase):
                     self.assertEqual(answer[1:3], running.own)
 
 
-class Stripped(FinderCase):
+class StrippedPrograms(FinderCase):
     """Before jemalloc 5.3, only the code and the first word of its variable identify it."""
 
     def find_in_stripped(self, *options, without=(), compiler=CC):

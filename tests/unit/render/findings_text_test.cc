@@ -23,12 +23,12 @@ const MetricDef kWaitTime = with_role(with_headline(metric("waited", "MonotonicN
                                       "resident");
 
 // Counters of threads beyond ThreadActivity, in 10 s; `resident` is the value at both ends.
-struct MoreCounters {
+struct WaitAndMemoryCells {
   Cells<std::uint64_t> waited{}, disk{}, resident_before{}, resident_after{};
 };
 
 Snapshot window_with_counters(const std::vector<ThreadActivity>& all,
-                              const MoreCounters& more = {}) {
+                              const WaitAndMemoryCells& more = {}) {
   return window_of(all, 10, {}, [&](Snapshot& snapshot, bool is_end) {
     const auto add_counter = [&](const MetricDef& def, const Cells<std::uint64_t>& cells) {
       if (!cells.empty())
