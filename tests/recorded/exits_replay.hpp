@@ -1,10 +1,10 @@
-// Replays a tape of exited threads through a plugin's source and the core.
+// Replays a trace of exited threads through a plugin's source and the core.
 //
 //   ReceivedExits exits =
-//       replay_exits<task_iter::ExitedThreads, task_iter_tape::ReplayedInput, Figures>(tape);
+//       replay_exits<task_iter::ExitedThreads, task_iter_trace::ReplayedInput, Figures>(trace);
 //   exits.value(row, "run_time_ns");
 //
-// The source is the plugin's, with the tape as its input. The core plans it, drains it at the
+// The source is the plugin's, with the trace as its input. The core plans it, drains it at the
 // recorded times, and keeps its rows.
 
 #pragma once
@@ -27,20 +27,20 @@
 #include "core/registry/registry.hpp"
 #include "ctprof/plugin.hpp"
 #include "tests/recorded/received.hpp"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
 namespace ctprof::recorded {
 
-// The plugin's source. The core creates it without custom arguments, so the tape is static.
+// The plugin's source. The core creates it without custom arguments, so the trace is static.
 template <class Source, class Input>
 class ReplayedSource : public Source {
  public:
-  static inline const Tape* tape = nullptr;
+  static inline const Trace* trace = nullptr;
   static inline Cursor* cursor = nullptr;
 
   static void probe(const sdk::Host&, const sdk::Probe&) {}
   explicit ReplayedSource(const sdk::Host& host)
-      : Source(host, std::make_unique<Input>(*tape, *cursor)) {}
+      : Source(host, std::make_unique<Input>(*trace, *cursor)) {}
 };
 
 // A source of living threads with the metrics of `Figures`. The core keeps only those metrics of
@@ -99,14 +99,14 @@ Plugin make_replayed_plugin() {
   return made;
 }
 
-// Throws BadTape if the source makes other calls than the recorded ones. `pids`, `inherits`: see
+// Throws BadTrace if the source makes other calls than the recorded ones. `pids`, `inherits`: see
 // core/capture/exit_tracker.hpp.
 template <class Source, class Input, class Figures>
-ReceivedExits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& pids = {},
+ReceivedExits replay_exits(const Trace& trace, const std::vector<std::uint64_t>& pids = {},
                            bool inherits = false) {
   using Replay = ReplayedSource<Source, Input>;
-  Cursor cursor(tape);
-  Replay::tape = &tape;
+  Cursor cursor(trace);
+  Replay::trace = &trace;
   Replay::cursor = &cursor;
   const TestHost host(std::string(std::getenv("HOST")) + "/proc",
                       std::string(std::getenv("HOST")) + "/sys");
@@ -126,7 +126,7 @@ ReceivedExits replay_exits(const Tape& tape, const std::vector<std::uint64_t>& p
         is_stopped ? ends.stop() : ends.drain();
         break;
       case kOutput: break;
-      default: throw BadTape("the source did not read all records");
+      default: throw BadTrace("the source did not read all records");
     }
   }
   ReceivedExits exits(std::move(ends.collect(before, costs)));

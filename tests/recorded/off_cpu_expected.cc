@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "tests/recorded/off_cpu_tape.hpp"
+#include "tests/recorded/off_cpu_trace.hpp"
 
 namespace ctprof::recorded {
 namespace {
 
-using namespace off_cpu_tape;
+using namespace off_cpu_trace;
 
 Origin origin_of(const off_origin& origin) { return {origin.start_boottime, origin.tid}; }
 
@@ -123,10 +123,10 @@ void add_record(Builder& builder, const Frame& call, const Frame& record) {
 
 }  // namespace
 
-std::vector<ExpectedWindow> compute_windows(const Tape& tape) {
-  Builder builder(tape.number("all_waits") != 0);
+std::vector<ExpectedWindow> compute_windows(const Trace& trace) {
+  Builder builder(trace.number("all_waits") != 0);
   const Frame* call = nullptr;
-  for (const Frame& frame : tape.frames()) {
+  for (const Frame& frame : trace.frames()) {
     if (frame.kind == kOpenWindow) builder.open_window(frame.as<WindowEdge>());
     if (frame.kind == kRecord && call != nullptr) add_record(builder, *call, frame);
     if (frame.kind != kRecord) call = &frame;

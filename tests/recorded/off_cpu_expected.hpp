@@ -1,5 +1,5 @@
-// Computes what the recorder off-cpu must report from the raw frames of a tape, without code of the
-// plugin: a separate, simple computation of one window and one thread at a time.
+// Computes what the recorder off-cpu must report from the raw frames of a trace, without code of
+// the plugin: a separate, simple computation of one window and one thread at a time.
 //
 // Contents:  windows, the last known state of each thread in each window, times by state.
 // See also:  off_cpu_test.cc, for the comparison.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plugins/off-cpu/shared_records.h"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
 namespace ctprof::recorded {
 
@@ -25,7 +25,7 @@ struct ExpectedThread {
   std::array<std::uint64_t, OFF_STATES> ns{};
   std::array<std::uint64_t, OFF_WAIT_STATES> counts{};
   std::uint64_t waits = 0, longest = 0, shortest = 0;
-  std::uint64_t stack_weight = 0;  // of the stacks on the tape
+  std::uint64_t stack_weight = 0;  // of the stacks on the trace
   std::uint64_t open_wait = 0;     // of the wait in progress at the end of the window
   off_stack_place place{};         // the stack of that wait
   std::uint64_t unseen_events = 0;
@@ -39,6 +39,6 @@ struct ExpectedWindow {
   std::vector<const off_stack*> stacks = {};
 };
 
-std::vector<ExpectedWindow> compute_windows(const Tape& tape);
+std::vector<ExpectedWindow> compute_windows(const Trace& trace);
 
 }  // namespace ctprof::recorded

@@ -21,7 +21,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-const std::vector<std::string> kTapes{"turns", "kinds", "ends", "takeover"};
+const std::vector<std::string> kTraces{"turns", "kinds", "ends", "takeover"};
 constexpr unsigned kAll = 1U << OFF_BLOCKED_WAITS | 1U << OFF_CPU_WAITS | 1U << OFF_SLICES;
 constexpr unsigned kSeeds = 4;
 // A run may end this much after its event (kMaxCorrectionNs of the programs).
@@ -130,12 +130,12 @@ kernel_settings settings_with(unsigned seed, unsigned histograms) {
 }  // namespace
 
 BOOST_DATA_TEST_CASE(each_time_counts_in_its_bucket,
-                     data::make(kTapes) * data::make({1u, 7u, 60u}) * data::make({0u, 1u}), name,
+                     data::make(kTraces) * data::make({1u, 7u, 60u}) * data::make({0u, 1u}), name,
                      number, separate) {
-  const Tape tape = load_sched_tape(name);
+  const Trace trace = load_sched_trace(name);
   std::uint64_t times = 0;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
-    const Recording recording(tape, settings_with(seed, kAll), number, Events::All,
+    const Recording recording(trace, settings_with(seed, kAll), number, Events::All,
                               separate != 0 ? Edges::Separate : Edges::Shared);
     for (const Window& window : recording.windows) times += check_window(recording, window);
   }
@@ -145,7 +145,7 @@ BOOST_DATA_TEST_CASE(each_time_counts_in_its_bucket,
 // A record of another offer would fail the source.
 BOOST_AUTO_TEST_CASE(only_requested_histograms_are_reported) {
   for (const unsigned requested : {0U, 1U << OFF_CPU_WAITS}) {
-    const Recording recording(load_sched_tape("turns"), settings_with(0, requested), 7);
+    const Recording recording(load_sched_trace("turns"), settings_with(0, requested), 7);
     std::uint64_t records = 0;
     for (const Window& window : recording.windows)
       for (const auto& [key, counts] : received_histograms(*window.received)) {
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(only_requested_histograms_are_reported) {
 BOOST_AUTO_TEST_CASE(threads_without_memory_for_histograms_have_gaps) {
   kernel_settings settings = settings_with(0, kAll);
   settings.refuses_histograms = 1;
-  const Recording recording(load_sched_tape("ends"), settings, 7);
+  const Recording recording(load_sched_trace("ends"), settings, 7);
   std::uint64_t gaps = 0;
   for (const Window& window : recording.windows)
     for (const ReceivedRecord& got : window.received->records) {

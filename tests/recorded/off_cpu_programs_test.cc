@@ -22,7 +22,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-const std::vector<std::string> kTapes{"turns", "kinds", "ends", "takeover"};
+const std::vector<std::string> kTraces{"turns", "kinds", "ends", "takeover"};
 
 // Time, thread and start, which identify a thread's values of a window.
 using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
@@ -121,11 +121,11 @@ std::size_t check_windows(const Recording& recording, unsigned seed, std::uint64
 
 // Window edges may split anything: running, waiting, wakeups, starts and exits.
 BOOST_DATA_TEST_CASE(values_of_a_window_are_limited_by_its_edges,
-                     data::make(kTapes) * data::make({1u, 7u, 60u}), name, number) {
-  const Tape tape = load_sched_tape(name);
+                     data::make(kTraces) * data::make({1u, 7u, 60u}), name, number) {
+  const Trace trace = load_sched_trace(name);
   std::size_t threads = 0;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
-    const Recording recording(tape, default_settings(seed), number);
+    const Recording recording(trace, default_settings(seed), number);
     std::uint64_t unseen = 0;
     threads += check_windows(recording, seed, unseen);
     BOOST_TEST(unseen == unseen_events_of(recording.timelines));
@@ -135,11 +135,11 @@ BOOST_DATA_TEST_CASE(values_of_a_window_are_limited_by_its_edges,
 
 // Threads are read between these windows; the time in between belongs to no window.
 BOOST_DATA_TEST_CASE(values_exclude_the_time_between_windows,
-                     data::make(kTapes) * data::make({1u, 7u, 60u}), name, number) {
-  const Tape tape = load_sched_tape(name);
+                     data::make(kTraces) * data::make({1u, 7u, 60u}), name, number) {
+  const Trace trace = load_sched_trace(name);
   std::size_t threads = 0, windows = 0;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
-    const Recording recording(tape, default_settings(seed), number, Events::All, Edges::Separate);
+    const Recording recording(trace, default_settings(seed), number, Events::All, Edges::Separate);
     std::uint64_t unseen = 0;
     threads += check_windows(recording, seed, unseen);
     windows += recording.windows.size();
@@ -157,15 +157,15 @@ BOOST_DATA_TEST_CASE(values_exclude_the_time_between_windows,
 }
 
 BOOST_DATA_TEST_CASE(stack_weights_equal_the_waiting_time_of_a_window,
-                     data::make(kTapes) * data::make({1u, 7u, 60u}) * data::make({0u, 1u}), name,
+                     data::make(kTraces) * data::make({1u, 7u, 60u}) * data::make({0u, 1u}), name,
                      number, all_waits) {
-  const Tape tape = load_sched_tape(name);
+  const Trace trace = load_sched_trace(name);
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     kernel_settings settings = default_settings(seed);
     settings.all_waits = all_waits;
     if (seed == 1) settings.max_stack_records = 2;  // most stacks are lost
     if (seed == 2) settings.every_stack = 1;
-    const Recording recording(tape, settings, number);
+    const Recording recording(trace, settings, number);
     std::uint64_t lost = 0;
     for (const Window& window : recording.windows) {
       std::uint64_t expected = 0, got = 0;
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(counts_exits_that_do_not_fit_as_lost) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     kernel_settings settings = default_settings(seed);
     settings.max_other_records = 0;
-    const Recording recording(load_sched_tape("ends"), settings, 7);
+    const Recording recording(load_sched_trace("ends"), settings, 7);
     std::uint64_t lost = 0, exits = 0;
     for (const Window& window : recording.windows) lost += window.received->lost();
     for (const auto& [origin, line] : recording.timelines)
@@ -199,9 +199,9 @@ BOOST_AUTO_TEST_CASE(counts_exits_that_do_not_fit_as_lost) {
 
 // If the kernel hides threads from BPF, some wakeups and switches are not seen. The programs infer
 // the missing states, so that each thread's time is complete, and count these events.
-BOOST_DATA_TEST_CASE(unseen_events_do_not_lose_time, data::make(kTapes) * data::make({1u, 60u}),
+BOOST_DATA_TEST_CASE(unseen_events_do_not_lose_time, data::make(kTraces) * data::make({1u, 60u}),
                      name, number) {
-  const Recording recording(load_sched_tape(name), default_settings(2), number, Events::Recorded);
+  const Recording recording(load_sched_trace(name), default_settings(2), number, Events::Recorded);
   std::uint64_t unseen = 0;
   for (const Window& window : recording.windows) {
     const auto [exact, threads] = sum_check_of(*window.received);

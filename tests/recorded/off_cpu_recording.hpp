@@ -1,4 +1,4 @@
-// Records windows with off-cpu in the simulated kernel: the scheduler events of a tape drive the
+// Records windows with off-cpu in the simulated kernel: the scheduler events of a trace drive the
 // BPF programs and the plugin.
 
 #pragma once
@@ -14,8 +14,8 @@
 #include "plugins/off-cpu/waits.hpp"
 #include "tests/recorded/off_cpu_simulated.hpp"
 #include "tests/recorded/received.hpp"
-#include "tests/recorded/sched_tape.hpp"
 #include "tests/recorded/sched_timeline.hpp"
+#include "tests/recorded/sched_trace.hpp"
 
 namespace ctprof::recorded {
 
@@ -26,7 +26,7 @@ struct Window {
   std::unique_ptr<ReceivedData> received = std::make_unique<ReceivedData>();
 };
 
-// The events of a tape: as recorded, or completed by those that programs could not see.
+// The events of a trace: as recorded, or completed by those that programs could not see.
 enum class Events { All, Recorded };
 
 // Whether consecutive windows share an edge, or each has its own edges, as in ctprof.
@@ -35,17 +35,17 @@ enum class Edges { Shared, Separate };
 // Records this many windows of random lengths over all events, with drains inside each window.
 class Recording {
  public:
-  Recording(const Tape& tape, kernel_settings settings, unsigned number_of_windows,
+  Recording(const Trace& trace, kernel_settings settings, unsigned number_of_windows,
             Events selection = Events::All, Edges edges = Edges::Shared)
       : edges_(edges), lengths_(settings.seed + 7) {
-    events = sched_tape::events_of(tape);
+    events = sched_trace::events_of(trace);
     if (selection == Events::All) repaired_ = with_unseen_events(events);
     if (selection == Events::All) events.clear();
     for (const sched_event& event : repaired_) events.push_back(&event);
-    const TestHost host(std::getenv("TAPES"));
+    const TestHost host(std::getenv("TRACES"));
     auto input = std::make_unique<SimulatedInput>(events, settings);
     SimulatedInput& kernel = *input;
-    const off_cpu::Setup setup{.pids = {tape.number("pid")},
+    const off_cpu::Setup setup{.pids = {trace.number("pid")},
                                .period_ns = settings.period_ns,
                                .records_every_stack = settings.every_stack != 0,
                                .charges_all_waits = settings.all_waits != 0,
@@ -112,8 +112,8 @@ inline kernel_settings default_settings(unsigned seed) {
           .refuses_histograms = 0};
 }
 
-inline Tape load_sched_tape(const std::string& name) {
-  return Tape::load(std::string(std::getenv("TAPES")) + "/sched_" + name + ".tape.zst");
+inline Trace load_sched_trace(const std::string& name) {
+  return Trace::load(std::string(std::getenv("TRACES")) + "/sched_" + name + ".trace.zst");
 }
 
 }  // namespace ctprof::recorded

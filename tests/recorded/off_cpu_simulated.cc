@@ -53,7 +53,7 @@ void SimulatedInput::add_first_tasks() {
         continue;
       const bool sleeps = event->kind == SCHED_WAKEUP;
       if (!sleeps && task != &event->previous)
-        throw std::runtime_error("the tape begins with a thread in a queue");
+        throw std::runtime_error("the trace begins with a thread in a queue");
       tasks_[task->tid] = kernel_new_task(task, sleeps ? KERNEL_SLEEPS : KERNEL_RUNS);
     }
 }

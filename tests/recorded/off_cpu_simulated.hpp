@@ -1,5 +1,5 @@
 // Runs the programs of off-cpu in a simulated kernel, as input of the plugin. The scheduler events
-// of a tape happen as time passes. Time passes when the test or the plugin waits.
+// of a trace happen as time passes. Time passes when the test or the plugin waits.
 //
 //   auto input = std::make_unique<SimulatedInput>(events, settings);
 //   SimulatedInput& kernel = *input;

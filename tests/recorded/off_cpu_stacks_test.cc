@@ -23,7 +23,7 @@ namespace data = boost::unit_test::data;
 namespace {
 
 // Excludes "takeover", in which two threads have records with the same id.
-const std::vector<std::string> kTapes{"turns", "kinds", "ends"};
+const std::vector<std::string> kTraces{"turns", "kinds", "ends"};
 
 // A stack that was taken when a thread resumed, with the preceding wait and its part inside the
 // window.
@@ -94,7 +94,7 @@ BOOST_DATA_TEST_CASE(records_a_stack_for_each_wait_on_request,
   kernel_settings settings = default_settings(3);
   settings.every_stack = 1;
   settings.all_waits = all_waits;
-  const Recording recording(load_sched_tape(name), settings, 7);
+  const Recording recording(load_sched_trace(name), settings, 7);
   std::size_t stacks = 0;
   for (const Window& window : recording.windows)
     for (const TakenStack& taken_stack : taken_stacks(recording, window, all_waits != 0)) {
@@ -110,7 +110,7 @@ BOOST_DATA_TEST_CASE(removes_any_number_of_tracing_frames, data::make({0u, 1u, 4
   kernel_settings settings = default_settings(3);
   settings.every_stack = 1;
   settings.tracing_frames = frames;
-  const Recording recording(load_sched_tape("turns"), settings, 3);
+  const Recording recording(load_sched_trace("turns"), settings, 3);
   std::size_t stacks = 0;
   for (const Window& window : recording.windows)
     for (const ReceivedRecord& got : window.received->records) {
@@ -131,7 +131,7 @@ BOOST_DATA_TEST_CASE(a_wait_of_a_period_has_its_own_stack,
                      period_us) {
   kernel_settings settings = default_settings(5);
   settings.period_ns = period_us * 1000ull;
-  const Recording recording(load_sched_tape(name), settings, 7);
+  const Recording recording(load_sched_trace(name), settings, 7);
   std::size_t long_waits = 0, thresholds = 0;
   for (const Window& window : recording.windows)
     for (const TakenStack& taken_stack : taken_stacks(recording, window, false)) {
@@ -150,7 +150,7 @@ BOOST_DATA_TEST_CASE(a_wait_of_a_period_has_its_own_stack,
 }
 
 BOOST_DATA_TEST_CASE(assigns_shorter_waits_at_thresholds,
-                     data::make(kTapes) * data::make({50u, 300u, 2000u}), name, period_us) {
+                     data::make(kTraces) * data::make({50u, 300u, 2000u}), name, period_us) {
   constexpr std::uint32_t kRandomNumbers[] = {1u << 8, 1u << 30, 1u << 31, 0xFFFFFFFF};
   std::size_t stacks = 0;
   for (const std::uint32_t random : kRandomNumbers) {
@@ -159,7 +159,7 @@ BOOST_DATA_TEST_CASE(assigns_shorter_waits_at_thresholds,
     settings.fixed_random = random;
     const std::uint64_t threshold =
         settings.period_ns / 2 + ((random >> 8) * settings.period_ns >> 24);
-    const Recording recording(load_sched_tape(name), settings, 7);
+    const Recording recording(load_sched_trace(name), settings, 7);
     for (const Window& window : recording.windows) {
       std::map<std::uint64_t, std::vector<std::uint64_t>> got;  // by tid and time of resuming
       for (const ReceivedRecord& record : window.received->records)
@@ -184,13 +184,13 @@ BOOST_DATA_TEST_CASE(weights_of_places_are_proportional_to_waiting_times,
                      data::make({100u, 1000u, 10'000u}), period_us) {
   constexpr double kLargestShare = 0.02;
   constexpr std::uint64_t kLongWait = 500'000;
-  const Tape tape = load_sched_tape("turns");
+  const Trace trace = load_sched_trace("turns");
   double received_long = 0, received_short = 0, long_ns = 0, short_ns = 0;
   for (unsigned seed = 0; seed < 30; ++seed) {
     kernel_settings settings = default_settings(seed);
     settings.period_ns = period_us * 1000ull;
     settings.all_waits = 1;
-    const Recording recording(tape, settings, 1);
+    const Recording recording(trace, settings, 1);
     const Window& window = recording.windows.front();
     for (const ReceivedRecord& got : window.received->records) {
       if (got.record.offer != off_cpu::kOfferStacks || got.kernel.empty()) continue;

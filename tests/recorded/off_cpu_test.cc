@@ -13,33 +13,33 @@
 
 #include "plugins/off-cpu/waits.hpp"
 #include "tests/recorded/off_cpu_expected.hpp"
-#include "tests/recorded/off_cpu_tape.hpp"
+#include "tests/recorded/off_cpu_trace.hpp"
 #include "tests/recorded/received.hpp"
 
 using namespace ctprof;
 using namespace ctprof::recorded;
-using namespace ctprof::recorded::off_cpu_tape;
+using namespace ctprof::recorded::off_cpu_trace;
 namespace data = boost::unit_test::data;
 
 namespace {
 
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
-const std::vector<std::string> kTapes{"kinds", "turns", "every", "ends", "takeover"};
+const std::vector<std::string> kTraces{"kinds", "turns", "every", "ends", "takeover"};
 
-std::string load_tapes() { return std::getenv("TAPES"); }
+std::string load_traces() { return std::getenv("TRACES"); }
 
 struct Replay {
   explicit Replay(const std::string& name)
-      : tape(Tape::load(load_tapes() + "/off_cpu_" + name + ".tape.zst")),
-        expected(compute_windows(tape)),
-        to_boottime(tape.number("to_boottime_ns")) {
-    const TestHost host(load_tapes());
-    Cursor cursor(tape);
-    const off_cpu::Setup setup{.pids = {tape.number("pid")},
-                               .period_ns = tape.number("period_ns"),
-                               .records_every_stack = tape.number("every_stack") != 0,
-                               .charges_all_waits = tape.number("all_waits") != 0};
-    off_cpu::Waits waits(host.host(), std::make_unique<ReplayedInput>(tape, cursor), setup, 0);
+      : trace(Trace::load(load_traces() + "/off_cpu_" + name + ".trace.zst")),
+        expected(compute_windows(trace)),
+        to_boottime(trace.number("to_boottime_ns")) {
+    const TestHost host(load_traces());
+    Cursor cursor(trace);
+    const off_cpu::Setup setup{.pids = {trace.number("pid")},
+                               .period_ns = trace.number("period_ns"),
+                               .records_every_stack = trace.number("every_stack") != 0,
+                               .charges_all_waits = trace.number("all_waits") != 0};
+    off_cpu::Waits waits(host.host(), std::make_unique<ReplayedInput>(trace, cursor), setup, 0);
     windows.push_back(std::make_unique<ReceivedData>());
     while (!cursor.is_at_end()) replay_frame(cursor, waits);
     windows.pop_back();
@@ -60,11 +60,11 @@ struct Replay {
       case kOutput:
       case kCounters:
       case kCost: return;
-      default: throw BadTape("the recorder did not read all records");
+      default: throw BadTrace("the recorder did not read all records");
     }
   }
 
-  Tape tape;
+  Trace trace;
   std::vector<ExpectedWindow> expected;
   std::uint64_t to_boottime;
   std::vector<std::unique_ptr<ReceivedData>> windows;
@@ -127,7 +127,7 @@ void check_numbers(const ExpectedThread& thread, const ReportedThread& got) {
 }
 
 std::uint64_t charged_ns(const Replay& replay, const ExpectedThread& thread) {
-  const bool all_waits = replay.tape.number("all_waits") != 0;
+  const bool all_waits = replay.trace.number("all_waits") != 0;
   return thread.ns[OFF_SLEEPING] + thread.ns[OFF_BLOCKED] +
          (all_waits ? thread.ns[OFF_QUEUED] + thread.ns[OFF_PREEMPTED] : 0);
 }
@@ -156,7 +156,7 @@ void check_stack(const ReceivedRecord& got, const off_stack& stack, std::uint64_
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(reports_exact_numbers_of_each_thread, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_exact_numbers_of_each_thread, data::make(kTraces), name) {
   const Replay replay(name);
   BOOST_TEST(replay.windows.size() == replay.expected.size());
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(reports_exact_numbers_of_each_thread, data::make(kTapes), n
   }
 }
 
-BOOST_DATA_TEST_CASE(running_and_waiting_time_add_up_to_wall_time, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(running_and_waiting_time_add_up_to_wall_time, data::make(kTraces), name) {
   const Replay replay(name);
   std::size_t threads = 0;
   for (const ExpectedWindow& window : replay.expected)
@@ -190,7 +190,7 @@ BOOST_DATA_TEST_CASE(running_and_waiting_time_add_up_to_wall_time, data::make(kT
 
 // The values of consecutive windows add up to the total time: no time is lost or counted twice at
 // an edge.
-BOOST_DATA_TEST_CASE(consecutive_windows_add_up_to_the_total_time, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(consecutive_windows_add_up_to_the_total_time, data::make(kTraces), name) {
   const Replay replay(name);
   std::map<Origin, std::uint64_t> total, first, last;
   for (const ExpectedWindow& window : replay.expected)
@@ -202,7 +202,7 @@ BOOST_DATA_TEST_CASE(consecutive_windows_add_up_to_the_total_time, data::make(kT
   for (const auto& [origin, ns] : total) BOOST_TEST(ns == last[origin] - first[origin]);
 }
 
-BOOST_DATA_TEST_CASE(stack_weights_add_up_to_the_waiting_time, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(stack_weights_add_up_to_the_waiting_time, data::make(kTraces), name) {
   const Replay replay(name);
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
     const auto all = reported_threads(replay, window);
@@ -228,7 +228,7 @@ BOOST_DATA_TEST_CASE(stack_weights_add_up_to_the_waiting_time, data::make(kTapes
   }
 }
 
-BOOST_DATA_TEST_CASE(reports_each_recorded_stack_once, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_each_recorded_stack_once, data::make(kTraces), name) {
   const Replay replay(name);
   std::size_t stacks = 0;
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
@@ -247,10 +247,10 @@ BOOST_DATA_TEST_CASE(reports_each_recorded_stack_once, data::make(kTapes), name)
 }
 
 // A stack is due at a threshold of 0.5 to 1.5 periods, or after a wait of one period.
-BOOST_DATA_TEST_CASE(stacks_have_at_least_half_a_period, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(stacks_have_at_least_half_a_period, data::make(kTraces), name) {
   const Replay replay(name);
-  const std::uint64_t period = replay.tape.number("period_ns");
-  if (replay.tape.number("every_stack") != 0) return;
+  const std::uint64_t period = replay.trace.number("period_ns");
+  if (replay.trace.number("every_stack") != 0) return;
   for (const ExpectedWindow& window : replay.expected)
     for (const off_stack* stack : window.stacks) BOOST_TEST(stack->weight >= period / 2);
 }
@@ -260,7 +260,7 @@ BOOST_DATA_TEST_CASE(stacks_have_at_least_half_a_period, data::make(kTapes), nam
 BOOST_AUTO_TEST_CASE(counts_each_sleep_of_a_thread_that_counts_them) {
   const Replay replay("kinds");
   BOOST_TEST_REQUIRE(replay.expected.size() == 1u);
-  std::istringstream lines(replay.tape.output());
+  std::istringstream lines(replay.trace.output());
   std::size_t found = 0;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -282,6 +282,6 @@ BOOST_AUTO_TEST_CASE(reports_each_thread_that_was_created_and_exited) {
   std::set<Origin> origins;
   for (const ExpectedWindow& window : replay.expected)
     for (const auto& [origin, thread] : window.threads) origins.insert(origin);
-  const auto created = std::stoul(replay.tape.output());  // by all threads
+  const auto created = std::stoul(replay.trace.output());  // by all threads
   BOOST_TEST(origins.size() == created + 1);
 }

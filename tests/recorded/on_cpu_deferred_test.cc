@@ -1,4 +1,4 @@
-// Tests samples whose user stack comes later, on any CPU: the user stacks of a recorded tape are
+// Tests samples whose user stack comes later, on any CPU: the user stacks of a recorded trace are
 // removed from its samples and added as separate records, in the format of Linux 7.3.
 //
 // Each sample occurs three times, a nanosecond apart, because one user stack completes all samples
@@ -21,7 +21,7 @@
 
 using namespace ctprof;
 using namespace ctprof::recorded;
-using namespace ctprof::recorded::on_cpu_tape;
+using namespace ctprof::recorded::on_cpu_trace;
 
 namespace {
 
@@ -77,14 +77,14 @@ Record make_deferred_stack(const on_cpu::Sample& sample, std::uint64_t time_ns, 
 
 bool has_no_user_stack(std::uint64_t tid) { return tid % 4 == 0; }
 
-// Returns all records of the derived tape, ordered by time.
-std::vector<Record> derived_records(const Tape& tape) {
+// Returns all records of the derived trace, ordered by time.
+std::vector<Record> derived_records(const Trace& trace) {
   std::vector<Record> made;
   std::map<std::uint64_t, std::pair<on_cpu::Sample, std::uint64_t>> open;  // by tid, with cookie
   std::vector<std::pair<std::uint64_t, Bytes>> samples;                    // CPU, record
   std::map<std::uint64_t, std::uint64_t> numbers;                          // by tid
   std::uint64_t cpu = 0;
-  for (const Frame& frame : tape.frames()) {
+  for (const Frame& frame : trace.frames()) {
     if (frame.kind == kRingRead) cpu = frame.as<CpuValue>().cpu;
     if (frame.kind == kRecord && on_cpu::read_header(frame.bytes).type == PERF_RECORD_SAMPLE)
       samples.emplace_back(cpu, frame.bytes);
@@ -137,14 +137,14 @@ void complete_at_last_slot(std::vector<Record>& records) {
 }
 
 // Each record is in the first read of its ring after it was written.
-Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
-  TapeWriter writer;
-  on_cpu::Sampling sampling = sampling_of(tape);
+Trace derived_trace(const Trace& trace, const std::vector<Record>& records) {
+  TraceWriter writer;
+  on_cpu::Sampling sampling = sampling_of(trace);
   sampling.defers_user_chains = true;
   add_sampling_facts(sampling, writer);
-  writer.add_fact("ring_bytes", tape.fact("ring_bytes"));
+  writer.add_fact("ring_bytes", trace.fact("ring_bytes"));
   std::map<std::uint64_t, std::size_t> next;  // by CPU
-  for (const Frame& frame : tape.frames()) {
+  for (const Frame& frame : trace.frames()) {
     if (frame.kind == kRecord) continue;
     writer.put_frame(frame);
     if (frame.kind != kRingRead) continue;
@@ -154,7 +154,7 @@ Tape derived_tape(const Tape& tape, const std::vector<Record>& records) {
       if (records[at].cpu == cpu)
         writer.put_frame({kRecord, frame.clock_ns, std::as_bytes(std::span(records[at].words))});
   }
-  return Tape::parse(writer.bytes());
+  return Trace::parse(writer.bytes());
 }
 
 struct Expected {
@@ -192,8 +192,8 @@ Expected expected_user_parts(const std::vector<Record>& records) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_deferred_user_stack_completes_the_waiting_samples) {
-  const Tape tape = Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_chains.tape.zst");
-  std::vector<Record> records = derived_records(tape);
+  const Trace trace = Trace::load(std::string(std::getenv("TRACES")) + "/on_cpu_chains.trace.zst");
+  std::vector<Record> records = derived_records(trace);
   complete_at_last_slot(records);
   const Expected expected = expected_user_parts(records);
   BOOST_TEST(expected.completed > 100u);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_deferred_user_stack_completes_the_waiting_samples) {
   BOOST_TEST(expected.missing > 10u);
 
   ReceivedData received;
-  const Tape derived = derived_tape(tape, records);
+  const Trace derived = derived_trace(trace, records);
   replay_on_cpu(derived, received);
   std::map<std::pair<std::uint64_t, std::uint64_t>, const ReceivedRecord*> received_sample;
   std::uint64_t to_boottime = 0;

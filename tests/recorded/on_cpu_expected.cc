@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tests/recorded/on_cpu_tape.hpp"
+#include "tests/recorded/on_cpu_trace.hpp"
 
 namespace ctprof::recorded {
 namespace {
 
-using namespace on_cpu_tape;
+using namespace on_cpu_trace;
 
 constexpr std::uint64_t kUnknownThread = UINT32_MAX;
 // Words of a call chain that mark whether the following addresses belong to the kernel or to user
@@ -115,10 +115,10 @@ class Builder {
 
 }  // namespace
 
-ExpectedRecording compute_recording(const Tape& tape) {
-  Builder builder(tape.number("stack_bytes") > 0);
+ExpectedRecording compute_recording(const Trace& trace) {
+  Builder builder(trace.number("stack_bytes") > 0);
   std::uint64_t cpu = 0;
-  for (const Frame& frame : tape.frames()) {
+  for (const Frame& frame : trace.frames()) {
     if (frame.kind == kRingRead) cpu = frame.as<CpuValue>().cpu;
     if (frame.kind == kClock) builder.add_clock(frame.as<ClockRead>());
     if (frame.kind == kIdle) builder.add_idle(frame.as<CpuValue>());

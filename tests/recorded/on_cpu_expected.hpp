@@ -1,4 +1,4 @@
-// Computes what the recorder on-cpu must report from the raw frames of a tape: a separate, simple
+// Computes what the recorder on-cpu must report from the raw frames of a trace: a separate, simple
 // computation over all records of each ring.
 
 #pragma once
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plugins/on-cpu/kernel_input.hpp"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
 namespace ctprof::recorded {
 
@@ -36,6 +36,6 @@ struct ExpectedRecording {
   std::uint64_t to_boottime_ns = 0;
 };
 
-ExpectedRecording compute_recording(const Tape& tape);
+ExpectedRecording compute_recording(const Trace& trace);
 
 }  // namespace ctprof::recorded

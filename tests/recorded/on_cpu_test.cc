@@ -19,24 +19,24 @@
 
 using namespace ctprof;
 using namespace ctprof::recorded;
-using namespace ctprof::recorded::on_cpu_tape;
+using namespace ctprof::recorded::on_cpu_trace;
 namespace data = boost::unit_test::data;
 
 namespace {
 
-const std::vector<std::string> kTapes{"copies", "chains", "lost"};
+const std::vector<std::string> kTraces{"copies", "chains", "lost"};
 
 struct Replay {
   explicit Replay(const std::string& name)
-      : tape(Tape::load(std::string(std::getenv("TAPES")) + "/on_cpu_" + name + ".tape.zst")),
-        expected(compute_recording(tape)),
-        period_ns(1'000'000'000 / tape.number("frequency_hz")) {
-    replay_on_cpu(tape, received);
+      : trace(Trace::load(std::string(std::getenv("TRACES")) + "/on_cpu_" + name + ".trace.zst")),
+        expected(compute_recording(trace)),
+        period_ns(1'000'000'000 / trace.number("frequency_hz")) {
+    replay_on_cpu(trace, received);
     for (const ReceivedRecord& record : received.records)
       (record.record.offer == on_cpu::kStacksOffer ? stacks : counts).push_back(&record);
   }
 
-  Tape tape;
+  Trace trace;
   ExpectedRecording expected;
   std::uint64_t period_ns;
   ReceivedData received;
@@ -67,7 +67,7 @@ std::uint64_t total_of(const std::map<std::uint64_t, std::uint64_t>& by_process)
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(reports_each_sample_once_with_its_stack, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_each_sample_once_with_its_stack, data::make(kTraces), name) {
   const Replay replay(name);
   std::map<Key, const ReceivedRecord*> by_key;
   for (const ReceivedRecord* got : replay.stacks)
@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(reports_each_sample_once_with_its_stack, data::make(kTapes)
   BOOST_TEST(replay.expected.samples.size() > 100u);
 }
 
-BOOST_DATA_TEST_CASE(a_thread_has_one_period_of_weight_per_sample, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(a_thread_has_one_period_of_weight_per_sample, data::make(kTraces), name) {
   const Replay replay(name);
   std::map<std::uint64_t, std::uint64_t> samples, weights, counts;
   for (const ExpectedSample& sample : replay.expected.samples) ++samples[sample.tid];
@@ -92,7 +92,7 @@ BOOST_DATA_TEST_CASE(a_thread_has_one_period_of_weight_per_sample, data::make(kT
   BOOST_TEST((weights == samples));
 }
 
-BOOST_DATA_TEST_CASE(a_stack_has_one_period_of_weight_per_sample, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(a_stack_has_one_period_of_weight_per_sample, data::make(kTraces), name) {
   using Stack = std::tuple<std::uint64_t, std::vector<std::uint64_t>, std::vector<std::uint64_t>,
                            std::uint64_t>;
   const Replay replay(name);
@@ -105,13 +105,13 @@ BOOST_DATA_TEST_CASE(a_stack_has_one_period_of_weight_per_sample, data::make(kTa
 }
 
 // The records of two rings, each in its own order, are read in parts.
-BOOST_DATA_TEST_CASE(merges_records_of_all_rings_by_time, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(merges_records_of_all_rings_by_time, data::make(kTraces), name) {
   const Replay replay(name);
   BOOST_TEST(replay.expected.cpus.size() > 1u);
   BOOST_TEST(std::ranges::is_sorted(replay.received.times));
 }
 
-BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(counts_and_locates_lost_records, data::make(kTraces), name) {
   const Replay replay(name);
   std::uint64_t lost = 0, losses = 0, unreported = 0;
   std::set<std::uint64_t> ends;
@@ -148,25 +148,25 @@ std::uint64_t missed_ticks(const ExpectedRecording& expected, std::uint64_t peri
   return missed;
 }
 
-BOOST_DATA_TEST_CASE(accounts_for_each_tick_of_a_busy_cpu, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(accounts_for_each_tick_of_a_busy_cpu, data::make(kTraces), name) {
   const Replay replay(name);
-  BOOST_TEST_REQUIRE(replay.tape.number("by_cycles") == 0u);
+  BOOST_TEST_REQUIRE(replay.trace.number("by_cycles") == 0u);
   BOOST_TEST(replay.received.unseen() == missed_ticks(replay.expected, replay.period_ns));
 }
 
 // For example, the hypervisor takes the CPU, or interrupts are disabled.
 BOOST_DATA_TEST_CASE(counts_missed_samples, data::make({"copies", "chains"}), name) {
   const Replay whole(name);
-  TapeWriter writer;
+  TraceWriter writer;
   std::size_t samples = 0;
   for (const char* fact : {"frequency_hz", "depth", "stack_bytes", "by_cycles", "defers",
                            "counts_lost", "ring_bytes", "layout:perf_records"})
-    writer.add_fact(fact, whole.tape.fact(fact));
-  for (const Frame& frame : whole.tape.frames())
+    writer.add_fact(fact, whole.trace.fact(fact));
+  for (const Frame& frame : whole.trace.frames())
     if (frame.kind != kRecord || on_cpu::read_header(frame.bytes).type != PERF_RECORD_SAMPLE ||
         ++samples % 2 != 0)
       writer.put_frame(frame);
-  const Tape halved = Tape::parse(writer.bytes());
+  const Trace halved = Trace::parse(writer.bytes());
   ReceivedData received;
   replay_on_cpu(halved, received);
   const std::uint64_t missed = missed_ticks(compute_recording(halved), whole.period_ns);
@@ -174,7 +174,7 @@ BOOST_DATA_TEST_CASE(counts_missed_samples, data::make({"copies", "chains"}), na
   BOOST_TEST(missed > 10u);
 }
 
-BOOST_DATA_TEST_CASE(reports_changes_of_processes, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_changes_of_processes, data::make(kTraces), name) {
   const Replay replay(name);
   std::map<ctprof_change_kind, std::map<std::uint64_t, std::uint64_t>> got;
   for (const ctprof_change& change : replay.received.changes) ++got[change.kind][change.tgid];
@@ -186,7 +186,7 @@ BOOST_DATA_TEST_CASE(reports_changes_of_processes, data::make(kTapes), name) {
   check(CTPROF_CHANGE_EXECED, replay.expected.execed);
   check(CTPROF_CHANGE_FORKED, replay.expected.forked);
   check(CTPROF_CHANGE_ENDED, replay.expected.ended);
-  const std::uint64_t pid = replay.tape.number("pid");
+  const std::uint64_t pid = replay.trace.number("pid");
   if (name == "lost") return;
   BOOST_TEST(got[CTPROF_CHANGE_ENDED][pid] == 1u);
   BOOST_TEST(got[CTPROF_CHANGE_EXECED][pid] == 1u);

@@ -10,8 +10,8 @@
 #include "plugins/taskstats/socket.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/record_fixtures.hpp"
-#include "tests/recorded/task_iter_tape.hpp"
-#include "tests/recorded/taskstats_tape.hpp"
+#include "tests/recorded/task_iter_trace.hpp"
+#include "tests/recorded/taskstats_trace.hpp"
 #include "tests/recorded/workload.hpp"
 
 namespace ctprof::recorded {
@@ -65,9 +65,9 @@ std::string text_of(const std::string& path) {
 }
 
 // Drains until the workload has exited, and once more after the source has stopped.
-void run(const ExitWorkload& recipe, Workload& workload, TapeWriter& tape,
+void run(const ExitWorkload& recipe, Workload& workload, TraceWriter& trace,
          const std::function<void()>& drain, const std::function<void()>& stop) {
-  tape.add_fact("pid", std::to_string(workload.pid()));
+  trace.add_fact("pid", std::to_string(workload.pid()));
   workload.release();
   while (!workload.has_exited()) {
     ::usleep(kDrainUs);
@@ -75,45 +75,45 @@ void run(const ExitWorkload& recipe, Workload& workload, TapeWriter& tape,
   }
   stop();
   drain();
-  tape.put_text(kOutput, recipe.lines.empty() ? workload.output() : text_of(recipe.lines));
+  trace.put_text(kOutput, recipe.lines.empty() ? workload.output() : text_of(recipe.lines));
 }
 
 void record_by_bpf(const ExitWorkload& recipe, const RecordingDirectories& places) {
-  using namespace task_iter_tape;
+  using namespace task_iter_trace;
   Workload workload(recipe.command);
   const InnerCgroup cgroup(workload.pid());
-  TapeWriter tape;
-  add_host_facts(tape);
-  RecordingInput input(std::make_unique<task_iter::KernelExitInput>(), tape);
-  tape.put(kStart);
+  TraceWriter trace;
+  add_host_facts(trace);
+  RecordingInput input(std::make_unique<task_iter::KernelExitInput>(), trace);
+  trace.put(kStart);
   input.start(static_cast<std::uint32_t>(workload.pid()));
   const auto drain = [&] {
-    tape.put(kDrain);
+    trace.put(kDrain);
     input.read([](Bytes) { return true; });
     input.lost_count();
   };
-  run(recipe, workload, tape, drain, [&] {
-    tape.put(kStop);
+  run(recipe, workload, trace, drain, [&] {
+    trace.put(kStop);
     input.stop();
   });
-  tape.save(places.output + "/task_iter_" + recipe.name + ".tape.zst");
+  trace.save(places.output + "/task_iter_" + recipe.name + ".trace.zst");
 }
 
 void record_by_netlink(const ExitWorkload& recipe, const RecordingDirectories& places) {
-  using namespace taskstats_tape;
+  using namespace taskstats_trace;
   Workload workload(recipe.command);
-  TapeWriter tape;
-  add_host_facts(tape);
+  TraceWriter trace;
+  add_host_facts(trace);
   const TestHost host("/proc", "/sys");
   RecordingInput input(std::make_unique<taskstats::Socket>(),
-                       static_cast<std::uint64_t>(workload.pid()), tape);
-  tape.put(kStart);
+                       static_cast<std::uint64_t>(workload.pid()), trace);
+  trace.put(kStart);
   auto refused = input.open();
   if (refused.error == 0) refused = input.listen(taskstats::read_possible_cpus(host.host()).value);
   if (refused.error != 0) throw std::runtime_error(refused.message);
   input.now_ns(CLOCK_BOOTTIME);
   const auto drain = [&] {
-    tape.put(kDrain);
+    trace.put(kDrain);
     bool is_empty = false;
     while (!is_empty) {
       is_empty = input.receive_exit_messages().empty();
@@ -121,11 +121,11 @@ void record_by_netlink(const ExitWorkload& recipe, const RecordingDirectories& p
     }
     input.lost_count();
   };
-  run(recipe, workload, tape, drain, [&] {
-    tape.put(kStop);
+  run(recipe, workload, trace, drain, [&] {
+    trace.put(kStop);
     input.stop_listening();
   });
-  tape.save(places.output + "/taskstats_" + recipe.name + ".tape.zst");
+  trace.save(places.output + "/taskstats_" + recipe.name + ".trace.zst");
 }
 
 }  // namespace

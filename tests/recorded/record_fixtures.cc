@@ -3,7 +3,7 @@
 //   record_fixtures PROGRAMS OUTPUT [PLUGIN...]
 //
 // Runs the workloads in the directory PROGRAMS (the build directory of tests/record) and writes
-// OUTPUT/PLUGIN_WORKLOAD.tape.zst for all plugins, or for the specified ones. Needs root and BPF.
+// OUTPUT/PLUGIN_WORKLOAD.trace.zst for all plugins, or for the specified ones. Needs root and BPF.
 //
 // Exit status: 0 for success, 1 if a recording failed, 2 for invalid arguments.
 
@@ -20,11 +20,11 @@
 
 namespace ctprof::recorded {
 
-void add_host_facts(TapeWriter& tape) {
+void add_host_facts(TraceWriter& trace) {
   utsname kernel;
   ::uname(&kernel);
-  tape.add_fact("kernel", kernel.release);
-  tape.add_fact("machine", kernel.machine);
+  trace.add_fact("kernel", kernel.release);
+  trace.add_fact("machine", kernel.machine);
 }
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include "plugins/off-cpu/programs.hpp"
 #include "plugins/off-cpu/waits.hpp"
-#include "tests/recorded/off_cpu_tape.hpp"
+#include "tests/recorded/off_cpu_trace.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/record_fixtures.hpp"
 #include "tests/recorded/workload.hpp"
@@ -13,7 +13,7 @@
 namespace ctprof::recorded {
 namespace {
 
-using namespace off_cpu_tape;
+using namespace off_cpu_trace;
 
 struct OffCpuWorkload {
   const char* name;
@@ -41,29 +41,29 @@ std::vector<OffCpuWorkload> off_cpu_workloads(const RecordingDirectories& places
 // Makes the calls of the core, each after its frame.
 class RecordingDriver {
  public:
-  RecordingDriver(off_cpu::Waits& waits, TapeWriter& tape) : waits_(waits), tape_(tape) {}
+  RecordingDriver(off_cpu::Waits& waits, TraceWriter& trace) : waits_(waits), trace_(trace) {}
 
   void start() {
-    tape_.put(kStart);
+    trace_.put(kStart);
     waits_.start();
   }
   void end_window() {
-    tape_.put(kWindowEnds);
+    trace_.put(kWindowEnds);
     waits_.window_ends();
     drain();
   }
   void drain() {
-    tape_.put(kDrain);
+    trace_.put(kDrain);
     waits_.drain(received_.sink());
   }
   void stop() {
-    tape_.put(kStop);
+    trace_.put(kStop);
     waits_.stop();
   }
 
  private:
   off_cpu::Waits& waits_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
   ReceivedData received_;
 };
 
@@ -74,17 +74,17 @@ void record(const OffCpuWorkload& recipe, const RecordingDirectories& places) {
   int error = 0;
   auto programs = off_cpu::Programs::load(setup, error);
   if (!programs) throw off_cpu::RefusedOperation("loading the programs of off-cpu", error);
-  TapeWriter tape;
-  add_host_facts(tape);
-  tape.add_fact("pid", std::to_string(workload.pid()));
-  tape.add_fact("period_ns", std::to_string(setup.period_ns));
-  tape.add_fact("every_stack", std::to_string(setup.records_every_stack));
-  tape.add_fact("all_waits", std::to_string(setup.charges_all_waits));
+  TraceWriter trace;
+  add_host_facts(trace);
+  trace.add_fact("pid", std::to_string(workload.pid()));
+  trace.add_fact("period_ns", std::to_string(setup.period_ns));
+  trace.add_fact("every_stack", std::to_string(setup.records_every_stack));
+  trace.add_fact("all_waits", std::to_string(setup.charges_all_waits));
   const TestHost host("/proc");
   off_cpu::Waits waits(host.host(),
-                       std::make_unique<RecordingInput>(std::move(programs), setup.pids, tape),
+                       std::make_unique<RecordingInput>(std::move(programs), setup.pids, trace),
                        setup, 0);
-  RecordingDriver driver(waits, tape);
+  RecordingDriver driver(waits, trace);
   driver.start();
   workload.release();
   for (int ms = kDrainMs; !workload.has_exited(); ms += kDrainMs) {
@@ -93,8 +93,8 @@ void record(const OffCpuWorkload& recipe, const RecordingDirectories& places) {
   }
   driver.end_window();
   driver.stop();
-  tape.put_text(kOutput, workload.output());
-  tape.save(places.output + "/off_cpu_" + recipe.name + ".tape.zst");
+  trace.put_text(kOutput, workload.output());
+  trace.save(places.output + "/off_cpu_" + recipe.name + ".trace.zst");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "plugins/on-cpu/event.hpp"
 #include "plugins/on-cpu/sampler.hpp"
-#include "tests/recorded/on_cpu_tape.hpp"
+#include "tests/recorded/on_cpu_trace.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/record_fixtures.hpp"
 #include "tests/recorded/workload.hpp"
@@ -13,7 +13,7 @@
 namespace ctprof::recorded {
 namespace {
 
-using namespace on_cpu_tape;
+using namespace on_cpu_trace;
 
 struct SamplingRecipe {
   const char* name;
@@ -37,29 +37,29 @@ void record(const SamplingRecipe& recipe, const RecordingDirectories& places) {
   const TestHost host("/proc", "/sys");
   if (const int error = on_cpu::detect_features(how, 0); error != 0)
     throw std::runtime_error("cannot sample: " + std::to_string(error));
-  TapeWriter tape;
-  add_host_facts(tape);
-  add_sampling_facts(how, tape);
-  tape.add_fact("pid", std::to_string(workload.pid()));
-  tape.add_fact("ring_bytes", std::to_string(recipe.ring_bytes));
+  TraceWriter trace;
+  add_host_facts(trace);
+  add_sampling_facts(how, trace);
+  trace.add_fact("pid", std::to_string(workload.pid()));
+  trace.add_fact("ring_bytes", std::to_string(recipe.ring_bytes));
   auto events = std::make_unique<on_cpu::PerfEvents>(host.host());
-  on_cpu::Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, tape), how,
+  on_cpu::Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, trace), how,
                           recipe.ring_bytes);
   ReceivedData received;
-  tape.put(kStart);
+  trace.put(kStart);
   sampler.start();
   workload.release();
   while (!workload.has_exited()) {
     ::usleep(static_cast<useconds_t>(recipe.drain_ms) * 1000);
-    tape.put(kDrain);
+    trace.put(kDrain);
     sampler.drain(received.sink());
   }
-  tape.put(kStop);
+  trace.put(kStop);
   sampler.stop();
-  tape.put(kDrain);
+  trace.put(kDrain);
   sampler.drain(received.sink());
-  tape.put_text(kOutput, workload.output());
-  tape.save(places.output + "/on_cpu_" + recipe.name + ".tape.zst");
+  trace.put_text(kOutput, workload.output());
+  trace.save(places.output + "/on_cpu_" + recipe.name + ".trace.zst");
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 #include "sched_events.skel.h"
 #include "tests/recorded/record_fixtures.hpp"
-#include "tests/recorded/sched_tape.hpp"
+#include "tests/recorded/sched_trace.hpp"
 #include "tests/recorded/workload.hpp"
 
 namespace ctprof::recorded {
 namespace {
 
-using namespace sched_tape;
+using namespace sched_trace;
 
 constexpr useconds_t kReadUs = 10'000;
 
@@ -29,22 +29,22 @@ struct EventRange {
   int from_start = 0, to_start = 0;
 };
 
-void put_range(const std::vector<sched_event>& events, const EventRange& part, TapeWriter& tape) {
+void put_range(const std::vector<sched_event>& events, const EventRange& part, TraceWriter& trace) {
   int start_count = 0;
   for (const sched_event& event : events) {
     births += event.kind == SCHED_BIRTH;
     if (births >= part.from_birth && (part.to_birth == 0 || births < part.to_birth))
-      tape.put_value(kEvent, event);
+      trace.put_value(kEvent, event);
   }
 }
 
 void record(const std::string& name, const std::vector<std::string>& command,
             const EventRange& part, const RecordingDirectories& places) {
   Workload workload(command);
-  TapeWriter tape;
-  add_host_facts(tape);
-  tape.add_layouts(kLayouts);
-  tape.add_fact("pid", std::to_string(workload.pid()));
+  TraceWriter trace;
+  add_host_facts(trace);
+  trace.add_layouts(kLayouts);
+  trace.add_fact("pid", std::to_string(workload.pid()));
   const std::unique_ptr<sched_events_bpf, Destroy> programs(sched_events_bpf__open());
   if (!programs) throw std::runtime_error("cannot open the programs");
   programs->rodata->wanted = workload.pid();
@@ -65,9 +65,9 @@ void record(const std::string& name, const std::vector<std::string>& command,
   }
   ring_buffer__consume(ring.get());
   if (programs->bss->lost != 0) throw std::runtime_error("events were lost");
-  put_part(events, part, tape);
-  tape.put_text(kOutput, workload.output());
-  tape.save(places.output + "/sched_" + name + ".tape.zst");
+  put_part(events, part, trace);
+  trace.put_text(kOutput, workload.output());
+  trace.save(places.output + "/sched_" + name + ".trace.zst");
 }
 
 }  // namespace

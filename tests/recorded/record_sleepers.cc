@@ -5,13 +5,13 @@
 #include "plugins/sleepers/bpf_sampler.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/record_fixtures.hpp"
-#include "tests/recorded/sleepers_tape.hpp"
+#include "tests/recorded/sleepers_trace.hpp"
 #include "tests/recorded/workload.hpp"
 
 namespace ctprof::recorded {
 namespace {
 
-using namespace sleepers_tape;
+using namespace sleepers_trace;
 
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 constexpr int kPassesOfWindow = 12;
@@ -29,12 +29,12 @@ void record(const SleeperWorkload& recipe, const RecordingDirectories& places) {
   if (!program) throw std::runtime_error("cannot load: " + std::to_string(error));
   const std::uint64_t pid = static_cast<std::uint64_t>(workload.pid());
   program->select_processes(std::span(&pid, 1), false);
-  TapeWriter tape;
-  add_host_facts(tape);
-  tape.add_fact("pid", std::to_string(pid));
+  TraceWriter trace;
+  add_host_facts(trace);
+  trace.add_fact("pid", std::to_string(pid));
   auto input = std::make_unique<sleepers::KernelSampleInput>(std::move(program), 1024,
                                                              std::set<std::uint32_t>{});
-  sleepers::BpfSampler sampler(std::make_unique<RecordingInput>(std::move(input), tape),
+  sleepers::BpfSampler sampler(std::make_unique<RecordingInput>(std::move(input), trace),
                                kNsPerTick);
   std::uint32_t round = 1;
   sleepers::Pass pass;
@@ -43,14 +43,14 @@ void record(const SleeperWorkload& recipe, const RecordingDirectories& places) {
     sampler.sample(round, pass);
     if (passes == 1) workload.release();  // the process was found; it executes another program now
     if (passes % kPassesOfWindow == 0) {
-      tape.put(kWindowEnds);
+      trace.put(kWindowEnds);
       ++round;
     }
     ::usleep(recipe.pause_us);
   }
-  tape.put(kWindowEnds);
-  tape.put_text(kOutput, workload.output());
-  tape.save(places.output + "/sleepers_" + recipe.name + ".tape.zst");
+  trace.put(kWindowEnds);
+  trace.put_text(kOutput, workload.output());
+  trace.save(places.output + "/sleepers_" + recipe.name + ".trace.zst");
 }
 
 }  // namespace

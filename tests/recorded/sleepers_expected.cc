@@ -3,12 +3,12 @@
 #include <cstring>
 #include <utility>
 
-#include "tests/recorded/sleepers_tape.hpp"
+#include "tests/recorded/sleepers_trace.hpp"
 
 namespace ctprof::recorded {
 namespace {
 
-using namespace sleepers_tape;
+using namespace sleepers_trace;
 
 constexpr int kMaxCopies = 6;  // of one sleeper in one pass
 
@@ -94,9 +94,9 @@ class Builder {
 
 }  // namespace
 
-ExpectedSleepers expected_sleepers(const Tape& tape) {
+ExpectedSleepers expected_sleepers(const Trace& trace) {
   Builder builder;
-  for (const Frame& frame : tape.frames()) {
+  for (const Frame& frame : trace.frames()) {
     switch (frame.kind) {
       case kPass: builder.begin_pass(frame.clock_ns); break;
       case kWindowEnds: builder.end_window(); break;

@@ -1,4 +1,5 @@
-// Computes the sleepers that passes must find from the raw frames of a tape, separately and simply.
+// Computes the sleepers that passes must find from the raw frames of a trace, separately and
+// simply.
 
 #pragma once
 
@@ -8,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
 namespace ctprof::recorded {
 
@@ -37,6 +38,6 @@ struct ExpectedSleepers {
   std::size_t split_records = 0;  // records that were split between two reads
 };
 
-ExpectedSleepers expected_sleepers(const Tape& tape);
+ExpectedSleepers expected_sleepers(const Trace& trace);
 
 }  // namespace ctprof::recorded

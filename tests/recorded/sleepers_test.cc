@@ -17,29 +17,29 @@
 #include "plugins/sleepers/tally.hpp"
 #include "tests/recorded/received.hpp"
 #include "tests/recorded/sleepers_expected.hpp"
-#include "tests/recorded/sleepers_tape.hpp"
+#include "tests/recorded/sleepers_trace.hpp"
 
 using namespace ctprof;
 using namespace ctprof::recorded;
-using namespace ctprof::recorded::sleepers_tape;
+using namespace ctprof::recorded::sleepers_trace;
 namespace data = boost::unit_test::data;
 
 namespace {
 
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
-const std::vector<std::string> kTapes{"turns", "crowd", "kinds", "come"};
+const std::vector<std::string> kTraces{"turns", "crowd", "kinds", "come"};
 
-Tape load_tape(const std::string& name) {
-  return Tape::load(std::string(std::getenv("TAPES")) + "/sleepers_" + name + ".tape.zst");
+Trace load_trace(const std::string& name) {
+  return Trace::load(std::string(std::getenv("TRACES")) + "/sleepers_" + name + ".trace.zst");
 }
 
 struct Replay {
   explicit Replay(const std::string& name, const sleepers::RecordFormat& shape = {})
-      : Replay(load_tape(name), shape) {}
-  Replay(Tape recorded, const sleepers::RecordFormat& shape)
-      : tape(std::move(recorded)), expected(expected_sleepers(tape)) {
-    Cursor cursor(tape);
-    sleepers::BpfSampler sampler(std::make_unique<ReplayedInput>(tape, cursor), kNsPerTick);
+      : Replay(load_trace(name), shape) {}
+  Replay(Trace recorded, const sleepers::RecordFormat& shape)
+      : trace(std::move(recorded)), expected(expected_sleepers(trace)) {
+    Cursor cursor(trace);
+    sleepers::BpfSampler sampler(std::make_unique<ReplayedInput>(trace, cursor), kNsPerTick);
     sleepers::Tally tally(shape);
     sleepers::Pass pass;
     windows.push_back(std::make_unique<ReceivedData>());
@@ -63,11 +63,11 @@ struct Replay {
         windows.push_back(std::make_unique<ReceivedData>());
         return;
       case kOutput: cursor.next(); return;
-      default: throw BadTape("the sampler did not make all recorded calls");
+      default: throw BadTrace("the sampler did not make all recorded calls");
     }
   }
 
-  Tape tape;
+  Trace trace;
   ExpectedSleepers expected;
   std::vector<std::unique_ptr<ReceivedData>> windows;
   std::vector<std::vector<std::uint32_t>> visited_by_pass;
@@ -127,7 +127,7 @@ std::map<SleeperId, std::uint64_t> weights_by_thread(const ReceivedData& receive
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(the_weight_of_a_stack_is_its_number_of_passes, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(the_weight_of_a_stack_is_its_number_of_passes, data::make(kTraces), name) {
   const Replay replay(name);
   BOOST_TEST(replay.expected.windows.size() > 1u);
   BOOST_TEST(replay.windows.size() == replay.expected.windows.size());
@@ -136,7 +136,7 @@ BOOST_DATA_TEST_CASE(the_weight_of_a_stack_is_its_number_of_passes, data::make(k
                 expected_weights(replay.expected.windows[window])));
 }
 
-BOOST_DATA_TEST_CASE(samples_of_a_thread_are_passes_that_found_it_asleep, data::make(kTapes),
+BOOST_DATA_TEST_CASE(samples_of_a_thread_are_passes_that_found_it_asleep, data::make(kTraces),
                      name) {
   const Replay replay(name);
   std::uint64_t repeats = 0, fresh = 0;
@@ -157,7 +157,7 @@ BOOST_DATA_TEST_CASE(samples_of_a_thread_are_passes_that_found_it_asleep, data::
 }
 
 // Each new stack has one record, and at most one more for all its repeats.
-BOOST_DATA_TEST_CASE(reports_repeats_as_one_record, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_repeats_as_one_record, data::make(kTraces), name) {
   const Replay replay(name);
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
     std::size_t fresh = 0, got = 0, repeats = 0;
@@ -171,7 +171,7 @@ BOOST_DATA_TEST_CASE(reports_repeats_as_one_record, data::make(kTapes), name) {
   }
 }
 
-BOOST_DATA_TEST_CASE(user_stacks_belong_to_their_threads, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(user_stacks_belong_to_their_threads, data::make(kTraces), name) {
   const Replay replay(name);
   std::size_t copies = 0;
   for (std::size_t window = 0; window < replay.windows.size(); ++window) {
@@ -197,7 +197,7 @@ BOOST_DATA_TEST_CASE(user_stacks_belong_to_their_threads, data::make(kTapes), na
   BOOST_TEST(copies > 50u);
 }
 
-BOOST_DATA_TEST_CASE(reports_the_processes_that_were_found, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(reports_the_processes_that_were_found, data::make(kTraces), name) {
   const Replay replay(name);
   std::size_t pass = 0;
   for (const auto& window : replay.expected.windows)
@@ -207,10 +207,10 @@ BOOST_DATA_TEST_CASE(reports_the_processes_that_were_found, data::make(kTapes), 
   BOOST_TEST(pass > 10u);
 }
 
-// Returns a copy of the tape whose reads split their first record, at all kinds of positions.
-Tape split_tape(const std::string& name) {
-  const Tape original = load_tape(name);
-  TapeWriter writer;
+// Returns a copy of the trace whose reads split their first record, at all kinds of positions.
+Trace split_trace(const std::string& name) {
+  const Trace original = load_trace(name);
+  TraceWriter writer;
   writer.add_layouts(kLayouts);
   for (const char* fact : {"can_recheck", "pid"}) writer.add_fact(fact, original.fact(fact));
   std::size_t place = 1;
@@ -225,11 +225,11 @@ Tape split_tape(const std::string& name) {
       writer.put_frame(frame);
     }
   }
-  return Tape::parse(writer.bytes());
+  return Trace::parse(writer.bytes());
 }
 
-BOOST_DATA_TEST_CASE(joins_split_records, data::make(kTapes), name) {
-  const Replay original(name), pieces(split_tape(name), {});
+BOOST_DATA_TEST_CASE(joins_split_records, data::make(kTraces), name) {
+  const Replay original(name), pieces(split_trace(name), {});
   BOOST_TEST(pieces.expected.split_records > 10u);
   BOOST_TEST(pieces.visited_by_pass.size() == original.visited_by_pass.size());
   for (std::size_t window = 0; window < original.windows.size(); ++window) {
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(copies_running_threads_again) {
   BOOST_TEST(lacking > 0u);
 }
 
-BOOST_DATA_TEST_CASE(changed_code_requires_reading_mappings_again, data::make(kTapes), name) {
+BOOST_DATA_TEST_CASE(changed_code_requires_reading_mappings_again, data::make(kTraces), name) {
   const Replay replay(name);
   std::map<std::uint32_t, std::array<std::uint64_t, 3>> known;
   std::vector<std::uint64_t> expected, got;
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_depth_limit_removes_kernel_frames_at_the_root) {
 // The workload prints how many threads it starts; 20 exist at a time.
 BOOST_AUTO_TEST_CASE(finds_no_more_threads_than_existed) {
   const Replay replay("come");
-  const auto pid = static_cast<std::uint32_t>(replay.tape.number("pid"));
+  const auto pid = static_cast<std::uint32_t>(replay.trace.number("pid"));
   std::set<SleeperId> threads;
   for (const auto& window : replay.expected.windows)
     for (const ExpectedPass& pass : window) {

@@ -16,17 +16,17 @@
 #include "core/window/merge_exited_threads.hpp"
 #include "plugins/task-iter/exited_threads.hpp"
 #include "tests/recorded/exits_replay.hpp"
-#include "tests/recorded/task_iter_tape.hpp"
+#include "tests/recorded/task_iter_trace.hpp"
 
 using namespace ctprof;
 using namespace ctprof::recorded;
-using namespace ctprof::recorded::task_iter_tape;
+using namespace ctprof::recorded::task_iter_trace;
 namespace data = boost::unit_test::data;
 
 namespace {
 
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
-const std::vector<std::string> kTapes{"threads", "processes", "takeover"};
+const std::vector<std::string> kTraces{"threads", "processes", "takeover"};
 
 struct Figures {
   static constexpr auto kOffers = sdk::joined(
@@ -36,45 +36,45 @@ struct Figures {
 
 __extension__ typedef unsigned __int128 Wide;
 
-Tape load_tape(const std::string& name) {
-  return Tape::load(std::string(std::getenv("TAPES")) + "/task_iter_" + name + ".tape.zst");
+Trace load_trace(const std::string& name) {
+  return Trace::load(std::string(std::getenv("TRACES")) + "/task_iter_" + name + ".trace.zst");
 }
 
-ReceivedExits replay(const Tape& tape) {
-  return replay_exits<task_iter::ExitedThreads, ReplayedInput, Figures>(tape);
+ReceivedExits replay(const Trace& trace) {
+  return replay_exits<task_iter::ExitedThreads, ReplayedInput, Figures>(trace);
 }
 
-// Returns the tape as if the programs had followed the children of the process.
-Tape with_followed_children(const Tape& tape) {
-  TapeWriter writer;
+// Returns the trace as if the programs had followed the children of the process.
+Trace with_followed_children(const Trace& trace) {
+  TraceWriter writer;
   for (const char* fact : {"pid", "layout:ended_birth", "layout:ended_cgroup", "layout:ended_exec",
                            "layout:ended_thread"})
-    writer.add_fact(fact, tape.fact(fact));
-  for (recorded::Frame frame : tape.frames()) {
+    writer.add_fact(fact, trace.fact(fact));
+  for (recorded::Frame frame : trace.frames()) {
     std::vector<std::byte> bytes(frame.bytes.begin(), frame.bytes.end());
     auto* ended = reinterpret_cast<exit_record_thread*>(bytes.data());
     if (frame.kind == kRecord && ended->kind == EXIT_RECORD_THREAD &&
-        ended->task.tgid != tape.number("pid"))
+        ended->task.tgid != trace.number("pid"))
       ended->task.properties |= RECORD_OF_FOLLOWED;
     frame.bytes = bytes;
     writer.put_frame(frame);
   }
-  return Tape::parse(writer.bytes());
+  return Trace::parse(writer.bytes());
 }
 
-// Returns the processes of the rows if only the process of the tape is requested.
-std::set<std::uint64_t> processes_of(const Tape& tape, bool inherits) {
+// Returns the processes of the rows if only the process of the trace is requested.
+std::set<std::uint64_t> processes_of(const Trace& trace, bool inherits) {
   const ReceivedExits exits = replay_exits<task_iter::ExitedThreads, ReplayedInput, Figures>(
-      tape, {tape.number("pid")}, inherits);
+      trace, {trace.number("pid")}, inherits);
   std::set<std::uint64_t> tgids;
   for (std::size_t row = 0; row < exits.rows(); ++row) tgids.insert(exits.value(row, "tgid"));
   return tgids;
 }
 
 template <class Record>
-std::vector<const Record*> records_of(const Tape& tape, exit_record_kind kind) {
+std::vector<const Record*> records_of(const Trace& trace, exit_record_kind kind) {
   std::vector<const Record*> found;
-  for (const recorded::Frame& frame : tape.frames())
+  for (const recorded::Frame& frame : trace.frames())
     if (frame.kind == kRecord &&
         *reinterpret_cast<const std::uint32_t*>(frame.bytes.data()) == kind)
       found.push_back(reinterpret_cast<const Record*>(frame.bytes.data()));
@@ -152,10 +152,10 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_values, data::make(kTapes), name) {
-  const Tape tape = load_tape(name);
-  const ReceivedExits exits = replay(tape);
-  const auto records = records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD);
+BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_values, data::make(kTraces), name) {
+  const Trace trace = load_trace(name);
+  const ReceivedExits exits = replay(trace);
+  const auto records = records_of<exit_record_thread>(trace, EXIT_RECORD_THREAD);
   const auto rows = rows_by_end(exits);
   BOOST_TEST(exits.rows() == records.size());
   BOOST_TEST(rows.size() == records.size());
@@ -167,12 +167,12 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_its_last_values, data::make(kTapes),
   }
 }
 
-BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name) {
-  const Tape tape = load_tape(name);
-  const ReceivedExits exits = replay(tape);
+BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTraces), name) {
+  const Trace trace = load_trace(name);
+  const ReceivedExits exits = replay(trace);
   std::map<std::uint64_t, std::string> paths;
   for (const exit_record_cgroup* cgroup :
-       records_of<exit_record_cgroup>(tape, EXIT_RECORD_CGROUP)) {
+       records_of<exit_record_cgroup>(trace, EXIT_RECORD_CGROUP)) {
     std::string& path = paths[cgroup->id];
     for (const auto& part : cgroup->names)
       if (part[0] != 0) path.insert(0, "/" + std::string(part));
@@ -180,7 +180,7 @@ BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name
   }
   BOOST_TEST(!paths.empty());
   const auto rows = rows_by_end(exits);
-  for (const exit_record_thread* record : records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD))
+  for (const exit_record_thread* record : records_of<exit_record_thread>(trace, EXIT_RECORD_THREAD))
     BOOST_TEST(exits.text(rows.at({record->task.now_boottime, record->task.tid}), "cgroup") ==
                paths.at(record->task.cgroup_id));
   BOOST_TEST(paths.begin()->second.ends_with("/ctprof-recorded/inner"));
@@ -189,11 +189,11 @@ BOOST_DATA_TEST_CASE(cgroups_have_their_recorded_names, data::make(kTapes), name
 // A thread cannot read its own last switch; it read all other values last.
 BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = load_tape(name);
-  const ReceivedExits exits = replay(tape);
+  const Trace trace = load_trace(name);
+  const ReceivedExits exits = replay(trace);
   std::map<std::uint64_t, std::size_t> rows;  // by tid; the workload used each tid once
   for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
-  std::istringstream lines(tape.output());
+  std::istringstream lines(trace.output());
   std::size_t threads = 0;
   for (std::uint64_t tid = 0, cpu_ns = 0, minflt = 0, majflt = 0, voluntary = 0, involuntary = 0;
        lines >> tid >> cpu_ns >> minflt >> majflt >> voluntary >> involuntary; ++threads) {
@@ -217,23 +217,23 @@ BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
 }
 
 BOOST_AUTO_TEST_CASE(an_exec_by_another_thread_than_the_leader_is_not_an_exit) {
-  const Tape tape = load_tape("takeover");
-  const ReceivedExits exits = replay(tape);
-  const auto execs = records_of<exit_record_exec>(tape, EXIT_RECORD_EXEC);
+  const Trace trace = load_trace("takeover");
+  const ReceivedExits exits = replay(trace);
+  const auto execs = records_of<exit_record_exec>(trace, EXIT_RECORD_EXEC);
   BOOST_TEST_REQUIRE(execs.size() == 1u);
   BOOST_TEST_REQUIRE(exits.ended.execs.size() == 1u);
   BOOST_TEST(exits.ended.execs[0].tgid == execs[0]->tgid);
   BOOST_TEST(exits.ended.execs[0].tid == execs[0]->tid);
   BOOST_TEST(exits.ended.execs[0].at_ns == execs[0]->at_boottime);
   BOOST_TEST(exits.rows() == 2u);  // the replaced leader, and the thread that replaced it
-  BOOST_TEST(exits.value(0, "tid") == tape.number("pid"));
-  BOOST_TEST(exits.value(1, "tid") == tape.number("pid"));
+  BOOST_TEST(exits.value(0, "tid") == trace.number("pid"));
+  BOOST_TEST(exits.value(1, "tid") == trace.number("pid"));
 }
 
 BOOST_AUTO_TEST_CASE(starts_of_exited_threads_leave_no_row) {
-  const Tape tape = load_tape("processes");
-  BOOST_TEST(records_of<exit_record_fork>(tape, EXIT_RECORD_FORK).size() == 40u);
-  const ReceivedExits exits = replay(tape);
+  const Trace trace = load_trace("processes");
+  BOOST_TEST(records_of<exit_record_fork>(trace, EXIT_RECORD_FORK).size() == 40u);
+  const ReceivedExits exits = replay(trace);
   BOOST_TEST(exits.ended.forks.empty());
   BOOST_TEST(exits.rows() == 41u);
 }
@@ -241,13 +241,13 @@ BOOST_AUTO_TEST_CASE(starts_of_exited_threads_leave_no_row) {
 // The buffer of the kernel was full. The kernel counts from the start; the core receives the
 // difference.
 BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
-  const Tape whole = load_tape("threads");
-  TapeWriter writer;
+  const Trace whole = load_trace("threads");
+  TraceWriter writer;
   for (const Layout& layout : kLayouts) writer.add_layouts(std::span(&layout, 1));
   std::uint64_t lost = 0;
   for (const recorded::Frame& frame : whole.frames())
     frame.kind == kLost ? writer.put_value(kLost, lost += 3) : writer.put_frame(frame);
-  const ReceivedExits exits = replay(Tape::parse(writer.bytes()));
+  const ReceivedExits exits = replay(Trace::parse(writer.bytes()));
   BOOST_TEST(lost > 3u);
   BOOST_TEST(exits.ended.lost == lost);
 }
@@ -255,12 +255,12 @@ BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
 // Beyond the limit, threads with the same process, name and cgroup share a row with their sums.
 BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = load_tape(name);
-  ReceivedExits exits = replay(tape);
+  const Trace trace = load_trace(name);
+  ReceivedExits exits = replay(trace);
   const std::size_t threads = exits.rows();
   merge_exited_threads(exits.ended, 0, threads - 1);
   std::map<std::string, std::uint64_t> expected, got;
-  for (const exit_record_thread* record : records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD))
+  for (const exit_record_thread* record : records_of<exit_record_thread>(trace, EXIT_RECORD_THREAD))
     for (const auto& [metric, value] : counters_of(record->task)) expected[metric] += value;
   std::uint64_t counted = 0;
   for (std::size_t row = 0; row < exits.rows(); ++row) {
@@ -276,13 +276,13 @@ BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
 }
 
 BOOST_AUTO_TEST_CASE(followed_children_of_requested_processes_have_rows) {
-  const Tape tape = load_tape("processes"), followed = with_followed_children(tape);
+  const Trace trace = load_trace("processes"), followed = with_followed_children(trace);
   std::set<std::uint64_t> all;
-  for (const exit_record_thread* record : records_of<exit_record_thread>(tape, EXIT_RECORD_THREAD))
+  for (const exit_record_thread* record : records_of<exit_record_thread>(trace, EXIT_RECORD_THREAD))
     all.insert(record->task.tgid);
-  const std::set<std::uint64_t> requested{tape.number("pid")};
+  const std::set<std::uint64_t> requested{trace.number("pid")};
   BOOST_TEST(all.size() > 2u);
   BOOST_TEST((processes_of(followed, true) == all));
   BOOST_TEST((processes_of(followed, false) == requested));
-  BOOST_TEST((processes_of(tape, true) == requested));
+  BOOST_TEST((processes_of(trace, true) == requested));
 }

@@ -17,26 +17,26 @@
 #include "core/window/merge_exited_threads.hpp"
 #include "plugins/taskstats/exited_threads.hpp"
 #include "tests/recorded/exits_replay.hpp"
-#include "tests/recorded/taskstats_tape.hpp"
+#include "tests/recorded/taskstats_trace.hpp"
 
 using namespace ctprof;
 using namespace ctprof::recorded;
-using namespace ctprof::recorded::taskstats_tape;
+using namespace ctprof::recorded::taskstats_trace;
 namespace data = boost::unit_test::data;
 
 namespace {
 
 constexpr std::uint64_t kNsPerTick = 1'000'000'000 / TestHost::kUserHz;
 constexpr std::uint16_t kInterleaved = 15;  // version with another order of members than the header
-const std::vector<std::string> kTapes{"threads", "processes", "takeover"};
+const std::vector<std::string> kTraces{"threads", "processes", "takeover"};
 
-Tape load_tape(const std::string& name) {
-  return Tape::load(std::string(std::getenv("TAPES")) + "/taskstats_" + name + ".tape.zst");
+Trace load_trace(const std::string& name) {
+  return Trace::load(std::string(std::getenv("TRACES")) + "/taskstats_" + name + ".trace.zst");
 }
 
-ReceivedExits replay(const Tape& tape) {
+ReceivedExits replay(const Trace& trace) {
   return replay_exits<ctprof::taskstats::ExitedThreads, ReplayedInput,
-                      ctprof::taskstats::ExitedThreadMetrics>(tape);
+                      ctprof::taskstats::ExitedThreadMetrics>(trace);
 }
 
 // One message, and the interval in which it arrived.
@@ -81,13 +81,13 @@ Message message_of(Bytes bytes) {
   return message;
 }
 
-// Returns all messages of a tape. The messages of a drain arrived after the last empty read of the
+// Returns all messages of a trace. The messages of a drain arrived after the last empty read of the
 // previous drain.
-std::vector<Message> messages_of(const Tape& tape) {
+std::vector<Message> messages_of(const Trace& trace) {
   std::vector<Message> messages;
   std::uint64_t drained_ns = 0;
   std::size_t first = 0;  // first message of the read
-  for (const recorded::Frame& frame : tape.frames()) {
+  for (const recorded::Frame& frame : trace.frames()) {
     if (frame.kind == kMessages) first = messages.size();
     if (frame.kind == kMessage) messages.push_back(message_of(frame.bytes));
     if (frame.kind != kClock) continue;
@@ -158,10 +158,10 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> rows_by_end(
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::make(kTapes), name) {
-  const Tape tape = load_tape(name);
-  const ReceivedExits exits = replay(tape);
-  const auto messages = messages_of(tape);
+BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::make(kTraces), name) {
+  const Trace trace = load_trace(name);
+  const ReceivedExits exits = replay(trace);
+  const auto messages = messages_of(trace);
   const auto rows = rows_by_end(exits);
   BOOST_TEST(exits.rows() == messages.size());
   BOOST_TEST(rows.size() == messages.size());
@@ -178,11 +178,11 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::mak
 // multiples of 1,024.
 BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = load_tape(name);
-  const ReceivedExits exits = replay(tape);
+  const Trace trace = load_trace(name);
+  const ReceivedExits exits = replay(trace);
   std::map<std::uint64_t, std::size_t> rows;  // by tid; the workload used each tid once
   for (std::size_t row = 0; row < exits.rows(); ++row) rows[exits.value(row, "tid")] = row;
-  std::istringstream lines(tape.output());
+  std::istringstream lines(trace.output());
   std::size_t threads = 0;
   for (std::uint64_t tid = 0, cpu_ns = 0, minflt = 0, majflt = 0, voluntary = 0, involuntary = 0;
        lines >> tid >> cpu_ns >> minflt >> majflt >> voluntary >> involuntary; ++threads) {
@@ -207,8 +207,8 @@ BOOST_DATA_TEST_CASE(values_equal_those_that_threads_read_about_themselves,
 // The buffer of the socket was full. The kernel counts from the start; the core receives the
 // difference. Each malformed message counts as a lost thread, too.
 BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
-  const Tape whole = load_tape("threads");
-  TapeWriter writer;
+  const Trace whole = load_trace("threads");
+  TraceWriter writer;
   writer.add_layouts(kLayouts);
   writer.add_fact("family", whole.fact("family"));
   std::uint64_t lost = 0, cut = 0;
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
     else
       writer.put_frame(frame);
   }
-  const ReceivedExits exits = replay(Tape::parse(writer.bytes()));
+  const ReceivedExits exits = replay(Trace::parse(writer.bytes()));
   BOOST_TEST(exits.ended.lost == lost + cut / 4);
   BOOST_TEST(exits.rows() == cut - cut / 4);
   BOOST_TEST(cut > 40u);
@@ -228,12 +228,12 @@ BOOST_AUTO_TEST_CASE(counts_lost_threads_once) {
 
 BOOST_DATA_TEST_CASE(merged_rows_contain_the_sums_of_their_threads,
                      data::make({"threads", "processes"}), name) {
-  const Tape tape = load_tape(name);
-  ReceivedExits exits = replay(tape);
+  const Trace trace = load_trace(name);
+  ReceivedExits exits = replay(trace);
   const std::size_t threads = exits.rows();
   merge_exited_threads(exits.ended, 0, threads - 1);
   std::map<std::string, std::uint64_t> expected, got;
-  for (const Message& message : messages_of(tape))
+  for (const Message& message : messages_of(trace))
     for (const auto& [metric, value] : counters_of(message.stats)) expected[metric] += value;
   std::uint64_t counted = 0;
   for (std::size_t row = 0; row < exits.rows(); ++row) {

@@ -1,10 +1,10 @@
-#include "tests/recorded/off_cpu_tape.hpp"
+#include "tests/recorded/off_cpu_trace.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
-namespace ctprof::recorded::off_cpu_tape {
+namespace ctprof::recorded::off_cpu_trace {
 
 using off_cpu::Counters;
 using off_cpu::RecordCallback;
@@ -30,103 +30,103 @@ static_assert(sizeof(off_snapshot) == 1360 && sizeof(off_check) == 24 && sizeof(
 // --- recording ---
 
 RecordingInput::RecordingInput(std::unique_ptr<off_cpu::KernelInput> input,
-                               std::vector<std::uint64_t> pids, TapeWriter& tape)
-    : input_(std::move(input)), pids_(std::move(pids)), tape_(tape) {
-  tape_.add_layouts(kLayouts);
-  tape_.add_fact("way", std::to_string(static_cast<int>(input_->resume_hook())));
-  tape_.add_fact("to_boottime_ns",
-                 std::to_string(now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC)));
+                               std::vector<std::uint64_t> pids, TraceWriter& trace)
+    : input_(std::move(input)), pids_(std::move(pids)), trace_(trace) {
+  trace_.add_layouts(kLayouts);
+  trace_.add_fact("way", std::to_string(static_cast<int>(input_->resume_hook())));
+  trace_.add_fact("to_boottime_ns",
+                  std::to_string(now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC)));
 }
 
 // Records all answers except those of OFF_LIST_PROCESSES, which lists all processes of the host; of
 // these, only the recorded processes.
 void RecordingInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
-  tape_.put_value(kPass, static_cast<std::uint32_t>(what));
+  trace_.put_value(kPass, static_cast<std::uint32_t>(what));
   input_->visit_threads(what, [&](Bytes bytes) {
     off_identity identity;
     std::memcpy(&identity, bytes.data(), sizeof identity);
     if (std::ranges::find(pids_, identity.tgid) == pids_.end()) return;
-    tape_.put(kRecord, bytes);
+    trace_.put(kRecord, bytes);
     take(bytes);
   });
-  tape_.put_value(kReturned, std::uint64_t{0});
+  trace_.put_value(kReturned, std::uint64_t{0});
 }
 
 std::uint64_t RecordingInput::open_window(std::uint32_t number) {
   const std::uint64_t edge = input_->open_window(number);
-  tape_.put_value(kOpenWindow, WindowEdge{number, edge});
+  trace_.put_value(kOpenWindow, WindowEdge{number, edge});
   return edge;
 }
 
 bool RecordingInput::read_stacks(const off_cpu::RecordCallback& take) {
-  tape_.put(kReadStacks);
+  trace_.put(kReadStacks);
   const bool is_all = input_->read_stacks([&](Bytes bytes) {
     std::vector<std::byte> copy(bytes.begin(), bytes.end());
     if (copy.size() == sizeof(off_stack)) {
       off_stack& stack = *reinterpret_cast<off_stack*>(copy.data());
       std::memset(stack.user, pattern_of(stack.identity.tid), sizeof stack.user);
     }
-    tape_.put(kRecord, copy);
+    trace_.put(kRecord, copy);
     take(bytes);
   });
-  tape_.put_value(kReturned, std::uint64_t{is_all});
+  trace_.put_value(kReturned, std::uint64_t{is_all});
   return is_all;
 }
 
 void RecordingInput::read_other_records(const off_cpu::RecordCallback& take) {
-  tape_.put(kReadOthers);
+  trace_.put(kReadOthers);
   input_->read_other_records([&](Bytes bytes) {
-    tape_.put(kRecord, bytes);
+    trace_.put(kRecord, bytes);
     take(bytes);
   });
-  tape_.put_value(kReturned, std::uint64_t{0});
+  trace_.put_value(kReturned, std::uint64_t{0});
 }
 
 std::vector<StackTop> RecordingInput::read_user_stacks(std::vector<StackTop> wanted,
                                                        std::size_t size,
                                                        std::chrono::milliseconds patience) {
   std::vector<StackTop> tops = input_->read_user_stacks(std::move(wanted), size, patience);
-  tape_.put(kReadMemory);
+  trace_.put(kReadMemory);
   for (const StackTop& top : tops) {
     const MemoryRead read{top.tgid, top.address, top.number};
     std::vector<std::byte> bytes(sizeof read + top.bytes.size(), std::byte{pattern_of(top.number)});
     std::memcpy(bytes.data(), &read, sizeof read);
-    tape_.put(kRecord, bytes);
+    trace_.put(kRecord, bytes);
   }
-  tape_.put_value(kReturned, std::uint64_t{tops.size()});
+  trace_.put_value(kReturned, std::uint64_t{tops.size()});
   return tops;
 }
 
 void RecordingInput::set_period(std::uint64_t period_ns, bool every_stack) {
-  tape_.put_value(kSetPeriod, Period{period_ns, every_stack});
+  trace_.put_value(kSetPeriod, Period{period_ns, every_stack});
   input_->set_period(period_ns, every_stack);
 }
 
 Counters RecordingInput::counters() const {
   const Counters counters = input_->counters();
-  tape_.put_value(kCounters, counters);
+  trace_.put_value(kCounters, counters);
   return counters;
 }
 
 void RecordingInput::end_measuring() {
   input_->end_measuring();
-  tape_.put_value(kCost, input_->ns_per_switch());
+  trace_.put_value(kCost, input_->ns_per_switch());
 }
 
 // --- replaying ---
 
-ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor)
+ReplayedInput::ReplayedInput(const Trace& trace, Cursor& cursor)
     : cursor_(cursor),
-      to_boottime_ns_(tape.number("to_boottime_ns")),
-      way_(static_cast<off_cpu::ResumeHook>(tape.number("way"))) {
-  tape.require_layouts(kLayouts);
+      to_boottime_ns_(trace.number("to_boottime_ns")),
+      way_(static_cast<off_cpu::ResumeHook>(trace.number("way"))) {
+  trace.require_layouts(kLayouts);
 }
 
 std::uint64_t ReplayedInput::now_ns(clockid_t clock) const {
   return cursor_.clock_ns() + (clock == CLOCK_BOOTTIME ? to_boottime_ns_ : 0);
 }
 
-// The recorder may query state at any time; it gets the state that the tape contains before its
+// The recorder may query state at any time; it gets the state that the trace contains before its
 // next event.
 void ReplayedInput::read_state() const {
   while (!cursor_.is_at_end() &&
@@ -158,13 +158,13 @@ std::uint64_t ReplayedInput::deliver(const off_cpu::RecordCallback& take) {
 }
 
 void ReplayedInput::visit_threads(off_pass_purpose what, const off_cpu::RecordCallback& take) {
-  if (event(kPass).as<std::uint32_t>() != what) throw BadTape("a pass for another purpose");
+  if (event(kPass).as<std::uint32_t>() != what) throw BadTrace("a pass for another purpose");
   deliver(take);
 }
 
 std::uint64_t ReplayedInput::open_window(std::uint32_t number) {
   const WindowEdge& edge = event(kOpenWindow).as<WindowEdge>();
-  if (edge.number != number) throw BadTape("a window of another number");
+  if (edge.number != number) throw BadTrace("a window of another number");
   return edge.ns;
 }
 
@@ -188,7 +188,7 @@ std::vector<StackTop> ReplayedInput::read_user_stacks(std::vector<StackTop> want
     const auto is_recorded = [&](const StackTop& top) { return top.number == read.number; };
     const auto known = std::ranges::find_if(wanted, is_recorded);
     if (known == wanted.end() || known->address != read.from || bytes.size() - sizeof read > size)
-      throw BadTape("the recorder reads memory at other addresses than the recording");
+      throw BadTrace("the recorder reads memory at other addresses than the recording");
     const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
     tops.push_back(*known);
     tops.back().bytes.assign(begin + sizeof read, begin + bytes.size());
@@ -199,7 +199,7 @@ std::vector<StackTop> ReplayedInput::read_user_stacks(std::vector<StackTop> want
 void ReplayedInput::set_period(std::uint64_t period_ns, bool every_stack) {
   const Period& period = event(kSetPeriod).as<Period>();
   if (period.ns != period_ns || (period.every_stack != 0) != every_stack)
-    throw BadTape("the recorder sets another period");
+    throw BadTrace("the recorder sets another period");
 }
 
-}  // namespace ctprof::recorded::off_cpu_tape
+}  // namespace ctprof::recorded::off_cpu_trace

@@ -1,7 +1,7 @@
-// Records on tape what the events and clocks of the plugin on-cpu return, and replays it.
+// Records on trace what the events and clocks of the plugin on-cpu return, and replays it.
 //
 //   Sampler sampler(std::make_unique<RecordingInput>(std::move(events), pids, writer), how, bytes);
-//   Sampler sampler(std::make_unique<ReplayedInput>(tape, cursor), how, bytes);
+//   Sampler sampler(std::make_unique<ReplayedInput>(trace, cursor), how, bytes);
 //
 // Each call of KernelInput and CpuEvent is one frame; records of a ring follow the call that found
 // them. The frames kStart to kStop are calls of the core; a replay makes the same calls.
@@ -18,9 +18,9 @@
 
 #include "plugins/on-cpu/kernel_input.hpp"
 #include "plugins/on-cpu/records.hpp"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
-namespace ctprof::recorded::on_cpu_tape {
+namespace ctprof::recorded::on_cpu_trace {
 
 enum Kind : std::uint32_t {
   kStart = kFirstOfPlugin,  // the core starts the recorder
@@ -60,15 +60,15 @@ inline constexpr std::array kLayouts{Layout{"perf_records", 1, 24}};
 // Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
-// Returns the sampling options of the tape.
-on_cpu::Sampling sampling_of(const Tape& tape);
-void add_sampling_facts(const on_cpu::Sampling& sampling, TapeWriter& tape);
+// Returns the sampling options of the trace.
+on_cpu::Sampling sampling_of(const Trace& trace);
+void add_sampling_facts(const on_cpu::Sampling& sampling, TraceWriter& trace);
 
-// Forwards and records all calls. `tape` must outlive this object.
+// Forwards and records all calls. `trace` must outlive this object.
 class RecordingInput final : public on_cpu::KernelInput {
  public:
   RecordingInput(std::unique_ptr<on_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
-                 TapeWriter& tape);
+                 TraceWriter& trace);
 
   std::uint64_t now_ns(clockid_t clock) const override;
   std::vector<int> online_cpus() override;
@@ -79,14 +79,14 @@ class RecordingInput final : public on_cpu::KernelInput {
  private:
   std::unique_ptr<on_cpu::KernelInput> input_;
   std::vector<std::uint64_t> pids_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
 };
 
 // Returns the recorded answers, and checks that the recorder makes the recorded calls in the
 // recorded order. Additional readings of a clock return its last value.
 class ReplayedInput final : public on_cpu::KernelInput {
  public:
-  ReplayedInput(const Tape& tape, Cursor& cursor);
+  ReplayedInput(const Trace& trace, Cursor& cursor);
 
   std::uint64_t now_ns(clockid_t clock) const override;
   std::vector<int> online_cpus() override;
@@ -99,4 +99,4 @@ class ReplayedInput final : public on_cpu::KernelInput {
   mutable std::array<std::uint64_t, 16> clocks_{};
 };
 
-}  // namespace ctprof::recorded::on_cpu_tape
+}  // namespace ctprof::recorded::on_cpu_trace

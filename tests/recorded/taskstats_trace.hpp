@@ -1,7 +1,7 @@
-// Records the exit messages of the plugin taskstats on tape, and replays them.
+// Records the exit messages of the plugin taskstats on trace, and replays them.
 //
 // A drain is kDrain; kMessages, kMessage for each message, and kClock, until a read is empty; and
-// kLost. A tape contains only threads of the workload's process and its children.
+// kLost. A trace contains only threads of the workload's process and its children.
 
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "plugins/taskstats/exit_input.hpp"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
-namespace ctprof::recorded::taskstats_tape {
+namespace ctprof::recorded::taskstats_trace {
 
 enum Kind : std::uint32_t {
   kStart = kFirstOfPlugin,  // the core starts the source
@@ -28,11 +28,12 @@ enum Kind : std::uint32_t {
 // struct taskstats contains its own version; this is the size of the framing around it.
 inline constexpr std::array kLayouts{Layout{"taskstats_message", 1, 20}};
 
-// Forwards and records all calls. `tape` must outlive this object.
+// Forwards and records all calls. `trace` must outlive this object.
 class RecordingInput final : public taskstats::ExitInput {
  public:
   // `pid`: the process id of the workload.
-  RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid, TapeWriter& tape);
+  RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid,
+                 TraceWriter& trace);
 
   std::uint64_t now_ns(clockid_t clock) const override;
   taskstats::SocketError open() override;
@@ -47,14 +48,14 @@ class RecordingInput final : public taskstats::ExitInput {
 
   std::unique_ptr<taskstats::ExitInput> input_;
   std::uint64_t pid_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
   bool has_only_others_ = false;  // the last read contained only messages of others
 };
 
 // Returns the recorded answers, and checks that the source makes the recorded calls.
 class ReplayedInput final : public taskstats::ExitInput {
  public:
-  ReplayedInput(const Tape& tape, Cursor& cursor);
+  ReplayedInput(const Trace& trace, Cursor& cursor);
 
   std::uint64_t now_ns(clockid_t clock) const override;
   taskstats::SocketError open() override { return {}; }
@@ -70,4 +71,4 @@ class ReplayedInput final : public taskstats::ExitInput {
   std::vector<Bytes> messages_;
 };
 
-}  // namespace ctprof::recorded::taskstats_tape
+}  // namespace ctprof::recorded::taskstats_trace

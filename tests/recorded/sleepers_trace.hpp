@@ -1,4 +1,4 @@
-// Records passes of the plugin sleepers on tape, and replays them.
+// Records passes of the plugin sleepers on trace, and replays them.
 //
 // A pass is kPass; kChunk for each read, the last of them empty; and, between the reads, for
 // sleepers with a user stack, kCopied and kRechecked in turns. kWindowEnds is between passes.
@@ -13,9 +13,9 @@
 
 #include "plugins/sleepers/sample_input.hpp"
 #include "plugins/sleepers/sleeper_sample.h"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
-namespace ctprof::recorded::sleepers_tape {
+namespace ctprof::recorded::sleepers_trace {
 
 enum Kind : std::uint32_t {
   kPass = kFirstOfPlugin,  // start of a pass: std::uint64_t, the round
@@ -32,18 +32,18 @@ struct CopyResult {
   std::uint64_t bytes;
 };
 
-// Raise a version when its structure changes; tests then convert older tapes. The names are those
-// in existing tapes: "look" is a sample.
+// Raise a version when its structure changes; tests then convert older traces. The names are those
+// in existing traces: "look" is a sample.
 inline constexpr std::array kLayouts{Layout{"look", 1, sizeof(::sleeper_sample)},
                                      Layout{"rechecked", 1, sizeof(::recheck_entry)}};
 
 // Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
-// Forwards and records all calls. `tape` must outlive this object.
+// Forwards and records all calls. `trace` must outlive this object.
 class RecordingInput final : public sleepers::SampleInput {
  public:
-  RecordingInput(std::unique_ptr<sleepers::SampleInput> input, TapeWriter& tape);
+  RecordingInput(std::unique_ptr<sleepers::SampleInput> input, TraceWriter& trace);
 
   void begin(std::uint32_t round) override;
   std::size_t read(std::span<std::byte> buffer) override;
@@ -54,13 +54,13 @@ class RecordingInput final : public sleepers::SampleInput {
 
  private:
   std::unique_ptr<sleepers::SampleInput> input_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
 };
 
 // Returns the recorded answers, and checks that the sampler makes the recorded calls.
 class ReplayedInput final : public sleepers::SampleInput {
  public:
-  ReplayedInput(const Tape& tape, Cursor& cursor);
+  ReplayedInput(const Trace& trace, Cursor& cursor);
 
   void begin(std::uint32_t round) override;
   std::size_t read(std::span<std::byte> buffer) override;
@@ -74,4 +74,4 @@ class ReplayedInput final : public sleepers::SampleInput {
   std::vector<::recheck_entry> buffer_;
 };
 
-}  // namespace ctprof::recorded::sleepers_tape
+}  // namespace ctprof::recorded::sleepers_trace

@@ -1,19 +1,19 @@
-// A tape contains what a plugin read from a kernel, so that tests can replay it.
+// A trace contains what a plugin read from a kernel, so that tests can replay it.
 //
-//   Tape tape = Tape::load("tapes/off_cpu_kinds.tape.zst");   // throws BadTape
-//   Cursor at(tape);
+//   Trace trace = Trace::load("traces/off_cpu_kinds.trace.zst");   // throws BadTrace
+//   Cursor at(trace);
 //   while (!at.is_at_end()) use(at.next());
 //
-// A tape is a list of facts (text) and a sequence of frames. A frame has a kind, the value of
+// A trace is a list of facts (text) and a sequence of frames. A frame has a kind, the value of
 // CLOCK_MONOTONIC when it was recorded, and bytes. The facts contain the kernel, and the version
 // and size of each record structure in the frames. When a structure changes, its version is raised,
-// and old tapes remain as tests: require_layouts() reports what a reader must convert.
+// and old traces remain as tests: require_layouts() reports what a reader must convert.
 //
-// Tape files are compressed with zstd. The reader checks all sizes. A damaged file is an error
-// (BadTape) that names the place.
+// Trace files are compressed with zstd. The reader checks all sizes. A damaged file is an error
+// (BadTrace) that names the place.
 //
 // Contents:  the format, a writer, a reader, a cursor.
-// See also:  off_cpu_tape.hpp and similar files, for the frames of a plugin.
+// See also:  off_cpu_trace.hpp and similar files, for the frames of a plugin.
 //
 // Threads: not thread-safe; use each object in one thread.
 
@@ -33,15 +33,15 @@ namespace ctprof::recorded {
 
 using Bytes = std::span<const std::byte>;
 
-struct BadTape : std::runtime_error {
+struct BadTrace : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Kinds that every tape may contain. Each plugin numbers its own kinds from kFirstOfPlugin.
+// Kinds that every trace may contain. Each plugin numbers its own kinds from kFirstOfPlugin.
 enum CommonKind : std::uint32_t {
   kFacts = 1,   // lines `name value`; the first frame
   kOutput = 2,  // printed by the workload
-  kEnd = 3,     // the last frame; without it the tape is truncated
+  kEnd = 3,     // the last frame; without it the trace is truncated
   kFirstOfPlugin = 16
 };
 
@@ -57,7 +57,7 @@ struct Frame {
   std::uint64_t clock_ns;
   Bytes bytes;  // aligned to 8
 
-  // Throws BadTape if the frame has another size.
+  // Throws BadTrace if the frame has another size.
   template <class Value>
   const Value& as() const {
     static_assert(std::is_trivially_copyable_v<Value>);
@@ -74,9 +74,9 @@ struct Frame {
 
 using Facts = std::map<std::string, std::string, std::less<>>;
 
-class TapeWriter {
+class TraceWriter {
  public:
-  // Facts may be added until the tape is saved.
+  // Facts may be added until the trace is saved.
   void add_fact(std::string name, std::string value);
   void add_layouts(std::span<const Layout> layouts);
   // Appends a frame with the current value of CLOCK_MONOTONIC.
@@ -87,9 +87,9 @@ class TapeWriter {
     put(kind, std::as_bytes(std::span(&value, 1)));
   }
   void put_text(std::uint32_t kind, std::string_view text);
-  // Appends a frame of another tape, or with a time that the test chooses.
+  // Appends a frame of another trace, or with a time that the test chooses.
   void put_frame(const Frame& frame);
-  // Returns the tape before compression.
+  // Returns the trace before compression.
   std::vector<std::byte> bytes() const;
   // Throws std::runtime_error if the file cannot be written.
   void save(const std::string& path) const;
@@ -99,17 +99,17 @@ class TapeWriter {
   std::vector<std::byte> frames_;
 };
 
-class Tape {
+class Trace {
  public:
-  static Tape load(const std::string& path);
+  static Trace load(const std::string& path);
   // Expects uncompressed bytes.
-  static Tape parse(std::vector<std::byte> bytes);
+  static Trace parse(std::vector<std::byte> bytes);
 
   const std::vector<Frame>& frames() const { return frames_; }
-  // Throws BadTape if the fact is missing or not a number.
+  // Throws BadTrace if the fact is missing or not a number.
   const std::string& fact(std::string_view name) const;
   std::uint64_t number(std::string_view name) const;
-  // Throws BadTape unless the tape contains each of these structures with this version and size.
+  // Throws BadTrace unless the trace contains each of these structures with this version and size.
   void require_layouts(std::span<const Layout> layouts) const;
   // Returns the output of the workload: all its frames joined.
   std::string output() const;
@@ -120,16 +120,16 @@ class Tape {
   Facts facts_;
 };
 
-// A position in a tape. Its time is that of the last frame that was read.
+// A position in a trace. Its time is that of the last frame that was read.
 class Cursor {
  public:
-  explicit Cursor(const Tape& tape) : frames_(tape.frames()) {}
+  explicit Cursor(const Trace& trace) : frames_(trace.frames()) {}
 
   bool is_at_end() const { return at_ == frames_.size(); }
-  // Throws BadTape at the end.
+  // Throws BadTrace at the end.
   const Frame& peek() const;
   const Frame& next();
-  // Throws BadTape if the next frame is of another kind, because the tested code made another call
+  // Throws BadTrace if the next frame is of another kind, because the tested code made another call
   // than the recorded code.
   const Frame& next(std::uint32_t kind);
   std::uint64_t clock_ns() const { return clock_ns_; }

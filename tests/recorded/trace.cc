@@ -1,4 +1,4 @@
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
 #include <zstd.h>
 
@@ -15,7 +15,9 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::string_view kMagic = "ctprof-tape 1\n\0\0"sv;  // 16 bytes: aligns frames
+// Never changes, although traces had another name when the first ones were recorded. 16 bytes, so
+// that frames are aligned.
+constexpr std::string_view kMagic = "ctprof-tape 1\n\0\0"sv;
 constexpr std::size_t kMaxCompressedBytes = 16 << 20;
 constexpr std::size_t kMaxBytes = 256 << 20;
 constexpr std::size_t kMaxFrameBytes = 16 << 20;
@@ -43,14 +45,14 @@ void append_frame(std::vector<std::byte>& out, const FrameHeader& header, Bytes 
 }
 
 [[noreturn]] void fail(const std::string& what, std::size_t offset) {
-  throw BadTape("damaged tape: at byte " + std::to_string(offset) + ": " + what);
+  throw BadTrace("damaged trace: at byte " + std::to_string(offset) + ": " + what);
 }
 
 std::vector<Frame> parse_frames(Bytes bytes) {
   std::vector<Frame> frames;
   std::size_t at = kMagic.size();
   if (bytes.size() < at || std::memcmp(bytes.data(), kMagic.data(), at) != 0)
-    fail("no tape of this format", 0);
+    fail("no trace of this format", 0);
   while (at < bytes.size()) {
     if (bytes.size() - at < sizeof(FrameHeader)) fail("the header of a frame is cut", at);
     FrameHeader header;
@@ -85,7 +87,7 @@ std::string text_of(const Layout& layout) {
 std::vector<std::byte> decompress(Bytes compressed) {
   const auto size = ::ZSTD_getFrameContentSize(compressed.data(), compressed.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kMaxBytes)
-    fail("no compressed tape of a reasonable size", 0);
+    fail("no compressed trace of a reasonable size", 0);
   std::vector<std::byte> bytes(size);
   const std::size_t got =
       ::ZSTD_decompress(bytes.data(), bytes.size(), compressed.data(), compressed.size());
@@ -97,36 +99,36 @@ std::vector<std::byte> decompress(Bytes compressed) {
 
 void Frame::require_size(std::size_t size) const {
   if (bytes.size() != size)
-    throw BadTape("a frame of kind " + std::to_string(kind) + " has " +
-                  std::to_string(bytes.size()) + " bytes, not " + std::to_string(size));
+    throw BadTrace("a frame of kind " + std::to_string(kind) + " has " +
+                   std::to_string(bytes.size()) + " bytes, not " + std::to_string(size));
 }
 
 // --- writer ---
 
-void TapeWriter::add_fact(std::string name, std::string value) {
+void TraceWriter::add_fact(std::string name, std::string value) {
   facts_[std::move(name)] = std::move(value);
 }
 
-void TapeWriter::add_layouts(std::span<const Layout> layouts) {
+void TraceWriter::add_layouts(std::span<const Layout> layouts) {
   for (const Layout& layout : layouts)
     add_fact("layout:" + std::string(layout.name), text_of(layout));
 }
 
-void TapeWriter::put(std::uint32_t kind, Bytes bytes) {
+void TraceWriter::put(std::uint32_t kind, Bytes bytes) {
   put_frame({kind, clock_ns(CLOCK_MONOTONIC), bytes});
 }
 
-void TapeWriter::put_frame(const Frame& frame) {
+void TraceWriter::put_frame(const Frame& frame) {
   append_frame(frames_,
                {frame.kind, static_cast<std::uint32_t>(frame.bytes.size()), frame.clock_ns},
                frame.bytes);
 }
 
-void TapeWriter::put_text(std::uint32_t kind, std::string_view text) {
+void TraceWriter::put_text(std::uint32_t kind, std::string_view text) {
   put(kind, std::as_bytes(std::span(text)));
 }
 
-std::vector<std::byte> TapeWriter::bytes() const {
+std::vector<std::byte> TraceWriter::bytes() const {
   std::string facts;
   for (const auto& [name, value] : facts_) facts.append(name).append(" ").append(value) += '\n';
   const Bytes magic = std::as_bytes(std::span(kMagic));
@@ -138,7 +140,7 @@ std::vector<std::byte> TapeWriter::bytes() const {
   return out;
 }
 
-void TapeWriter::save(const std::string& path) const {
+void TraceWriter::save(const std::string& path) const {
   const std::vector<std::byte> whole = bytes();
   std::vector<char> compressed(::ZSTD_compressBound(whole.size()));
   const std::size_t size = ::ZSTD_compress(compressed.data(), compressed.size(), whole.data(),
@@ -151,51 +153,51 @@ void TapeWriter::save(const std::string& path) const {
 
 // --- reader ---
 
-Tape Tape::load(const std::string& path) {
+Trace Trace::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw BadTape("cannot open '" + path + "'");
+  if (!file) throw BadTrace("cannot open '" + path + "'");
   std::vector<char> compressed(kMaxCompressedBytes);
   file.read(compressed.data(), static_cast<std::streamsize>(compressed.size()));
-  if (!file.eof()) throw BadTape("'" + path + "' is larger than any tape");
+  if (!file.eof()) throw BadTrace("'" + path + "' is larger than any trace");
   compressed.resize(static_cast<std::size_t>(file.gcount()));
   return parse(decompress(std::as_bytes(std::span(compressed))));
 }
 
-Tape Tape::parse(std::vector<std::byte> bytes) {
-  Tape tape;
-  tape.bytes_ = std::move(bytes);
-  tape.frames_ = parse_frames(tape.bytes_);
-  tape.facts_ = parse_facts(tape.frames_.front().text());
-  tape.frames_.erase(tape.frames_.begin());
-  tape.frames_.pop_back();
-  return tape;
+Trace Trace::parse(std::vector<std::byte> bytes) {
+  Trace trace;
+  trace.bytes_ = std::move(bytes);
+  trace.frames_ = parse_frames(trace.bytes_);
+  trace.facts_ = parse_facts(trace.frames_.front().text());
+  trace.frames_.erase(trace.frames_.begin());
+  trace.frames_.pop_back();
+  return trace;
 }
 
-const std::string& Tape::fact(std::string_view name) const {
+const std::string& Trace::fact(std::string_view name) const {
   const auto found = facts_.find(name);
-  if (found == facts_.end()) throw BadTape("the tape does not state '" + std::string(name) + "'");
+  if (found == facts_.end()) throw BadTrace("the trace does not state '" + std::string(name) + "'");
   return found->second;
 }
 
-std::uint64_t Tape::number(std::string_view name) const {
+std::uint64_t Trace::number(std::string_view name) const {
   const std::string& text = fact(name);
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    throw BadTape("'" + std::string(name) + "' is no number: '" + text + "'");
+    throw BadTrace("'" + std::string(name) + "' is no number: '" + text + "'");
   return value;
 }
 
-void Tape::require_layouts(std::span<const Layout> layouts) const {
+void Trace::require_layouts(std::span<const Layout> layouts) const {
   for (const Layout& layout : layouts) {
     const std::string& stated = fact("layout:" + std::string(layout.name));
     if (stated != text_of(layout))
-      throw BadTape("the tape has " + std::string(layout.name) + " of " + stated + ", not of " +
-                    text_of(layout) + ": convert it");
+      throw BadTrace("the trace has " + std::string(layout.name) + " of " + stated + ", not of " +
+                     text_of(layout) + ": convert it");
   }
 }
 
-std::string Tape::output() const {
+std::string Trace::output() const {
   std::string output;
   for (const Frame& frame : frames_)
     if (frame.kind == kOutput) output += frame.text();
@@ -203,7 +205,7 @@ std::string Tape::output() const {
 }
 
 const Frame& Cursor::peek() const {
-  if (is_at_end()) throw BadTape("the tape ends before the code under test does");
+  if (is_at_end()) throw BadTrace("the trace ends before the code under test does");
   return frames_[at_];
 }
 
@@ -216,8 +218,8 @@ const Frame& Cursor::next() {
 
 const Frame& Cursor::next(std::uint32_t kind) {
   if (peek().kind != kind)
-    throw BadTape("the code under test reads a frame of kind " + std::to_string(kind) + ", frame " +
-                  std::to_string(at_) + " is of kind " + std::to_string(peek().kind));
+    throw BadTrace("the code under test reads a frame of kind " + std::to_string(kind) +
+                   ", frame " + std::to_string(at_) + " is of kind " + std::to_string(peek().kind));
   return next();
 }
 

@@ -1,10 +1,10 @@
-#include "tests/recorded/on_cpu_tape.hpp"
+#include "tests/recorded/on_cpu_trace.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-namespace ctprof::recorded::on_cpu_tape {
+namespace ctprof::recorded::on_cpu_trace {
 
 using on_cpu::Counts;
 using on_cpu::CpuEvent;
@@ -17,7 +17,7 @@ std::uint64_t unsigned_of(int number) { return static_cast<std::uint64_t>(number
 
 // --- recording ---
 
-// Selects and anonymizes the records that a tape keeps.
+// Selects and anonymizes the records that a trace keeps.
 class RecordFilter {
  public:
   RecordFilter(const std::vector<std::uint64_t>& pids, bool copies)
@@ -69,28 +69,29 @@ class RecordFilter {
 
 class RecordingEvent final : public CpuEvent {
  public:
-  RecordingEvent(std::unique_ptr<CpuEvent> event, int cpu, RecordFilter recorded, TapeWriter& tape)
-      : event_(std::move(event)), cpu_(unsigned_of(cpu)), recorded_(recorded), tape_(tape) {}
+  RecordingEvent(std::unique_ptr<CpuEvent> event, int cpu, RecordFilter recorded,
+                 TraceWriter& trace)
+      : event_(std::move(event)), cpu_(unsigned_of(cpu)), recorded_(recorded), trace_(trace) {}
 
   int start() override { return event_->start(); }
   void stop() override { event_->stop(); }
-  int set_period(std::uint64_t) override { return EOPNOTSUPP; }  // tapes have one period
+  int set_period(std::uint64_t) override { return EOPNOTSUPP; }  // traces have one period
   Ring& ring() override { return event_->ring(); }
   void look_for_records() override {
     event_->look_for_records();
-    tape_.put_value(kRingRead, CpuValue{cpu_, 0, 0});
+    trace_.put_value(kRingRead, CpuValue{cpu_, 0, 0});
     Ring copy = event_->ring();  // reads the ring without consuming it
     for (; !copy.record().empty(); copy.skip()) {
       if (copy.position() < seen_) continue;
       if (const auto bytes = recorded_.copy(copy.record()); !bytes.empty())
-        tape_.put(kRecord, bytes);
+        trace_.put(kRecord, bytes);
     }
     seen_ = copy.position();
   }
   std::optional<Counts> counts() const override {
     const auto counts = event_->counts();
     const Counts known = counts.value_or(Counts{});
-    tape_.put_value(kCounts, CountsRead{cpu_, counts.has_value(), known.enabled_ns, known.lost});
+    trace_.put_value(kCounts, CountsRead{cpu_, counts.has_value(), known.enabled_ns, known.lost});
     return counts;
   }
 
@@ -98,7 +99,7 @@ class RecordingEvent final : public CpuEvent {
   std::unique_ptr<CpuEvent> event_;
   std::uint64_t cpu_;
   RecordFilter recorded_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
   std::uint64_t seen_ = 0;
 };
 
@@ -115,13 +116,14 @@ class ReplayedEvent final : public CpuEvent {
   int set_period(std::uint64_t) override { return EOPNOTSUPP; }
   Ring& ring() override { return ring_; }
   void look_for_records() override {
-    if (cursor_.next(kRingRead).as<CpuValue>().cpu != cpu_) throw BadTape("a read of another ring");
+    if (cursor_.next(kRingRead).as<CpuValue>().cpu != cpu_)
+      throw BadTrace("a read of another ring");
     while (cursor_.peek().kind == kRecord) write(cursor_.next().bytes);
     ring_.look_for_records();
   }
   std::optional<Counts> counts() const override {
     const auto& read = cursor_.next(kCounts).as<CountsRead>();
-    if (read.cpu != cpu_) throw BadTape("the counts of another CPU");
+    if (read.cpu != cpu_) throw BadTrace("the counts of another CPU");
     if (read.exists == 0) return std::nullopt;
     return Counts{read.enabled_ns, read.lost};
   }
@@ -129,7 +131,7 @@ class ReplayedEvent final : public CpuEvent {
  private:
   void write(Bytes record) {
     if (page_.data_head + record.size() - page_.data_tail > data_.size())
-      throw BadTape("the recorder leaves too much in the ring");
+      throw BadTrace("the recorder leaves too much in the ring");
     for (const std::byte byte : record) data_[page_.data_head++ % data_.size()] = byte;
   }
 
@@ -142,46 +144,46 @@ class ReplayedEvent final : public CpuEvent {
 
 }  // namespace
 
-Sampling sampling_of(const Tape& tape) {
+Sampling sampling_of(const Trace& trace) {
   Sampling sampling;
-  sampling.frequency_hz = static_cast<std::uint32_t>(tape.number("frequency_hz"));
-  sampling.depth = static_cast<std::uint32_t>(tape.number("depth"));
-  sampling.stack_bytes = static_cast<std::uint32_t>(tape.number("stack_bytes"));
-  sampling.uses_cycles = tape.number("by_cycles") != 0;
-  sampling.defers_user_chains = tape.number("defers") != 0;
-  sampling.counts_lost = tape.number("counts_lost") != 0;
+  sampling.frequency_hz = static_cast<std::uint32_t>(trace.number("frequency_hz"));
+  sampling.depth = static_cast<std::uint32_t>(trace.number("depth"));
+  sampling.stack_bytes = static_cast<std::uint32_t>(trace.number("stack_bytes"));
+  sampling.uses_cycles = trace.number("by_cycles") != 0;
+  sampling.defers_user_chains = trace.number("defers") != 0;
+  sampling.counts_lost = trace.number("counts_lost") != 0;
   return sampling;
 }
 
-void add_sampling_facts(const Sampling& sampling, TapeWriter& tape) {
-  tape.add_layouts(kLayouts);
-  tape.add_fact("frequency_hz", std::to_string(sampling.frequency_hz));
-  tape.add_fact("depth", std::to_string(sampling.depth));
-  tape.add_fact("stack_bytes", std::to_string(sampling.stack_bytes));
-  tape.add_fact("by_cycles", std::to_string(sampling.uses_cycles));
-  tape.add_fact("defers", std::to_string(sampling.defers_user_chains));
-  tape.add_fact("counts_lost", std::to_string(sampling.counts_lost));
+void add_sampling_facts(const Sampling& sampling, TraceWriter& trace) {
+  trace.add_layouts(kLayouts);
+  trace.add_fact("frequency_hz", std::to_string(sampling.frequency_hz));
+  trace.add_fact("depth", std::to_string(sampling.depth));
+  trace.add_fact("stack_bytes", std::to_string(sampling.stack_bytes));
+  trace.add_fact("by_cycles", std::to_string(sampling.uses_cycles));
+  trace.add_fact("defers", std::to_string(sampling.defers_user_chains));
+  trace.add_fact("counts_lost", std::to_string(sampling.counts_lost));
 }
 
 RecordingInput::RecordingInput(std::unique_ptr<on_cpu::KernelInput> input,
-                               std::vector<std::uint64_t> pids, TapeWriter& tape)
-    : input_(std::move(input)), pids_(std::move(pids)), tape_(tape) {}
+                               std::vector<std::uint64_t> pids, TraceWriter& trace)
+    : input_(std::move(input)), pids_(std::move(pids)), trace_(trace) {}
 
 std::uint64_t RecordingInput::now_ns(clockid_t clock) const {
   const std::uint64_t ns = input_->now_ns(clock);
-  tape_.put_value(kClock, ClockRead{unsigned_of(clock), ns});
+  trace_.put_value(kClock, ClockRead{unsigned_of(clock), ns});
   return ns;
 }
 
 std::vector<int> RecordingInput::online_cpus() {
   const std::vector<int> cpus = input_->online_cpus();
-  tape_.put(kOnline, std::as_bytes(std::span(cpus)));
+  trace_.put(kOnline, std::as_bytes(std::span(cpus)));
   return cpus;
 }
 
 std::uint64_t RecordingInput::idle_ns(int cpu) {
   const std::uint64_t ns = input_->idle_ns(cpu);
-  tape_.put_value(kIdle, CpuValue{unsigned_of(cpu), ns, 0});
+  trace_.put_value(kIdle, CpuValue{unsigned_of(cpu), ns, 0});
   return ns;
 }
 
@@ -189,15 +191,15 @@ int RecordingInput::open(const Sampling& sampling, int cpu, std::size_t ring_byt
                          std::unique_ptr<CpuEvent>& event) {
   const int error = input_->open(sampling, cpu, ring_bytes, event);
   const std::size_t bytes = error == 0 ? event->ring().size() : 0;
-  tape_.put_value(kOpen, CpuValue{unsigned_of(cpu), bytes, unsigned_of(error)});
+  trace_.put_value(kOpen, CpuValue{unsigned_of(cpu), bytes, unsigned_of(error)});
   if (error == 0)
     event = std::make_unique<RecordingEvent>(std::move(event), cpu,
-                                             RecordFilter(pids_, sampling.copies_stacks()), tape_);
+                                             RecordFilter(pids_, sampling.copies_stacks()), trace_);
   return error;
 }
 
-ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor) : cursor_(cursor) {
-  tape.require_layouts(kLayouts);
+ReplayedInput::ReplayedInput(const Trace& trace, Cursor& cursor) : cursor_(cursor) {
+  trace.require_layouts(kLayouts);
 }
 
 std::uint64_t ReplayedInput::now_ns(clockid_t clock) const {
@@ -217,15 +219,15 @@ std::vector<int> ReplayedInput::online_cpus() {
 
 std::uint64_t ReplayedInput::idle_ns(int cpu) {
   const auto& read = cursor_.next(kIdle).as<CpuValue>();
-  if (read.cpu != unsigned_of(cpu)) throw BadTape("the idle time of another CPU");
+  if (read.cpu != unsigned_of(cpu)) throw BadTrace("the idle time of another CPU");
   return read.value;
 }
 
 int ReplayedInput::open(const Sampling&, int cpu, std::size_t, std::unique_ptr<CpuEvent>& event) {
   const auto& opened = cursor_.next(kOpen).as<CpuValue>();
-  if (opened.cpu != unsigned_of(cpu)) throw BadTape("an event of another CPU");
+  if (opened.cpu != unsigned_of(cpu)) throw BadTrace("an event of another CPU");
   if (opened.error == 0) event = std::make_unique<ReplayedEvent>(cpu, opened.value, cursor_);
   return static_cast<int>(opened.error);
 }
 
-}  // namespace ctprof::recorded::on_cpu_tape
+}  // namespace ctprof::recorded::on_cpu_trace

@@ -1,4 +1,4 @@
-#include "tests/recorded/taskstats_tape.hpp"
+#include "tests/recorded/taskstats_trace.hpp"
 
 #include <linux/taskstats.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace ctprof::recorded::taskstats_tape {
+namespace ctprof::recorded::taskstats_trace {
 
 using taskstats::SocketError;
 
@@ -20,20 +20,20 @@ static_assert(kParent == 132);
 }  // namespace
 
 RecordingInput::RecordingInput(std::unique_ptr<taskstats::ExitInput> input, std::uint64_t pid,
-                               TapeWriter& tape)
-    : input_(std::move(input)), pid_(pid), tape_(tape) {
-  tape_.add_layouts(kLayouts);
+                               TraceWriter& trace)
+    : input_(std::move(input)), pid_(pid), trace_(trace) {
+  trace_.add_layouts(kLayouts);
 }
 
 std::uint64_t RecordingInput::now_ns(clockid_t clock) const {
   const std::uint64_t ns = input_->now_ns(clock);
-  if (!has_only_others_) tape_.put_value(kClock, ns);
+  if (!has_only_others_) trace_.put_value(kClock, ns);
   return ns;
 }
 
 SocketError RecordingInput::open() {
   SocketError refused = input_->open();
-  tape_.add_fact("family", std::to_string(refused.error == 0 ? input_->family() : 0));
+  trace_.add_fact("family", std::to_string(refused.error == 0 ? input_->family() : 0));
   return refused;
 }
 
@@ -44,8 +44,8 @@ std::span<const Bytes> RecordingInput::receive_exit_messages() {
     if (is_of_workload(message)) kept.push_back(message);
   has_only_others_ = kept.empty() && !messages.empty();
   if (has_only_others_) return messages;
-  tape_.put(kMessages);
-  for (const Bytes message : kept) tape_.put(kMessage, message);
+  trace_.put(kMessages);
+  for (const Bytes message : kept) trace_.put(kMessage, message);
   return messages;
 }
 
@@ -62,13 +62,13 @@ bool RecordingInput::is_of_workload(Bytes message) const {
 
 std::uint64_t RecordingInput::lost_count() const {
   const std::uint64_t lost = input_->lost_count();
-  tape_.put_value(kLost, lost);
+  trace_.put_value(kLost, lost);
   return lost;
 }
 
-ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor)
-    : cursor_(cursor), family_(static_cast<std::uint16_t>(tape.number("family"))) {
-  tape.require_layouts(kLayouts);
+ReplayedInput::ReplayedInput(const Trace& trace, Cursor& cursor)
+    : cursor_(cursor), family_(static_cast<std::uint16_t>(trace.number("family"))) {
+  trace.require_layouts(kLayouts);
 }
 
 std::uint64_t ReplayedInput::now_ns(clockid_t) const {
@@ -84,4 +84,4 @@ std::span<const Bytes> ReplayedInput::receive_exit_messages() {
 
 std::uint64_t ReplayedInput::lost_count() const { return cursor_.next(kLost).as<std::uint64_t>(); }
 
-}  // namespace ctprof::recorded::taskstats_tape
+}  // namespace ctprof::recorded::taskstats_trace

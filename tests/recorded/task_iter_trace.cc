@@ -1,9 +1,9 @@
-#include "tests/recorded/task_iter_tape.hpp"
+#include "tests/recorded/task_iter_trace.hpp"
 
 #include <cstddef>
 #include <utility>
 
-namespace ctprof::recorded::task_iter_tape {
+namespace ctprof::recorded::task_iter_trace {
 namespace {
 
 // Layout version 1.
@@ -21,9 +21,9 @@ const Record& cast_record(Bytes bytes) {
 
 }  // namespace
 
-RecordingInput::RecordingInput(std::unique_ptr<task_iter::ExitInput> input, TapeWriter& tape)
-    : input_(std::move(input)), tape_(tape) {
-  tape_.add_layouts(kLayouts);
+RecordingInput::RecordingInput(std::unique_ptr<task_iter::ExitInput> input, TraceWriter& trace)
+    : input_(std::move(input)), trace_(trace) {
+  trace_.add_layouts(kLayouts);
 }
 
 void RecordingInput::start(std::uint32_t command) {
@@ -43,9 +43,9 @@ void RecordingInput::record_if_wanted(Bytes bytes) {
     case EXIT_RECORD_THREAD: return record_thread(bytes);
     case EXIT_RECORD_FORK:
       tgids_.insert(cast_record<exit_record_fork>(bytes).tgid);
-      return tape_.put(kRecord, bytes);
+      return trace_.put(kRecord, bytes);
     case EXIT_RECORD_EXEC:
-      if (tgids_.contains(cast_record<exit_record_exec>(bytes).tgid)) tape_.put(kRecord, bytes);
+      if (tgids_.contains(cast_record<exit_record_exec>(bytes).tgid)) trace_.put(kRecord, bytes);
       return;
     case EXIT_RECORD_CGROUP:
       cgroups_[cast_record<exit_record_cgroup>(bytes).id].assign(bytes.begin(), bytes.end());
@@ -58,25 +58,25 @@ void RecordingInput::record_thread(Bytes bytes) {
   const auto& task = cast_record<exit_record_thread>(bytes).task;
   if ((task.properties & RECORD_OF_COMMAND) == 0) return;
   if (const auto cgroup = cgroups_.extract(task.cgroup_id); !cgroup.empty())
-    tape_.put(kRecord, cgroup.mapped());
-  tape_.put(kRecord, bytes);
+    trace_.put(kRecord, cgroup.mapped());
+  trace_.put(kRecord, bytes);
 }
 
 std::uint64_t RecordingInput::lost_count() const {
   const std::uint64_t lost = input_->lost_count();
-  tape_.put_value(kLost, lost);
+  trace_.put_value(kLost, lost);
   return lost;
 }
 
-ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor) : cursor_(cursor) {
-  tape.require_layouts(kLayouts);
+ReplayedInput::ReplayedInput(const Trace& trace, Cursor& cursor) : cursor_(cursor) {
+  trace.require_layouts(kLayouts);
 }
 
 void ReplayedInput::read(const RecordCallback& take) {
   while (!cursor_.is_at_end() && cursor_.peek().kind == kRecord)
-    if (!take(cursor_.next().bytes)) throw BadTape("the core has no space for a row");
+    if (!take(cursor_.next().bytes)) throw BadTrace("the core has no space for a row");
 }
 
 std::uint64_t ReplayedInput::lost_count() const { return cursor_.next(kLost).as<std::uint64_t>(); }
 
-}  // namespace ctprof::recorded::task_iter_tape
+}  // namespace ctprof::recorded::task_iter_trace

@@ -1,6 +1,6 @@
-// Records the exit records of the plugin task-iter on tape, and replays them.
+// Records the exit records of the plugin task-iter on trace, and replays them.
 //
-// A drain is kDrain, kRecord for each record, and kLost. A tape contains only descendants of the
+// A drain is kDrain, kRecord for each record, and kLost. A trace contains only descendants of the
 // workload, and only cgroups that contained them.
 
 #pragma once
@@ -13,9 +13,9 @@
 
 #include "plugins/task-iter/exit_input.hpp"
 #include "plugins/task-iter/exit_records.h"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
-namespace ctprof::recorded::task_iter_tape {
+namespace ctprof::recorded::task_iter_trace {
 
 enum Kind : std::uint32_t {
   kStart = kFirstOfPlugin,  // the core starts the source
@@ -25,16 +25,16 @@ enum Kind : std::uint32_t {
   kLost                     // std::uint64_t
 };
 
-// Raise a version when its structure changes; tests then convert older tapes.
+// Raise a version when its structure changes; tests then convert older traces.
 inline constexpr std::array kLayouts{Layout{"ended_thread", 1, EXIT_RECORD_THREAD_SIZE},
                                      Layout{"ended_exec", 1, sizeof(exit_record_exec)},
                                      Layout{"ended_cgroup", 1, sizeof(exit_record_cgroup)},
                                      Layout{"ended_birth", 1, sizeof(exit_record_fork)}};
 
-// Forwards and records all calls. `tape` must outlive this object.
+// Forwards and records all calls. `trace` must outlive this object.
 class RecordingInput final : public task_iter::ExitInput {
  public:
-  RecordingInput(std::unique_ptr<task_iter::ExitInput> input, TapeWriter& tape);
+  RecordingInput(std::unique_ptr<task_iter::ExitInput> input, TraceWriter& trace);
 
   void start(std::uint32_t command) override;
   void stop() override { input_->stop(); }
@@ -46,7 +46,7 @@ class RecordingInput final : public task_iter::ExitInput {
   void record_thread(Bytes bytes);
 
   std::unique_ptr<task_iter::ExitInput> input_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
   std::set<std::uint32_t> tgids_;                            // of descendants
   std::map<std::uint64_t, std::vector<std::byte>> cgroups_;  // not recorded yet, by id
 };
@@ -54,7 +54,7 @@ class RecordingInput final : public task_iter::ExitInput {
 // Returns the recorded answers.
 class ReplayedInput final : public task_iter::ExitInput {
  public:
-  ReplayedInput(const Tape& tape, Cursor& cursor);
+  ReplayedInput(const Trace& trace, Cursor& cursor);
 
   void start(std::uint32_t) override {}
   void stop() override {}
@@ -65,4 +65,4 @@ class ReplayedInput final : public task_iter::ExitInput {
   Cursor& cursor_;
 };
 
-}  // namespace ctprof::recorded::task_iter_tape
+}  // namespace ctprof::recorded::task_iter_trace

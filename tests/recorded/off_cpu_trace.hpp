@@ -1,7 +1,7 @@
-// Records on tape what the programs of the plugin off-cpu report, and replays it.
+// Records on trace what the programs of the plugin off-cpu report, and replays it.
 //
 //   Waits waits(host, std::make_unique<RecordingInput>(std::move(programs), writer), ...);
-//   Waits waits(host, std::make_unique<ReplayedInput>(tape, cursor), ...);
+//   Waits waits(host, std::make_unique<ReplayedInput>(trace, cursor), ...);
 //
 // Each call of KernelInput is one frame, or a frame followed by the reported records and kReturned.
 // The frames kStart to kStop are calls of the core; a replay makes the same calls.
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "plugins/off-cpu/kernel_input.hpp"
-#include "tests/recorded/tape.hpp"
+#include "tests/recorded/trace.hpp"
 
-namespace ctprof::recorded::off_cpu_tape {
+namespace ctprof::recorded::off_cpu_trace {
 
 enum Kind : std::uint32_t {
   kStart = kFirstOfPlugin,  // the core starts the recorder
@@ -53,7 +53,7 @@ struct MemoryRead {
 };
 
 // The structures of shared_records.h. Raise a version when its structure changes; tests then
-// convert older tapes.
+// convert older traces.
 inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)},
                                      Layout{"off_stack", 1, sizeof(off_stack)},
                                      Layout{"off_end", 1, sizeof(off_exit)},
@@ -65,11 +65,11 @@ inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)}
 // Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
 
-// Forwards and records all calls. `tape` must outlive this object.
+// Forwards and records all calls. `trace` must outlive this object.
 class RecordingInput final : public off_cpu::KernelInput {
  public:
   RecordingInput(std::unique_ptr<off_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
-                 TapeWriter& tape);
+                 TraceWriter& trace);
 
   off_cpu::ResumeHook resume_hook() const override { return input_->resume_hook(); }
   bool can_read_cgroups() const override { return input_->can_read_cgroups(); }
@@ -91,14 +91,14 @@ class RecordingInput final : public off_cpu::KernelInput {
  private:
   std::unique_ptr<off_cpu::KernelInput> input_;
   std::vector<std::uint64_t> pids_;
-  TapeWriter& tape_;
+  TraceWriter& trace_;
 };
 
 // Returns the recorded answers, and checks that the recorder makes the recorded calls in the
-// recorded order. The clock is that of the tape.
+// recorded order. The clock is that of the trace.
 class ReplayedInput final : public off_cpu::KernelInput {
  public:
-  ReplayedInput(const Tape& tape, Cursor& cursor);
+  ReplayedInput(const Trace& trace, Cursor& cursor);
 
   std::uint64_t now_ns(clockid_t clock) const override;
   off_cpu::ResumeHook resume_hook() const override { return way_; }
@@ -130,4 +130,4 @@ class ReplayedInput final : public off_cpu::KernelInput {
   mutable double ns_per_switch_ = 0;
 };
 
-}  // namespace ctprof::recorded::off_cpu_tape
+}  // namespace ctprof::recorded::off_cpu_trace
