@@ -33,7 +33,8 @@ namespace ctprof {
 
 // Minimum windows and blocks per side for a test; three blocks a side cannot reach a p of 0.05.
 inline constexpr std::size_t kMinWindows = 30, kMinBlocks = 4;
-// Maximum number of blocks on the shorter side, and on a longer one: more would add little.
+// Maximum number of blocks on the shorter side, and on a longer one. More blocks would hardly
+// improve the test.
 inline constexpr std::size_t kMaxBlocks = 16, kMaxBlocksOfLongerSide = 64;
 
 // Consecutive windows, by their numbers.

@@ -20,7 +20,8 @@ struct ChildMessage {
 
 inline constexpr std::size_t kMaxMessageBytes = 64 << 10;  // a longer message is not sent
 
-// Returns false if the message was not sent. If `waits` is false, a full queue is such a case.
+// Returns false if the message was not sent. Unless `waits` is true, a message that does not fit
+// into the queue is not sent.
 bool send_message(int socket, const ChildMessage& message, bool waits = true);
 // Waits for a message. Returns none at the end of the connection.
 std::optional<ChildMessage> receive_message(int socket);

@@ -16,7 +16,7 @@ class KeyedHash {
   using Key = std::array<std::uint64_t, 2>;
 
   explicit KeyedHash(const Key& key) : key_(key) {}
-  // Derives a key from these bytes; it is as secure as they are hard to guess.
+  // Derives a key from these bytes. The key is only as hard to guess as the bytes.
   static Key derive_key(std::string_view bytes);
 
   std::uint64_t operator()(std::string_view text) const;

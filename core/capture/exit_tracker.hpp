@@ -44,9 +44,9 @@ class ExitTracker {
   bool sees_forks() const;
   // Returns the forked processes that the source reported since the window opened.
   std::vector<std::uint64_t> forked_processes() const;
-  // Returns the exits since the window opened; `before` is its first capture. Rows that the window
-  // does not take remain for the next window. Appends to `costs` the cost of the source so far, if
-  // there is a source.
+  // Returns the exits since the window opened; `before` is its first capture. Rows that do not
+  // belong to this window remain for the next one. Appends to `costs` the cost of the source so
+  // far, if there is a source.
   ExitedThreads& collect(const Snapshot& before, std::vector<SourceCost>& costs);
   // Returns why exits are missing or incomplete; empty: they are complete.
   const std::string& failure_reason() const { return failure_reason_; }

@@ -102,8 +102,8 @@ void RecordedStacks::begin_source(const std::string& plugin, const std::string& 
 
 // --- the stack of a record ---
 
-// Two files with the same path and without build ids are two modules: the second one gets a process
-// id as distinction.
+// Two files with the same path and without build ids are two modules: a process id distinguishes
+// the second one.
 std::uint32_t RecordedStacks::add_module(std::uint32_t module, std::uint64_t tgid) {
   if (module_numbers_.size() < modules_.size()) module_numbers_.resize(modules_.size(), kNoNumber);
   std::uint32_t& number = module_numbers_[module];
@@ -380,7 +380,7 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window,
   stacks.finish(names);
   for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {
     StackTally tally = window.meta.stacks[i];
-    // The number of unnamed frames is that of all recorders together, so only one line has it.
+    // Only one line has the number of unnamed frames, because it is the total of all recorders.
     if (i > 0) tally.unnamed_frames = 0;
     window.meta.notes.push_back(
         describe_recorder(recorded.recorders[i], tally,

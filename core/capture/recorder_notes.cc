@@ -23,7 +23,7 @@ std::string format_nonzero_count(std::uint64_t number, std::string_view noun) {
 
 std::uint64_t duration_ns(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
 
-// Short durations have more digits, so that none is shown as 0.0 ms.
+// Short durations have more digits, because 0.0 ms would look like no loss.
 std::string describe_loss(const ctprof_loss& loss) {
   const double ms = static_cast<double>(duration_ns(loss)) / 1e6;
   char length[48] = "", text[128];

@@ -29,8 +29,9 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{250};
 constexpr int kSlices = kTimeoutSeconds * 1000 / static_cast<int>(kSlice.count());
 
-// The state of a worker. A worker may return from the kernel while the watcher decides. The
-// first change from Suspected decides: by the worker in its handler, or by the watcher.
+// The state of a worker. A worker may return from the kernel while the watcher decides. Both try to
+// change the state Suspected: the worker in its signal handler, and the watcher. The one that
+// succeeds decides.
 enum class WorkerState : int { Working, Suspected, Abandoned };
 
 constinit thread_local std::atomic<WorkerState>* t_state = nullptr;

@@ -22,7 +22,7 @@ struct FrameKindStyle {
 // Indexed by FrameKind.
 std::span<const FrameKindStyle> get_frame_kind_styles();
 
-// Returns 0 for a part of nothing.
+// Returns 0 if the whole is 0.
 double get_share(std::uint64_t part, std::uint64_t whole);
 
 // The tree must outlive it.

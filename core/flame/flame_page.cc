@@ -14,7 +14,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kMaxFrames = 8'000;
-// A tenth of a pixel of a wide screen: the limit of what zooming makes visible.
+// A tenth of a pixel on a wide screen. A narrower frame is invisible even after zooming.
 constexpr double kMinShare = 1.0 / 25'000;
 constexpr std::size_t kMaxListed = 40;
 constexpr int kHeadHeight = 68;

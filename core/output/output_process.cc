@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 // While the plugin loads and opens.
 constexpr std::chrono::seconds kOpenTimeout{5};
-// For a process that was killed. One that waits for a file system takes longer, and is abandoned.
+// The time for a killed process to exit. A process that waits for a file system takes longer, and
+// is abandoned.
 constexpr std::chrono::milliseconds kExitTimeout{50};
 
 int milliseconds_until(Clock::time_point deadline) {

@@ -20,7 +20,7 @@
 namespace ctprof {
 namespace {
 
-// Limits on texts from files, which may have any length.
+// Limits on the length of texts from files, which may be hostile.
 constexpr std::size_t kMaxLines = 24, kMaxHostLines = 40;
 constexpr std::size_t kMaxSentenceWidth = 600, kMaxFileWidth = 300;  // columns of text
 

@@ -124,7 +124,8 @@ Result<void> check_plugin(const ctprof_plugin& plugin) {
 
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
   if (is_empty(metric.name)) return Error{"a metric without a name"};
-  // A function, because correct metrics, of which there are hundreds, need no text.
+  // A function, so that the text is made only for a faulty metric: there are hundreds of correct
+  // ones.
   const auto subject = [&] { return metric_subject(metric.name); };
   if (!is_name(metric.name, "._"))
     return Error{subject() +

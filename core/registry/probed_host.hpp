@@ -43,7 +43,7 @@ struct RemainingGap {
 
 // An offer, and the result of probing its source on this host.
 struct ProbedOffer : Offer {
-  Gap refusal = Gap::None;  // why the source cannot fill the metric; None: it can
+  Gap refusal = Gap::None;  // the reason why the source cannot fill the metric; None if it can
   std::string reason{};
   Remedy remedy{};  // a change that would remove the refusal
   std::vector<RemainingGap> remaining_gaps{};

@@ -43,8 +43,7 @@ ProcessStateGuard::~ProcessStateGuard() {
   ::umask(file_mode_mask_);
   ::pthread_sigmask(SIG_SETMASK, &signal_mask_, nullptr);
   if (directory_ < 0) return;
-  // If fchdir is refused, a plugin has changed the directory, and no better directory to return to
-  // is known.
+  // If fchdir fails, the directory that the plugin set remains, because no other one is known.
   [[maybe_unused]] const int result = ::fchdir(directory_);
   ::close(directory_);
 }

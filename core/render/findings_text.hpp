@@ -21,7 +21,7 @@
 
 namespace ctprof {
 
-// What the commands that continue an investigation are made of.
+// The parts of the commands that continue an investigation.
 struct CommandSource {
   // A name for each side, as typed by the user.
   std::span<const std::string> files;

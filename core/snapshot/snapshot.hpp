@@ -90,10 +90,10 @@ struct Takeover {
 
 // Identifies the pair to which a window of an interleaved recording belongs (`record
 // --interleave`). Each pair has one run of each side; pairs are numbered from 1.
-struct PairMark {
+struct InterleavedPair {
   std::uint64_t seed = 0;  // seed of the order in which the sides were recorded
   std::uint64_t number = 0;
-  bool operator==(const PairMark&) const = default;
+  bool operator==(const InterleavedPair&) const = default;
 };
 
 // The part of a span of consecutive windows that a run represents: a block, which is tested as a
@@ -117,7 +117,7 @@ struct Meta {
   std::string capabilities;  // effective set, hexadecimal as in /proc/self/status
   std::string cgroup_mount;
   std::string cgroup_root;  // root of the mount within the hierarchy: / or the root of a namespace
-  std::optional<PairMark> pair{};
+  std::optional<InterleavedPair> pair{};
   SpanPart span_part = SpanPart::None;
   std::uint64_t cpu_time_ns = 0;
   std::vector<std::uint64_t> own_threads;

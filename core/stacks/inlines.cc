@@ -85,7 +85,8 @@ class InlineNames {
     return next;
   }
   bool is_full() const { return bytes_ > kMaxNameBytes; }
-  // Forgets the entries of a file that was closed: other entries may get the same addresses.
+  // Forgets the entries of a closed file, because entries of another file may get the same
+  // addresses in memory.
   void forget_entries() { numbers_.clear(); }
 
  private:

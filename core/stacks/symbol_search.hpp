@@ -31,7 +31,7 @@ class SymbolSearch {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     bool is_unsized = false;  // `end` is a limit, and the symbol may end before it
-    std::uint8_t rank = 0;    // rank of its names; the highest wins
+    std::uint8_t rank = 0;    // rank of its names; those with the highest are used
     std::uint64_t tag = kNoTag;
     std::vector<std::uint64_t> other_tags = {};
 

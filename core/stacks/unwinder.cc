@@ -40,8 +40,8 @@ class Walk {
 
   // Adds the current frame and returns its rule; null if there is no code here. A call that never
   // returns may be the last instruction of its function, so the address of the call is used, not
-  // the next one. The kernel (for a signal) or assembly may make up a return address. No call
-  // precedes such an address, so it is used itself.
+  // the next one. The kernel (for a signal) or assembly may also write a return address. No call
+  // precedes such an address, so the address itself is used.
   const UnwindRule* enter_frame() {
     const std::uint64_t ip = is_current_instruction_ ? registers_.ip : registers_.ip - 1;
     if (!range_ || ip - range_->start >= range_->end - range_->start) range_ = space_.find(ip);
@@ -117,7 +117,7 @@ class Walk {
     return is_followed;
   }
 
-  // The address is a made-up return address, so no call precedes it.
+  // No call precedes the address, because the kernel or assembly wrote it as a return address.
   Step return_from_signal(const UnwindRule& rule) {
     frames_.back().offset = code_offset();
     return follow_rule(rule);

@@ -40,7 +40,8 @@ std::size_t count_different_figures(std::span<const double> row, const Design& d
   return figures.size() - largest_group;
 }
 
-// The best labellings put all different figures on one side; the other runs of that side are free.
+// The labellings with the largest statistic put all runs with a different figure on one side. The
+// other runs of that side can be any.
 double compute_smallest_p(const Design& design, std::size_t different) {
   const double least = compute_smallest_p(design);
   if (design.is_paired) return std::max(least, std::min(1.0, std::ldexp(2, -int(different))));

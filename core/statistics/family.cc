@@ -76,8 +76,8 @@ CentredRow centre_row(std::vector<double> figures, const Design& design) {
   return row;
 }
 
-// Several rows: for each mark of a labelling their figures, and for rows with gaps which are
-// present.
+// Several rows. For each mark of a labelling: their figures, and for rows with gaps which of the
+// figures are present.
 struct RowBlock {
   std::size_t rows = 0;
   std::vector<RowValues> figures;

@@ -147,7 +147,7 @@ class CgroupResolver {
 std::size_t complete_exited_threads(const Snapshot& before, const Snapshot& after,
                                     ExitedThreads& exited) {
   for (const Snapshot* snapshot : {&after, &before}) resolve_start_times(*snapshot, exited);
-  // The last name wins: a process may have run another program since the window opened.
+  // The last name is used, because a process may have run another program since the window opened.
   for (const Snapshot* from : {&after, &std::as_const(exited.rows), &before})
     fill_process_names(*from, exited);
   const bool lacks_cgroups = exited.rows.threads().find(kStartErrorTicks) != nullptr;

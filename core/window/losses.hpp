@@ -43,7 +43,8 @@ ExitCounts get_exit_counts(const Window& window);
 // Returns the losses of exited threads.
 std::vector<Loss> find_exit_losses(const ExitCounts& exits);
 
-// Returns whether data is missing. Threads in the row of another one only have no row of their own.
+// Returns whether data is missing. A merged thread does not count: only its own row is
+// missing.
 inline bool is_data_missing(const Loss& loss) { return loss.kind != LossKind::MergedExits; }
 
 }  // namespace ctprof

@@ -50,8 +50,8 @@ class HeapHelper {
  public:
   explicit HeapHelper(const sdk::Host& host) : proc_(host.proc()) {}
 
-  // Creates the helper before the first request. The smaller ctprof is, the cheaper is the fork;
-  // and the helper starts meanwhile.
+  // Creates the helper before the first request. Forking is cheaper while ctprof uses little
+  // memory, and the helper starts in parallel with other work.
   void prepare();
   void find(std::span<FindRequest> questions);
   // REQUIRES: at most kMaxItems tracees in total.

@@ -103,7 +103,7 @@ std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
       if (walks && !(setup.walks_user_stacks && can_walk)) continue;
       std::unique_ptr<Programs> programs(new Programs());
       error = programs->try_hook(setup, hook, walks);
-      if (error == 0) return programs;  // the error of one hook does not predict that of the next
+      if (error == 0) return programs;  // a hook may work although another one failed
     }
   }
   return nullptr;

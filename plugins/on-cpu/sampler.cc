@@ -17,7 +17,8 @@
 namespace ctprof::on_cpu {
 namespace {
 
-// A record gets its time slightly before it is readable; an interrupt may occur in between.
+// The time of a record is slightly before the record can be read, because an interrupt may occur in
+// between.
 constexpr std::uint64_t kSettleNs = 2'000'000;
 constexpr std::uint64_t kSuspendThresholdNs = 100'000'000;
 // Ticks by which the busy time of a CPU may exceed its samples before a tick counts as missed.

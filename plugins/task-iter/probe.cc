@@ -107,7 +107,8 @@ void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& 
     return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
                   sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
   const Switch state = read_switch(host, kDelayAccounting);
-  // A thread that was created while it was on has delays, and ctprof was created recently.
+  // A thread has delays if it was created while the switch was on. The thread of ctprof was created
+  // recently.
   if (state == Switch::Unknown && (self_record.properties & RECORD_OF_DELAYS) == 0)
     refuse(Gap::Unsupported, describe_unknown_switch("kernel.task_delayacct"), {});
   else if (state == Switch::Off)

@@ -38,8 +38,8 @@ enum class Tally : std::uint32_t {
   ThreadGone,
   Other,
   Retried,
-  MayPredateSwitch,  // included in Ok: only cpu delays are recorded; the thread may be older than
-                     // the switch
+  MayPredateSwitch,  // included in Ok: threads with only CPU delays, which may be older than the
+                     // switch
 };
 constexpr std::uint32_t kTallyCount = 6;
 

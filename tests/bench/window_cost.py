@@ -1,5 +1,5 @@
 """The cost of a window: its two captures compared with one capture, and the cost of a thread's exit for the host while a window is open,
-from the kernel's run time statistics of BPF programs; and the number of lost exits.
+from the kernel's run time statistics of BPF programs; and the number of exits that were not recorded.
 """
 
 import contextlib

@@ -31,7 +31,7 @@ def record(path):
 
 
 def rates_and_memory(path):
-    """Returns from the details of a window: group -> metric -> rate, and group -> (memory at the end, its change)."""
+    """Returns two maps from the details of a window: group -> metric -> rate, and group -> (memory at the end, its change)."""
     metrics = ",".join([*FLOORS, "rss_bytes"])
     report = json.loads(run_checked("show", path, "--format", "json", "--limit", "0", "--metrics", metrics))
     seconds = report["snapshot"]["window"]["rates_over_ns"] / 1e9

@@ -45,7 +45,7 @@ class Emit(unittest.TestCase):
             self.assertEqual(series, sorted(series, key=lambda point: (point["time"], point["value"])), name)
 
     def test_receivers_that_fail_cost_no_window(self):
-        for behave, message in {500: "the server answers with status 500", "close": "Empty reply from server", "hang": "lost at its end"}.items():
+        for behave, message in {500: "the server answers with status 500", "close": "Empty reply from server", "hang": "lost when it ended"}.items():
             with self.subTest(behave), Receiver(behave) as receiver:
                 finished = self.record("--emit", "otlp", "--set", f"otlp.endpoint={receiver.endpoint}", "--set", "otlp.timeout-ms=600000")
                 self.assert_all_windows_are_stored(finished)

@@ -129,7 +129,7 @@ def key_of(axis, thread):
 
 
 def patterns_of(axis, threads, cgroups):
-    """Returns (column, name) -> key, computed over all files of the comparison."""
+    """Returns a map (column, name) -> key, computed over all files of the comparison."""
     names = {}
     for column, name in [key for thread in threads for key in key_of(axis, thread)]:
         names.setdefault(column, set()).add(name)

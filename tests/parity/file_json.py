@@ -78,7 +78,7 @@ class File:
                 for column in pattern["columns"]}
 
     def _raw(self):
-        """Returns (column, row) -> bytes for texts that are not UTF-8."""
+        """Returns a map (column, row) -> bytes for texts that are not UTF-8."""
         found = {}
         for columns in self.document["raw"].values():
             for column, texts in columns.items():

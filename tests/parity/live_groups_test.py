@@ -46,7 +46,7 @@ def value_of(rule, cells):
 
 
 def group_values(file, entity, groups):
-    """Returns (group, metric) -> value. `groups`: group -> rows."""
+    """Returns a map (group, metric) -> value. `groups`: group -> rows."""
     rules = {name: metric["rule"] for name, metric in file.metrics.items() if metric["entity"] == entity and metric["family"] != "identity"}
     return {(group, name): value_of(rule, [row[name] for row in rows if name in row and row[name] != Gap("NotApplicable")])
             for group, rows in groups.items() for name, rule in rules.items()}

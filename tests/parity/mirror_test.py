@@ -57,7 +57,7 @@ def run_json(*words):
 
 
 def text_rows(text):
-    """Returns section -> rows of cells from text whose columns are separated by two blanks. Leaves out text outside the tables."""
+    """Returns a map section -> rows of cells from text whose columns are separated by two blanks. Leaves out text outside the tables."""
     sections = {}
     for block in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         name, header, *lines = block.split("\n")

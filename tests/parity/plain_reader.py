@@ -281,7 +281,7 @@ def resident_bytes(tree, tgid):
 
 
 def read_smaps_rollup(tree, tgid):
-    """Returns key -> KiB, or a Missing."""
+    """Returns a map key -> KiB, or a Missing."""
     text = tree.read(f"{tgid}/smaps_rollup")
     if not isinstance(text, Missing):
         lines = (line.split() for line in text.split(b"\n"))

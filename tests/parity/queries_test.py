@@ -59,7 +59,7 @@ class Queries(unittest.TestCase):
         return self.connection.sql(self.queries[number]).fetchall()
 
     def read_shown(self, metric, *words):
-        """Returns group -> its row of `show`."""
+        """Returns a map group -> its row of `show`."""
         report = json.loads(harness.run("show", "before.ctprof.zst", "--metrics", metric, "--no-thread-normalize", "--no-cg-normalize", "--limit", "0",
                                         "--format", "json", *words).stdout)
         return {row["group"]: row for row in report["rows"] if row["metric"] == metric}
@@ -110,7 +110,7 @@ class Queries(unittest.TestCase):
         self.assertEqual({"main", "work"} - own.keys(), set())
 
     def stacks(self):
-        """Makes a file with stacks. Returns part -> list -> its items, from all lines."""
+        """Makes a file with stacks. Returns a map part -> list -> its items, from all lines."""
         with open(STACKS_SEED, "rb") as seed:
             *lines, _ = seed.read().splitlines(keepends=True)
         lines.append(b'{"kind":"end","lines":%d,"bytes":%d}\n' % (len(lines) + 1, len(b"".join(lines))))

@@ -32,7 +32,7 @@ class ShownCgroups(unittest.TestCase):
         self.path = os.path.join(scratch.name, "shown.ctprof.zst")
 
     def read_shown(self, kernel, *words):
-        """Returns the file, and group -> metric -> value."""
+        """Returns the file, and a map group -> metric -> value."""
         harness.capture_tree(kernel, self.path)
         finished = harness.run("show", self.path, "--format", "json", "--limit", "0", *words)
         self.assertEqual(finished.returncode, 0, finished.stderr)

@@ -102,7 +102,7 @@ def pair(before, after, *words):
 
 
 def make_all(directory):
-    """Records all captures of the short test. Returns name -> path."""
+    """Records all captures of the short test. Returns a map name -> path."""
     path_of = lambda name: os.path.join(directory, name)
     with tempfile.TemporaryDirectory(prefix="load-") as ready:
         record_around(ready, recording(path_of("window.ctprof.zst")), "pool", "exec", "tune")

@@ -39,7 +39,7 @@ def read_lines(path):
 
 
 def read_times(path):
-    """Returns tid -> the times of its two reads, on CLOCK_BOOTTIME."""
+    """Returns a map tid -> the times of its two reads, on CLOCK_BOOTTIME."""
     lines = read_lines(path)
     opened = next(line for line in lines if line["kind"] == "window")["opened"]["monotonic_ns"]
     found = {}
@@ -51,7 +51,7 @@ def read_times(path):
 
 
 def times_of(path, pid):
-    """Returns name of a thread -> its three times; None for an unknown time."""
+    """Returns a map name of a thread -> its three times; None for an unknown time."""
     rows = read_shown(path, "--group-by", "comm-exact", "--where", f"tgid == {pid}", "--metrics", ",".join(TIMES))["rows"]
     found = {name: {} for name in NAMES}
     for row in rows:
@@ -87,7 +87,7 @@ class Measurements:
 
 
 def parse_measurements(text):
-    """Returns (name, tid) -> Measurements."""
+    """Returns a map (name, tid) -> Measurements."""
     found = {}
     for line in text.splitlines():
         name, tid, *figures = line.split()

@@ -87,7 +87,7 @@ def observes_exits(pid):
 
 
 def weights(path):
-    """Returns metric -> process -> weight."""
+    """Returns a map metric -> process -> weight."""
     lines = recording.read_lines(path)
     tgids = {}
     for line in lines:

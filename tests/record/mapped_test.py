@@ -76,7 +76,7 @@ class MappedTest(unittest.TestCase):
         return messages
 
     def stacks(self, process):
-        """Returns stack -> weight of one process. A stack has the root first; a frame is a function, or a file with an offset."""
+        """Returns a map stack -> weight of one process. A stack has the root first; a frame is a function, or a file with an offset."""
         tgids, parts, found = [], collections.defaultdict(list), collections.Counter()
         for line in recording.read_lines(self.file):
             if line["kind"] in ("table", "exited") and line["entity"] == "thread":

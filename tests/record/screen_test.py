@@ -89,7 +89,7 @@ class File:
 
     @staticmethod
     def opening_cells(line, names):
-        """Returns for each row that is only in the opening: metric -> cell."""
+        """Returns a map metric -> cell for each row that is only in the opening."""
         runs = {name: gap["runs"] for gap in line["gaps"] for name in gap["columns"]}
         columns = {name: Column(cells, runs.get(name, []), names).cells for name, cells in line["columns"].items()}
         return [dict(zip(columns, cells)) for cells in zip(*columns.values())]

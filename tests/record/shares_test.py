@@ -32,7 +32,7 @@ def stacks_of(*words):
 
 
 def functions_of(stacks, group):
-    """Returns function -> self weights, one for each side, in the order of the report."""
+    """Returns a map function -> self weights, one for each side, in the order of the report."""
     names = [function["name"] for function in stacks["functions"]]
     found = next(one for one in stacks["groups"] if one["group"] == group)
     return {names[row["function"]]: row["self"] for row in found["functions"]}

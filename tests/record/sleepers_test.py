@@ -58,7 +58,7 @@ class File:
                     of_row[stacks[node]] = of_row.get(stacks[node], 0) + weight
 
     def of(self, pid):
-        """Returns name -> rows of the process."""
+        """Returns a map name -> rows of the process."""
         found = collections.defaultdict(list)
         for row in self.rows.values():
             if row["tgid"] == pid:

@@ -50,7 +50,7 @@ class File:
         return function
 
     def functions(self, group):
-        """Returns function -> [self, total]."""
+        """Returns a map function -> [self, total]."""
         found = collections.defaultdict(lambda: [0, 0])
         for stack, weight in self.weights[group].items():
             if stack:

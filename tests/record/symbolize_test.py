@@ -34,7 +34,7 @@ def place_of(identity):
 
 
 def self_weights(path):
-    """Returns function -> self weight of the program. A function without a name is identified by its module and offset."""
+    """Returns a map function -> self weight of the program. A function without a name is identified by its module and offset."""
     finished = harness.run("show", path, "--sections", "stacks", "--format", "json", "--limit", "0")
     assert finished.returncode == 0, finished.stderr
     stacks = json.loads(finished.stdout)["stacks"]

@@ -15,7 +15,7 @@ class Window:
         self.ended = _rows(line for line in lines if line["kind"] == "exited")
 
     def ended_by(self, key):
-        """Returns value of the key -> exited rows."""
+        """Returns a map value of the key -> exited rows."""
         found = {}
         for row in self.ended:
             found.setdefault(row.value(key), []).append(row)

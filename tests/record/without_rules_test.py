@@ -27,7 +27,7 @@ class WithoutRules(unittest.TestCase):
         cls.home = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
     def stacks(self, compiler, recorder, *arguments):
-        """Records the program. Returns stack -> weight; a stack has the outermost function first, without marks of guessed functions."""
+        """Records the program. Returns a map stack -> weight; a stack has the outermost function first, without marks of guessed functions."""
         program, path = self.home / self.id().rpartition(".")[2], self.home / ("window" + recording.SUFFIX)
         subprocess.run([compiler[0], "-w", "-O2", "-fomit-frame-pointer", "-pthread", *compiler[1:], SOURCE, "-o", program], check=True)
         path.unlink(missing_ok=True)

@@ -28,7 +28,7 @@ struct ExpectedCpu {
 };
 
 struct ExpectedRecording {
-  std::vector<ExpectedSample> samples;  // of threads, ring by ring
+  std::vector<ExpectedSample> samples;  // of known threads; one ring after the other
   std::map<std::uint64_t, ExpectedCpu> cpus;
   std::vector<std::uint64_t> losses;         // times of loss records
   std::uint64_t unknown_thread_samples = 0;  // samples whose thread the kernel does not name

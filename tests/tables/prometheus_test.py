@@ -38,7 +38,7 @@ def check(text):
 
 
 def series(text, parse=None):
-    """Returns (name, labels) -> value."""
+    """Returns a map (name, labels) -> value."""
     found = {}
     for family in (parse or parse_text)(text):
         for sample in family.samples:

@@ -21,7 +21,7 @@ def metrics_of_files(output):
 
 
 def offers(output):
-    """Returns metric -> state and reason for the metrics that task-iter offers."""
+    """Returns a map metric -> state and reason for the metrics that task-iter offers."""
     plugins = json.loads(output.text("plugins.json"))["plugins"]
     return {offer["metric"]: (offer["state"], offer["reason"]) for plugin in plugins if plugin["name"] == ITER for offer in plugin["offers"]}
 

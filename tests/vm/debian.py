@@ -39,7 +39,7 @@ def run(*words, **options):
 
 
 def mirrors():
-    """Returns archive -> address, from this machine's own lists. A mirror that has one archive is assumed to have the other one, too."""
+    """Returns a map archive -> address, from this machine's own lists. A mirror that has one archive is assumed to have the other one, too."""
     targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=False)
     found = {}
     for address in targets.stdout.split():

@@ -50,7 +50,7 @@ class GuestOutput:
 
     @functools.cached_property
     def statuses(self):
-        """Returns a dictionary: capture -> exit status of ctprof."""
+        """Returns a map capture -> exit status of ctprof."""
         return {name: int(status) for name, status in self.key_values(f"captures/{self.layout}/statuses").items()}
 
     def log_of(self, capture):
@@ -72,7 +72,7 @@ class GuestOutput:
 
     @functools.cache
     def plain_threads(self, name):
-        """Returns (tgid, tid) -> every column of procfs-sched and taskstats, for the threads of the test programs."""
+        """Returns a map (tgid, tid) -> every column of procfs-sched and taskstats, for the threads of the test programs."""
         tree = plain_reader.Tree(self.plain(name))
         return {pair: plain_reader.read_thread(tree, *pair) | self.plain_delays(name, pair[1]) for pair in tree.threads()}
 

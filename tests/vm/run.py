@@ -122,7 +122,7 @@ def available_kernels(results, cache, wanted):
 
 
 def systems_for(results, kernels, cache, build):
-    """Returns architecture -> source of its programs. Reports and leaves out an architecture that is not available or cannot be built."""
+    """Returns a map architecture -> source of its programs. Reports and leaves out an architecture that is not available or cannot be built."""
     wanted, systems = {kernel.arch for kernel in kernels}, {}
     missing = suite.missing_requirements(HostSystem(build)) if "amd64" in wanted else []
     if missing:

@@ -31,7 +31,7 @@ def missing_requirements(build):
 
 
 def make(kernel, directory):
-    """Returns variant -> object file. The kernel has sched_ext."""
+    """Returns a map variant -> object file. The kernel has sched_ext."""
     types = os.path.join(directory, "kernel.btf")
     with open(types, "wb") as file:
         file.write(btf.read_btf(kernel.image))

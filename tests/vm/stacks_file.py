@@ -30,7 +30,7 @@ class Thread:
         return sum(weight for frames, weight in self.stacks if name in (frame.name for frame in frames))
 
     def self_weights(self):
-        """Returns function -> weight of the stacks whose user-space leaf it is. Time in the kernel counts for the function that called it."""
+        """Returns a map function -> weight of the stacks whose user-space leaf it is. Time in the kernel counts for the function that called it."""
         found = collections.Counter()
         for frames, weight in self.stacks:
             found[next((frame.name for frame in frames if frame.module != KERNEL), None)] += weight

@@ -21,7 +21,7 @@ EXCLUDED_SUITES = ("file_bad_test", "file_columns_bad_test", "file_property_test
 
 
 def programs(build):
-    """Returns name -> program, from a configured build tree."""
+    """Returns a map name -> program, from a configured build tree."""
     output = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, check=True).stdout
     return {test["name"]: test["cmd"][0] for test in json.loads(output) if test["name"].startswith("unit-")}
 

@@ -62,7 +62,8 @@ void Rollup::merge_groups(std::size_t run) {
       runs_[run].merge_groups(first, own_group);
 }
 
-// Returns whether the value of a run is a number, also in JSON.
+// Returns whether the median over several runs exists: the value of a run is a number, and the rule
+// has no JSON form of its own.
 bool Rollup::has_median(std::size_t metric) const {
   const PlannedMetric& planned = plan_->metrics[metric];
   return !planned.rule || (planned.rule->number && !planned.rule->json);
@@ -136,7 +137,7 @@ bool Rollup::lacks_rows(std::size_t run, CellPosition at) const {
   return group_in_run == kNoGroup || runs_[run].coverage(group_in_run, at.metric).rows == 0;
 }
 
-// Returns whether the run lacks the group or its rows, and therefore counts as zero in a sum.
+// Returns whether the run counts as zero in a sum, because it has no rows of the group.
 bool Rollup::counts_as_zero(std::size_t run, CellPosition at) const {
   return lacks_rows(run, at) && runs_[run].counts_absence_as_zero(at.metric);
 }

@@ -39,8 +39,8 @@ Result<ClassifiedConditions> classify_conditions(const WhereConditions& where,
                                                  const MetricPlan& plan,
                                                  Entity entity = Entity::Thread);
 
-// Returns for which threads, or rows of the entity, of a run the conditions on rows are true; empty
-// without such conditions.
+// Returns, for each thread of a run or each row of the entity, whether the conditions on rows are
+// true; empty if there are no such conditions.
 KeptRows select_rows(const Snapshot& run, const ClassifiedConditions& where);
 
 // Returns whether the run has a column for each input of the conditions on rows.

@@ -210,8 +210,8 @@ void ProcessCgroups::move_opening_rows(std::span<const std::uint32_t> names,
   }
 }
 
-// Returns for each pair of a known cgroup whether all runs that have the name have it in that
-// cgroup, which lasts.
+// Returns, for each pair with a known cgroup, whether every run that has the name has it in that
+// cgroup, and that cgroup lasts.
 std::map<ProcessCgroups::Pair, bool> ProcessCgroups::find_lasting_pairs() const {
   std::map<std::uint32_t, std::size_t> runs_of_name;
   std::map<Pair, std::size_t> runs_of_pair;
@@ -251,7 +251,7 @@ ProcessCgroups::CgroupTexts ProcessCgroups::find_cgroup_texts() const {
   return texts;
 }
 
-// Returns the names that a run has in several cgroups, and whose cgroup no run lacks.
+// Returns the names that some run has in several cgroups, and whose cgroup is known in every run.
 std::set<std::uint32_t> ProcessCgroups::find_divided_names(const CgroupTexts& texts) const {
   std::set<std::uint32_t> has_several, is_unknown;
   for (const std::vector<Pair>& run : runs_) {
@@ -295,7 +295,7 @@ std::vector<std::string> ProcessCgroups::make_keys(std::span<const std::string> 
     const std::string& name = names[pair.first];
     keys.push_back(name);
     const auto divided = labels.find(pair.first);
-    // A pair without a text has an unknown cgroup, or only the opening of a window has it.
+    // A pair has no text if its cgroup is unknown, or if only the opening of a window has the pair.
     const auto text = texts.of_pair.find(pair);
     if (divided == labels.end() || text == texts.of_pair.end() || name.size() > kMaxNameBytes)
       continue;

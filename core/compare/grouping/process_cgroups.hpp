@@ -49,9 +49,9 @@ class ProcessCgroups {
   // snapshot that is not a window; of rows that only the opening of a window has, pass the window.
   std::vector<std::uint32_t> number_rows(const Snapshot& snapshot, const Snapshot& window);
 
-  // Adds a run, and moves processes with an unknown cgroup to the only cgroup in which the run has
-  // their name. `names` has the number of each row's name, UINT32_MAX for a row that does not
-  // count.
+  // Adds a run, and moves processes with an unknown cgroup to the cgroup in which the run has their
+  // name, if it is the only one. `names` has the number of each row's name, UINT32_MAX for a row
+  // that does not count.
   void add_run(std::span<const std::uint32_t> names, std::vector<std::uint32_t>& cgroups);
   // Moves rows that only the opening of the last run has to the only cgroup in which the run has
   // their name, if the run does not have their name in their own cgroup.

@@ -62,7 +62,7 @@ class EventFindings : ScreenValues {
     findings_->push_back(make_finding(
         "yields", row,
         "gave up a CPU " + format_rate(row, events) +
-            " times per second while it could run (invol/s), as programs do that call sched_yield "
+            " times per second while it could run (invol/s), like programs that call sched_yield "
             "or wake each other",
         kWeightOfCause * std::max(share(row, run_), share(row, wait_)), NextStep::Threads));
   }
@@ -75,7 +75,7 @@ class EventFindings : ScreenValues {
     findings_->push_back(
         make_finding("minor-faults", row,
                      "took " + format_rate(row, events) +
-                         " page faults per second (flt/s) that needed no disk, as programs do that "
+                         " page faults per second (flt/s) that needed no disk, like programs that "
                          "map memory repeatedly",
                      std::min(weight, 1.0), NextStep::Threads));
   }

@@ -23,7 +23,7 @@ inline constexpr double kMaxShortWaitForCpuNs = 500e3;
 inline constexpr double kWeightOfCause = 1.1;
 // Findings without a share of the machine get a small weight, so that they follow larger ones.
 inline constexpr double kWeightOfCountFindings = 0.02;
-// A group that runs less is more often the victim of another one than the cause.
+// A group that runs less is more often slowed down by another one than the cause.
 inline constexpr double kWeightOfIdle = 0.5;
 
 }  // namespace ctprof::finding_thresholds

@@ -129,8 +129,9 @@ class SignFinder {
     double all_ns = 0, lock_ns = 0;
   };
 
-  // Of two recorders, the one that explains more counts. Weights that are not times (samples) are
-  // shares of the time for which the thread was blocked. `is_lock`: by stack node.
+  // If there are two recorders, uses the one whose stacks explain more of the waits. Weights that
+  // are not times (samples) are shares of the time for which the thread was blocked. `is_lock`: by
+  // stack node.
   ExplainedWaits explain_waits(std::size_t row, const std::vector<bool>& is_lock) const {
     ExplainedWaits found;
     for (const Column* column : waiting_stacks_) {

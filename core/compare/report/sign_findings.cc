@@ -164,7 +164,8 @@ class SignFindings {
         share(std::min(waits.lock_ns, window_ns())), NextStep::Threads);
   }
 
-  // Rules about groups run before; their findings include blocks on a disk or memory, and writes.
+  // The rules about groups ran before this one. They report groups that were blocked on a disk or
+  // memory, and groups that wrote to a disk.
   bool is_explained_by_disk(std::uint32_t group) const {
     return std::ranges::any_of(*findings_, [&](const Finding& one) {
       return one.group == group && (one.rule == "blocked" || one.rule == "io");

@@ -77,7 +77,7 @@ void each_field(T& takeover, Visitor&& visit) {
   visit("metrics", takeover.metrics);
 }
 
-template <SameOrConst<PairMark> T, class Visitor>
+template <SameOrConst<InterleavedPair> T, class Visitor>
 void each_field(T& pair, Visitor&& visit) {
   visit("seed", pair.seed);
   visit("number", pair.number);

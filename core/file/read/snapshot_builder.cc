@@ -95,8 +95,8 @@ void SnapshotBuilder::make_identity_columns() {
   }
 }
 
-// Creates a slot for every leaf, after all leaves are known. Adds alternative spellings first; they
-// replace no key path of another metric.
+// Creates a slot for every leaf, after all leaves are known. Adds alternative spellings first. A
+// spelling that is the key path of another metric is not added.
 void SnapshotBuilder::make_fillers() {
   make_identity_columns();
   for (const ColumnLeaf& placed : column_leaves_)

@@ -77,7 +77,7 @@ FileResult analyze_opened_file(const OpenedFile& opened, int proc, std::uint64_t
     if (watch)
       watch->allows(
           {.operation = Operation::File,
-           .device = opened.id.device});  // the debug facts were read with other accesses announced
+           .device = opened.id.device});  // find_debug_facts() announced accesses to other files
     return facts;
   });
   capture.charge(*file.budget());

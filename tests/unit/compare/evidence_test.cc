@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(does_not_test_quiet_groups_and_threads_of_ctprof) {
 BOOST_AUTO_TEST_CASE(pairs_alternating_runs) {
   TwoSides sides({300, 350, 280, 400, 330, 310}, {309, 361, 288, 413, 340, 319}, true);
   BOOST_TEST(!cpu_of(sides.report(), "app").test_result->is_significant);
-  for (std::size_t i = 0; i < 12; ++i) sides.runs[i].meta.pair = PairMark{7, i % 6 + 1};
+  for (std::size_t i = 0; i < 12; ++i) sides.runs[i].meta.pair = InterleavedPair{7, i % 6 + 1};
   std::swap(sides.runs[6], sides.runs[11]);
   const Report report = sides.report();
   BOOST_TEST(report.families().design(1)->design.is_paired);

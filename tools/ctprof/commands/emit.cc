@@ -46,7 +46,7 @@ std::optional<std::string> describe_losses(const OutputCounts& counts) {
     losses.push_back(std::to_string(counts.dropped) +
                      " dropped, because it was too slow or had ended");
   if (counts.failed > 0) losses.push_back(std::to_string(counts.failed) + " not delivered");
-  if (counts.lost > 0) losses.push_back(std::to_string(counts.lost) + " lost at its end");
+  if (counts.lost > 0) losses.push_back(std::to_string(counts.lost) + " lost when it ended");
   if (losses.empty()) return std::nullopt;
   return "of " + format_count(counts.passed + counts.dropped, "window") + ", " + join_texts(losses);
 }
@@ -73,13 +73,13 @@ void Emitter::pass(const Snapshot& window, const Registry& registry) {
   if (differences)
     pass_differences(*differences, registry);
   else
-    messages_.push_back("no window for outputs: " + differences.error().text);
+    messages_.push_back("cannot make a window for outputs: " + differences.error().text);
 }
 
 void Emitter::pass_differences(const Snapshot& window, const Registry& registry) {
   if (!is_enabled()) return;
   const auto made = make_window(window, registry, spec_);
-  if (!made) return messages_.push_back("no window for outputs: " + made.error().text);
+  if (!made) return messages_.push_back("cannot make a window for outputs: " + made.error().text);
   for (Output& output : outputs_)
     if (!output.process.pass(*made) && std::exchange(output.reports_drops, false))
       messages_.push_back("output '" + output.name +

@@ -34,7 +34,8 @@ class Emitter {
   void pass(const Snapshot& window, const Registry& registry);
   // Does the same with a window that contains its differences.
   void pass_differences(const Snapshot& window, const Registry& registry);
-  // Returns new messages of the outputs, as sentences. The same message is returned once in a row.
+  // Returns new messages of the outputs, as sentences. A message that repeats the previous one is
+  // omitted.
   std::vector<std::string> take_messages();
   // Waits a few seconds for queued windows and ends the outputs. Returns messages, and a sentence
   // for each output that did not deliver all windows.

@@ -45,7 +45,7 @@ Result<void> record_side(const RecordCommandOptions& options, std::uint64_t seed
   CTPROF_TRY(run_preparation(options.interleave[side]));
   RecordCommandOptions side_options = options;
   side_options.output += std::string("/") + kSideDirectories[side];
-  side_options.pair = PairMark{seed, pair};
+  side_options.pair = InterleavedPair{seed, pair};
   CTPROF_TRY(record(side_options));
   return is_interrupted() ? Result<void>(interrupted_error()) : Result<void>();
 }

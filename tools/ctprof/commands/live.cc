@@ -76,8 +76,7 @@ std::string write_windows(const live::WindowReporter& reporter, const Registry& 
       if (const std::string one = make_file_name(samples.back(), attempt);
           ::access(one.c_str(), F_OK) != 0)
         name = one;
-    if (name.empty())
-      return Error{"files of all names for this second exist; press w again a second later"};
+    if (name.empty()) return Error{"all file names for this second are in use; press w again"};
     CTPROF_TRY_VALUE(auto file, write_file(*window, registry.vocabulary(), name,
                                            {.layout = FileLayout::Columns}));
     written = file;

@@ -30,7 +30,7 @@ constexpr auto kNoiseOptions = option_list<NoiseOptions>(
 
 int print_noise(const Report& report, const std::string& files, const NoiseOptions& options) {
   const auto noise = [&] {
-    const ActivityProgress busy(options, "splitting runs in halves");
+    const ActivityProgress busy(options, "splitting runs into halves");
     return compute_noise(report, options.shift);
   }();
   if (!noise) return fail(noise.error());

@@ -39,7 +39,7 @@ struct RecordCommandOptions : CommonOptions,
   // One command for each side, which runs before each run of its side; empty: one side.
   std::vector<std::string> interleave{};
   std::vector<std::string> child_command{};  // the words after --
-  std::optional<PairMark> pair{};            // of one interleaved run
+  std::optional<InterleavedPair> pair{};     // of one interleaved run
 
   Result<void> check(const CommandLine& line);
   // The options of a session.

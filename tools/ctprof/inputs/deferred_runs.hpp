@@ -1,6 +1,6 @@
 // Loads runs on demand for a report that so far has only their outlines.
 //
-// Thus many runs can be compared in the memory of a few.
+// So comparing many runs takes only the memory of a few.
 
 #pragma once
 

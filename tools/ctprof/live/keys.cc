@@ -28,7 +28,7 @@ constexpr std::array kKeys{
     KeyInfo{Action::Pause, U' ', 0, "Space", "pause",
             "pause the display, or continue; recording continues"},
     KeyInfo{Action::Earlier, U'[', to_key(SpecialKey::Left), "[ Left", "earlier",
-            "show the window before, back to the start of the history"},
+            "show the previous window, back to the start of the history"},
     KeyInfo{Action::Later, U']', to_key(SpecialKey::Right), "] Right", "later",
             "show the next window"},
     KeyInfo{Action::MuchEarlier, U'{', 0, "{", "", "go back by twenty windows"},

@@ -98,7 +98,7 @@ std::vector<Line> View::findings_page(Size size) const {
   } else {
     add_text(lines, text);
     add_text(lines,
-             wrap_words("w writes this window to a file; put its name for FILE.", size.columns),
+             wrap_words("w writes this window to a file; replace FILE by its name.", size.columns),
              LineStyle::Dim);
   }
   add_text(lines, wrap_words("`ctprof help findings` lists the thresholds.", size.columns),
@@ -123,7 +123,7 @@ std::string View::thread_line() const {
 std::vector<Line> View::thread_lines(Size size) {
   const std::vector<ThreadFigure> figures = thread_page_->figures(shown_window_.number);
   if (figures.empty())
-    return {{"this thread did not exist in this window; press [ for the window before",
+    return {{"this thread did not exist in this window; press [ for the previous window",
              LineStyle::Dim}};
   std::vector<Line> lines;
   if (const std::string line = thread_line(); !line.empty())

@@ -1,6 +1,6 @@
 // Settings: options with a permanent value, instead of one on each command line.
 //
-// They come from three places. The first place that sets an option wins:
+// They come from three places. The first place that sets an option takes precedence:
 //
 //   CTPROF_FREQ=499                        the environment: --freq, in capitals, _ for -
 //   $XDG_CONFIG_HOME/ctprof/ctprof.conf    the user's file; ~/.config if the variable is not set

@@ -20,7 +20,7 @@ struct FileKind {
 };
 
 inline constexpr FileKind kSnapshotFile{"snapshot", {"{\""}, true};
-inline constexpr FileKind kPageFile{"page or picture of ctprof's",
+inline constexpr FileKind kPageFile{"page or flame graph of ctprof",
                                     {"name=\"generator\" content=\"ctprof\"", "class=\"flame"}};
 
 // Fails with an error that suggests --force if the existing file is of another kind. Succeeds if
