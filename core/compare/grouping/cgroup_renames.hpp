@@ -9,26 +9,22 @@
 //
 // A cgroup that exists on both sides is never considered renamed.
 //
-// See also: grouping.hpp merges the groups, render/ prints the pairs.
+// See also: cgroup_similarity.hpp compares cgroups, grouping.hpp merges the groups, render/ prints
+// the pairs.
 
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-namespace ctprof {
+#include "core/compare/grouping/cgroup_similarity.hpp"
 
-// Names or name patterns of a process and a thread.
-struct ThreadKind {
-  std::string pcomm, comm;
-};
+namespace ctprof {
 
 struct CgroupRename {
   std::string baseline, candidate;                         // keys of cgroups
@@ -46,13 +42,6 @@ struct CgroupRenames {
   // The candidate's name of each paired cgroup of the baseline.
   std::map<std::string, std::string, std::less<>> candidate_name_of;
   bool is_incomplete = false;  // not all pairs were compared, because too many are similar
-};
-
-// A group key of the axis `all`, and the sides that have the group.
-struct KeyPresence {
-  std::string_view cgroup;
-  std::string_view pcomm, comm;
-  bool on_baseline = false, on_candidate = false;
 };
 
 // REQUIRES: `keys` are sorted.

@@ -1,6 +1,7 @@
 // All sources of core/compare/grouping, which are compiled as one.
 
 #include "core/compare/grouping/cgroup_renames.cc"
+#include "core/compare/grouping/cgroup_similarity.cc"
 #include "core/compare/grouping/grouping.cc"
 #include "core/compare/grouping/key_families.cc"
 #include "core/compare/grouping/name_tokens.cc"
