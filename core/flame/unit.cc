@@ -8,6 +8,7 @@
 #include "core/flame/flame_tree.cc"
 #include "core/flame/folded.cc"
 #include "core/flame/perfetto.cc"
+#include "core/flame/perfetto_names.cc"
 #include "core/flame/pprof.cc"
 #include "core/flame/speedscope.cc"
 #include "core/flame/stack_formats.cc"

@@ -144,7 +144,7 @@ bool is_loaded(const LoadedPlugins& loaded, std::string_view name) {
                      [&](const Plugin& plugin) { return plugin.name == name; });
 }
 
-// Decides by the file's contents, without loading it.
+// Returns whether the options require the plugin, by the flags in its file, without loading it.
 bool is_needed(const PluginFile& file, const LoadOptions& options) {
   if (options.load_only_layouts) return file.is_layout;
   return options.load_recorders || options.selected_plugins || !file.is_recorder;
