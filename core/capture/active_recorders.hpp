@@ -41,16 +41,15 @@ struct RecorderResult {
 
   std::string plugin;
   std::string source;
-  std::vector<SharedMetric> metrics;       // by `offer` of a record
-  std::vector<bool> selected_offers = {};  // which of them were requested
-  RecordArena records;                     // in order of delivery
-  std::uint64_t stack_records = 0;         // accepted records of call stacks
-  std::uint64_t number_records = 0;        // accepted records of numeric metrics
-  std::uint64_t walked_stacks = 0;         // accepted stacks: walked by programs in the kernel
-  std::uint64_t copied_stacks = 0;         // accepted stacks: copies, to be unwound
-  std::vector<TableFile> tables;           // used for walks: table n is [n - 1]
-  std::uint64_t refused_tables =
-      0;  // requests for unwind tables that exceeded the limits on all tables
+  std::vector<SharedMetric> metrics;          // by `offer` of a record
+  std::vector<bool> selected_offers = {};     // which of them were requested
+  RecordArena records;                        // in order of delivery
+  std::uint64_t stack_records = 0;            // accepted records of call stacks
+  std::uint64_t number_records = 0;           // accepted records of numeric metrics
+  std::uint64_t walked_stacks = 0;            // accepted stacks: walked by programs in the kernel
+  std::uint64_t copied_stacks = 0;            // accepted stacks: copies, to be unwound
+  std::vector<TableFile> tables;              // used for walks: table n is [n - 1]
+  std::uint64_t refused_tables = 0;           // requests for tables beyond the limits on all tables
   std::vector<std::string> unpackable_files;  // files whose rules do not fit into a table
   std::uint64_t unrequested = 0;              // records of unrequested processes: omitted
   std::uint64_t lost = 0;                     // lost because buffers of the kernel were full

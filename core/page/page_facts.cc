@@ -41,7 +41,7 @@ void begin_section(std::string& out, std::string_view id, std::string_view title
   append_line(out, "h2", title, "id=\"" + std::string(id) + "\"");
 }
 
-// Begins a table that scrolls by itself, also by keyboard, if it is wider than the screen.
+// Begins a table that scrolls by itself, by pointer or keyboard, if it is wider than the screen.
 void begin_table(std::string& out, std::string_view name, std::span<const char* const> columns) {
   out += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
   append_markup(out, name);

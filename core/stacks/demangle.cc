@@ -42,8 +42,8 @@ bool needs_no_free(const char* text, const Output& output) {
 
 // Appends output of a demangler. Output can double with each letter of a name, and a callback
 // cannot refuse it. So if it is too long, this function leaves by longjmp(3): only over C
-// functions, and only at a text while which none of them owns memory. A constant is printed between
-// any two texts that are owned.
+// functions, and only at a text during which none of them owns memory. A constant is printed
+// between any two texts that are owned.
 void append_or_jump(const char* text, std::size_t size, void* opaque) {
   auto& output = *static_cast<Output*>(opaque);
   output.is_too_long = output.is_too_long || size > kMaxDemangledSize - output.text.size();

@@ -32,7 +32,7 @@ def factor_of(suffix, unit):
 
 
 def parse_number(text, unit, per_second=False):
-    """Returns (value, precision), or None if the text is no number."""
+    """Returns (value, precision), or None if the text is not a number."""
     found = NUMBER.fullmatch(text.strip())
     if not found:
         return None

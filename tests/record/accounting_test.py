@@ -51,7 +51,7 @@ def read_times(path):
 
 
 def times_of(path, pid):
-    """Returns a map name of a thread -> its three times; None for an unknown time."""
+    """Returns a map from the name of a thread to its three times; None is an unknown time."""
     rows = read_shown(path, "--group-by", "comm-exact", "--where", f"tgid == {pid}", "--metrics", ",".join(TIMES))["rows"]
     found = {name: {} for name in NAMES}
     for row in rows:

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(writes_to_inherited_descriptors) {
   }
 }
 
-// What was checked is written, even if the name belongs to another file by now.
+// What was checked is written, even if the name belongs to another file in the meantime.
 BOOST_AUTO_TEST_CASE(writes_to_the_pipe_that_was_checked) {
   const TemporaryDirectory directory;
   const std::string pipe = directory / "pipe", victim = directory / "victim";
