@@ -1,8 +1,9 @@
 // cgroup: CPU time, limits, memory, processes and I/O of every cgroup.
 //
 // Source: the cgroup v2 hierarchy, wherever it is mounted: <cgroup>/{cpu,memory,pids,io,cgroup}.*.
-// The v1 hierarchies of a hybrid host are not read. The plugin opens a cgroup's directory once, and
-// a file only when a selected column needs it.
+// The v1 hierarchies of a hybrid host are not read here; plugins/cgroup-v1 reads that of the cpu
+// controller. The plugin opens a cgroup's directory once, and a file only when a selected column
+// needs it.
 //
 // Contents: the probe, the source and the plugin's table.
 // See also: files.hpp for the columns of each file, plugins/cgroupfs for finding cgroups.
@@ -16,6 +17,7 @@
 #include "plugins/cgroup/files.hpp"
 #include "plugins/cgroupfs/directory.hpp"
 #include "plugins/cgroupfs/probe.hpp"
+#include "plugins/cgroupfs/v1_lines.hpp"
 #include "plugins/shared/kernel.hpp"
 
 namespace ctprof::cgroup {
@@ -26,21 +28,10 @@ std::string_view v1_name(std::string_view controller) {
   return controller == "io" ? "blkio" : controller;
 }
 
-// Returns whether a line `4:cpu,cpuacct:/path` of the file cgroup names the controller.
-bool is_v1_line(std::string_view line, std::string_view controller) {
-  sdk::take(line, ':');
-  std::string_view controllers = sdk::take(line, ':');
-  while (!controllers.empty())
-    if (sdk::take(controllers, ',') == v1_name(controller)) return true;
-  return false;
-}
-
 bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
   sdk::TextFile file;
   const auto text = file.read(host, host.sample(), "cgroup");
-  for (std::string_view rest = text ? text.value : std::string_view{}; !rest.empty();)
-    if (is_v1_line(sdk::take(rest, '\n'), controller)) return true;
-  return false;
+  return text && cgroupfs::find_v1_line(text.value, v1_name(controller));
 }
 
 std::string describe_missing_controller(const std::string& controller, bool is_in_v1) {

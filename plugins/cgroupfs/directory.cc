@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "plugins/cgroupfs/path.hpp"
 
@@ -14,23 +15,23 @@ namespace {
 
 constexpr int kDirectoryPath = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-int open_beneath(int root, const char* path) {
-  open_how options{};
-  options.flags = static_cast<__u64>(kDirectoryPath);
-  options.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &options, sizeof options));
-  // Seccomp filters of older container runtimes do not list the system call, and some return EPERM
-  // for it.
-  const bool is_unavailable = fd < 0 && (errno == ENOSYS || errno == EPERM);
-  return is_unavailable ? ::openat(root, path, kDirectoryPath | O_NOFOLLOW) : fd;
-}
-
 // Returns whether only domain cgroups, and no threaded ones, can have the controller.
 bool is_domain_only(std::string_view controller) {
   return controller == "memory" || controller == "io";
 }
 
 }  // namespace
+
+sdk::Fd open_beneath(int root, const char* path) {
+  open_how options{};
+  options.flags = static_cast<__u64>(kDirectoryPath);
+  options.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  sdk::Fd fd(static_cast<int>(::syscall(SYS_openat2, root, path, &options, sizeof options)));
+  // Seccomp filters of older containers do not know the system call, and some answer EPERM.
+  const bool is_unavailable = !fd && (errno == ENOSYS || errno == EPERM);
+  return is_unavailable ? sdk::Fd(::openat(root, path, kDirectoryPath | O_NOFOLLOW))
+                        : std::move(fd);
+}
 
 bool has_word(std::string_view words, std::string_view word) {
   while (!words.empty())
@@ -53,7 +54,7 @@ Gap Directory::open(std::string_view path) {
 }
 
 Gap Directory::open_below(const char* path) {
-  dir_.reset(open_beneath(host_.cgroup(), path));
+  dir_ = open_beneath(host_.cgroup(), path);
   return dir_ ? Gap::None : gap_of(errno);
 }
 

@@ -64,6 +64,10 @@ class Directory {
   sdk::TextFile facts_file_;
 };
 
+// Opens a directory for O_PATH below `root`, without symbolic links and "..". Sets errno on
+// failure.
+sdk::Fd open_beneath(int root, const char* path);
+
 // Returns whether a list of words separated by blanks, such as cgroup.controllers, contains `word`.
 bool has_word(std::string_view words, std::string_view word);
 

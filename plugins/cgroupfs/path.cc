@@ -134,11 +134,13 @@ std::string root_of_mount(std::string_view mountinfo, std::string_view id) {
   return {};
 }
 
-std::string mount_root(const sdk::Host& host) {
+std::string mount_root(const sdk::Host& host) { return mount_root(host, host.cgroup()); }
+
+std::string mount_root(const sdk::Host& host, int directory) {
   if (!host.live()) return "/";
   sdk::TextFile fdinfo, mountinfo;
   const auto fdinfo_text =
-      fdinfo.read(host.proc(), ("self/fdinfo/" + std::to_string(host.cgroup())).c_str());
+      fdinfo.read(host.proc(), ("self/fdinfo/" + std::to_string(directory)).c_str());
   const auto id = fdinfo_text ? sdk::value_of(fdinfo_text.value, "mnt_id") : fdinfo_text;
   const auto mounts = mountinfo.read_records(host.proc(), "self/mountinfo");
   const std::string root = id && mounts ? root_of_mount(mounts.value, id.value) : std::string();

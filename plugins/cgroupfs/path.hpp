@@ -44,6 +44,8 @@ std::string root_of_mount(std::string_view mountinfo, std::string_view id);
 // Returns the root field of the mount that contains the host's cgroup directory; "/" in a recorded
 // tree, and if it cannot be determined.
 std::string mount_root(const sdk::Host& host);
+// Returns the same for the mount that contains an open directory.
+std::string mount_root(const sdk::Host& host, int directory);
 
 // Returns the branch that leads from such a root down to the namespace's root, as names separated
 // by slashes. It searches for the cgroup, that many levels down, that contains this process. Empty
