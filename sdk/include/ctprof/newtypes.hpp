@@ -324,7 +324,7 @@ inline constexpr SectionInfo kSections[] = {
 //                           that the run-time of threads excludes
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 36> kRoles{
+inline constexpr std::array<std::string_view, 39> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // the part of the current time slice that run-time does not include
@@ -359,7 +359,11 @@ inline constexpr std::array<std::string_view, 36> kRoles{
     "cpu-pressure",        // the time during which any thread of the host waited for a CPU, us, ...
     "io-pressure",         // ... for a disk, ...
     "memory-pressure",     // ... for memory
-    "throttled-time",      // the time during which a cgroup was throttled by its quota, us
+    "throttled-time",      // the time during which a cgroup was throttled by its quota, us or ns
+    "cpu-quota",           // the CPU time that a cgroup may use per period, us ...
+    "cpu-period",          // ... and the length of the period, us
+    "cpu-cgroup",          // the path of a process's cgroup in a v1 hierarchy that has the
+                           // throttled-time of cgroups, which are the rows of a plugin's entity
     "voluntary-switches",  // the number of voluntary switches of a thread
     "involuntary-switches",  // the number of its switches while it could run
     "major-faults",          // a thread's page faults that read from a disk or swap ...
