@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -44,20 +46,73 @@ std::map<std::string, double> find_largest(const CgroupValues& values) {
   return largest;
 }
 
+// The columns of a table of cgroups: the v2 cgroups, or those of a plugin's entity.
+struct ThrottlingColumns {
+  const Column *time, *path;
+  const Column *quota, *period;  // null if the file lacks them
+};
+
+const Column* find_path(const Table& table, Entity entity) {
+  if (!is_of_plugin(entity)) return table.find(kCgroupPath);
+  const auto identity = identity_columns(table);
+  return identity.empty() ? nullptr : identity.front();
+}
+
+std::optional<ThrottlingColumns> find_throttling_columns(const Snapshot& window, Entity entity) {
+  const Table& table = window.table(entity);
+  const Column *time = find_role(table.columns, "throttled-time"), *path = find_path(table, entity);
+  if (!time || !path || path->def().storage != Storage::String) return std::nullopt;
+  return ThrottlingColumns{time, path, find_role(table.columns, "cpu-quota"),
+                           find_role(table.columns, "cpu-period")};
+}
+
+// Returns the file in the source of a metric: "cpu.max" in "<cgroup>/cpu.max:field 1".
+std::string find_file_in_source(std::string_view source) {
+  source = source.substr(0, source.find_first_of(": "));
+  return std::string(source.substr(source.rfind('/') + 1));
+}
+
+std::optional<CpuQuota> find_quota(const ThrottlingColumns& columns, std::size_t row) {
+  const auto& [time, path, quota, period] = columns;
+  if (!quota || !period || !quota->has_value(row) || !period->has_value(row)) return {};
+  constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+  if (quota->u64()[row] == kNoLimit || period->u64()[row] == 0) return {};
+  return CpuQuota{static_cast<double>(quota->u64()[row]), static_cast<double>(period->u64()[row]),
+                  find_file_in_source(quota->def().source)};
+}
+
 // Throttled times of cgroups do not include those of their descendants, so they can be added.
-void add_throttled(const Snapshot& window, double wall_us, HostLoad& load) {
-  const Table& cgroups = window.table(Entity::Cgroup);
-  const Column* column = find_role(cgroups.columns, "throttled-time");
-  const Column* path = cgroups.find(kCgroupPath);
-  if (!column || !path || path->def().storage != Storage::String) return;
+void add_throttled(const Snapshot& window, Entity entity, double wall_ns, HostLoad& load) {
+  const auto columns = find_throttling_columns(window, entity);
+  if (!columns) return;
+  const double wall = columns->time->def().unit == "ns" ? wall_ns : wall_ns / kNsPerUs;
+  // The rows of a plugin's entity are cgroups with a quota, and there can be none.
+  if (is_of_plugin(entity) && columns->time->provenance.gap == Gap::None)
+    load.throttled = load.throttled.value_or(0);
   CgroupValues throttled;
-  for (std::size_t row = 0; row < column->rows(); ++row) {
-    if (!column->has_value(row)) continue;
-    const double share = static_cast<double>(column->u64()[row]) / wall_us;
+  std::map<std::string_view, CpuQuota> quotas;
+  for (std::size_t row = 0; row < columns->time->rows(); ++row) {
+    if (!columns->time->has_value(row)) continue;
+    const double share = static_cast<double>(columns->time->u64()[row]) / wall;
     load.throttled = load.throttled.value_or(0) + share;
-    if (path->has_value(row)) throttled[window.pools->texts[path->ids()[row]]] += share;
+    if (!columns->path->has_value(row)) continue;
+    const std::string_view path = window.pools->texts[columns->path->ids()[row]];
+    throttled[path] += share;
+    if (const auto quota = find_quota(*columns, row); quota && share > 0) quotas[path] = *quota;
   }
-  load.throttled_cgroups = find_largest(throttled);
+  auto largest = find_largest(throttled);
+  if (largest.empty() || !load.throttled_cgroups.empty()) return;
+  for (const auto& [path, share] : largest)
+    if (const auto found = quotas.find(path); found != quotas.end())
+      load.cpu_quotas.emplace(path, found->second);
+  load.throttled_cgroups = std::move(largest);
+  if (is_of_plugin(entity)) load.throttled_entity = entity;
+}
+
+void add_throttled(const Snapshot& window, double wall_ns, HostLoad& load) {
+  add_throttled(window, Entity::Cgroup, wall_ns, load);
+  for (std::size_t number = kBuiltinEntities; number < kEntities; ++number)
+    add_throttled(window, static_cast<Entity>(number), wall_ns, load);
 }
 
 double count_of(std::span<const ctprof_entry> map, std::string_view key) {
@@ -119,7 +174,7 @@ HostLoad compute_host_load(const Snapshot& window) {
   load.io_pressure = capped_share(number(window, "io-pressure"), wall / kNsPerUs);
   load.memory_pressure = capped_share(number(window, "memory-pressure"), wall / kNsPerUs);
   load.iowait = divide_by_wall(number(window, "host-iowait"), wall);
-  add_throttled(window, wall / kNsPerUs, load);
+  add_throttled(window, wall, load);
   const auto read = number(window, "disk-read"), written = number(window, "disk-write");
   if (read && written) load.disk_bytes = (*read + *written) / (wall / kNsPerSecond);
   load.disk_busy = capped_share(number(window, "disk-busy"), wall);

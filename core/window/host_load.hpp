@@ -16,6 +16,12 @@
 
 namespace ctprof {
 
+// The CPU time that a cgroup may use per period.
+struct CpuQuota {
+  double quota_us = 0, period_us = 0;
+  std::string file;  // the file that sets it, such as cpu.max; may be empty
+};
+
 struct HostLoad {
   std::optional<double> cpus;
   std::optional<double> memory_available;  // bytes, at the end
@@ -26,6 +32,11 @@ struct HostLoad {
   std::optional<double> throttled;  // in CPUs, sum of all cgroups
   // The cgroups with the largest values, by path; at most kMaxCgroups each.
   std::map<std::string, double> throttled_cgroups;  // in CPUs
+  // The quotas of these throttled cgroups at the end, where they are known.
+  std::map<std::string, CpuQuota> cpu_quotas;
+  // The plugin's entity whose rows these throttled cgroups are; none: they are v2 cgroups. A host
+  // throttles the cgroups of only one hierarchy.
+  std::optional<Entity> throttled_entity;
   std::map<std::string, double> oom_kills;  // processes that the OOM killer killed in the cgroup
   // All disks of the host: bytes per second, and the share of time with requests, at most 1.
   std::optional<double> disk_bytes, disk_busy;

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/compare/report/finding.hpp"
@@ -14,5 +15,8 @@ namespace ctprof {
 // Adds at most two findings for each rule to `found`; the second counts the other cgroups.
 // REQUIRES: the report has a first screen.
 void find_cgroup_findings(const Report& report, std::vector<Finding>& found);
+
+// Returns the throttled cgroups of these findings, named or counted, the largest first.
+std::vector<std::string> list_throttled_cgroups(const Report& report);
 
 }  // namespace ctprof

@@ -7,12 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "core/registry/metric_def.hpp"
+
 namespace ctprof {
 
 // The next step of the investigation.
 enum class NextStep : std::uint8_t {
   Threads,   // the threads of the group in this window
   Cgroups,   // the window by cgroups
+  Rows,      // the rows of the entity in Finding::entity
   Waits,     // a new recording of stacks of waiting threads
   Settings,  // all values of the group
   States,    // the states of the group's processes
@@ -29,6 +32,7 @@ struct Finding {
   double weight = 0;
   NextStep next = NextStep::Threads;
   std::string_view section{};  // for NextStep::Figures
+  std::optional<Entity> entity{};  // a plugin's entity, for NextStep::Rows
 };
 
 }  // namespace ctprof

@@ -10,7 +10,8 @@ namespace {
 constexpr std::array kFindingRules{
     FindingRule{
         "wait",
-        "waits for a CPU for 20 % of one CPU, and for 25 % of the time that it runs or waits"},
+        "waits for a CPU for 20 % of one CPU, and for 25 % of the time that it runs or waits; not "
+        "if a cgroup of the rule `throttled` explains half of it"},
     FindingRule{"blocked", "is blocked on a disk, memory or in the kernel for 5 % of the time"},
     FindingRule{"io", "moves bytes that kept the host's disks busy for 10 % of the time"},
     FindingRule{"memory",

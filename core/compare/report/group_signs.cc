@@ -70,6 +70,7 @@ class SignFinder {
         major_faults_(snapshot, "major-faults"),
         minor_faults_(snapshot, "minor-faults"),
         long_waits_(snapshot),
+        throttled_waits_(snapshot),
         tgids_(thread_column(snapshot, kTgid, Storage::U64)),
         tids_(thread_column(snapshot, kTid, Storage::U64)),
         starts_(thread_column(snapshot, kStartTime, Storage::U64)),
@@ -173,6 +174,7 @@ class SignFinder {
   void add_thread(std::size_t row, const RecorderRows& recorder_rows) {
     GroupSigns& signs = signs_[groups_of(Entity::Thread)[row]];
     add_long_waits(row, signs);
+    throttled_waits_.add(row, wait_.value(row), signs.throttled_waits);
     const std::uint64_t tgid = tgids_->u64()[row];
     const bool is_leader = tids_->u64()[row] == tgid, is_kernel = is_flag_set(kernel_, row);
     signs.major_faults += major_faults_.value(row);
@@ -293,6 +295,7 @@ class SignFinder {
   double window_ns_;
   RoleColumn run_, wait_, blocked_, switches_, involuntary_switches_, major_faults_, minor_faults_;
   LongWaits long_waits_;
+  ThrottledWaits throttled_waits_;
   const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_at_opening_;
   std::vector<const Column*> waiting_stacks_;  // columns of waiting stacks
   // By stack node: the stack waits for a lock, and it contains a function that locks.
@@ -341,6 +344,7 @@ GroupSigns& GroupSigns::operator+=(const GroupSigns& other) {
   large_processes.insert(large_processes.end(), other.large_processes.begin(),
                          other.large_processes.end());
   long_waits.insert(long_waits.end(), other.long_waits.begin(), other.long_waits.end());
+  for (const ThrottledWait& one : other.throttled_waits) add_throttled_wait(throttled_waits, one);
   return *this;
 }
 

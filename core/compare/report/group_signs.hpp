@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "core/compare/grouping/row_grouper.hpp"
+#include "core/compare/report/throttled_waits.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -101,6 +102,7 @@ struct GroupSigns {
   double shared_load_ns = 0;  // the largest median of the run times of similar threads
   std::vector<LastingProcess> large_processes;  // processes with at least 16 MiB
   std::vector<LongWait> long_waits;
+  std::vector<ThrottledWait> throttled_waits;  // for a CPU, in cgroups that a quota throttled
 
   // Returns the growth of lasting processes that are not jobs.
   double lasting_growth() const;

@@ -5,11 +5,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/grouping/key_families.hpp"
+#include "core/compare/report/cgroup_findings.hpp"
 #include "core/compare/report/finding_thresholds.hpp"
 #include "core/compare/report/screen_values.hpp"
 #include "core/compare/report/sign_findings.hpp"
@@ -22,7 +24,7 @@ using namespace finding_thresholds;
 class RowFindings : ScreenValues {
  public:
   RowFindings(const Report& report, std::vector<Finding>& found)
-      : ScreenValues(report), findings_(&found) {}
+      : ScreenValues(report), throttled_(list_throttled_cgroups(report)), findings_(&found) {}
 
   void find() {
     for (const ScreenRow& row : screen_->rows) {
@@ -65,12 +67,32 @@ class RowFindings : ScreenValues {
     const double wait_share = current_value(row, *wait_), run_share = current_value(row, *run_);
     if (!exceeds(row, *wait_, kMinWait)) return;
     if (!(wait_share >= kMinWaitShare * (run_share + wait_share))) return;
+    if (is_explained_by_quota(row)) return;
     waits_.push_back({&row, screen_->share(row, *wait_),
                       "waited " + duration_in_window(wait_share) + " for a CPU in " +
                           window_duration() + " (" +
                           format_finding_percent(wait_share / (run_share + wait_share)) +
                           " of the time that it was runnable)",
                       find_busiest_groups(row), describe_change(row, *wait_)});
+  }
+
+  // A finding about a throttled cgroup explains the wait of a group if most of the wait was there,
+  // and the quota stopped the cgroup for most of it. Several threads wait at the same time for one
+  // CPU, so a wait that exceeds the time of all CPUs counts as that time.
+  bool is_explained_by_quota(const ScreenRow& row) const {
+    constexpr double kMinExplainedShare = 0.5;
+    const std::size_t side = report_->sides().size() - 1;
+    const auto& throttled_cpus = report_->sides()[side].window->load.throttled_cgroups;
+    double waited_ns = 0, throttled = 0;
+    for (const ThrottledWait& one : report_->signs(side)[row.group].throttled_waits) {
+      if (std::ranges::find(throttled_, one.cgroup) == throttled_.end()) continue;
+      waited_ns += one.wait_ns;
+      throttled += throttled_cpus.at(one.cgroup);
+    }
+    const double wait = current_value(row, *wait_) / 100;  // in CPUs
+    const double wait_of_cpus = std::min(wait, std::max(screen_->machine.cpus, 1.0));
+    return waited_ns >= kMinExplainedShare * wait * window_seconds() * kNsPerSecond &&
+           throttled >= kMinExplainedShare * wait_of_cpus;
   }
 
   // Too few CPUs for all groups are one cause. The group that waited most becomes the subject, and
@@ -261,6 +283,8 @@ class RowFindings : ScreenValues {
   // The groups that ran most; computed for the first group that waited.
   std::optional<std::vector<Runner>> busiest_;
   std::vector<Wait> waits_;
+  std::vector<std::string> throttled_;  // cgroups of which a finding reports that a quota throttled
+                                        // them
   std::vector<Finding>* findings_;
 };
 

@@ -31,3 +31,4 @@
 #include "core/compare/report/screen_weight.cc"
 #include "core/compare/report/sign_findings.cc"
 #include "core/compare/report/stack_section.cc"
+#include "core/compare/report/throttled_waits.cc"
