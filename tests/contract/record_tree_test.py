@@ -76,6 +76,17 @@ class RecordTree(unittest.TestCase):
                 self.assertEqual((target / "proc/7/task/7/wchan").exists(), expected)
                 self.assertFalse((target / "proc/7/task/7/secret").exists())
 
+    def test_hierarchies_of_cgroup_v1_are_included(self):
+        files = testing.make_tree({(7, 7): {"cgroup": "4:cpu,cpuacct:/a\n3:memory:/\n0::/\n"}},
+                                  {"sys/fs/cgroup/unified/cgroup.controllers": "", "sys/fs/cgroup/memory/a/memory.usage_in_bytes": "1",
+                                   "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "20000\n",
+                                   "sys/fs/cgroup/cpu,cpuacct/a/cpu.stat": "nr_periods 1\n", "sys/fs/cgroup/cpu,cpuacct/a/cpu.shares": "1024\n"})
+        with testing.Tree(files) as tree:
+            self.assertEqual(self.record(self.target, rootfs=tree.path).returncode, 0)
+        self.assertEqual({path for path in files_of(self.target) if "cpu," in path or "memory" in path},
+                         {"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us",
+                          "sys/fs/cgroup/cpu,cpuacct/a/cpu.stat"})
+
     def files_with_source(self, kind, source):
         """Returns the recorded files of a tree, with a plugin whose metric names this source."""
         name = f"own{len(list(self.place.iterdir()))}"

@@ -2,8 +2,10 @@
 // plugins with --rootfs. The files are those that the metrics of the loaded plugins name as their
 // sources, so those of a plugin that is being written are included.
 
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -43,7 +45,9 @@ class TreeRecorder {
     copy_all(TreePlace::Proc, roots_.proc_fd.get(), "", "proc");
     copy_all(TreePlace::Sys, roots_.sys_fd.get(), "", "sys");
     record_threads(pids);
-    if (roots_.cgroup_fd) record_cgroups();
+    if (roots_.cgroup_fd)
+      record_cgroups(TreePlace::Cgroup, roots_.cgroup, roots_.cgroup_fd.get(), "sys/fs/cgroup");
+    record_v1_hierarchies();
     return error_.empty() ? Result<void>() : Error{error_};
   }
 
@@ -78,18 +82,37 @@ class TreeRecorder {
     }
   }
 
-  void record_cgroups() {
+  // Copies files of all cgroups below an open directory.
+  void record_cgroups(TreePlace place, const std::string& top, int directory, const char* to) {
     std::vector<std::string> paths{""};
     std::error_code failed;
     const auto skip_denied = fs::directory_options::skip_permission_denied;
-    for (fs::recursive_directory_iterator it(roots_.cgroup, skip_denied, failed), end;
-         !failed && it != end; it.increment(failed))
+    for (fs::recursive_directory_iterator it(top, skip_denied, failed), end; !failed && it != end;
+         it.increment(failed))
       if (it->is_directory(failed) && !it->is_symlink(failed))
-        paths.push_back(it->path().string().substr(roots_.cgroup.size() + 1) + "/");
+        paths.push_back(it->path().string().substr(top.size() + 1) + "/");
     for (const std::string& path : paths) {
       if (is_full(cgroup_count_ + 1, kMaxTreeCgroups)) return;
-      copy_all(TreePlace::Cgroup, roots_.cgroup_fd.get(), path, "sys/fs/cgroup");
+      copy_all(place, directory, path, to);
       ++cgroup_count_;
+    }
+  }
+
+  // Hierarchies of cgroup v1 are beside each other, and those without any of the files are omitted.
+  void record_v1_hierarchies() {
+    const std::string all = roots_.sys + "/fs/cgroup";
+    std::error_code failed;
+    for (fs::directory_iterator it(all, failed), end; !failed && it != end; it.increment(failed)) {
+      const std::string top = it->path().string(), name = it->path().filename().string();
+      if (roots_.cgroup == all || top == roots_.cgroup || it->is_symlink(failed)) continue;
+      const sdk::Fd directory(::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      const bool has_files =
+          std::ranges::any_of(files_[TreePlace::CgroupV1], [&](const std::string& file) {
+            return ::faccessat(directory.get(), file.c_str(), F_OK, 0) == 0;
+          });
+      if (has_files)
+        record_cgroups(TreePlace::CgroupV1, top, directory.get(),
+                       ("sys/fs/cgroup/" + name).c_str());
     }
   }
 

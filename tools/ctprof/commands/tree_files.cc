@@ -7,12 +7,13 @@ namespace ctprof::cli {
 namespace {
 
 // How the source of a metric begins, longer texts first.
-constexpr std::array<std::pair<std::string_view, TreePlace>, 5> kBeginnings{{
+constexpr std::array<std::pair<std::string_view, TreePlace>, 6> kBeginnings{{
     {"/proc/<tgid>/task/<tid>/", TreePlace::Thread},
     {"/proc/<tgid>/", TreePlace::Process},
     {"/proc/", TreePlace::Proc},
     {"/sys/", TreePlace::Sys},
     {"<cgroup>/", TreePlace::Cgroup},
+    {"<cgroup-v1>/", TreePlace::CgroupV1},
 }};
 
 // Files that ctprof reads itself: identities, the host, and switches that explain gaps.

@@ -15,8 +15,8 @@
 
 namespace ctprof::cli {
 
-// The directory of a file: of each thread, process or cgroup, or /proc or /sys itself.
-enum class TreePlace { Thread, Process, Cgroup, Proc, Sys };
+// The directory of a file: of each thread, process, cgroup or v1 cgroup, or /proc or /sys itself.
+enum class TreePlace { Thread, Process, Cgroup, CgroupV1, Proc, Sys };
 
 struct TreeFile {
   TreePlace place;
