@@ -52,9 +52,9 @@ HUNTS = {
 VICTIMS = {"neighbour": "h-server", "demoted": "h-rival", "niced": "h-rival", "realtime": "h-rival", "bulk": "h-lookups", "spawner": "h-spawner",
            "throttled": "h-server"}  # or the process that replaced the culprit
 
-# Expectations that are not met. throttled: the quota is that of a cgroup of version 1, whose values
-# are not read. logger: the lock is reported first, then the disk that its owner waits for.
-MISSES = {"throttled", "logger"}
+# Expectations that are not met. logger: the lock is reported first, then the disk that its owner
+# waits for.
+MISSES = {"logger"}
 
 
 class Screen:
