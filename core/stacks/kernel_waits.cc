@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 17> kIdleCalls{
     "poll",         "ppoll",     "select", "pselect6",        "epoll_wait",      "epoll_pwait",
     "epoll_pwait2", "nanosleep", "pause",  "clock_nanosleep", "rt_sigtimedwait", "rt_sigsuspend",
     "wait4",        "waitid",    "accept", "accept4",         "io_getevents"};
+constexpr std::array<std::string_view, 6> kSyncCalls{"fsync",  "fdatasync", "sync",
+                                                     "syncfs", "msync",     "sync_file_range"};
 constexpr std::array<std::string_view, 7> kLockWaitPrefixes{
     "futex_wait",  "futex_do_wait", "__futex_wait",     "__mutex_lock",
     "rwsem_down_", "__down_",       "rt_mutex_slowlock"};
@@ -75,6 +77,8 @@ std::string get_kernel_word(std::string_view function) {
 
 bool is_idle_call(std::string_view word) { return is_one_of(word, kIdleCalls); }
 
+bool is_sync_call(std::string_view word) { return is_one_of(word, kSyncCalls); }
+
 bool is_lock_wait(std::string_view function) {
   return starts_with_one_of(function, kLockWaitPrefixes);
 }
@@ -111,6 +115,11 @@ std::vector<bool> find_lock_function_waits(const StackTable& table) {
   for (std::size_t node = 0; node < waits.size(); ++node)
     waits[node] = waits[node] && has_function[node];
   return waits;
+}
+
+std::vector<bool> find_sync_waits(const StackTable& table) {
+  return find_nodes_below(
+      table, [](std::string_view function) { return is_sync_call(get_kernel_word(function)); });
 }
 
 std::vector<bool> find_nodes_below(const StackTable& table,

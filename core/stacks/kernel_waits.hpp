@@ -24,6 +24,10 @@ std::string get_kernel_word(std::string_view function);
 // (nanosleep, pause), or for a child (wait4).
 bool is_idle_call(std::string_view word);
 
+// Returns whether the call returns after the disk has written data of files: fsync and similar
+// ones.
+bool is_sync_call(std::string_view word);
+
 // Returns whether the function is part of a wait for a lock: a futex, a mutex or semaphore of the
 // kernel.
 bool is_lock_wait(std::string_view function);
@@ -50,7 +54,9 @@ std::vector<bool> find_nodes_below(const StackTable& table,
 
 // Returns for each node of the table whether its stack waits for a lock, not for a condition.
 std::vector<bool> find_lock_waits(const StackTable& table);
-// The same for stacks that also contain a function that locks.
+// Returns for each node of the table whether its stack is in a call of is_sync_call().
+std::vector<bool> find_sync_waits(const StackTable& table);
+// The same as find_lock_waits() for stacks that also contain a function that locks.
 std::vector<bool> find_lock_function_waits(const StackTable& table);
 
 }  // namespace ctprof

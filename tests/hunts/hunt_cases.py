@@ -52,9 +52,8 @@ HUNTS = {
 VICTIMS = {"neighbour": "h-server", "demoted": "h-rival", "niced": "h-rival", "realtime": "h-rival", "bulk": "h-lookups", "spawner": "h-spawner",
            "throttled": "h-server"}  # or the process that replaced the culprit
 
-# Expectations that are not met. logger: the lock is reported first, then the disk that its owner
-# waits for.
-MISSES = {"logger"}
+# Kinds whose expectation is not met.
+MISSES = set()
 
 
 class Screen:

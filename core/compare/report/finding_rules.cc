@@ -34,7 +34,8 @@ constexpr std::array kFindingRules{
                 "has two threads of one process that each wait 200 times per second, for 5 ms on "
                 "average, and together for 20 % of a CPU for a lock, according to their stacks; "
                 "longer or rarer waits count if their stacks have a function that locks; waits for "
-                "time, input or a condition do not count"},
+                "time, input or a condition do not count; the finding adds how long these threads "
+                "were blocked in fsync and similar calls, if that is 5 % of the time"},
     FindingRule{"short-waits",
                 "has two threads of one process that each wait 200 times per second, for 5 ms on "
                 "average, together 1,000 times per second and for 20 % of a CPU, if the recording "

@@ -123,11 +123,13 @@ class SignFinder {
     if (waiting_stacks_.empty()) return;
     waits_for_lock_ = find_lock_waits(snapshot_->pools->stacks.table);
     waits_in_lock_function_ = find_lock_function_waits(snapshot_->pools->stacks.table);
+    waits_in_sync_ = find_sync_waits(snapshot_->pools->stacks.table);
   }
 
-  // The part of a thread's waits that its stacks explain, and the part in waits for a lock.
+  // The part of a thread's waits that its stacks explain, and the parts in waits for a lock and in
+  // calls that wait for the disk to write.
   struct ExplainedWaits {
-    double all_ns = 0, lock_ns = 0;
+    double all_ns = 0, lock_ns = 0, sync_ns = 0;
   };
 
   // If there are two recorders, uses the one whose stacks explain more of the waits. Weights that
@@ -137,15 +139,17 @@ class SignFinder {
     ExplainedWaits found;
     for (const Column* column : waiting_stacks_) {
       if (!column->has_value(row)) continue;
-      double all = 0, lock = 0;
+      double all = 0, lock = 0, sync = 0;
       for (const ctprof_stack& one : snapshot_->pools->stacks[column->ids()[row]]) {
         all += static_cast<double>(one.weight);
         if (one.stack < is_lock.size() && is_lock[one.stack])
           lock += static_cast<double>(one.weight);
+        if (one.stack < waits_in_sync_.size() && waits_in_sync_[one.stack])
+          sync += static_cast<double>(one.weight);
       }
       const bool is_time = column->def().unit == "ns";
       const double scale = is_time || all <= 0 ? 1 : blocked_.value(row) / all;
-      if (all * scale > found.all_ns) found = {all * scale, lock * scale};
+      if (all * scale > found.all_ns) found = {all * scale, lock * scale, sync * scale};
     }
     return found;
   }
@@ -154,9 +158,11 @@ class SignFinder {
     return {1, switches_.value(row), blocked_.value(row), wait_.value(row)};
   }
 
-  void add_lock_waits(std::size_t row, double lock_ns, ShortWaits& waits) const {
-    waits.lock_ns += lock_ns;
-    if (lock_ns > 0) waits.of_locks.add(waits_of(row));
+  void add_lock_waits(std::size_t row, const ExplainedWaits& explained, ShortWaits& waits) const {
+    if (explained.lock_ns <= 0) return;
+    waits.lock_ns += explained.lock_ns;
+    waits.sync_ns += explained.sync_ns;
+    waits.of_locks.add(waits_of(row));
   }
 
   void add_long_waits(std::size_t row, GroupSigns& signs) {
@@ -205,7 +211,7 @@ class SignFinder {
     const bool is_short =
         waits >= kWaitsPerSecond * window_ns_ / kNsPerSecond && blocked <= kMaxShortWaitNs * waits;
     const auto explained = explain_waits(row, is_short ? waits_for_lock_ : waits_in_lock_function_);
-    add_lock_waits(row, explained.lock_ns, process.waits);
+    add_lock_waits(row, explained, process.waits);
     if (!is_short) return;
     process.waits.all.add(waits_of(row));
     process.waits.explained_ns += explained.all_ns;
@@ -298,8 +304,9 @@ class SignFinder {
   ThrottledWaits throttled_waits_;
   const Column *tgids_, *tids_, *starts_, *names_, *kernel_, *state_, *state_at_opening_;
   std::vector<const Column*> waiting_stacks_;  // columns of waiting stacks
-  // By stack node: the stack waits for a lock, and it contains a function that locks.
-  std::vector<bool> waits_for_lock_, waits_in_lock_function_;
+  // By stack node: the stack waits for a lock; it also contains a function that locks; it waits in
+  // fsync or a similar call.
+  std::vector<bool> waits_for_lock_, waits_in_lock_function_, waits_in_sync_;
   std::map<std::uint64_t, Process> processes_;
   SimilarThreads similar_threads_;
   std::vector<GroupSigns> signs_;

@@ -56,6 +56,7 @@ struct ShortWaits {
   double explained_ns = 0;  // part of the blocked time for which stacks show the place of the wait
   WaitingThreads of_locks;  // those of the threads that waited for a lock, according to stacks
   double lock_ns = 0;       // part of explained_ns in waits for a lock
+  double sync_ns = 0;       // part of the blocked time of these threads in fsync and similar calls
 
   // Returns whether these waits rather than the others are reported: they are for a lock, of
   // several threads, or longer.

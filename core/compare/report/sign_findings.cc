@@ -160,8 +160,18 @@ class SignFindings {
         "has " + format_median_count(waits.of_locks.threads, "thread") +
             " that waited for a lock for " + format_finding_seconds(waits.lock_ns / kNsPerSecond) +
             " in " + of_window() +
-            (waits.of_locks.waits > 0 ? " (blocked " + describe_waits(waits.of_locks) + ")" : ""),
+            (waits.of_locks.waits > 0 ? " (blocked " + describe_waits(waits.of_locks) + ")" : "") +
+            describe_syncs(waits),
         share(std::min(waits.lock_ns, window_ns())), NextStep::Threads);
+  }
+
+  // A holder that syncs a file makes the other threads wait for the disk. Stacks do not show which
+  // thread holds the lock.
+  std::string describe_syncs(const ShortWaits& waits) const {
+    if (waits.sync_ns < kMinBlocked / 100 * window_ns()) return {};
+    return "; one or another of them was blocked for " +
+           format_finding_seconds(waits.sync_ns / kNsPerSecond) +
+           " until the disk had written (fsync or a similar call)";
   }
 
   // The rules about groups ran before this one. They report groups that were blocked on a disk or

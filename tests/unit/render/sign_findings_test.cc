@@ -51,6 +51,26 @@ BOOST_AUTO_TEST_CASE(short_waits_without_stacks_have_no_known_cause) {
   BOOST_TEST(text_of(threads(3, {.cpu = 2 * kSecond, .voluntary_switches = 2'500})) == "");
 }
 
+// A thread that holds the lock while it syncs a file makes the others wait for the disk.
+BOOST_AUTO_TEST_CASE(contention_of_threads_that_sync_names_the_disk) {
+  const auto text_with_sync = [](const char* call, std::uint64_t ns) {
+    return text_of_stacks(
+        {{"main;pthread_mutex_lock;__x64_sys_futex;futex_wait_queue", 5 * kSecond},
+         {std::string("main;") + call, ns}});
+  };
+  const std::string disk =
+      "; one or another of them was blocked for 3.0 s until the disk had "
+      "written (fsync or a similar call)";
+  for (const char* call : {"fsync;__x64_sys_fsync;do_fsync;submit_bio_wait",
+                           "fdatasync;__arm64_sys_fdatasync;do_fsync;folio_wait_bit"})
+    BOOST_TEST(contains(text_with_sync(call, kSecond), disk), text_with_sync(call, kSecond));
+  for (const char* call :
+       {"nap;__x64_sys_clock_nanosleep;hrtimer_nanosleep", "fsync;__x64_sys_futex;futex_wait_queue",
+        "read;__x64_sys_read;vfs_read"})
+    BOOST_TEST(!contains(text_with_sync(call, kSecond), "the disk"), call);
+  BOOST_TEST(!contains(text_with_sync("fsync;__x64_sys_fsync;do_fsync", 100 * kMs), "the disk"));
+}
+
 BOOST_AUTO_TEST_CASE(finds_contention_in_stacks_of_locks) {
   const std::string text =
       text_of_stacks({{"main;pthread_mutex_lock;__x64_sys_futex;futex_wait_queue", 5 * kSecond},
