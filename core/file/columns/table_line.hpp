@@ -48,6 +48,7 @@
 #include "core/base/result.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/file/columns/cell_reader.hpp"
+#include "core/file/columns/unknown_paths.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -172,10 +173,10 @@ class TableReader {
   void read_raw(Line& line, std::string_view text, const ColumnSet& target);
   void read_raw_text(Line& line, Column* column);
   std::size_t column_index(Entity entity, std::string_view column) const;
-  std::string path_of_unknown_column(Entity entity, const std::string& column) const;
 
   Snapshot* snapshot_;
   std::array<ColumnIndexes, kEntities> column_indexes_, base_indexes_;
+  UnknownPaths unknown_paths_;
   PoolBudget budget_;
   std::atomic<bool> has_read_times_{false}, has_seen_times_{false};
   std::mutex unknown_keys_mutex_;  // guards the snapshot's unknown keys

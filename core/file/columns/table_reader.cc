@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,7 @@ struct TableReader::Line {
   bool is_table = false, is_entity = false, is_first = false;
   // Kept as text until the cells have been read.
   std::string_view gaps{}, base_gaps{}, raw{}, base_raw{};
-  std::vector<std::string> unknown_bases{};  // whose values the line contains
+  std::set<std::string> unknown_bases{};  // whose values the line contains
 
   bool matches_slice() const { return is_table && is_entity && is_first; }
 };
@@ -79,7 +80,9 @@ Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
 }
 
 TableReader::TableReader(Snapshot& snapshot, std::size_t text_bytes)
-    : snapshot_(&snapshot), budget_(pool_memory_limit(snapshot, text_bytes)) {
+    : snapshot_(&snapshot),
+      unknown_paths_(snapshot.extras->unknown_definitions),
+      budget_(pool_memory_limit(snapshot, text_bytes)) {
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     const auto& columns = snapshot.tables[entity].columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
@@ -95,12 +98,6 @@ std::size_t TableReader::column_index(Entity entity, std::string_view column) co
   const auto& places = column_indexes_[static_cast<std::size_t>(entity)];
   const auto found = places.find(column);
   return found == places.end() ? kNotFound : found->second;
-}
-
-// Returns the path under which the cells of an unknown column are kept.
-std::string TableReader::path_of_unknown_column(Entity entity, const std::string& column) const {
-  const UnknownMetric* metric = snapshot_->extras->unknown_definitions.find_metric(entity, column);
-  return metric ? metric->path : column;
 }
 
 Result<void> TableReader::read(std::string_view text, const TableSlice& slice, Worker& worker) {
@@ -183,7 +180,7 @@ void TableReader::read_columns(Line& line) {
 void TableReader::read_unknown_column(Line& line, const std::string& name) {
   Scanner& in = line.in;
   const Rows rows = line.piece.range();
-  const std::string path = path_of_unknown_column(line.piece.entity, name);
+  const std::string path = unknown_paths_.find_path(line.piece.entity, name);
   const std::size_t depth = allowed_depth_below(path, root_of(line.piece.entity));
   std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
@@ -196,24 +193,23 @@ void TableReader::read_unknown_column(Line& line, const std::string& name) {
 // would later have the value at the end.
 void TableReader::read_unknown_base(Line& line, const std::string& name) {
   Scanner& in = line.in;
+  if (!line.unknown_bases.insert(name).second)
+    return in.fail("base " + quote_name(name) + " is repeated");
   const Rows rows = line.piece.range();
-  const std::size_t depth = allowed_depth_below(path_of_unknown_column(line.piece.entity, name),
+  const std::size_t depth = allowed_depth_below(unknown_paths_.find_path(line.piece.entity, name),
                                                 root_of(line.piece.entity));
   std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
     if (row == rows.end()) return in.fail("base " + quote_name(name) + " is too long");
     keep_cell(line, unknown_bases(line), name, row, in.skip(depth));
   }
-  line.unknown_bases.push_back(name);
 }
 
 // Keeps nulls for an unknown metric whose line has only gaps.
 void TableReader::read_gaps_of_unknown_base(Line& line, const std::string& name) {
-  const bool has_values = std::ranges::count(line.unknown_bases, name) > 0;
-  if (has_values || !unknown_bases(line).contains(name)) return;
+  if (!unknown_bases(line).contains(name) || !line.unknown_bases.insert(name).second) return;
   for (std::size_t row = line.piece.first_row; row < line.piece.range().end(); ++row)
     keep_cell(line, unknown_bases(line), name, row, "null");
-  line.unknown_bases.push_back(name);
 }
 
 KeptKeys& TableReader::unknown_keys(const Line& line) {

@@ -1,6 +1,9 @@
 #include "core/file/layout/registry_part.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -76,33 +79,51 @@ const MetricDef* find_identity(std::string_view name) {
   return it == known.end() ? nullptr : &*it;
 }
 
-const RegistryPart::Metric* find_metric(const RegistryPart& registry, std::string_view name) {
-  for (const RegistryPart::Metric& metric : registry.metrics)
-    if (metric.def.name == name) return &metric;
-  return nullptr;
-}
+// The metrics of a registry by name. Lookups take the same time however many there are.
+struct MetricIndex {
+  explicit MetricIndex(const RegistryPart& registry) {
+    for (const RegistryPart::Metric& metric : registry.metrics)
+      known.emplace(metric.def.name, &metric);
+  }
+  const RegistryPart::Metric* find_known(const std::string& name) const {
+    const auto found = known.find(name);
+    return found == known.end() ? nullptr : found->second;
+  }
+  // Returns false if another unknown metric has its name, or its entity and path.
+  bool add_unknown(const UnknownMetric& metric) {
+    const bool is_new = unknown_names.insert(metric.name).second;
+    return is_new &&
+           (!metric.entity ||
+            unknown_paths[static_cast<std::size_t>(*metric.entity)].insert(metric.path).second);
+  }
+
+  using Names = std::unordered_set<std::string, SeededHash>;
+  std::unordered_map<std::string, const RegistryPart::Metric*, SeededHash> known;
+  Names unknown_names;
+  std::array<Names, kEntities> unknown_paths;
+};
 
 // Keeps an unknown metric. Its name and path must be unique, and not those of an identity metric,
 // which every snapshot has with a fixed meaning.
-Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metrics) {
+Result<void> keep_metric(UnknownMetric metric, MetricIndex& index,
+                         std::vector<UnknownMetric>& metrics) {
   if (find_identity(metric.name))
     return Error{"registry.metrics has an invalid entry, '" + metric.name +
                  "': " + kDifferentMeaning};
-  for (const UnknownMetric& other : metrics)
-    if (other.name == metric.name ||
-        (metric.entity && other.entity == metric.entity && other.path == metric.path))
-      return Error{"registry.metrics has '" + metric.name.substr(0, 40) + "' twice"};
+  if (!index.add_unknown(metric))
+    return Error{"registry.metrics has '" + metric.name.substr(0, 40) + "' twice"};
   metrics.push_back(std::move(metric));
   return {};
 }
 
-Result<void> keep_unknown_of_metric(std::string_view json, RegistryPart& registry) {
+Result<void> keep_unknown_of_metric(std::string_view json, MetricIndex& index,
+                                    RegistryPart& registry) {
   const auto members = parse_members(json, kDepthOfItem);
   if (!members) return Error{"registry.metrics is wrong: " + members.error().text};
-  const RegistryPart::Metric* known = find_metric(registry, text_member(*members, "name"));
+  const RegistryPart::Metric* known = index.find_known(text_member(*members, "name"));
   if (known && is_unknown_definition(*members))
     return Error{"registry.metrics has '" + known->def.name.substr(0, 40) + "' twice"};
-  if (!known) return keep_metric(unknown_metric(*members, json), registry.unknown.metrics);
+  if (!known) return keep_metric(unknown_metric(*members, json), index, registry.unknown.metrics);
   KeptMembers kept = unknown_members<RegistryPart::Metric>(*members);
   keep_if_dropped(*members, "headline", known->def.headline.has_value(), kept);
   if (!kept.empty()) registry.unknown.metric_members[known->def.name] = std::move(kept);
@@ -131,8 +152,9 @@ Result<void> keep_unknown_of_derived(std::string_view json, std::size_t& next,
 Result<void> keep_unknown(std::string_view json, RegistryPart& registry) {
   auto members = parse_members(json, kDepthOfRegistry);
   if (!members) return Error{"registry is wrong: " + members.error().text};
+  MetricIndex index(registry);
   for (const std::string_view item : split_array((*members)["metrics"]))
-    CTPROF_TRY(keep_unknown_of_metric(item, registry));
+    CTPROF_TRY(keep_unknown_of_metric(item, index, registry));
   std::size_t next = 0;
   for (const std::string_view item : split_array((*members)["derived"]))
     CTPROF_TRY(keep_unknown_of_derived(item, next, registry));

@@ -213,6 +213,21 @@ BOOST_AUTO_TEST_CASE(keeps_opening_values_of_unknown_newtypes) {
   BOOST_TEST(opening_only_columns > 0u);
 }
 
+// Otherwise the work for a line would grow with the square of its length.
+BOOST_AUTO_TEST_CASE(rejects_repeated_opening_values_of_unknown_newtypes) {
+  constexpr std::string_view kBases = R"("bases":{")";
+  Lines lines = complete_window();
+  lines[0] = make_newtypes_unknown(lines[0], *load(compress_lines(lines)).window);
+  const auto table = std::ranges::find_if(
+      lines, [&](const std::string& line) { return line.find(kBases) != line.npos; });
+  BOOST_REQUIRE(table != lines.end());
+  const std::size_t at = table->find(kBases) + kBases.size();
+  const std::string metric = table->substr(at, table->find('"', at) - at);
+  table->insert(at, metric + R"(":[],")");
+  const std::string refused = refusal(compress_lines(update_line_counts(lines)));
+  BOOST_TEST((refused.find("base '" + metric + "' is repeated") != refused.npos), refused);
+}
+
 BOOST_AUTO_TEST_CASE(redaction_omits_opening_values_of_unknown_newtypes) {
   Lines lines = complete_window();
   const Window window = *load(compress_lines(lines)).window;
