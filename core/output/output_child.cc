@@ -19,6 +19,7 @@
 #include "core/base/child_message.hpp"
 #include "core/base/child_setup.hpp"
 #include "core/base/dropped_capabilities.hpp"
+#include "core/output/output_answers.hpp"
 #include "core/output/output_library.hpp"
 #include "core/output/window_bytes.hpp"
 #include "core/output/window_view.hpp"
@@ -27,7 +28,6 @@ namespace ctprof {
 namespace {
 
 constexpr ::uid_t kNobody = 65534;
-constexpr std::size_t kMaxAnswerBytes = kMaxMessageBytes / 2;
 
 // Writes all bytes to the descriptor that `core` points to.
 int32_t write_bytes(void* core, const char* bytes, std::size_t size) {
@@ -109,50 +109,54 @@ Result<void> put_window(OutputLibrary& library, const ChildMessage& message) {
   return library.put(WindowView(*window).get());
 }
 
-void answer(int socket, char kind, std::string_view text = {}) {
-  send_message(socket, {kind + std::string(text.substr(0, kMaxAnswerBytes)), sdk::Fd()});
+std::string error_text_of(const Result<void>& result) {
+  return result ? std::string() : result.error().text;
 }
 
 // Passes windows to the plugin until ctprof closes its side.
-void serve(int socket, OutputLibrary& library) {
-  while (const auto message = receive_message(socket)) {
+void serve(const OutputConnection& connection, OutputLibrary& library) {
+  while (const auto message = receive_message(connection.windows)) {
     const auto delivered = put_window(library, *message);
-    delivered ? answer(socket, kOutputDelivered)
-              : answer(socket, kOutputFailed, delivered.error().text);
+    send_answer(connection.answers, delivered ? kOutputDelivered : kOutputFailed,
+                error_text_of(delivered));
   }
-  const auto closed = library.close();
-  answer(socket, kOutputClosed, closed ? std::string() : closed.error().text);
+  send_answer(connection.answers, kOutputClosed, error_text_of(library.close()));
 }
 
-Result<OutputLibrary> prepare(int socket, const OutputFile& file,
+Result<OutputLibrary> prepare(const OutputConnection& connection, const OutputFile& file,
                               const OutputChildOptions& options) {
   reset_signals();
   forbid_core_files();
-  prepare_descriptors({socket, file.fd.get(), options.bytes_fd < 0 ? socket : options.bytes_fd});
+  std::vector<int> kept{connection.windows, connection.answers, file.fd.get()};
+  if (options.bytes_fd >= 0) kept.push_back(options.bytes_fd);
+  prepare_descriptors(kept);
   CTPROF_TRY(drop_all_privileges());
   return load_library(file, options);
 }
 
-void run(int socket, const OutputFile& file, const OutputChildOptions& options) {
-  auto library = prepare(socket, file, options);
-  if (!library) return answer(socket, kOutputRefused, library.error().text);
+void run(const OutputConnection& connection, const OutputFile& file,
+         const OutputChildOptions& options) {
+  const int answers = connection.answers;
+  auto library = prepare(connection, file, options);
+  if (!library) return send_answer(answers, kOutputRefused, library.error().text);
   int bytes_fd = options.bytes_fd;
   if (options.opens)
     if (const auto opened = library->open(&bytes_fd, &write_bytes); !opened)
-      return answer(socket, kOutputRefused, opened.error().text);
-  answer(socket, kOutputReady, encode_description(library->description()));
-  if (options.opens) serve(socket, *library);
+      return send_answer(answers, kOutputRefused, opened.error().text);
+  send_answer(answers, kOutputReady, encode_description(library->description()));
+  if (options.opens) serve(connection, *library);
 }
 
 }  // namespace
 
-void run_output_child(int socket, const OutputFile& file, const OutputChildOptions& options) {
+void run_output_child(const OutputConnection& connection, const OutputFile& file,
+                      const OutputChildOptions& options) {
   try {
-    run(socket, file, options);
+    run(connection, file, options);
   } catch (const std::exception& exception) {
-    answer(socket, kOutputRefused, std::string("it throws: ") + exception.what());
+    send_answer(connection.answers, kOutputRefused, std::string("it throws: ") + exception.what());
   } catch (...) {
-    answer(socket, kOutputRefused, "it throws an exception without a message");
+    send_answer(connection.answers, kOutputRefused, "it throws an exception without a message");
   }
   ::_exit(0);
 }

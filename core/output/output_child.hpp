@@ -17,9 +17,15 @@ struct OutputChildOptions {
   bool opens = true;  // false: only describes the plugin
 };
 
-// Drops all privileges, loads the plugin and passes windows from the socket to it. REQUIRES: called
-// in a new process with one thread.
-[[noreturn]] void run_output_child(int socket, const OutputFile& file,
+// The descriptors of the process that connect it to ctprof.
+struct OutputConnection {
+  int windows;  // a socket, from which it receives windows
+  int answers;  // a pipe, to which it writes answers
+};
+
+// Drops all privileges, loads the plugin and passes windows to it. REQUIRES: called in a new
+// process with one thread.
+[[noreturn]] void run_output_child(const OutputConnection& connection, const OutputFile& file,
                                    const OutputChildOptions& options);
 
 }  // namespace ctprof

@@ -1,8 +1,8 @@
-// The messages between ctprof and the process of an output plugin (core/base/child_message.hpp).
-// Both ends are the same program.
+// The messages between ctprof and the process of an output plugin. Both ends are the same program.
 //
-// ctprof sends a descriptor of each window, with its bytes (window_bytes.hpp), and closes its side
-// at the end. The process answers with a message that begins with one of these letters.
+// ctprof sends a descriptor of each window, with its bytes (window_bytes.hpp), over a socket
+// (core/base/child_message.hpp), and closes its side at the end. The process answers each window
+// over a pipe (output_answers.hpp), with a message that begins with one of these letters.
 
 #pragma once
 

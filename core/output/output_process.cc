@@ -1,5 +1,6 @@
 #include "core/output/output_process.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -33,10 +34,11 @@ int milliseconds_until(Clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
-// Returns whether the descriptor is readable or closed by the other side.
-bool is_readable(int fd) {
+// Waits until the descriptor is readable, or closed by the other side.
+bool wait_until_readable(int fd, Clock::time_point deadline) {
   pollfd descriptor{fd, POLLIN, 0};
-  return ::poll(&descriptor, 1, 0) > 0;
+  while (::poll(&descriptor, 1, milliseconds_until(deadline)) < 0 && errno == EINTR) continue;
+  return descriptor.revents != 0;
 }
 
 // Returns a file in memory, or an invalid descriptor.
@@ -68,8 +70,9 @@ OutputProcess::OutputProcess(OutputProcess&& other) noexcept
       last_message_(std::move(other.last_message_)),
       first_error_(std::move(other.first_error_)),
       socket_(std::move(other.socket_)),
+      answers_(std::move(other.answers_)),
       process_(std::exchange(other.process_, 0)),
-      is_closed_(other.is_closed_) {}
+      is_finishing_(other.is_finishing_) {}
 
 Result<OutputProcess> OutputProcess::start(OutputFile file, OutputChildOptions options) {
   OutputProcess output(options.name, file.path);
@@ -78,34 +81,38 @@ Result<OutputProcess> OutputProcess::start(OutputFile file, OutputChildOptions o
   return output;
 }
 
+// Descriptors pass through the socket only to the child: the other direction is closed before the
+// child exists.
 Result<void> OutputProcess::fork_child(const OutputFile& file, const OutputChildOptions& options) {
-  std::array<int, 2> sockets{};
+  std::array<int, 2> sockets{}, pipe{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return errno_error("starting output", name_, errno);
   socket_.reset(sockets[0]);
   const sdk::Fd child_socket(sockets[1]);
+  if (::shutdown(socket_.get(), SHUT_RD) != 0 || ::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return errno_error("starting output", name_, errno);
+  answers_ = AnswerPipe(sdk::Fd(pipe[0]));
+  const sdk::Fd child_answers(pipe[1]);
   process_ = ::fork();
-  if (process_ == 0) run_output_child(child_socket.get(), file, options);
+  if (process_ == 0) run_output_child({child_socket.get(), child_answers.get()}, file, options);
   if (process_ > 0) return {};
   socket_ = sdk::Fd();
   return errno_error("starting output", name_, errno);
 }
 
 Result<void> OutputProcess::wait_until_ready() {
-  pollfd descriptor{socket_.get(), POLLIN, 0};
   const auto deadline = Clock::now() + kOpenTimeout;
-  while (::poll(&descriptor, 1, milliseconds_until(deadline)) < 0 && errno == EINTR) continue;
-  if (descriptor.revents == 0)
-    return error(
-        "starting output", name_,
-        "'" + path_ + "' did not open within " + std::to_string(kOpenTimeout.count()) + " s");
-  const auto message = receive_message(socket_.get());
-  if (message && message->bytes.starts_with(kOutputReady)) {
-    description_ = decode_description(std::string_view(message->bytes).substr(1));
+  auto answer = answers_.take();
+  for (; !answer && !answers_.has_ended(); answer = answers_.take())
+    if (!wait_until_readable(answers_.descriptor(), deadline))
+      return error(
+          "starting output", name_,
+          "'" + path_ + "' did not open within " + std::to_string(kOpenTimeout.count()) + " s");
+  if (answer && answer->front() == kOutputReady) {
+    description_ = decode_description(std::string_view(*answer).substr(1));
     return {};
   }
-  if (message && !message->bytes.empty())
-    return error("starting output", name_, "'" + path_ + "': " + message->bytes.substr(1));
+  if (answer) return error("starting output", name_, "'" + path_ + "': " + answer->substr(1));
   note_exit();
   return error("starting output", name_, "'" + path_ + "': " + messages_.back());
 }
@@ -122,9 +129,20 @@ std::vector<std::string> OutputProcess::take_messages() {
   return std::exchange(messages_, {});
 }
 
+// Returns whether the process may send an answer of this kind now.
+bool OutputProcess::is_expected(char kind) const {
+  switch (kind) {
+    case kOutputDelivered:
+    case kOutputFailed: return queued() > 0;
+    case kOutputClosed: return is_finishing_ && queued() == 0;
+    default: return kind == kOutputRefused;
+  }
+}
+
 void OutputProcess::take_answer(std::string_view answer) {
-  const char kind = answer.empty() ? kOutputRefused : answer.front();
-  const std::string text(answer.substr(std::min<std::size_t>(1, answer.size())));
+  const char kind = answer.front();
+  const std::string text(answer.substr(1));
+  if (!is_expected(kind)) return end_early("its process sends answers that were not requested");
   switch (kind) {
     case kOutputDelivered:
       ++counts_.delivered;
@@ -135,21 +153,29 @@ void OutputProcess::take_answer(std::string_view answer) {
       add_message(text);
       break;
     case kOutputClosed:
-      is_closed_ = true;
       if (!text.empty()) add_message(text);
+      end_process();
       break;
-    default: add_message(text);
+    default: end_early(text);
   }
 }
 
+// Does not wait, and ends after the requested answers however many the process sends.
 void OutputProcess::receive_answers() {
-  while (socket_ && is_readable(socket_.get())) {
-    const auto message = receive_message(socket_.get());
-    if (message)
-      take_answer(message->bytes);
-    else
+  while (socket_) {
+    if (const auto answer = answers_.take())
+      take_answer(*answer);
+    else if (answers_.has_ended())
       note_exit();
+    else
+      return;
   }
+}
+
+void OutputProcess::end_early(const std::string& reason) {
+  counts_.lost = queued();
+  add_message(reason);
+  end_process();
 }
 
 // The process has closed its side, so it exits, or has exited. The signal has no effect on a
@@ -164,16 +190,13 @@ void OutputProcess::note_exit() {
     if (!has_exited) ::poll(nullptr, 0, 1);
   }
   if (has_exited) process_ = 0;
-  if (!is_closed_) {
-    counts_.lost = queued();
-    add_message("its process ended" + (has_exited ? " with " + describe_status(status) : ""));
-  }
-  end_process();
+  end_early("its process ended" + (has_exited ? " with " + describe_status(status) : ""));
 }
 
 // A process that waits for a file system may not even be killable, and is not waited for.
 void OutputProcess::end_process() {
   socket_ = sdk::Fd();
+  answers_ = AnswerPipe();
   if (process_ <= 0) return;
   ::kill(process_, SIGKILL);
   reap_later(std::exchange(process_, 0));
@@ -200,17 +223,17 @@ Result<void> OutputProcess::wait_until_closed(std::chrono::milliseconds patience
   bool has_bytes = reader.fd >= 0;
   auto deadline = Clock::now() + patience;
   while (socket_ || has_bytes) {
-    std::array<pollfd, 2> descriptors{pollfd{socket_ ? socket_.get() : -1, POLLIN, 0},
+    std::array<pollfd, 2> descriptors{pollfd{answers_.descriptor(), POLLIN, 0},
                                       pollfd{has_bytes ? reader.fd : -1, POLLIN, 0}};
     const int ready = ::poll(descriptors.data(), descriptors.size(), milliseconds_until(deadline));
     if (ready == 0)
       return Error{"it did not take its windows within " + std::to_string(patience.count() / 1000) +
                    " s"};
     if (ready < 0) continue;
-    deadline = Clock::now() + patience;
     if (descriptors[1].revents != 0) {
       const ssize_t size = ::read(reader.fd, bytes.data(), bytes.size());
       has_bytes = size > 0 || (size < 0 && errno == EINTR);
+      if (size > 0) deadline = Clock::now() + patience;
       if (size > 0) CTPROF_TRY(reader.take({bytes.data(), static_cast<std::size_t>(size)}));
     }
     if (descriptors[0].revents != 0) receive_answers();
@@ -219,6 +242,7 @@ Result<void> OutputProcess::wait_until_closed(std::chrono::milliseconds patience
 }
 
 Result<void> OutputProcess::finish(std::chrono::milliseconds patience, const ByteReader& reader) {
+  is_finishing_ = true;
   if (socket_) ::shutdown(socket_.get(), SHUT_WR);
   const auto waited = wait_until_closed(patience, reader);
   if (!waited) {

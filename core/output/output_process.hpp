@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/output/output_answers.hpp"
 #include "core/output/output_child.hpp"
 #include "core/output/output_window.hpp"
 
@@ -62,8 +63,8 @@ class OutputProcess {
     int fd = -1;
     std::function<Result<void>(std::string_view)> take{};
   };
-  // Waits until the plugin has taken all windows and is closed, but only while it makes progress:
-  // not longer than `patience` after its last answer, or the last bytes. Then ends the process.
+  // Waits until the plugin has taken all windows and is closed, but not longer than `patience`, or
+  // than `patience` after the last bytes. Then ends the process.
   // Returns the first error of the plugin.
   Result<void> finish(std::chrono::milliseconds patience) { return finish(patience, {}); }
   Result<void> finish(std::chrono::milliseconds patience, const ByteReader& reader);
@@ -79,7 +80,10 @@ class OutputProcess {
   Result<void> fork_child(const OutputFile& file, const OutputChildOptions& options);
   Result<void> wait_until_ready();
   void receive_answers();
+  bool is_expected(char kind) const;
   void take_answer(std::string_view answer);
+  // Ends a process that has not taken all its windows.
+  void end_early(const std::string& reason);
   void note_exit();
   void add_message(const std::string& text);
   void end_process();
@@ -93,8 +97,9 @@ class OutputProcess {
   std::vector<std::string> messages_;
   std::string last_message_, first_error_;
   sdk::Fd socket_;  // invalid: the process has ended
+  AnswerPipe answers_;
   int process_ = 0;
-  bool is_closed_ = false;  // the plugin was closed
+  bool is_finishing_ = false;  // it gets no more windows
 };
 
 }  // namespace ctprof

@@ -4,6 +4,7 @@
 #include "core/output/find_output.cc"
 #include "core/output/make_output_window.cc"
 #include "core/output/make_thread_window.cc"
+#include "core/output/output_answers.cc"
 #include "core/output/output_child.cc"
 #include "core/output/output_library.cc"
 #include "core/output/output_messages.cc"

@@ -90,8 +90,8 @@ class Exports(OutputCase):
             self.assertEqual(rights["Groups"].strip(), "")
 
     def test_process_has_no_descriptor_of_ctprof(self):
-        """Besides the standard ones: the connection, the plugin's file and the file for its bytes."""
-        self.assertEqual(len(self.export("descriptors-put", "-q", "-o", "-").stdout.splitlines()), 3 + 3 + 1)
+        """Besides the standard ones: two of the connection, the plugin's file, the file for its bytes, and the window."""
+        self.assertEqual(len(self.export("descriptors-put", "-q", "-o", "-").stdout.splitlines()), 3 + 4 + 1)
 
     def test_settings(self):
         finished = self.run_ctprof("export", self.file, "--to", "awkward", "--set", "awkward.moed=x")

@@ -2,7 +2,10 @@
 
 #define BOOST_TEST_MODULE outputs
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -90,6 +93,43 @@ BOOST_AUTO_TEST_CASE(plugin_that_closes_its_descriptors_is_ended) {
   const auto finished = output.finish(10s);
   BOOST_REQUIRE(!finished);
   BOOST_TEST(finished.error().text == "its process ended with signal 9");
+}
+
+// If answers were read as long as there are some, this test would not end.
+BOOST_AUTO_TEST_CASE(plugin_that_sends_answers_without_end_is_ended) {
+  OutputProcess output = start("flood-put");
+  BOOST_TEST(output.pass(make_window()));
+  const auto finished = output.finish(10s);
+  BOOST_REQUIRE(!finished);
+  BOOST_TEST(finished.error().text == "its process sends answers that were not requested");
+  BOOST_TEST(output.counts().delivered == 1);
+  BOOST_TEST(output.counts().lost == 0);
+  BOOST_TEST(!output.pass(make_window()));
+}
+
+BOOST_AUTO_TEST_CASE(plugin_that_sends_an_answer_without_end_is_ended) {
+  OutputProcess output = start("garbage-put");
+  BOOST_TEST(output.pass(make_window()));
+  const auto finished = output.finish(10s);
+  BOOST_REQUIRE(!finished);
+  BOOST_TEST(finished.error().text == "its process ended with signal 9");
+  BOOST_TEST(output.counts().lost == 1);
+}
+
+std::ptrdiff_t count_descriptors() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return std::distance(begin(descriptors), end(descriptors));
+}
+
+BOOST_AUTO_TEST_CASE(plugin_cannot_open_descriptors_in_ctprof) {
+  const std::ptrdiff_t before = count_descriptors();
+  {
+    OutputProcess output = start("pass-descriptors-put");
+    BOOST_TEST(output.pass(make_window()));
+    BOOST_TEST(output.finish(10s).has_value());
+    BOOST_TEST(output.counts().delivered == 1);
+  }
+  BOOST_TEST(count_descriptors() == before);
 }
 
 BOOST_AUTO_TEST_CASE(equal_messages_are_returned_once) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ctprof/output.h"
@@ -55,6 +56,40 @@ static void write_descriptors(void) {
     }
 }
 
+enum { kFirstOwnDescriptor = 3, kDescriptors = 64 };
+
+/* Writes bytes to every connection to ctprof. */
+static void write_to_connections(const void* bytes, size_t size) {
+  for (int fd = kFirstOwnDescriptor; fd < kDescriptors; ++fd)
+    if (write(fd, bytes, size) < 0) continue;
+}
+
+/* Sends answers that the window was delivered, without end. */
+static void flood(void) {
+  for (;;) write_to_connections("\1\0\0\0D", 5);
+}
+
+/* Tries to open descriptors in ctprof. */
+static void pass_descriptors(void) {
+  char answer[] = "+D";
+  struct iovec bytes = {answer, 2};
+  union {
+    char space[CMSG_SPACE(2 * sizeof(int))];
+    struct cmsghdr alignment;
+  } control = {{0}};
+  struct msghdr message = {.msg_iov = &bytes,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof control};
+  struct cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  const int passed[2] = {STDERR_FILENO, STDERR_FILENO};
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof passed);
+  memcpy(CMSG_DATA(header), passed, sizeof passed);
+  for (int fd = kFirstOwnDescriptor; fd < kDescriptors; ++fd) sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
 static int32_t put(void* state, const struct ctprof_output_window* window, char* message,
                    size_t message_size) {
   char line[128];
@@ -67,6 +102,9 @@ static int32_t put(void* state, const struct ctprof_output_window* window, char*
   if (is_mode("print-put")) printf("a stray line\n"), fflush(stdout);
   if (is_mode("rights-put")) write_rights();
   if (is_mode("descriptors-put")) write_descriptors();
+  if (is_mode("flood-put")) flood();
+  if (is_mode("garbage-put")) write_to_connections("\xff\xff\xff\xff", 4), wait_forever();
+  if (is_mode("pass-descriptors-put")) pass_descriptors();
   if (is_mode("close-put")) close_range(3, ~0u, 0), wait_forever();
   snprintf(line, sizeof line, "window, %llu dropped before\n",
            (unsigned long long)window->dropped_before);
