@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/keyctl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -57,6 +59,25 @@ void forbid_core_files() {
   ::setrlimit(RLIMIT_CORE, &none);
 }
 
+// Leaves the session of ctprof: the process has no terminal in which it could type commands, and no
+// keys of the session. Processes that the plugin starts belong to the new group of this process.
+void leave_session() {
+  ::setsid();
+  ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+}
+
+// Opens a terminal or pipe a second time, for writing only. So the plugin cannot read what the user
+// types, and the flags that it sets do not apply to ctprof. Otherwise, or if the user may not open
+// it, the descriptor remains as it is.
+void reopen_for_writing(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !(S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode))) return;
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const sdk::Fd own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!own || ::fcntl(own.get(), F_SETFL, 0) != 0) return;
+  ::dup3(own.get(), fd, fd > STDERR_FILENO ? O_CLOEXEC : 0);
+}
+
 // Drops all privileges permanently: the plugin can acquire none by any program that it starts.
 // Changing the user clears the parent death signal, so it is set afterwards.
 Result<void> drop_all_privileges() {
@@ -73,7 +94,9 @@ Result<void> drop_all_privileges() {
 
 // Standard output of the plugin is standard error; the bytes that it writes have a descriptor of
 // their own.
-void prepare_descriptors(const std::vector<int>& kept_descriptors) {
+void prepare_descriptors(const std::vector<int>& kept_descriptors, int bytes_fd) {
+  reopen_for_writing(STDERR_FILENO);
+  if (bytes_fd >= 0) reopen_for_writing(bytes_fd);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   ::close(STDIN_FILENO);
   std::vector<int> all_kept = kept_descriptors;
@@ -127,9 +150,10 @@ Result<OutputLibrary> prepare(const OutputConnection& connection, const OutputFi
                               const OutputChildOptions& options) {
   reset_signals();
   forbid_core_files();
+  leave_session();
   std::vector<int> kept{connection.windows, connection.answers, file.fd.get()};
   if (options.bytes_fd >= 0) kept.push_back(options.bytes_fd);
-  prepare_descriptors(kept);
+  prepare_descriptors(kept, options.bytes_fd);
   CTPROF_TRY(drop_all_privileges());
   return load_library(file, options);
 }

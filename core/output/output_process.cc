@@ -58,6 +58,12 @@ std::string describe_status(int status) {
   return "status " + std::to_string(WEXITSTATUS(status));
 }
 
+// Kills the process and those that the plugin started, unless they left its group.
+void kill_group(int process) {
+  ::kill(process, SIGKILL);
+  ::kill(-process, SIGKILL);
+}
+
 }  // namespace
 
 OutputProcess::OutputProcess(OutputProcess&& other) noexcept
@@ -183,7 +189,7 @@ void OutputProcess::end_early(const std::string& reason) {
 void OutputProcess::note_exit() {
   int status = 0;
   bool has_exited = false;
-  ::kill(process_, SIGKILL);
+  kill_group(process_);
   const auto deadline = Clock::now() + kExitTimeout;
   while (!has_exited && Clock::now() < deadline) {
     has_exited = ::waitpid(process_, &status, WNOHANG) == process_;
@@ -198,7 +204,7 @@ void OutputProcess::end_process() {
   socket_ = sdk::Fd();
   answers_ = AnswerPipe();
   if (process_ <= 0) return;
-  ::kill(process_, SIGKILL);
+  kill_group(process_);
   reap_later(std::exchange(process_, 0));
 }
 

@@ -3,9 +3,13 @@
 
     CTPROF=... OUTPUTS=DIRECTORY PYTHON_MODULE=sdk/python outputs_test.py
 """
+import contextlib
+import ctypes
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -92,6 +96,45 @@ class Exports(OutputCase):
     def test_process_has_no_descriptor_of_ctprof(self):
         """Besides the standard ones: two of the connection, the plugin's file, the file for its bytes, and the window."""
         self.assertEqual(len(self.export("descriptors-put", "-q", "-o", "-").stdout.splitlines()), 3 + 4 + 1)
+
+    def export_on_terminal(self, mode):
+        """Exports to the file `out` in a session of its own, on a terminal of its own."""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(self.here)
+            os.execv(CTPROF, [CTPROF, "--plugin-path", OUTPUTS, "export", str(self.file), "--to", "awkward", "--set", f"awkward.mode={mode}", "-o", "out"])
+        with contextlib.suppress(OSError):  # a terminal reports by an error that its other end is closed
+            while os.read(terminal, 4096):
+                pass
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), 0)
+        return (self.here / "out").read_text().splitlines()
+
+    def test_process_has_no_terminal(self):
+        self.assertEqual(self.export_on_terminal("session-put")[:2], ["no terminal", "write-only messages"])
+
+    def test_process_has_no_keys_of_the_session(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        add_key, keyctl, join_session, session = 248, 250, 1, -3
+        if os.uname().machine != "x86_64" or libc.syscall(keyctl, join_session, None) < 0:
+            self.skipTest("needs keys of the kernel")
+        self.assertGreater(libc.syscall(add_key, b"user", b"ctprof-test", b"secret", 6, session), 0)
+        self.assertIn("no key", self.export("session-put", "-q", "-o", "-").stdout.splitlines())
+
+    def test_flags_of_standard_error_do_not_change(self):
+        ours, its = os.pipe()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, its)
+        subprocess.run([CTPROF, "--plugin-path", OUTPUTS, "export", self.file, "--to", "awkward", "--set", "awkward.mode=session-put"], check=True, stderr=its)
+        self.assertEqual(fcntl.fcntl(its, fcntl.F_GETFL) & os.O_NONBLOCK, 0)
+
+    def test_processes_that_the_plugin_starts_end_with_it(self):
+        """They have a copy of standard error, so its end shows that none is left."""
+        ours, its = os.pipe()
+        with subprocess.Popen([CTPROF, "--plugin-path", OUTPUTS, "export", self.file, "--to", "awkward", "--set", "awkward.mode=fork-put"], stderr=its):
+            os.close(its)
+            with open(ours, encoding="utf-8") as messages:
+                self.assertIn("passed to output", messages.read())
 
     def test_settings(self):
         finished = self.run_ctprof("export", self.file, "--to", "awkward", "--set", "awkward.moed=x")

@@ -1,9 +1,12 @@
 /* An output plugin that misbehaves as its option `mode` says. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/keyctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ctprof/output.h"
@@ -90,6 +93,18 @@ static void pass_descriptors(void) {
   for (int fd = kFirstOwnDescriptor; fd < kDescriptors; ++fd) sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
+/* Writes what the process can do with the terminal and the keys of the session, and changes the
+ * flags of standard error. */
+static void write_session(void) {
+  const int flags = fcntl(STDERR_FILENO, F_GETFL);
+  write_text(open("/dev/tty", O_RDWR) < 0 ? "no terminal\n" : "a terminal\n");
+  write_text((flags & O_ACCMODE) == O_WRONLY ? "write-only messages\n" : "readable messages\n");
+  const long key =
+      syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "ctprof-test", 0);
+  write_text(key < 0 ? "no key\n" : "a key\n");
+  fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
 static int32_t put(void* state, const struct ctprof_output_window* window, char* message,
                    size_t message_size) {
   char line[128];
@@ -105,6 +120,8 @@ static int32_t put(void* state, const struct ctprof_output_window* window, char*
   if (is_mode("flood-put")) flood();
   if (is_mode("garbage-put")) write_to_connections("\xff\xff\xff\xff", 4), wait_forever();
   if (is_mode("pass-descriptors-put")) pass_descriptors();
+  if (is_mode("session-put")) write_session();
+  if (is_mode("fork-put") && fork() == 0) wait_forever();
   if (is_mode("close-put")) close_range(3, ~0u, 0), wait_forever();
   snprintf(line, sizeof line, "window, %llu dropped before\n",
            (unsigned long long)window->dropped_before);
