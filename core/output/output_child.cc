@@ -105,14 +105,12 @@ void prepare_descriptors(const std::vector<int>& kept_descriptors, int bytes_fd)
   fill_standard_descriptors();
 }
 
-// Loads the file through its descriptor. After the user has changed, /proc/self belongs to root
-// unless the process is dumpable.
+// Loads the file through its descriptor. The process is a copy of ctprof, so other processes of its
+// user must never read its memory.
 Result<OutputLibrary> load_library(const OutputFile& file, const OutputChildOptions& options) {
-  ::prctl(PR_SET_DUMPABLE, 1);
-  auto library = OutputLibrary::load("/proc/self/fd/" + std::to_string(file.fd.get()), options.name,
-                                     options.settings);
   ::prctl(PR_SET_DUMPABLE, 0);
-  return library;
+  return OutputLibrary::load("/proc/self/fd/" + std::to_string(file.fd.get()), options.name,
+                             options.settings);
 }
 
 std::optional<OutputWindow> read_window(int fd) {

@@ -34,6 +34,7 @@ class Outputs(PrivilegedLoading):
         self.assertEqual(finished.returncode, 0, finished.stderr)
         rights = dict(line.split(":\t", 1) for line in finished.stdout.splitlines())
         self.assertEqual([int(rights[kind], 16) for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb")], [0] * 4)
+        self.assertEqual(rights["Memory"], "private")
 
     def test_ignores_directories_of_the_user(self):
         for options in ({}, {"env": {**os.environ, "CTPROF_PLUGIN_PATH": OUTPUTS}}):

@@ -87,7 +87,7 @@ class Exports(OutputCase):
         rights = dict(line.split(":\t", 1) for line in finished.stdout.splitlines())
         user = "65534" if os.geteuid() == 0 else str(os.geteuid())
         self.assertEqual(rights["Uid"].split("\t"), [user] * 4)
-        self.assertEqual(rights["NoNewPrivs"], "1")
+        self.assertEqual((rights["NoNewPrivs"], rights["Memory"]), ("1", "private"))
         for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             self.assertEqual(int(rights[kind], 16), 0, kind)
         if os.geteuid() == 0:

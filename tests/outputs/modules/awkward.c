@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,13 @@ static const struct ctprof_option kOptions[] = {{.size = sizeof(struct ctprof_op
                                                  .description = "What it does."}};
 
 static const struct ctprof_output_core* g_core;
+static int g_was_readable; /* whether other processes of the user could read the memory of this
+                              process while it loaded the plugin */
+
+__attribute__((constructor)) static void check_readable(void) {
+  g_was_readable = prctl(PR_GET_DUMPABLE);
+}
+
 static const char* g_mode = "";
 
 static int is_mode(const char* mode) { return strcmp(g_mode, mode) == 0; }
@@ -47,6 +55,7 @@ static void write_rights(void) {
         strncmp(line, "Cap", 3) == 0 || strncmp(line, "NoNewPrivs:", 11) == 0)
       write_text(line);
   if (file) fclose(file);
+  write_text(g_was_readable ? "Memory:\treadable\n" : "Memory:\tprivate\n");
 }
 
 /* Writes the numbers of the open descriptors. */
