@@ -70,6 +70,22 @@ class PluginCheck(unittest.TestCase):
             with self.subTest(behaviour):
                 self.assert_fault(BAD / "misbehaving.so", words, env=os.environ | {"MISBEHAVE": behaviour})
 
+    def test_leaves_no_process_behind(self):
+        """The process that the plugin starts has a copy of a pipe, so the end of the pipe shows that it was killed."""
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer has handlers of its own")
+        ours, its = os.pipe()
+        self.addCleanup(os.close, ours)
+        os.set_blocking(ours, False)
+        check(BAD / "misbehaving.so", env=os.environ | {"MISBEHAVE": "collect:daemon"}, pass_fds=[its])
+        os.close(its)
+        self.assertEqual(os.read(ours, 1), b"")
+
+    def test_ends_plugin_that_leaves_its_group(self):
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer has handlers of its own")
+        self.assert_fault(BAD / "misbehaving.so", "signal 9", env=os.environ | {"MISBEHAVE": "collect:regroup"})
+
     def test_reports_allowed_behaviour_as_note(self):
         for name, words in NOTES.items():
             status, report = check(BAD / f"{name}.so")

@@ -71,6 +71,22 @@ void exit_or_throw(const std::string& action) {
   if (action == "child" && fork() == 0) exit(9);
 }
 
+// Starts a process that leaves its parent, group and session, and never exits.
+void start_daemon() {
+  if (fork() != 0) return;
+  setsid();
+  if (fork() != 0) _exit(0);
+  for (;;) pause();
+}
+
+void change_processes(const std::string& action) {
+  if (action == "daemon") start_daemon();
+  if (action != "regroup") return;
+  setpgid(0, getpgid(getppid()));
+  close_range(1, ~0u, 0);
+  for (;;) pause();
+}
+
 void change_process_state(const std::string& action) {
   [[maybe_unused]] ssize_t written = 0;
   if (action == "print")
@@ -126,8 +142,8 @@ void misbehave_in(const char* place) {
   const char* colon = setting ? strchr(setting, ':') : nullptr;
   if (!colon || std::string(setting, colon) != place) return;
   const std::string action = colon + 1;
-  crash(action), exit_or_throw(action), change_process_state(action), use_signals(action),
-      take_time(action);
+  crash(action), exit_or_throw(action), change_processes(action), change_process_state(action),
+      use_signals(action), take_time(action);
 }
 
 struct LibraryLifetime {

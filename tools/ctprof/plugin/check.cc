@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -29,6 +31,7 @@
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/plugin/child_processes.hpp"
 #include "tools/ctprof/plugin/plugin_options.hpp"
 #include "tools/ctprof/runtime/output.hpp"
 #include "tools/ctprof/runtime/text.hpp"
@@ -43,6 +46,8 @@ constexpr std::chrono::seconds kTimeout{120};
 constexpr ::rlim_t kCpuSeconds = 60, kDescriptors = 4096;
 // Limit in bytes for the output of the child; the rest is dropped.
 constexpr std::size_t kMaxOutputBytes = 1 << 20;
+
+constexpr std::string_view kRemains = "it leaves processes behind that cannot be killed";
 
 struct CheckReport {
   std::vector<std::string> faults, notes, costs;
@@ -117,17 +122,22 @@ struct Pipe {
   }
 };
 
-// Reads both pipes until they are closed. Returns false if that takes longer than kTimeout.
-bool read_pipes(std::array<const sdk::Fd*, 2> from, std::array<std::string, 2>& texts) {
+// Reads both pipes until they are closed or the child has exited: processes that it started may
+// keep them open. Returns false if that takes longer than kTimeout.
+bool read_pipes(std::array<const sdk::Fd*, 2> from, int child, std::array<std::string, 2>& texts) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + kTimeout;
   std::array<bool, 2> open{true, true};
   while (open[0] || open[1]) {
-    std::array<::pollfd, 2> poll_fds{};
+    std::array<::pollfd, 3> poll_fds{};
     for (std::size_t i = 0; i < 2; ++i) poll_fds[i] = {open[i] ? from[i]->get() : -1, POLLIN, 0};
+    poll_fds[2] = {child, POLLIN, 0};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
     if (left.count() <= 0) return false;
     if (::poll(poll_fds.data(), poll_fds.size(), static_cast<int>(left.count())) < 0) continue;
+    const bool is_silent = poll_fds[0].revents == 0 && poll_fds[1].revents == 0;
+    const bool is_full = texts[0].size() + texts[1].size() > kMaxOutputBytes;
+    if (poll_fds[2].revents != 0 && (is_silent || is_full)) return true;
     for (std::size_t i = 0; i < 2; ++i) {
       if (poll_fds[i].revents == 0) continue;
       std::array<char, 4096> bytes{};
@@ -194,11 +204,12 @@ Result<CheckReport> run_child(const std::vector<std::string>& words, bool as_roo
   out->write = sdk::Fd();
   err->write = sdk::Fd();
   std::array<std::string, 2> texts;
-  const bool is_done = read_pipes({&out->read, &err->read}, texts);
+  const sdk::Fd child_file(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  const bool is_done = read_pipes({&out->read, &err->read}, child_file.get(), texts);
   ::kill(-child, SIGKILL);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   CheckReport report;
+  if (!end_children(child, status)) report.faults.emplace_back(kRemains);
   for (const std::string& line : split_lines(texts[0])) add_line(line, report);
   for (const std::string& line : split_lines(texts[1])) add_error_line(line, report);
   if (!is_done)
@@ -259,10 +270,14 @@ std::optional<CheckReport> check_output(const fs::path& file) {
   if (!is_output_file(file)) return std::nullopt;
   auto opened = open_output_file(file);
   if (!opened) return std::nullopt;
-  const auto output =
-      OutputProcess::start(std::move(*opened), {.name = file.stem().string(), .opens = false});
   CheckReport report;
-  if (!output) report.faults.push_back(output.error().text);
+  {
+    const auto output =
+        OutputProcess::start(std::move(*opened), {.name = file.stem().string(), .opens = false});
+    if (!output) report.faults.push_back(output.error().text);
+  }
+  int status = 0;
+  if (!end_children(0, status)) report.faults.emplace_back(kRemains);
   report.notes.emplace_back("it is an output plugin; only its table was checked");
   return report;
 }
@@ -294,6 +309,7 @@ int run_plugin_check(const PluginCommandOptions& options) {
     return fail("missing FILE; usage: ctprof plugin check FILE.so [--as-root] [--rootfs DIR]");
   const std::string& file = options.arguments[1];
   if (!file.ends_with(".so")) return fail("checking '" + file + "': a plugin's name ends in .so");
+  adopt_orphans();
   const auto report = check_file(file, options);
   if (!report) return fail(report.error());
   const int printed =

@@ -2,6 +2,7 @@
 
 #include "tools/ctprof/plugin/check.cc"
 #include "tools/ctprof/plugin/check_child.cc"
+#include "tools/ctprof/plugin/child_processes.cc"
 #include "tools/ctprof/plugin/new.cc"
 #include "tools/ctprof/plugin/plugin.cc"
 #include "tools/ctprof/plugin/rust_scaffold.cc"
