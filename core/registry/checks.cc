@@ -10,6 +10,7 @@
 #include "core/base/text.hpp"
 #include "core/registry/finding_statement.hpp"
 #include "core/registry/identity.hpp"
+#include "ctprof/labels.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {
@@ -97,6 +98,16 @@ Result<void> check_finding(const std::string& subject, const ctprof_finding& fin
   return fault.empty() ? Result<void>() : Error{subject + "'s finding " + fault};
 }
 
+Result<void> check_labels(const std::string& subject, const ctprof_metric& metric) {
+  if (metric.storage != CTPROF_MAP)
+    return Error{subject + " has labels, but its newtype " + quote(metric.newtype) +
+                 " is not a map"};
+  const LabelFault fault = find_label_fault(metric.labels);
+  if (fault == LabelFault::None) return {};
+  return Error{subject + " has the labels " + quote(metric.labels) + ": " +
+               std::string(sentence(fault))};
+}
+
 }  // namespace
 
 std::string find_unsupported_reason(const ctprof_source& source) {
@@ -152,6 +163,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
                  " as the text of a missing value, which is not JSON"};
   if (metric.headline || !is_empty(metric.role))
     CTPROF_TRY(check_headline_and_role(subject(), metric.headline, metric.role));
+  if (!is_empty(metric.labels)) CTPROF_TRY(check_labels(subject(), metric));
   return check_pairing(metric, *newtype, plugin);
 }
 

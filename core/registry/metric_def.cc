@@ -167,6 +167,7 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin, Entity en
   def.covers_window = (metric.flags & CTPROF_METRIC_OF_WINDOW) != 0;
   def.headline = make_headline(metric.headline);
   def.role = text_or_default(metric.role);
+  def.labels = text_or_default(metric.labels);
   return def;
 }
 

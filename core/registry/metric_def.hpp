@@ -121,6 +121,9 @@ struct MetricDef {
   bool covers_window = false;
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
+  // Of a map: the names of one or two labels of each key, separated by a comma (map_labels.hpp).
+  // Files contain them in a place of their own (file/layout/label_part.hpp).
+  std::string labels{};
   bool operator==(const MetricDef&) const = default;
 };
 

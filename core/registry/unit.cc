@@ -7,6 +7,7 @@
 #include "core/registry/finding_statement.cc"
 #include "core/registry/identity.cc"
 #include "core/registry/loader.cc"
+#include "core/registry/map_labels.cc"
 #include "core/registry/metric_def.cc"
 #include "core/registry/missing_metric.cc"
 #include "core/registry/output_file.cc"

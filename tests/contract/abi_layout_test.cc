@@ -30,7 +30,7 @@ AT(ctprof_array, items, 0);
 AT(ctprof_array, count, 8);
 AT(ctprof_array, item_size, 12);
 
-SIZE(ctprof_metric, 192);
+SIZE(ctprof_metric, 200);
 AT(ctprof_metric, size, 0);
 AT(ctprof_metric, entity, 4);
 AT(ctprof_metric, storage, 8);
@@ -57,6 +57,7 @@ AT(ctprof_metric, mark, 160);
 AT(ctprof_metric, map_keys, 168);
 AT(ctprof_metric, headline, 176);
 AT(ctprof_metric, role, 184);
+AT(ctprof_metric, labels, 192);
 
 SIZE(ctprof_headline, 32);
 AT(ctprof_headline, size, 0);

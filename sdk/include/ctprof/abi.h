@@ -65,6 +65,7 @@
 #include "ctprof/abi/cells.h"
 #include "ctprof/abi/histogram.h"
 #include "ctprof/abi/host.h"
+#include "ctprof/abi/labels.h"
 #include "ctprof/abi/metric.h"
 #include "ctprof/abi/record.h"
 #include "ctprof/abi/rule.h"

@@ -25,6 +25,13 @@
 //   inline constexpr sdk::Metric<sdk::HistogramNs, sdk::HistogramMerge, sdk::Entity::Process>
 //       kRequests{{.name = "example_request_ns", .description = "Duration of single requests."}};
 //
+// Numbers by two labels, which readers get as labels of their own (labels.hpp):
+//
+//   inline constexpr sdk::Metric<sdk::BytesMap, sdk::MapSum, sdk::Entity::Host> kMoved{{
+//       .name = "example_moved_bytes",
+//       .description = "Bytes that each device moved.",
+//       .labels = sdk::labels<"device", "direction">}};
+//
 // A setting of an administrator; a comparison reports its change:
 //
 //   inline constexpr sdk::Metric<sdk::OrdinalI32, sdk::RangeI32> kOomScore{{
@@ -157,6 +164,8 @@ struct About {
   const char* mark = nullptr;
   // The kinds of a map's keys: "gauge bytes: anon file; counter count: *".
   const char* map_keys = nullptr;
+  // The labels of a map's keys: sdk::labels<"device", "direction"> (labels.hpp).
+  const char* labels = nullptr;
   // CTPROF_METRIC_SETTING for values that an administrator sets, _COSTLY for values that are
   // expensive to read, _OF_WINDOW for peaks of a recorder.
   ctprof_metric_flags flags = 0;
@@ -214,7 +223,8 @@ struct Metric {
             .mark = about.mark,
             .map_keys = about.map_keys,
             .headline = about.headline,
-            .role = about.role} {}
+            .role = about.role,
+            .labels = about.labels} {}
 
   // The metric in the form of the ABI. It refers to the strings of `about`, which must be literals
   // or live as long as the plugin.

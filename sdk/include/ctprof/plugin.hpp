@@ -56,6 +56,7 @@
 #include "ctprof/files.hpp"
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/labels.hpp"
 #include "ctprof/metric.hpp"
 #include "ctprof/reads.hpp"
 #include "ctprof/source.hpp"

@@ -69,7 +69,7 @@ abi_structs! {
         20 => flags: u32,
         24 => floor: f64,
     }
-    struct ctprof_metric: 192 {
+    struct ctprof_metric: 200 {
         0 => size: u32,
         4 => entity: u32,
         8 => storage: u32,
@@ -96,6 +96,7 @@ abi_structs! {
         168 => map_keys: *const c_char,
         176 => headline: *const ctprof_headline,
         184 => role: *const c_char,
+        192 => labels: *const c_char,
     }
     struct ctprof_finding: 32 {
         0 => size: u32,

@@ -36,6 +36,7 @@ mod files;
 mod gap;
 mod histogram;
 mod host;
+mod labels;
 mod metric;
 pub mod newtypes;
 mod plugin;
@@ -49,6 +50,7 @@ pub use files::{number, value_of, TextFile};
 pub use gap::{Gap, Reading};
 pub use histogram::{histogram_bucket, histogram_smallest, HISTOGRAM_BUCKETS};
 pub use host::{Context, Directory, Host, Probe, Remedy, Thread};
+pub use labels::{label_key, MAX_LABELS};
 pub use metric::{entity, Entity, Metric, Shown, COSTLY, HIDDEN, SETTING};
 pub use plugin::columns;
 pub use rule::{Number, RowValue, Rule};
@@ -56,6 +58,8 @@ pub use source::{stage, Offer, Read, Source, Stage, Summary};
 
 #[doc(hidden)]
 pub use metric::{define, derive, About};
+#[doc(hidden)]
+pub use labels::check_labels;
 #[doc(hidden)]
 pub use newtypes::check_pair;
 #[doc(hidden)]

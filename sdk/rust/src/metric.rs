@@ -90,6 +90,7 @@ pub struct About {
     pub kernel_writer: &'static str,
     pub caveat: &'static str,
     pub map_keys: &'static str,
+    pub labels: &'static str,
     pub expression: &'static str,
     pub flags: u32,
     pub headline: &'static str,
@@ -113,6 +114,7 @@ impl About {
         kernel_writer: "",
         caveat: "",
         map_keys: "",
+        labels: "",
         expression: "",
         flags: 0,
         headline: "",
@@ -175,6 +177,7 @@ pub const fn define<M: Metric>(
         map_keys: pointer(about.map_keys),
         headline,
         role: std::ptr::null(),
+        labels: pointer(about.labels),
     }
 }
 
@@ -237,8 +240,10 @@ macro_rules! about {
 ///
 /// Only `name` is required; always add `description`. The properties are those of `About` in
 /// `ctprof/metric.hpp`: `unit`, `family`, `section`, `sched_class`, `config_gates`, `applies_to`,
-/// `since`, `source`, `description`, `kernel_writer`, `caveat`, `map_keys`, `flags`. `headline` is
-/// the label of a column of the first screen, with `shown`, `order` and `floor`.
+/// `since`, `source`, `description`, `kernel_writer`, `caveat`, `map_keys`, `labels`, `flags`.
+/// `headline` is the label of a column of the first screen, with `shown`, `order` and `floor`.
+/// `labels` are the names of one or two labels of a map, such as `"device,direction"`;
+/// [`label_key`](crate::label_key) makes keys of two labels.
 ///
 /// A meaningless pair of newtype and rule does not compile, and the compiler prints the reason:
 ///
@@ -270,8 +275,10 @@ macro_rules! metric {
                 )
             };
         }
-        // Checks the pair even if no source offers the metric.
+        // Checks the definition even if no source offers the metric.
         const _: () = $crate::check_pair::<$newtype, $rule>();
+        const _: () =
+            $crate::check_labels::<$newtype>($crate::about!(name: $name $(, $key: $value)*).labels);
     )* };
 }
 

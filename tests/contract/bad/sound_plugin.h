@@ -50,6 +50,9 @@
 #ifndef FILE_ABSENT
 #define FILE_ABSENT NULL
 #endif
+#ifndef LABELS
+#define LABELS NULL
+#endif
 #ifndef OFFERED
 #define OFFERED &kMetric
 #endif
@@ -103,7 +106,7 @@ static inline void summarise(const struct ctprof_summary* summary) {
 /* clang-format off */
 __attribute__((unused)) static const struct ctprof_metric kMetric = {
   .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .entity = ENTITY, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id.",
-  .file_path = FILE_PATH, .file_absent = FILE_ABSENT};
+  .file_path = FILE_PATH, .file_absent = FILE_ABSENT, .labels = LABELS};
 
 static const struct ctprof_offer kOffers[] = {{.metric = OFFERED, .rank = RANK}};
 static const char* const kReads[] = {READS};

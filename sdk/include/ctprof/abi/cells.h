@@ -33,6 +33,12 @@ extern "C" {
  * batch. */
 #define CTPROF_MAX_ROWS 1024u
 
+/* The maximum number of keys in the map of one cell, and of bytes in a key. ctprof keeps the first
+ * keys, ordered by their bytes, and reports how many it dropped. A map with a longer key becomes
+ * the gap CTPROF_MALFORMED. */
+#define CTPROF_MAX_MAP_KEYS 4096u
+#define CTPROF_MAX_KEY_BYTES 65536u
+
 /* The kind of object that a row describes. There is one process row for each distinct tgid, one
  * cgroup row for each distinct path, and one row for the host. */
 typedef uint32_t ctprof_entity;
@@ -62,7 +68,8 @@ enum {
   CTPROF_STRING = 4,
   /* bit n is bit n % 64 of word n / 64 */
   CTPROF_BITSET = 5,
-  /* string to u64; keys must be unique */
+  /* string to u64; keys must be unique, and have the form of labels.h if the metric has two labels
+   */
   CTPROF_MAP = 6,
   /* of u64: the buckets of a histogram (histogram.h) */
   CTPROF_ARRAY = 7,

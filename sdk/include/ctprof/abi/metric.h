@@ -128,6 +128,12 @@ struct ctprof_metric {
   /* Its role in the accounting of a window (newtypes.hpp); only for plugins that ship with ctprof.
    */
   const char* role CTPROF_TAIL;
+  /* For maps, the names of one or two labels of each key, separated by a comma:
+   * "device,direction". NULL: keys are only names. Tables and Prometheus have the values of the
+   * labels under these names. A name consists of lower case letters, digits and _, begins with a
+   * letter, has at most 32 bytes, and is none of: key, le, quantile, job, instance. labels.h
+   * describes keys with two labels. */
+  const char* labels CTPROF_TAIL;
 };
 
 /* The command that ctprof prints below a finding. */

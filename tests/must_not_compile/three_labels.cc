@@ -1,0 +1,14 @@
+// A metric with three labels.
+// must say: a metric has one or two labels
+#include "ctprof/labels.hpp"
+
+namespace sdk = ctprof::sdk;
+
+#ifdef CONTROL
+inline constexpr const char* kLabels = sdk::labels<"device", "direction">;
+#else
+inline constexpr const char* kLabels = sdk::labels<"device", "direction", "queue">;
+#endif
+
+inline constexpr sdk::Metric<sdk::CountMap, sdk::MapSum> kMoved{
+    {.name = "example_moved", .description = "Transfers by device.", .labels = kLabels}};
