@@ -9,12 +9,16 @@ namespace {
 
 // Marks a cell of a pooled column to which the source has not put a value yet.
 constexpr Id kNoValue = UINT32_MAX;
+// Marks a cell whose map was discarded. The source writes the gap byte after its call of put_map,
+// so the gap is set when the source has returned.
+constexpr Id kDiscardedMap = UINT32_MAX - 1;
 
 void mark_missing_values(std::span<Id> ids, std::span<ctprof_gap> gaps) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] != kNoValue) continue;
+    if (ids[i] != kNoValue && ids[i] != kDiscardedMap) continue;
+    if (gaps[i] == CTPROF_VALUE)
+      gaps[i] = ids[i] == kDiscardedMap ? CTPROF_MALFORMED : CTPROF_UNTOUCHED;
     ids[i] = 0;
-    if (gaps[i] == CTPROF_VALUE) gaps[i] = CTPROF_UNTOUCHED;
   }
 }
 
@@ -122,7 +126,25 @@ void CellSink::put_map(void* core, std::uint32_t offer, std::uint32_t row,
                        const ctprof_entry* entries, std::size_t count) {
   CellSink& sink = sink_of(core);
   if (Column* column = sink.column(offer, row, Storage::Map))
-    sink.put(*column, row, sink.pools_.maps.append({entries, count}, sink.pools_.texts));
+    sink.put_checked_map(*column, row, {entries, count});
+}
+
+void CellSink::put_checked_map(Column& column, std::uint32_t row,
+                               std::span<const ctprof_entry> entries) {
+  for (const ctprof_entry& entry : entries) {
+    const std::string_view key(entry.key.data, entry.key.size);
+    if (is_valid_map_key(column.def(), key)) continue;
+    map_faults_.count_malformed_map(column.def(), key);
+    return put(column, row, kDiscardedMap);
+  }
+  if (entries.size() <= CTPROF_MAX_MAP_KEYS)
+    return put(column, row, pools_.maps.append(entries, pools_.texts));
+  std::vector<ctprof_entry> sorted = sort_by_key(entries);
+  if (sorted.size() > CTPROF_MAX_MAP_KEYS) {
+    map_faults_.count_dropped_keys(column.def(), sorted.size() - CTPROF_MAX_MAP_KEYS);
+    sorted.resize(CTPROF_MAX_MAP_KEYS);
+  }
+  put(column, row, pools_.maps.append(sorted, pools_.texts));
 }
 
 void CellSink::put_array(void* core, std::uint32_t offer, std::uint32_t row,

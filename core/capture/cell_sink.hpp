@@ -2,7 +2,8 @@
 // cells.
 //
 // A call with a row outside the batch, or with an offer of another storage type, changes nothing.
-// The first such call is recorded as the error of the batch.
+// The first such call is recorded as the error of the batch. A map with a malformed key becomes the
+// gap Malformed, and of a map with too many keys the first are stored; both are counted.
 //
 // Threads: one sink per worker. Sinks of different workers may be used concurrently.
 
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/capture/map_faults.hpp"
 #include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
 #include "ctprof/abi.h"
@@ -44,6 +46,9 @@ class CellSink {
   void set_error(std::string description);
   void clear_error() { error_.clear(); }
 
+  // Counts maps and keys that were not stored.
+  const MapFaults& map_faults() const { return map_faults_; }
+
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }
   // Continues counting from these values. REQUIRES: as many tallies as this sink has, or none.
   void continue_from(const std::vector<std::uint64_t>& tallies) {
@@ -69,6 +74,7 @@ class CellSink {
   static void put_array(void* core, std::uint32_t offer, std::uint32_t row,
                         const std::uint64_t* values, std::size_t count);
   static void tally(void* core, std::uint32_t tally, std::uint64_t count);
+  void put_checked_map(Column& column, std::uint32_t row, std::span<const ctprof_entry> entries);
 
   const std::vector<Column*>& columns_;
   Pools& pools_;
@@ -85,6 +91,7 @@ class CellSink {
   std::size_t first_row_ = 0;
   std::uint32_t rows_ = 0;
   std::string error_;
+  MapFaults map_faults_;
 };
 
 }  // namespace ctprof

@@ -388,8 +388,11 @@ SourceCost SourceRun::finish() {
   for (const auto& each : workers_) {
     close_worker(*each);
     if (!each->remark.empty()) remarks_.insert(each->remark);
+    map_faults_.add(each->sink.map_faults());
     for (std::size_t i = 0; i < tallies_.size(); ++i) tallies_[i] += each->sink.tallies()[i];
   }
+  for (const std::string& fault : map_faults_.describe())
+    remarks_.insert(owner_->file + ": " + owner_->source + ": " + fault);
   return cost();
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/capture/blocking_processes.hpp"
+#include "core/capture/map_faults.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -121,6 +122,7 @@ class SourceRun {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::uint64_t> tallies_;
   std::set<std::string> remarks_;
+  MapFaults map_faults_{};
 };
 
 }  // namespace ctprof

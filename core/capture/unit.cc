@@ -11,6 +11,7 @@
 #include "core/capture/identity_reader.cc"
 #include "core/capture/listed_rows.cc"
 #include "core/capture/living_thread.cc"
+#include "core/capture/map_faults.cc"
 #include "core/capture/mapped_code.cc"
 #include "core/capture/meta.cc"
 #include "core/capture/open_request.cc"

@@ -129,19 +129,27 @@ bool are_equal(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b)
   });
 }
 
-Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
+namespace {
+
+std::string_view key_of(const ctprof_entry& entry) { return {entry.key.data, entry.key.size}; }
+
+}  // namespace
+
+std::vector<ctprof_entry> sort_by_key(std::span<const ctprof_entry> entries) {
   std::vector<ctprof_entry> sorted(entries.begin(), entries.end());
-  const auto key = [](const ctprof_entry& entry) {
-    return std::string_view(entry.key.data, entry.key.size);
-  };
   std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+                   [](const auto& a, const auto& b) { return key_of(a) < key_of(b); });
   const auto reversed_end =
       std::unique(sorted.rbegin(), sorted.rend(),
-                  [&](const auto& a, const auto& b) { return key(a) == key(b); });
+                  [](const auto& a, const auto& b) { return key_of(a) == key_of(b); });
   sorted.erase(sorted.begin(), reversed_end.base());
+  return sorted;
+}
+
+Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
+  std::vector<ctprof_entry> sorted = sort_by_key(entries);
   for (ctprof_entry& entry : sorted) {
-    const std::string_view kept = texts.intern_text(key(entry)).text;
+    const std::string_view kept = texts.intern_text(key_of(entry)).text;
     entry.key = {kept.data(), kept.size()};
   }
   return append_pooled(sorted);

@@ -102,12 +102,14 @@ class WordsPool {
 // Returns whether two maps of one pool are equal.
 bool are_equal(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b);
 
+// Returns the entries sorted by key. If a key occurs several times, the last entry is used.
+std::vector<ctprof_entry> sort_by_key(std::span<const ctprof_entry> entries);
+
 // A pool of maps from text to u64, sorted by key. Most equal maps are stored once, because many
 // idle cgroups have the same counts.
 class MapPool {
  public:
-  // Copies and sorts the entries. If a key occurs several times, the last entry is used. Interns
-  // keys in `texts`.
+  // Copies the entries in the order of sort_by_key(). Interns keys in `texts`.
   Id append(std::span<const ctprof_entry> entries, TextPool& texts);
   // Like append(), for prepared entries. REQUIRES: keys are in the text pool, ascending and
   // distinct.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -62,21 +63,36 @@ class GaugeKeys {
   std::unordered_map<const char*, bool> is_gauge_by_key_;
 };
 
-std::uint64_t value_of(std::span<const ctprof_entry> entries, std::string_view key) {
-  for (const ctprof_entry& entry : entries)
-    if (std::string_view(entry.key.data, entry.key.size) == key) return entry.value;
-  return 0;
+std::string_view map_key_of(const ctprof_entry& entry) { return {entry.key.data, entry.key.size}; }
+
+// Returns the value of a key; nothing if the map lacks it. REQUIRES: entries are sorted by key.
+std::optional<std::uint64_t> find_value(std::span<const ctprof_entry> entries,
+                                        std::string_view key) {
+  const auto found = std::ranges::lower_bound(entries, key, {}, map_key_of);
+  if (found == entries.end() || map_key_of(*found) != key) return std::nullopt;
+  return found->value;
 }
 
-// Subtracts the base from keys that count up, and omits keys that decreased. Gauges remain.
+// Returns whether the capture may have dropped keys of the map.
+bool may_lack_keys(std::span<const ctprof_entry> entries) {
+  return entries.size() >= CTPROF_MAX_MAP_KEYS;
+}
+
+// Subtracts the base from keys that count up, and omits keys that decreased, and keys whose base
+// may have been dropped. Gauges remain.
 void subtract_map(Column& column, const Column& base, std::size_t row, Pools& pools,
                   GaugeKeys& gauges) {
   const auto current = pools.maps[column.ids()[row]], base_values = pools.maps[base.ids()[row]];
   std::vector<ctprof_entry> difference;
   for (const ctprof_entry& entry : current) {
-    const std::string_view key(entry.key.data, entry.key.size);
-    const std::uint64_t base_value = gauges.contains(entry.key) ? 0 : value_of(base_values, key);
-    if (entry.value >= base_value) difference.push_back({entry.key, entry.value - base_value});
+    if (gauges.contains(entry.key)) {
+      difference.push_back(entry);
+      continue;
+    }
+    const auto base_value = find_value(base_values, map_key_of(entry));
+    if (!base_value && may_lack_keys(base_values)) continue;
+    if (entry.value >= base_value.value_or(0))
+      difference.push_back({entry.key, entry.value - base_value.value_or(0)});
   }
   column.ids()[row] = pools.maps.append_pooled(difference);
 }

@@ -20,6 +20,8 @@ constexpr sdk::Metric<sdk::GaugeF64, sdk::MaxGaugeF64, sdk::Entity::Process> kLo
 constexpr sdk::Metric<sdk::CountMap, sdk::MapSum, sdk::Entity::Cgroup> kMap{{.name = "t_map"}};
 constexpr sdk::Metric<sdk::Flag, sdk::AnyFlag, sdk::Entity::Host> kFlag{{.name = "t_flag"}};
 constexpr sdk::Metric<sdk::CategoricalString, sdk::Mode> kForeign{{.name = "other_state"}};
+constexpr sdk::Metric<sdk::CountMap, sdk::MapSum, sdk::Entity::Host> kPairs{
+    {.name = "t_pairs", .labels = sdk::labels<"device", "direction">}};
 constexpr std::array kOptions{sdk::option("file", "calls", "The file of a thread.")};
 
 // Reads a number per thread; the option names the file.
@@ -129,13 +131,38 @@ struct Other : sdk::HostSource {
   void collect(const sdk::Batch& batch) { batch.column(kFlag).put(0, false); }
 };
 
+// Puts the key that the file `key` contains, or a pair of values; `many`: too many keys.
+class Pairs : public sdk::HostSource {
+ public:
+  static constexpr const char* kName = "pairs";
+  static constexpr auto kOffers = sdk::offers(kPairs);
+  explicit Pairs(const sdk::Host& host) : host_(host) {}
+  void collect(const sdk::Batch& batch) {
+    const auto text = file_.read(host_.proc(), "key");
+    if (!text) {
+      pairs_.add("a,b", "read", 1);
+      return batch.column(kPairs).put(0, pairs_.entries());
+    }
+    for (std::uint32_t i = 0; text.value == "many" && i <= CTPROF_MAX_MAP_KEYS; ++i)
+      pairs_.add("sda", std::to_string(i), i);
+    const ctprof_entry entry{{text.value.data(), text.value.size()}, 1};
+    batch.column(kPairs).put(0, pairs_.size() > 0 ? pairs_.entries() : sdk::Entries(&entry, 1));
+  }
+
+ private:
+  sdk::Host host_;
+  sdk::TextFile file_;
+  sdk::LabelledEntries pairs_;
+};
+
 struct Shared {
   explicit Shared(const sdk::Host& host) {
     if (sdk::TextFile().read(host.proc(), "closed")) throw std::runtime_error("no context");
   }
 };
 
-constexpr auto kSources = sdk::SourceList<Texts, Calls, Loads, Maps, Other, Flags>::make("t");
+constexpr auto kSources =
+    sdk::SourceList<Texts, Calls, Loads, Maps, Other, Flags, Pairs>::make("t");
 constexpr sdk::Extra kExtra = sdk::with_context<Shared>({.options = sdk::array_of(kOptions)});
 constexpr struct ctprof_plugin kPlugin = sdk::make_plugin("t", "1", "", kSources, kExtra);
 
@@ -162,6 +189,7 @@ BOOST_AUTO_TEST_CASE(fills_rows_of_each_stage) {
   BOOST_TEST(done.cell("t_map", "/a.slice") == testing::Cell(testing::Cell::Map{{"length", 8}}));
   BOOST_TEST(done.cell("t_map", "/") == testing::Cell(testing::Cell::Map{{"length", 1}}));
   BOOST_TEST(done.cell("t_flag", "host") == true);
+  BOOST_TEST(done.cell("t_pairs", "host") == testing::Cell(testing::Cell::Map{{"a%2Cb,read", 1}}));
   BOOST_TEST(done.summary().at("t_summary.threads") == "3");
 }
 
@@ -214,6 +242,20 @@ BOOST_AUTO_TEST_CASE(violations_of_the_contract_are_failures) {
     const auto done = testing::capture(kPlugin, tree);
     BOOST_TEST((done.failures() == std::vector<std::string>{words}), behaviour);
     BOOST_TEST(done.cell("t_flag", "host") == Gap::SourceFailed);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(maps_that_ctprof_does_not_store_are_failures) {
+  for (const auto& [key, words] :
+       {std::pair{"sda",
+                  "pairs: it puts the key 'sda' into 't_pairs', whose keys consist of two "
+                  "labels"},
+        {"many", "pairs: it puts more than 4096 keys into a cell of 't_pairs'"}}) {
+    const testing::Tree tree = make_tree();
+    tree.write("proc/key", key);
+    const auto done = testing::capture(kPlugin, tree);
+    BOOST_REQUIRE(!done.failures().empty());
+    BOOST_TEST(done.failures().front() == words);
   }
 }
 

@@ -82,6 +82,28 @@ BOOST_AUTO_TEST_CASE(subtracts_maps_by_key) {
   BOOST_TEST(text == "anon=50 pgfault=7 pgnew=3 ");
 }
 
+// A capture drops keys beyond the limit, so a key that a full opening lacks has an unknown base.
+BOOST_AUTO_TEST_CASE(a_key_that_a_full_map_lacks_at_the_opening_has_no_difference) {
+  const MetricDef counts = metric("counts", "CountMap", "MapSum", Entity::Host);
+  const auto host = [&](std::uint64_t second, std::size_t keys, std::uint64_t value) {
+    MapValue entries;
+    for (std::size_t i = 0; i < keys; ++i)
+      entries.emplace_back("k" + std::to_string(10'000 + i), value);
+    Snapshot snapshot = snapshot_at(second, {{1, 5}});
+    snapshot.table(Entity::Host).rows = 1;
+    add_map(snapshot, counts, {entries});
+    return snapshot;
+  };
+  const auto count_keys = [&](std::size_t keys) {
+    const Snapshot window = make_test_window(host(10, keys, 7), host(20, keys + 1, 9));
+    const auto entries = window.pools->maps[find_column(window, counts).ids()[0]];
+    BOOST_TEST(entries[0].value == 2u);
+    return entries.size();
+  };
+  BOOST_TEST(count_keys(CTPROF_MAX_MAP_KEYS - 1) == CTPROF_MAX_MAP_KEYS);
+  BOOST_TEST(count_keys(CTPROF_MAX_MAP_KEYS) == CTPROF_MAX_MAP_KEYS);
+}
+
 // Elements that are left out at the end are zero.
 BOOST_AUTO_TEST_CASE(subtracts_histograms_by_bucket) {
   const MetricDef waits = metric("waits", "HistogramNs", "HistogramMerge");

@@ -70,7 +70,8 @@ struct ctprof_batch {
   /* Passed to the functions below. */
   void* core;
   /* These copy before they return. A row or offer that is out of range fails the batch, and so does
-   * an offer with another storage. */
+   * an offer with another storage. A map with a malformed key becomes the gap CTPROF_MALFORMED, and
+   * keys beyond CTPROF_MAX_MAP_KEYS are dropped; ctprof reports both. */
   void (*put_text)(void* core, uint32_t offer, uint32_t row, const char* data, size_t size);
   void (*put_bits)(void* core, uint32_t offer, uint32_t row, const uint64_t* words,
                    size_t words_count);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "ctprof/abi.h"
+#include "ctprof/labels.hpp"
 #include "ctprof/testing/capture.hpp"
 #include "ctprof/testing/cells.hpp"
 
@@ -212,6 +213,21 @@ class SourceRun {
       failures_.push_back(failure);
   }
 
+  // Returns why ctprof does not store the map completely, or "".
+  std::string find_map_fault(std::uint32_t offer, const Cell::Map& map) const {
+    if (offer >= offers_.size()) return "";
+    const ctprof_metric& metric = *offers_[offer].offer->metric;
+    const bool has_labels = metric.size >= sizeof metric && metric.labels;
+    if (map.size() > CTPROF_MAX_MAP_KEYS)
+      return "it puts more than " + std::to_string(CTPROF_MAX_MAP_KEYS) + " keys into a cell of '" +
+             metric.name + "'";
+    for (const auto& [key, number] : map)
+      if (has_labels && std::strchr(metric.labels, ',') && !is_label_pair(key))
+        return "it puts the key '" + key + "' into '" + metric.name +
+               "', whose keys consist of two labels";
+    return "";
+  }
+
   // Stores a value that the source passes to a function.
   void put(std::uint32_t offer, std::uint32_t row, ctprof_storage storage, Cell value) {
     if (offer >= offers_.size() || row >= rows_)
@@ -245,6 +261,8 @@ class SourceRun {
     for (std::size_t i = 0; i < count; ++i)
       map.emplace(std::string(entries[i].key.data, entries[i].key.size), entries[i].value);
     if (map.size() < count) run_of(core).fail("it puts a map in which a key occurs twice");
+    if (const std::string fault = run_of(core).find_map_fault(offer, map); !fault.empty())
+      return run_of(core).fail(fault);
     run_of(core).put(offer, row, CTPROF_MAP, std::move(map));
   }
   static void add_tally(void* core, std::uint32_t tally, std::uint64_t count) {
