@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "core/base/json_scanner.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/stacks/hidden_offsets.hpp"
 
@@ -63,7 +65,7 @@ class CellRedactor {
     if (def.storage == Storage::String && !(is_known_metric && is_kernel_text(def)))
       replace(column, texts_, [&](Id id) { return pools_.texts.intern(redact_name(id)); });
     if (def.storage == Storage::Map && !is_known_metric)
-      replace(column, maps_, [&](Id id) { return redact_map_keys(id); });
+      replace(column, maps_[def.labels], [&](Id id) { return redact_map_keys(id, def.labels); });
   }
 
   std::size_t count() const { return replaced_; }
@@ -79,11 +81,19 @@ class CellRedactor {
 
   std::string redact_name(Id id) { return pseudonyms_.pseudonym_of(pools_.texts[id]); }
 
-  Id redact_map_keys(Id id) {
+  // A label value has one pseudonym in all keys.
+  std::string redact_key(std::string_view labels, std::string_view key) {
+    std::vector<std::string> values = label_values(labels, key);
+    if (values.empty()) return pseudonyms_.pseudonym_of(key);
+    for (std::string& value : values) value = pseudonyms_.pseudonym_of(value);
+    return join_label_values(values);
+  }
+
+  Id redact_map_keys(Id id, std::string_view labels) {
     std::vector<std::string> keys;
     std::vector<ctprof_entry> entries(pools_.maps[id].begin(), pools_.maps[id].end());
     for (const ctprof_entry& entry : entries)
-      keys.push_back(pseudonyms_.pseudonym_of({entry.key.data, entry.key.size}));
+      keys.push_back(redact_key(labels, {entry.key.data, entry.key.size}));
     for (std::size_t i = 0; i < entries.size(); ++i)
       entries[i].key = {keys[i].data(), keys[i].size()};
     return pools_.maps.append(entries, pools_.texts);
@@ -104,7 +114,8 @@ class CellRedactor {
   Pools& pools_;
   const Vocabulary& vocabulary_;
   Pseudonyms& pseudonyms_;
-  Replacements texts_, maps_;
+  Replacements texts_;
+  std::map<std::string, Replacements> maps_;  // by labels
   std::size_t replaced_ = 0;
 };
 

@@ -52,7 +52,7 @@ void write_objects(const Snapshot& snapshot, bool in_header, JsonWriter& out) {
 
 // The view refers to `derived`.
 RegistryView registry_of(const Snapshot& snapshot, std::span<const DerivedDef> derived) {
-  RegistryView registry{{}, derived, {}, snapshot.extras->unknown_definitions};
+  RegistryView registry{{}, derived, {}, snapshot.extras->unknown_definitions, labels_of(snapshot)};
   for (const Entity entity : kAllEntities)
     for (const Column& column : snapshot.table(entity).columns)
       if (!column.def().is_hidden) registry.metrics.push_back({&column.def(), &column.provenance});

@@ -78,7 +78,7 @@ void write_definitions(const Snapshot& snapshot, Entity entity, JsonWriter& out)
   std::vector<DerivedDef> derived = snapshot.derived;
   std::erase_if(derived, [&](const DerivedDef& def) { return def.entity != entity; });
   const UnknownDefinitions nothing_unknown;
-  RegistryView view{{}, derived, {}, nothing_unknown};
+  RegistryView view{{}, derived, {}, nothing_unknown, {}};
   for (const Column& column : snapshot.table(entity).columns)
     if (!column.def().is_hidden) view.metrics.push_back({&column.def(), &column.provenance});
   out.key("registry");
@@ -270,8 +270,11 @@ Result<void> read_entity(const KeptMembers& members, Entity entity, bool with_ro
   if (text == members.end()) return Error{"no registry"};
   auto registry = read_definitions(text->second, entity);
   if (!registry) return registry.error();
-  for (auto& [def, provenance] : registry->metrics)
+  LabelTaker labels(snapshot.extras->unknown_definitions.members);
+  for (auto& [def, provenance] : registry->metrics) {
+    labels.take(def);
     part.table(entity).add(std::move(def), Gap::NotInFile).provenance = std::move(provenance);
+  }
   part.derived = std::move(registry->derived);
   if (part.window)
     if (auto done = add_bases(members, entity, part); !done) return done;
@@ -286,6 +289,7 @@ Result<void> read_entity(const KeptMembers& members, Entity entity, bool with_ro
         !done)
       return done;
   }
+  labels.commit();
   found.accept(entity);
   return {};
 }

@@ -300,7 +300,7 @@ Error check_definitions(const RegistryPart& registry) {
 }  // namespace
 
 void write_registry(const RegistryPart& registry, JsonWriter& out) {
-  RegistryView view{{}, registry.derived, registry.placeholders, registry.unknown};
+  RegistryView view{{}, registry.derived, registry.placeholders, registry.unknown, registry.labels};
   for (const auto& [def, provenance] : registry.metrics)
     view.metrics.push_back({&def, &provenance});
   write_registry(view, out);
@@ -330,7 +330,9 @@ void write_registry(const RegistryView& registry, JsonWriter& out) {
   for (const std::string& place : registry.placeholders) out.text(place), out.put(',');
   out.close(']');
   out.put(',');
-  write_members(unknown.members, out);
+  for (const auto& [key, value] : unknown.members)
+    if (key != kLabelsKey) out.key(key), out.raw(value), out.put(',');
+  write_labels(registry.labels, unknown.members, out);
   out.close('}');
 }
 
@@ -342,7 +344,11 @@ Result<RegistryPart> read_registry(std::string_view text, FieldReader::EntityWor
   CTPROF_TRY(reader.read(registry));
   const bool has_unknown = drop_unknown(registry) || reader.has_unknown();
   if (const Error wrong = check_definitions(registry); !wrong.text.empty()) return wrong;
-  if (has_unknown) CTPROF_TRY(keep_unknown(text, registry));
+  if (!has_unknown) return registry;
+  CTPROF_TRY(keep_unknown(text, registry));
+  LabelTaker labels(registry.unknown.members);
+  for (RegistryPart::Metric& metric : registry.metrics) labels.take(metric.def);
+  labels.commit();
   return registry;
 }
 

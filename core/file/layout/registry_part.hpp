@@ -2,7 +2,8 @@
 //
 //   {"metrics": [{"name": ..., all fields of the definition, and which source filled it}],
 //    "derived": [...],
-//    "placeholders": ["threads[].nr_wakeups", ...]}
+//    "placeholders": ["threads[].nr_wakeups", ...],
+//    "labels": {...}}                               (label_part.hpp)
 //
 // Placeholders are keys that the file contains only for the reference's layout: metrics that the
 // snapshot lacks, and marks.
@@ -23,6 +24,7 @@
 #include "core/base/result.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/fields.hpp"
+#include "core/file/layout/label_part.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -38,6 +40,7 @@ struct RegistryPart {
   std::vector<Metric> metrics;
   std::vector<DerivedDef> derived;
   std::vector<std::string> placeholders;
+  LabelsByMetric labels{};  // only for writing; reading sets MetricDef::labels
   UnknownDefinitions unknown;
 };
 
@@ -58,6 +61,7 @@ struct RegistryView {
   std::span<const DerivedDef> derived;
   std::span<const std::string> placeholders;
   const UnknownDefinitions& unknown;
+  LabelsByMetric labels{};
 };
 
 template <SameOrConst<RegistryView::Metric> T, class Visitor>

@@ -2,6 +2,7 @@
 
 #include "core/file/layout/cell.cc"
 #include "core/file/layout/field_reader.cc"
+#include "core/file/layout/label_part.cc"
 #include "core/file/layout/layout.cc"
 #include "core/file/layout/members.cc"
 #include "core/file/layout/registry_part.cc"

@@ -159,6 +159,7 @@ void Document::list_metrics() {
         def.file_path = "none";
     }
   registry_.derived = snapshot_->builtin_derived();
+  registry_.labels = labels_of(*snapshot_);
   registry_.unknown = snapshot_->extras->unknown_definitions;
 }
 
