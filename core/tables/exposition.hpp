@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -41,6 +42,7 @@ struct SeriesFamily {
   SeriesType type = SeriesType::Gauge;
   std::string help;
   std::vector<Series> series{};
+  std::size_t own_labels = 0;  // labels at the end of each series that do not identify its group
 };
 
 enum class ExpositionFormat : std::uint8_t { Text, OpenMetrics };

@@ -11,6 +11,7 @@
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/tables/exported_groups.hpp"
 #include "core/tables/histogram_series.hpp"
 
@@ -18,6 +19,7 @@ namespace ctprof {
 namespace {
 
 constexpr const char* kKeyLabel = "key";
+constexpr const char* kKeyLabelPrefix = "key_";
 // Limit on counters, which are kept after their groups have disappeared. Beyond it they are
 // removed.
 constexpr std::size_t kMaxKeptCounters = 100'000;
@@ -46,6 +48,25 @@ Labels make_labels(const Report& report, Entity entity, std::uint32_t group) {
   for (std::size_t i = 0; i < values.size(); ++i)
     labels.emplace_back(make_label_name(names[i]), escape_invisible(values[i]));
   return labels;
+}
+
+// Adds the labels of a map's key: those that the metric declares, or one for the key. A label with
+// the name of a label of the group gets a prefix.
+void add_key_labels(const PlannedMetric& metric, std::string_view key, Labels& labels) {
+  if (metric.labels.empty()) return void(labels.emplace_back(kKeyLabel, escape_invisible(key)));
+  const auto names = label_names(metric.labels);
+  const auto values = label_values(metric.labels, key);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::string name(names[i]);
+    while (std::ranges::count(labels, name, &Labels::value_type::first) > 0)
+      name = kKeyLabelPrefix + name;
+    labels.emplace_back(std::move(name), escape_invisible(values[i]));
+  }
+}
+
+// Returns the number of labels that add_key_labels() adds.
+std::size_t count_key_labels(const PlannedMetric& metric) {
+  return metric.labels.empty() ? 1 : label_names(metric.labels).size();
 }
 
 // Makes families from the report's metrics, in its order. Two metrics with the same name share a
@@ -93,7 +114,7 @@ class FamilyMaker {
       if (metric.is_map())
         report_->rollup().visit_map(at, [&](const MapEntry& part) {
           Labels labels = make_labels(*report_, metric.entity, group);
-          labels.emplace_back(kKeyLabel, escape_invisible(part.key));
+          add_key_labels(metric, part.key, labels);
           add_value(number, part.unit, metric.key_is_cumulative(part.key),
                     report_->rollup().is_key_per_second(number, part.key), part.number,
                     std::move(labels));
@@ -107,8 +128,9 @@ class FamilyMaker {
 
   void add_histogram(std::size_t number) {
     const PlannedMetric& metric = report_->metrics()[number];
-    const SeriesFamily prototype =
+    SeriesFamily prototype =
         make_histogram_family(metric.name, metric.unit, choice_->counted, user_hz());
+    prototype.own_labels = 1;
     for (std::uint32_t group = 0; group < report_->grouping().count(metric.entity); ++group) {
       const void* state = report_->rollup().read({0, group, number}).state;
       SeriesFamily* family = state ? find_or_add_family(metric.name, prototype) : nullptr;
@@ -131,7 +153,8 @@ class FamilyMaker {
                  const ctprof_number& number, Labels labels) {
     if (!has_value(number)) return;
     const PlannedMetric& metric = report_->metrics()[at];
-    const NamedFamily named = make_family(metric.name, unit, adds_up, choice_->counted, user_hz());
+    NamedFamily named = make_family(metric.name, unit, adds_up, choice_->counted, user_hz());
+    if (metric.is_map()) named.family.own_labels = count_key_labels(metric);
     double value = as_double(number) * named.scale;
     if (metric.family == "limit" && number.kind == CTPROF_NUMBER_U64 && number.u64 == kNoBound)
       value = std::numeric_limits<double>::infinity();
@@ -178,11 +201,19 @@ class FamilyMaker {
   std::map<std::string, std::map<Labels, std::size_t>> series_positions_;  // positions of series
 };
 
-Labels get_group_labels(const Series& series) {
+bool has_buckets(const SeriesFamily& family) {
+  return family.type == SeriesType::Histogram || family.type == SeriesType::GaugeHistogram;
+}
+
+// Returns the labels that identify the group of a series. The host has no groups: each key of its
+// maps counts as one, and its other series have none.
+Labels get_group_labels(const SeriesFamily& family, const Series& series) {
   Labels labels = series.labels;
-  const bool has_own_label =
-      !labels.empty() && (labels.back().first == kKeyLabel || labels.back().first == kLimitLabel);
-  if (has_own_label) labels.pop_back();
+  const bool is_key_of_host = labels.size() == family.own_labels && !has_buckets(family);
+  if (!is_key_of_host)
+    labels.resize(labels.size() - std::min(labels.size(), family.own_labels));
+  else if (!labels.empty())
+    labels.emplace_back("", family.name);
   return labels;
 }
 
@@ -198,7 +229,7 @@ std::map<Labels, GroupWeight> compute_weights(std::span<const SeriesFamily> fami
     for (const Series& series : family.series)
       if (std::isfinite(series.value)) total += std::abs(series.value);
     for (const Series& series : family.series) {
-      const Labels labels = get_group_labels(series);
+      const Labels labels = get_group_labels(family, series);
       if (labels.empty()) continue;
       GroupWeight& group = groups[labels];
       ++group.series;
@@ -275,7 +306,7 @@ OmittedSeries limit_series(std::vector<SeriesFamily>& families, std::size_t max_
   omitted.groups = dropped.size();
   for (SeriesFamily& family : families)
     std::erase_if(family.series, [&](const Series& series) {
-      return dropped.count(get_group_labels(series)) > 0;
+      return dropped.count(get_group_labels(family, series)) > 0;
     });
   families.push_back({"ctprof_groups_left_out",
                       "",

@@ -47,8 +47,9 @@ struct OmittedSeries {
   std::size_t series = 0;  // omitted series
 };
 // Removes the groups with the smallest weights until there are at most `max_series` series; 0: no
-// limit. The weight of a group is its largest share of any family; series without a group stay. An
-// added series contains the number of omitted groups.
+// limit. The weight of a group is its largest share of any family. Each key of a map of the host
+// counts as a group; other series without a group stay. An added series contains the number of
+// omitted groups.
 OmittedSeries limit_series(std::vector<SeriesFamily>& families, std::size_t max_series);
 
 }  // namespace ctprof

@@ -120,6 +120,7 @@ void TableCells::put_value(std::size_t row, TextRowWriter& out) const {
 }
 
 void TableCells::put_long(std::size_t row, const std::function<void()>& begin,
+                          const std::function<void(std::optional<std::string_view>)>& end,
                           TextRowWriter& out) const {
   if (!part_.empty()) return;
   const Gap reason = get_gap(row);
@@ -128,6 +129,7 @@ void TableCells::put_long(std::size_t row, const std::function<void()>& begin,
     out.text(key);
     put_value_and_exact(number, out);
     put_empty_text_fields(out);
+    end(key);
     out.end_row();
   };
   if (reason == Gap::None && storage() == Storage::Map) {
@@ -153,6 +155,7 @@ void TableCells::put_long(std::size_t row, const std::function<void()>& begin,
     put_nulls(4, out);
     out.text(name(reason));
   }
+  end(std::nullopt);
   out.end_row();
 }
 

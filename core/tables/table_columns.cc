@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/expression/expression_parser.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/registry/missing_metric.hpp"
 #include "core/rules/histograms.hpp"
 
@@ -40,7 +41,8 @@ void TableColumns::add(const MetricDef& def) {
   auto& columns = columns_[static_cast<std::size_t>(def.entity)];
   const auto known = std::ranges::find(columns, def.name, &TableColumn::name);
   if (known == columns.end()) {
-    columns.push_back({def.name, def.storage, def.unit});
+    columns.push_back(
+        {.name = def.name, .storage = def.storage, .unit = def.unit, .labels = def.labels});
     if (is_histogram(def)) add_histogram_parts(def, columns);
     return;
   }
@@ -57,6 +59,14 @@ void TableColumns::add(const Snapshot& capture) {
       if (is_exportable(column.def())) names_.insert(column.def().name);
       if (is_selected(column.def())) add(column.def());
     }
+}
+
+std::vector<std::string> TableColumns::get_labels(std::span<const Entity> entities) const {
+  std::set<std::string> labels;
+  for (const Entity entity : entities)
+    for (const TableColumn& column : get_columns(entity))
+      for (const std::string_view label : label_names(column.labels)) labels.emplace(label);
+  return {labels.begin(), labels.end()};
 }
 
 std::vector<const Column*> TableColumns::find_columns(const Snapshot& capture,

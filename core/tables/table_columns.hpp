@@ -14,6 +14,7 @@
 
 #include <array>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@ struct TableColumn {
   Storage storage = Storage::U64;
   std::string unit;
   std::string metric = name;
+  std::string labels{};        // of a map (MetricDef::labels)
   std::string_view part = {};  // of a histogram; empty: the column has the cells of the metric
 };
 
@@ -42,6 +44,8 @@ class TableColumns {
   const std::vector<TableColumn>& get_columns(Entity entity) const {
     return columns_[static_cast<std::size_t>(entity)];
   }
+  // Returns the names of all labels of maps of these entities, sorted.
+  std::vector<std::string> get_labels(std::span<const Entity> entities) const;
   // Returns the capture's columns in this order; null if it lacks one.
   std::vector<const Column*> find_columns(const Snapshot& capture, Entity entity) const;
 

@@ -7,12 +7,14 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/base/text.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/tables/table_cell.hpp"
 
 namespace ctprof {
 namespace {
 
 constexpr const char* kRaw = "raw";
+constexpr const char* kLabelPrefix = "label.";
 
 // The columns that identify a row.
 struct IdColumns {
@@ -63,8 +65,12 @@ std::vector<std::string> make_field_names(const TableColumns& columns, Entity en
   return names;
 }
 
-std::vector<std::string> make_long_field_names() {
-  return add_common_fields({"metric", "key", "value", "exact", "text", kRaw, "gap"});
+std::vector<std::string> make_long_field_names(const TableColumns& columns,
+                                               std::span<const Entity> entities) {
+  auto names = add_common_fields({"metric", "key", "value", "exact", "text", kRaw, "gap"});
+  for (const std::string& label : columns.get_labels(entities))
+    names.push_back(kLabelPrefix + label);
+  return names;
 }
 
 // A table of a capture.
@@ -113,10 +119,12 @@ TableRows::TableRows(TableRowsOptions shape, const TableColumns& columns, Sink& 
     : shape_(std::move(shape)),
       columns_(&columns),
       out_(shape_.form, sink, shape_.escapes_formulas) {
-  if (shape_.is_long)
-    out_.begin_table(make_long_field_names());
-  else if (shape_.form == TableFormat::Csv)
+  if (shape_.is_long) {
+    labels_ = columns.get_labels(shape_.entities);
+    out_.begin_table(make_long_field_names(columns, shape_.entities));
+  } else if (shape_.form == TableFormat::Csv) {
     out_.begin_table(make_field_names(columns, shape_.entities.front()));
+  }
 }
 
 void TableRows::add(const Snapshot& capture) {
@@ -166,7 +174,18 @@ void TableRows::add_long(const CaptureTable& place, std::size_t row, std::string
           begin_row(place, row, id);
           out_.text(place.columns[i].name);
         },
+        [&](std::optional<std::string_view> key) { put_labels(place.columns[i].labels, key); },
         out_);
+}
+
+void TableRows::put_labels(std::string_view labels, std::optional<std::string_view> key) {
+  if (labels_.empty()) return;
+  const auto names = label_names(labels);
+  const auto values = label_values(labels, key.value_or(std::string_view()));
+  for (const std::string& label : labels_) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(names, label) - names.begin());
+    key&& at < names.size() ? out_.text(values[at]) : out_.null();
+  }
 }
 
 }  // namespace ctprof

@@ -9,7 +9,8 @@
 // array, a set of CPUs is "0-3,8", and call stacks are their total weight. Long: kCommonFields,
 // then `metric`, `key` (of a map or an array), `value` (any number), `exact` (the same with all
 // digits if it is a whole number of at least 0, because readers may use a double for `value`),
-// `text` (a value that is not a number), `raw`, and `gap`, the reason if there is neither.
+// `text` (a value that is not a number), `raw`, and `gap`, the reason if there is neither. Then
+// follow the values of the labels of a map's key.
 //
 // A gap is null, and so is a number that readers of the file reject. An unlimited limit is
 // 18446744073709551615. `raw` has the bytes of texts that are not UTF-8, as hexadecimal digits.
@@ -22,6 +23,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,8 +54,10 @@ struct TableRowsOptions {
 // Returns the field names of a wide table. A metric with the name of another field, or with a name
 // that begins with "metric.", gets the prefix "metric.".
 std::vector<std::string> make_field_names(const TableColumns& columns, Entity entity);
-// Returns the field names of a long table.
-std::vector<std::string> make_long_field_names();
+// Returns the field names of a long table of these entities. Maps with labels add a field for each
+// label, such as "label.device", after the others.
+std::vector<std::string> make_long_field_names(const TableColumns& columns,
+                                               std::span<const Entity> entities);
 
 class TableRows {
  public:
@@ -71,11 +76,13 @@ class TableRows {
   void begin_row(const CaptureTable& place, std::size_t row, std::string_view id);
   void add_wide(const CaptureTable& place, std::size_t row, std::string_view id);
   void add_long(const CaptureTable& place, std::size_t row, std::string_view id);
+  void put_labels(std::string_view labels, std::optional<std::string_view> key);
 
   TableRowsOptions shape_;
   const TableColumns* columns_;
   TextRowWriter out_;
   CaptureFields capture_fields_;
+  std::vector<std::string> labels_{};  // of a long table
 };
 
 }  // namespace ctprof

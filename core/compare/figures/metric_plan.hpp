@@ -41,6 +41,7 @@ struct PlannedMetric {
   std::optional<Expression> expression;   // of a derived metric
   std::optional<std::string> key;         // a key of its only input, a map (added_metrics.hpp)
   std::string map_keys;                   // the definition of the map's keys
+  std::string labels{};                   // the names of the labels of the map's keys
   bool has_stacks = false;                // its cells are weighted sets of stacks
   bool is_window_peak = false;            // a peak within the window, not over a thread's life
   std::optional<Headline> headline;       // a column of the first screen

@@ -84,6 +84,7 @@ PlannedMetric metric_from_definition(const MetricDef& def) {
   metric.is_cumulative = def.family == kCumulative;
   metric.has_stacks = def.storage == Storage::Stacks;
   metric.map_keys = def.map_keys;
+  metric.labels = def.labels;
   metric.headline = def.headline;
   metric.role = def.role;
   metric.is_setting = def.is_setting;

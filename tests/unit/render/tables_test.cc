@@ -196,6 +196,35 @@ BOOST_AUTO_TEST_CASE(drops_the_groups_with_the_smallest_values) {
   BOOST_TEST(families[3].series[0].value == 2);
 }
 
+// Keys of maps have labels of their own. The host has no groups.
+BOOST_AUTO_TEST_CASE(drops_whole_groups_and_single_keys_of_the_host) {
+  const auto keyed = [](const char* name, SeriesType type, std::size_t own_labels) {
+    SeriesFamily family{name, "", type, "help", {}};
+    family.own_labels = own_labels;
+    return family;
+  };
+  SeriesFamily group = keyed("group", SeriesType::Gauge, 2);
+  for (const char* direction : {"read", "write"})
+    group.series.push_back({{{"pcomm", "a"}, {"device", "sda"}, {"direction", direction}}, 1});
+  SeriesFamily host = keyed("host", SeriesType::Gauge, 1);
+  for (const auto& [kind, value] : {std::pair{"big", 97.0}, {"mid", 2.0}, {"small", 1.0}})
+    host.series.push_back({{{"kind", kind}}, value});
+  SeriesFamily buckets = keyed("buckets", SeriesType::Histogram, 1);
+  buckets.series.push_back({{{"le", "+Inf"}}, 0});
+  std::vector<SeriesFamily> families{group, host, buckets};
+  const OmittedSeries cut = limit_series(families, 5);
+  BOOST_TEST(cut.groups == 2U);
+  BOOST_TEST(cut.series == 2U);
+  BOOST_TEST(families[0].series.size() == 2U);
+  BOOST_REQUIRE(families[1].series.size() == 1U);
+  BOOST_TEST(families[1].series[0].labels[0].second == "big");
+  BOOST_TEST(families[2].series.size() == 1U);
+  families = {group, host, buckets};
+  families[0].series[0].value = families[0].series[1].value = 0;
+  BOOST_TEST(limit_series(families, 5).series == 2U);
+  BOOST_TEST(families[0].series.empty());
+}
+
 BOOST_AUTO_TEST_CASE(adds_counters_of_several_reports) {
   SeriesTotals totals;
   totals.add({make_family("c", SeriesType::Counter, {{"x", 5}, {"y", 1}}),

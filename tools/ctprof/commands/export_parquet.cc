@@ -44,7 +44,8 @@ std::string_view duckdb_type(std::string_view field, bool is_long) {
 // Returns the line that describes the columns to Python.
 std::string columns_line(const TableRowsOptions& shape, const TableColumns& columns) {
   const Entity entity = shape.entities.front();
-  const auto names = shape.is_long ? make_long_field_names() : make_field_names(columns, entity);
+  const auto names = shape.is_long ? make_long_field_names(columns, shape.entities)
+                                   : make_field_names(columns, entity);
   JsonWriter line;
   line.raw("{\"columns\":[");
   for (std::size_t i = 0; i < names.size(); ++i) {

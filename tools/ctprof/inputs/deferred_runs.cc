@@ -13,7 +13,8 @@ namespace {
 bool is_same(const Column& a, const Column& b) {
   const MetricDef &one = a.def(), &other = b.def();
   return one.name == other.name && one.storage == other.storage && one.newtype == other.newtype &&
-         one.rule == other.rule && one.unit == other.unit && one.map_keys == other.map_keys;
+         one.rule == other.rule && one.unit == other.unit && one.map_keys == other.map_keys &&
+         one.labels == other.labels;
 }
 
 bool is_same(const DerivedDef& a, const DerivedDef& b) {
