@@ -1,5 +1,5 @@
-// Ends the processes that a checked plugin starts, also those that leave their group and session, or
-// whose parents exit.
+// Ends the processes that a checked plugin starts, also those that leave their group and session,
+// or whose parents exit.
 //
 //   adopt_orphans();
 //   ...                                           // start `child`, which loads the plugin
