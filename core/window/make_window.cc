@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -35,13 +37,30 @@ Result<void> check_snapshots(const Meta& before, const Meta& after, const std::s
 
 // --- exited threads ---
 
-// Returns whether another thread replaced this exited leader by exec.
-bool was_replaced(const ThreadIdentity& name, std::uint64_t exit_ns,
-                  std::span<const LeaderReplacement> execs) {
-  return name.tid == name.tgid && std::ranges::any_of(execs, [&](const LeaderReplacement& exec) {
-           return exec.tgid == name.tgid && exec.at_ns >= exit_ns;
-         });
-}
+// Finds execs of threads. Any user can cause as many as there are exited threads, so a lookup does
+// not examine all of them.
+class ExecLookup {
+ public:
+  explicit ExecLookup(std::span<const LeaderReplacement> execs) {
+    for (const LeaderReplacement& exec : execs) {
+      std::uint64_t& last_ns = last_ns_[exec.tgid];
+      last_ns = std::max(last_ns, exec.at_ns);
+      threads_.emplace(exec.tgid, exec.tid);
+    }
+  }
+  // Returns whether another thread replaced this exited leader by exec.
+  bool was_replaced(const ThreadIdentity& name, std::uint64_t exit_ns) const {
+    const auto last = name.tid == name.tgid ? last_ns_.find(name.tgid) : last_ns_.end();
+    return last != last_ns_.end() && last->second >= exit_ns;
+  }
+  bool has_exec_of(const ThreadIdentity& name) const {
+    return threads_.contains({name.tgid, name.tid});
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> last_ns_;  // time of the last exec, by process
+  std::set<std::pair<std::uint64_t, std::uint64_t>> threads_;
+};
 
 // Restores the id of a replaced leader, which may have got the other thread's id before it exited.
 // It is recognized by its start time, which its successor also has.
@@ -54,12 +73,10 @@ void restore_leader_ids(const Snapshot& before, const Snapshot& after, ExitedThr
   std::ranges::sort(known);
   std::ranges::sort(leaders);
   const std::vector<ThreadIdentity> names = thread_identities(exited.rows.threads());
+  const ExecLookup execs(exited.execs);
   for (std::size_t row = 0; row < names.size(); ++row) {
-    const bool has_exec = std::ranges::any_of(exited.execs, [&](const LeaderReplacement& exec) {
-      return exec.tgid == names[row].tgid && exec.tid == names[row].tid;
-    });
     const ThreadIdentity as_leader{names[row].tgid, names[row].tgid, names[row].start};
-    if (has_exec && !std::ranges::binary_search(known, names[row]) &&
+    if (execs.has_exec_of(names[row]) && !std::ranges::binary_search(known, names[row]) &&
         std::ranges::binary_search(leaders, as_leader))
       exited.rows.threads().find(kTid)->u64()[row] = as_leader.tid;
   }
@@ -88,12 +105,13 @@ RowsByWindow assign_to_windows(const Snapshot& before, const Snapshot& after,
   const std::uint64_t first = last_listed_ns(before), last = last_listed_ns(after);
   std::vector<ThreadIdentity> living = thread_identities(after.threads());
   std::ranges::sort(living);
+  const ExecLookup execs(exited.execs);
   RowsByWindow rows;
   for (std::uint32_t row = 0; row < names.size(); ++row) {
     if (!exited.rows.threads().find(kTid)->has_value(row)) continue;  // its source failed
     const bool has_exited_inside = exited.exit_ns[row] > first && exited.exit_ns[row] <= last;
     const bool is_living = std::ranges::binary_search(living, names[row]) &&
-                           !was_replaced(names[row], exited.exit_ns[row], exited.execs);
+                           !execs.was_replaced(names[row], exited.exit_ns[row]);
     if (!is_living && (earlier[row].row != kNoRow || has_exited_inside))
       rows.in_window.push_back(row);
     else if (is_living || exited.exit_ns[row] > last)
