@@ -31,8 +31,8 @@ struct Finding {
   std::string statement;               // the rest of the sentence, not escaped
   double weight = 0;
   NextStep next = NextStep::Threads;
-  std::string_view section{};      // for NextStep::Figures
   std::optional<Entity> entity{};  // a plugin's entity, for NextStep::Rows
+  std::string_view section{};      // for NextStep::Figures
 };
 
 }  // namespace ctprof
