@@ -1,8 +1,11 @@
 #include "core/render/csv_columns.hpp"
 
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/compare/request/spec.hpp"
+#include "core/registry/map_labels.hpp"
 
 namespace ctprof {
 
@@ -13,6 +16,14 @@ bool shows_window(const Report& report) {
 }
 
 bool has_failed_column(const Report& report) { return !report.spec().fail_on.empty(); }
+
+std::vector<std::string> list_csv_labels(const Report& report) {
+  std::set<std::string> labels;
+  for (const PlannedMetric& metric : report.metrics())
+    if (metric.is_shown)
+      for (const std::string_view label : label_names(metric.labels)) labels.emplace(label);
+  return {labels.begin(), labels.end()};
+}
 
 namespace {
 
@@ -83,6 +94,7 @@ std::vector<std::string> list_csv_columns(const Report& report) {
     add_columns_of_sides(report, columns);
   else
     add_columns_of_one(report, columns);
+  for (const std::string& label : list_csv_labels(report)) add("label." + label);
   return columns;
 }
 

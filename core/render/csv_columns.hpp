@@ -18,6 +18,9 @@ std::vector<std::string> list_csv_columns(const Report& report);
 bool has_three_keys(const Report& report);
 // Returns whether the report shows the changes over one window.
 bool shows_window(const Report& report);
+// Returns the names of the labels of all maps of the report, sorted. Each has a column after the
+// others, such as "label.device".
+std::vector<std::string> list_csv_labels(const Report& report);
 // Returns whether a column marks the rows that --fail-on matches.
 bool has_failed_column(const Report& report);
 

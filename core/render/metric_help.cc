@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
@@ -24,6 +25,7 @@ struct MetricFacts {
       rule_description;
   std::string source, kernel_writer, since, caveat, file_path, finding;
   std::string parts;                               // of a histogram
+  std::vector<std::string> labels;                 // of a map
   std::string column, column_floor, column_order;  // of the first screen
   std::vector<std::string> tags, config_gates, used_by, plugins;
   bool is_derived = false;
@@ -126,6 +128,8 @@ MetricFacts collect_facts(const MetricDef& def, const MetricCatalog& catalog) {
   facts.file_path = def.file_path == "none" ? "" : def.file_path;
   facts.plugins = catalog.get_plugins(def.name);
   facts.is_of_capture = def.family == "identity" || def.name == kThreadCount;
+  const auto labels = label_names(def.labels);
+  facts.labels.assign(labels.begin(), labels.end());
   if (is_histogram(def)) {
     facts.parts =
         "count: how many values; p50, p99, p99.9 and max: half of the values, 99 %, "
@@ -210,6 +214,7 @@ std::string format_page(const MetricFacts& facts, const TextLayout& layout) {
   page.add_fact("newtype", facts.newtype);
   page.add_fact("rule", describe_rule(facts));
   page.add_fact("parts", facts.parts);
+  page.add_fact("labels", join_texts(facts.labels));
   page.add_fact("read from", facts.source);
   page.add_fact("written by", facts.kernel_writer);
   page.add_fact("config", join_texts(facts.config_gates));
@@ -273,6 +278,7 @@ std::string format_json(const MetricFacts& facts) {
   members.add("config_gates", facts.config_gates);
   members.add("since", facts.since);
   members.add("caveat", facts.caveat);
+  members.add("labels", facts.labels);
   members.add("goes_into", facts.used_by);
   members.add("file_path", facts.file_path);
   members.add("plugins", facts.plugins);

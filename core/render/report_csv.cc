@@ -1,5 +1,6 @@
 #include "core/render/report_csv.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "core/base/number.hpp"
 #include "core/base/text.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/render/csv_columns.hpp"
 #include "core/render/csv_figures.hpp"
 #include "core/render/stacks_text.hpp"
@@ -30,6 +32,7 @@ class CsvWriter {
         sink_(&sink),
         escapes_formulas_(is_safe),
         sides_(report.sides().size()),
+        labels_(list_csv_labels(report)),
         allowance_(report.sides()) {}
 
   Result<std::size_t> write() {
@@ -124,7 +127,18 @@ class CsvWriter {
     for (std::size_t i = 0; i < row.changes.size(); ++i)
       write_change(row.changes[i], figures.changes[i].rate, figures.key.empty());
     if (has_failed_column(*report_)) write_field(row.matches_fail_on ? "true" : "false");
+    write_labels(*row.metric, figures.key);
     end_line();
+  }
+
+  // Writes the values of the labels of a map's key; empty fields for other rows.
+  void write_labels(const PlannedMetric& metric, std::string_view key) {
+    const auto names = label_names(metric.labels);
+    const auto values = label_values(metric.labels, key);
+    for (const std::string& label : labels_) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(names, label) - names.begin());
+      write_text_field(at < names.size() && !key.empty() ? make_printable(values[at]) : "");
+    }
   }
 
   // Writes the changes of the whole row. Its test result does not apply to single keys.
@@ -190,6 +204,7 @@ class CsvWriter {
   bool escapes_formulas_;
   Result<void> write_result_;
   std::size_t sides_;
+  std::vector<std::string> labels_;
   bool is_at_line_start_ = true;
   std::string out_;
   Allowance allowance_;

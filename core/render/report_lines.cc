@@ -6,6 +6,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/figures/change.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/row_texts.hpp"
 #include "core/render/terminal_text.hpp"
@@ -71,7 +72,8 @@ bool is_not_significant(const MetricRow& row) {
 }
 
 std::string format_map_key(const MetricRow& row, std::string_view key) {
-  return make_printable_short(row.metric->name) + "[" + make_printable_short(key) + "]";
+  return make_printable_short(row.metric->name) + "[" +
+         make_printable_short(format_labelled_key(row.metric->labels, key)) + "]";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/compare/request/spec.hpp"
+#include "core/registry/map_labels.hpp"
 
 namespace ctprof {
 namespace {
@@ -236,9 +237,31 @@ void write_group(JsonBuilder& json, std::string_view group) {
   json.close(']');
 }
 
+namespace {
+
+// Writes the values of the labels in each key of a map, if its metric has labels.
+void write_labels(JsonBuilder& json, const MetricRow& row) {
+  const auto names = label_names(row.metric->labels);
+  if (names.empty()) return;
+  json.key("labels");
+  json.open('{');
+  for (std::size_t at = 0; at < row.key_count(); ++at) {
+    const std::string_view key = row.key(at).front().key;
+    const auto values = label_values(row.metric->labels, key);
+    json.key(key);
+    json.open('{');
+    for (std::size_t i = 0; i < names.size(); ++i) json.text_member(names[i], values[i]);
+    json.close('}');
+  }
+  json.close('}');
+}
+
+}  // namespace
+
 void write_metric_row(JsonBuilder& json, const Report& report, const MetricRow& row) {
   json.open_item();
   write_key(json, row);
+  write_labels(json, row);
   report.is_comparison() ? write_changes(json, report, row) : write_single_value(json, report, row);
   json.close('}');
 }

@@ -4,11 +4,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/base/text.hpp"
 #include "core/compare/request/expressions.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "core/registry/derived_family.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/registry/missing_metric.hpp"
 #include "core/rules/maps.hpp"
 
@@ -93,12 +95,18 @@ Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> 
     const PlannedMetric* map = split ? plan.find(split->metric) : nullptr;
     if (!map || !map->is_map()) continue;
     const auto keys = keys_of(*map, sides);
-    if (!keys.contains(split->key)) {
+    const auto key = std::ranges::find_if(keys, [&](std::string_view one) {
+      return one == split->key ||
+             (!map->labels.empty() && format_labelled_key(map->labels, one) == split->key);
+    });
+    if (key == keys.end()) {
       const std::vector<std::string> known_keys(keys.begin(), keys.end());
       return Error{"'" + map->name + "' has no key '" + split->key + "' in the input" +
                    suggest_nearest(split->key, known_keys)};
     }
-    plan.metrics.push_back(make_key_metric(plan, *map, split->key));
+    PlannedMetric metric = make_key_metric(plan, *map, std::string(*key));
+    metric.name = name;
+    plan.metrics.push_back(std::move(metric));
   }
   return {};
 }

@@ -13,8 +13,9 @@
 
 namespace ctprof {
 
-// Adds each map key that `spec` names. The error names the map that lacks the key, and the nearest
-// existing key. Skips a name whose map is unknown; its later lookup fails.
+// Adds each map key that `spec` names, as it is or as reports show it: "device=sda direction=read".
+// The error names the map that lacks the key, and the nearest existing key. Skips a name whose map
+// is unknown; its later lookup fails.
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec);
 

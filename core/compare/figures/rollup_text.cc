@@ -6,13 +6,15 @@
 #include "core/base/number.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/figures/rule_states.hpp"
+#include "core/registry/map_labels.hpp"
 
 namespace ctprof {
 
 std::string Rollup::text(CellPosition at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
   const CellValue reading = read(at);
-  if (metric.is_map() && !needs_no_reduction(at)) return text_of_map(at);
+  const bool has_labels = metric.is_map() && !metric.labels.empty();
+  if (has_labels || (metric.is_map() && !needs_no_reduction(at))) return text_of_map(at);
   if (!reading.state || !metric.rule->text) {
     const std::string text = format_scaled(reading.number, metric.unit);
     return is_per_second(at.metric) && has_value(reading.number) ? text + "/s" : text;
@@ -25,12 +27,13 @@ std::string Rollup::text(CellPosition at) const {
 }
 
 std::string Rollup::text_of_map(CellPosition at) const {
+  const PlannedMetric& metric = plan_->metrics[at.metric];
   std::string text;
-  for (const auto& [key, part] : parts_over_runs(at)) {
-    const std::string_view unit = part.unit.empty() ? plan_->metrics[at.metric].unit : part.unit;
-    text += (text.empty() ? "" : ", ") + std::string(key) + " " + format_scaled(part.number, unit) +
-            (is_key_per_second(at.metric, key) ? "/s" : "");
-  }
+  visit_map(at, [&](const MapEntry& part) {
+    const std::string_view unit = part.unit.empty() ? metric.unit : part.unit;
+    text += (text.empty() ? "" : ", ") + format_labelled_key(metric.labels, part.key) + " " +
+            format_scaled(part.number, unit) + (is_key_per_second(at.metric, part.key) ? "/s" : "");
+  });
   return text.empty() ? "-" : text;
 }
 
