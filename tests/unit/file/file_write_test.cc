@@ -166,6 +166,27 @@ BOOST_AUTO_TEST_CASE(ignores_changes_of_the_working_directory) {
   BOOST_TEST(load_file(directory / "out", shipped_vocabulary()).has_value());
 }
 
+// The new file belongs to the user's own group, whose members could not read the old one.
+BOOST_AUTO_TEST_CASE(drops_the_permissions_of_a_group_that_cannot_be_copied,
+                     *boost::unit_test::precondition([](auto) { return ::geteuid() == 0; })) {
+  constexpr uid_t kUser = 65534;
+  constexpr gid_t kOtherGroup = 54321;
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.zst";
+  std::ofstream(path) << "old";
+  BOOST_REQUIRE(::chown(directory.path().c_str(), kUser, kUser) == 0);
+  BOOST_REQUIRE(::chown(path.c_str(), kUser, kOtherGroup) == 0);
+  BOOST_REQUIRE(::chmod(path.c_str(), 0664) == 0);
+  BOOST_REQUIRE(::seteuid(kUser) == 0);
+  const bool is_written = write_file(idle_host(1), shipped_vocabulary(), path).has_value();
+  BOOST_REQUIRE(::seteuid(0) == 0);
+  BOOST_TEST(is_written);
+  struct stat status {};
+  BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
+  BOOST_TEST(status.st_gid != kOtherGroup);
+  BOOST_TEST((status.st_mode & 0777) == 0604u);
+}
+
 // An empty snapshot with only the required columns contains every key.
 BOOST_AUTO_TEST_CASE(writes_all_keys_of_an_empty_snapshot) {
   Snapshot bare;
