@@ -141,6 +141,15 @@ BOOST_AUTO_TEST_CASE(equal_messages_are_returned_once) {
   BOOST_TEST(output.counts().failed == 3);
 }
 
+// A process that kept each window would grow as long as it runs.
+BOOST_AUTO_TEST_CASE(process_keeps_no_window_mapped) {
+  OutputProcess output = start("maps-put");
+  for (int i = 0; i < 3; ++i) BOOST_TEST(output.pass(make_window()));
+  BOOST_TEST(output.finish(10s).has_value());
+  BOOST_TEST(output.take_messages().empty());
+  BOOST_TEST(output.counts().delivered == 3);
+}
+
 BOOST_AUTO_TEST_CASE(window_beyond_the_limit_is_dropped) {
   OutputProcess output = start("good");
   OutputWindow window = make_window();

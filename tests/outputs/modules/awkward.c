@@ -114,6 +114,17 @@ static void write_session(void) {
   fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
 }
 
+/* Returns the number of files with windows that the process maps. */
+static int count_mapped_windows(void) {
+  char line[512];
+  int count = 0;
+  FILE* file = fopen("/proc/self/maps", "r");
+  if (!file) return -1;
+  while (fgets(line, sizeof line, file)) count += strstr(line, "/memfd:ctprof-window") != NULL;
+  fclose(file);
+  return count;
+}
+
 static int32_t put(void* state, const struct ctprof_output_window* window, char* message,
                    size_t message_size) {
   char line[128];
@@ -131,6 +142,8 @@ static int32_t put(void* state, const struct ctprof_output_window* window, char*
   if (is_mode("pass-descriptors-put")) pass_descriptors();
   if (is_mode("session-put")) write_session();
   if (is_mode("fork-put") && fork() == 0) wait_forever();
+  if (is_mode("maps-put") && count_mapped_windows() != 0)
+    return snprintf(message, message_size, "%d windows are mapped", count_mapped_windows());
   if (is_mode("close-put")) close_range(3, ~0u, 0), wait_forever();
   snprintf(line, sizeof line, "window, %llu dropped before\n",
            (unsigned long long)window->dropped_before);
