@@ -35,6 +35,16 @@ struct TimedSource : OfferingSource<kOne> {
   static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
 };
 
+constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kThird{
+    {.name = "third_one", .description = "one"}};
+
+template <class Source>
+Plugin make_always_plugin(const char* name, bool shipped) {
+  Plugin plugin = make_fake_plugin<Source>(name, shipped);
+  plugin.runs_always = true;
+  return plugin;
+}
+
 // The plan refers only to the registry.
 Plan plan_of(const Registry& merged,
              const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
@@ -59,6 +69,17 @@ BOOST_AUTO_TEST_CASE(fills_inputs_that_were_not_requested) {
                      make_fake_plugin<OfferingSource<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
   BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
+}
+
+// CTPROF_PLUGIN_ALWAYS of a third party has no effect.
+BOOST_AUTO_TEST_CASE(always_runs_only_plugins_of_ctprof) {
+  const Registry merged = make_registry({make_always_plugin<OfferingSource<kOne>>("always", true),
+                                         make_always_plugin<OfferingSource<kThird>>("third", false),
+                                         make_fake_plugin<OfferingSource<kTwo>>("wanted")});
+  BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"always", "third", "wanted"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(order(plan_of(merged, {{"two"}})) == (std::vector<std::string>{"always", "wanted"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(removes_cyclic_sources) {
