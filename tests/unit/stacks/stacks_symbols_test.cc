@@ -232,7 +232,8 @@ BOOST_AUTO_TEST_CASE(names_plt_entries) {
   sections.add_section(".rela.plt", SHT_RELA, relocation(kSlots, 1) + relocation(kSlots + 8, 2),
                        list);
   // A jump through the slot of read; a landing pad and a jump through the slot of write; a push of
-  // the relocation number of write; and the common code that all pushes jump to.
+  // the relocation number of write; the common code that all pushes jump to; and pushes of numbers
+  // that the list does not have.
   const auto distance = [](std::uint64_t from, std::uint64_t to) {
     return bytes_of(static_cast<std::int32_t>(static_cast<std::int64_t>(to - from)));
   };
@@ -243,10 +244,15 @@ BOOST_AUTO_TEST_CASE(names_plt_entries) {
   code_bytes += "\xf3\x0f\x1e\xfa\x68" + bytes_of(std::uint32_t{1}) + "\xf2\xe9";
   code_bytes.resize(48, '\x90');
   code_bytes += "\xff\x35" + bytes_of(std::uint32_t{8}) + "\xff\x25" + bytes_of(std::uint32_t{16});
-  sections.add_part(".plt", kPlt, 64, code_bytes);
+  code_bytes.resize(64, '\x90');
+  code_bytes += "\x68" + bytes_of(std::uint32_t{2});
+  code_bytes.resize(80, '\x90');
+  code_bytes += "\x68" + bytes_of(UINT32_MAX);
+  code_bytes.resize(96, '\x90');
+  sections.add_part(".plt", kPlt, 96, code_bytes);
   BOOST_TEST(names_in(sections.image(), Addresses{kPlt - 1, kPlt, kPlt + 15, kPlt + 20, kPlt + 40,
-                                                  kPlt + 50, kPlt + 64}) ==
-             (Names{"", "read@plt", "read@plt", "write@plt", "write@plt", "", ""}));
+                                                  kPlt + 50, kPlt + 70, kPlt + 80, kPlt + 96}) ==
+             (Names{"", "read@plt", "read@plt", "write@plt", "write@plt", "", "", "", ""}));
 }
 
 BOOST_AUTO_TEST_CASE(names_the_first_function_of_a_program) {
