@@ -182,6 +182,20 @@ BOOST_AUTO_TEST_CASE(reads_the_thread_identity_of_a_struct) {
   BOOST_TEST(!parse_identity(parse(read_taskstats_text("10").message).stats.first(151)));
 }
 
+// Version 13 added fields at the end of version 12, which added the process id.
+BOOST_AUTO_TEST_CASE(the_process_id_is_part_of_version_12) {
+  TaskstatsText text = read_taskstats_text("13");
+  constexpr std::size_t kBytesOfVersion12 = 400;
+  const auto tgid_in_version = [&](std::uint16_t version) {
+    overwrite(text.message, kStructAt, version);
+    const auto identity = parse_identity(parse(text.message).stats.first(kBytesOfVersion12));
+    BOOST_REQUIRE(identity);
+    return identity->tgid;
+  };
+  BOOST_TEST(tgid_in_version(12) == text.fields.at("ac_tgid"));
+  BOOST_TEST(tgid_in_version(11) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(an_acknowledgement_matches_one_request) {
   std::vector<std::byte> message(36);
   overwrite<std::uint32_t>(message, 0, 36);
