@@ -144,6 +144,17 @@ BOOST_AUTO_TEST_CASE(dropped_windows_start_the_sum_again) {
   BOOST_TEST(metrics.at("ctprof.run").points[0].start == 3000);
 }
 
+// The wall clock was set back by 4000 ns inside the window.
+BOOST_AUTO_TEST_CASE(a_sum_starts_before_its_end_if_the_clock_was_set_back) {
+  Sender sender;
+  OutputWindow window = make_window(5, {cell(5)});
+  window.start_ns = 9000;
+  const auto metrics = sender.send(window);
+  const Point& run = metrics.at("ctprof.run").points.at(0);
+  BOOST_TEST(run.start == 5000);
+  BOOST_TEST(run.time == 6000);
+}
+
 BOOST_AUTO_TEST_CASE(zero_is_a_point) {
   Sender sender;
   const auto metrics = sender.send(make_window(1, {cell(0)}));
