@@ -1,4 +1,4 @@
-// Tests how TextFile recognizes the end of a file.
+// Tests how TextFile recognizes the end of a file, and how it reports a lack of descriptors.
 
 #include "ctprof/files.hpp"
 
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,21 @@ BOOST_AUTO_TEST_CASE(reads_on_after_a_short_read_without_a_newline) {
   const RecordFile records{"one", " two\n"};
   sdk::TextFile file;
   BOOST_TEST(file.read(AT_FDCWD, records.path().c_str()).value == "one two\n");
+}
+
+BOOST_AUTO_TEST_CASE(reports_each_lack_of_descriptors_once) {
+  const auto take = [] {
+    const char* const shortage = sdk::take_shortage();
+    return std::string(shortage ? shortage : "");
+  };
+  sdk::note_shortage(ENOENT);
+  BOOST_TEST(take() == "");
+  sdk::note_shortage(EMFILE);
+  BOOST_TEST(take().find("ulimit -n") != std::string::npos);
+  BOOST_TEST(take() == "");
+  sdk::note_shortage(ENFILE);
+  BOOST_TEST(take().find("fs.file-max") != std::string::npos);
+  BOOST_TEST(take() == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
