@@ -36,7 +36,8 @@ CpuHierarchy::CpuHierarchy(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host, host.sample(), "cgroup");
   const auto line = text ? cgroupfs::find_v1_line(text.value, kController) : std::nullopt;
-  if (!line) return;
+  // The kernel's names of controllers have no slash, but a recorded tree can contain any text.
+  if (!line || line->controllers.find('/') != line->controllers.npos) return;
   controllers_ = line->controllers;
   directory_ = cgroupfs::open_beneath(host.sys(), mount_point().c_str());
   if (directory_) mount_root_ = cgroupfs::mount_root(host, directory_.get());

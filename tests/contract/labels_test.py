@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
+from json_schema import Validator  # noqa: E402
 
 KERNEL = "6.12"
 PLUGIN = "labels"
@@ -132,6 +133,16 @@ class Reports(Labels):
     def test_help_lists_the_labels(self):
         finished = harness.run("--plugin-path", str(self.here / "plugins"), "help", MOVED, "--format", "json")
         self.assertEqual(json.loads(finished.stdout)["labels"], ["device", "direction"], finished.stderr)
+
+
+    def test_json_matches_its_schema(self):
+        file = self.capture()
+        for command, words in (("show", ("show", file, "--entity", ENTITY)), ("compare", ("compare", file, file, "--entity", ENTITY)),
+                               ("help", ("--plugin-path", str(self.here / "plugins"), "help", MOVED))):
+            with self.subTest(command):
+                document = json.loads(self.run_tool(*words, "--format", "json"))
+                self.assertIn('"labels"', json.dumps(document))
+                self.assertEqual(Validator(json.loads(self.run_tool(command, "--json-schema"))).problems(document), [])
 
 
 class Tables(Labels):

@@ -1,15 +1,17 @@
-// Parses any bytes as a file of a cgroup, as a path to one, and as a mountinfo. Checks that keys
-// are views into the text, and that no path contains "..".
+// Parses any bytes as a file of a cgroup, as a path to one, as a mountinfo, and as the lines of v1
+// hierarchies. Checks that keys are views into the text, and that no path contains "..".
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "ctprof/files.hpp"
 #include "plugins/cgroup/formats.hpp"
 #include "plugins/cgroupfs/path.hpp"
+#include "plugins/cgroupfs/v1_lines.hpp"
 #include "plugins/shared/text_formats.hpp"
 
 namespace {
@@ -49,12 +51,21 @@ void check_paths(std::string_view path) {
     require(ctprof::sdk::take(rest, '/') != "..");
 }
 
+void check_v1_line(std::string_view text) {
+  const auto line = ctprof::cgroupfs::find_v1_line(text, "cpu");
+  if (!line) return;
+  require(line->controllers.find_first_of(":\n") == line->controllers.npos);
+  require(line->path.find('\n') == line->path.npos);
+  require(text.find(std::string(line->controllers) + ":") != text.npos);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_formats(text);
   check_paths(text);
+  check_v1_line(text);
   require(ctprof::cgroupfs::root_of_mount(text, "41").size() <= size);
   return 0;
 }

@@ -121,6 +121,12 @@ class CgroupV1(EntityCase):
         shutil.copytree(root, root + "-2", symlinks=True)
         self.assertEqual(self.cgroups(self.capture(root + "-2")), [])
 
+    def test_names_of_controllers_are_no_paths(self):
+        root = self.tree("outside", hierarchy="cpu,/../../elsewhere")
+        self.assertTrue(os.path.isfile(os.path.join(root, "sys/fs/elsewhere/hunt/cpu.stat")))
+        os.makedirs(os.path.join(root, "sys/fs/cgroup/cpu,"), exist_ok=True)
+        self.assertEqual(self.cgroups(self.capture(root)), [])
+
     def test_window_has_differences(self):
         before, after = (self.capture(self.tree(f"window-{is_end}", is_end=is_end)) for is_end in (False, True))
         window = self.values("cgroup_v1_cpu", f"{before}..{after}")

@@ -11,9 +11,30 @@
 //   moved.add("sda", "write", 512);
 //   batch.column(kMoved).put(0, moved.entries());
 //
-// Tables and Prometheus then have a label `device` and a label `direction`, and reports show
-// "device=sda direction=read". A metric has one or two labels. With one label, pass sdk::Entries,
-// whose keys are the values of that label.
+// The labels are visible in
+//
+//   reports        example_moved_bytes[device=sda direction=read]
+//   Prometheus     {device="sda",direction="read"}
+//   tables         the columns `label.device` and `label.direction` of the long form
+//
+// and ctprof adds up the numbers of each key over groups, as for any map. If a group already has a
+// label of the same name in Prometheus, such as the identity column `device` of an entity, the
+// label of the key has the prefix "key_".
+//
+// A metric has one or two labels. With one label, pass sdk::Entries, whose keys are the values of
+// that label:
+//
+//   inline constexpr sdk::Metric<sdk::CountMap, sdk::MapSum> kErrors{{
+//       .name = "example_errors",
+//       .description = "Failed calls by error.",
+//       .labels = sdk::labels<"error">}};
+//
+//   const ctprof_entry errors[] = {{{"EAGAIN", 6}, 12}, {{"EINTR", 5}, 7}};
+//   batch.column(kErrors).put(row, sdk::Entries(errors));
+//
+// Labels are part of the definition in a file, so it is read without the plugin. Do not change them
+// after a release: give the metric a new name. A metric that had no labels may get one, because its
+// keys remain valid.
 //
 // Use labels if the values are known only at run time. Their number is limited: a cell keeps
 // CTPROF_MAX_MAP_KEYS keys, and ctprof reports how many it dropped. So do not use ids of requests,
@@ -50,6 +71,7 @@ namespace ctprof {
 
 enum class LabelFault : std::uint8_t { None, Count, Name, Reserved, Twice };
 
+// Returns the sentence that follows the names in a message; empty if there is no fault.
 constexpr std::string_view sentence(LabelFault fault) {
   switch (fault) {
     case LabelFault::Count: return CTPROF_SAYS_LABEL_COUNT;
@@ -61,6 +83,8 @@ constexpr std::string_view sentence(LabelFault fault) {
   return {};
 }
 
+// Finds the fault of a single name. Reserved are the labels that Prometheus adds or interprets, and
+// `key`, which the keys of maps without labels have.
 constexpr LabelFault find_label_name_fault(std::string_view name) {
   constexpr std::size_t kMaxBytes = 32;
   constexpr std::array<std::string_view, 5> kReserved{"key", "le", "quantile", "job", "instance"};
@@ -134,7 +158,12 @@ struct LabelText {
 template <Name... Names>
 inline constexpr const char* labels = detail::LabelText<Names...>::kText.data();
 
-// The map of a metric with two labels. The values of labels may be any texts, and are copied.
+// The map of a metric with two labels. The values of labels may be any texts, and are copied. A
+// comma or a percent sign in a value is written as abi/labels.h describes, so different pairs are
+// different keys.
+//
+// Keep one object in each worker, and clear it for each cell: it then allocates no memory once it
+// is large enough. Only for one thread.
 class LabelledEntries {
  public:
   // Removes all entries, and keeps the memory.
