@@ -200,10 +200,19 @@ BOOST_AUTO_TEST_CASE(splits_at_every_comma) {
   BOOST_TEST((split("a.b", '.') == Entries{"a", "b"}));
 }
 
+// Many pieces without work, and no worker begins its second piece before each has its first, so
+// that workers often take pieces at the same time.
 BOOST_AUTO_TEST_CASE(each_piece_of_work_runs_once) {
-  std::vector<std::atomic<int>> done(1000);
-  const auto tids = share_work(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
-  BOOST_TEST(tids.size() == 4u);
+  constexpr unsigned kWorkers = 4;
+  std::vector<std::atomic<int>> done(3'000'000);
+  std::vector<int> pieces_by_worker(kWorkers);
+  std::atomic<unsigned> started_workers{0};
+  const auto tids = share_work(kWorkers, done.size(), [&](unsigned worker, std::size_t piece) {
+    ++done[piece];
+    if (pieces_by_worker[worker]++ > 0) return;
+    for (++started_workers; started_workers < kWorkers;) std::this_thread::yield();
+  });
+  BOOST_TEST(tids.size() == kWorkers);
   BOOST_TEST(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
 }
 
