@@ -82,7 +82,7 @@ class OutOfTree(unittest.TestCase):
         place.mkdir()
         commands = re.findall(r"```sh\n(.*?)```", text, re.S)
         files = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)```", text, re.S))
-        self.assertEqual(set(files), {"children.cc", "children_test.cc", "test_children.py", "meson.build", "CMakeLists.txt", "load.cc", "nic.cc"})
+        self.assertEqual(set(files), {"children.cc", "children_test.cc", "test_children.py", "meson.build", "CMakeLists.txt", "load.cc", "nic.cc", "packets.cc"})
         if not shutil.which("cmake", path=self.env["PATH"]):
             commands = [block for block in commands if not block.startswith("cmake")]
         write_files = "".join(f"cat > {name} <<'end of file'\n{content}end of file\n" for name, content in files.items())

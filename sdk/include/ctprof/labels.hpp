@@ -131,7 +131,7 @@ namespace ctprof::sdk {
 
 namespace detail {
 
-// The names as one constant text. A fault does not compile, and the compiler prints the sentence.
+// The names as one constant text.
 template <Name... Names>
 struct LabelText {
   static constexpr std::size_t kSize = (0 + ... + sizeof(Names.text));
@@ -145,18 +145,24 @@ struct LabelText {
     (append(Names.view()), ...);
     return text;
   }();
-  static constexpr LabelFault kFault = find_label_fault(kText.data());
+};
+
+// Compiles only for valid names; the compiler prints the sentence. Converts to their text.
+template <Name... Names>
+struct CheckedLabels {
+  static constexpr LabelFault kFault = find_label_fault(LabelText<Names...>::kText.data());
   static_assert(kFault != LabelFault::Count, CTPROF_SAYS_LABEL_COUNT);
   static_assert(kFault != LabelFault::Name, CTPROF_SAYS_LABEL_NAME);
   static_assert(kFault != LabelFault::Reserved, CTPROF_SAYS_LABEL_RESERVED);
   static_assert(kFault != LabelFault::Twice, CTPROF_SAYS_LABEL_TWICE);
+  constexpr operator const char*() const { return LabelText<Names...>::kText.data(); }
 };
 
 }  // namespace detail
 
 // The names of the labels, for About::labels: `sdk::labels<"device", "direction">`.
 template <Name... Names>
-inline constexpr const char* labels = detail::LabelText<Names...>::kText.data();
+inline constexpr detail::CheckedLabels<Names...> labels{};
 
 // The map of a metric with two labels. The values of labels may be any texts, and are copied. A
 // comma or a percent sign in a value is written as abi/labels.h describes, so different pairs are

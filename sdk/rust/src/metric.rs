@@ -203,6 +203,7 @@ pub const fn derive(
         caveat: pointer(about.caveat),
         headline,
         role: std::ptr::null(),
+        finding: std::ptr::null(),
     }
 }
 

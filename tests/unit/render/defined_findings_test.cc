@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(a_comparison_has_a_finding_only_if_the_value_rose) {
 
 BOOST_AUTO_TEST_CASE(weights_order_findings_and_are_at_most_one) {
   const Snapshot window = window_defining(kMany, kDerived);
-  const auto findings = find_causes(report_of(window));
+  const Report report = report_of(window);
+  const auto findings = find_causes(report);
   BOOST_REQUIRE(findings.size() == 1u);
   BOOST_TEST(findings[0].rule == "x_rate");
   BOOST_TEST(findings[0].weight == 0.02, boost::test_tools::tolerance(1e-9));

@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(limits_the_number_of_frames) {
   Process process;
   const std::vector<std::uint64_t> stack(2000, loaded_address(kLeaf));
   BOOST_TEST(process.walk({loaded_address(kLeaf), kSp, 0, 0}, stack) == WalkEnd::TooDeep);
-  BOOST_TEST(process.frames.size() == 127u);
+  BOOST_TEST(process.frames.size() == Unwinder::kMaxFrames);
   BOOST_TEST(process.walk({loaded_address(kLeaf), kSp, 0, 0}, stack, 3) == WalkEnd::TooDeep);
   BOOST_TEST(process.frames.size() == 3u);
 }

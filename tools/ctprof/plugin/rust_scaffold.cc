@@ -75,6 +75,7 @@ constexpr std::array kCrateFiles{
     CrateFile{"src/gap.rs", kGapRs},
     CrateFile{"src/histogram.rs", kHistogramRs},
     CrateFile{"src/host.rs", kHostRs},
+    CrateFile{"src/labels.rs", kLabelsRs},
     CrateFile{"src/lib.rs", kLibRs},
     CrateFile{"src/metric.rs", kMetricRs},
     CrateFile{"src/newtypes.rs", kNewtypesRs},
