@@ -346,7 +346,7 @@ class Judge(Test):
 
     def test_errors_are_sentences(self):
         good = {"group": "g", "metric": "m", "floor": 1, "entry": "mean", "figures": [1, 2]}
-        for lines, why in (((), "is empty"), (("{",), "no JSON"), ((self.request(0, 1),), "baseline"), ((self.request(1, 1, alpha=2),), "alpha"),
+        for lines, why in (((), "is empty"), (("{",), "not a JSON object"), ((self.request(0, 1),), "baseline"), ((self.request(1, 1, alpha=2),), "alpha"),
                            ((self.request(1, 1), {**good, "figures": [1]}), "2 figures"),
                            ((self.request(1, 1), {**good, "figures": [1, "x"]}), "neither"),
                            ((self.request(1, 1), {**good, "floor": -1}), "floor"), ((self.request(1, 1), {**good, "entry": "x"}), "entry"),
