@@ -15,17 +15,17 @@ inline constexpr const char* kSnmpPath = "/proc/net/snmp:Tcp";
 template <class N, class R>
 using HostMetric = sdk::Metric<N, R, sdk::Entity::Host>;
 inline constexpr HostMetric<sdk::MonotonicCount, sdk::SumCount> kTcpReceived{
-    {.name = "net_tcp_received_segments",
+    {.name = "host.tcp.received_segments",
      .section = "network",
      .source = kSnmpPath,
      .description = "TCP segments received, including those with an error."}};
 inline constexpr HostMetric<sdk::MonotonicCount, sdk::SumCount> kTcpSent{
-    {.name = "net_tcp_sent_segments",
+    {.name = "host.tcp.sent_segments",
      .section = "network",
      .source = kSnmpPath,
      .description = "TCP segments sent, without those that only repeat data."}};
 inline constexpr HostMetric<sdk::MonotonicCount, sdk::SumCount> kTcpRetransmitted{
-    {.name = "net_tcp_retransmitted_segments",
+    {.name = "host.tcp.retransmitted_segments",
      .section = "network",
      .source = kSnmpPath,
      .description = "TCP segments sent again, because they were not acknowledged in time.",
@@ -37,14 +37,14 @@ inline constexpr ctprof_finding kRetransmits{
     .at_least = 5,
     .weight = 0.002,
     .statement =
-        "sent {net_tcp_retransmitted_segments} TCP segments again, beside "
-        "{net_tcp_sent_segments} new ones, as after packet loss"};
+        "sent {host.tcp.retransmitted_segments} TCP segments again, beside "
+        "{host.tcp.sent_segments} new ones, as after packet loss"};
 // The two parts are subtracted, so that a few segments on an idle host are no finding.
 inline constexpr std::array kTcpDerived{
     ctprof_derived{.size = sizeof(ctprof_derived),
                    .entity = CTPROF_HOST,
-                   .name = "net_tcp_excess_retransmits",
-                   .expression = "net_tcp_retransmitted_segments - 0.01 * net_tcp_sent_segments",
+                   .name = "host.tcp.excess_retransmits",
+                   .expression = "host.tcp.retransmitted_segments - 0.01 * host.tcp.sent_segments",
                    .unit = "count",
                    .family = "cumulative",
                    .section = "network",

@@ -21,7 +21,7 @@ NODES = {0: [10, 20, 30, 40, 50, 60], 1: [1, 2, 3, 4, 5, 6]}
 NODES_AFTER = {0: [15, 20, 31, 40, 57, 61], 1: [1, 2, 3, 4, 5, 6]}
 KEYS = ("numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node")
 TCP, TCP_AFTER = (1000, 2000, 30), (1500, 12000, 730)
-TCP_METRICS = ("net_tcp_received_segments", "net_tcp_sent_segments", "net_tcp_retransmitted_segments")
+TCP_METRICS = ("host.tcp.received_segments", "host.tcp.sent_segments", "host.tcp.retransmitted_segments")
 NUMA = ("numa_hit", "numa_miss", "numa_foreign", "numa_interleave_hit", "numa_local", "numa_other")
 
 
@@ -90,12 +90,12 @@ class HostParts(EntityCase):
 
     def test_tcp(self):
         def values(*words):
-            shown = harness.run("show", *words, "--format", "json", "--metrics", ",".join((*TCP_METRICS, "net_tcp_excess_retransmits")))
-            return {row["metric"]: row["value"] for row in json.loads(shown.stdout)["rows"] if row["metric"].startswith("net_tcp")}
+            shown = harness.run("show", *words, "--format", "json", "--metrics", ",".join((*TCP_METRICS, "host.tcp.excess_retransmits")))
+            return {row["metric"]: row["value"] for row in json.loads(shown.stdout)["rows"] if row["metric"].startswith("host.tcp.")}
 
         numbers = subtract(TCP_AFTER, TCP)
-        self.assertEqual(values(self.before), dict(zip(TCP_METRICS, TCP)) | {"net_tcp_excess_retransmits": TCP[2] - TCP[1] / 100})
-        self.assertEqual(values(f"{self.before}..{self.after}"), dict(zip(TCP_METRICS, numbers)) | {"net_tcp_excess_retransmits": numbers[2] - numbers[1] / 100})
+        self.assertEqual(values(self.before), dict(zip(TCP_METRICS, TCP)) | {"host.tcp.excess_retransmits": TCP[2] - TCP[1] / 100})
+        self.assertEqual(values(f"{self.before}..{self.after}"), dict(zip(TCP_METRICS, numbers)) | {"host.tcp.excess_retransmits": numbers[2] - numbers[1] / 100})
 
     def test_cpus(self):
         frequency = {"cpu_frequency_khz": KHZ[0]}

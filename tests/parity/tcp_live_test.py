@@ -14,7 +14,7 @@ import unittest
 
 import harness
 
-METRICS = ("net_tcp_sent_segments", "net_tcp_retransmitted_segments")
+METRICS = ("host.tcp.sent_segments", "host.tcp.retransmitted_segments")
 LOAD_RANDOM, MODULO, JUMP_IF_EQUAL, RETURN = 0x20, 0x94, 0x15, 0x06
 RANDOM = 0xFFFFF000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM
 # Returns 0, which drops the segment, for each tenth random number.
@@ -96,12 +96,12 @@ class Tcp(unittest.TestCase):
         counters = self.counters()
         self.assertTrue(all(0 < count <= limit for count, limit in zip(counters, most)), f"{counters} in a window, {most} around it")
         findings = self.findings()
-        self.assertRegex(findings.get("net_tcp_excess_retransmits", ""), r"^sent \S+ TCP segments again, beside \S+ new ones", findings)
+        self.assertRegex(findings.get("host.tcp.excess_retransmits", ""), r"^sent \S+ TCP segments again, beside \S+ new ones", findings)
 
     def test_a_transfer_without_losses_is_none(self):
         with transfer(20):
             self.record()
-        self.assertNotIn("net_tcp_excess_retransmits", self.findings())
+        self.assertNotIn("host.tcp.excess_retransmits", self.findings())
 
 
 if __name__ == "__main__":

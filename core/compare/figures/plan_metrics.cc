@@ -220,6 +220,7 @@ class Planner {
     auto expression = Expression::parse(found.def->expression);
     if (!expression)
       return add_note("derived metric '" + name + "' is left out: " + expression.error().text);
+    if (!may_have_value(*found.def, *expression)) return;
     PlannedMetric metric;
     metric.name = name;
     metric.entity = found.def->entity;
@@ -237,6 +238,16 @@ class Planner {
     order.entity = metric.entity;
     order.derived = true;
     ordered_.push_back({order, std::move(metric)});
+  }
+
+  // Returns false for a metric of the host that a loaded plugin defines, if the files have none of
+  // its inputs: it would add a row of the host without a value.
+  bool may_have_value(const DerivedDef& def, const Expression& expression) const {
+    const bool is_in_file = std::ranges::none_of(
+        knowledge_->derived, [&](const DerivedDef& known) { return &known == &def; });
+    return def.entity != Entity::Host || is_in_file ||
+           std::ranges::any_of(expression.inputs(),
+                               [&](const auto& input) { return kinds_.contains(input.name); });
   }
 
   // Determines the family from the kinds of the inputs. The kind of an input that no file has is
