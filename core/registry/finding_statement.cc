@@ -7,6 +7,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kMaxStatementBytes = 200, kMaxNameBytes = 100;
+constexpr std::ptrdiff_t kMaxValues = 8;
 
 bool may_be_in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
@@ -48,6 +49,8 @@ std::string find_error(const FindingDef& finding) {
     return "has a statement with control characters";
   if (!parse_statement(finding.statement))
     return "has a statement in which a brace does not enclose the name of a metric";
+  if (std::ranges::count(finding.statement, '{') > kMaxValues)
+    return "has a statement with more than " + std::to_string(kMaxValues) + " values";
   return {};
 }
 

@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/number.hpp"
+#include "core/compare/report/findings.hpp"
 #include "core/compare/report/row_findings.hpp"
 #include "core/compare/report/screen_values.hpp"
 #include "core/compare/report/sign_findings.hpp"
@@ -37,9 +39,7 @@ class DefinedFindings : ScreenValues {
   void find() {
     if (last_runs().size() != 1 || (is_comparison() && report_->runs(0).size() != 1)) return;
     for (std::size_t at = 0; at < report_->metrics().size(); ++at)
-      if (report_->metrics()[at].finding)
-        for (std::uint32_t group = 0; group < count_groups(report_->metrics()[at]); ++group)
-          find(at, group);
+      if (report_->metrics()[at].finding) find(at);
   }
 
  private:
@@ -63,13 +63,33 @@ class DefinedFindings : ScreenValues {
     return is_total ? number / seconds(side) : number;
   }
 
-  void find(std::size_t metric, std::uint32_t group) {
+  // A group that reaches the threshold.
+  struct Candidate {
+    double value;
+    std::uint32_t group;
+  };
+
+  // Only the largest values get a sentence: a file may define many findings that all groups reach.
+  void find(std::size_t metric) {
+    const double at_least = report_->metrics()[metric].finding->at_least;
+    std::vector<Candidate> candidates;
+    for (std::uint32_t group = 0; group < count_groups(report_->metrics()[metric]); ++group) {
+      const double now = value(last_side(), group, metric);
+      double earlier = is_comparison() ? value(0, group, metric) : 0;
+      if (std::isnan(earlier)) earlier = 0;
+      if (exceeds(now, earlier, at_least)) candidates.push_back({now, group});
+    }
+    const std::size_t kept = std::min(candidates.size(), kMaxFindings);
+    std::ranges::partial_sort(
+        candidates, candidates.begin() + static_cast<std::ptrdiff_t>(kept), {},
+        [](const Candidate& one) { return std::pair(-one.value, one.group); });
+    candidates.resize(kept);
+    for (const Candidate& one : candidates) add(metric, one.group, one.value);
+  }
+
+  void add(std::size_t metric, std::uint32_t group, double now) {
     const PlannedMetric& planned = report_->metrics()[metric];
     const FindingDef& definition = *planned.finding;
-    const double now = value(last_side(), group, metric);
-    double earlier = is_comparison() ? value(0, group, metric) : 0;
-    if (std::isnan(earlier)) earlier = 0;
-    if (!exceeds(now, earlier, definition.at_least)) return;
     const bool is_host = planned.entity == Entity::Host;
     Finding found;
     found.rule = planned.name;

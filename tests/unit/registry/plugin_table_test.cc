@@ -274,6 +274,8 @@ BOOST_AUTO_TEST_CASE(checks_findings) {
                         "in which a brace does not enclose the name of a metric"));
   BOOST_TEST(
       contains(refusal_of([](auto& it) { it.statement = "a\x1b[m"; }), "control characters"));
+  BOOST_TEST(contains(refusal_of([](auto& it) { it.statement = "{}{}{}{}{}{}{}{}{}"; }),
+                      "more than 8 values"));
   const std::string long_text(201, 'x');
   BOOST_TEST(contains(refusal_of([&](auto& it) { it.statement = long_text.c_str(); }),
                       "more than 200 bytes"));

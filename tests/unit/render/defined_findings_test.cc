@@ -71,6 +71,21 @@ BOOST_AUTO_TEST_CASE(weights_order_findings_and_are_at_most_one) {
   BOOST_TEST(find_causes(report_of(other)).at(0).weight == 1.0);
 }
 
+BOOST_AUTO_TEST_CASE(the_largest_values_remain) {
+  std::vector<Row> rows;
+  for (std::uint64_t at = 1; at <= 9; ++at)
+    rows.push_back({.process = at,
+                    .name = "p" + std::string(1, static_cast<char>('a' + at)),
+                    .cpu = kMs,
+                    .voluntary_switches = 1'000 * at});
+  const Snapshot window = window_defining(rows, kDerived);
+  const Report report = report_of(window);
+  const auto findings = find_causes(report);
+  BOOST_REQUIRE(findings.size() == kMaxFindings);
+  BOOST_TEST(findings.front().subject == "pj");
+  BOOST_TEST(findings.back().subject == "pf");
+}
+
 BOOST_AUTO_TEST_CASE(the_host_has_findings_without_a_group) {
   DerivedDef derived = make_derived("lost + 0", {.statement = "lost {lost} of {unknown}",
                                                  .at_least = 5,

@@ -162,7 +162,7 @@ struct ctprof_finding {
   /* The sentence after the name of the group, at most 200 bytes: "retransmitted
    * {tcp_retransmitted_segments} of {tcp_sent_segments} TCP segments ({})". {NAME} is the value of
    * a metric of the same kind of row, of a counter the total of the window; {} is the value of the
-   * derived metric itself, of a counter per second. */
+   * derived metric itself, of a counter per second. At most 8 values. */
   const char* statement;
 };
 
