@@ -159,6 +159,7 @@ std::string make_next_command(const Report& report, const Finding& finding,
     const auto selection = finding.group ? make_where_option(report, finding.subject) : "";
     return *command + " --sections " + *section + selection.value_or("");
   }
+  if (!finding.group) return {};  // the host has no threads of its own
   const auto where = make_where_option(report, finding.subject);
   if (finding.next == NextStep::Settings)
     return where ? *command + *where + " --details" : std::string();

@@ -80,6 +80,21 @@ BOOST_AUTO_TEST_CASE(long_waits_are_contention_if_a_function_of_their_stacks_loc
   BOOST_TEST(text("park;syscall;__x64_sys_futex;futex_wait_queue", 50) == "");
 }
 
+// The waits of the host are in the window already, and no condition selects them.
+BOOST_AUTO_TEST_CASE(a_finding_about_the_host_selects_no_group) {
+  const Snapshot window = window_with_stacks(threads(2, {.cpu = kMs}), {});
+  const Report report = report_of(window);
+  BOOST_REQUIRE(report.stacks());
+  const Finding finding{.rule = "pressure",
+                        .group = {},
+                        .subject = "the host",
+                        .statement = "had a thread that waited for a disk for 28 % of the time",
+                        .weight = 0.1,
+                        .next = NextStep::Waits};
+  const std::string files[] = {"a.zst", "b.zst"};
+  BOOST_TEST(make_next_command(report, finding, {.files = files, .record_command = "x"}) == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
