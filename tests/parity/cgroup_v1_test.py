@@ -8,7 +8,7 @@ import shutil
 import unittest
 
 import harness
-from entity_case import EntityCase
+from entity_case import EntityCase, copy_tree
 
 SECOND = 10**9
 # Path: quota and period in us, then periods, throttled periods and throttled ns, at the opening and at the end.
@@ -36,15 +36,7 @@ class CgroupV1(EntityCase):
     def tree(self, name, hierarchy="cpu,cpuacct", has_v2=True, is_end=False):
         """Writes a tree. `hierarchy`: the names of the controllers of the v1 hierarchy; none: the tree has none."""
         root = os.path.join(self.directory, name)
-        shutil.copytree(harness.fixture("6.18"), root)
-
-        def write(path, text):
-            target = os.path.join(root, path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="utf-8") as out:
-                out.write(text)
-
-        write("proc/sys/kernel/random/boot_id", "7b8e1c9a-0000-4000-8000-000000000001\n")
+        write = copy_tree(root)
         if not has_v2:
             shutil.rmtree(os.path.join(root, "sys/fs/cgroup"))
         if not hierarchy:

@@ -1,9 +1,25 @@
 """Values of the rows of an entity of a plugin, for tests on recorded trees."""
 
 import json
+import os
+import shutil
 import unittest
 
 import harness
+
+
+def copy_tree(root):
+    """Copies a recorded tree to `root`. Returns a function that writes a file of the copy: write(path, text). All copies are of the same boot."""
+    shutil.copytree(harness.fixture("6.18"), root)
+
+    def write(path, text):
+        target = os.path.join(root, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "w", encoding="utf-8") as out:
+            out.write(text)
+
+    write("proc/sys/kernel/random/boot_id", "7b8e1c9a-0000-4000-8000-000000000001\n")
+    return write
 
 
 class EntityCase(unittest.TestCase):

@@ -3,11 +3,10 @@
 
 import json
 import os
-import shutil
 import unittest
 
 import harness
-from entity_case import EntityCase
+from entity_case import EntityCase, copy_tree
 
 NET = {"lo": list(range(1, 17)), "eth0": list(range(101, 117))}
 NET_AFTER = {"eth0": [number * 2 for number in NET["eth0"]], "veth1": list(range(31, 47))}
@@ -61,21 +60,13 @@ class HostParts(EntityCase):
     @classmethod
     def capture(cls, name, interfaces, cpus, nodes, tcp):
         root, file = os.path.join(cls.directory, name), os.path.join(cls.directory, f"{name}.ctprof.zst")
-        shutil.copytree(harness.fixture("6.18"), root)
-
-        def write(path, text):
-            target = os.path.join(root, path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="utf-8") as out:
-                out.write(text)
-
+        write = copy_tree(root)
         heading = "Inter-|   Receive                |  Transmit\n face |bytes    packets errs drop|bytes    packets\n"
         write("proc/net/dev", heading + "".join(f"{name:>6}: {' '.join(map(str, numbers))}\n" for name, numbers in interfaces.items()))
         received, sent, again = tcp
         write("proc/net/snmp", f"Ip: Forwarding\nIp: 1\nTcp: RtoMin InSegs OutSegs RetransSegs InErrs\nTcp: 200 {received} {sent} {again} 7\nUdp: InDatagrams\nUdp: 5\n")
         lines = "".join(f"cpu{cpu} {' '.join(map(str, ticks))} 0 0\n" for cpu, ticks in cpus.items())
         write("proc/stat", "cpu  " + "1 " * 10 + "\n" + lines + "intr 5 0\nctxt 5\nbtime 5\n")
-        write("proc/sys/kernel/random/boot_id", "7b8e1c9a-0000-4000-8000-000000000001\n")
         for cpu, khz in KHZ.items():
             write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq", f"{khz}\n")
         for node, pages in nodes.items():
