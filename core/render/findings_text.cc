@@ -148,11 +148,6 @@ std::string make_next_command(const Report& report, const Finding& finding,
   if (finding.next == NextStep::Cgroups) return *command + " --group-by cgroup";
   if (finding.next == NextStep::Rows && finding.entity)
     return *command + " --entity " + std::string(name(*finding.entity));
-  if (finding.next == NextStep::HostTime) {
-    const PlannedMetric* const metric = find_metric_with_role(report, "host-softirq");
-    const auto section = metric ? make_shell_word(metric->section) : std::nullopt;
-    return section ? *command + " --sections " + *section : std::string();
-  }
   if (finding.next == NextStep::Figures) {
     const auto section = make_shell_word(std::string(finding.section));
     if (!section) return {};

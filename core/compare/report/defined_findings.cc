@@ -49,9 +49,7 @@ class DefinedFindings : ScreenValues {
   }
   std::size_t last_side() const { return report_->sides().size() - 1; }
 
-  double seconds(std::size_t side) const {
-    return std::max(static_cast<double>(report_->sides()[side].window->length_ns) / 1e9, 0.001);
-  }
+  double seconds(std::size_t side) const { return side == 0 ? first_seconds() : window_seconds(); }
 
   // Returns the value of a group, of a counter per second; NaN without a value.
   double value(std::size_t side, std::uint32_t group, std::size_t metric) const {

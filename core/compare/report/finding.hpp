@@ -19,7 +19,6 @@ enum class NextStep : std::uint8_t {
   Waits,     // a new recording of stacks of waiting threads
   Settings,  // all values of the group
   States,    // the states of the group's processes
-  HostTime,  // the CPU time of the host by kind
   Figures,   // the metrics of Finding::section
   Nothing,   // no ctprof command shows more
 };

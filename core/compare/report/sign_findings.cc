@@ -258,7 +258,9 @@ class SignFindings {
     add_host_finding("interrupts", "the host",
                      "spent " + format_finding_percent(figure) +
                          " of a CPU in interrupts and softirqs (network, disks, timers)",
-                     share(figure * window_ns()), NextStep::HostTime);
+                     share(figure * window_ns()), NextStep::Figures);
+    const auto metric = std::ranges::find(report_->metrics(), "host-softirq", &PlannedMetric::role);
+    if (metric != report_->metrics().end()) findings_->back().section = metric->section;
   }
 
   double recorder_cpu_share(std::size_t side) const {
