@@ -24,7 +24,7 @@ using ctprof::Gap;
 
 constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kFaultStacks{
     {.name = "example_fault_stacks", .description = "Minor page faults, by call stack."}};
-constexpr std::uint64_t kPeriod = 4;  // one fault of this number is recorded, with this weight
+constexpr std::uint64_t kPeriod = 4;  // one of this many faults is recorded, with this weight
 constexpr std::size_t kRingPages = 128;
 
 std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }

@@ -157,8 +157,9 @@ constexpr Remedy by_boot(std::string_view words) { return {CTPROF_REMEDY_BOOT, w
 // Another kernel: "CONFIG_SCHEDSTATS=y", "Linux 6.12 or newer".
 constexpr Remedy by_kernel(std::string_view which) { return {CTPROF_REMEDY_KERNEL, which}; }
 
-// Receives a source's refusals for this host, with remedies. An offer that is not refused is a
-// promise to try. A metric that the source does not offer is ignored.
+// Receives a source's refusals for this host, with remedies. An offer that is not refused may be
+// selected, and `collect` must then try to fill it. A metric that the source does not offer is
+// ignored.
 //
 // Test for a feature itself, not for a kernel version: distributions backport features, and options
 // can be disabled. Read the file, request one record, load the program. If no test is possible,

@@ -60,7 +60,7 @@
 
 namespace ctprof {
 
-// The faults of label names, each with its sentence.
+// The faults of label names, each with the message that describes it.
 #define CTPROF_SAYS_LABEL_COUNT "a metric has one or two labels"
 #define CTPROF_SAYS_LABEL_NAME                                                            \
   "the name of a label is at most 32 lower case letters, digits and _, beginning with a " \
@@ -147,7 +147,8 @@ struct LabelText {
   }();
 };
 
-// Compiles only for valid names; the compiler prints the sentence. Converts to their text.
+// Compiles only for valid names; otherwise the compiler prints the message of the fault. Converts
+// to the names as one text.
 template <Name... Names>
 struct CheckedLabels {
   static constexpr LabelFault kFault = find_label_fault(LabelText<Names...>::kText.data());

@@ -120,7 +120,7 @@ struct ctprof_output_window {
   uint64_t start_ns;
   /* of CLOCK_REALTIME */
   uint64_t end_ns;
-  /* by a clock that is never set */
+  /* measured by a monotonic clock */
   uint64_t length_ns;
   /* windows dropped since the previous one that the plugin received */
   uint64_t dropped_before;

@@ -156,7 +156,7 @@ impl<'b, M: Metric> Column<'b, M> {
         }
     }
 
-    /// The same for a value that carries its newtype.
+    /// The same for a value with its newtype.
     pub fn put_figure<V: Value<<M::Newtype as Newtype>::Storage>>(
         &mut self,
         row: u32,

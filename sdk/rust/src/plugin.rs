@@ -24,7 +24,7 @@ pub const fn array_of<T>(items: &'static [T]) -> abi::ctprof_array {
     }
 }
 
-/// Creates the context. It is an address of an `Arc`, so that hosts share it.
+/// Creates the context. The result is the address of an `Arc`, which all copies of the host share.
 ///
 /// # Safety
 /// Called by ctprof.

@@ -355,7 +355,7 @@ unsafe extern "C" fn collect<S: Source>(worker: *mut c_void, batch: *mut abi::ct
     result
 }
 
-/// A destructor that panics has no one to report to.
+/// The function cannot report a panic of the destructor, so the panic is ignored.
 unsafe extern "C" fn close_worker<S: Source>(worker: *mut c_void) {
     let _ = contained(|| {
         drop(Box::from_raw(worker as *mut S));

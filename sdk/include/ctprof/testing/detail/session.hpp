@@ -33,8 +33,8 @@
 
 namespace ctprof::sdk::testing::detail {
 
-// `struct ctprof_plugin` is the type: in a test that includes the plugin, the name alone is its
-// constant.
+// `struct ctprof_plugin` is the type: in a test that includes the plugin, `ctprof_plugin` without
+// `struct` is the constant.
 
 // A tree as the host of a plugin. Directories stay open as long as the object.
 class HostOfTree {
