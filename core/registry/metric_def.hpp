@@ -182,7 +182,7 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin,
                  Entity entity = Entity::Thread);
 
 // Returns the path in the file of a metric that does not specify one; "none" for metrics of
-// entities of plugins, which files store in another way (file/columns/entity_tables.hpp).
+// entities of plugins, which files store in another way (file/columns/plugin_entities.hpp).
 std::string default_file_path(Entity entity, std::string_view name);
 
 // Returns whether two definitions agree on newtype, rule, unit, entity and storage.

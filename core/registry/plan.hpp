@@ -46,7 +46,7 @@ Result<Plan> make_plan(const ProbedHost& probed,
 // The expensive metrics that recorders record.
 struct ExpensiveRecords {
   bool includes_all = true;
-  std::vector<std::string> names = {};  // otherwise only these, and other metrics
+  std::vector<std::string> names = {};  // without includes_all: only these expensive metrics
 };
 
 // Returns the recorders of call stacks with these names, each the name of a plugin or of a source,

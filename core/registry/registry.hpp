@@ -108,7 +108,7 @@ class Registry {
 
   std::vector<Plugin> plugins_;
   std::vector<OfferedMetric> offered_metrics_;
-  // Index in `fields_` by name; `fields_` owns the name.
+  // Index in `offered_metrics_` by name; `offered_metrics_` owns the name.
   std::unordered_map<std::string_view, std::size_t> offered_metric_index_;
   std::vector<DerivedDef> derived_metrics_;
   std::vector<PluginEntity> entities_;
