@@ -62,7 +62,7 @@ struct RecorderResult {
   std::uint64_t omitted_losses = 0;           // number of further losses
   std::uint64_t cpu_ns = 0;                   // CPU time of draining
   std::uint64_t other_cpu_ns = 0;             // reported CPU time outside of calls
-  std::optional<std::uint64_t> covered_ns;    // time that its sums cover; nullopt: no sums
+  std::optional<std::uint64_t> covered_ns;    // time that its sums cover; nullopt: it keeps none
   std::string remark;                         // message of the source for the user
   std::string failure;                        // why it stopped; empty: it did not
 };

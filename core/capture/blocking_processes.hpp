@@ -31,7 +31,7 @@ std::optional<std::uint64_t> find_blocking_process(std::uint64_t tid, int proc);
 // thread that watches them adds to it.
 class BlockingProcesses {
  public:
-  // Each of them costs one thread and one timeout.
+  // Each blocking process costs one worker thread and one timeout.
   static constexpr std::size_t kMaxProcesses = 5;
 
   void add(std::uint64_t process);

@@ -177,7 +177,7 @@ Result<void> Session::begin() {
   return {};
 }
 
-// The recorders worked while the threads were read.
+// Adds the stacks of a snapshot. Its recorders worked while the threads were read.
 void Session::add_snapshot_stacks() {
   const ProcessStateGuard kept;
   collect_records(true, last_snapshot_->meta.start.boottime_ns, last_snapshot_->meta);
@@ -223,7 +223,7 @@ void Session::find_children() {
                                           meta.start.boottime_ns / ns_per_tick(meta.user_hz))));
 }
 
-// Their ids may belong to other processes in the next window.
+// Removes exited children, because their ids may belong to other processes in the next window.
 void Session::forget_exited_children(const Snapshot& window) {
   if (children_.empty()) return;
   const auto tgids = window.threads().find(kTgid)->u64();

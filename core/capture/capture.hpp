@@ -1,5 +1,5 @@
-// Takes a snapshot: lists the threads, lets every planned source fill its columns, and records what
-// each of them cost.
+// Takes a snapshot: lists the threads, lets every planned source fill its columns, and measures the
+// time of each.
 //
 //   const Registry registry(*load_plugins({.shipped_directory = own_plugin_directory()}));
 //   Result<Snapshot> snapshot = capture(registry, {});

@@ -31,7 +31,8 @@ class ExitTracker {
   void start();
   void drain();
   // Marks the start of a window, after its first capture. Drains, to distinguish earlier exits from
-  // those in the window. Threads that start from now on may share rows.
+  // those in the window. Threads that start from now on may be merged into shared rows
+  // (limit_rows).
   void begin_window();
   // Merges rows of exited threads if there are more than kMaxRows.
   void limit_rows();
@@ -62,7 +63,7 @@ class ExitTracker {
   std::uint64_t command_;
   bool inherits_;
   std::uint64_t opened_clock_ticks_ = UINT64_MAX;
-  std::vector<std::uint64_t> read_at_;  // for SourceRun; not used: a column has exit times
+  std::vector<std::uint64_t> read_at_;  // SourceRun needs it; unused here: a column has exit times
   SourceRun::Losses losses_;
   std::unique_ptr<SourceRun> source_;
   bool is_started_ = false;

@@ -279,7 +279,7 @@ void RecordedStacks::hide_addresses() {
                                "as root for other processes");
 }
 
-// Numbers that add up start at zero when the window opens.
+// Numbers that are summed start at zero when the window opens.
 void RecordedStacks::fill_numbers(const ColumnSums& sums, Column& column) {
   const bool is_sum = sums.combination == Combination::Sum;
   std::ranges::fill(column.gaps(), is_sum ? ctprof_gap{CTPROF_VALUE}

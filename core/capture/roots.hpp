@@ -56,7 +56,7 @@ struct Roots {
   bool is_live = false;
   bool has_own_tids = false;
 
-  // Returns the open /proc for WatchedWorkers; -1 if none of its files can block a reader.
+  // Returns the open /proc for watched_workers.hpp; -1 if none of its files can block a reader.
   int watched_proc_fd() const { return is_live ? proc_fd.get() : -1; }
 
   // Returns the view of the host for plugins. It points into this object, which must outlive it.

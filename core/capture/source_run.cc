@@ -188,7 +188,7 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     worker.message.back() = 0;
     worker.longest_stop_ns = std::max(worker.longest_stop_ns, current_batch.longest_stop_ns);
     if (!failure.empty()) {
-      // It threw; `failure` is set.
+      // The function threw, and `failure` is set.
     } else if (status != 0)
       failure = worker.message[0] ? worker.message.data() : "it failed without a message";
     else if (!worker.sink.error().empty())

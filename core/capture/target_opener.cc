@@ -98,7 +98,7 @@ bool is_listed_in_maps_as(int fd, const FileId& file) {
   return listed && listed->device == file.device && listed->inode == file.inode;
 }
 
-// Returns whether it is that file; nullopt if maps may show another device than stat(2).
+// Returns whether the status belongs to that file; nullopt if maps may show another device.
 std::optional<bool> is_same_file(const struct stat& status, const FileId& file) {
   if (file.device == status.st_dev && file.inode == status.st_ino) return true;
   if (major(file.device) == 0 || major(status.st_dev) == 0) return std::nullopt;

@@ -23,7 +23,7 @@ class TargetOpener {
   TargetOpener(int proc, bool has_extra_rights, std::uint64_t max_copied_bytes);
 
   OpenedFile open(const OpenRequest& request) const;
-  // Returns the bytes of closed copies to the limit.
+  // Makes the bytes of closed copies available for further copies.
   void release_copied(std::uint64_t bytes) const { *remaining_copy_bytes_ += bytes; }
   // Returns the descriptors that open() uses; this object owns them.
   std::vector<int> descriptors() const { return {proc_.get(), root_.get()}; }

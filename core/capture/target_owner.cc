@@ -73,7 +73,8 @@ bool set_file_group(gid_t group) {
   return static_cast<gid_t>(::setfsgid(kNoId)) == group;
 }
 
-// Sets the ids of the owner, or all those of the real user. Returns false if the result is mixed.
+// Sets the ids of the owner, or all those of the real user. Returns false if only some ids were
+// set.
 bool set_file_ids(const TargetOwner* owner) {
   if (owner && set_file_user(owner->user)) {
     if (::syscall(SYS_setgroups, owner->groups.size(), owner->groups.data()) == 0)

@@ -76,7 +76,7 @@ bool is_valid(const ctprof_table_request* request) {
 }  // namespace
 
 // Runs in the worker thread. Processes the smallest file first: a stack needs the tables of all its
-// modules, and most stacks have few large ones.
+// modules, and most stacks contain few large modules.
 void UnwindTables::Shared::answer_all() {
   std::unique_lock lock(mutex);
   for (;;) {

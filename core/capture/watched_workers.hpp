@@ -7,7 +7,7 @@
 // them. It is not joined at exit, where the kernel kills it. Another thread replaces it and repeats
 // its piece of work.
 //
-// A worker that is blocked by anything else is waited for.
+// If anything else blocks a worker, the calling thread waits for the worker.
 
 #pragma once
 
