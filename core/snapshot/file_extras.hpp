@@ -1,8 +1,8 @@
 // The parts of a file that this version of ctprof does not know. They are kept, so that a file that
 // is loaded and written again loses nothing.
 //
-// `Snapshot::extras`. core/file reads and writes them. Other code only removes what no longer
-// matches the snapshot, and needs this header for that.
+// `Snapshot::extras` contains them. core/file reads and writes them. Other code only removes what
+// no longer matches the snapshot, and needs this header for that.
 
 #pragma once
 
