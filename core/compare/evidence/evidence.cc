@@ -73,7 +73,7 @@ std::size_t Evidence::count_below_min_shift(std::size_t side) const {
   return count;
 }
 
-// Computes no intervals for the other rows.
+// Returns no result for a row with a large p, because its interval takes long to compute.
 std::optional<RowTestResult> Evidence::result_if_p_small(std::size_t row, std::size_t side) const {
   const RowFamily& row_family = *sides_[side - 1];
   return row_family.family().get_p(row) <= threshold_.alpha ? row_family.result(row, threshold_)

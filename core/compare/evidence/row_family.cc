@@ -28,7 +28,7 @@ double range(const RowFigures& row) {
   return largest - smallest;
 }
 
-// Returns whether the row admits its group to the family.
+// Returns whether the row adds its group to the family.
 bool is_above_floor(const RowFigures& row) {
   switch (row.criterion) {
     case FamilyCriterion::Mean: return mean(row) >= row.floor;

@@ -4,8 +4,8 @@
 // A row is tested by the logarithms of its values, with the floor added to each. The selection does
 // not depend on which side a run belongs to. The family contains rows whose values, over both sides
 // together, are above their floor (FamilyCriterion), and that have values in enough runs for a
-// small p (statistics/eligible_rows.hpp). A row that cannot become significant does not admit its
-// group. Only metrics without negative values are tested.
+// small p (statistics/eligible_rows.hpp). A row that cannot become significant does not add its
+// group to the family. Only metrics without negative values are tested.
 //
 // See also: core/statistics for permutations, evidence.hpp for the values of a report's runs.
 

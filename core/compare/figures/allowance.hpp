@@ -33,7 +33,7 @@ class Allowance {
   explicit Allowance(std::span<const std::size_t> text_bytes) {
     for (const std::size_t bytes : text_bytes) add_allowance(bytes);
   }
-  // The share of one of `runs` runs.
+  // The allowance of one of `runs` runs: its share of the total.
   Allowance(std::size_t text_bytes, std::size_t runs) : remaining_(kBaseAllowance / runs) {
     add_allowance(text_bytes);
   }

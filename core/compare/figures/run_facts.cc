@@ -16,8 +16,6 @@
 namespace ctprof {
 namespace {
 
-// Parsing of the host's context.
-
 // An object with a longer dotted name is compared as a whole.
 constexpr std::size_t kMaxPathLength = 1024;
 
@@ -52,8 +50,6 @@ std::optional<HostMembers> host_members(const RawJson& context) {
 }
 
 namespace {
-
-// Settings that changed in a window.
 
 // The maximum number of distinct changes; more indicate a malicious file.
 constexpr std::size_t kMaxChanges = 1000;

@@ -9,8 +9,8 @@
 
 namespace ctprof {
 
-// Returns the losses of a snapshot or window, exited threads first. Denials are one loss, which
-// includes their effects.
+// Returns the losses of a snapshot or window, exited threads first. All denied readings together
+// are one loss, which includes their effects.
 std::vector<Loss> find_losses(const RunFacts& run);
 
 }  // namespace ctprof

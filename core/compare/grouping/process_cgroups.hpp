@@ -71,7 +71,7 @@ class ProcessCgroups {
     std::uint32_t family = 0;
     bool is_lasting = false;
     std::string path{};        // the only or the first path
-    bool has_several = false;  // paths
+    bool has_several = false;  // whether it has several paths
   };
   std::uint32_t find_or_add(std::string_view path, bool is_lasting);
   std::map<Pair, bool> find_lasting_pairs() const;

@@ -1,4 +1,4 @@
-// Finds findings about cgroups that the host's values name: throttled, or out of memory.
+// Finds findings about cgroups: throttled ones, and those that ran out of memory.
 //
 // See also: findings.hpp (definition of a finding), window/host_load.hpp (the values).
 
@@ -16,7 +16,7 @@ namespace ctprof {
 // REQUIRES: the report has a first screen.
 void find_cgroup_findings(const Report& report, std::vector<Finding>& found);
 
-// Returns the throttled cgroups of these findings, named or counted, the largest first.
+// Returns the throttled cgroups that these findings name or count, the largest first.
 std::vector<std::string> list_throttled_cgroups(const Report& report);
 
 }  // namespace ctprof

@@ -55,7 +55,7 @@ class EventFindings : ScreenValues {
     return at ? screen_->share(row, *at) : 0;
   }
 
-  // The scheduler preempts a thread at most a few hundred times per second.
+  // The scheduler preempts a thread at most a few hundred times per second; more are yields.
   void find_yields(const ScreenRow& row) {
     const auto events = &GroupSigns::involuntary_switches;
     if (!exceeds_rate(row, events, kMinYields)) return;

@@ -14,7 +14,8 @@
 namespace ctprof {
 namespace {
 
-// Drops a finding of a group that is part of another one; without a rule, of any other.
+// Drops the findings of the first rule about groups for which the second one, or any other, has a
+// finding.
 void drop_explained(std::vector<Finding>& findings, std::string_view explained_rule,
                     std::string_view explaining_rule = {}) {
   std::set<std::optional<std::uint32_t>> explained_groups;

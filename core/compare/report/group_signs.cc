@@ -323,7 +323,7 @@ double GroupSigns::lasting_growth() const {
 
 std::optional<double> GroupSigns::growth_since(const GroupSigns& earlier) const {
   const auto identity = [](const LastingProcess& one) { return std::pair(one.tgid, one.start); };
-  // The processes of merged groups are in sequence, not sorted.
+  // The processes of merged groups are concatenated, not sorted.
   std::vector<LastingProcess> before = earlier.large_processes;
   std::ranges::stable_sort(before, {}, identity);
   std::optional<double> sum;

@@ -14,8 +14,6 @@ namespace {
 // Limits the columns, because a file can declare any number of headlines.
 constexpr std::size_t kMaxOwnColumns = 16, kMaxThirdPartyColumns = 3;
 
-// Columns.
-
 // Returns 0 for other units.
 double ns_per_unit(std::string_view unit) { return unit == "ns" ? 1 : unit == "us" ? 1e3 : 0; }
 
@@ -72,7 +70,7 @@ Screen screen_columns(const MetricPlan& plan, const MachineCapacity& machine) {
 
 namespace {
 
-// Values.
+// Computes the values of the screen.
 
 class ScreenBuilder {
  public:

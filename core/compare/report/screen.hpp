@@ -18,9 +18,9 @@
 //
 // A group is quiet if its values are below all floors on all sides, and its number of threads did
 // not change by kThreadsFloor or more. Quiet groups are omitted and counted: by threads for kernel
-// threads, otherwise by groups. A headline that counts only by its change does not admit a group.
-// Threads of the recording process are omitted and counted as well. Rates use the time between both
-// readings of threads; percentages are of one CPU.
+// threads, otherwise by groups. A headline that counts only by its change does not make a group
+// appear. Threads of the recording process are omitted and counted as well. Rates use the time
+// between both readings of threads; percentages are of one CPU.
 //
 // See also: render/screen_text.hpp selects the rows and columns that fit, and formats values.
 

@@ -165,8 +165,8 @@ class SignFindings {
         share(std::min(waits.lock_ns, window_ns())), NextStep::Threads);
   }
 
-  // A holder that syncs a file makes the other threads wait for the disk. Stacks do not show which
-  // thread holds the lock.
+  // A lock holder that syncs a file makes the other threads wait for the disk. Stacks do not show
+  // which thread holds the lock.
   std::string describe_syncs(const ShortWaits& waits) const {
     if (waits.sync_ns < kMinBlocked / 100 * window_ns()) return {};
     return "; one or another of them was blocked for " +
@@ -342,7 +342,7 @@ class SignFindings {
 
   const Report* report_;
   const Screen* screen_;
-  std::vector<std::pair<double, std::uint32_t>> unexplained_;  // negated waits, and their group
+  std::vector<std::pair<double, std::uint32_t>> unexplained_;  // negated count of waits, and group
   std::vector<Finding>* findings_;
 };
 
