@@ -43,7 +43,7 @@ struct CaptureName {
 // Parses `FILE` or `FILE#N`. If a file with the complete name exists, the argument is its path.
 CaptureName parse_capture_name(const std::string& argument);
 
-// Receives a capture. An error stops the reading, which returns it.
+// Receives a capture. If it returns an error, reading stops and returns that error.
 using CaptureConsumer = std::function<Result<void>(Snapshot)>;
 
 // The bytes of a file.

@@ -119,7 +119,7 @@ void CellReader::read_signed(Scanner& in, Column& column, std::size_t row) {
   column.i64()[row] = value;
 }
 
-// Often several rows in a row have the same text; repetitions need no lookup in the pool.
+// Consecutive rows often have the same text; repetitions need no lookup in the pool.
 std::size_t CellReader::read_repeated_texts(Scanner& in, std::span<Id> cells) const {
   if (!has_last_ || !is_last_plain_) return 0;
   const std::size_t count = in.consume_repeated_texts(last_text_, cells.size());

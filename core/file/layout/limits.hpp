@@ -66,7 +66,7 @@ inline constexpr std::size_t kRowBytes = 2;
 inline constexpr std::size_t kSliceBytes = 64 * kKiB;
 
 // Returns how much text a file of `bytes` may decompress to. Our writers comply with it
-// (make_padding() in columns/line_frames.hpp).
+// (make_padding() in columns/compressed_lines.hpp).
 constexpr std::size_t max_text_bytes(std::size_t bytes) { return kBaseText + kTextPerByte * bytes; }
 
 }  // namespace ctprof::limits

@@ -1,5 +1,5 @@
-// Reads the objects of a rows file into the cells of columns: rows of threads and cgroups, and
-// the values of the host. Knows the place of the value that is read.
+// Reads the objects of a rows file into the cells of columns: rows of threads and cgroups, and the
+// values of the host. Tracks the place of the value that is being read.
 //
 // Most values are a number for a key that followed the same key in the previous row. They are read
 // without a lookup.
@@ -52,10 +52,10 @@ class RowReader {
   // Returns the place of the current value, such as "threads[12].nice".
   std::string location() const;
 
-  // Report an error in the contents of the file, which continues a message about the place. Without
-  // effect after another error.
+  // Report an error in the contents of the file. The text continues a message that begins with the
+  // place. No effect after another error.
   void reject(std::string error_text);
-  // The same about a value of a kind that is not allowed there, which is next.
+  // The same for the next value, if values of its kind are not allowed there.
   void reject_kind(std::string_view reason = ", which is not allowed there");
   // Rejects a key that is too long.
   void check_key(std::string_view key);

@@ -46,14 +46,14 @@ bool is_same_file(const struct stat& one, const struct stat& other) {
 
 bool is_trusted(const struct stat& file) { return file.st_uid == ::geteuid() || file.st_uid == 0; }
 
-// In a user namespace their owner, root of the host, has no id.
+// In a user namespace, root of the host, who owns these devices, has no id.
 bool discards_data(const struct stat& file) {
   return S_ISCHR(file.st_mode) && major(file.st_rdev) == kMemoryDevices &&
          std::ranges::find(kDiscardingDevices, minor(file.st_rdev)) != kDiscardingDevices.end();
 }
 
-// Returns whether it is the terminal of this process. After su or sudo it belongs to the first
-// user.
+// Returns whether the file is the terminal of this process. After su or sudo, the terminal belongs
+// to the first user.
 bool is_own_terminal(const struct stat& file) {
   struct stat own {};
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -61,7 +61,8 @@ bool is_own_terminal(const struct stat& file) {
   return false;
 }
 
-// Returns whether it is /proc/self/fd, whose links lead to files that this process has open.
+// Returns whether the directory is /proc/self/fd, whose links lead to files that this process has
+// open.
 bool is_descriptor_directory(int directory) {
   struct stat found {};
   struct stat own {};

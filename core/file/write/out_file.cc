@@ -115,8 +115,8 @@ int timed_sync(int fd, std::uint64_t& ns) {
   return status;
 }
 
-// Makes the name durable. Ignores errors of file systems that cannot, because the contents are
-// safe.
+// Makes the name durable. Ignores errors of file systems that cannot do this, because the contents
+// are safe.
 void sync_directory(int directory, std::uint64_t& ns) {
   const sdk::Fd readable(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (readable) timed_sync(readable.get(), ns);
