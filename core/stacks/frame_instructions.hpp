@@ -36,7 +36,7 @@ enum Instruction : std::uint8_t {
   kValOffsetSigned,
   kValExpression,
   kNegateSignedAddressWithPc = 0x2c,  // AArch64: toggles the signing of return addresses
-  kNegateSignedAddress = 0x2d,        // AArch64; SPARC's windows elsewhere
+  kNegateSignedAddress = 0x2d,        // AArch64; on SPARC, a register window
   kArgsSize = 0x2e,
   kNegativeOffsetExtended = 0x2f,
 };

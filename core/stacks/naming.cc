@@ -153,7 +153,8 @@ class Namer {
   Clock::time_point deadline_ = Clock::now() + limits_.max_time;
 };
 
-// There are at most as many addresses as frames, and each takes a few microseconds.
+// Needs no time limit: there are at most as many addresses as frames, and each takes some
+// microseconds.
 Inlines find_go_inlines(const ElfFile& file, const GoTable& table,
                         std::span<const FileAddress> addresses) {
   Inlines inlines;

@@ -113,7 +113,8 @@ class SymbolSearch {
 
   std::span<const std::uint64_t> addresses_;
   NamePolicy policy_;
-  // [i]: of the symbols that begin after address i - 1, up to address i.
+  // [i]: the nearest, or the farthest-reaching, of the symbols that begin after address i - 1, up
+  // to address i.
   std::vector<Symbol> nearest_, farthest_;
 };
 
