@@ -20,7 +20,8 @@ using CapabilityWords = std::array<std::uint32_t, 2>;
 
 // Returns the effective capabilities of the calling thread; nullopt if they cannot be read.
 std::optional<CapabilityWords> effective_capabilities();
-// Sets them. Returns false and changes nothing if one of them is not permitted.
+// Sets the effective capabilities of the calling thread. Returns false and changes nothing if one
+// of them is not permitted.
 bool set_effective_capabilities(const CapabilityWords& words);
 
 // Drops all capabilities of the calling thread permanently. Returns false if that failed.
@@ -28,14 +29,14 @@ bool drop_all_capabilities();
 
 class DroppedCapabilities {
  public:
-  // Drops them if `is_enabled`. Otherwise the object does nothing.
+  // Drops the capabilities if `is_enabled`. Otherwise the object does nothing.
   explicit DroppedCapabilities(bool is_enabled = true);
-  // Restores them.
+  // Restores the capabilities.
   ~DroppedCapabilities();
   DroppedCapabilities(const DroppedCapabilities&) = delete;
   DroppedCapabilities& operator=(const DroppedCapabilities&) = delete;
 
-  // Returns false if they could not be dropped.
+  // Returns false if the capabilities could not be dropped.
   explicit operator bool() const { return is_successful_; }
 
  private:

@@ -25,7 +25,7 @@ bool remove_digits(std::string_view& text) {
   return text.size() < size;
 }
 
-// from_chars also takes ".5", "1." and "01".
+// Returns whether the text is a number in JSON. from_chars also accepts ".5", "1." and "01".
 bool is_json_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   const bool begins_with_zero = text.starts_with('0');

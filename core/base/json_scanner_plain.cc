@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// Otherwise the scanner reads item by item.
+// Whether several items can be read at a time; otherwise the scanner reads item by item.
 constexpr bool kHasFastPath = std::endian::native == std::endian::little;
 constexpr int kDigitsPerWord = sizeof(std::uint64_t);  // digits per word
 

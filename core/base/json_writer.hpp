@@ -6,9 +6,9 @@
 //   out.member("file", path);
 //   out.close('}');                                   // {"file":"a.ctprof.zst"}
 //
-// A string is valid UTF-8 for any input bytes: U+FFFD replaces invalid ones. A member ends with a
-// comma, which closing the bracket removes, so that no member needs to know whether it is the
-// first.
+// A string is valid UTF-8 for any input bytes: U+FFFD replaces invalid ones. A member ends
+// with a comma, which closing the bracket removes, so that all members are written in the same
+// way.
 //
 // See also: render/terminal_text.hpp escapes plain text.
 
@@ -95,9 +95,9 @@ class JsonWriter {
     number(value);
     put(',');
   }
-  // Same with a prepared key that includes its colon: most of a rows file.
+  // Same with a prepared key that includes its colon. Used for most of a rows file.
   void member(const PreparedJson& key, std::uint64_t value);
-  // Writes each number with a comma: most of a columns file.
+  // Writes each number with a comma. Used for most of a columns file.
   void items(std::span<const std::uint64_t> numbers);
   // Ends an object or an array: removes the comma of its last member.
   void close(char bracket) {

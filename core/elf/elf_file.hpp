@@ -109,7 +109,7 @@ class ElfFile {
   // of them in the file.
   std::optional<std::uint64_t> find_file_offset(FileAddress address, std::uint64_t size = 1) const;
 
-  // A value that its user derived from this file, while another user of the value exists.
+  // A value that a caller derived from this file. Callers share it as long as one of them uses it.
   std::weak_ptr<const void>& shared_value() const { return shared_value_; }
 
   bool read(std::uint64_t offset, void* buffer, std::size_t size) const;

@@ -23,7 +23,8 @@ void append_frame_name(std::string& out, std::string_view name) {
   out += "</text>";
 }
 
-// Neighbours differ slightly, and a name has the same shade everywhere.
+// Returns the shade of a name. Neighbours differ slightly, and a name has the same shade
+// everywhere.
 int get_shade(std::string_view name) {
   constexpr int kShades = 3;
   return std::accumulate(name.begin(), name.end(), 0,

@@ -137,7 +137,7 @@ std::string summarize_events(std::span<const RunFacts> runs, const std::string& 
   return out;
 }
 
-// Returns what describe_side() describes run by run.
+// Returns a summary of what describe_side() describes run by run.
 std::string summarize_side(const Report& report, std::size_t side, const TextLayout& layout) {
   const auto runs = report.runs(side);
   if (runs.size() == 1) return describe_side(report, side, layout);

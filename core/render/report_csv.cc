@@ -69,7 +69,7 @@ class CsvWriter {
     return only_side;
   }
 
-  // Writes two lines.
+  // Writes two lines for the function: its self and its total weight.
   void write_function(const MetricRow& row, const FunctionRow& function) {
     if (allowance_.is_spent()) return void(++omitted_rows_);
     const CommonStacks& common = report_->stacks()->common_stacks();

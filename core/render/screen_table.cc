@@ -26,7 +26,7 @@ std::size_t get_readable_width(GroupBy by, std::size_t width) {
   return std::min<std::size_t>(is_path ? 32 : 16, std::max(kMinGroupWidth, width / 3));
 }
 
-// After: the numbers of started and exited threads are shown only for the last side.
+// LastSideChanges: the numbers of started and exited threads are shown only for the last side.
 enum class ThreadCounts { None, Living, LastSideChanges, All };
 enum class LargestChange { None, Figures, Change };
 

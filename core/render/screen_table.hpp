@@ -2,9 +2,9 @@
 //
 // A row is a group with its threads and a figure of each headline. For several windows, each figure
 // is shown as "12.3→45.6", and an extra column names the headline with the largest change. If the
-// table is too wide, columns are omitted, last those that order the rows. Before the column of the
-// largest change is omitted, its change is, and the numbers of started and exited threads. Names
-// are shortened in the middle.
+// table is too wide, columns are omitted, last those that order the rows. The change in the column
+// of the largest change, and the numbers of started and exited threads, are omitted before that
+// column. Names are shortened in the middle.
 //
 // Columns without any known figure are omitted.
 //

@@ -2,7 +2,7 @@
 // leaf first.
 //
 // Each function or stack shows its percentage of the group's total, and its value in the unit of
-// the metric. Waits have one table, of waits from the view of the application (folded_waits.hpp):
+// the metric. Waits have one table, of waits from the view of the application (merged_waits.hpp):
 //
 //   4.20s  98.6%  handle_get → pthread_mutex_lock (futex) ← serve ← main
 //

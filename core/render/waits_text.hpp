@@ -4,7 +4,7 @@
 //   waits      %  application → library (system call) ← caller
 //   4.20s  98.6%  handle_get → pthread_mutex_lock (futex) ← serve ← main
 //
-// See also: compare/report/folded_waits.hpp (which stacks count as one wait, and which are idle).
+// See also: compare/report/merged_waits.hpp (which stacks count as one wait, and which are idle).
 
 #pragma once
 

@@ -70,9 +70,9 @@ inline constexpr const char* kDiffers = "differs";
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
-// Calls visit(state, value) for each row that has a value and a group, with the state of that
-// group. REQUIRES: State is the rule's state, and T the type of rows.storage.
-// REQUIRES: State is the rule's state, and T the type of rows.storage.
+// Calls visit(state, value) for each row that has a value and a group, with the
+// state of that group. REQUIRES: State is the rule's state, and T the type of
+// rows.storage.
 template <class State, class T, class Visit>
 void for_each_reading(void* states, const ctprof_rows& rows, Visit visit) {
   auto* state = static_cast<State*>(states);

@@ -6,7 +6,8 @@
 namespace ctprof::statistics {
 namespace {
 
-// With more runs, not even pairs need more for the smallest alpha that a sample can reach.
+// The largest number of runs that is tried. It suffices for the smallest alpha that a sample of
+// labellings can reach, even for pairs.
 constexpr std::size_t kMaxTriedRuns = 64;
 
 constexpr std::uint64_t kSeedOfLabellings = 19;

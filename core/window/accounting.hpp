@@ -43,7 +43,8 @@ struct WindowRows {
   std::uint64_t started = 0;         // including those that exited again
   std::uint64_t exited = 0;          // exited threads that have rows
   std::uint64_t not_in_opening = 0;  // existed at the opening, but were not read then: NoBase
-  // Ran or waited for a CPU at an end for an unknown time: their run or wait time is NoBase.
+  // Threads that ran or waited for a CPU at an end of the window for an unknown time: their run or
+  // wait time is NoBase.
   std::uint64_t in_progress = 0;
   // Metrics that were not read at the opening: NoBase.
   std::vector<std::string> metrics_not_in_opening;

@@ -10,7 +10,7 @@
 // and remains.
 //
 // The time that a thread had just been running or waiting at either end, which the kernel has not
-// yet added to its counters, is added here, by the roles of metrics (ctprof/roles.hpp). If that
+// yet added to its counters, is added here, by the roles of metrics (ctprof/newtypes.hpp). If that
 // time is unknown, these columns are NoBase for a thread that was running or waiting. The rest of
 // the time between the two readings of a thread is a separate column, the blocked time.
 //

@@ -1,4 +1,4 @@
-// Finds columns by the role of their metric (ctprof/roles.hpp).
+// Finds columns by the role of their metric (ctprof/newtypes.hpp).
 
 #pragma once
 

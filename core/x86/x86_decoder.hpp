@@ -1,8 +1,8 @@
 // Decodes one x86-64 instruction: its length and its operands.
 //
-// It knows the form of all instructions in ordinary code of compilers and of hand-written vector
-// code. The bytes may be hostile: nothing outside of them is read, and an unknown or truncated
-// instruction has no result. Users interpret the few instructions that matter to them.
+// It decodes the operands of all instructions in ordinary code of compilers and of hand-written
+// vector code. The bytes may be hostile: nothing outside of them is read, and an unknown or
+// truncated instruction has no result. Users interpret the few instructions that matter to them.
 
 #pragma once
 
