@@ -15,9 +15,9 @@
 namespace ctprof::cli {
 namespace {
 
-// After the last window, for outputs that do not answer.
+// The time to wait after the last window for outputs that do not answer.
 constexpr std::chrono::seconds kFinishPatience{5};
-// Of a window, as the default of `export --max-series`.
+// The largest number of values in a window, like the default of `export --max-series`.
 constexpr std::size_t kMaxValues = 5000;
 
 // Returns the request of a report with the first screen's metrics, or those of --metrics.
@@ -95,7 +95,7 @@ std::vector<std::string> Emitter::take_messages() {
 
 std::vector<std::string> Emitter::finish() {
   for (Output& output : outputs_) {
-    // Its error is one of the messages.
+    // One of the messages reports the error of finish().
     [[maybe_unused]] const auto finished = output.process.finish(kFinishPatience);
     for (const std::string& text : output.process.take_messages())
       messages_.push_back("output '" + output.name + "': " + text);

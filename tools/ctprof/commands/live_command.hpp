@@ -17,7 +17,7 @@ struct LiveOptions : CommonOptions, HostChoice, RecorderOptions, MergeOptions, E
   std::size_t history_bytes = 128u << 20;
 };
 
-// In live.cc or without_live.cc.
+// Defined in live.cc, or without ncurses in without_live.cc.
 int run_live(const LiveOptions& options);
 
 }  // namespace ctprof::cli

@@ -51,10 +51,10 @@ struct Finding {
 struct Diagnosis {
   const Plugin* plugin;
   std::size_t fills = 0;
-  // Metrics that it could fill, but a better source or a recorder does.
+  // Metrics that the plugin could fill, but that a better source or a recorder fills.
   std::size_t filled_by_others = 0;
   std::size_t on_request = 0;  // of these, metrics that a recorder records on request
-  std::size_t refused = 0;     // metrics that it cannot fill here
+  std::size_t refused = 0;     // metrics that the plugin cannot fill here
   std::vector<Finding> findings{};
 };
 

@@ -63,7 +63,7 @@ Result<bool> PluginsOnDemand::load_all_if_needed(std::span<const Snapshot> captu
   if (all_) return true;
   CTPROF_TRY_VALUE(auto all, load_registry(options_));
   all_.emplace(std::move(all));
-  derived_of_all_ = all_->derived_metrics_for({});  // metrics of recorders define themselves
+  derived_of_all_ = all_->derived_metrics_for({});  // files define those of recorders
   return true;
 }
 

@@ -90,7 +90,7 @@ Result<CaptureArgument> resolve_argument(const std::string& text, const InputOpt
   if (positions.empty() && text.find(kPairSeparator, 1) != text.npos)
     return error("reading", text, "no such file, and it is not A..B with two existing files");
   if (positions.empty())
-    return CaptureArgument{text, ArgumentForm::File, {text}, {}};  // reading it says why not
+    return CaptureArgument{text, ArgumentForm::File, {text}, {}};  // reading it reports the error
   return CaptureArgument{
       text,
       ArgumentForm::Pair,

@@ -1,4 +1,4 @@
-// Remembers which runs the user has compared, so that a comparison can report whether the groups of
+// Records which runs the user has compared, so that a comparison can report whether the groups of
 // --about may have been selected because of an earlier result.
 //
 // The file $XDG_STATE_HOME/ctprof/compared (by default in ~/.local/state) has a line for each

@@ -137,7 +137,7 @@ class View {
   }
   Position& position() { return positions_[static_cast<std::size_t>(level_)]; }
 
-  // view.cc
+  // Defined in view.cc:
   void edit_filter(Key key);
   void perform(Action action);
   void descend();
@@ -160,13 +160,13 @@ class View {
   Order& order() { return orders_[level_ == Level::Threads ? 1 : 0]; }
   const Order& order() const { return orders_[level_ == Level::Threads ? 1 : 0]; }
 
-  // mouse.cc
+  // Defined in mouse.cc:
   void toggle_mouse();
   void scroll(std::ptrdiff_t by);
   void click(const MouseEvent& event);
   void sort_at(std::size_t column);
 
-  // rows.cc
+  // Defined in rows.cc:
   std::vector<std::string> sort_words() const;
   bool can_sort();
   void next_sort();
@@ -179,7 +179,7 @@ class View {
   void order_threads();
   void update_thread();
 
-  // rendering.cc
+  // Defined in rendering.cc:
   std::vector<Line> render_all(Size size);
   std::vector<Line> render_body(Size size);
   std::vector<Line> render_heading(Size size);
@@ -193,7 +193,7 @@ class View {
   std::vector<Line> thread_table(Size size);
   std::size_t scroll_to_selection(std::size_t available_lines);
 
-  // pages.cc
+  // Defined in pages.cc:
   std::vector<Line> scroll_lines(std::vector<Line> lines, std::size_t available_lines);
   std::vector<Line> help_lines(Size size);
   std::vector<Line> findings_page(Size size) const;

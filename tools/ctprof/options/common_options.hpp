@@ -68,7 +68,8 @@ inline constexpr auto kQuiet =
 inline constexpr auto kHelp =
     switch_on("help,h", member<&CommonOptions::help>, "Print this text.").only_typed();
 
-// Of every command, in this order of the help: kVerbose, one of these two, and kQuietAndHelp.
+// The options of every command, in the order of the help: kVerbose, one of these two,
+// kQuietAndHelp.
 inline constexpr std::array kScreen{kFormat, kColor, kNoPager};
 inline constexpr std::array kScreenAndSchema{kFormat, kJsonSchema, kColor, kNoPager};
 inline constexpr std::array kQuietAndHelp{kQuiet, kHelp};

@@ -167,7 +167,8 @@ inline constexpr auto kWrap =
     switch_on("wrap", member<&LayoutOptions::wrap>,
               "Break long cells into lines on a terminal instead of truncating them.");
 
-// Of show, compare, noise, report and export --to prometheus. Each of them takes some of these.
+// The options of show, compare, noise, report and export --to prometheus. Each command takes some
+// of them.
 struct ReportOptions : InputOptions, GroupOptions, FilterOptions, TestOptions, LayoutOptions {
   Result<void> check(const CommandLine& line);
 };

@@ -1,4 +1,5 @@
-// What differs in the files of a new output plugin: its templates, which are the same in C and C++.
+// The templates of the files in which a new output plugin differs from other plugins. They are the
+// same in C and C++.
 //
 // The build files are those of other plugins (scaffold.cc).
 

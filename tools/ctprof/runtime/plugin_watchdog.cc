@@ -142,7 +142,7 @@ namespace {
 struct Fault {
   int signal;
   std::string_view name;
-  bool recurs;  // when the instruction that raised it runs again
+  bool recurs;  // the instruction raises it again when it is repeated
 };
 constexpr std::array kFaults{
     Fault{SIGSEGV, "segmentation fault", true},

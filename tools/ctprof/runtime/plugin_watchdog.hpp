@@ -1,9 +1,9 @@
 // Detects plugins that crash, exit or do not return. Prints their file and function before the
 // program ends.
 //
-// This includes a crash (a signal such as SIGSEGV), a call of exit(), terminating one of ctprof's
-// threads, and taking longer than 5 s in a constructor, in `probe`, or at program exit. After a
-// crash the program dies of the same signal as it would have without this code, including the core
+// This includes a crash (a signal such as SIGSEGV), a call of exit(), terminating one of
+// ctprof's threads, and taking longer than 5 s in a constructor, in `probe`, or at program exit.
+// After a crash the program ends with the same signal as without this code, including the core
 // dump.
 //
 // A timer signal enforces the time limit; no thread is needed. It checks after 4.5 s and again half

@@ -43,7 +43,8 @@ const std::atomic<bool>* interrupted_flag();
 void set_exit_action(void (*action)());
 void run_exit_action();
 
-// Remembers this process and the start of the main thread's stack. REQUIRES: called from main().
+// Stores the id of this process and the start of the main thread's stack. REQUIRES: called from
+// main().
 void remember_own_process(const void* stack_begin);
 bool is_own_process();
 bool is_main_thread();
@@ -101,7 +102,7 @@ class SignalLine {
   std::size_t size_ = 0;
 };
 
-// Tells the user what to do about a plugin that prevents ctprof from working.
+// Advice for the user about a plugin that prevents ctprof from working.
 inline constexpr std::string_view kRemovalAdvice =
     "; remove that file, or name the plugins to use with --plugins";
 

@@ -28,8 +28,8 @@ class Metric:
         self.label = headline.get("label")
         self.order = headline.get("order") or 0
         self.shown = headline.get("shown") or (RATE if self.is_counter else LEVEL)
-        self.floor = headline.get("floor") or 0  # In the metric's unit; of counters per second.
-        self.entry = headline.get("entry")  # When its rows join a family (core/compare/evidence/row_family.hpp).
+        self.floor = headline.get("floor") or 0  # In the metric's unit; for counters, per second.
+        self.entry = headline.get("entry")  # The condition under which its rows join a family (core/compare/evidence/row_family.hpp).
         self.adds_up = definition.get("adds_up", True)
         self.definition = definition
         self.positions = {}  # Its index in the totals of all metrics and in those of headlines -> ids of the registries with these indexes.
