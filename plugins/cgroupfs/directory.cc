@@ -27,7 +27,7 @@ sdk::Fd open_beneath(int root, const char* path) {
   options.flags = static_cast<__u64>(kDirectoryPath);
   options.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   sdk::Fd fd(static_cast<int>(::syscall(SYS_openat2, root, path, &options, sizeof options)));
-  // Seccomp filters of older containers do not know the system call, and some answer EPERM.
+  // Seccomp filters of older containers reject the system call, some with EPERM.
   const bool is_unavailable = !fd && (errno == ENOSYS || errno == EPERM);
   return is_unavailable ? sdk::Fd(::openat(root, path, kDirectoryPath | O_NOFOLLOW))
                         : std::move(fd);

@@ -3,8 +3,8 @@
 //
 // Sources: /proc/stat, loadavg; /sys/block/<disk>/stat; cpuinfo, meminfo, cmdline, version and
 // sys/kernel/sched_* under /proc; transparent_hugepage and CPUs under /sys. The core always loads
-// the plugin (CTPROF_PLUGIN_ALWAYS): a comparison needs to know whether two hosts match, and a
-// window how much of the CPU time the threads explain.
+// the plugin (CTPROF_PLUGIN_ALWAYS): comparisons check whether two hosts match, and windows divide
+// the host's CPU time.
 //
 // Contents: the file's `host` object, the source and the plugin's table.
 // See also: stat.hpp for /proc/stat.

@@ -1,4 +1,4 @@
-// Parses /proc/stat: what the host's CPUs did since boot, summed over all CPUs.
+// Parses /proc/stat: the times of the host's CPUs since boot, summed over all CPUs.
 //
 //   cpu  10132153 290696 3084719 46828483 16683 0 25195 0 175628 0
 //   cpu0 5066076 145348 1542359 23414241 8341 0 12597 0 87814 0

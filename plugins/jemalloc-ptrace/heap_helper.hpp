@@ -66,8 +66,8 @@ class HeapHelper {
 
  private:
   static constexpr int kMaxLosses = 5;
-  // The time limit of a capture, in slices, for file systems that answer each time, but slowly.
-  // Files that are expensive cost 6 seconds in total.
+  // The time limit of a capture, for file systems that answer each time, but slowly. Files that are
+  // expensive cost 6 seconds in total.
   static constexpr int kMaxSeconds = 20;
   static constexpr int kMaxSlices = kMaxSeconds * 1000 / kHelperSliceMs;
 

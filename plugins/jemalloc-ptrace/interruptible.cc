@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 
-// The jump target of the signal handler, which only knows its thread; null: no call is active.
+// The jump target of the signal handler in this thread; null: no call is active.
 thread_local sigjmp_buf* volatile jump_target = nullptr;
 
 void jump_out(int) {

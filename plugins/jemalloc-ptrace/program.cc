@@ -61,7 +61,7 @@ int open_maps(int proc, std::uint64_t tid) {
 
 Program::Program(int proc, std::uint64_t tid) : maps_(open_maps(proc, tid)) {}
 
-// A query for one mapping costs a tenth of printing some of them.
+// Queries one mapping, which costs a tenth of printing some of them; else reads the first byte.
 bool Program::is_still_running() const {
   if (const int error = check_memory_exists(maps_.get()); error != ENOTTY) return error == 0;
   char first;

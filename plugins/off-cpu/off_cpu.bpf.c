@@ -76,8 +76,8 @@ static __always_inline void write_exit(struct task_struct* task, struct off_thre
 
 /* Returns when a thread left its CPU, by the kernel's accounting of its run time. That ends before
  * the kernel selects the next thread, which may take longer than a short wait, and excludes steal
- * time. It also begins slightly before the program sees the thread arrive. Therefore the result may
- * be slightly after `now`, and the next state begins then. */
+ * time. It also begins slightly before the program runs when the thread arrives. Therefore the
+ * result may be slightly after `now`, and the next state begins then. */
 static __always_inline __u64 departure_time(struct task_struct* task, struct off_thread* thread,
                                             __u64 now) {
   if (thread->state != OFF_RUNNING || thread->arrival == 0) return now;
@@ -94,8 +94,8 @@ static __always_inline void arrive(struct task_struct* task, struct off_thread* 
 }
 
 /* Reconstructs a wake-up. A kernel may hide threads, and runs no program while one of them is on a
- * CPU, so the wake-up of a thread may have been missed. The scheduler knows since when the thread
- * is in the run queue. */
+ * CPU, so the wake-up of a thread may have been missed. The scheduler stores when the thread
+ * entered the run queue. */
 static __always_inline void reconstruct_wakeup(struct task_struct* task, struct off_thread* thread,
                                                __u64 now) {
   if (!bpf_core_field_exists(task->se.cfs_rq) ||

@@ -191,9 +191,9 @@ struct off_check {
 
 /* The purpose of a pass over all threads. */
 enum off_pass_purpose {
-  OFF_FIRST_PASS = 0,    /* create the state of each thread, and determine what it does */
+  OFF_FIRST_PASS = 0,    /* create the state of each thread, and determine its state */
   OFF_SECOND_PASS = 1,   /* determine the state of threads without an event since the first pass */
-  OFF_COLLECT = 2,       /* write everything: struct off_look */
+  OFF_COLLECT = 2,       /* write everything: struct off_snapshot */
   OFF_CHECK = 3,         /* write identity and number of events: struct off_check */
   OFF_FOLLOW_MOVED = 4,  /* follow selected threads that are not followed yet */
   OFF_LIST_PROCESSES = 5 /* list each process, selected or not: struct off_check, without events */

@@ -28,7 +28,7 @@ std::size_t choose_stack_bytes(std::size_t threads) {
                     kMinStackBytes, kMaxStackBytes);
 }
 
-// All offers are requested, except for histograms.
+// All offers except histograms are always requested.
 bool is_requested_offer(std::uint32_t offer, std::uint32_t histograms) {
   return offer < kOfferFirstHistogram || (histograms >> (offer - kOfferFirstHistogram) & 1) != 0;
 }
@@ -147,7 +147,7 @@ void Waits::drain(const sdk::Records& records) {
   report_remark(records);
 }
 
-// For a process that moved into the cgroup, the programs only see the leader.
+// For a process that moved into the cgroup, the kernel reports only the leader to the programs.
 void Waits::follow_moved_processes() {
   if (programs_->counters()[OFF_CGROUP_MOVES] != last_counters_[OFF_CGROUP_MOVES])
     programs_->visit_threads(OFF_FOLLOW_MOVED, [](Bytes) {});
@@ -350,7 +350,7 @@ void Waits::count_cost(const sdk::Records& records) {
     programs_->end_measuring();
     measuring_since_ns_ = 0;
   }
-  if (programs_->ns_per_switch() == 0) return;  // counted when it is known
+  if (programs_->ns_per_switch() == 0) return;  // counted once the cost is known
   const std::uint64_t switches = last_counters_[OFF_SWITCHES] - accounted_switches_;
   accounted_switches_ = last_counters_[OFF_SWITCHES];
   records.count_cpu_ns(

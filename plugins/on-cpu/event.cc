@@ -70,7 +70,7 @@ perf_event_attr make_attributes(const Sampling& sampling) {
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
   attr.watermark = 1;
-  attr.wakeup_watermark = INT_MAX;  // no process waits for it
+  attr.wakeup_watermark = INT_MAX;  // no process waits for the ring
   return attr;
 }
 

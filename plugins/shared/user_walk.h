@@ -115,8 +115,8 @@ static __always_inline enum walk_status walk_enter_without_call(struct walk* wal
 
 /* Stores the frame of the code at ip, and finds its rule. The rule is that of the call, not of the
  * next instruction, because a call that never returns may be the last instruction of its function.
- * An address that does not follow a call (the kernel wrote it for a signal, or a programmer by
- * hand) counts itself. */
+ * An address that does not follow a call (the kernel wrote it for a signal, or assembly stored it)
+ * is looked up itself. */
 static __always_inline enum walk_status walk_enter(struct walk* walk,
                                                    struct ctprof_unwind_rule* rule) {
   const __u64 ip = walk->is_exact ? walk->ip : walk->ip - 1;

@@ -82,7 +82,7 @@ void ExitedThreads::drain(const sdk::Listing& listing) {
   reported_lost_ = lost;
 }
 
-// `is_followed`: the programs saw that the process descends from the selected ones.
+// `is_followed`: the programs reported that the process descends from the selected ones.
 bool ExitedThreads::is_selected(std::uint64_t tgid, bool is_followed) const {
   return pids_.empty() || (follows_children_ && is_followed) ||
          std::ranges::binary_search(pids_, tgid);
@@ -130,7 +130,7 @@ void ExitedThreads::put(Rows& rows, const exit_record_thread& exit_record) {
   put_cgroup(columns.cgroup, row, exit_record.task.cgroup_id);
 }
 
-// Its start is already that of its leader; its earlier identity is unknown.
+// The start of the thread is already that of its leader; its earlier identity is unknown.
 void ExitedThreads::put(Rows& rows, const exit_record_exec& exec) {
   record task{};
   task.tgid = exec.tgid;

@@ -103,7 +103,7 @@ int on_last_switch(__u64* arguments) { /* preempted or not, previous, next */
   if (!(task->__state & kDead)) return 0;
   node = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn);
   const __u64 id = BPF_CORE_READ(node, id);
-  write_cgroup_name(node, id); /* before the record, so that the reader already knows the name */
+  write_cgroup_name(node, id); /* before the record, so that the reader already has the name */
   struct delays_buffer* buffer = bpf_map_lookup_elem(&delays_buffers, &first);
   if (!buffer)
     return 0; /* never happens, but the verifier requires the check, before the record is

@@ -169,7 +169,7 @@ void Socket::drop_stale_answers() {
 }
 
 SocketError Socket::listen(const std::string& cpus) {
-  // A full buffer causes no error, and only drops messages that do not fit.
+  // With this option, a full buffer causes no error, and only drops messages that do not fit.
   constexpr int kEnabled = 1;
   ::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_NO_ENOBUFS, &kEnabled, sizeof kEnabled);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kListeningBufferBytes,

@@ -6,7 +6,7 @@
 // the buffer was full, or too small for the struct of a future kernel.
 //
 // The kernel sends the last values of exited threads to each registered socket separately, so two
-// sockets do not disturb each other. It forgets a socket that was closed. Messages that do not fit
+// sockets do not disturb each other. It drops a socket that was closed. Messages that do not fit
 // into a socket's buffer are dropped and counted.
 //
 // See also: decode.hpp for the contents of answers, taskstats.cc for repeated requests.

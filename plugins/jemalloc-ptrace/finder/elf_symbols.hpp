@@ -4,10 +4,10 @@
 // The public functions may have a prefix (malloc, je_malloc, _rjem_malloc), and the variable has
 // another one (je_tsd_tls, _rjem_je_tsd_tls).
 //
-// The segment of a program is next to the thread pointer, at a distance that the linker knows. The
-// loader chooses the location for a library, and writes the distance into slots that relocations
-// name: one slot is enough to locate the whole segment. A library that uses module numbers instead
-// (it may be loaded by dlopen) has no such slot.
+// The segment of a program is next to the thread pointer, at a distance that the linker determines.
+// The loader chooses the location for a library, and writes the distance into slots that
+// relocations name: one slot is enough to locate the whole segment. A library that uses module
+// numbers instead (it may be loaded by dlopen) has no such slot.
 
 #pragma once
 

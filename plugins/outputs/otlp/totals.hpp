@@ -1,6 +1,6 @@
 // Sums of the increases of counters over consecutive windows.
 //
-// A series that has no value in a window is forgotten, because its increase is unknown. If it
+// A series that has no value in a window is dropped, because its increase is unknown. If it
 // returns, it starts again at zero with a new start time, which readers recognize as a reset. So
 // memory is limited by one window.
 
@@ -21,7 +21,7 @@ struct Total {
 
 class Totals {
  public:
-  // Begins a window. Forgets all series if windows are missing before it.
+  // Begins a window. Drops all series if windows are missing before it.
   void begin(const ctprof_output_window& window);
   // Adds the increase in the window to a series and returns its total. Integers stay exact until
   // they exceed 64 bits. REQUIRES: the increase is a number; called once per series and window.
