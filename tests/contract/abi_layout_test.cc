@@ -16,7 +16,7 @@
 #define AT(type, field, offset) static_assert(offsetof(type, field) == (offset))
 static_assert(sizeof(void*) == 8, "the offsets below are those of 64-bit machines");
 
-// Structs.
+// The structs: their sizes, and the offsets of their fields.
 SIZE(ctprof_text, 16);
 AT(ctprof_text, data, 0);
 AT(ctprof_text, size, 8);

@@ -16,7 +16,7 @@
   static_assert((name) == (value) && ctprof::Gap::word == static_cast<ctprof::Gap>(value) && \
                 ctprof::kGapNames[value] == #word)
 
-// Signatures.
+// The signatures of all functions.
 CALL(ctprof_probe, refuse, void (*)(void*, std::uint32_t, ctprof_gap, const char*, std::size_t));
 CALL(ctprof_probe, remedy,
      void (*)(void*, std::uint32_t, const char*, std::size_t, ctprof_remedy, const char*,
@@ -72,7 +72,7 @@ CALL(ctprof_rule, json, void (*)(const void*, const ctprof_sink*));
 CALL(ctprof_rule, extras, void (*)(const void*, const ctprof_sink*));
 CALL(ctprof_rule, parts, void (*)(const void*, const ctprof_parts*));
 
-// Scalar types.
+// The scalar types.
 static_assert(std::is_same_v<ctprof_entity, std::uint32_t> &&
               std::is_same_v<ctprof_storage, std::uint32_t>);
 static_assert(std::is_same_v<ctprof_stage, std::uint32_t> &&
@@ -82,7 +82,7 @@ static_assert(std::is_same_v<ctprof_metric_flags, std::uint32_t> &&
 static_assert(std::is_same_v<ctprof_plugin_flags, std::uint32_t> &&
               std::is_same_v<ctprof_remedy, std::uint32_t>);
 
-// Numbers.
+// The numbers of all constants.
 NUMBER(CTPROF_ABI, 1);
 NUMBER(CTPROF_MAX_ROWS, 1024);
 NUMBER(CTPROF_MAX_ENTITY_ROWS, 4096);

@@ -26,7 +26,7 @@ SKIPPED = 77
 STATUS = "voluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t4\n"
 TREE = testing.make_tree({(7, 7): {"status": STATUS.format(40)}, (7, 8): {"status": STATUS.format("x")}, (7, 9): {}},
                          {"proc/stat": "cpu  1 2 3\nprocs_running 3\n"})
-# A plugin that fails as its option `at` states.
+# A plugin that fails at the place that its option `at` names.
 FAILING = """
 use ctprof_sdk::prelude::*;
 

@@ -271,7 +271,7 @@ class Checker:
 
 
 def problem_of_fleet(words):
-    """The parser of `ctprof fleet`; its answers need DuckDB (tests/fleet/page_test.py)."""
+    """Checks the words with the parser of `ctprof fleet`; running the command needs DuckDB (tests/fleet/page_test.py)."""
     from ctprof_fleet import command, errors
     if not words or words[0] not in command.SUBCOMMANDS:
         return f"no subcommand '{' '.join(words[:1])}' of fleet"

@@ -3,7 +3,7 @@
 //   make_flame STACKS FORM > FILE
 //
 // Standard error gets the CPU time of drawing in milliseconds, without building the stacks. The
-// tables below list the accepted words; FORM may also be a format of stack_forms.hpp.
+// tables below list the accepted words; FORM may also be a format of stack_formats.hpp.
 
 #include <cstdlib>
 #include <ctime>

@@ -74,7 +74,7 @@ class Queries(Fleet):
         host, file = next(iter(self.hosts_and_files().items()))
         screen = read_screen(self.top / file)
         headlines = [one["metric"] for one in screen["headlines"]]
-        patterns = {group for group, in self.sql(f"SELECT DISTINCT \"group\" FROM groups WHERE host = '{host}'")}  # `show` may call one by its only name
+        patterns = {group for group, in self.sql(f"SELECT DISTINCT \"group\" FROM groups WHERE host = '{host}'")}  # of one name: `show` prints the name
         checked = 0
         for row in screen["rows"][:4]:
             for metric in ("run_time_ns", "voluntary_csw"):
@@ -204,7 +204,7 @@ class Queries(Fleet):
         self.assertEqual((finished.stdout.count("\n"), finished.stderr), (1, ""))
 
     def test_several_captures_of_a_host(self):
-        """Their median counts."""
+        """The median of the captures of a host counts."""
         with tempfile.TemporaryDirectory(prefix="fleet-several-") as place:
             files = sorted(self.top.glob("*.ctprof.zst"))[:3]
             for number, file in enumerate(files):

@@ -1,5 +1,5 @@
 // Decodes any bytes as a message of the kernel. Checks that results are within the message, and
-// that an error never comes with a struct.
+// that a message with an error never contains a struct.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks the house rules that a program can check on the tracked files of this tree (style.md, Shape).
+"""Checks the house rules that a program can check on the tracked files of this tree.
 
     rules.py      prints each violation as path: problem, and exits with 1 if there is one
 
@@ -18,8 +18,8 @@ import sys
 MAX_LINES = 400
 SOURCE = (".cc", ".hpp", ".c", ".h", ".py", ".sh")
 
-# The headers of this tree that files of each directory may include. core/base, core/elf and core/x86 are
-# below the rest of the core and the plugins that ship with ctprof.
+# The headers of this tree that files of each directory may include. core/base, core/elf and core/x86 may
+# be included by the rest of the core and by the plugins that ship with ctprof.
 MAY_INCLUDE = {
     "sdk/": ("ctprof/",),
     "core/": ("core/", "ctprof/"),

@@ -1,9 +1,9 @@
 /* Programs whose problem is a disk. Kinds:
  *
- *   scanner  reads 64 KiB of FILE every 10 ms; then all of FILE, which it removes from the page
- * cache lookups  reads 4 KiB at a random position from the disk every 2 ms; causes no problem bulk
- * sleeps; then two threads write large blocks to the disk logger   four threads write lines to
- * FILE, one at a time; then sync each line
+ *   scanner  reads 64 KiB of FILE every 10 ms; then all of FILE, without its page cache
+ *   lookups  reads 4 KiB at a random position from the disk every 2 ms; causes no problem
+ *   bulk     sleeps; then two threads write large blocks to the disk
+ *   logger   four threads write lines to FILE, one at a time; then sync each line
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,10 +2,10 @@
  *
  *   holder    four threads take one lock in turn; then each sleeps for 20 ms with the lock
  *   deadlock  two threads take two locks in the same order; then in opposite orders
- *   pipeline  sends blocks through a pipe to the process h-consumer, which uses each for 20 us;
- * then for 2 ms sockets   answers the requests of the process h-clients within 20 us; then within 3
- * ms spawner   sleeps; then two threads start programs of the kind `task` one after the other task
- * runs for 20 ms and exits; started by `spawner`
+ *   pipeline  sends blocks to the process h-consumer, which uses each for 20 us; then for 2 ms
+ *   sockets   answers the process h-clients within 20 us; then within 3 ms
+ *   spawner   sleeps; then two threads start programs of the kind `task` one after the other
+ *   task      runs for 20 ms and exits; started by `spawner`
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,8 +1,8 @@
 // Probes a program that replaces itself all the time. The program must keep running, and no value
 // may come from another program's memory.
 //
-// Contents:  thread_pointers.hpp and the whole plugin, with a target that calls execv from any of
-// its threads.
+// Contents:  thread_pointer_reader.hpp and the whole plugin, with a target that calls execv from
+// any of its threads.
 // See also:  harm_test.cc, for targets that do not replace themselves.
 
 #define BOOST_TEST_MODULE jemalloc_exec

@@ -1,7 +1,7 @@
 // Tests that reading thread pointers does not disturb targets: when the prober is killed, and with
 // signals, stops, other tracers and exits.
 //
-// Contents:  thread_pointers.hpp with real threads.
+// Contents:  thread_pointer_reader.hpp with real threads.
 // See also:  exec_test.cc, for programs that are replaced; undisturbed_targets_test.py, for whole
 // captures.
 

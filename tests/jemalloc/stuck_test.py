@@ -28,7 +28,7 @@ CACHE_EXPIRY_S = 1.2
 
 
 class Stuck(harness.Process):
-    """A program in a namespace where `mount` holds one file; `pid` is the program's."""
+    """A program in a namespace with the file system of stuck_mount.py at `mount`; `pid` is the pid of the program."""
 
     def __init__(self, directory, content, program, *words, hang_mode=""):
         self.mount = os.path.join(directory, "mnt")

@@ -1,4 +1,4 @@
-"""A Debian in a directory, created by mmdebstrap from the mirrors of this machine's apt.
+"""A Debian installation in a directory, created by mmdebstrap from the mirrors of this machine's apt.
 
 Contents: creates it, runs commands in it, installs packages in it.
 See also: the checks (soak_deb.py, soak_unit.py).
@@ -36,10 +36,10 @@ def packages_in(directory):
 
 
 class Root:
-    """A Debian in a directory."""
+    """A Debian installation in a directory."""
 
     def __init__(self, path, packages=(), template=None):
-        """Creates a Debian with these packages, or copies an existing one."""
+        """Creates a Debian installation with these packages, or copies an existing one."""
         self.path = path
         if template:
             run("cp", "-a", f"{template}/.", path)

@@ -19,7 +19,7 @@ FILES = ("--plugins=procfs-sched",)
 
 
 def read_sleeping_threads(tree, pid):
-    """Returns the threads of the process, or a new object on each call while one of them does not sleep yet."""
+    """Returns the threads of the process, or while one of them does not sleep yet an object that differs in each call."""
     rows = {key: plain_reader.read_thread(tree, *key) for key in tree.threads() if key[0] == pid}
     return rows if all(row["state"] == b"S" for row in rows.values()) else object()
 

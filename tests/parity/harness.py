@@ -54,7 +54,7 @@ def root_only_scratch():
 
 @functools.cache
 def reachable_copy():
-    """Returns a directory that lives as long as the test program, and the path of a ctprof in it that other users can run."""
+    """Returns a directory that exists until the test program exits, and the path of a ctprof in it that other users can run."""
     directory = scratch()
     return directory, product_copy(CTPROF, directory.name)
 

@@ -70,7 +70,7 @@ class Queries(unittest.TestCase):
                 self.check(self.capture(harness.fixture(kernel)))
 
     def test_on_a_tree_with_missing_files(self):
-        """The queries meet rows without a reading, and groups and maps without any value."""
+        """The file has rows without a reading, and groups and maps without any value."""
         file = self.capture(self.tree_with_missing_files())
         self.check(file)
         self.assertIn(None, [row[3] for row in self.rows(0)])

@@ -50,7 +50,7 @@ class SubsetPid(unittest.TestCase):
         self.check("procfs-sched", STATISTICS, "nr_wakeups")
 
     def test_enabled_delays_are_read(self):
-        """A thread that started after the switch was enabled visibly has delays."""
+        """A thread that started after the switch was enabled has delays."""
         file = self.reasons("task-iter", DELAYS, "1")
         values = [row["blkio_delay_count"] for row in file.threads.values()]
         self.assertTrue(any(isinstance(value, int) for value in values))

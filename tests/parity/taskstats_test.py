@@ -14,7 +14,7 @@ from plain_taskstats import KINDS, OTHER_FIELDS, Taskstats, metrics_of
 SWITCH = "/proc/sys/kernel/task_delayacct"
 TASKSTATS_ONLY = ("--plugins=taskstats",)
 THREADS = 41  # forty, and the main thread
-FAR_FACTOR = 5       # a delay this many times as long as any other is far above it
+FAR_FACTOR = 5       # the tested delay must exceed all others by this factor
 TRIES = 5     # the host also runs other work
 
 

@@ -172,7 +172,7 @@ class Row:
         return None in self.values
 
     def is_end(self, end, sign, alpha):
-        """Returns whether shifts inside the end are not rejected and those outside are. For rows with gaps see the oracle."""
+        """Returns whether shifts inside the end are not rejected and those outside are. Rows with gaps are tested by oracle_test.py."""
         if self.has_gaps():
             return True
         if end is None:

@@ -12,7 +12,7 @@
 
 namespace ctprof {
 
-// Spins forever. Its code has fewer than kLongestSpin bytes.
+// Spins forever. Its code has fewer than kMaxSpinCodeSize bytes.
 [[gnu::noinline, noreturn]] inline void spin() {
   for (std::uint64_t i = 0;; ++i) asm volatile("" : : "r"(i));
 }

@@ -121,7 +121,7 @@ class Timehist(unittest.TestCase):
 
     def check(self, name, both, program):
         """Compares for each thread: the value of ctprof, that of timehist, and the maximum by which the latter may be too small."""
-        apart = [(ours - min(max(ours, theirs), theirs + unknown)) / theirs for ours, theirs, unknown in both]  # 0: between both
+        apart = [(ours - min(max(ours, theirs), theirs + unknown)) / theirs for ours, theirs, unknown in both]  # 0: no difference
         ours, theirs, unknown = (sum(figures) / 1e6 for figures in zip(*both))
         print(f"{' '.join(program[1:])}: {name} {ours:.3f} ms, by timehist {theirs:.3f} to {theirs + unknown:.3f}; apart, of a thread, from "
               f"{100 * min(apart):+.2f} to {100 * max(apart):+.2f} %")

@@ -45,13 +45,13 @@ struct WalkedStack {
   std::uint64_t bp = 0;  // at the leaf
   std::vector<FrameLocation> by_kernel, by_copy;
   WalkEnd ending = WalkEnd::Failed;  // of the walk of the copy
-  bool is_mapped = false;            // the test knows the mapping of the leaf's address
+  bool is_mapped = false;            // the mapping of the leaf's address was found
 };
 
 // Samples all CPUs, and calls take(walked) for each walked stack.
 class Samples {
  public:
-  // `and_copy`: whether each walked stack is also copied and walked in user space. `depth`: the
+  // `with_copies`: whether each walked stack is also copied and walked in user space. `depth`: the
   // maximum depth of walks in the kernel; 0: that of the samples.
   Samples(const on_cpu::Sampling& sampling, bool with_copies, std::uint32_t depth = 0)
       : sampling_(sampling),
@@ -121,7 +121,7 @@ class Samples {
   template <class Take>
   void drain_one(on_cpu::CpuEvent& event, Take& callback) {
     on_cpu::Ring& ring = event.ring();
-    std::optional<WalkedStack> waiting;  // for its copy, which follows it
+    std::optional<WalkedStack> waiting;  // until its copy follows
     for (event.look_for_records(); !ring.record().empty(); ring.skip(), ring.release()) {
       const on_cpu::Bytes record = ring.record();
       const auto type = on_cpu::read_header(record).type;

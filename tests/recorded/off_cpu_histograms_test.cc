@@ -142,7 +142,7 @@ BOOST_DATA_TEST_CASE(each_time_counts_in_its_bucket,
   BOOST_TEST(times > 0u);
 }
 
-// A record of another offer would fail the source.
+// The source would fail if it reported a histogram that was not requested.
 BOOST_AUTO_TEST_CASE(only_requested_histograms_are_reported) {
   for (const unsigned requested : {0U, 1U << OFF_CPU_WAITS}) {
     const Recording recording(load_sched_trace("turns"), settings_with(0, requested), 7);

@@ -174,7 +174,7 @@ Expected expected_user_parts(const std::vector<Record>& records) {
       expected.user[{record.time_ns, record.tid}] = {};
       continue;
     }
-    // Others lost their slots.
+    // Earlier samples lost their slots.
     const std::size_t first = waiting.size() - std::min(waiting.size(), kMaxWaiting);
     for (std::size_t i = first; i < waiting.size(); ++i) {
       if (waiting[i] == nullptr || waiting[i]->tid != record.tid ||

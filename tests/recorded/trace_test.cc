@@ -1,4 +1,4 @@
-// Tests that traces survive writing and reading, and that damaged traces are errors.
+// Tests that a trace is unchanged after writing and reading, and that damaged traces are errors.
 
 #define BOOST_TEST_MODULE recorded_trace
 #include <boost/test/unit_test.hpp>

@@ -216,7 +216,7 @@ class Cells(Tables):
 
 @needs_duckdb
 class Names(Tables):
-    """Names survive quoting and escaping."""
+    """Names are unchanged after quoting and escaping."""
 
     def hostile_file(self, names):
         constructed_files.hostile("hostile.ctprof.zst", names)

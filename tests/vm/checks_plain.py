@@ -6,7 +6,7 @@ from compare_rows import uncovered_columns, row_differences
 import plain_cgroups
 
 MAX_MOVING_THREADS = 6  # of the test's threads; all others must have slept
-SHARED_SLACK_KIB = 4  # a page that others map too counts by the number of mappings
+SHARED_SLACK_KIB = 4  # a page that other processes map, too, is divided by the number of mappings
 SHARES_LIBRARIES = b"heap_preloaded"  # shares its libraries with ctprof while that runs
 
 # Values that change without activity: averages, and counts that other CPUs have not added yet.

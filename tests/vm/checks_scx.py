@@ -15,7 +15,7 @@ NONE = Gap("NotApplicable")
 FAIR = (b"SCHED_OTHER", b"SCHED_BATCH", b"SCHED_IDLE", b"SCHED_EXT")
 OPS = b"ctprof_test"
 
-REFUSED = object()  # as many threads as had the policy before
+REFUSED = object()  # the expected number is that of the threads that had the policy before
 
 # After each step: state, switch_all, nr_rejected, root_ops, and how often a scheduler has been enabled so far.
 STEPS = {

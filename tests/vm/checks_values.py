@@ -49,7 +49,7 @@ def largest(values):
     some = [value for value in values if value not in EMPTY_VALUES]
     try:
         return max(some, default=None)
-    except TypeError:  # maps cannot be compared; any of them serves
+    except TypeError:  # maps cannot be compared; any map will do
         return max(some, key=len)
 
 

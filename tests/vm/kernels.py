@@ -34,7 +34,7 @@ KERNELS = [
     WantedKernel("5.10", (r"linux-image-5\.10\.0-\d+-cloud-amd64",), by_default=False),
     WantedKernel("6.1", (r"linux-image-6\.1\.0-\d+-cloud-amd64",)),
     WantedKernel("6.12", (r"linux-image-6\.12\.\d+\+deb13(\.\d+)?-cloud-amd64",)),
-    WantedKernel("6.18", SCX),  # once 6.18 has left the mirrors, the newest kernel is used: any with sched_ext serves
+    WantedKernel("6.18", SCX),  # once 6.18 has left the mirrors, the newest kernel is used: any with sched_ext will do
     WantedKernel("7", SCX[1:], by_default=False),
     WantedKernel("arm64", (r"linux-binary-\d+\.\d+\.\d+\+deb13-cloud-arm64",), by_default=False, arch="arm64"),
 ]

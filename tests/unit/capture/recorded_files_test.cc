@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(names_walked_frames_of_overlays_through_their_own_container
   BOOST_TEST(files.is_named);
 }
 
-// Then the file is not the one that the kernel reads from the layer.
+// A file of another size, change time or inode is not the one that the kernel reads from the layer.
 BOOST_AUTO_TEST_CASE(walked_frames_of_overlays_belong_to_no_other_file) {
   ContainerFiles other_size, other_change, other_inode;
   ++other_size.tables[0].stamp.size;

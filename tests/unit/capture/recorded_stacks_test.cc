@@ -303,8 +303,8 @@ BOOST_AUTO_TEST_CASE(numbers_are_reduced_to_sum_maximum_or_minimum) {
     put(offer, 7, 5, 0);
     put(offer, 7, 9, 11 * kSecond);
     put(offer, 7, 3, 12 * kSecond);
-    put(offer, 7, 100, 9 * kSecond);  // before its row was open
-    put(offer, 99, 6, 0);             // in no row
+    put(offer, 7, 100, 9 * kSecond);  // before the window of its row
+    put(offer, 99, 6, 0);             // of a thread without a row
   }
   for (const std::uint32_t offer : {0, 1, 2})
     for (const std::uint64_t tid : {7, 8}) {  // the first has a value anyway
@@ -341,8 +341,8 @@ BOOST_AUTO_TEST_CASE(histograms_count_by_bucket) {
   put(7, 5, 1, 11 * kSecond);
   put(7, 1, UINT64_MAX, 0);
   put(7, 1, 1, 0);              // the count stops at the largest number
-  put(7, 3, 100, 9 * kSecond);  // before its row was open
-  put(99, 3, 6, 0);             // in no row
+  put(7, 3, 100, 9 * kSecond);  // before the window of its row
+  put(99, 3, 6, 0);             // of a thread without a row
   put(8, 0, 0, 0, CTPROF_RECORD_UNSEEN);
   stacks.finish();
   const Column& column = *window.threads().find("waits");

@@ -1,4 +1,4 @@
-// Tests which processes are wanted: the specified ids, and their descendants on request.
+// Tests which processes are requested: the specified ids, and their descendants on request.
 
 #include "core/capture/requested_processes.hpp"
 

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(lists_groups_of_one_side_separately) {
   BOOST_TEST(only.at("group").as_string() == "new");
   BOOST_TEST(only.at("threads").to_number<int>() == 1);
   BOOST_TEST(only.at("values").as_array().size() == 3);
-  // 70 of 1,370 is its best.
+  // Its largest share is 70 of 1,370.
   BOOST_TEST(only.at("values").as_array().at(0).at("metric").as_string() == "run_time_ns");
   BOOST_TEST(report.at("only_baseline").as_array().at(0).at("group").as_string() == "old");
 }

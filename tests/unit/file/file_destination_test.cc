@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(refuses_terminals_of_others, *needs_root()) {
   BOOST_TEST(refusal_of(name.data()).find("it is a device of user 65534; ") != std::string::npos);
 }
 
-// Such as pipes of process substitution, which belong to the first user after su.
+// For example pipes of process substitution, which belong to the first user after su.
 BOOST_AUTO_TEST_CASE(writes_to_inherited_descriptors) {
   std::array<int, 2> ends{};
   BOOST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(writes_to_inherited_descriptors) {
   }
 }
 
-// What was checked is written, even if the name belongs to another file in the meantime.
+// ctprof writes to the pipe that it checked, even if its name refers to another file later.
 BOOST_AUTO_TEST_CASE(writes_to_the_pipe_that_was_checked) {
   const TemporaryDirectory directory;
   const std::string pipe = directory / "pipe", victim = directory / "victim";

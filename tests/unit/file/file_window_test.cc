@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(keeps_rows_that_only_the_opening_has) {
   BOOST_TEST(window.extras->unknown_lines.empty());
 }
 
-// Older versions write files without the announcement, or copy such lines without knowing them.
+// Older versions write no announcement, or copy such lines without interpreting them.
 BOOST_AUTO_TEST_CASE(ignores_opening_lines_without_an_announcement) {
   Lines lines = window_with_exited_process();
   const auto at = lines[kWindow].find(",\"opening_only\":");

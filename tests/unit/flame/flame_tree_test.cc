@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(marks_changes_that_are_not_significant) {
   BOOST_TEST(tree.is_tested);
   BOOST_TEST(!node_at(tree, "worker;main;slow").is_insignificant);
   BOOST_TEST(node_at(tree, "worker;main;even").is_insignificant);
-  // Too small for a significance test.
+  // The function is too small for a significance test.
   BOOST_TEST(node_at(tree, "worker;main;rare").is_insignificant);
   BOOST_TEST(node_at(tree, "worker;main").is_insignificant);  // has no self weight
   BOOST_TEST(merge_small_nodes(tree, 1000, 0).is_tested);

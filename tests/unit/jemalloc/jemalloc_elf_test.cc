@@ -212,14 +212,14 @@ BOOST_AUTO_TEST_CASE(knows_a_process_of_examined_files_without_jemalloc) {
   }
   char byte = 0;
   BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);
-  BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);  // of cat
+  BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);  // the output of cat shows that it runs
   const auto maps_of = [&](pid_t pid) {
     return Fd(::openat(proc.get(), (std::to_string(pid) + "/maps").c_str(), O_RDONLY));
   };
   const Fd child_maps = maps_of(child), own_maps = maps_of(::getpid());
   BOOST_TEST(!finder.is_known_without_jemalloc(child_maps.get()));
   BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).status == FindStatus::NotJemalloc));
-  // Linux 6.11.
+  // The comparison of mappings needs Linux 6.11.
   const bool is_supported = ctprof::jemalloc::check_memory_exists(child_maps.get()) == 0;
   BOOST_TEST(finder.is_known_without_jemalloc(child_maps.get()) == is_supported);
   finder.find(static_cast<std::uint64_t>(::getpid()));
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(computes_the_place_of_the_tls_segment) {
   };
   BOOST_TEST(x86(tls(0xc4560, 2632, 8)) == -2632);
   BOOST_TEST(x86(tls(0x40, 100, 64)) == -128);
-  BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // 16 past a multiple of 64, so it ends at one
+  BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // starts 16 above a multiple of 64, ends at one
   BOOST_TEST(arm(tls(0x1000, 100, 8)) == 16);
   BOOST_TEST(arm(tls(0x1000, 100, 64)) == 64);
   BOOST_TEST(arm(tls(0x1010, 100, 64)) == 16);

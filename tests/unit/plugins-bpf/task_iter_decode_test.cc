@@ -45,13 +45,13 @@ BOOST_AUTO_TEST_CASE(states_match_the_letters_of_proc) {
   BOOST_TEST(find_state_letter(thread_of_state(0)).value == "R");
   BOOST_TEST(find_state_letter(thread_of_state(1)).value == "S");
   BOOST_TEST(find_state_letter(thread_of_state(2)).value == "D");
-  // Stopped, wakes when killed.
+  // A stopped thread, which SIGKILL wakes.
   BOOST_TEST(find_state_letter(thread_of_state(0x0104)).value == "T");
   BOOST_TEST(find_state_letter(thread_of_state(0x0108)).value == "t");
   BOOST_TEST(find_state_letter(thread_of_state(0x80, 0x10)).value == "X");
   BOOST_TEST(find_state_letter(thread_of_state(0x80, 0x20)).value == "Z");
   BOOST_TEST(find_state_letter(thread_of_state(0x40)).value == "P");
-  BOOST_TEST(find_state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, no load
+  BOOST_TEST(find_state_letter(thread_of_state(0x0402)).value == "I");  // TASK_IDLE
   BOOST_TEST(find_state_letter(thread_of_state(0x0102)).value == "D");  // killable
   BOOST_TEST(find_state_letter(thread_of_state(0x1000)).value == "D");  // waits for a sleeping lock
   BOOST_TEST(find_state_letter(thread_of_state(0x8000)).value == "D");  // frozen
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(times_never_decrease) {
   task.prev_stime = 150;
   check_times(task, 250, 150);
   task.prev_utime = 350;
-  task.prev_stime = 60;  // equals its run time, reported again
+  task.prev_stime = 60;  // the sum exceeds the run time, so these times are reported again
   check_times(task, 350, 60);
 }
 

@@ -75,8 +75,8 @@ BOOST_AUTO_TEST_CASE(passes_all_records_in_order) {
     }
 }
 
-// The caller holds the first slot while the thread fills the others. A thread that fills one slot
-// too many is seen at once or not at all, so the wait only limits how long this looks for it.
+// The caller holds the first slot while the thread fills the others. If the thread filled one slot
+// too many, it would do so immediately, within the 20 ms of this wait.
 BOOST_AUTO_TEST_CASE(does_not_fill_a_slot_that_is_in_use) {
   NumberedReads reads(20 * kReadsPerSlot);
   ReadAheadPass ahead(reads, false);

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(long_waits_are_contention_if_a_function_of_their_stacks_loc
   BOOST_TEST(text("park;syscall;__x64_sys_futex;futex_wait_queue", 50) == "");
 }
 
-// The waits of the host are in the window already, and no condition selects them.
+// The waits are in the window, but a finding about the host has no condition that selects them.
 BOOST_AUTO_TEST_CASE(a_finding_about_the_host_selects_no_group) {
   const Snapshot window = window_with_stacks(threads(2, {.cpu = kMs}), {});
   const Report report = report_of(window);

@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(names_groups_that_ran_although_a_condition_excludes_them) {
   BOOST_TEST(contains(text, ", while burner ran for 9.0 s\n"), text);
 }
 
-// Too few CPUs are one common cause. A group that waited, and ran while the first one waited, is
-// named once.
+// The common cause of these waits is one: too few CPUs. A group that waited, and ran while the
+// first one waited, is named once.
 BOOST_AUTO_TEST_CASE(names_the_first_of_several_waiting_groups) {
   const std::string text = text_of(window_with_counters(
       {{.name = "server", .cpu = 4 * kSecond}, {.name = "burner", .cpu = kSecond}},
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(finds_growing_numbers_of_threads_between_windows) {
   Snapshot last = window_with_counters(all);
   const std::string more = "leaker has 26 threads, 25 more than in the first window";
   BOOST_TEST(contains(text_of(report_of({&first, &last})), more));
-  // One exit of many does not change this. If most of them exit, they are short-lived.
+  // One exit does not change this finding. If most threads exit, they are short-lived.
   all.push_back({.name = "leaker", .cpu = 1});
   last = window_with_counters(all);
   last.window->living_threads = all.size() - 1;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(escapes_names_in_commands) {
     const std::string command =
         make_next_command(report, finding, {.files = files, .record_command = kRecordWaits});
     BOOST_TEST(!contains(text_of(report), "\x1b"));
-    // Only the name is in quotes. A file name that contains quotes is omitted.
+    // A name with escape characters, quotes or backslashes is omitted from the command.
     const bool is_plain = std::string(name).find_first_of("\x1b'\"\\") == std::string::npos;
     BOOST_TEST(command ==
                "ctprof show a.zst --group-by comm" +

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(text_json_and_page_report_the_same_losses) {
   }
   BOOST_TEST(members[0].at("kind").as_string() == "dropped_exits");
   BOOST_TEST(members[0].at("count").to_number<int>() == 3);
-  // The line of thread counts contains the others.
+  // The line of thread counts contains the other losses.
   const std::vector<std::string> remarks{describe_loss(losses[3]), describe_loss(losses[4])};
   BOOST_TEST(list_window_remarks(run) == remarks);
   BOOST_TEST(contains(format_window_line(run, "a"), "3 lost, 2 unseen, 4 merged"));

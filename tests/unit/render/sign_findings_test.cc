@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_new_process_is_not_growth_of_another) {
   const Row old{.name = "tool", .megabytes_before = 20, .megabytes_after = 20};
   Row started{.process = 2, .name = "tool", .megabytes_after = 500, .start = 1500};
   BOOST_TEST(!contains(text_of({old, started}), "grew"));
-  // The next window has another process of that name, so the process with this name differs.
+  // The next window has another process with this name: the memory of this one did not grow.
   Row next = started;
   next.process = 3;
   next.megabytes_after = 900;

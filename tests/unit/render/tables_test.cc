@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(drops_the_groups_with_the_smallest_values) {
   BOOST_TEST(limit_series(whole, 8).groups == 0U);
   BOOST_TEST(limit_series(whole, 0).groups == 0U);
   BOOST_TEST(whole.size() == 3U);
-  // Without mid there would be seven series, and the count of omitted groups is another one.
+  // Without `mid`, seven series remain, and the count of omitted groups is an eighth.
   BOOST_TEST(limit_series(whole, 7).groups == 2U);
   const OmittedSeries cut = limit_series(families, 6);
   BOOST_TEST(cut.groups == 2U);  // mid with 9 % and small with 40 %, for 8 series plus the count

@@ -93,7 +93,7 @@ Snapshot window_of_long_waits(const std::vector<MetricDef>& metrics) {
   return window;
 }
 
-// Files differ in the order of columns and in other columns.
+// Sides may differ in their columns and in the order of these.
 BOOST_AUTO_TEST_CASE(treats_long_waits_as_idle_on_both_sides) {
   MetricDef other = kWaits;
   other.name = "asleep";

@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(unaccounted_time_mentions_unreported_exits) {
   BOOST_TEST(format_window_summary(run, "run 1", 0) ==
              "run 1: CPU 100 % of 200 %: 0 % by living threads, 50 % unaccounted (±2 %), "
              "including exited threads\n");
-  run.window->accounting->unaccounted = 2;  // within the error
+  run.window->accounting->unaccounted = 2;  // less than the error
   BOOST_TEST(format_window_summary(run, "run 1", 0).find("exited") == std::string::npos);
   run.window->accounting->unaccounted = 50;
   run.window->records_exits = true;

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(reads_records_after_a_short_read_that_ends_with_a_newline) 
   BOOST_TEST(file.read_records(AT_FDCWD, records.path().c_str()).value == "one\ntwo\nthree\n");
 }
 
-// Saves a read() for each file of each thread.
+// This saves a read() for each file of each thread.
 BOOST_AUTO_TEST_CASE(takes_a_short_read_for_the_end_of_a_file_made_in_one_piece) {
   const RecordFile records{"one\n", "two\n"};
   sdk::TextFile file;

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(limits_the_size_of_compressed_data) {
 BOOST_AUTO_TEST_CASE(limits_the_memory_for_decompression) {
   constexpr std::size_t kHeader = 12;
   std::string packed = compress_xz("text");
-  packed[packed.find("\x21\x01", kHeader) + 2] = 40;  // after LZMA2 and its property
+  packed[packed.find("\x21\x01", kHeader) + 2] = 40;  // the dictionary size of LZMA2
   const std::size_t end = kHeader + (static_cast<std::size_t>(packed[kHeader]) + 1) * 4 - 4;
   const auto* header = reinterpret_cast<const std::uint8_t*>(packed.data() + kHeader);
   const std::uint32_t sum = ::lzma_crc32(header, end - kHeader, 0);

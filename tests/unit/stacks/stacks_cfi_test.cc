@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(unsupported_rules_are_unknown) {
   BOOST_TEST(rule_of_program(to_bytes({0x0f, 1, 0x96})).cfa == Cfa::Unknown);        // DW_OP_nop
   BOOST_TEST(rule_of_program(to_bytes({0x0f, 2, 0x06, 0x06})).cfa == Cfa::Unknown);  // empty stack
   BOOST_TEST(rule_of_program(to_bytes({0x0f, 2, 0x33, 0x22})).cfa == Cfa::Unknown);  // one operand
-  // A constant.
+  // A register with a constant value.
   BOOST_TEST(rule_of_program(to_bytes({0x16, 6, 1, 0x30})).bp == RegisterLocation::Unknown);
   BOOST_TEST(rule_of_program(to_bytes({0x09, 16, 3})).ra == RegisterLocation::Unknown);  // in rbx
 }

@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(rejects_a_word_that_no_call_precedes) {
   BOOST_TEST(process.walk({loaded_address(kSyscall + 0x19), kSp, 1, 0}, {}) == WalkEnd::EndOfCopy);
 }
 
-// The same applies to the word above a wrong frame pointer.
+// The same applies to the word above a wrong frame pointer: a call must precede its address.
 BOOST_AUTO_TEST_CASE(rejects_frame_pointers_to_words_that_no_call_precedes) {
   Process process;
   const std::vector<std::uint64_t> wrong{0, kSp + 64, loaded_address(kAfterCallInMain + 5), 0, 0};
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(rejects_frame_pointers_to_words_that_no_call_precedes) {
   BOOST_TEST(process.count_guessed() == 2u);
 }
 
-// vfork(2) of musl keeps it in rdx, which records do not contain.
+// vfork(2) of musl keeps the return address in rdx, which records do not contain.
 BOOST_AUTO_TEST_CASE(stops_at_a_return_address_outside_the_copy) {
   Process process;
   BOOST_TEST(process.walk({loaded_address(kVforkOfMusl + 8), kSp, 1, 0},

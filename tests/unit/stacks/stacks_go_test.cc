@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_goroutines_and_the_scheduler_end_at_roots) {
   BOOST_TEST(roots == expected, boost::test_tools::per_element());
 }
 
-// From there, C code is called on the system stack.
+// This function switches to the system stack, on which it calls C code.
 BOOST_AUTO_TEST_CASE(calls_of_c_continue_on_another_stack) {
   const std::string image = contents_of("1.20");
   const ElfFile file(image);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(calls_of_c_continue_on_another_stack) {
     if (is_on_other_stack && !is_asmcgocall) BOOST_ERROR("at " << address);
     if (is_asmcgocall) ++(is_on_other_stack ? after : before);
   }
-  BOOST_TEST(before > 0u);  // before it switches stacks
+  BOOST_TEST(before > 0u);  // addresses before the switch
   BOOST_TEST(after > 0u);
 }
 

@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(unsupported_rules_are_unknown) {
              0);                                                      // return address in rax
   check_rule(find_rule(to_bytes({0x3f})), CTPROF_UNWIND_UNKNOWN, 0);  // unknown instruction
   check_rule(find_rule(to_bytes({0x11, 6, 0x80, 0x80, 0x04})), CTPROF_UNWIND_UNKNOWN,
-             0);  // bp far away
+             0);  // bp is saved too far away
   // *(sp + 16) + 200
   check_rule(find_rule(to_bytes({0x0f, 6, 0x77, 16, 0x06, 0x23, 0xc8, 0x01})),
              CTPROF_UNWIND_UNKNOWN, 0);

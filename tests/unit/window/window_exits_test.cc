@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(ignores_threads_that_exited_before_the_window) {
   BOOST_TEST(make_test_window(before, std::move(after), std::move(ended)).threads().rows == 1u);
 }
 
-// The source knows only approximate start times and no processes.
+// The source reports only approximate start times and no process ids.
 BOOST_AUTO_TEST_CASE(an_approximate_start_matches_a_listed_thread) {
   Snapshot before = snapshot_at(10, {{1, 5}, {2, 500}, {3, 500}, {6, 500}}, 1);
   add_u64(before, kFaults, {1, 100, 100, 100});
@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(rounds_the_base_of_rounded_bytes) {
   BOOST_TEST(read_value(window_snapshot, kFaults, 1) == 1u);
 }
 
-// The source knows only approximate start times and no cgroups. 1 and 3 are listed. 31 is a thread
-// of 3; 40 is a child of 3, and 41 of 40; 50 is a child of process 1, and 60 of an unknown process.
+// The source reports approximate start times and no cgroups. 1 and 3 are listed. 31 is a thread of
+// 3; 40 is a child of 3, and 41 of 40; 50 is a child of process 1, and 60 of an unknown process.
 BOOST_AUTO_TEST_CASE(an_unlisted_thread_has_the_cgroup_of_its_process_or_ancestor) {
   const auto host = [](std::uint64_t second) {
     Snapshot snapshot = snapshot_at(second, {{1, 5}, {3, 5}});

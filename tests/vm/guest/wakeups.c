@@ -9,7 +9,7 @@
 
 enum { kRounds = 40, kPartnerSleepMs = 2 }; /* time for the partner to fall asleep */
 
-/* The partner wakes the main thread. Each of them waits at its own gate first. */
+/* The partner wakes the main thread. Each of them waits for its own eventfd first. */
 static int to_main, to_partner, pipe_to_main[2], pipe_to_partner[2];
 
 static void open_gate(int gate) {
