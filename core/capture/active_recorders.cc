@@ -27,8 +27,8 @@ constexpr std::size_t kMinRecordSize = offsetof(ctprof_record, stack_size) + siz
 constexpr std::size_t kMinChangeSize = sizeof(ctprof_change);
 constexpr std::size_t kMinLossSize = sizeof(ctprof_loss);
 
-// Copies the part of the struct that both sides know; the rest is zero. REQUIRES: its size is not
-// too small.
+// Copies the members that both versions of the struct have; the rest is zero. REQUIRES: its size is
+// not too small.
 template <class Struct>
 Struct copy_known_fields(const Struct& original) {
   Struct copy{};

@@ -74,9 +74,9 @@ const CodeRange* RecordedStacks::find_overlay_range(const TableFile& file,
   return found == space.ranges().end() ? nullptr : &*found;
 }
 
-// A process of another container lists the table's file as one of its own overlay mount, which
-// also provides its path and its function names: the process that the table was made for may have
-// exited long ago. REQUIRES: the table exists.
+// A process of another container has mapped the table's file through its own overlay mount. The
+// path and the function names come from that mount, because the process for which the table was
+// made may have exited long ago. REQUIRES: the table exists.
 std::uint32_t RecordedStacks::module_of_table(std::uint64_t table, const AddressSpace& space) {
   const TableFile& file = tables_[table - 1];
   if (file.layer.inode == 0) return module_of_table(table);

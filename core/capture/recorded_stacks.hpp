@@ -92,7 +92,7 @@ class RecordedStacks {
   // `stack`: its number in the RecordArena of the source. A known stack is unwound again only if
   // the mappings of its process have changed.
   void add(const ctprof_record& record, std::uint32_t stack = RecordArena::kUnique);
-  // Stops unwinding. Further records are counted, with known stacks or with none.
+  // Stops unwinding. Later records still count, with a stack that is already known or without one.
   void interrupt();
   // Fills the columns and names the frames. Records in Meta::stacks and in notes what was not
   // possible.

@@ -4,7 +4,7 @@
 // thread opens the file and packs its rules, so that no recorder waits for a file system. The file
 // must match the one that the kernel has: device, inode, size and time of the last change. On an
 // overlay mount, as of a container, the kernel has the file of a layer, which many mounts share.
-// Its table is made through one of them (overlay_mount.hpp) and serves all.
+// Its table is made through one of them (overlay_mount.hpp) and is used for all of them.
 //
 //   UnwindTables tables(proc);
 //   tables.request(&request);               // returns immediately

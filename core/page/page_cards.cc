@@ -17,8 +17,8 @@ namespace {
 
 using CardRows = std::vector<const PageRow*>;
 
-// Returns the groups in the order of their cards: that of the first screen, or of the rows if there
-// is none.
+// Returns the groups in the order of their cards: that of the first screen, or, without a first
+// screen, that of the rows.
 std::vector<std::uint32_t> order_groups(const Report& report, const PageRows& rows,
                                         const std::map<std::uint32_t, CardRows>& rows_of_group) {
   std::vector<std::uint32_t> order;

@@ -1,8 +1,8 @@
 // The family of a derived metric: whether its value in a window is cumulative or a level.
 //
-// The formula and its inputs determine the family. Only a formula of counters that subtracts can be
-// either, and its definition decides: allocated bytes minus freed bytes are the growth over the
-// window if the metric is cumulative, and the bytes in use if it is a gauge.
+// The formula and its inputs determine the family. Only a formula of counters that subtracts can
+// have either family. Then its definition decides: allocated bytes minus freed bytes are the growth
+// over the window if the metric is cumulative, and the bytes in use if it is a gauge.
 //
 // A cumulative metric never decreases: a result below zero is a missing value.
 //

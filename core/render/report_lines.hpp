@@ -25,7 +25,7 @@ struct TableLine {
   TextCell sorted_by{};
 };
 
-// Returns the size of a line in bytes: its texts, in memory and in the output, and the rest.
+// Returns the approximate size of a line in bytes, including its texts in memory and in the output.
 std::size_t get_line_size(const TableLine& line);
 
 // Returns a group's name for display; under `all` "cgroup > process > thread". A renamed cgroup has

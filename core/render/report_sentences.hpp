@@ -24,12 +24,12 @@ struct HostDifferenceLine {
 };
 std::vector<HostDifferenceLine> make_host_lines(std::vector<HostDifference> differences);
 
-// Describes how the hosts differ in a few lines, in the order above. JSON has all differences.
-// Empty if there are none.
+// Describes how the hosts differ in a few lines, in the order of make_host_lines(). JSON has all
+// differences. Empty if there are none.
 std::string format_host_differences(const Report& report, const TextLayout& layout);
 
-// Return metrics without values, with reasons, and the second also notes: one sentence per line,
-// wrapped at `width` (0: not wrapped). Empty if there are none.
+// Both return the metrics without values and the reasons, the second also the notes: one sentence
+// per line, wrapped at `width` (0: not wrapped). Empty if there are none.
 std::string format_missing_metrics(const Report& report, std::size_t width);
 std::string format_missing_metrics_and_notes(const Report& report, std::size_t width);
 

@@ -13,9 +13,9 @@
 
 namespace ctprof {
 
-// Returns whether a metric is exported: those of the first screen and the number of threads; with
-// `all_metrics`, with a selection of metrics, or of the rows of an entity, all. Texts and
-// categories are never exported.
+// Returns whether a metric is exported. By default only the metrics of the first screen and the
+// number of threads are; with `all_metrics`, selected metrics, or rows of an entity, all are. Texts
+// and categories are never exported.
 bool is_exported(const Report& report, const PlannedMetric& metric, bool all_metrics);
 
 // Returns the names and the values of the identity of a group: {"pcomm"} and {"nginx"}. The host

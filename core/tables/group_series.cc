@@ -206,7 +206,7 @@ bool has_buckets(const SeriesFamily& family) {
 }
 
 // Returns the labels that identify the group of a series. The host has no groups: each key of its
-// maps counts as one, and its other series have none.
+// maps counts as one, and its other series have no labels.
 Labels get_group_labels(const SeriesFamily& family, const Series& series) {
   Labels labels = series.labels;
   const bool is_key_of_host = labels.size() == family.own_labels && !has_buckets(family);

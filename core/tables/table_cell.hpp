@@ -29,10 +29,9 @@ class TableCells {
 
   // Writes one field; null for a gap.
   void put(std::size_t row, TextRowWriter& out) const;
-  // Writes the fields `key`, `value`, `exact`, `text`, `raw` and `gap` after those that begin()
-  // writes and before those that end() writes, which receives the key of a map: one row, or one for
-  // each key of a map or an array that has any. A histogram has a row for each part, and no further
-  // rows for its parts' own columns.
+  // Writes one row, or one for each key of a map or element of an array. Calls `begin`, writes the
+  // fields `key`, `value`, `exact`, `text`, `raw` and `gap`, and calls `end` with the key of a map.
+  // A histogram has a row for each part; the columns of its parts add no rows.
   void put_long(std::size_t row, const std::function<void()>& begin,
                 const std::function<void(std::optional<std::string_view>)>& end,
                 TextRowWriter& out) const;

@@ -28,9 +28,9 @@
 
 namespace ctprof {
 
-// Returns whether the difference of two readings is meaningful. Not for stacks and histograms of a
-// recorder, which starts with the window. A base of zero would make older versions refuse the file:
-// they keep a metric of an unknown newtype, but not its base.
+// Returns whether the difference of two readings is meaningful. False for stacks and histograms of
+// a recorder, which only records inside the window. These get no base of zero, because older
+// versions refuse a file with bases of a newtype that they do not know.
 bool counts_up(const MetricDef& def);
 // Returns whether a recorder filled the metric: stacks, and numbers that are marked as such. It
 // describes only the window and has no lifetime. Over consecutive windows, its values are combined.

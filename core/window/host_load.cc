@@ -86,7 +86,7 @@ void add_throttled(const Snapshot& window, Entity entity, double wall_ns, HostLo
   const auto columns = find_throttling_columns(window, entity);
   if (!columns) return;
   const double wall = columns->time->def().unit == "ns" ? wall_ns : wall_ns / kNsPerUs;
-  // The rows of a plugin's entity are cgroups with a quota, and there can be none.
+  // The rows of a plugin's entity are cgroups with a quota; there may be no such rows.
   if (is_of_plugin(entity) && columns->time->provenance.gap == Gap::None)
     load.throttled = load.throttled.value_or(0);
   CgroupValues throttled;

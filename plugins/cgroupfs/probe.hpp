@@ -13,9 +13,9 @@ namespace ctprof::cgroupfs {
 // A cgroup that has a given controller. The root of the hierarchy cannot be the sample, because it
 // lacks files that other cgroups have.
 //
-// A controller that no child of the root has is not in any cgroup further down either. Therefore
-// only the children are searched. If the mount begins below the root of the hierarchy, the sample
-// is the mount's own top directory.
+// If no child of the root has a controller, no cgroup below has it. Therefore only the children are
+// searched. If the mount begins below the root of the hierarchy, the sample is the mount's own top
+// directory.
 class Sample {
  public:
   // Opens a cgroup that has the controller; the object is false if no cgroup has it.

@@ -14,7 +14,7 @@ constexpr std::uint64_t kCounterBytes = sizeof(std::uint64_t);
 // Limit of the distance between the two counters: both are members of one structure, which is
 // smaller than this in every version.
 constexpr std::int64_t kMaxDistance = 4096;
-// No user memory begins at or above this, on either machine.
+// No user memory begins at or above this, on x86_64 and aarch64.
 constexpr std::uint64_t kUserAddressEnd = std::uint64_t{1} << 56;
 
 bool still_exists(const Tracee& tracee) {
@@ -60,8 +60,8 @@ void CounterReader::collect_requests(std::span<Tracee> tracees, const CounterPai
   bytes_.resize(size);
 }
 
-// Reads as many as one call accepts, starting at `first`, with the id of that thread, because its
-// leader may have exited.
+// Reads the counters of as many threads as one call accepts, starting at `first`. Passes the id of
+// that thread, because its leader may have exited.
 long CounterReader::read_from(std::size_t first) {
   const std::size_t extent_bytes = remote_[first].iov_len;
   const std::size_t count = std::min<std::size_t>(remote_.size() - first, IOV_MAX);

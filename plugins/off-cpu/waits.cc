@@ -246,7 +246,7 @@ void Waits::handle_record(const sdk::Records& records, Bytes bytes) {
   }
 }
 
-// A stack of a window that was already handed over is part of the rest.
+// Ignores a stack of a window that was handed over: its weight is part of the window's rest.
 void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size) {
   const WindowSpan& span = has_finished_window_ ? finished_window_ : open_window_;
   if (stack.window != span.number) return;

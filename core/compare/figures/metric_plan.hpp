@@ -53,8 +53,8 @@ struct PlannedMetric {
   // Inputs of the expression, as indices in the plan; no value: unknown.
   std::vector<std::optional<std::size_t>> inputs;
   bool is_shown = true;  // false: only an input
-  // The name of the counter whose total this is; only an input of a derived gauge in a window,
-  // where the counter itself is a difference.
+  // For a total: the name of its counter. Only an input of a derived gauge in a window, where the
+  // counter itself is a difference.
   std::string counter_of_total{};
   bool is_omitted = false;  // no values, because the files exceed their allowance (allowance.hpp)
 

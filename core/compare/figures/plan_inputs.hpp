@@ -13,8 +13,8 @@ namespace ctprof {
 // missing input is null.
 void connect_inputs(MetricPlan& plan);
 
-// In windows counters are differences, so these gauges, which are computed from totals, read
-// separate totals, which are added to the plan. REQUIRES: connect_inputs().
+// In windows counters are differences, but these gauges are computed from totals. Adds the totals
+// to the plan as their inputs. REQUIRES: connect_inputs().
 void connect_totals(const std::set<std::string>& gauges, MetricPlan& plan);
 
 }  // namespace ctprof

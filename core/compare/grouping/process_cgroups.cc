@@ -210,8 +210,8 @@ void ProcessCgroups::move_opening_rows(std::span<const std::uint32_t> names,
   }
 }
 
-// Returns, for each pair with a known cgroup, whether every run that has the name has it in that
-// cgroup, and that cgroup lasts.
+// Returns, for each pair of a name and a known cgroup, whether every run with this name has it in
+// that cgroup, and the cgroup has threads that existed throughout the window.
 std::map<ProcessCgroups::Pair, bool> ProcessCgroups::find_lasting_pairs() const {
   std::map<std::uint32_t, std::size_t> runs_of_name;
   std::map<Pair, std::size_t> runs_of_pair;

@@ -7,10 +7,10 @@
 // A name that no window has in more than one cgroup remains one group, and so does a name whose
 // cgroup is unknown in a window. A process belongs to the cgroup of its leader.
 //
-// Cgroups that start and end, such as those of containers that are replaced, do not divide a name
-// further than their families (CgroupFamilies): a cgroup is distinguished from others of its family
-// only if every window that has the name has it in that cgroup, and the cgroup has a thread that
-// existed throughout the window. All sides are treated equally.
+// Cgroups that start and end, such as those of containers that are replaced, count as one family
+// (CgroupFamilies). A cgroup is distinguished from others of its family only if each window that
+// contains the name contains it in this cgroup, and a thread of the cgroup existed throughout the
+// window. All sides are treated equally.
 //
 // See also: row_grouper.hpp groups rows, services.hpp names units, containers and pods.
 

@@ -16,8 +16,8 @@ inline constexpr double kMinPressure = 0.1;
 inline constexpr double kMinEffect = 0.02;
 inline constexpr double kMinYields = 10'000, kMinMinorFaults = 100'000, kMinMajorFaults = 100;
 inline constexpr double kMaxIdleShare = 0.05;
-// Threads that wait less than this for a CPU each time that they start or wake up wait for each
-// other: behind a thread that uses the CPU they would wait for a time slice, some milliseconds.
+// If the waits of threads for a CPU are shorter than this on average, the threads wait for each
+// other: behind a thread that uses the CPU, a wait lasts a time slice, some milliseconds.
 inline constexpr double kMaxShortWaitForCpuNs = 500e3;
 // A finding that explains figures of its group precedes the findings on these figures.
 inline constexpr double kWeightOfCause = 1.1;

@@ -40,8 +40,8 @@ namespace ctprof {
 struct FunctionRow {
   std::uint32_t function = 0;
   std::vector<FunctionWeight> sides;
-  // Tests of the difference of the self weight from the first side, by side except the first; no
-  // value if it was not tested.
+  // Tests whether the self weight of each other side differs from the first side; no value if it
+  // was not tested.
   std::vector<std::optional<RowTestResult>> test_results{};
 
   bool is_significant() const {

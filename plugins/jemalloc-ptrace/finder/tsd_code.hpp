@@ -9,8 +9,7 @@
 // counters (the 5.2 line counts bytes until it samples), so the two functions are matched: in all
 // versions since 5.0 the counter of free is 8 or 16 bytes after that of malloc.
 //
-// Contents: following a function of either machine, matching the two functions; registers and their
-// values.
+// Contents: decoding a function of x86_64 or aarch64, matching malloc and free; registers.
 // See also: core/x86 for decoding x86_64 instructions.
 //
 // Pure functions on bytes; they terminate for any input.
@@ -102,7 +101,7 @@ inline Value add_values(const Value& a, const Value& b) {
   return {};
 }
 
-// The general registers of either machine, and the places to which the code adds.
+// The general registers of x86_64 or aarch64, and the places to which the code adds.
 class Registers {
  public:
   const Value& operator[](unsigned number) const { return values_[number & 31]; }

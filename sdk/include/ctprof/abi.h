@@ -116,7 +116,7 @@ struct ctprof_plugin {
   struct ctprof_array rules CTPROF_OPTIONAL;   /* of struct ctprof_rule */
   struct ctprof_array objects CTPROF_OPTIONAL; /* of const char *: top-level keys of the file that
                                   are null when no source fills them */
-  /* Added together with windows. Creates the plugin's state for one host, before any `probe`. All
+  /* Added with windows (record.h). Creates the plugin's state for one host, before any `probe`. All
    * sources of the plugin share this state and receive it as `context`. Returns 0, or an error with
    * a message, in which case the plugin's offers are refused. Both NULL: the plugin keeps no state.
    * A plugin must not keep state elsewhere: two captures may run concurrently, each with a context

@@ -28,8 +28,8 @@
 
 namespace ctprof::sdk {
 
-// A kind of row that a plugin adds, such as a disk: a constant at namespace scope, whose sources
-// have one of the two bases below. `derived`: of ctprof_derived, computed from its metrics.
+// Makes a kind of row that a plugin adds, such as a disk: a constant at namespace scope. Its
+// sources derive from the templates below. `derived`: of ctprof_derived, computed from its metrics.
 //
 //   constexpr auto kDisk = sdk::entity("disk", "A block device.");
 constexpr ctprof_entity_type entity(const char* name, const char* description,

@@ -16,7 +16,7 @@
 // The lister's columns are available to every stage of threads. Columns of another source of the
 // same stage are available because ctprof runs that source first.
 //
-// So one source can pass data that both need to another in a hidden column (metric.hpp):
+// So a source can pass data to another source in a hidden column (metric.hpp):
 //
 //   class Starts : public sdk::ThreadSource {
 //    public:

@@ -68,7 +68,7 @@ inline constexpr auto kQuiet =
 inline constexpr auto kHelp =
     switch_on("help,h", member<&CommonOptions::help>, "Print this text.").only_typed();
 
-// The options of every command, in the order of the help: kVerbose, one of these two,
+// Every command has these options, in the order of the help: kVerbose; kScreen or kScreenAndSchema;
 // kQuietAndHelp.
 inline constexpr std::array kScreen{kFormat, kColor, kNoPager};
 inline constexpr std::array kScreenAndSchema{kFormat, kJsonSchema, kColor, kNoPager};

@@ -15,7 +15,7 @@ namespace ctprof::cli {
 inline constexpr std::array<std::string_view, 3> kPluginLanguages{"c++", "c", "rust"};
 inline constexpr std::array<std::string_view, 5> kPluginSources{"thread", "process", "cgroup",
                                                                 "host", "output"};
-// Those with metrics.
+// The kinds of sources that have metrics.
 inline constexpr auto kMetricSources = std::span(kPluginSources).first<4>();
 
 struct PluginCommandOptions : CommonOptions, RootfsOption {

@@ -123,7 +123,7 @@ struct ctprof_metric {
   const char* mark CTPROF_OPTIONAL;
   /* For maps, the kind of each key: "gauge bytes: anon file; counter ns: X_*". */
   const char* map_keys CTPROF_OPTIONAL;
-  /* Added together with windows. NULL: no column of the first screen. */
+  /* Added with windows (record.h). NULL: no column of the first screen. */
   const struct ctprof_headline* headline CTPROF_TAIL;
   /* Its role in the accounting of a window (newtypes.hpp); only for plugins that ship with ctprof.
    */
@@ -161,8 +161,8 @@ struct ctprof_finding {
   double weight;
   /* The sentence after the name of the group, at most 200 bytes: "retransmitted
    * {tcp_retransmitted_segments} of {tcp_sent_segments} TCP segments ({})". {NAME} is the value of
-   * a metric of the same kind of row, of a counter the total of the window; {} is the value of the
-   * derived metric itself, of a counter per second. At most 8 values. */
+   * a metric of the same kind of row, or its total in the window for a counter. {} is the value of
+   * the derived metric itself, or its rate per second for a counter. At most 8 values. */
   const char* statement;
 };
 
@@ -199,7 +199,7 @@ struct ctprof_derived {
   const char* applies_to CTPROF_OPTIONAL;
   const char* description CTPROF_OPTIONAL;
   const char* caveat CTPROF_OPTIONAL;
-  /* Added together with windows; as in ctprof_metric. */
+  /* Added with windows (record.h); as in ctprof_metric. */
   const struct ctprof_headline* headline CTPROF_TAIL;
   const char* role CTPROF_TAIL;
   /* NULL: none. Not for rows of entities that plugins add. */

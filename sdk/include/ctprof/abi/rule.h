@@ -63,7 +63,7 @@ struct ctprof_rows {
   const struct ctprof_entry* (*map)(const void* core, uint32_t id, size_t* entries);
   /* As in ctprof_metric. */
   const char* map_keys;
-  /* Added together with windows; NULL in a core without stacks. */
+  /* Added with windows (record.h); NULL in a core without stacks. */
   const struct ctprof_stack* (*stacks)(const void* core, uint32_t id, size_t* stacks)CTPROF_TAIL;
   /* Returns the indexes of a stack's frames, leaf first. */
   const uint32_t* (*frames)(const void* core, uint64_t stack, size_t* frames)CTPROF_TAIL;
@@ -166,7 +166,7 @@ struct ctprof_rule {
   /* The parts of a value that consists of several numbers, such as a map. Each part is shown and
    * subtracted separately. May be NULL. */
   void (*parts)(const void* state, const struct ctprof_parts* parts) CTPROF_OPTIONAL;
-  /* Added together with windows. */
+  /* Added with windows (record.h). */
   ctprof_reduction reduction CTPROF_TAIL;
   uint32_t reserved CTPROF_TAIL;
 };
