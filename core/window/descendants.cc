@@ -48,7 +48,7 @@ std::set<ProcessKey> known_members(const std::vector<Process>& before,
   return members;
 }
 
-// Returns the members that are found without searching for children.
+// Returns the descendants that are found without searching for children.
 std::vector<std::uint64_t> find_direct_members(const std::vector<Process>& before,
                                                const ExitedThreads& exited,
                                                const std::vector<Process>& processes,

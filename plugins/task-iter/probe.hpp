@@ -18,7 +18,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe);
 
 // Returns online CPUs and other facts. The number of words in a set of CPUs is the size of
-// `online`.
+// `online_cpus`.
 HostFacts read_host_facts(const sdk::Host& host);
 
 }  // namespace ctprof::task_iter

@@ -2,9 +2,9 @@
  * without interpretation.
  *
  * The program and this plugin are built together, so the layout needs no version. Every field is
- * present in every record; fields that the bits of `has` and `of` mark as missing are meaningless.
- * The set of CPUs is last, and only as long as the host needs: a record is RECORD_FIXED bytes plus
- * eight for each 64 possible CPUs.
+ * present in every record; fields that the bits of `features` and `properties` mark as missing are
+ * meaningless. The set of CPUs is last, and only as long as the host needs: a record is
+ * RECORD_FIXED bytes plus eight for each 64 possible CPUs.
  *
  * Three compilers read this file, so it is written in C.
  * See also: task_iter.bpf.c fills records, decode.hpp interprets them.
@@ -34,8 +34,8 @@ struct SignedValue {
 #define RECORD_SIGNED(newtype) long long
 #endif
 
-/* Bits of `has`: features of this kernel's structures. They are the same in all records of a pass.
- */
+/* Bits of `features`: what this kernel's structures contain. They are the same in all records of a
+ * pass. */
 enum record_features {
   RECORD_HAS_SCHED_INFO = 1 << 0,
   RECORD_HAS_SCHED_INFO_EXTREMES = 1 << 1,
@@ -53,7 +53,7 @@ enum record_features {
   RECORD_HAS_IN_PROGRESS = 1 << 13,
 };
 
-/* Bits of `of`: properties of this thread. */
+/* Bits of `properties`: what applies to this thread. */
 enum record_properties {
   RECORD_OF_DELAYS = 1 << 0,   /* its delays are accounted */
   RECORD_OF_MEMORY = 1 << 1,   /* it has an address space */

@@ -70,7 +70,7 @@ static void* work(void* role) {
   return NULL;
 }
 
-// Waits for a byte on `gate`, works for `seconds`, then sleeps.
+// Waits for a byte on `start_fd`, works for `seconds`, then sleeps.
 static void run_role(const struct Role* role, int start_fd, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, role->name);

@@ -168,7 +168,7 @@ class Live(unittest.TestCase):
             stop.wait(STAY_SECONDS[number % len(STAY_SECONDS)])
 
     def captures_during(self, moving_process):
-        """Returns the rows of the given cgroups from many captures that run while `wanderer` moves."""
+        """Returns the rows of the given cgroups from many captures that run while `moving_process` moves."""
         stop = threading.Event()
         mover = threading.Thread(target=self.move_between_cgroups, args=(moving_process.pid, stop))
         mover.start()

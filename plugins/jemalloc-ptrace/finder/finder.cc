@@ -40,7 +40,7 @@ FindResult make_failure(FindStatus status, int error = 0) { return {status, {}, 
 struct FileResultEntry {
   std::once_flag once;
   FileResult file_result;
-  std::atomic<bool> is_excluded{false};  // `verdict` is final: the file has no jemalloc
+  std::atomic<bool> is_excluded{false};  // the result is final: the file has no jemalloc
 };
 
 class FileResultCache {
