@@ -9,9 +9,8 @@
 //   the descriptor of a pinned file, else
 //   /proc/PID/map_files, /proc/PID/exe   the mapping itself, with the rights of ctprof
 //   the path under the process's root    as the user of the process, without capabilities
-//   the path under the root of ctprof    in the same way; for an exited process as its last known
-//   user,
-//                                        else as the user of ctprof, without capabilities
+//   the path under the root of ctprof    as that user; for an exited process as its last known
+//                                        user, else as the user of ctprof, without capabilities
 //
 // If the executable has capabilities that its user lacks, every file is opened as that user,
 // without capabilities, also through the mapping. So a program that the user may execute but not

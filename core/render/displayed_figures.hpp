@@ -1,10 +1,9 @@
 // Computes the figures of a row of the first screen as text and page show them.
 //
 //   sides with several runs   if the row is tested, and one side is compared with another: the
-//   figures
-//                           whose difference is the shift (RowTestResult::baseline_mean,
-//                           candidate_mean)
-//   otherwise               medians of several runs
+//                             figures whose difference is the shift (RowTestResult::baseline_mean
+//                             and candidate_mean)
+//   otherwise                 medians of several runs
 //
 // Blocked time is shown per thread, because its sum over sleeping threads is too large to be
 // readable. If the sides of a tested row have different numbers of threads, it is the sum over all

@@ -3,7 +3,7 @@
 //
 //   the caller's sp = CFA = sp + cfa_offset, bp + cfa_offset, or a value stored there + cfa_added
 //   the caller's ip = the value stored at CFA + ra_offset (x86-64: CFA - 8), or lr; on x86-64 rdi,
-//   where vfork(2) stores it
+//                     where vfork(2) stores it
 //   the caller's bp = the value stored at CFA + bp_offset, or bp unchanged
 //
 // Anything else that the format can express is Unknown: it is rare, and a stack with such a frame

@@ -1,13 +1,11 @@
 // The weight of a column of the first screen: converts a value to a share of the machine.
 //
 //   time on CPUs, or waiting for one    share of the CPUs' time
-//   other time, such as blocked time    share of the CPUs' time, but a group counts at most one
-//   second
-//                                       per second, because a hundred threads can wait for one disk
+//   other time, such as blocked time    share of the CPUs' time; a group has at most one second per
+//                                       second, because a hundred threads can wait for one disk
 //   memory                              share of the host's memory
 //   bytes read or written               share of the bytes that the host's disks read and wrote,
-//   times
-//                                       the share of time in which the disks were busy
+//                                       multiplied by the share of time in which they were busy
 //   counts, and headlines by change     no weight: their cost is part of the time on CPUs
 //
 // If the size of the machine is unknown, the total over all groups replaces it, and I/O has no

@@ -1,8 +1,7 @@
 // The options whose arguments are expressions: --where, --about, --fail-on and --derive.
 //
 //   --where 'pcomm =~ "^nginx" && nice < 0'   selects the threads to count and the groups to show
-//   --fail-on 'run_time_ns.pct > 10'          selects rows of a comparison; a match is exit status
-//   1
+//   --fail-on 'run_time_ns.pct > 10'          selects rows of a comparison; a match exits with 1
 //   --fail-on 'run_time_ns > 1000000000'      the same for rows of show
 //   --about 'pcomm == "svc"'                  selects the groups to test separately in a comparison
 //   --derive 'ipc = instructions / cycles'    defines a metric

@@ -193,8 +193,9 @@ class TextFile {
 
 // Parses a number that must fill all of `text`; otherwise Malformed.
 //
-//   sdk::number<std::uint64_t>("42") 42 sdk::number<std::uint64_t>("42 kB") Malformed: remove the
-//   unit first sdk::number<std::uint32_t>("-1") Malformed, as are values out of range
+//   sdk::number<std::uint64_t>("42")      42
+//   sdk::number<std::uint64_t>("42 kB")   Malformed: remove the unit first
+//   sdk::number<std::uint32_t>("-1")      Malformed, like values out of range
 template <class T>
 Reading<T> number(std::string_view text) {
   T value{};

@@ -137,10 +137,10 @@ struct AsideLine {
 
 // A line of the table, for the value after a key, or for the word with a number:
 //
-//   sdk::KeyLine<kThreads, "Threads">                      a column, parsed according to its
-//   newtype sdk::KeyLine<kState, "State", first_letter>            a column, parsed by a function
-//   of the plugin sdk::KeyAside<"VmLck">                                 an unsigned number that is
-//   only kept sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>       a text that is only kept
+//   sdk::KeyLine<kThreads, "Threads">                  a column, parsed according to its newtype
+//   sdk::KeyLine<kState, "State", first_letter>        a column, parsed by a function of the plugin
+//   sdk::KeyAside<"VmLck">                             an unsigned number that is only kept
+//   sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>   a text that is only kept
 //
 // The same with numbers of words: sdk::WordLine<kFaults, 10>, sdk::WordAside<9>.
 template <const auto& kOf, Name kIs, auto... kParse>
