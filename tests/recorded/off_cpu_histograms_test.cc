@@ -24,7 +24,7 @@ namespace {
 const std::vector<std::string> kTraces{"turns", "kinds", "ends", "takeover"};
 constexpr unsigned kAll = 1U << OFF_BLOCKED_WAITS | 1U << OFF_CPU_WAITS | 1U << OFF_SLICES;
 constexpr unsigned kSeeds = 4;
-// A run may end this much after its event (kMaxCorrectionNs of the programs).
+// A run may end this much after its switch event (kMaxCorrectionNs of the programs).
 constexpr std::uint64_t kMaxTurnDelayNs = 1'000'000;
 
 using Counts = std::map<std::uint32_t, std::uint64_t>;  // by bucket
@@ -69,7 +69,8 @@ Counts expected_histogram(const Timeline& line, std::uint32_t kind, std::uint64_
   return counts;
 }
 
-// Returns whether a run crosses the edge, and ended after its event. It then counts on one side.
+// Returns whether a run contains the edge, but its switch event may precede the edge. The run then
+// counts on one side.
 bool may_end_after_event(const Timeline& line, std::uint64_t edge) {
   return std::ranges::any_of(line.spans, [&](const StateSpan& span) {
     return span.state == OFF_RUNNING && span.from <= edge && span.to >= edge &&
