@@ -74,7 +74,8 @@ class Queries(Fleet):
         host, file = next(iter(self.hosts_and_files().items()))
         screen = read_screen(self.top / file)
         headlines = [one["metric"] for one in screen["headlines"]]
-        patterns = {group for group, in self.sql(f"SELECT DISTINCT \"group\" FROM groups WHERE host = '{host}'")}  # of one name: `show` prints the name
+        # `show` prints the name of a group that has only one name; the index has its pattern.
+        patterns = {group for group, in self.sql(f"SELECT DISTINCT \"group\" FROM groups WHERE host = '{host}'")}
         checked = 0
         for row in screen["rows"][:4]:
             for metric in ("run_time_ns", "voluntary_csw"):
