@@ -2,21 +2,21 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/keyctl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/base/child_message.hpp"
 #include "core/base/child_setup.hpp"
@@ -59,13 +59,6 @@ void forbid_core_files() {
   ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// Leaves the session of ctprof: the process has no terminal in which it could type commands, and no
-// keys of the session. Processes that the plugin starts belong to the new group of this process.
-void leave_session() {
-  ::setsid();
-  ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
-}
-
 // Opens a terminal or pipe a second time, for writing only. So the plugin cannot read what the user
 // types, and the flags that it sets do not apply to ctprof. Otherwise, or if the user may not open
 // it, the descriptor remains as it is.
@@ -89,28 +82,25 @@ Result<void> drop_all_privileges() {
     return errno_error("dropping", "privileges", errno);
   if (!drop_all_capabilities()) return errno_error("dropping", "capabilities", errno);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  confine_to_own_processes();
   return {};
 }
 
-// Standard output of the plugin is standard error; the bytes that it writes have a descriptor of
-// their own.
-void prepare_descriptors(const std::vector<int>& kept_descriptors, int bytes_fd) {
-  reopen_for_writing(STDERR_FILENO);
+// Programs that the plugin starts receive only the standard descriptors.
+void prepare_descriptors(std::vector<int> kept_descriptors, int bytes_fd) {
+  for (const int fd : kept_descriptors) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   if (bytes_fd >= 0) reopen_for_writing(bytes_fd);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  ::close(STDIN_FILENO);
-  std::vector<int> all_kept = kept_descriptors;
-  all_kept.insert(all_kept.end(), {STDOUT_FILENO, STDERR_FILENO});
-  close_all_except(all_kept);
+  kept_descriptors.insert(kept_descriptors.end(), {STDOUT_FILENO, STDERR_FILENO});
+  close_all_except(std::move(kept_descriptors));
   fill_standard_descriptors();
 }
 
-// Loads the file through its descriptor. The process is a copy of ctprof, so other processes of its
-// user must never read its memory.
-Result<OutputLibrary> load_library(const OutputFile& file, const OutputChildOptions& options) {
+// Loads the file through its descriptor. The settings can be secret, so other processes of its user
+// must never read the memory of the process.
+Result<OutputLibrary> load_library(const sdk::Fd& file, const OutputStart& start) {
   ::prctl(PR_SET_DUMPABLE, 0);
-  return OutputLibrary::load("/proc/self/fd/" + std::to_string(file.fd.get()), options.name,
-                             options.settings);
+  return OutputLibrary::load("/proc/self/fd/" + std::to_string(file.get()), start.name,
+                             start.settings);
 }
 
 std::optional<OutputWindow> read_window(int fd) {
@@ -144,37 +134,80 @@ void serve(const OutputConnection& connection, OutputLibrary& library) {
   send_answer(connection.answers, kOutputClosed, error_text_of(library.close()));
 }
 
-Result<OutputLibrary> prepare(const OutputConnection& connection, const OutputFile& file,
-                              const OutputChildOptions& options) {
+Result<OutputLibrary> prepare(const OutputConnection& connection, const sdk::Fd& file,
+                              const OutputStart& start) {
+  ::prctl(PR_SET_NAME, "ctprof");  // otherwise that of the link by which the program was started
   reset_signals();
   forbid_core_files();
   leave_session();
-  std::vector<int> kept{connection.windows, connection.answers, file.fd.get()};
-  if (options.bytes_fd >= 0) kept.push_back(options.bytes_fd);
-  prepare_descriptors(kept, options.bytes_fd);
+  std::vector<int> kept{connection.windows, connection.answers, file.get()};
+  if (connection.bytes >= 0) kept.push_back(connection.bytes);
+  prepare_descriptors(std::move(kept), connection.bytes);
   CTPROF_TRY(drop_all_privileges());
-  return load_library(file, options);
+  return load_library(file, start);
 }
 
-void run(const OutputConnection& connection, const OutputFile& file,
-         const OutputChildOptions& options) {
+void run(OutputConnection connection, const sdk::Fd& file, const OutputStart& start) {
   const int answers = connection.answers;
-  auto library = prepare(connection, file, options);
+  auto library = prepare(connection, file, start);
   if (!library) return send_answer(answers, kOutputRefused, library.error().text);
-  int bytes_fd = options.bytes_fd;
-  if (options.opens)
-    if (const auto opened = library->open(&bytes_fd, &write_bytes); !opened)
+  if (start.opens)
+    if (const auto opened = library->open(&connection.bytes, &write_bytes); !opened)
       return send_answer(answers, kOutputRefused, opened.error().text);
   send_answer(answers, kOutputReady, encode_description(library->description()));
-  if (options.opens) serve(connection, *library);
+  if (start.opens) serve(connection, *library);
+}
+
+// The numbers of the descriptors when the program starts.
+constexpr OutputConnection kStartConnection{.windows = STDERR_FILENO + 1,
+                                            .answers = STDERR_FILENO + 2,
+                                            .printed = STDERR_FILENO,
+                                            .bytes = STDERR_FILENO + 3};
+
+// Gives the descriptors these numbers, and closes all others. They remain open in the program that
+// is started.
+bool number_descriptors(const std::vector<std::pair<int, int>>& numbers) {
+  int first_free = 0;
+  for (const auto& [fd, number] : numbers) first_free = std::max({first_free, fd + 1, number + 1});
+  std::vector<int> kept, copies;
+  for (const auto& [fd, number] : numbers) copies.push_back(::fcntl(fd, F_DUPFD, first_free));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (::dup2(copies[i], numbers[i].second) < 0) return false;
+    kept.push_back(numbers[i].second);
+  }
+  close_all_except(std::move(kept));
+  return true;
+}
+
+bool is_socket(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
 }  // namespace
 
-void run_output_child(const OutputConnection& connection, const OutputFile& file,
-                      const OutputChildOptions& options) {
+void start_output_child(const OutputConnection& connection, std::vector<std::string> environment) {
+  std::vector<std::pair<int, int>> numbers{{connection.windows, kStartConnection.windows},
+                                           {connection.answers, kStartConnection.answers},
+                                           {connection.printed, STDOUT_FILENO},
+                                           {connection.printed, STDERR_FILENO}};
+  if (connection.bytes >= 0) numbers.emplace_back(connection.bytes, kStartConnection.bytes);
+  const int answers = number_descriptors(numbers) ? kStartConnection.answers : connection.answers;
+  if (answers == kStartConnection.answers)
+    start_again({"ctprof", kOutputChildWord}, std::move(environment));
+  send_answer(answers, kOutputRefused, errno_error("starting", "/proc/self/exe", errno).text);
+  ::_exit(0);
+}
+
+void run_output_child() {
+  if (!is_socket(kStartConnection.windows)) return;
+  OutputConnection connection = kStartConnection;
+  if (::fcntl(connection.bytes, F_GETFD) < 0) connection.bytes = -1;
+  fill_standard_descriptors();  // otherwise the file of the plugin becomes standard input
   try {
-    run(connection, file, options);
+    auto start = receive_message(connection.windows);
+    if (!start) ::_exit(0);
+    run(connection, start->fd, decode_start(start->bytes));
   } catch (const std::exception& exception) {
     send_answer(connection.answers, kOutputRefused, std::string("it throws: ") + exception.what());
   } catch (...) {

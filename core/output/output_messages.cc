@@ -19,6 +19,28 @@ std::string take_text(std::string_view& bytes) { return std::string(sdk::take(by
 
 }  // namespace
 
+std::string encode_start(const OutputStart& start) {
+  std::string bytes;
+  append_text(bytes, start.name);
+  append_text(bytes, start.opens ? "opens" : "");
+  for (const OutputSetting& setting : start.settings) {
+    append_text(bytes, setting.key);
+    append_text(bytes, setting.value);
+  }
+  return bytes;
+}
+
+OutputStart decode_start(std::string_view bytes) {
+  OutputStart start{.name = take_text(bytes)};
+  start.opens = !take_text(bytes).empty();
+  while (!bytes.empty()) {
+    OutputSetting& setting = start.settings.emplace_back();
+    setting.key = take_text(bytes);
+    setting.value = take_text(bytes);
+  }
+  return start;
+}
+
 std::string encode_description(const OutputDescription& description) {
   std::string bytes;
   const std::string metrics = join_texts(description.thread_metrics, ",");

@@ -1,8 +1,9 @@
 // The messages between ctprof and the process of an output plugin. Both ends are the same program.
 //
-// ctprof sends a descriptor of each window, with its bytes (window_bytes.hpp), over a socket
-// (core/base/child_message.hpp), and closes its side at the end. The process answers each window
-// over a pipe (output_answers.hpp), with a message that begins with one of these letters.
+// ctprof sends an OutputStart with the descriptor of the plugin's file, and a descriptor of each
+// window, with its bytes (window_bytes.hpp), over a socket (core/base/child_message.hpp), and
+// closes its side at the end. The process answers each window over a pipe (output_answers.hpp),
+// with a message that begins with one of these letters.
 
 #pragma once
 
@@ -36,6 +37,16 @@ struct OutputDescription {
 struct OutputSetting {
   std::string key, value;
 };
+
+// No text contains a zero byte.
+struct OutputStart {
+  std::string name;   // the expected name of the plugin
+  bool opens = true;  // false: the process only describes the plugin
+  std::vector<OutputSetting> settings{};
+};
+
+std::string encode_start(const OutputStart& start);
+OutputStart decode_start(std::string_view bytes);
 
 std::string encode_description(const OutputDescription& description);
 OutputDescription decode_description(std::string_view bytes);

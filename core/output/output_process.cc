@@ -16,6 +16,8 @@
 
 #include "core/base/child_message.hpp"
 #include "core/base/child_setup.hpp"
+#include "core/base/text.hpp"
+#include "core/output/output_child.hpp"
 #include "core/output/window_bytes.hpp"
 
 namespace ctprof {
@@ -34,13 +36,6 @@ int milliseconds_until(Clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
-// Waits until the descriptor is readable, or closed by the other side.
-bool wait_until_readable(int fd, Clock::time_point deadline) {
-  pollfd descriptor{fd, POLLIN, 0};
-  while (::poll(&descriptor, 1, milliseconds_until(deadline)) < 0 && errno == EINTR) continue;
-  return descriptor.revents != 0;
-}
-
 // Returns a file in memory, or an invalid descriptor.
 sdk::Fd make_memory_file(std::string_view bytes) {
   sdk::Fd file(::memfd_create("ctprof-window", MFD_CLOEXEC));
@@ -56,6 +51,17 @@ sdk::Fd make_memory_file(std::string_view bytes) {
 std::string describe_status(int status) {
   if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
   return "status " + std::to_string(WEXITSTATUS(status));
+}
+
+// Removes the settings that name variables of the environment, and returns the names.
+std::vector<std::string> take_named_variables(std::vector<OutputSetting>& settings) {
+  std::vector<std::string> names;
+  std::erase_if(settings, [&](const OutputSetting& setting) {
+    if (setting.key != kEnvironmentKey) return false;
+    for (const std::string_view name : split(setting.value)) names.emplace_back(name);
+    return true;
+  });
+  return names;
 }
 
 // Kills the process and those that the plugin started, unless they left its group.
@@ -77,20 +83,21 @@ OutputProcess::OutputProcess(OutputProcess&& other) noexcept
       first_error_(std::move(other.first_error_)),
       socket_(std::move(other.socket_)),
       answers_(std::move(other.answers_)),
+      printed_(std::move(other.printed_)),
       process_(std::exchange(other.process_, 0)),
       is_finishing_(other.is_finishing_) {}
 
-Result<OutputProcess> OutputProcess::start(OutputFile file, OutputChildOptions options) {
+Result<OutputProcess> OutputProcess::start(OutputFile file, OutputProcessOptions options) {
   OutputProcess output(options.name, file.path);
-  CTPROF_TRY(output.fork_child(file, options));
+  CTPROF_TRY(output.fork_child(std::move(file), std::move(options)));
   CTPROF_TRY(output.wait_until_ready());
   return output;
 }
 
 // Descriptors pass through the socket only to the child: the other direction is closed before the
 // child exists.
-Result<void> OutputProcess::fork_child(const OutputFile& file, const OutputChildOptions& options) {
-  std::array<int, 2> sockets{}, pipe{};
+Result<void> OutputProcess::fork_child(OutputFile file, OutputProcessOptions options) {
+  std::array<int, 2> sockets{}, pipe{}, printed{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return errno_error("starting output", name_, errno);
   socket_.reset(sockets[0]);
@@ -99,28 +106,61 @@ Result<void> OutputProcess::fork_child(const OutputFile& file, const OutputChild
     return errno_error("starting output", name_, errno);
   answers_ = AnswerPipe(sdk::Fd(pipe[0]));
   const sdk::Fd child_answers(pipe[1]);
+  if (::pipe2(printed.data(), O_CLOEXEC) != 0) return errno_error("starting output", name_, errno);
+  printed_ = PrintedLines(sdk::Fd(printed[0]));
+  const sdk::Fd child_printed(printed[1]);
+  auto environment = keep_harmless_variables(environ, take_named_variables(options.settings));
+  const OutputStart start{name_, options.opens, std::move(options.settings)};
+  if (!send_message(socket_.get(), {encode_start(start), std::move(file.fd)}, false))
+    return error("starting output", name_, "its settings are too long");
   process_ = ::fork();
-  if (process_ == 0) run_output_child({child_socket.get(), child_answers.get()}, file, options);
+  if (process_ == 0)
+    start_output_child(
+        {child_socket.get(), child_answers.get(), child_printed.get(), options.bytes_fd},
+        std::move(environment));
   if (process_ > 0) return {};
   socket_ = sdk::Fd();
   return errno_error("starting output", name_, errno);
+}
+
+// Waits until the process sends or prints something, or closes its side. Receives what it prints.
+// Returns false after the deadline, also if the process prints without end.
+bool OutputProcess::wait_for_process(Clock::time_point deadline) {
+  std::array<pollfd, 2> descriptors{pollfd{answers_.descriptor(), POLLIN, 0},
+                                    pollfd{printed_.descriptor(), POLLIN, 0}};
+  int ready = 0;
+  do ready = ::poll(descriptors.data(), descriptors.size(), milliseconds_until(deadline));
+  while (ready < 0 && errno == EINTR);
+  if (descriptors[1].revents != 0) printed_.receive();
+  return descriptors[0].revents != 0 || (ready != 0 && Clock::now() < deadline);
+}
+
+// Adds the last line that the process printed, such as the reason why a program cannot start.
+Result<void> OutputProcess::start_error(const std::string& reason) {
+  const std::vector<std::string> lines = take_printed_lines();
+  return error(
+      "starting output", name_,
+      "'" + path_ + "': " + reason + (lines.empty() ? "" : "; it printed " + quote(lines.back())));
 }
 
 Result<void> OutputProcess::wait_until_ready() {
   const auto deadline = Clock::now() + kOpenTimeout;
   auto answer = answers_.take();
   for (; !answer && !answers_.has_ended(); answer = answers_.take())
-    if (!wait_until_readable(answers_.descriptor(), deadline))
-      return error(
-          "starting output", name_,
-          "'" + path_ + "' did not open within " + std::to_string(kOpenTimeout.count()) + " s");
+    if (!wait_for_process(deadline))
+      return start_error("it did not open within " + std::to_string(kOpenTimeout.count()) + " s");
   if (answer && answer->front() == kOutputReady) {
     description_ = decode_description(std::string_view(*answer).substr(1));
     return {};
   }
-  if (answer) return error("starting output", name_, "'" + path_ + "': " + answer->substr(1));
+  if (answer) return start_error(answer->substr(1));
   note_exit();
-  return error("starting output", name_, "'" + path_ + "': " + messages_.back());
+  return start_error(messages_.back());
+}
+
+std::vector<std::string> OutputProcess::take_printed_lines() {
+  printed_.receive();
+  return printed_.take();
 }
 
 void OutputProcess::add_message(const std::string& text) {
@@ -203,6 +243,8 @@ void OutputProcess::note_exit() {
 void OutputProcess::end_process() {
   socket_ = sdk::Fd();
   answers_ = AnswerPipe();
+  printed_.receive();
+  printed_.end();
   if (process_ <= 0) return;
   kill_group(process_);
   reap_later(std::exchange(process_, 0));
@@ -229,10 +271,12 @@ Result<void> OutputProcess::wait_until_closed(std::chrono::milliseconds patience
   bool has_bytes = reader.fd >= 0;
   auto deadline = Clock::now() + patience;
   while (socket_ || has_bytes) {
-    std::array<pollfd, 2> descriptors{pollfd{answers_.descriptor(), POLLIN, 0},
-                                      pollfd{has_bytes ? reader.fd : -1, POLLIN, 0}};
+    std::array<pollfd, 3> descriptors{pollfd{answers_.descriptor(), POLLIN, 0},
+                                      pollfd{has_bytes ? reader.fd : -1, POLLIN, 0},
+                                      pollfd{printed_.descriptor(), POLLIN, 0}};
     const int ready = ::poll(descriptors.data(), descriptors.size(), milliseconds_until(deadline));
-    if (ready == 0)
+    const bool only_prints = descriptors[0].revents == 0 && descriptors[1].revents == 0;
+    if (ready == 0 || (only_prints && Clock::now() >= deadline))
       return Error{"it did not take its windows within " + std::to_string(patience.count() / 1000) +
                    " s"};
     if (ready < 0) continue;
@@ -242,6 +286,7 @@ Result<void> OutputProcess::wait_until_closed(std::chrono::milliseconds patience
       if (size > 0) deadline = Clock::now() + patience;
       if (size > 0) CTPROF_TRY(reader.take({bytes.data(), static_cast<std::size_t>(size)}));
     }
+    if (descriptors[2].revents != 0) printed_.receive();
     if (descriptors[0].revents != 0) receive_answers();
   }
   return {};

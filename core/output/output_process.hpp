@@ -11,7 +11,8 @@
 // in memory. The process has no privileges (output_child.hpp); it is killed when this object is
 // destroyed, and when ctprof ends.
 //
-// The process is a copy of this one at start(), so start() is called before threads are created.
+// The process runs the same program (output_child.hpp). start() copies this process first, so it is
+// called before threads are created.
 //
 // Threads: one at a time.
 
@@ -27,10 +28,23 @@
 
 #include "core/base/result.hpp"
 #include "core/output/output_answers.hpp"
-#include "core/output/output_child.hpp"
+#include "core/output/output_messages.hpp"
 #include "core/output/output_window.hpp"
+#include "core/output/printed_lines.hpp"
+#include "core/registry/output_file.hpp"
 
 namespace ctprof {
+
+// The key of the setting of any output that names variables of the environment, separated by
+// commas. The plugin receives them in addition to harmless ones (core/base/child_setup.hpp).
+inline constexpr std::string_view kEnvironmentKey = "environment";
+
+struct OutputProcessOptions {
+  std::string name;                       // the expected name of the plugin
+  std::vector<OutputSetting> settings{};  // of the plugin, and kEnvironmentKey
+  int bytes_fd = -1;                      // receives the bytes that the plugin writes; -1: none
+  bool opens = true;                      // false: only describes the plugin
+};
 
 struct OutputCounts {
   std::uint64_t passed = 0;     // including those that are still queued
@@ -47,7 +61,7 @@ class OutputProcess {
 
   // Starts the process and waits until the plugin is open, at most kOpenTimeout. The error names
   // the plugin.
-  static Result<OutputProcess> start(OutputFile file, OutputChildOptions options);
+  static Result<OutputProcess> start(OutputFile file, OutputProcessOptions options);
   OutputProcess(OutputProcess&& other) noexcept;
   OutputProcess& operator=(OutputProcess&&) = delete;
   ~OutputProcess() { end_process(); }
@@ -70,6 +84,8 @@ class OutputProcess {
   Result<void> finish(std::chrono::milliseconds patience, const ByteReader& reader);
 
   const OutputCounts& counts() const { return counts_; }
+  // Returns new lines that the process printed.
+  std::vector<std::string> take_printed_lines();
   // Returns new messages of the plugin and about its end. A message that repeats the previous one
   // is omitted.
   std::vector<std::string> take_messages();
@@ -77,8 +93,10 @@ class OutputProcess {
  private:
   OutputProcess(std::string name, std::string path)
       : name_(std::move(name)), path_(std::move(path)) {}
-  Result<void> fork_child(const OutputFile& file, const OutputChildOptions& options);
+  Result<void> fork_child(OutputFile file, OutputProcessOptions options);
   Result<void> wait_until_ready();
+  Result<void> start_error(const std::string& reason);
+  bool wait_for_process(std::chrono::steady_clock::time_point deadline);
   void receive_answers();
   bool is_expected(char kind) const;
   void take_answer(std::string_view answer);
@@ -98,6 +116,7 @@ class OutputProcess {
   std::string last_message_, first_error_;
   sdk::Fd socket_;  // invalid: the process has ended
   AnswerPipe answers_;
+  PrintedLines printed_;
   int process_ = 0;
   bool is_finishing_ = false;  // it gets no more windows
 };

@@ -9,5 +9,6 @@
 #include "core/output/output_library.cc"
 #include "core/output/output_messages.cc"
 #include "core/output/output_process.cc"
+#include "core/output/printed_lines.cc"
 #include "core/output/window_bytes.cc"
 #include "core/output/window_view.cc"

@@ -29,15 +29,16 @@ class OutputCase(unittest.TestCase):
         self.here = pathlib.Path(directory.name)
         self.file = self.here / "test.ctprof.zst"
 
-    def run_ctprof(self, *words):
-        return subprocess.run([CTPROF, "--plugin-path", OUTPUTS, *map(str, words)], cwd=self.here, capture_output=True, text=True, check=False)
+    def run_ctprof(self, *words, **variables):
+        return subprocess.run([CTPROF, "--plugin-path", OUTPUTS, *map(str, words)], cwd=self.here, capture_output=True, text=True, check=False,
+                              env=os.environ | variables)
 
     def capture(self):
         with testing.Tree(TREE) as tree:
             testing.run("--rootfs", tree.path, "capture", "-q", "--layout", "columns", "-o", self.file)
 
-    def export(self, mode, *words):
-        return self.run_ctprof("export", self.file, "--to", "awkward", "--set", f"awkward.mode={mode}", *words)
+    def export(self, mode, *words, **variables):
+        return self.run_ctprof("export", self.file, "--to", "awkward", "--set", f"awkward.mode={mode}", *words, **variables)
 
 
 class Exports(OutputCase):
@@ -78,9 +79,25 @@ class Exports(OutputCase):
                 finished = self.export(mode)
                 self.assertEqual((finished.returncode, finished.stderr), (2, f"ctprof: starting output 'awkward': '{path}': {message}\n"))
 
-    def test_output_of_the_plugin_goes_to_standard_error(self):
-        finished = self.export("print-put", "-q", "-o", "-")
-        self.assertEqual((finished.stdout, finished.stderr), ("", "a stray line\n"))
+    def test_lines_of_the_plugin_are_messages(self):
+        finished = self.export("print-put", "-o", "-")
+        self.assertEqual((finished.stdout, finished.stderr), ("", "standard output, 0 B\nctprof: output 'awkward' prints: a stray line\n"))
+
+    def test_lines_of_the_plugin_cannot_control_a_terminal(self):
+        self.assertIn("prints: \\x1b]0;title\\x07\n", self.export("print-controls-put", "-o", "-").stderr)
+
+    def test_lines_of_the_plugin_are_limited(self):
+        lines = [line for line in self.export("print-much-put").stderr.splitlines() if " prints: " in line]
+        self.assertEqual((len(lines), lines[-1]), (101, "ctprof: output 'awkward' prints: more lines, which are not shown"))
+
+    def test_process_cannot_change_the_file_of_messages(self):
+        log = self.here / "log"
+        with log.open("w+") as file:
+            file.write("earlier\n")
+            file.flush()
+            subprocess.run([CTPROF, "--plugin-path", OUTPUTS, "export", self.file, "--to", "awkward", "--set", "awkward.mode=truncate-put"], check=True,
+                           stderr=file)
+        self.assertTrue(log.read_text().startswith("earlier\n"))
 
     def test_process_has_no_rights(self):
         finished = self.export("rights-put", "-q", "-o", "-")
@@ -111,7 +128,7 @@ class Exports(OutputCase):
         return (self.here / "out").read_text().splitlines()
 
     def test_process_has_no_terminal(self):
-        self.assertEqual(self.export_on_terminal("session-put")[:2], ["no terminal", "write-only messages"])
+        self.assertEqual(self.export_on_terminal("session-put")[:2], ["no terminal", "messages in a pipe"])
 
     def test_process_has_no_keys_of_the_session(self):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -121,25 +138,56 @@ class Exports(OutputCase):
         self.assertGreater(libc.syscall(add_key, b"user", b"ctprof-test", b"secret", 6, session), 0)
         self.assertIn("no key", self.export("session-put", "-q", "-o", "-").stdout.splitlines())
 
-    def test_flags_of_standard_error_do_not_change(self):
-        ours, its = os.pipe()
-        self.addCleanup(os.close, ours)
-        self.addCleanup(os.close, its)
-        subprocess.run([CTPROF, "--plugin-path", OUTPUTS, "export", self.file, "--to", "awkward", "--set", "awkward.mode=session-put"], check=True, stderr=its)
-        self.assertEqual(fcntl.fcntl(its, fcntl.F_GETFL) & os.O_NONBLOCK, 0)
+    def test_process_has_only_harmless_variables(self):
+        variables = {"TZ": "UTC", "LC_TIME": "C", "https_proxy": "http://proxy", "TOKEN": "x", "PATH": os.environ["PATH"]}
+        passed = self.export("environment-put", "-q", "-o", "-", "--set", "awkward.environment=https_proxy,NO_SUCH", **variables)
+        names = {line.split("=", 1)[0] for line in passed.stdout.splitlines()}
+        self.assertLessEqual({"TZ", "LC_TIME", "https_proxy", "PATH"}, names)
+        self.assertLessEqual({name for name in names if not name.startswith("LC_")}, {"PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "https_proxy"})
+
+    @unittest.skipIf("asan" in CTPROF, "AddressSanitizer maps memory that cannot be searched in time")
+    def test_process_has_no_memory_of_ctprof(self):
+        """Such as the environment, and the settings of other outputs."""
+        found = self.export("memory-put", "-q", "-o", "-", "--set", "bad_put.token=PRIVATE-TEXT", TOKEN="PRIVATE-TEXT")
+        self.assertEqual(found.stdout, "0 private texts\n", found.stderr)
+
+    def test_process_cannot_signal_others_of_its_user(self):
+        landlock_create_ruleset, get_version, first_with_scopes = 444, 1, 6
+        if ctypes.CDLL(None).syscall(landlock_create_ruleset, None, 0, get_version) < first_with_scopes:
+            self.skipTest("needs Landlock of Linux 6.12")
+        with subprocess.Popen(["sleep", "600"], user=65534 if os.geteuid() == 0 else None) as other:
+            self.addCleanup(other.kill)
+            sent = self.export(f"signal-put:{other.pid}", "-q", "-o", "-").stdout
+            self.assertEqual((sent, other.poll()), ("refused\n", None))
+            other.kill()
+
+    def test_name_of_the_process(self):
+        self.assertIn("ctprof\n", self.export("name-put", "-q", "-o", "-").stdout)
 
     def test_processes_that_the_plugin_starts_end_with_it(self):
-        """They have a copy of standard error, so its end shows that none is left."""
-        ours, its = os.pipe()
-        with subprocess.Popen([CTPROF, "--plugin-path", OUTPUTS, "export", self.file, "--to", "awkward", "--set", "awkward.mode=fork-put"], stderr=its):
-            os.close(its)
-            with open(ours, encoding="utf-8") as messages:
-                self.assertIn("passed to output", messages.read())
+        """They have a lock on a file, whose release shows that none is left."""
+        lock = self.here / "lock"
+        lock.touch()
+        os.chmod(self.here, 0o755)
+        os.chmod(lock, 0o666)
+        finished = self.export("fork-put")
+        self.assertIn("passed to output", finished.stderr)
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
 
     def test_settings(self):
         finished = self.run_ctprof("export", self.file, "--to", "awkward", "--set", "awkward.moed=x")
         self.assertEqual(finished.returncode, 2)
         self.assertIn("it has no option 'moed' (did you mean 'mode'?); it has mode", finished.stderr)
+
+    def test_settings_that_are_too_long(self):
+        finished = self.export("x" * 70000)
+        self.assertEqual((finished.returncode, finished.stderr), (2, "ctprof: starting output 'awkward': its settings are too long\n"))
+
+    def test_word_of_the_process_is_no_command(self):
+        finished = subprocess.run([CTPROF, "output-child"], capture_output=True, text=True, check=False)
+        self.assertEqual(finished.returncode, 2)
+        self.assertIn("unknown command 'output-child'", finished.stderr)
 
     def test_unknown_form_names_outputs(self):
         finished = self.run_ctprof("export", self.file, "--to", "akward", "-o", "out")

@@ -1,16 +1,19 @@
 // Tests the process of an output plugin: its queue, its end, and windows as bytes.
 
 #define BOOST_TEST_MODULE outputs
+#define BOOST_TEST_NO_MAIN
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/number.hpp"
 #include "core/output/find_output.hpp"
+#include "core/output/output_child.hpp"
 #include "core/output/output_process.hpp"
 #include "core/output/window_bytes.hpp"
 
@@ -116,6 +119,16 @@ BOOST_AUTO_TEST_CASE(plugin_that_sends_an_answer_without_end_is_ended) {
   BOOST_TEST(output.counts().lost == 1);
 }
 
+// If the process were waited for as long as it prints, this test would not end.
+BOOST_AUTO_TEST_CASE(plugin_that_prints_without_end_is_ended) {
+  OutputProcess output = start("print-endless-put");
+  BOOST_TEST(output.pass(make_window()));
+  const auto finished = output.finish(10ms);
+  BOOST_REQUIRE(!finished);
+  BOOST_TEST(finished.error().text == "it did not take its windows within 0 s");
+  BOOST_TEST(output.take_printed_lines().size() <= PrintedLines::kMaxLines + 1);
+}
+
 std::ptrdiff_t count_descriptors() {
   const std::filesystem::directory_iterator descriptors("/proc/self/fd");
   return std::distance(begin(descriptors), end(descriptors));
@@ -162,3 +175,9 @@ BOOST_AUTO_TEST_CASE(window_beyond_the_limit_is_dropped) {
 
 }  // namespace
 }  // namespace ctprof::outputs_test
+
+// The processes of outputs run this program.
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == ctprof::kOutputChildWord) ctprof::run_output_child();
+  return boost::unit_test::unit_test_main(&init_unit_test, argc, argv);
+}

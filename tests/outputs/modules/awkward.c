@@ -2,11 +2,14 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -102,16 +105,65 @@ static void pass_descriptors(void) {
   for (int fd = kFirstOwnDescriptor; fd < kDescriptors; ++fd) sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
-/* Writes what the process can do with the terminal and the keys of the session, and changes the
- * flags of standard error. */
+/* Writes what the process can do with the terminal and the keys of the session. */
 static void write_session(void) {
-  const int flags = fcntl(STDERR_FILENO, F_GETFL);
+  struct stat status;
   write_text(open("/dev/tty", O_RDWR) < 0 ? "no terminal\n" : "a terminal\n");
-  write_text((flags & O_ACCMODE) == O_WRONLY ? "write-only messages\n" : "readable messages\n");
+  write_text(fstat(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode)
+                 ? "messages in a pipe\n"
+                 : "messages elsewhere\n");
   const long key =
       syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "ctprof-test", 0);
   write_text(key < 0 ? "no key\n" : "a key\n");
-  fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
+/* Sends a signal to the process that the mode names. */
+static void send_signal(void) {
+  int process = 0;
+  if (sscanf(g_mode, "signal-put:%d", &process) != 1) return;
+  write_text(kill(process, SIGKILL) == 0 ? "sent\n" : "refused\n");
+}
+
+/* Writes the name of the process. */
+static void write_name(void) {
+  char name[32] = "";
+  prctl(PR_GET_NAME, name);
+  strcat(name, "\n");
+  write_text(name);
+}
+
+/* Writes the variables of the environment. */
+static void write_environment(void) {
+  char line[4096];
+  for (char** variable = environ; *variable; ++variable) {
+    snprintf(line, sizeof line, "%s\n", *variable);
+    write_text(line);
+  }
+}
+
+/* Counts the texts "PRIVATE-" followed by "TEXT" in the private memory of the process. They are
+ * compared in two parts, so that this function contains none. */
+static void count_private_texts(void) {
+  char line[512], mode[5];
+  unsigned long begin, end, at;
+  int count = 0;
+  FILE* file = fopen("/proc/self/maps", "r");
+  while (file && fgets(line, sizeof line, file))
+    if (sscanf(line, "%lx-%lx %4s", &begin, &end, mode) == 3 && strcmp(mode, "rw-p") == 0)
+      for (at = begin; at + 12 <= end; ++at)
+        count += memcmp((const void*)at, "PRIVATE-", 8) == 0 &&
+                 memcmp((const void*)(at + 8), "TEXT", 4) == 0;
+  if (file) fclose(file);
+  snprintf(line, sizeof line, "%d private texts\n", count);
+  write_text(line);
+}
+
+/* Starts a process that has a lock on the file `lock`, and waits until it has it. */
+static void start_process_with_lock(void) {
+  const int file = open("lock", O_RDWR);
+  if (flock(file, LOCK_EX) != 0) abort();
+  if (fork() == 0) wait_forever();
+  close(file);
 }
 
 /* Returns the number of files with windows that the process maps. */
@@ -135,13 +187,22 @@ static int32_t put(void* state, const struct ctprof_output_window* window, char*
   if (is_mode("fail-put")) return snprintf(message, message_size, "the server is closed");
   if (is_mode("silent-put")) return 5;
   if (is_mode("print-put")) printf("a stray line\n"), fflush(stdout);
+  if (is_mode("print-controls-put")) fputs("\033]0;title\007\n", stderr);
+  if (is_mode("print-much-put"))
+    for (int i = 0; i < 50000; ++i) fprintf(stderr, "line %d\n", i);
+  while (is_mode("print-endless-put")) fputs("more\n", stderr);
+  if (is_mode("truncate-put") && ftruncate(STDERR_FILENO, 0) == 0) printf("truncated\n");
   if (is_mode("rights-put")) write_rights();
   if (is_mode("descriptors-put")) write_descriptors();
   if (is_mode("flood-put")) flood();
   if (is_mode("garbage-put")) write_to_connections("\xff\xff\xff\xff", 4), wait_forever();
   if (is_mode("pass-descriptors-put")) pass_descriptors();
   if (is_mode("session-put")) write_session();
-  if (is_mode("fork-put") && fork() == 0) wait_forever();
+  send_signal();
+  if (is_mode("name-put")) write_name();
+  if (is_mode("environment-put")) write_environment();
+  if (is_mode("memory-put")) count_private_texts();
+  if (is_mode("fork-put")) start_process_with_lock();
   if (is_mode("maps-put") && count_mapped_windows() != 0)
     return snprintf(message, message_size, "%d windows are mapped", count_mapped_windows());
   if (is_mode("close-put")) close_range(3, ~0u, 0), wait_forever();

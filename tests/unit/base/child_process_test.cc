@@ -12,8 +12,10 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/child_process.hpp"
+#include "core/base/child_setup.hpp"
 
 namespace ctprof::child_process_test {
 namespace {
@@ -41,6 +43,15 @@ std::string ask_child(ChildProcess& child, const std::string& request) {
 }
 
 BOOST_AUTO_TEST_SUITE(child_process_test)
+
+BOOST_AUTO_TEST_CASE(keeps_harmless_and_named_variables) {
+  const char* const variables[] = {"PATH=/bin", "TOKEN=1",        "LC_ALL=C", "PATHS=2",
+                                   "no_proxy=", "LANG=C.UTF-8=x", "LC=3",     nullptr};
+  const std::vector<std::string> expected{"PATH=/bin", "LC_ALL=C", "no_proxy=", "LANG=C.UTF-8=x"};
+  BOOST_TEST(keep_harmless_variables(variables, {"no_proxy", "OTHER"}) == expected,
+             boost::test_tools::per_element());
+  BOOST_TEST(keep_harmless_variables(nullptr, {"OTHER"}).empty());
+}
 
 BOOST_AUTO_TEST_CASE(one_child_answers_many_requests) {
   ChildProcess child(answer_to);

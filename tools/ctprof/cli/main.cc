@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "core/output/output_child.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state_guard.hpp"
@@ -206,6 +207,7 @@ int fail_without_memory() {
 int main(int argc, char** argv) {
   using namespace ctprof::cli;
   if (!has_memory_to_fail()) return fail_without_memory();
+  if (argc > 1 && std::string_view(argv[1]) == ctprof::kOutputChildWord) ctprof::run_output_child();
   move_standard_output();
   install_plugin_watchdog(argv);
   const ctprof::CLocale locale;

@@ -51,6 +51,15 @@ std::optional<std::string> describe_losses(const OutputCounts& counts) {
   return "of " + format_count(counts.passed + counts.dropped, "window") + ", " + join_texts(losses);
 }
 
+// Moves new messages of the process, and lines that it printed.
+void move_messages(const std::string& name, OutputProcess& process,
+                   std::vector<std::string>& messages) {
+  for (const std::string& line : process.take_printed_lines())
+    messages.push_back(describe_printed_line(name, line));
+  for (const std::string& text : process.take_messages())
+    messages.push_back("output '" + name + "': " + text);
+}
+
 }  // namespace
 
 Result<Emitter> Emitter::start(const CommonOptions& options, const EmitOption& emit,
@@ -87,9 +96,7 @@ void Emitter::pass_differences(const Snapshot& window, const Registry& registry)
 }
 
 std::vector<std::string> Emitter::take_messages() {
-  for (Output& output : outputs_)
-    for (const std::string& text : output.process.take_messages())
-      messages_.push_back("output '" + output.name + "': " + text);
+  for (Output& output : outputs_) move_messages(output.name, output.process, messages_);
   return std::exchange(messages_, {});
 }
 
@@ -97,8 +104,7 @@ std::vector<std::string> Emitter::finish() {
   for (Output& output : outputs_) {
     // One of the messages reports the error of finish().
     [[maybe_unused]] const auto finished = output.process.finish(kFinishPatience);
-    for (const std::string& text : output.process.take_messages())
-      messages_.push_back("output '" + output.name + "': " + text);
+    move_messages(output.name, output.process, messages_);
     if (const auto losses = describe_losses(output.process.counts()))
       messages_.push_back("output '" + output.name + "': " + *losses);
   }

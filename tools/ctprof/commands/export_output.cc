@@ -108,9 +108,12 @@ int export_threads(const ExportOptions& options, StartedOutput& output, const Re
 int export_to_output(const ExportOptions& options, const ReadCapture& read) {
   auto output = start(options);
   if (!output) return fail(output.error());
-  return output->process.description().thread_metrics.empty()
-             ? export_groups(options, *output)
-             : export_threads(options, *output, read);
+  const int status = output->process.description().thread_metrics.empty()
+                         ? export_groups(options, *output)
+                         : export_threads(options, *output, read);
+  for (const std::string& line : output->process.take_printed_lines())
+    print_note(options, make_printable(describe_printed_line(options.form.output, line)));
+  return status;
 }
 
 }  // namespace ctprof::cli

@@ -19,15 +19,15 @@ std::string_view plugin_of(std::string_view entry) {
 Result<OutputProcess> start(const CommonOptions& options, const std::string& name, int bytes_fd,
                             bool opens) {
   CTPROF_TRY_VALUE(auto file, find_output(name, output_directories(options.plugin_path)));
-  OutputChildOptions child{.name = name, .bytes_fd = bytes_fd, .opens = opens};
+  OutputProcessOptions output{.name = name, .bytes_fd = bytes_fd, .opens = opens};
   for (const std::string_view entry : options.plugin_settings) {
     if (plugin_of(entry) != name) continue;
     std::string_view value = entry.substr(name.size());
     const std::string_view key = sdk::take(value, '=');
-    child.settings.push_back(
+    output.settings.push_back(
         {std::string(key.substr(std::min<std::size_t>(1, key.size()))), std::string(value)});
   }
-  return OutputProcess::start(std::move(file), std::move(child));
+  return OutputProcess::start(std::move(file), std::move(output));
 }
 
 }  // namespace
@@ -61,6 +61,10 @@ std::vector<std::string> settings_of_sources(const CommonOptions& options) {
 Result<OutputProcess> start_output(const CommonOptions& options, const std::string& name,
                                    int bytes_fd) {
   return start(options, name, bytes_fd, true);
+}
+
+std::string describe_printed_line(const std::string& name, const std::string& line) {
+  return "output '" + name + "' prints: " + line;
 }
 
 Result<OutputProcess> describe_output(const CommonOptions& options, const std::string& name) {

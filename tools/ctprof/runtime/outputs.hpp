@@ -27,6 +27,9 @@ std::vector<std::string> settings_of_sources(const CommonOptions& options);
 Result<OutputProcess> start_output(const CommonOptions& options, const std::string& name,
                                    int bytes_fd);
 
+// Returns the message about a line that the process of an output plugin printed.
+std::string describe_printed_line(const std::string& name, const std::string& line);
+
 // Describes an output plugin without opening it.
 Result<OutputProcess> describe_output(const CommonOptions& options, const std::string& name);
 
