@@ -70,6 +70,20 @@ class PluginCheck(unittest.TestCase):
             with self.subTest(behaviour):
                 self.assert_fault(BAD / "misbehaving.so", words, env=os.environ | {"MISBEHAVE": behaviour})
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, whose things the plugin must not have")
+    def test_plugin_has_nothing_of_root(self):
+        """It prints what it has, which the report names as faults."""
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer opens files of its own")
+        ours, its = os.pipe()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, its)
+        finished = subprocess.run([harness.reachable_copy()[1], "plugin", "check", BAD / "shows_process.so", "--format", "json"], check=False,
+                                  input="typed\n", capture_output=True, text=True, env=os.environ | {"TOKEN": "secret"}, pass_fds=[its])
+        shown = {fault.removeprefix("it prints: ") for fault in json.loads(finished.stdout)["faults"]}
+        self.assertIn("process:", shown, finished.stdout)
+        self.assertEqual(shown & {"has TOKEN", f"has descriptor {its}", "reads typed", "is in the session of its parent", "may gain rights"}, set())
+
     def test_leaves_no_process_behind(self):
         """The process that the plugin starts has a copy of a pipe, so the end of the pipe shows that it was killed."""
         if harness.is_sanitized():

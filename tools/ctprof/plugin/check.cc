@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/child_setup.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/output/output_process.hpp"
 #include "core/registry/loader.hpp"
@@ -89,14 +90,29 @@ void set_limit(int resource, ::rlim_t limit_value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-// In the child: drops privileges and starts the checks. Returns only on failure. Changing the user
-// clears the parent death signal, so it is set afterwards.
-void run_child_process(const std::vector<std::string>& words, int out, int err, bool as_root,
+// In the child: leaves everything of root that is not needed to check a plugin: the user, the
+// session, descriptors, the environment, and programs that would give rights back. Returns false on
+// failure. Changing the user clears the parent death signal, so it is set afterwards.
+bool become_nobody() {
+  leave_session();
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+         ::setresuid(kNobody, kNobody, kNobody) == 0 &&
+         ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+std::vector<std::string> all_variables() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; variable && *variable; ++variable)
+    variables.emplace_back(*variable);
+  return variables;
+}
+
+// In the child: starts the checks. Returns only on failure.
+void run_child_process(std::vector<std::string> words, int out, int err, bool as_root,
                        ::pid_t parent) {
-  ::setpgid(0, 0);
-  if (::getuid() == 0 && !as_root &&
-      (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
-       ::setresuid(kNobody, kNobody, kNobody) != 0)) {
+  const bool drops_rights = ::getuid() == 0 && !as_root;
+  if (!drops_rights) ::setpgid(0, 0);
+  if (drops_rights && !become_nobody()) {
     ::dprintf(err, "ctprof: becoming user %d: %s; pass --as-root\n", kNobody, std::strerror(errno));
     return;
   }
@@ -107,10 +123,14 @@ void run_child_process(const std::vector<std::string>& words, int out, int err, 
   set_limit(RLIMIT_CORE, 0);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  ::execv("/proc/self/exe", arguments.data());
+  if (drops_rights) {
+    confine_to_own_processes();
+    ::close(STDIN_FILENO);
+    close_all_except({STDOUT_FILENO, STDERR_FILENO});
+    fill_standard_descriptors();
+  }
+  start_again(std::move(words),
+              drops_rights ? keep_harmless_variables(environ, {}) : all_variables());
 }
 
 struct Pipe {
@@ -272,9 +292,12 @@ std::optional<CheckReport> check_output(const fs::path& file) {
   if (!opened) return std::nullopt;
   CheckReport report;
   {
-    const auto output =
+    auto output =
         OutputProcess::start(std::move(*opened), {.name = file.stem().string(), .opens = false});
     if (!output) report.faults.push_back(output.error().text);
+    if (output)
+      for (const std::string& line : output->take_printed_lines())
+        report.faults.push_back("it prints: " + line);
   }
   int status = 0;
   if (!end_children(0, status)) report.faults.emplace_back(kRemains);
