@@ -42,6 +42,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/json_writer.hpp"
@@ -49,6 +50,7 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/file/columns/cell_reader.hpp"
 #include "core/file/columns/unknown_paths.hpp"
+#include "core/file/layout/code_runs.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -93,23 +95,26 @@ class TableWriter {
   void write(const TableSlice& slice, JsonWriter& out) const;
 
  private:
-  struct Pattern;
-  void write_columns(const TableSlice& slice, JsonWriter& out, std::vector<Pattern>& gaps) const;
+  template <class Value>
+  using ByName = std::unordered_map<std::string_view, Value, SeededHash>;
+
+  void write_columns(const TableSlice& slice, JsonWriter& out, CodeRuns& gaps) const;
   void write_column(const Column& column, const TableSlice& slice, JsonWriter& out,
-                    std::vector<Pattern>& gaps) const;
-  void write_gaps(std::string_view key, const std::vector<Pattern>& gaps, JsonWriter& out) const;
-  void write_bases(const TableSlice& slice, JsonWriter& out, std::vector<Pattern>& gaps) const;
+                    CodeRuns& gaps) const;
+  void write_gaps(std::string_view key, const CodeRuns& gaps, JsonWriter& out) const;
+  void write_bases(const TableSlice& slice, JsonWriter& out, CodeRuns& gaps) const;
   void write_window(const TableSlice& slice, JsonWriter& out) const;
   void write_kept_column(const std::string& name, const KeptKeys& kept, const std::string& path,
                          const TableSlice& slice, JsonWriter& out) const;
-  bool is_unknown_metric_path(Entity entity, std::string_view path) const;
   void write_raw(std::string_view key, const std::deque<Column>& columns, const TableSlice& slice,
                  JsonWriter& out) const;
   void write_read_at(const TableSlice& slice, JsonWriter& out) const;
   void write_unknown(const TableSlice& slice, JsonWriter& out) const;
 
   const Snapshot* snapshot_;
-  std::vector<Id> invalid_texts_;  // texts that are not UTF-8, ascending
+  std::vector<Id> invalid_texts_;                         // texts that are not UTF-8, ascending
+  std::array<ByName<const Column*>, kEntities> columns_;  // of a window
+  std::array<std::unordered_set<std::string_view, SeededHash>, kEntities> unknown_metric_paths_;
 };
 
 // Fills the tables of one snapshot. Threads: any number concurrently, each with its own Worker and

@@ -11,8 +11,7 @@
 namespace ctprof::columns {
 namespace {
 
-using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
-constexpr std::size_t kOneRunItems = 2;   // its code and its count
+constexpr std::size_t kOneRunItems = 2;  // its code and its count
 
 // Writes one value and a comma.
 class CellWriter {
@@ -140,21 +139,23 @@ KeptCells::const_iterator first_cell_from(const KeptCells& cells, std::size_t ro
 
 }  // namespace
 
-// Columns whose nulls have the same reasons.
-struct TableWriter::Pattern {
-  Runs runs;
-  std::vector<const Column*> columns;
-};
-
 TableWriter::TableWriter(const Snapshot& snapshot)
-    : snapshot_(&snapshot), invalid_texts_(invalid_texts(snapshot.pools->texts)) {}
+    : snapshot_(&snapshot), invalid_texts_(invalid_texts(snapshot.pools->texts)) {
+  for (const UnknownMetric& metric : snapshot.extras->unknown_definitions.metrics)
+    if (metric.entity)
+      unknown_metric_paths_[static_cast<std::size_t>(*metric.entity)].insert(metric.path);
+  if (!snapshot.window) return;
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot.table(entity).columns)
+      columns_[static_cast<std::size_t>(entity)].emplace(column.def().name, &column);
+}
 
 void TableWriter::write(const TableSlice& slice, JsonWriter& out) const {
   out.put('{');
   out.member("kind", slice.kind());
   out.member("entity", name(slice.entity));
   out.member("first_row", slice.first_row);
-  std::vector<Pattern> gaps;
+  CodeRuns gaps;
   write_columns(slice, out, gaps);
   write_gaps("gaps", gaps, out);
   if (snapshot_->window) write_window(slice, out);
@@ -165,16 +166,15 @@ void TableWriter::write(const TableSlice& slice, JsonWriter& out) const {
   out.put('\n');
 }
 
-void TableWriter::write_gaps(std::string_view key, const std::vector<Pattern>& gaps,
-                             JsonWriter& out) const {
+void TableWriter::write_gaps(std::string_view key, const CodeRuns& gaps, JsonWriter& out) const {
   out.key(key);
   out.put('[');
-  for (const Pattern& pattern : gaps) {
+  for (const auto& [runs, columns] : gaps.groups()) {
     out.raw("{\"columns\":[");
-    for (const Column* column : pattern.columns) out.text(column->def().name), out.put(',');
+    for (const Column* column : columns) out.text(column->def().name), out.put(',');
     out.close(']');
     out.raw(",\"runs\":[");
-    for (const std::uint64_t number : pattern.runs) out.number(number), out.put(',');
+    for (const std::uint64_t number : runs) out.number(number), out.put(',');
     out.close(']');
     out.raw("},");
   }
@@ -183,7 +183,7 @@ void TableWriter::write_gaps(std::string_view key, const std::vector<Pattern>& g
 }
 
 void TableWriter::write_column(const Column& column, const TableSlice& slice, JsonWriter& out,
-                               std::vector<Pattern>& gaps) const {
+                               CodeRuns& gaps) const {
   Runs runs = runs_of_nulls(column, slice);
   const std::size_t nulls = nulls_in(runs);
   if (nulls < slice.rows) {
@@ -196,24 +196,19 @@ void TableWriter::write_column(const Column& column, const TableSlice& slice, Js
     return;
   }
   if (nulls == 0) return;
-  auto known = std::find_if(gaps.begin(), gaps.end(),
-                            [&](const Pattern& pattern) { return pattern.runs == runs; });
-  if (known == gaps.end()) known = gaps.insert(known, {std::move(runs), {}});
-  known->columns.push_back(&column);
+  gaps.add(std::move(runs), column);
 }
 
 bool has_newer_newtype(const MetricDef& def) { return def.newtype.starts_with("Histogram"); }
 
 // Writes the values at the opening that differ from those at the end.
-void TableWriter::write_bases(const TableSlice& slice, JsonWriter& out,
-                              std::vector<Pattern>& gaps) const {
-  const Table& table = snapshot_->table(slice.entity);
+void TableWriter::write_bases(const TableSlice& slice, JsonWriter& out, CodeRuns& gaps) const {
+  const auto place = static_cast<std::size_t>(slice.entity);
   const auto write_changed = [&](bool newer) {
-    for (const Column& column :
-         snapshot_->window->openings[static_cast<std::size_t>(slice.entity)].columns) {
-      const Column* end = table.find(column.def().name);
-      if (has_newer_newtype(column.def()) == newer && end &&
-          !are_equal(column, *end, slice, *snapshot_->pools))
+    for (const Column& column : snapshot_->window->openings[place].columns) {
+      const auto end = columns_[place].find(column.def().name);
+      if (has_newer_newtype(column.def()) == newer && end != columns_[place].end() &&
+          !are_equal(column, *end->second, slice, *snapshot_->pools))
         write_column(column, slice, out, gaps);
     }
   };
@@ -236,7 +231,7 @@ void TableWriter::write_bases(const TableSlice& slice, JsonWriter& out,
 void TableWriter::write_window(const TableSlice& slice, JsonWriter& out) const {
   const Window& window = *snapshot_->window;
   const Opening& opening = window.openings[static_cast<std::size_t>(slice.entity)];
-  std::vector<Pattern> gaps;
+  CodeRuns gaps;
   write_bases(slice, out, gaps);
   write_gaps("base_gaps", gaps, out);
   write_raw("base_raw", opening.columns, slice, out);
@@ -258,8 +253,7 @@ void TableWriter::write_window(const TableSlice& slice, JsonWriter& out) const {
   out.put(',');
 }
 
-void TableWriter::write_columns(const TableSlice& slice, JsonWriter& out,
-                                std::vector<Pattern>& gaps) const {
+void TableWriter::write_columns(const TableSlice& slice, JsonWriter& out, CodeRuns& gaps) const {
   out.raw("\"columns\":{");
   for (const Column& column : snapshot_->table(slice.entity).columns)
     if (!column.def().is_hidden) write_column(column, slice, out, gaps);
@@ -288,13 +282,6 @@ void TableWriter::write_kept_column(const std::string& name, const KeptKeys& kep
   }
   out.close(']');
   out.put(',');
-}
-
-bool TableWriter::is_unknown_metric_path(Entity entity, std::string_view path) const {
-  const auto& metrics = snapshot_->extras->unknown_definitions.metrics;
-  return std::any_of(metrics.begin(), metrics.end(), [&](const UnknownMetric& metric) {
-    return metric.entity == entity && metric.path == path;
-  });
 }
 
 void TableWriter::write_raw(std::string_view key, const std::deque<Column>& columns,
@@ -345,7 +332,7 @@ void TableWriter::write_unknown(const TableSlice& slice, JsonWriter& out) const 
   for (const auto& [path, cells] : kept) {
     auto cell = first_cell_from(cells, slice.first_row);
     if (cell == cells.end() || !slice.range().contains(cell->first)) continue;
-    if (is_unknown_metric_path(slice.entity, path)) continue;
+    if (unknown_metric_paths_[static_cast<std::size_t>(slice.entity)].contains(path)) continue;
     any = true;
     out.key(path);
     out.put('[');

@@ -4,18 +4,18 @@
 #include <cstring>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/json_scanner.hpp"
 #include "core/base/text.hpp"
 #include "core/file/layout/cell.hpp"
+#include "core/file/layout/code_runs.hpp"
 #include "core/file/layout/field_reader.hpp"
 #include "core/file/layout/members.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
 namespace {
-
-using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
 
 bool all_equal(std::span<const ctprof_gap> gaps) {
   return gaps.empty() || std::memcmp(gaps.data(), gaps.data() + 1, gaps.size() - 1) == 0;
@@ -40,23 +40,11 @@ bool has_only_values(const Runs& runs) {
   return runs.empty() || (runs.size() <= 2 && runs[0] == CTPROF_VALUE);
 }
 
-// Columns with the same runs.
-struct Pattern {
-  Runs runs;
-  std::vector<const Column*> columns;
-};
-
-std::vector<Pattern> patterns_of(std::span<const Column* const> columns) {
-  std::vector<Pattern> patterns;
-  for (const Column* column : columns) {
-    Runs runs = runs_of(*column);
-    if (has_only_values(runs)) continue;
-    auto known = std::find_if(patterns.begin(), patterns.end(),
-                              [&](const Pattern& pattern) { return pattern.runs == runs; });
-    if (known == patterns.end()) known = patterns.insert(known, {std::move(runs), {}});
-    known->columns.push_back(column);
-  }
-  return patterns;
+CodeRuns group_by_runs(std::span<const Column* const> columns) {
+  CodeRuns groups;
+  for (const Column* column : columns)
+    if (Runs runs = runs_of(*column); !has_only_values(runs)) groups.add(std::move(runs), *column);
+  return groups;
 }
 
 // Applies one run of codes to a column's cells.
@@ -128,15 +116,16 @@ Result<void> apply_pattern(std::string_view pattern, const std::string& where, T
 
 void write_gaps(std::span<const Column* const> columns, JsonWriter& out) {
   out.put('[');
-  for (const Pattern& pattern : patterns_of(columns)) {
+  const CodeRuns by_runs = group_by_runs(columns);
+  for (const auto& [runs, equal_columns] : by_runs.groups()) {
     out.raw("{\"columns\":[");
-    for (const Column* column : pattern.columns) {
+    for (const Column* column : equal_columns) {
       out.text(column->def().name);
       out.put(',');
     }
     out.close(']');
     out.raw(",\"runs\":[");
-    for (const std::uint64_t number : pattern.runs) {
+    for (const std::uint64_t number : runs) {
       out.number(number);
       out.put(',');
     }
