@@ -6,10 +6,12 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/base/seeded_hash.hpp"
 #include "core/window/differences.hpp"
 #include "core/window/match_rows.hpp"
 #include "core/window/thread_identities.hpp"
@@ -52,31 +54,63 @@ std::optional<std::uint64_t> busy_ns(const Snapshot& snapshot, std::uint32_t row
   return sum;
 }
 
+// A counter of threads at both ends.
+struct CounterColumns {
+  const Column* opening;
+  const Column* closing;
+};
+
+// At each reading, the kernel divides CPU time into user and system time again, so either may
+// decrease.
+bool is_reliable_counter(const MetricDef& def) {
+  return def.storage == Storage::U64 && counts_up(def) && !is_recorded(def) &&
+         def.role != "user-time" && def.role != "system-time";
+}
+
+std::vector<CounterColumns> find_counters(const Snapshot& before, const Snapshot& after) {
+  std::unordered_map<std::string_view, const Column*, SeededHash> openings;
+  for (const Column& column : before.threads().columns)
+    openings.emplace(column.def().name, &column);
+  std::vector<CounterColumns> counters;
+  for (const Column& closing : after.threads().columns) {
+    if (!is_reliable_counter(closing.def())) continue;
+    const auto opening = openings.find(closing.def().name);
+    if (opening != openings.end() && opening->second->def().storage == Storage::U64 &&
+        has_same_meaning(opening->second->def(), closing.def()))
+      counters.push_back({opening->second, &closing});
+  }
+  return counters;
+}
+
 // The row of a leader at the end, and the row at the opening with its id. Tests which threads of
 // the opening can have become this leader.
 class Leader {
  public:
-  Leader(const Snapshot& before, const Snapshot& after, std::uint32_t opening_row,
-         std::uint32_t closing_row)
-      : before_(&before), after_(&after), opening_row_(opening_row), closing_row_(closing_row) {}
+  Leader(const Snapshot& before, const Snapshot& after, std::span<const CounterColumns> counters,
+         std::uint32_t opening_row, std::uint32_t closing_row)
+      : before_(&before),
+        after_(&after),
+        counters_(counters),
+        opening_row_(opening_row),
+        closing_row_(closing_row) {}
 
   // Returns whether the counters of an opening row can have grown to those of the leader.
   bool may_be_predecessor(std::uint32_t row) const {
-    return std::ranges::none_of(after_->threads().columns,
-                                [&](const Column& end) {
-                                  const Column* base = base_of(end);
-                                  return base && base->has_value(row) &&
-                                         end.has_value(closing_row_) &&
-                                         end.u64()[closing_row_] < base->u64()[row];
+    return std::ranges::none_of(counters_,
+                                [&](const CounterColumns& counter) {
+                                  const auto& [opening, closing] = counter;
+                                  return opening->has_value(row) &&
+                                         closing->has_value(closing_row_) &&
+                                         closing->u64()[closing_row_] < opening->u64()[row];
                                 }) &&
            !is_too_busy(row);
   }
   // Returns whether all counters of the old leader are unchanged. Then no exec occurred.
   bool is_unchanged() const {
-    return std::ranges::all_of(after_->threads().columns, [&](const Column& end) {
-      const Column* base = base_of(end);
-      return !base || !base->has_value(opening_row_) || !end.has_value(closing_row_) ||
-             end.u64()[closing_row_] == base->u64()[opening_row_];
+    return std::ranges::all_of(counters_, [&](const CounterColumns& counter) {
+      const auto& [opening, closing] = counter;
+      return !opening->has_value(opening_row_) || !closing->has_value(closing_row_) ||
+             closing->u64()[closing_row_] == opening->u64()[opening_row_];
     });
   }
   // Returns whether it ran and waited for more than the time since the opening.
@@ -92,24 +126,14 @@ class Leader {
   // Returns whether some counter of the row exceeds the old leader's. The window would then include
   // a part of that thread's earlier life.
   bool exceeds_leader(std::uint32_t row) const {
-    return std::ranges::any_of(after_->threads().columns, [&](const Column& end) {
-      const Column* base = base_of(end);
-      return base && base->has_value(row) && base->has_value(opening_row_) &&
-             base->u64()[row] > base->u64()[opening_row_];
+    return std::ranges::any_of(counters_, [&](const CounterColumns& counter) {
+      const Column& opening = *counter.opening;
+      return opening.has_value(row) && opening.has_value(opening_row_) &&
+             opening.u64()[row] > opening.u64()[opening_row_];
     });
   }
 
  private:
-  // At each reading, the kernel divides CPU time into user and system time again, so either may
-  // decrease.
-  const Column* base_of(const Column& end) const {
-    const MetricDef& def = end.def();
-    if (def.storage != Storage::U64 || !counts_up(def) || is_recorded(def) ||
-        def.role == "user-time" || def.role == "system-time")
-      return nullptr;
-    const Column* base = before_->threads().find_u64(def.name);
-    return base && has_same_meaning(base->def(), def) ? base : nullptr;
-  }
   std::uint64_t wall_ns() const {
     const std::uint64_t from = read_ns(*before_, opening_row_), to = read_ns(*after_, closing_row_);
     const std::uint64_t tolerance =
@@ -120,6 +144,7 @@ class Leader {
 
   const Snapshot* before_;
   const Snapshot* after_;
+  std::span<const CounterColumns> counters_;
   std::uint32_t opening_row_, closing_row_;
 };
 
@@ -163,6 +188,7 @@ class Inference {
       : before_(&before),
         after_(&after),
         exited_(&exited),
+        counters_(find_counters(before, after)),
         opening_rows_(before.threads()),
         closing_rows_(after.threads()),
         exits_(exited.rows.threads()) {
@@ -178,14 +204,24 @@ class Inference {
       first = last;
     }
     const bool has_all_exits = exited_->has_source && exited_->lost == 0 && exited_->unseen == 0;
-    for (const Entry& entry : opening_rows_.all())
-      if (entry.name.is_leader() && !has_all_exits) infer_from_counters(entry);
+    if (!has_all_exits) infer_from_all_counters();
     std::ranges::stable_sort(exited_->execs, {}, &LeaderReplacement::at_ns);
   }
 
  private:
   using Entry = RowsByIdentity::Entry;
   static constexpr LeaderReplacement kUnknownExec{};
+
+  // At one time, a process has one leader. Further ones in a file are ignored.
+  void infer_from_all_counters() {
+    const Entry* last_leader = nullptr;
+    for (const Entry& entry : opening_rows_.all()) {
+      if (!entry.name.is_leader() || (last_leader && last_leader->name.tgid == entry.name.tgid))
+        continue;
+      last_leader = &entry;
+      infer_from_counters(entry);
+    }
+  }
 
   // Infers execs from exits of a leader whose id another thread got later.
   void infer_from_exits(const ThreadIdentity& name, std::span<const Entry> exits) {
@@ -210,16 +246,20 @@ class Inference {
   }
 
   // An exited leader is listed until its process is reaped.
-  bool is_alive(const Entry& leader) const {
+  bool is_alive(const Entry& leader) {
     const std::string_view state = state_of(*after_, leader.row);
     return !state.empty() && state != "Z" && state != "X" && !has_survivors(leader.name);
   }
 
   // Returns whether other threads of the process lived at both ends: exec kills them all.
-  bool has_survivors(const ThreadIdentity& leader) const {
-    return std::ranges::any_of(opening_rows_.of_process(leader.tgid), [&](const Entry& other) {
-      return !other.name.is_leader() && closing_rows_.contains(other.name);
-    });
+  bool has_survivors(const ThreadIdentity& leader) {
+    const auto [known, is_new] = has_survivors_.try_emplace(leader.tgid, false);
+    if (is_new)
+      known->second =
+          std::ranges::any_of(opening_rows_.of_process(leader.tgid), [&](const Entry& other) {
+            return !other.name.is_leader() && closing_rows_.contains(other.name);
+          });
+    return known->second;
   }
 
   // Returns the other threads of the process that existed at the opening and neither live nor
@@ -252,7 +292,7 @@ class Inference {
     const ThreadIdentity& name = opening_entry.name;
     const Entry* closing_entry = closing_rows_.find(name);
     if (!closing_entry || processes_with_exec_.contains(name.tgid) || has_survivors(name)) return;
-    const Leader leader(*before_, *after_, opening_entry.row, closing_entry->row);
+    const Leader leader(*before_, *after_, counters_, opening_entry.row, closing_entry->row);
     if (leader.is_unchanged()) return;
     const auto others = find_missing_threads(name);
     std::vector<Entry> candidates;
@@ -280,8 +320,10 @@ class Inference {
   const Snapshot* before_;
   const Snapshot* after_;
   ExitedThreads* exited_;
+  std::vector<CounterColumns> counters_;
   RowsByIdentity opening_rows_, closing_rows_, exits_;
   std::set<std::uint64_t> processes_with_exec_;  // processes with a known exec
+  std::unordered_map<std::uint64_t, bool, SeededHash> has_survivors_;  // by process
 };
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "core/base/seeded_hash.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
 #include "core/window/differences.hpp"
@@ -287,8 +289,7 @@ void WindowJoiner::add_exited(const Snapshot& window) {
   exited_.merged += window_data.exited_merged;
   has_exits_ = has_exits_ && window_data.reports_exits;
   is_partial_ = is_partial_ || window_data.is_partial;
-  for (const std::string& note : window_data.notes)
-    if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
+  notes_.insert(notes_.end(), window_data.notes.begin(), window_data.notes.end());
 }
 
 void WindowJoiner::append_exited(const Snapshot& window) {
@@ -309,6 +310,13 @@ void WindowJoiner::append_exited(const Snapshot& window) {
 }
 
 namespace {
+
+// Keeps the first of equal texts.
+std::vector<std::string> remove_repeated(std::vector<std::string> texts) {
+  std::unordered_set<std::string, SeededHash> known;
+  std::erase_if(texts, [&](const std::string& text) { return !known.insert(text).second; });
+  return texts;
+}
 
 bool has_other_definition(const Snapshot& snapshot, const Column& column) {
   const Column* other = snapshot.threads().find(column.def().name);
@@ -352,7 +360,8 @@ Result<Snapshot> WindowJoiner::join() && {
   if (!has_opening_rows_) window.opening_only.reset();
   for (StackTally& tally : whole.meta.stacks)
     tally.covered_ns = covered_ns_[{tally.plugin, tally.source}];
-  window.notes.insert(window.notes.begin(), notes_.begin(), notes_.end());
+  const std::vector<std::string> notes = remove_repeated(std::move(notes_));
+  window.notes.insert(window.notes.begin(), notes.begin(), notes.end());
   return whole;
 }
 

@@ -10,6 +10,7 @@ import sys
 
 WIDE = 4080  # metrics, close to the limit of a file
 ROWS = 1_000_000
+SECOND = 10**9
 
 
 def metric(name, **more):
@@ -56,6 +57,11 @@ def names_again():
 
 def raw_again():
     return document(same_rows(), ',"raw":{"thread":{"comm":[{"hex":"ff","rows":[' + ",".join([f"0,{ROWS}"] * 100_000) + "]}]}}")
+
+
+def raw_names():
+    names = ",".join(['"a":[]'] * 8_000_000)
+    return document(threads(10), ',"raw":{"thread":{' + names + "}}", [metric(f"m{i}") for i in range(WIDE)])
 
 
 def spellings():
@@ -188,6 +194,31 @@ def column_header():
 
 def column_plan():
     return lines(header({"thread": [1] * 4_000_000}))
+
+
+def moment(seconds):
+    return {"wall_unix_ns": 1790000000 * SECOND + seconds * SECOND, "monotonic_ns": seconds * SECOND, "boottime_ns": seconds * SECOND}
+
+
+def notes():
+    """Consecutive windows, each with many notes of its own."""
+    made = []
+    for begin in range(1, 101):
+        words = ",".join(f'"{begin}.{i}"' for i in range(4000))
+        about = {"boot_id": "b", "hostname": "made", "start": moment(begin + 1)}
+        opened = compact({"kind": "window", "opened": moment(begin), "living": 1, "bases": []})[:-1]
+        made += lines(header({"thread": [1]}).replace('"ctprof":{}', f'"ctprof":{compact(about)},"window":true,"exited":[]'),
+                      opened + ',"notes":[' + words + "]}", table(1, '{"tid":[1],"tgid":[1]}'))
+    return made
+
+
+def leaders(second):
+    """A snapshot, `second` seconds after boot, of processes that have none of the counters that it defines."""
+    about = {"boot_id": "b", "hostname": "made", "start": moment(int(second))}
+    rows, numbers = 6000, ",".join(map(str, range(2, 6002)))
+    counters = [metric(f"m{i}", newtype="MonotonicCount", rule="SumCount") for i in range(3000)]
+    return lines(header({"thread": [rows]}, counters).replace('"ctprof":{}', f'"ctprof":{compact(about)}'),
+                 table(rows, f'{{"tid":[{numbers}],"tgid":[{numbers}]}}'))
 
 
 def blocks():

@@ -252,6 +252,8 @@ Result<void> apply_raw(std::string_view raw, std::string_view table_name, Table&
   if (in.peek() != '{') return Error{where + " is not an object"};
   for (in.enter('{'); in.next('}');) {
     const std::string name(in.key());
+    if (!work.spend(search_cost(table)))
+      return Error{where + " requires more work than allowed for a file of its size"};
     Column* column = table.find(name);
     const std::string_view list = in.skip();
     if (column && column->def().storage == Storage::String)
