@@ -241,11 +241,16 @@ std::optional<Contexts> parse_contexts(std::span<const RunFacts> runs) {
 
 std::vector<HostValue> distinct_values(const Contexts& contexts, const std::string& key) {
   std::vector<HostValue> values;
+  std::map<std::optional<std::string>, std::size_t> places;  // in `values`
   for (const Members& members : contexts) {
     const auto member = members.find(key);
-    HostValue value{member == members.end() ? std::nullopt : std::optional(member->second), 1};
-    const auto equal_value = std::ranges::find(values, value.json, &HostValue::json);
-    equal_value == values.end() ? values.push_back(std::move(value)) : void(++equal_value->runs);
+    std::optional<std::string> json;
+    if (member != members.end()) json = member->second;
+    const auto [place, is_new] = places.try_emplace(json, values.size());
+    if (is_new)
+      values.push_back({std::move(json), 1});
+    else
+      ++values[place->second].runs;
   }
   return values;
 }

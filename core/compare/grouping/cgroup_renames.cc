@@ -1,7 +1,9 @@
 #include "core/compare/grouping/cgroup_renames.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
+#include <utility>
 
 namespace ctprof {
 namespace {
@@ -26,11 +28,15 @@ std::vector<OneSidedCgroup>::iterator find_first(std::vector<OneSidedCgroup>& si
       [](const OneSidedCgroup& cgroup, std::string_view text) { return cgroup.key < text; });
 }
 
+// Limits the work of pairing descendants, counted in cgroups below a root.
+constexpr std::size_t kMaxVisitedDescendants = 16'000'000;
+
 // Pairs cgroups: first identical ones, then the most similar ones, then their descendants.
 class RenameFinder {
  public:
   explicit RenameFinder(std::span<const KeyPresence> keys) : comparer_(keys) {}
 
+  std::size_t visited() const { return visited_; }
   CgroupRenames find() {
     auto [identical, left_over] = comparer_.find_identical();
     for (const CgroupSimilarity& similarity : identical) pair_first_time(similarity);
@@ -86,11 +92,15 @@ class RenameFinder {
     rename.only_candidate = comparer_.kinds_only_in_first(b, a);
   }
 
+  // Visits the descendants of equal roots once: a second visit finds no other pairs.
   void pair_descendants(CgroupRename& rename) {
     auto& [baselines, candidates] = comparer_.sides();
+    if (!visited_roots_.emplace(rename.baseline_root, rename.candidate_root).second) return;
     const std::string_view root = rename.baseline_root;
     for (auto it = find_first(baselines, root); it != baselines.end() && it->key.starts_with(root);
          ++it) {
+      if (visited_ == kMaxVisitedDescendants) return void(renames_.is_incomplete = true);
+      ++visited_;
       const std::string_view rest = it->key.substr(root.size());
       if (it->is_paired || (!rest.empty() && rest.front() != '/')) continue;
       const std::string key = rename.candidate_root + std::string(rest);
@@ -105,12 +115,22 @@ class RenameFinder {
 
   CgroupComparer comparer_;
   CgroupRenames renames_;
+  std::size_t visited_ = 0;
+  std::set<std::pair<std::string, std::string>> visited_roots_;
 };
 
 }  // namespace
 
 CgroupRenames find_cgroup_renames(std::span<const KeyPresence> keys) {
-  return RenameFinder(keys).find();
+  std::size_t visited = 0;
+  return find_cgroup_renames(keys, visited);
+}
+
+CgroupRenames find_cgroup_renames(std::span<const KeyPresence> keys, std::size_t& visited) {
+  RenameFinder finder(keys);
+  CgroupRenames found = finder.find();
+  visited = finder.visited();
+  return found;
 }
 
 }  // namespace ctprof

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,10 +42,12 @@ struct CgroupRenames {
   std::map<std::string, std::string, std::less<>> baseline_name_of;
   // The candidate's name of each paired cgroup of the baseline.
   std::map<std::string, std::string, std::less<>> candidate_name_of;
-  bool is_incomplete = false;  // not all pairs were compared, because too many are similar
+  bool is_incomplete = false;  // not all pairs were found, because there are too many candidates
 };
 
 // REQUIRES: `keys` are sorted.
 CgroupRenames find_cgroup_renames(std::span<const KeyPresence> keys);
+// Also counts the cgroups below others that were visited to find pairs.
+CgroupRenames find_cgroup_renames(std::span<const KeyPresence> keys, std::size_t& visited);
 
 }  // namespace ctprof

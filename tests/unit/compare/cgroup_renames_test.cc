@@ -16,7 +16,7 @@ struct SidedCgroup {
   int first, last;
 };
 
-CgroupRenames find_renames(const std::vector<SidedCgroup>& all) {
+CgroupRenames find_renames(const std::vector<SidedCgroup>& all, std::size_t& visited) {
   std::set<std::string> cgroups;
   for (const SidedCgroup& has : all) cgroups.insert(has.cgroup);
   static std::list<std::string> names;
@@ -30,7 +30,11 @@ CgroupRenames find_renames(const std::vector<SidedCgroup>& all) {
           (has.side == 0 ? key.on_baseline : key.on_candidate) = true;
       if (key.on_baseline || key.on_candidate) keys.push_back(key);
     }
-  return find_cgroup_renames(keys);
+  return find_cgroup_renames(keys, visited);
+}
+CgroupRenames find_renames(const std::vector<SidedCgroup>& all) {
+  std::size_t visited = 0;
+  return find_renames(all, visited);
 }
 
 using TextList = std::vector<std::string>;
@@ -133,6 +137,19 @@ BOOST_AUTO_TEST_CASE(pairs_equal_paths_below_a_pair) {
              ":/old/x/deep=/new/x/deep");
   BOOST_TEST(renames.renames[0].baseline_root == "/old");
   BOOST_TEST(renames.renames[0].candidate_root == "/new");
+}
+
+// A moved subtree has the same roots for each of its pairs.
+BOOST_AUTO_TEST_CASE(visits_a_moved_subtree_once) {
+  constexpr std::size_t kCgroups = 200;
+  std::vector<SidedCgroup> all;
+  for (std::size_t i = 0; i < kCgroups; ++i)
+    for (const std::size_t side : {0, 1})
+      all.push_back({(side == 0 ? "/a/u" : "/b/u") + std::to_string(i), side, 1, 10});
+  std::size_t visited = 0;
+  const CgroupRenames found = find_renames(all, visited);
+  BOOST_TEST(found.renames.size() == kCgroups);
+  BOOST_TEST(visited == kCgroups);
 }
 
 BOOST_AUTO_TEST_CASE(a_pair_with_different_last_components_is_its_own_root) {
