@@ -74,7 +74,7 @@ std::span<const std::uint64_t> user_chain(std::span<const std::uint64_t> chain) 
 
 Registers make_registers(std::span<const std::uint64_t> words) {
 #if defined(__x86_64__)
-  return {.ip = words[2], .sp = words[1], .bp = words[0], .lr = 0};
+  return {.ip = words[3], .sp = words[2], .bp = words[1], .lr = words[0]};
 #else
   return {.ip = words[3], .sp = words[2], .bp = words[0], .lr = words[1]};
 #endif

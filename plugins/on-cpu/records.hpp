@@ -28,7 +28,8 @@ inline constexpr std::uint64_t kDeferBits = std::uint64_t{3} << 38;
 // The registers of samples, by their numbers in the kernel's <asm/perf_regs.h>. Samples contain
 // them in the order of these numbers.
 #if defined(__x86_64__)
-inline constexpr std::uint64_t kRegisters = 1u << 6 | 1u << 7 | 1u << 8;  // BP, SP, IP
+inline constexpr std::uint64_t kRegisters =
+    1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;  // DI, BP, SP, IP
 #elif defined(__aarch64__)
 inline constexpr std::uint64_t kRegisters = std::uint64_t{1} << 29 | std::uint64_t{1} << 30 |
                                             std::uint64_t{1} << 31 | std::uint64_t{1} << 32;
@@ -36,6 +37,7 @@ inline constexpr std::uint64_t kRegisters = std::uint64_t{1} << 29 | std::uint64
 #error "on-cpu knows the registers of x86-64 and of arm64"
 #endif
 
+// `lr` contains rdi on x86-64, where vfork(2) keeps its return address.
 struct Registers {
   std::uint64_t ip = 0, sp = 0, bp = 0, lr = 0;
 };

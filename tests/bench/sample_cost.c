@@ -1,7 +1,7 @@
 /* sample_cost: the cost of samples for the sampled thread, as its own CPU time for the same work.
  *
  * `sample_cost none`: no samples. `ip`: ids, time and address. `floor COPY`: the minimum that an
- * unwinder needs, three registers and a copy of COPY bytes of the stack; the difference from `ip`
+ * unwinder needs, four registers and a copy of COPY bytes of the stack; the difference from `ip`
  * is the kernel's own cost. `ours COPY`: the samples of the recorder on-cpu, with the kernel part
  * of the call chain and records of mappings. Prints {"ns": CPU time of the work, "samples": their
  * number}. The ring buffer is not read.
@@ -23,7 +23,7 @@ static const uint64_t kIterations = 400 * 1000 * 1000;
 static const size_t kRing = 64 << 20;
 
 #if defined(__x86_64__)
-static const uint64_t kRegisters = 1u << 6 | 1u << 7 | 1u << 8;
+static const uint64_t kRegisters = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
 #else
 static const uint64_t kRegisters = 15ULL << 29;
 #endif

@@ -1,11 +1,13 @@
 /* A program whose libc has no call frame information if musl-gcc compiles it. It copies, sorts,
- * sleeps and polls, and has a thread that waits. With an argument it waits inside vfork(2) instead.
- * */
+ * sleeps and polls, and has a thread that waits. With the argument `vfork` it waits inside vfork(2)
+ * instead, and with `vforks` it calls that continuously.
+ */
 
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NO_INLINE __attribute__((noinline, noclone))
@@ -40,21 +42,22 @@ static void* waiter(void* nothing) {
   return nothing;
 }
 
-NO_INLINE static void spawns(void) {
-  if (vfork() == 0) {
-    usleep(300000);
+NO_INLINE static void spawns(int child_us) {
+  const pid_t child = vfork();
+  if (child == 0) {
+    if (child_us > 0) usleep(child_us);
     _exit(0);
   }
+  waitpid(child, 0, 0);
   NO_TAIL_CALL;
 }
 
 int main(int count, char** arguments) {
   pthread_t thread;
-  (void)arguments;
   pthread_create(&thread, 0, waiter, 0);
   for (;;) {
     if (count > 1) {
-      spawns();
+      spawns(strcmp(arguments[1], "vforks") == 0 ? 0 : 300000);
     } else {
       copies();
       sorts();

@@ -75,6 +75,11 @@ class WithoutRules(unittest.TestCase):
     def test_vfork(self):
         self.check(self.stacks(["gcc"], "sleepers", "vfork"), {"spawns"})
 
+    def test_vfork_on_cpu(self):
+        stacks = self.stacks(["gcc"], "on-cpu", "vforks")
+        inside = {stack: weight for stack, weight in stacks.items() if any("vfork" in function for function in stack)}
+        self.check(inside, {"spawns"})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -28,9 +28,10 @@ std::uint64_t word(Bytes record, std::size_t number) {
 
 std::uint64_t last_word(Bytes record) { return word(record, record.size() / 8 - 1); }
 
-// The fields of a sample: header, thread, time, number of addresses, addresses, ABI, registers (bp,
-// sp, ip), size of the stack, its bytes, and the number of valid bytes.
-ExpectedSample sample_of(Bytes record, bool copies) {
+// The fields of a sample: header, thread, time, number of addresses, addresses, ABI, registers
+// (rdi, bp, sp, ip, or only the last three), size of the stack, its bytes, and the number of valid
+// bytes. `registers`: their number; 0: the sample ends after the addresses.
+ExpectedSample sample_of(Bytes record, std::size_t registers) {
   ExpectedSample sample;
   sample.tgid = static_cast<std::uint32_t>(word(record, 1));
   sample.tid = static_cast<std::uint32_t>(word(record, 1) >> 32);
@@ -43,12 +44,14 @@ ExpectedSample sample_of(Bytes record, bool copies) {
     else if (part != nullptr)
       part->push_back(address);
   }
-  if (!copies) return sample;
+  if (registers == 0) return sample;
   const bool has_registers = word(record, at++) == PERF_SAMPLE_REGS_ABI_64;
   if (has_registers) {
-    sample.sp = word(record, at + 1);
-    sample.ip = word(record, at + 2);
-    at += 3;
+    if (registers == 4) sample.rdi = word(record, at);
+    at += registers;
+    sample.bp = word(record, at - 3);
+    sample.sp = word(record, at - 2);
+    sample.ip = word(record, at - 1);
   }
   const std::uint64_t size = word(record, at);
   if (size > 0) sample.stack_bytes = std::min(size, word(record, at + 1 + size / 8));
@@ -57,7 +60,7 @@ ExpectedSample sample_of(Bytes record, bool copies) {
 
 class Builder {
  public:
-  explicit Builder(bool copies) : copies_(copies) {}
+  explicit Builder(std::size_t registers) : registers_(registers) {}
 
   void add_clock(const ClockRead& read) {
     if (read.clock == CLOCK_MONOTONIC) monotonic_ = read.ns;
@@ -97,7 +100,7 @@ class Builder {
 
  private:
   void add_sample(ExpectedCpu& cpu, Bytes record, std::uint64_t at_ns) {
-    ExpectedSample sample = sample_of(record, copies_);
+    ExpectedSample sample = sample_of(record, registers_);
     sample.at_ns = at_ns;
     const bool is_unknown_thread = sample.tgid == kUnknownThread || sample.tid == kUnknownThread;
     recording_.unknown_thread_samples += is_unknown_thread;
@@ -105,7 +108,7 @@ class Builder {
     if (!is_unknown_thread && sample.tgid != 0) recording_.samples.push_back(std::move(sample));
   }
 
-  bool copies_;
+  std::size_t registers_;
   ExpectedRecording recording_;
   std::map<std::uint64_t, std::uint64_t> last_;
   std::uint64_t monotonic_ = 0, least_ = UINT64_MAX;
@@ -116,7 +119,7 @@ class Builder {
 }  // namespace
 
 ExpectedRecording compute_recording(const Trace& trace) {
-  Builder builder(trace.number("stack_bytes") > 0);
+  Builder builder(trace.number("stack_bytes") > 0 ? count_registers(trace) : 0);
   std::uint64_t cpu = 0;
   for (const Frame& frame : trace.frames()) {
     if (frame.kind == kRingRead) cpu = frame.as<CpuValue>().cpu;

@@ -16,7 +16,8 @@ struct ExpectedSample {
   std::uint32_t tgid = 0, tid = 0;
   std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC; at least that of the previous record in the ring
   std::vector<std::uint64_t> kernel, user;
-  std::uint64_t stack_bytes = 0, ip = 0, sp = 0;
+  std::uint64_t stack_bytes = 0, ip = 0, sp = 0, bp = 0;
+  std::uint64_t rdi = 0;  // 0: the trace does not contain it
 };
 
 struct ExpectedCpu {

@@ -24,7 +24,8 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-const std::vector<std::string> kTraces{"copies", "chains", "lost"};
+// "copies_without_rdi" was recorded by an event that did not request rdi.
+const std::vector<std::string> kTraces{"copies", "copies_without_rdi", "chains", "lost"};
 
 struct Replay {
   explicit Replay(const std::string& name)
@@ -54,6 +55,8 @@ void check_sample(const Replay& replay, const ExpectedSample& sample,
   BOOST_TEST(received_record.user == sample.user, boost::test_tools::per_element());
   BOOST_TEST(received_record.record.ip == sample.ip);
   BOOST_TEST(received_record.record.sp == sample.sp);
+  BOOST_TEST(received_record.record.bp == sample.bp);
+  BOOST_TEST(received_record.record.lr == sample.rdi);
   BOOST_TEST(received_record.stack.size() == sample.stack_bytes);
   for (const std::uint8_t byte : received_record.stack)
     if (byte != pattern_of(sample.tid)) BOOST_FAIL("memory of another thread");
@@ -79,6 +82,14 @@ BOOST_DATA_TEST_CASE(reports_each_sample_once_with_its_stack, data::make(kTraces
     check_sample(replay, sample, *got->second);
   }
   BOOST_TEST(replay.expected.samples.size() > 100u);
+}
+
+// vfork(2) keeps its return address there.
+BOOST_AUTO_TEST_CASE(reports_rdi_of_copied_samples) {
+  const Replay replay("copies");
+  BOOST_TEST(std::ranges::any_of(replay.stacks, [](const ReceivedRecord* got) {
+    return got->record.user_kind == CTPROF_USER_COPY && got->record.lr != 0;
+  }));
 }
 
 BOOST_DATA_TEST_CASE(a_thread_has_one_period_of_weight_per_sample, data::make(kTraces), name) {

@@ -105,11 +105,33 @@ class RecordingEvent final : public CpuEvent {
 
 // --- replaying ---
 
-// A ring in memory that is written like the kernel's.
+// Adds a zero for rdi to a sample of version 1 that contains registers, before these.
+std::vector<std::byte> add_rdi(Bytes record) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t), kCountAt = 3 * kWord;
+  std::vector<std::byte> words(record.begin(), record.end());
+  perf_event_header header = on_cpu::read_header(record);
+  std::uint64_t count = 0, abi = 0;
+  if (header.type != PERF_RECORD_SAMPLE) return words;
+  std::memcpy(&count, record.data() + kCountAt, kWord);
+  const std::size_t abi_at = kCountAt + kWord + count * kWord;
+  std::memcpy(&abi, record.data() + abi_at, kWord);
+  if (abi == PERF_SAMPLE_REGS_ABI_NONE) return words;
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(abi_at + kWord), kWord, std::byte{0});
+  header.size = static_cast<std::uint16_t>(words.size());
+  std::memcpy(words.data(), &header, sizeof header);
+  return words;
+}
+
+// A ring in memory that is written like the kernel's. With `adds_rdi`, samples are converted from
+// version 1, and the ring has space for their additional words.
 class ReplayedEvent final : public CpuEvent {
  public:
-  ReplayedEvent(int cpu, std::size_t bytes, Cursor& cursor)
-      : cpu_(unsigned_of(cpu)), data_(bytes), ring_(&page_, data_.data(), bytes), cursor_(cursor) {}
+  ReplayedEvent(int cpu, std::size_t bytes, bool adds_rdi, Cursor& cursor)
+      : cpu_(unsigned_of(cpu)),
+        adds_rdi_(adds_rdi),
+        data_(adds_rdi ? 2 * bytes : bytes),
+        ring_(&page_, data_.data(), data_.size()),
+        cursor_(cursor) {}
 
   int start() override { return 0; }
   void stop() override {}
@@ -118,7 +140,10 @@ class ReplayedEvent final : public CpuEvent {
   void look_for_records() override {
     if (cursor_.next(kRingRead).as<CpuValue>().cpu != cpu_)
       throw BadTrace("a read of another ring");
-    while (cursor_.peek().kind == kRecord) write(cursor_.next().bytes);
+    while (cursor_.peek().kind == kRecord) {
+      const Bytes record = cursor_.next().bytes;
+      adds_rdi_ ? write(add_rdi(record)) : write(record);
+    }
     ring_.look_for_records();
   }
   std::optional<Counts> counts() const override {
@@ -136,6 +161,7 @@ class ReplayedEvent final : public CpuEvent {
   }
 
   std::uint64_t cpu_;
+  bool adds_rdi_;
   perf_event_mmap_page page_{};
   std::vector<std::byte> data_;
   Ring ring_;
@@ -143,6 +169,13 @@ class ReplayedEvent final : public CpuEvent {
 };
 
 }  // namespace
+
+std::size_t count_registers(const Trace& trace) {
+  if (trace.has_layouts(kLayoutsWithoutRdi))
+    return kLayoutsWithoutRdi[0].size / sizeof(std::uint64_t);
+  trace.require_layouts(kLayouts);
+  return kLayouts[0].size / sizeof(std::uint64_t);
+}
 
 Sampling sampling_of(const Trace& trace) {
   Sampling sampling;
@@ -198,9 +231,10 @@ int RecordingInput::open(const Sampling& sampling, int cpu, std::size_t ring_byt
   return error;
 }
 
-ReplayedInput::ReplayedInput(const Trace& trace, Cursor& cursor) : cursor_(cursor) {
-  trace.require_layouts(kLayouts);
-}
+ReplayedInput::ReplayedInput(const Trace& trace, Cursor& cursor)
+    : cursor_(cursor),
+      lacks_rdi_(count_registers(trace) < kLayouts[0].size / sizeof(std::uint64_t) &&
+                 sampling_of(trace).copies_stacks()) {}
 
 std::uint64_t ReplayedInput::now_ns(clockid_t clock) const {
   std::uint64_t& last = clocks_.at(unsigned_of(clock));
@@ -226,7 +260,8 @@ std::uint64_t ReplayedInput::idle_ns(int cpu) {
 int ReplayedInput::open(const Sampling&, int cpu, std::size_t, std::unique_ptr<CpuEvent>& event) {
   const auto& opened = cursor_.next(kOpen).as<CpuValue>();
   if (opened.cpu != unsigned_of(cpu)) throw BadTrace("an event of another CPU");
-  if (opened.error == 0) event = std::make_unique<ReplayedEvent>(cpu, opened.value, cursor_);
+  if (opened.error == 0)
+    event = std::make_unique<ReplayedEvent>(cpu, opened.value, lacks_rdi_, cursor_);
   return static_cast<int>(opened.error);
 }
 

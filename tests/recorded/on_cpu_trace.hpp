@@ -55,10 +55,16 @@ struct CountsRead {
 
 // The version changes with the event attributes that event.cc requests (sample_type, clock and
 // others). The size is that of the registers in a sample.
-inline constexpr std::array kLayouts{Layout{"perf_records", 1, 24}};
+inline constexpr std::array kLayouts{Layout{"perf_records", 2, 32}};
+// Samples of version 1 lack the first register of version 2, rdi. A replay adds a zero.
+inline constexpr std::array kLayoutsWithoutRdi{Layout{"perf_records", 1, 24}};
 
 // Returns the byte that replaces user memory of a thread.
 constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
+
+// Returns the registers of a sample with a copy. Throws BadTrace if the layout of the trace is
+// unknown.
+std::size_t count_registers(const Trace& trace);
 
 // Returns the sampling options of the trace.
 on_cpu::Sampling sampling_of(const Trace& trace);
@@ -96,6 +102,7 @@ class ReplayedInput final : public on_cpu::KernelInput {
 
  private:
   Cursor& cursor_;
+  bool lacks_rdi_;
   mutable std::array<std::uint64_t, 16> clocks_{};
 };
 

@@ -188,6 +188,12 @@ std::uint64_t Trace::number(std::string_view name) const {
   return value;
 }
 
+bool Trace::has_layouts(std::span<const Layout> layouts) const {
+  return std::ranges::all_of(layouts, [this](const Layout& layout) {
+    return fact("layout:" + std::string(layout.name)) == text_of(layout);
+  });
+}
+
 void Trace::require_layouts(std::span<const Layout> layouts) const {
   for (const Layout& layout : layouts) {
     const std::string& stated = fact("layout:" + std::string(layout.name));

@@ -109,7 +109,10 @@ class Trace {
   // Throws BadTrace if the fact is missing or not a number.
   const std::string& fact(std::string_view name) const;
   std::uint64_t number(std::string_view name) const;
-  // Throws BadTrace unless the trace contains each of these structures with this version and size.
+  // Returns whether the trace contains each of these structures with this version and size. Throws
+  // BadTrace if it lacks one of them.
+  bool has_layouts(std::span<const Layout> layouts) const;
+  // Throws BadTrace unless has_layouts().
   void require_layouts(std::span<const Layout> layouts) const;
   // Returns the output of the workload: all its frames joined.
   std::string output() const;

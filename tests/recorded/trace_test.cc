@@ -104,6 +104,9 @@ BOOST_AUTO_TEST_CASE(rejects_unexpected_frames_and_facts) {
 BOOST_AUTO_TEST_CASE(rejects_a_structure_of_another_version) {
   const Trace trace = Trace::parse(sample_bytes().bytes());
   trace.require_layouts(kLayouts);
+  BOOST_TEST(trace.has_layouts(kLayouts));
   for (const Layout& other : {Layout{"small", 4, 5}, Layout{"small", 3, 6}, Layout{"large", 3, 5}})
     BOOST_CHECK_THROW(trace.require_layouts(std::span(&other, 1)), BadTrace);
+  for (const Layout& other : {Layout{"small", 4, 5}, Layout{"small", 3, 6}})
+    BOOST_TEST(!trace.has_layouts(std::span(&other, 1)));
 }

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(an_invalid_head_reads_nothing_outside_of_the_ring) {
 
 BOOST_AUTO_TEST_CASE(reads_registers_and_a_copy_of_the_stack) {
   RecordBuilder record = make_sample(5, {kKernelContext, 11, 12});
-  record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1});
+  record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xd1, 0xb, 0x5, 0x1});
   record.put(std::uint64_t{32}).words({1, 2, 3, 4}).put(std::uint64_t{24});
 #if defined(__x86_64__)
   auto read = parse_sample(record.bytes(), true);
@@ -92,6 +92,7 @@ BOOST_AUTO_TEST_CASE(reads_registers_and_a_copy_of_the_stack) {
   BOOST_TEST(read->registers->ip == 0x1);
   BOOST_TEST(read->registers->sp == 0x5);
   BOOST_TEST(read->registers->bp == 0xb);
+  BOOST_TEST(read->registers->lr == 0xd1);  // vfork(2) keeps its return address in rdi
   BOOST_TEST(read->stack.size() == 24);
   BOOST_TEST(copy(read->kernel) == (Times{11, 12}), boost::test_tools::per_element());
   const sdk::Record made = make_record(*read, {}, 99);
@@ -99,6 +100,7 @@ BOOST_AUTO_TEST_CASE(reads_registers_and_a_copy_of_the_stack) {
   BOOST_TEST(made.flags == 0);
   BOOST_TEST(made.weight == 10'101'010);
   BOOST_TEST(made.at_ns == 99);
+  BOOST_TEST(made.lr == 0xd1);
 #endif
 }
 

@@ -113,7 +113,9 @@ BOOST_AUTO_TEST_CASE(reads_a_request_for_a_table) {
   BOOST_TEST(missed->miss.end == 0x2000u);
   BOOST_TEST(missed->miss.offset == 0x3000u);
   RecordBuilder copied = make_sample(5, {});
-  copied.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xb, 0x5, 0x1}).put(std::uint64_t{0});
+  copied.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64})
+      .words({0xd1, 0xb, 0x5, 0x1})
+      .put(std::uint64_t{0});
   BOOST_TEST(!parse_missed(copied.bytes()));
 }
 
