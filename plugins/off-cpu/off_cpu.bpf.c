@@ -234,7 +234,7 @@ static __always_inline struct off_thread* due_thread(struct task_struct* task) {
 static __always_inline int resume(void* breakpoint) {
   struct task_struct* task = current_task();
   struct off_thread* thread = due_thread(task);
-  if (thread) write_stack(breakpoint, task, thread);
+  if (thread) write_stack(breakpoint, task, thread, 0);
   return 0;
 }
 

@@ -103,7 +103,9 @@ struct off_identity {
 };
 
 /* Frames of the kernel part, and of a walked user part unless more are requested. */
-enum { OFF_FRAMES = 127, OFF_PIECE = 1024, OFF_PIECES = 4 };
+enum { OFF_FRAMES = 127 };
+/* A copy of a user stack: bytes of a piece, and pieces of a copy and of a large copy. */
+enum { OFF_PIECE = 1024, OFF_PIECES = 4, OFF_LARGE_PIECES = 16 };
 
 /* The kernel part of a stack, and the user-space registers. */
 struct off_stack_place {
@@ -115,9 +117,10 @@ struct off_stack_place {
   __u64 kernel[OFF_FRAMES];
 };
 
-/* The user stack is copied from the start of the piece that contains `place.sp`. OFF_WALKED_STACK
- * has frames in `user` instead (walk_state.h): `pieces` is their number, and `unused` is 1 if
- * frames are missing at the root. With up to OFF_FRAMES frames, the record ends after them.
+/* The user stack is copied from the start of the piece that contains `place.sp`. A large copy
+ * continues after the struct. OFF_WALKED_STACK has frames in `user` instead (walk_state.h):
+ * `pieces` is their number, and `unused` is 1 if frames are missing at the root. With up to
+ * OFF_FRAMES frames, the record ends after them.
  */
 struct off_stack {
   __u32 kind;

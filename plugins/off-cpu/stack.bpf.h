@@ -8,9 +8,11 @@
 #include "plugins/shared/own_user.bpf.h"
 #include "thread.bpf.h"
 
+enum { kStackRingBytes = 16 << 20 };
+
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 16 << 20);
+  __uint(max_entries, kStackRingBytes);
 } stacks SEC(".maps");
 
 /* All other records. A separate ring, so that sums of exited threads are not lost when there are
@@ -83,14 +85,14 @@ static __always_inline void copy_user_place(struct off_stack_place* place,
 
 /* Copies the top of the current thread's stack, up to the first page that is not in memory. Returns
  * the number of pieces. */
-static __always_inline __u32 copy_user_stack(__u8* buffer, __u64 sp) {
+static __always_inline __u32 copy_user_stack(__u8* buffer, __u64 sp, const __u32 max_pieces) {
   const __u64 start_address = sp & ~(OFF_PIECE - 1ull);
 #pragma unroll
-  for (int i = 0; i < OFF_PIECES; ++i)
+  for (__u32 i = 0; i < max_pieces; ++i)
     if (bpf_probe_read_user(buffer + i * OFF_PIECE, OFF_PIECE,
                             (void*)(start_address + i * OFF_PIECE)) != 0)
       return i;
-  return OFF_PIECES;
+  return max_pieces;
 }
 
 /* Fills in everything except the user stack. */
@@ -114,10 +116,23 @@ static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
   out->pieces = out->unused = 0;
 }
 
+/* Writes a stack with a copy of the user part. REQUIRES: `max_pieces` is constant. */
+static __always_inline void write_copied_stack(void* breakpoint, struct task_struct* task,
+                                               struct off_thread* thread, __u64 now, __u64 weight,
+                                               const __u32 max_pieces) {
+  struct off_stack* out =
+      bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER + max_pieces * OFF_PIECE, 0);
+  if (!out) return count(OFF_LOST_STACKS);
+  fill_stack(out, breakpoint, task, thread, now, weight);
+  if (out->place.has_user)
+    out->pieces = copy_user_stack((__u8*)out + OFF_STACK_WITHOUT_USER, out->place.sp, max_pieces);
+  bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+}
+
 /* Writes the stack of a thread that resumes, if one is due. Stacks that do not fit remain in the
  * thread's sums. */
 static __always_inline void write_stack(void* breakpoint, struct task_struct* task,
-                                        struct off_thread* thread) {
+                                        struct off_thread* thread, int is_large) {
   const __u64 weight = thread->due_weight;
   const __u64 now = bpf_ktime_get_ns();
   thread->due_weight = 0;
@@ -129,12 +144,10 @@ static __always_inline void write_stack(void* breakpoint, struct task_struct* ta
     if (!out) return count(OFF_LOST_STACKS);
     fill_stack(out, breakpoint, task, thread, now, weight);
     bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  } else if (is_large) {
+    write_copied_stack(breakpoint, task, thread, now, weight, OFF_LARGE_PIECES);
   } else {
-    struct off_stack* out = bpf_ringbuf_reserve(&stacks, sizeof *out, 0);
-    if (!out) return count(OFF_LOST_STACKS);
-    fill_stack(out, breakpoint, task, thread, now, weight);
-    if (out->place.has_user) out->pieces = copy_user_stack(out->user, out->place.sp);
-    bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+    write_copied_stack(breakpoint, task, thread, now, weight, OFF_PIECES);
   }
 }
 

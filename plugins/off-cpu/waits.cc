@@ -251,10 +251,11 @@ void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::
   const WindowSpan& span = has_finished_window_ ? finished_window_ : open_window_;
   if (stack.window != span.number) return;
   const std::size_t skipped_bytes = stack.place.sp & (OFF_PIECE - 1);
-  const std::size_t copied_bytes = size == sizeof stack ? stack.pieces * std::size_t{OFF_PIECE} : 0;
+  const std::size_t copied_bytes =
+      std::min(size - OFF_STACK_WITHOUT_USER, stack.pieces * std::size_t{OFF_PIECE});
+  const auto* copy = reinterpret_cast<const std::uint8_t*>(&stack) + OFF_STACK_WITHOUT_USER;
   std::span<const std::uint8_t> memory;
-  if (copied_bytes > skipped_bytes)
-    memory = std::span(stack.user).first(copied_bytes).subspan(skipped_bytes);
+  if (copied_bytes > skipped_bytes) memory = std::span(copy, copied_bytes).subspan(skipped_bytes);
   handover_.put_stack(records, {stack.identity, stack.at}, stack.place, memory, stack.weight,
                       count_tracing_frames(stack.place));
   weights_[key_of(stack.origin)] += stack.weight;

@@ -73,7 +73,16 @@ static __always_inline int send_walked_stack(struct task_struct* task, struct of
   return 1;
 }
 
-/* Like write_stack, with a walked user part. */
+/* Returns whether stacks may be copied in full. A full ring would lose stacks, so copies are small
+ * as soon as the reader falls behind. */
+static __always_inline int may_copy_large_stacks(void) {
+  enum { kMaxUnreadBytes = kStackRingBytes / 4 };
+  return bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) < kMaxUnreadBytes;
+}
+
+/* Like write_stack, with a walked user part. Few walks give up, so their stacks may have large
+ * copies: of a program's first stacks, whose unwind table does not exist yet, and of code that no
+ * table describes. */
 static __always_inline void write_walked_stack(struct task_struct* task,
                                                struct off_thread* thread) {
   const __u64 weight = thread->due_weight;
@@ -84,7 +93,7 @@ static __always_inline void write_walked_stack(struct task_struct* task,
     thread->due_weight = 0;
     return;
   }
-  write_stack(0, task, thread);
+  write_stack(0, task, thread, may_copy_large_stacks());
 }
 
 #endif

@@ -27,7 +27,7 @@ enum {
   BPF_MAP_TYPE_TASK_STORAGE = 29
 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_MMAPABLE = 1024 };
-enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_RB_NO_WAKEUP = 1 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_RB_NO_WAKEUP = 1, BPF_RB_AVAIL_DATA = 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

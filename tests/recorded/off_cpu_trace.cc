@@ -62,10 +62,10 @@ bool RecordingInput::read_stacks(const off_cpu::RecordCallback& take) {
   trace_.put(kReadStacks);
   const bool is_all = input_->read_stacks([&](Bytes bytes) {
     std::vector<std::byte> copy(bytes.begin(), bytes.end());
-    if (copy.size() == sizeof(off_stack)) {
-      off_stack& stack = *reinterpret_cast<off_stack*>(copy.data());
-      std::memset(stack.user, pattern_of(stack.identity.tid), sizeof stack.user);
-    }
+    const off_stack& stack = *reinterpret_cast<const off_stack*>(copy.data());
+    if (stack.kind == OFF_STACK)
+      std::memset(copy.data() + OFF_STACK_WITHOUT_USER, pattern_of(stack.identity.tid),
+                  copy.size() - OFF_STACK_WITHOUT_USER);
     trace_.put(kRecord, copy);
     take(bytes);
   });

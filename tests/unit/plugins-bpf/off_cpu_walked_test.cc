@@ -1,4 +1,5 @@
-// Tests how stacks that the BPF programs of off-cpu walked are passed to the core.
+// Tests how stacks that the BPF programs of off-cpu walked, or copied because a walk gave up, are
+// passed to the core.
 
 #include <boost/test/unit_test.hpp>
 
@@ -50,10 +51,9 @@ class SingleStackInput final : public KernelInput {
 };
 
 // Returns a record in the format of the BPF programs.
-std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, bool is_deep,
-                                     std::uint32_t claimed) {
+off_stack make_stack(off_kind kind) {
   off_stack stack{};
-  stack.kind = OFF_WALKED_STACK;
+  stack.kind = kind;
   stack.window = 1;
   stack.identity = {7, 8, 5};
   stack.at = 500;
@@ -63,11 +63,29 @@ std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, b
   stack.place.kernel_bytes = 16;
   stack.place.kernel[0] = 11;
   stack.place.kernel[1] = 12;
+  return stack;
+}
+
+std::vector<std::byte> walked_record(const std::vector<std::uint64_t>& frames, bool is_deep,
+                                     std::uint32_t claimed) {
+  off_stack stack = make_stack(OFF_WALKED_STACK);
   stack.pieces = claimed;
   stack.unused = is_deep;
   std::memcpy(stack.user, frames.data(), 8 * frames.size());
   const auto* bytes = reinterpret_cast<const std::byte*>(&stack);
   return {bytes, bytes + OFF_WALKED_BYTES};
+}
+
+// Returns a record with this number of copied pieces; each byte contains the number of its piece.
+// The stack pointer is 8 bytes above the start of the first piece.
+std::vector<std::byte> copied_record(std::size_t pieces, std::uint32_t claimed) {
+  off_stack stack = make_stack(OFF_STACK);
+  stack.place.sp = 0x10000 + 8;
+  stack.pieces = claimed;
+  const auto* bytes = reinterpret_cast<const std::byte*>(&stack);
+  std::vector<std::byte> record(bytes, bytes + OFF_STACK_WITHOUT_USER);
+  for (std::size_t i = 0; i < pieces; ++i) record.insert(record.end(), OFF_PIECE, std::byte(i));
+  return record;
 }
 
 void drain(std::vector<std::byte> record, recorded::ReceivedData& received) {
@@ -115,6 +133,31 @@ BOOST_AUTO_TEST_CASE(limits_the_claimed_size_of_a_walked_stack) {
   recorded::ReceivedData none;
   drain(std::move(shorter), none);
   BOOST_TEST(none.records.empty());
+}
+
+BOOST_AUTO_TEST_CASE(passes_copies_of_both_sizes) {
+  for (const std::size_t pieces : {std::size_t{OFF_PIECES}, std::size_t{OFF_LARGE_PIECES}}) {
+    recorded::ReceivedData received;
+    drain(copied_record(pieces, static_cast<std::uint32_t>(pieces)), received);
+    BOOST_REQUIRE_EQUAL(received.records.size(), 1u);
+    BOOST_TEST(received.records[0].record.user_kind == CTPROF_USER_COPY);
+    BOOST_REQUIRE_EQUAL(received.records[0].stack.size(), pieces * OFF_PIECE - 8);
+    BOOST_TEST(received.records[0].stack.front() == 0);
+    BOOST_TEST(received.records[0].stack[OFF_PIECE - 8] == 1);
+    BOOST_TEST(received.records[0].stack.back() == pieces - 1);
+  }
+}
+
+// Pages that are not in memory end a copy early.
+BOOST_AUTO_TEST_CASE(limits_the_claimed_size_of_a_copy) {
+  recorded::ReceivedData shorter, longer, none;
+  drain(copied_record(OFF_LARGE_PIECES, 5), shorter);
+  drain(copied_record(OFF_PIECES, UINT32_MAX), longer);
+  drain(copied_record(0, 1), none);
+  BOOST_REQUIRE_EQUAL(shorter.records.size() + longer.records.size() + none.records.size(), 3u);
+  BOOST_TEST(shorter.records[0].stack.size() == 5u * OFF_PIECE - 8);
+  BOOST_TEST(longer.records[0].stack.size() == std::size_t{OFF_PIECES} * OFF_PIECE - 8);
+  BOOST_TEST(none.records[0].stack.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
