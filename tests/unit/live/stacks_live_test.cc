@@ -3,6 +3,10 @@
 //
 // The targets are child processes that this test stops with ptrace, so that both walks use the same
 // registers and memory. The Unwinder itself never attaches to a process.
+//
+// CTPROF_STACKS_WITHOUT_CFI='NAME ...' hides the call frame information of files with these names
+// from the Unwinder, which must then guess their frames. libdwfl sees it, so that the guessed
+// frames can be counted that are right.
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,6 +35,7 @@
 #include "core/base/text.hpp"
 #include "core/stacks/modules.hpp"
 #include "core/stacks/unwinder.hpp"
+#include "tests/unit/live/files_without_cfi.hpp"
 #include "tests/unit/support/files.hpp"
 
 namespace ctprof::stacks_live_test {
@@ -103,7 +108,7 @@ class StoppedThread {
 #ifdef __aarch64__
     return {all.pc, all.sp, all.regs[29], all.regs[30]};
 #else
-    return {all.rip, all.rsp, all.rbp, 0};
+    return {all.rip, all.rsp, all.rbp, all.rdi};
 #endif
   }
   std::string stack(std::uint64_t from) const {
@@ -154,11 +159,14 @@ class ReferenceWalk {
 
 // Opens files by path: files of our children are not replaced or deleted, and map_files needs root.
 sdk::Fd open_mapped(std::uint64_t, const CodeRange&, const std::string& path) {
+  if (hides_cfi(path)) return copy_without_cfi(path);
   return sdk::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 struct Tally {
   std::size_t stacks = 0, frames = 0, roots = 0, guessed = 0, unequal = 0;
+  // Guessed frames for which libdwfl found a frame, and those of them that are the same.
+  std::size_t checked_guesses = 0, right_guesses = 0;
 };
 
 // A running program can be stopped in a hand-written prologue, or where a thread starts or exits.
@@ -213,18 +221,35 @@ class Comparison {
     if (ending != WalkEnd::Root)
       BOOST_TEST_MESSAGE("ended " << static_cast<int>(ending) << ":\n"
                                   << frame_list(frames, modules_));
-    const bool guessed = std::ranges::any_of(frames, &Frame::is_guessed);
-    tally_.guessed += guessed;
-    if (guessed) return;
     for (const std::uint64_t address : reference_->walk(tid)) {
       const CodeRange* range = space_.find(address);
       if (range) expected.push_back({address - range->start + range->offset, range->module, false});
     }
+    const bool guessed = std::ranges::any_of(frames, &Frame::is_guessed);
+    tally_.guessed += guessed;
+    if (guessed) return check_guesses(frames, expected);
     // A stack that is marked as incomplete may be shorter, but must not differ.
     if (ending != WalkEnd::Root && frames.size() < expected.size()) expected.resize(frames.size());
     if (frames == expected) return;
     ++tally_.unequal;
     BOOST_TEST_MESSAGE("ours:\n"
+                       << frame_list(frames, modules_) << "libdwfl's:\n"
+                       << frame_list(expected, modules_));
+  }
+
+  // Counts guessed frames that libdwfl finds at the same place of the stack.
+  void check_guesses(const std::vector<Frame>& frames, const std::vector<Frame>& expected) {
+    const auto is_same = [](const Frame& a, const Frame& b) {
+      return a.offset == b.offset && a.module == b.module;
+    };
+    const std::size_t right_before = tally_.right_guesses, checked_before = tally_.checked_guesses;
+    for (std::size_t i = 0; i < std::min(frames.size(), expected.size()); ++i) {
+      if (!frames[i].is_guessed) continue;
+      ++tally_.checked_guesses;
+      tally_.right_guesses += is_same(frames[i], expected[i]);
+    }
+    if (tally_.right_guesses - right_before == tally_.checked_guesses - checked_before) return;
+    BOOST_TEST_MESSAGE("wrong guess:\n"
                        << frame_list(frames, modules_) << "libdwfl's:\n"
                        << frame_list(expected, modules_));
   }
@@ -255,7 +280,8 @@ Tally compare_process(pid_t pid, const std::string& name, unsigned times) {
   const Tally& tally = comparison.tally();
   BOOST_TEST_MESSAGE(name << ": " << tally.stacks << " stacks, " << tally.frames << " frames, "
                           << tally.roots << " to the root, " << tally.guessed << " guessed, "
-                          << tally.unequal << " unequal");
+                          << tally.unequal << " unequal, " << tally.right_guesses << " of "
+                          << tally.checked_guesses << " guessed frames right");
   return tally;
 }
 

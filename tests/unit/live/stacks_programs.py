@@ -1,11 +1,15 @@
 """Compares stacks of Debian's programs, walked by the unwinder and by libdwfl.
 
     stacks_programs.py BUILD [NAME...]
+    CTPROF_STACKS_WITHOUT_CFI='libc.so.6 bash ...' stacks_programs.py BUILD [NAME...]
 
 Each program runs in a temporary directory under load; servers get their requests from this script.
 All threads are stopped repeatedly, at any instruction, until there are 1,000 stacks
 (CTPROF_STACKS). The script prints a table row per program (core/stacks/README.md). It exits with
 status 1 if a stack without guessed frames differs between the two walks, as far as it goes.
+With CTPROF_STACKS_WITHOUT_CFI the unwinder does not see the call frame information of files with
+these names, and the last two columns show how many of the frames that it guesses are right; fewer
+than 99 % are a failure.
 Programs that are not installed are reported and skipped. Needs root, to stop servers that it did
 not fork.
 """
@@ -25,9 +29,12 @@ import threading
 import time
 
 STACKS = int(os.environ.get("CTPROF_STACKS", "1000"))
+HIDES_CFI = "CTPROF_STACKS_WITHOUT_CFI" in os.environ
+MIN_RIGHT_GUESSES = 0.99
 NOBODY = 65534
 PATH = os.environ["PATH"] + ":/usr/sbin:" + ":".join(glob.glob("/usr/lib/postgresql/*/bin"))
-LINE = re.compile(r"(?P<stacks>\d+) stacks, (?P<frames>\d+) frames, (?P<roots>\d+) to the root, (?P<guessed>\d+) guessed, (?P<unequal>\d+) unequal")
+LINE = re.compile(r"(?P<stacks>\d+) stacks, (?P<frames>\d+) frames, (?P<roots>\d+) to the root, (?P<guessed>\d+) guessed, (?P<unequal>\d+) unequal, "
+                  r"(?P<right>\d+) of (?P<checked>\d+) guessed frames right")
 
 RUST = """
 use std::collections::BTreeMap;
@@ -40,6 +47,8 @@ fn main() {
     for thread in busy { thread.join().unwrap(); }
 }
 """
+C = "#include <stdlib.h>\n#include <string.h>\nstatic int by(const void* a, const void* b) { return *(const int*)a - *(const int*)b; }\n" \
+    "int main(void) { int v[999]; for (;;) { for (int i = 0; i < 999; ++i) v[i] = rand(); qsort(v, 999, sizeof *v, by); free(malloc(v[9] % 9999)); } }"
 GO = """
 package main
 import ("sort"; "time")
@@ -212,6 +221,25 @@ def rust(directory):
 
 
 @contextlib.contextmanager
+def musl(directory):
+    build(directory, "work.c", C, "musl-gcc", "-O2", "-static", "work.c", "-o", "work")
+    with run_program(directory, "./work") as pid:
+        yield [pid]
+
+
+@contextlib.contextmanager
+def compiler(directory):
+    """Compiles a long file."""
+    with open(os.path.join(directory, "long.cc"), "w", encoding="utf-8") as file:
+        file.write("#include <map>\n#include <string>\n" + "".join(
+            f"int f{i}(std::map<std::string, int>& m) {{ return m[std::to_string({i})] += m.size(); }}\n" for i in range(8000)))
+    command = (find_program("g++"), "-O2", "-S", "-o", "/dev/null", "long.cc")
+    with run_program(directory, *command) as pid:
+        wait_until(lambda: children(pid))
+        yield children(pid)
+
+
+@contextlib.contextmanager
 def go(directory):
     build(directory, "work.go", GO, "go", "build", "-o", "work", "work.go")
     with run_program(directory, "./work") as pid:
@@ -227,6 +255,8 @@ def java(directory):
 
 PYTHON = "import json, re\nwhile True: re.sub('a|b', 'c', json.dumps(list(range(99))))"
 SQLITE = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT sum(length(printf('%f', x))) FROM c"
+BASH = "f() { local i; for i in {1..99}; do : ${i/1/2}; done; }; g() { f; }; while :; do g; : $(f); done"
+AWK = "BEGIN { while (1) { split(\"c b a d e f\", v); s = s v[1 + i++ % 6]; gsub(/[abc]+/, \"x\", s); if (length(s) > 99) s = \"\" } }"
 PERL = "while (1) { my @a = sort { $a <=> $b } map { rand } 1..99 }"
 
 PROGRAMS = {
@@ -240,6 +270,13 @@ PROGRAMS = {
     "sqlite3, running": simple_program("sqlite3", ":memory:", SQLITE),
     "perl, running": simple_program("perl", "-e", PERL),
     "git, repacking and waiting": git,
+    "bash, running": simple_program("bash", "-c", BASH),
+    "dash, running": simple_program("dash", "-c", "f() { eval 'i=$((i + 1))'; }; while :; do f; done"),
+    "awk, running": simple_program("awk", AWK),
+    "xz, packing": simple_program("sh", "-c", "exec xz -9e -c </dev/urandom"),
+    "zstd, packing": simple_program("sh", "-c", "exec zstd -15 -T2 -c </dev/urandom"),
+    "gcc, compiling": compiler,
+    "C, musl, static": musl,
     "openssl, hashing": simple_program("openssl", "speed", "-seconds", "100", "sha256"),
     "openssl, signing": simple_program("openssl", "speed", "-seconds", "100", "rsa2048"),
     "C++: exceptions, callbacks, signals": None,
@@ -277,7 +314,7 @@ def main(build_directory, *wanted):
     test = os.path.join(build_directory, "tests/unit/unit-live")
     PROGRAMS["C++: exceptions, callbacks, signals"] = simple_program(os.path.abspath(os.path.join(build_directory, "tests/unit/stacks_target")))
     differing = 0
-    print("| program | stacks | frames | to the root | with guesses | differing |\n|---|---|---|---|---|---|")
+    print("| program | stacks | frames | to the root | with guesses | differing | right guesses | guessed frames |\n|---|---|---|---|---|---|---|---|")
     for name, program in PROGRAMS.items():
         if wanted and name not in wanted and name.split(",")[0] not in wanted:
             continue
@@ -289,6 +326,7 @@ def main(build_directory, *wanted):
             continue
         print("|", name, "|", " | ".join(f"{number:,}" for number in sums.values()), "|", flush=True)
         differing += 0 if name in WITH_WRONG_CFI else sums["unequal"]
+        differing += HIDES_CFI and sums["right"] < MIN_RIGHT_GUESSES * sums["checked"]
     return differing != 0
 
 
