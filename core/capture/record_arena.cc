@@ -1,8 +1,9 @@
 // An entry of a change is a head, a copy of the struct, and the data that its pointers refer to,
 // each aligned to eight bytes. An entry of a record is a head, its time and weight, and its stack:
 // the other fields that the record uses, and the data. If an earlier entry contains the same stack,
-// it is omitted. A copy of a stack consists of the bytes before the first boundary, the indexes of
-// the pieces, and the bytes after the last boundary.
+// it is omitted. A second record that counts the first one, with the same time, has no entry: the
+// first entry contains the number of its stack. A copy of a stack consists of the bytes before the
+// first boundary, the indexes of the pieces, and the bytes after the last boundary.
 
 #include "core/capture/record_arena.hpp"
 
@@ -12,7 +13,7 @@
 #include <span>
 #include <utility>
 
-#include "core/base/seeded_hash.hpp"
+#include "core/capture/memory_hash.hpp"
 
 namespace ctprof {
 namespace {
@@ -26,7 +27,9 @@ struct Head {
 struct Occurrence {
   std::uint64_t at_ns;
   std::uint64_t weight;
-  std::uint64_t stack;  // its number
+  std::uint32_t stack;       // its number
+  std::uint32_t counted_by;  // number plus one of the stack of a record that follows, with the same
+                             // time and the weight 1; 0: there is none
 };
 constexpr std::size_t kStackOffset = sizeof(Head) + sizeof(Occurrence);
 
@@ -55,37 +58,12 @@ struct CopyFields {
   std::uint64_t ip, sp, bp, lr, stack_size;
 };
 
+// Returns whether a record may count a sample: it has no stack, and the weight 1.
+bool is_count(const ctprof_record& record) {
+  return record.weight == 1 && record.user_kind == CTPROF_USER_NONE && record.kernel_count == 0;
+}
+
 bool has_copy(const ctprof_record& record) { return record.user_kind == CTPROF_USER_COPY; }
-
-__extension__ using Product = unsigned __int128;
-
-std::uint64_t multiply_and_fold(std::uint64_t a, std::uint64_t b) {
-  const Product product = static_cast<Product>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
-// Processes four words per step, so that the multiplications overlap. REQUIRES: the size is a
-// multiple of that of a word.
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  static const std::uint64_t seed = SeededHash()(std::uint64_t{1}) | 1;
-  const std::uint64_t factor = seed ^ 0x9e3779b97f4a7c14;
-  std::uint64_t a = seed, b = seed + 2, c = seed + 4, d = seed ^ bytes.size();
-  std::array<std::uint64_t, 4> words;
-  for (; bytes.size() >= sizeof words; bytes = bytes.subspan(sizeof words)) {
-    std::memcpy(words.data(), bytes.data(), sizeof words);
-    a = multiply_and_fold(a ^ words[0], factor);
-    b = multiply_and_fold(b ^ words[1], factor);
-    c = multiply_and_fold(c ^ words[2], factor);
-    d = multiply_and_fold(d ^ words[3], factor);
-  }
-  words = {};
-  if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
-  a = multiply_and_fold(a ^ words[0], factor) ^ multiply_and_fold(b ^ words[1], seed);
-  c = multiply_and_fold(c ^ words[2], factor) ^ multiply_and_fold(d ^ words[3], seed);
-  return SeededHash()(multiply_and_fold(a, factor) ^ c);
-}
-
-std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 
 void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
@@ -149,51 +127,6 @@ class Reader {
 
 }  // namespace
 
-const std::byte* PiecePool::operator[](std::uint32_t piece) const {
-  return blocks_[piece / kPiecesPerBlock].get() + piece % kPiecesPerBlock * kSize;
-}
-
-std::size_t PiecePool::bytes() const {
-  return blocks_.size() * kPiecesPerBlock * kSize + hashes_.size() * sizeof(std::uint64_t) +
-         slots_.size() * sizeof(Slot);
-}
-
-// Returns the slot of the piece, or the free slot where it belongs.
-std::size_t PiecePool::find_slot(std::uint64_t hash, const std::byte* piece) const {
-  const std::size_t mask = slots_.size() - 1;
-  const std::uint32_t tag = tag_of(hash);
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.piece_plus_one == 0) return at;
-    if (slot.tag == tag && std::memcmp((*this)[slot.piece_plus_one - 1], piece, kSize) == 0)
-      return at;
-  }
-}
-
-void PiecePool::grow() {
-  slots_.assign(std::max<std::size_t>(1024, slots_.size() * 2), Slot{});
-  const std::size_t mask = slots_.size() - 1;
-  for (std::uint32_t piece = 0; piece < hashes_.size(); ++piece) {
-    std::size_t at = hashes_[piece] & mask;
-    while (slots_[at].piece_plus_one != 0) at = (at + 1) & mask;
-    slots_[at] = {tag_of(hashes_[piece]), piece + 1};
-  }
-}
-
-std::uint32_t PiecePool::intern(const std::byte* piece) {
-  if (hashes_.size() * 2 >= slots_.size()) grow();
-  const std::uint64_t hash = hash_of({piece, kSize});
-  Slot& slot = slots_[find_slot(hash, piece)];
-  if (slot.piece_plus_one != 0) return slot.piece_plus_one - 1;
-  const auto number = static_cast<std::uint32_t>(hashes_.size());
-  if (number % kPiecesPerBlock == 0)
-    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kPiecesPerBlock * kSize));
-  std::memcpy(blocks_.back().get() + number % kPiecesPerBlock * kSize, piece, kSize);
-  hashes_.push_back(hash);
-  slot = {tag_of(hash), number + 1};
-  return number;
-}
-
 // Writes the data after the head of an entry.
 class RecordArena::Writer {
  public:
@@ -222,7 +155,7 @@ class RecordArena::Writer {
 
 std::size_t RecordArena::bytes() const {
   return blocks_.size() * kBlockBytes + pieces_.bytes() + stacks_.capacity() * sizeof(Cursor) +
-         recent_stacks_.size() * sizeof(StackSet);
+         counts_.capacity() * sizeof(std::uint32_t) + recent_stacks_.size() * sizeof(StackSet);
 }
 
 std::byte* RecordArena::allocate(std::size_t bytes) {
@@ -236,6 +169,7 @@ std::byte* RecordArena::allocate(std::size_t bytes) {
 }
 
 bool RecordArena::add(const ctprof_record& record) {
+  if (add_to_last(record)) return true;
   const std::size_t words = std::size_t{record.kernel_count} + record.user_count;
   const std::size_t copy_bytes =
       has_copy(record) ? sizeof(CopyFields) + split_of(record).bytes_in_entry() : 0;
@@ -244,7 +178,7 @@ bool RecordArena::add(const ctprof_record& record) {
   std::byte* entry = allocate(bytes);
   if (!entry) return false;
   const Head head{static_cast<std::uint32_t>(bytes), 0};
-  const Occurrence occurrence{record.at_ns, record.weight, kUnique};
+  const Occurrence occurrence{record.at_ns, record.weight, kUnique, 0};
   const StackFields fields(record);
   Writer writer(entry);
   writer.put(&head, sizeof head);
@@ -252,11 +186,42 @@ bool RecordArena::add(const ctprof_record& record) {
   writer.put(&fields, sizeof fields);
   writer.put(record.kernel, record.kernel_count * sizeof(std::uint64_t));
   writer.put(record.user, record.user_count * sizeof(std::uint64_t));
-  if (has_copy(record))
+  if (has_copy(record)) {
     writer.put_stack(record, pieces_);
-  else
+    last_entry_ = nullptr;
+  } else {
     share_stack(entry, record);
+    note_count(entry, record);
+  }
   return true;
+}
+
+// Adds the record to the last entry, if that is the sample that it counts, and the same thread's
+// sample with that stack was counted before.
+bool RecordArena::add_to_last(const ctprof_record& record) {
+  if (!last_entry_ || !is_count(record)) return false;
+  Occurrence last;
+  std::memcpy(&last, last_entry_ + sizeof(Head), sizeof last);
+  if (last.at_ns != record.at_ns || last.stack >= counts_.size()) return false;
+  const StackFields fields(record);
+  last.counted_by = counts_[last.stack];
+  if (last.counted_by == 0 || !has_stack(last.counted_by - 1, std::as_bytes(std::span(&fields, 1))))
+    return false;
+  std::memcpy(last_entry_ + sizeof(Head), &last, sizeof last);
+  last_entry_ = nullptr;
+  return true;
+}
+
+// Stores how a stack is counted, if this entry counts the last one.
+void RecordArena::note_count(std::byte* entry, const ctprof_record& record) {
+  const std::byte* sample = std::exchange(last_entry_, entry);
+  if (!sample || !is_count(record)) return;
+  Occurrence counted, count;
+  std::memcpy(&counted, sample + sizeof(Head), sizeof counted);
+  std::memcpy(&count, entry + sizeof(Head), sizeof count);
+  if (counted.at_ns != count.at_ns) return;
+  if (counts_.size() <= counted.stack) counts_.resize(counted.stack + 1);
+  counts_[counted.stack] = count.stack + 1;
 }
 
 bool RecordArena::has_stack(std::uint32_t number, std::span<const std::byte> stack) const {
@@ -296,7 +261,7 @@ void RecordArena::share_stack(std::byte* entry, const ctprof_record& record) {
     blocks_.back().used -= stack.size();
     head.bytes = kStackOffset;
   }
-  const Occurrence occurrence{record.at_ns, record.weight, number};
+  const Occurrence occurrence{record.at_ns, record.weight, number, 0};
   std::memcpy(entry, &head, sizeof head);
   std::memcpy(entry + sizeof head, &occurrence, sizeof occurrence);
 }
@@ -305,6 +270,7 @@ bool RecordArena::add(const ctprof_change& change) {
   const std::size_t bytes = sizeof(Head) + sizeof change + round_up_to_8(change.path.size);
   std::byte* entry = allocate(bytes);
   if (!entry) return false;
+  last_entry_ = nullptr;
   const Head head{static_cast<std::uint32_t>(bytes), 1};
   Writer writer(entry);
   writer.put(&head, sizeof head);
@@ -337,7 +303,24 @@ ctprof_change RecordArena::change_at(const Cursor& cursor) const {
 std::uint32_t RecordArena::stack_at(const Cursor& cursor) const {
   Occurrence occurrence;
   std::memcpy(&occurrence, entry(cursor) + sizeof(Head), sizeof occurrence);
-  return static_cast<std::uint32_t>(occurrence.stack);
+  return occurrence.stack;
+}
+
+std::uint32_t RecordArena::count_stack_at(const Cursor& cursor) const {
+  Occurrence occurrence;
+  std::memcpy(&occurrence, entry(cursor) + sizeof(Head), sizeof occurrence);
+  return occurrence.counted_by - 1;
+}
+
+// REQUIRES: count_stack_at() returns a number.
+ctprof_record RecordArena::count_at(const Cursor& cursor) const {
+  Occurrence occurrence;
+  std::memcpy(&occurrence, entry(cursor) + sizeof(Head), sizeof occurrence);
+  occurrence.weight = 1;
+  StackFields fields{{}};
+  std::memcpy(static_cast<void*>(&fields), entry(stacks_[occurrence.counted_by - 1]) + kStackOffset,
+              sizeof fields);
+  return make_record(fields, occurrence);
 }
 
 ctprof_record RecordArena::record_at(const Cursor& cursor, std::vector<std::uint8_t>& stack) const {

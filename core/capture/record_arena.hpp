@@ -1,7 +1,8 @@
 // Stores raw call stacks compactly until they are unwound.
 //
 // A thread mostly has the same few stacks. A stack of addresses or frames is stored once for
-// records that differ only in time and weight, unless many others come between them. A copy of a
+// records that differ only in time and weight, unless many others come between them. A record that
+// only counts the sample before it is stored with that sample. A copy of a
 // stack's top, some kilobytes, is rarely equal to another one, but most of its parts are. So copies
 // are split at addresses that are multiples of a kilobyte, and each distinct piece is stored once.
 // The contents of records are not checked here.
@@ -22,34 +23,10 @@
 #include <span>
 #include <vector>
 
+#include "core/capture/piece_pool.hpp"
 #include "ctprof/abi.h"
 
 namespace ctprof {
-
-// Stores pieces of memory of one size, each distinct piece once.
-class PiecePool {
- public:
-  static constexpr std::size_t kSize = 1024;
-
-  // Returns the index of the piece; equal bytes have the same index. REQUIRES: kSize bytes.
-  std::uint32_t intern(const std::byte* piece);
-  const std::byte* operator[](std::uint32_t piece) const;
-  std::size_t bytes() const;
-
- private:
-  static constexpr std::size_t kPiecesPerBlock = 256;
-  struct Slot {
-    std::uint32_t tag = 0;
-    std::uint32_t piece_plus_one = 0;  // 0: free
-  };
-
-  std::size_t find_slot(std::uint64_t hash, const std::byte* piece) const;
-  void grow();
-
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  std::vector<std::uint64_t> hashes_;  // of each piece, so that growing does not hash again
-  std::vector<Slot> slots_;
-};
 
 class RecordArena {
  public:
@@ -78,9 +55,15 @@ class RecordArena {
   template <class OnRecord, class OnChange>
   void for_each(OnRecord on_record, OnChange on_change) const {
     std::vector<std::uint8_t> stack;
-    for (Cursor cursor = begin(); !is_end(cursor); next(cursor))
-      is_change(cursor) ? on_change(change_at(cursor))
-                        : on_record(record_at(cursor, stack), stack_at(cursor));
+    for (Cursor cursor = begin(); !is_end(cursor); next(cursor)) {
+      if (is_change(cursor)) {
+        on_change(change_at(cursor));
+        continue;
+      }
+      on_record(record_at(cursor, stack), stack_at(cursor));
+      if (const std::uint32_t count = count_stack_at(cursor); count != kUnique)
+        on_record(count_at(cursor), count);
+    }
   }
 
   std::size_t bytes() const;
@@ -114,16 +97,25 @@ class RecordArena {
   // Gives the entry that was added last the number of its stack, and removes the stack from the
   // entry if another one is known to contain it.
   void share_stack(std::byte* entry, const ctprof_record& record);
+  bool add_to_last(const ctprof_record& record);
+  void note_count(std::byte* entry, const ctprof_record& record);
   std::uint32_t find_or_add_stack(std::byte* entry, std::span<const std::byte> stack);
   bool has_stack(std::uint32_t number, std::span<const std::byte> stack) const;
   ctprof_change change_at(const Cursor& cursor) const;
   std::uint32_t stack_at(const Cursor& cursor) const;
+  // The number of the stack of a record that counts the entry's record; kUnique: there is none.
+  std::uint32_t count_stack_at(const Cursor& cursor) const;
+  ctprof_record count_at(const Cursor& cursor) const;
   ctprof_record record_at(const Cursor& cursor, std::vector<std::uint8_t>& stack) const;
 
   std::size_t budget_;
   std::vector<Block> blocks_;
   PiecePool pieces_;
   std::vector<Cursor> stacks_;  // by number: the entry that contains the stack
+  // By number of a sample's stack: number plus one of the stack of the records that count it; 0:
+  // unknown.
+  std::vector<std::uint32_t> counts_;
+  std::byte* last_entry_ = nullptr;  // of a record; null if a later record cannot count it
   // Stacks that were found recently, in sets by hash. There is no complete index, because looking
   // up a stack that is not stored would take longer than storing it.
   std::vector<StackSet> recent_stacks_;

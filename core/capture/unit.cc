@@ -18,6 +18,7 @@
 #include "core/capture/open_timeouts.cc"
 #include "core/capture/overlay_mount.cc"
 #include "core/capture/own_processes.cc"
+#include "core/capture/piece_pool.cc"
 #include "core/capture/pinned_files.cc"
 #include "core/capture/record_arena.cc"
 #include "core/capture/record_checks.cc"

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ctprof/records.hpp"
@@ -109,6 +110,90 @@ BOOST_AUTO_TEST_CASE(distinguishes_stacks_in_every_field_except_time_and_weight)
   BOOST_TEST(
       number_stacks(records) == (std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
       boost::test_tools::per_element());
+}
+
+// A record of offer 1 that counts the sample.
+sdk::Record make_count(const ctprof_record& sample) {
+  sdk::Record count(sample.tgid, sample.tid, 1);
+  count.offer = 1;
+  count.at_ns = sample.at_ns;
+  return count;
+}
+
+BOOST_AUTO_TEST_CASE(stores_samples_with_their_counts) {
+  constexpr std::uint64_t kStacks = 200, kSamples = 200'000;
+  RecordArena arena(std::size_t{1} << 30);
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    const std::vector<std::uint64_t> frames = make_frames(i % kStacks);
+    sdk::Record sample(1, 1 + i % kStacks % 7, 250'000);
+    sample.at_ns = 7 * i;
+    sample.set_user_frames(frames);
+    BOOST_REQUIRE((arena.add(sample) && arena.add(make_count(sample))));
+  }
+  BOOST_TEST(arena.bytes() < kSamples * 40);  // instead of 64 bytes for both records
+  std::uint64_t read = 0;
+  arena.for_each(
+      [&](const ctprof_record& record, std::uint32_t) {
+        const std::uint64_t sample = read / 2, is_count = read % 2;
+        BOOST_REQUIRE(record.offer == is_count);
+        BOOST_REQUIRE((record.at_ns == 7 * sample && record.tid == 1 + sample % kStacks % 7));
+        BOOST_REQUIRE(record.weight == (is_count ? 1 : 250'000));
+        BOOST_REQUIRE(record.user_count == (is_count ? 0 : 50));
+        ++read;
+      },
+      [](const ctprof_change&) {});
+  BOOST_TEST(read == 2 * kSamples);
+}
+
+// Records that look like counts, but differ in one respect.
+BOOST_AUTO_TEST_CASE(keeps_records_that_do_not_count_the_last_sample) {
+  const std::vector<std::uint64_t> frames{5, 6};
+  sdk::Record sample(1, 2, 9);
+  sample.at_ns = 3;
+  sample.set_user_frames(frames);
+  const sdk::Record count = make_count(sample);
+  std::vector<sdk::Record> records{sample, count, sample, count, count, sample};
+  for (int i = 0; i < 6; ++i) records.insert(records.end(), {sample, count});
+  const std::size_t first = records.size() - 12;
+  records[first + 1].tid = 4;
+  records[first + 3].at_ns = 4;
+  records[first + 5].weight = 2;
+  records[first + 7].offer = 2;
+  records[first + 9].flags = CTPROF_RECORD_UNSEEN;
+  records[first + 11].start_time_clock_ticks = 5;
+  RecordArena arena(std::size_t{1} << 20);
+  for (const sdk::Record& record : records) BOOST_REQUIRE(arena.add(record));
+  std::size_t read = 0;
+  arena.for_each(
+      [&](const ctprof_record& got, std::uint32_t) {
+        const sdk::Record& put = records[read++];
+        BOOST_TEST_CONTEXT(read) {
+          BOOST_TEST(got.offer == put.offer);
+          BOOST_TEST(got.tid == put.tid);
+          BOOST_TEST(got.at_ns == put.at_ns);
+          BOOST_TEST(got.weight == put.weight);
+          BOOST_TEST(got.flags == put.flags);
+          BOOST_TEST(got.start_time_clock_ticks == put.start_time_clock_ticks);
+          BOOST_TEST(got.user_count == put.user_count);
+        }
+      },
+      [](const ctprof_change&) {});
+  BOOST_TEST(read == records.size());
+}
+
+// A change between a sample and its count keeps its place.
+BOOST_AUTO_TEST_CASE(keeps_the_order_of_changes_and_counts) {
+  RecordArena arena(std::size_t{1} << 20);
+  sdk::Record sample(1, 2, 9);
+  ctprof_change change{};
+  change.size = sizeof change;
+  for (int i = 0; i < 3; ++i)
+    BOOST_REQUIRE((arena.add(sample) && arena.add(change) && arena.add(make_count(sample))));
+  std::string order;
+  arena.for_each(
+      [&](const ctprof_record& record, std::uint32_t) { order += record.offer == 1 ? 'n' : 's'; },
+      [&](const ctprof_change&) { order += 'c'; });
+  BOOST_TEST(order == "scnscnscn");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_buckets_of_histograms) {
