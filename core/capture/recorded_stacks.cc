@@ -183,12 +183,13 @@ void RecordedStacks::add_number(ColumnSums& sums, const ThreadRows::Row* thread,
     if (sums.combination == Combination::Sum) sums.number_without_row += weight;
     return;
   }
-  const auto [entry, is_first] = sums.numbers_by_row.try_emplace(thread->row, weight);
-  if (is_first) return;
+  if (sums.numbers_by_row.size() <= thread->row) sums.numbers_by_row.resize(thread->row + 1);
+  std::optional<std::uint64_t>& number = sums.numbers_by_row[thread->row];
+  if (!number) return void(number = weight);
   switch (sums.combination) {
-    case Combination::Sum: entry->second += weight; return;
-    case Combination::Max: entry->second = std::max(entry->second, weight); return;
-    case Combination::Min: entry->second = std::min(entry->second, weight); return;
+    case Combination::Sum: *number += weight; return;
+    case Combination::Max: *number = std::max(*number, weight); return;
+    case Combination::Min: *number = std::min(*number, weight); return;
   }
 }
 
@@ -285,8 +286,9 @@ void RecordedStacks::fill_numbers(const ColumnSums& sums, Column& column) {
   std::ranges::fill(column.gaps(), is_sum ? ctprof_gap{CTPROF_VALUE}
                                           : static_cast<ctprof_gap>(Gap::NotApplicable));
   for (const std::uint32_t row : sums.unseen_rows) column.gaps()[row] = CTPROF_DENIED;
-  for (const auto& [row, number] : sums.numbers_by_row) {
-    column.u64()[row] = number;
+  for (std::size_t row = 0; row < sums.numbers_by_row.size(); ++row) {
+    if (!sums.numbers_by_row[row]) continue;
+    column.u64()[row] = *sums.numbers_by_row[row];
     column.gaps()[row] = CTPROF_VALUE;
   }
   if (is_sum) add_zero_base(window_, column);

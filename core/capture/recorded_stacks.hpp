@@ -119,7 +119,7 @@ class RecordedStacks {
     Combination combination;
     std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> stacks_by_row{};
     std::vector<ctprof_stack> stacks_without_row{};
-    std::unordered_map<std::uint32_t, std::uint64_t> numbers_by_row{};
+    std::vector<std::optional<std::uint64_t>> numbers_by_row{};  // most threads have one
     std::unordered_map<std::uint32_t, rules::Buckets> histograms_by_row{};
     std::uint64_t number_without_row = 0;      // of a histogram, the number of its values
     std::vector<std::uint32_t> unseen_rows{};  // rows that the source may not observe
