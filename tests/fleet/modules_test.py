@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Modules of the fleet package that need no captures: times, text, finding files, planning work, expressions in SQL."""
+"""Modules of the fleet package that need neither captures nor DuckDB: times, text, finding files, planning work."""
 
 import argparse
 import contextlib
@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.environ["FLEET"])
 
-from ctprof_fleet import command, index, index_directory, metrics, output, printable, tasks, times, walk  # noqa: E402
+from ctprof_fleet import command, index, index_directory, output, printable, tasks, times, walk  # noqa: E402
 from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
@@ -229,42 +229,6 @@ class Work(unittest.TestCase):
         todo = tasks.plan_reading("slot", {f"{n:04d}": (1, 1, n) for n in range(1000)})
         self.assertLessEqual(max(len(task.file_states) for task in todo), tasks.TASK_FILES)
         self.assertEqual(sorted(file for task in todo for file in task.file_states), [f"{n:04d}" for n in range(1000)])
-
-
-class Expressions(unittest.TestCase):
-    """Trees as `ctprof fleet parse` prints them."""
-
-    def value(self, tree, **values):
-        try:
-            import duckdb
-        except ImportError:
-            self.skipTest("no duckdb for Python")
-        names = {name: "NULL::DOUBLE" if value is None else f"{value}::DOUBLE" for name, value in values.items()}
-        return duckdb.connect().execute("SELECT " + metrics.expression_sql(tree, names.get)).fetchone()[0]
-
-    @staticmethod
-    def metric(name, optional=False):
-        return {"metric": name, "optional": optional}
-
-    def test_arithmetic(self):
-        a, b = self.metric("a"), self.metric("b")
-        self.assertEqual(self.value({"op": "/", "of": [a, b]}, a=6, b=4), 1.5)
-        self.assertEqual(self.value({"op": "-", "of": [{"op": "-", "of": [a]}, b]}, a=6, b=4), -10)
-        self.assertEqual(self.value({"op": "-", "of": [a, {"op": "-", "of": [b, {"number": 1}]}]}, a=6, b=4), 3)
-        self.assertEqual(self.value({"op": "max", "of": [a, b, {"number": -1}]}, a=-6, b=-4), -1)
-        self.assertEqual(self.value({"op": "*", "of": [a, {"number": 0.5}]}, a=6), 3)
-
-    def test_no_value(self):
-        a, b = self.metric("a"), self.metric("b")
-        self.assertIsNone(self.value({"op": "/", "of": [a, b]}, a=6, b=0))
-        self.assertIsNone(self.value({"op": "/", "of": [a, b]}, a=None, b=4))
-        self.assertIsNone(self.value({"op": "max", "of": [a, b]}, a=6, b=None))
-
-    def test_optional_parts(self):
-        tree = {"op": "+", "of": [self.metric("a", True), self.metric("b", True)]}
-        self.assertEqual(self.value(tree, a=6, b=None), 6)
-        self.assertIsNone(self.value(tree, a=None, b=None))
-        self.assertEqual(self.value({"op": "+", "of": [self.metric("a"), self.metric("b", True)]}, a=6, b=None), 6)
 
 
 if __name__ == "__main__":
