@@ -14,6 +14,18 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(archive_rotation_test)
 
+// Each window also takes 160 bytes of the index.
+BOOST_AUTO_TEST_CASE(predicts_the_size_of_a_day_and_of_all_windows) {
+  const Forecast all = predict_size(840, kMinute, {7 * kDay, 1ULL << 30});
+  BOOST_TEST(all.window_bytes == 840u);
+  BOOST_TEST(all.day_bytes == 1440u * 1000);
+  BOOST_TEST(all.total_bytes == 7u * 1440 * 1000);
+  BOOST_TEST(all.available_ns == 7 * kDay);
+  const Forecast half = predict_size(840, kMinute, {8 * kDay, 4 * 1440 * 1000});
+  BOOST_TEST(half.total_bytes == 8u * 1440 * 1000);
+  BOOST_TEST(half.available_ns == 4 * kDay);
+}
+
 BOOST_AUTO_TEST_CASE(keeps_no_files_older_than_requested) {
   ArchiveFixture world;
   constexpr std::uint64_t kLength = 20 * kMinute;

@@ -117,6 +117,21 @@ BOOST_AUTO_TEST_CASE(joins_windows_although_the_clock_was_set_back) {
   BOOST_TEST(seconds_in(spanned.runs[0]) == 240u);
 }
 
+// The wall clock can be set during a gap. Only it continues over a reboot.
+BOOST_AUTO_TEST_CASE(measures_a_gap_by_the_clock_that_continues_over_it) {
+  constexpr std::uint64_t kBooted = kBegin - kDay, kStep = 5 * kMinute;
+  ArchiveFixture world;
+  Archive archive = world.open();
+  archive.add(window_of(kBegin + 10 * kMinute, kBegin + 12 * kMinute, "b", kBooted));
+  archive.add(window_of(kBegin + 15 * kMinute - kStep, kBegin + 16 * kMinute - kStep, "b",
+                        kBooted - kStep));
+  archive.add(window_of(kBegin + 15 * kMinute, kBegin + 16 * kMinute, "c", kBegin + 14 * kMinute));
+  const SpanResult spanned = checked(world.read_windows());
+  BOOST_REQUIRE_EQUAL(spanned.messages.size(), 2u);
+  BOOST_TEST(spanned.messages[0].ends_with(" (3 min)"), spanned.messages[0]);
+  BOOST_TEST(spanned.messages[1].ends_with(" (4 min; the host was rebooted)"), spanned.messages[1]);
+}
+
 // A write can stop at any byte. Complete windows are readable, and recording can continue.
 BOOST_AUTO_TEST_CASE(omits_and_truncates_an_incomplete_end) {
   ArchiveFixture world;
@@ -340,6 +355,32 @@ BOOST_AUTO_TEST_CASE(ignores_files_of_others_in_a_sticky_directory, *needs_root(
   BOOST_REQUIRE(archive.files().size() == 1u);
   BOOST_TEST(file_name_of(archive.files()[0].name) == kFirst);
   BOOST_TEST(archive.files()[0].windows.size() == 1u);
+}
+
+// The index of another user is well formed, and moves a window to an earlier hour.
+BOOST_AUTO_TEST_CASE(trusts_no_index_of_another_user, *needs_root()) {
+  ArchiveFixture world;
+  BOOST_REQUIRE(::chmod(world.path().c_str(), 01777) == 0);
+  {
+    Archive archive = world.open();
+    add_window(world, archive);
+  }
+  const std::string index = world.path(kIndexName);
+  std::vector<IndexEntry> entries = read_index(file_text(index));
+  BOOST_REQUIRE_EQUAL(entries.size(), 1u);
+  entries[0].window.opened_at.wall_unix_ns -= kHour;
+  const auto opened_at = [&] {
+    const Archive archive = world.open();
+    return archive.files().at(0).windows.at(0).opened_at.wall_unix_ns;
+  };
+  const auto write_as = [&](uid_t user) {
+    std::ofstream(index) << index_line(entries[0].file, entries[0].window);
+    BOOST_REQUIRE(::chown(index.c_str(), user, user) == 0);
+  };
+  write_as(0);
+  BOOST_TEST(opened_at() == kBegin - kHour);
+  write_as(kOtherUser);
+  BOOST_TEST(opened_at() == kBegin);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
