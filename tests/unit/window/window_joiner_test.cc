@@ -80,6 +80,34 @@ std::string cells(const Snapshot& snapshot, const MetricDef& def) {
 
 BOOST_AUTO_TEST_SUITE(window_joiner_test)
 
+// A joined window has the losses of each of its windows, whichever has them.
+BOOST_AUTO_TEST_CASE(a_joined_window_has_the_losses_of_all_windows) {
+  for (std::size_t lossy = 0; lossy < 3; ++lossy) {
+    std::vector<Snapshot> windows;
+    for (std::size_t at = 0; at < 3; ++at) {
+      const std::uint64_t second = 10 + 10 * at;
+      Window& window = *windows
+                            .emplace_back(check_window(make_window(
+                                snapshot_at(second, {{1, 5, 100, 8}}),
+                                snapshot_at(second + 10, {{1, 5, 130, 6}}), exited_at(second, {}))))
+                            .window;
+      window.exited_lost = 100 + at;
+      window.exited_unknown = 200 + at;
+      window.exited_merged = 300 + at;
+      window.is_partial = at == lossy;
+      window.reports_exits = at != lossy;
+    }
+    WindowJoiner joiner(std::move(windows[0]));
+    for (std::size_t at = 1; at < 3; ++at) joiner.add(std::move(windows[at]));
+    const Snapshot whole = check_window(std::move(joiner).join());
+    BOOST_TEST(whole.window->exited_lost == 303u);
+    BOOST_TEST(whole.window->exited_unknown == 603u);
+    BOOST_TEST(whole.window->exited_merged == 903u);
+    BOOST_TEST(whole.window->is_partial, lossy);
+    BOOST_TEST(!whole.window->reports_exits, lossy);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(counts_exited_threads_between_two_snapshots_without_subtracting_them) {
   const Snapshot before = snapshot_at(10, {{1, 5, 100, 1}, {2, 5, 1000, 1}, {3, 5, 1000, 1}});
   Snapshot window = check_window(
