@@ -1,5 +1,7 @@
-// Tests the time span of exported stacks: its start, its length, and the sampling period.
+// Tests the time span of exported stacks: its start, its length, and the sampling period. Tests the
+// values and labels of samples in pprof.
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <protozero/pbf_reader.hpp>
@@ -9,6 +11,7 @@
 #include "core/flame/flame_tree.hpp"
 #include "core/flame/stack_formats.hpp"
 #include "core/flame/window_profile.hpp"
+#include "tests/flame/stack_profile_builder.hpp"
 #include "tests/unit/flame/gzip.hpp"
 #include "tests/unit/support/named_stacks.hpp"
 #include "tests/unit/support/test_windows.hpp"
@@ -58,6 +61,7 @@ std::string export_text(const Snapshot& window,
 struct Pprof {
   std::vector<std::pair<std::int64_t, std::int64_t>> types;
   std::vector<std::vector<std::int64_t>> values;
+  std::vector<std::vector<std::array<std::int64_t, 3>>> labels;  // key, text and number, by sample
   std::vector<std::string> strings;
   std::int64_t time = 0, duration = 0, period = 0, default_type = 0;
   std::pair<std::int64_t, std::int64_t> period_type;
@@ -74,6 +78,16 @@ std::pair<std::int64_t, std::int64_t> type_name(protozero::pbf_reader reader) {
   return type;
 }
 
+std::vector<std::array<std::int64_t, 3>> labels_in(protozero::pbf_reader sample) {
+  std::vector<std::array<std::int64_t, 3>> labels;
+  while (sample.next(3)) {
+    protozero::pbf_reader label = sample.get_message();
+    auto& fields = labels.emplace_back();
+    while (label.next()) fields.at(label.tag() - 1) = label.get_int64();
+  }
+  return labels;
+}
+
 std::vector<std::int64_t> values_in(protozero::pbf_reader sample) {
   std::vector<std::int64_t> values;
   while (sample.next()) {
@@ -86,6 +100,11 @@ std::vector<std::int64_t> values_in(protozero::pbf_reader sample) {
   return values;
 }
 
+void take_sample(const protozero::pbf_reader& sample, Pprof& found) {
+  found.values.push_back(values_in(sample));
+  found.labels.push_back(labels_in(sample));
+}
+
 Pprof read_pprof(const std::string& packed) {
   const std::string data = decompress_gzip(packed);
   protozero::pbf_reader reader(data);
@@ -93,7 +112,7 @@ Pprof read_pprof(const std::string& packed) {
   while (reader.next()) {
     switch (reader.tag()) {
       case 1: found.types.push_back(type_name(reader.get_message())); break;
-      case 2: found.values.push_back(values_in(reader.get_message())); break;
+      case 2: take_sample(reader.get_message(), found); break;
       case 6: found.strings.push_back(reader.get_string()); break;
       case 9: found.time = reader.get_int64(); break;
       case 10: found.duration = reader.get_int64(); break;
@@ -217,6 +236,40 @@ BOOST_AUTO_TEST_CASE(pprof_has_time_duration_period_and_numbers_of_samples) {
     samples += values[3];
   }
   BOOST_TEST(samples == 6);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_samples_use_the_period_of_their_own_value) {
+  StackProfileBuilder stacks({{.name = "oncpu_stacks", .unit = "ns", .period_ns = 10},
+                              {.name = "waits_stacks", .unit = "ns"},
+                              {.name = "faults_stacks", .unit = "ns", .period_ns = 4}});
+  stacks.add_owner({.process = "worker", .thread = {}, .cgroup = {}});
+  stacks.add_stack({stacks.make_frame(stacks.add_module("/bin/worker"), "main")}, {30, 7, 8});
+  StringSink sink;
+  BOOST_REQUIRE(write_pprof(stacks.get_profile(), sink));
+  const Pprof found = read_pprof(sink.text());
+  BOOST_REQUIRE_EQUAL(found.types.size(), 5u);
+  BOOST_TEST(found.name(found.types[3]) == "oncpu_samples count");
+  BOOST_TEST(found.name(found.types[4]) == "faults_samples count");
+  BOOST_REQUIRE_EQUAL(found.values.size(), 1u);
+  BOOST_TEST(found.values[0] == (std::vector<std::int64_t>{30, 7, 8, 3, 2}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(samples_in_pprof_have_all_labels_of_their_owner) {
+  StackProfileBuilder stacks(kOnCpu);
+  stacks.add_owner({.process = "worker", .thread = "io", .cgroup = "/a", .pid = 7, .tid = 8});
+  stacks.add_stack({stacks.make_frame(stacks.add_module("/bin/worker"), "main")}, {30});
+  StringSink sink;
+  BOOST_REQUIRE(write_pprof(stacks.get_profile(), sink));
+  const Pprof found = read_pprof(sink.text());
+  BOOST_REQUIRE_EQUAL(found.labels.size(), 1u);
+  std::vector<std::string> labels;
+  const auto text = [&](std::int64_t at) { return found.strings.at(static_cast<std::size_t>(at)); };
+  for (const auto& [key, name, number] : found.labels[0])
+    labels.push_back(text(key) + " " + text(name) + " " + std::to_string(number));
+  const std::vector<std::string> expected{"process worker 0", "thread io 0", "cgroup /a 0",
+                                          "pid  7", "tid  8"};
+  BOOST_TEST(labels == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(samples_in_perfetto_are_inside_the_window) {
