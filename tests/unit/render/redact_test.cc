@@ -13,6 +13,7 @@
 #include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
 #include "core/snapshot/file_extras.hpp"
+#include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::redact_test {
 namespace {
@@ -319,10 +320,17 @@ BOOST_AUTO_TEST_CASE(replaces_or_omits_unchecked_texts) {
   snapshot.objects["thirdparty_summary"] = R"({"alice":1})";
   snapshot.objects[kHostContext] = R"({"owner":"alice"})";
   snapshot.extras->unknown_meta["later"] = R"("alice")";
+  snapshot.meta.sources.emplace_back().failed = "reading /home/alice failed";
+  Column& failed =
+      hand_made::add_u64(snapshot, hand_made::metric("one", "MonotonicCount", "SumCount"), {});
+  failed.provenance.gap = Gap::SourceFailed;
+  failed.provenance.reason = "reading /home/alice failed";
   Pseudonyms pseudonyms(kKey);
   const RedactionCounts done = redact(snapshot, {}, pseudonyms);
   BOOST_TEST(done.removed_items == 3u);
   BOOST_TEST(snapshot.meta.notes.empty());
+  BOOST_TEST(snapshot.meta.sources[0].failed == "it failed (redacted)");
+  BOOST_TEST(failed.provenance.reason == "redacted");
   BOOST_TEST(snapshot.extras->unknown_meta.empty());
   BOOST_TEST(!snapshot.objects.contains("thirdparty_summary"));
   BOOST_TEST(snapshot.objects[kHostContext].find("alice") == std::string::npos);

@@ -1,7 +1,8 @@
-// Tests rows of tables: their ids, which are unique in a capture, and the marks of new and exited
-// rows.
+// Tests rows of tables: their ids, which are unique in a capture, the marks of new and exited rows,
+// and the fields that each kind of value fills.
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 #include <sstream>
@@ -76,6 +77,45 @@ BOOST_AUTO_TEST_CASE(marks_rows_of_new_and_exited_threads) {
              boost::test_tools::per_element());
   BOOST_TEST(ids_with_mark(*window, "ended") == (std::vector<std::string>{"8@60", "10@1400"}),
              boost::test_tools::per_element());
+}
+
+// Returns the fields after `metric` of the rows of one metric, as one text per row.
+std::vector<std::string> long_fields(const std::vector<boost::json::value>& rows,
+                                     std::string_view metric) {
+  std::vector<std::string> found;
+  for (const boost::json::value& row : rows) {
+    if (row.at("metric").as_string() != metric) continue;
+    std::string& fields = found.emplace_back();
+    for (const char* field : {"key", "value", "exact", "text", "raw", "gap"})
+      if (!row.at(field).is_null())
+        fields += (fields.empty() ? "" : " ") + std::string(field) + "=" +
+                  boost::json::serialize(row.at(field));
+  }
+  return found;
+}
+
+BOOST_AUTO_TEST_CASE(each_kind_of_value_fills_its_own_fields) {
+  Snapshot capture = snapshot_of({{7, 7, "p", "t"}, {8, 8, "q", "u"}});
+  add_u64(capture, metric("count", "MonotonicCount", "SumCount"), {UINT64_MAX, {}}, Gap::Denied);
+  add_i64(capture, metric("nice", "OrdinalI32", "RangeI32"), {-5, 5});
+  add_f64(capture, metric("real", "GaugeF64", "MaxGaugeF64"), {1.5, -0.25});
+  add_bool(capture, metric("flag", "Flag", "ModeBool"), {true, false});
+  add_text(capture, metric("policy", "CategoricalString", "Mode"), {"FIFO", "a\xff"});
+  add_bits(capture, metric("cpus", "CpuSet", "Affinity"), {0b1011, 1});
+  add_map(capture, metric("events", "CountMap", "MapSum"), {MapValue{{"a", 1}, {"b", 2}}, {}});
+  const std::vector<boost::json::value> rows = rows_of(capture, true);
+  const std::vector<std::pair<const char*, std::vector<std::string>>> expected{
+      {"count", {"value=18446744073709551615 exact=18446744073709551615", "gap=\"Denied\""}},
+      {"nice", {"value=-5", "value=5 exact=5"}},
+      {"real", {"value=1.5E0", "value=-2.5E-1"}},
+      {"flag", {"value=1 exact=1", "value=0 exact=0"}},
+      {"policy", {"text=\"FIFO\"", "text=\"a\xef\xbf\xbd\" raw=\"61ff\""}},
+      {"cpus", {"text=\"0-1,3\"", "text=\"0\""}},
+      {"events", {"key=\"a\" value=1 exact=1", "key=\"b\" value=2 exact=2", "gap=\"ThreadGone\""}}};
+  for (const auto& [name, fields] : expected) {
+    BOOST_TEST_CONTEXT(name)
+    BOOST_TEST(long_fields(rows, name) == fields, boost::test_tools::per_element());
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
