@@ -8,6 +8,7 @@
 
 #include "core/base/markup.hpp"
 #include "core/compare/report/findings.hpp"
+#include "core/page/page_cards.hpp"
 #include "core/page/page_rows.hpp"
 #include "core/page/report_page.hpp"
 #include "core/render/findings_text.hpp"
@@ -146,6 +147,23 @@ BOOST_AUTO_TEST_CASE(each_group_has_one_card_in_the_order_of_the_screen) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(counts_the_groups_without_a_card) {
+  for (const std::size_t more : {0, 1, 5}) {
+    std::vector<ThreadActivity> activities;
+    for (std::size_t at = 0; at < kMaxCards + more; ++at)
+      activities.push_back({.name = std::string("g") + static_cast<char>('a' + at),
+                            .cpu = kSecond + at * kMs,
+                            .switches = 5000,
+                            .memory_after = 80u << 20});
+    const Snapshot window = window_of(activities);
+    const std::string page = page_of(report_of({&window}));
+    BOOST_TEST(count(page, "<section class=\"card\">") == kMaxCards);
+    const std::string words = more == 1 ? "1 more group" : std::to_string(more) + " more groups";
+    BOOST_TEST(count(page, words + " in the table of all figures.") == (more > 0 ? 1u : 0u));
+    BOOST_TEST(count(page, " in the table of all figures.") == (more > 0 ? 1u : 0u));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(insignificant_figures_are_behind_a_switch) {
   const std::string differs = page_of(TwoSides(kBefore, kAfter).report()),
                     same = page_of(TwoSides(kBefore, kSame).report());
@@ -167,7 +185,13 @@ BOOST_AUTO_TEST_CASE(single_runs_have_bars_and_several_runs_have_dots) {
   BOOST_TEST(contains(one, "<rect class=\"a\" y=\"2\" width=\"43\""));  // 30 of 90 % of 128 pixels
   BOOST_TEST(contains(one, "<rect class=\"b\" y=\"10\" width=\"128\""));
   BOOST_TEST(!contains(many, "<svg class=\"s bars\""));
-  BOOST_TEST(contains(many, "<path class=\"b square\""));
+  // Each side has its own line.
+  const auto path_of = [&](const std::string& side) {
+    const auto at = many.find("<path class=\"" + side + "\"");
+    return many.substr(at, many.find("/>", at) - at);
+  };
+  BOOST_TEST(count(path_of("a"), " 5h0") == std::size(kBefore));
+  BOOST_TEST(count(path_of("b square"), " 13h0") == std::size(kAfter));
 }
 
 // `record -p` and `--cgroup`: the threads of the window did not use the time of the whole host.
