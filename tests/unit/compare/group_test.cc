@@ -98,6 +98,17 @@ BOOST_AUTO_TEST_CASE(groups_by_process_id_and_by_process_text) {
              boost::test_tools::per_element());
 }
 
+// One row can be that of several exited threads (merge_exited_threads.hpp).
+BOOST_AUTO_TEST_CASE(counts_all_threads_of_a_merged_row) {
+  Snapshot s = snapshot_of(
+      {{10, 10, "nginx", "master"}, {10, 11, "nginx", "aio"}, {20, 20, "bash", "bash"}});
+  add_u64(s, identity_metric(kThreads), {1, 40, {}});
+  const RowGrouping grouping = group_rows({&s}, GroupBy::Pcomm);
+  BOOST_TEST(grouping.names == (Names{"bash", "nginx"}), boost::test_tools::per_element());
+  BOOST_TEST(grouping.sides[0].threads(0) == 1);
+  BOOST_TEST(grouping.sides[0].threads(1) == 41);
+}
+
 BOOST_AUTO_TEST_CASE(a_group_has_the_same_index_on_both_sides) {
   const Snapshot a = snapshot_of({{1, 1, "zsh", "zsh"}, {2, 2, "cron", "cron"}});
   const Snapshot b = snapshot_of({{1, 1, "apt", "apt"}, {2, 2, "zsh", "zsh"}});

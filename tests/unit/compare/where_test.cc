@@ -4,8 +4,11 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "core/compare/figures/allowance.hpp"
+#include "core/compare/report/excluded_threads.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/compare/request/expressions.hpp"
+#include "tests/unit/support/screen_windows.hpp"
 #include "tests/unit/support/test_snapshots.hpp"
 
 namespace ctprof::where_test {
@@ -223,6 +226,29 @@ BOOST_AUTO_TEST_CASE(reports_omitted_rows) {
   BOOST_TEST(make_report({.where = {"threads > 1"}})->notes().empty());
 }
 
+// The recording explains no wait of the selected threads.
+BOOST_AUTO_TEST_CASE(the_busiest_excluded_processes_omit_the_recording) {
+  using screen_windows::kSecond;
+  const Snapshot window = screen_windows::window_of({{.name = "kept", .cpu = 9 * kSecond},
+                                                     {.name = "a", .cpu = kSecond},
+                                                     {.name = "ctprof", .cpu = 8 * kSecond},
+                                                     {.name = "b", .cpu = 3 * kSecond},
+                                                     {.name = "a", .cpu = kSecond},
+                                                     {.name = "c", .cpu = 4 * kSecond},
+                                                     {.name = "d", .cpu = 1}},
+                                                    10, {3});
+  KeptRows kept(window.threads().rows);
+  BOOST_TEST(find_busiest_excluded(window, {}).empty());
+  kept[0] = true;
+  const std::vector<ExcludedProcesses> found = find_busiest_excluded(window, kept);
+  const std::vector<std::pair<const char*, double>> expected{{"c", 4e9}, {"b", 3e9}, {"a", 2e9}};
+  BOOST_REQUIRE_EQUAL(found.size(), expected.size());
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    BOOST_TEST(found[at].name == expected[at].first);
+    BOOST_TEST(found[at].run_ns == expected[at].second);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(refuses_invalid_where_expressions) {
   BOOST_TEST(refusal({.where = {"nise < 0"}}) ==
              "reading --where 'nise < 0': no metric 'nise' in the input (did you mean 'nice'?)");
@@ -274,6 +300,28 @@ BOOST_AUTO_TEST_CASE(fail_on_rows_need_not_be_shown) {
   TEST_LINES(failed_lines({.derive = {"slice = run_time_ns / timeslices"},
                            .fail_on = {"slice.delta < -80"}}),
              "web slice 200.00ns 116.67ns");
+}
+
+// A large report must not pass --fail-on because the metric was left out.
+BOOST_AUTO_TEST_CASE(keeps_metrics_that_any_option_names_at_any_size) {
+  MetricPlan plan;
+  for (const char* name : {"selected", "sorted", "filtered", "failing", "input", "other"}) {
+    PlannedMetric& metric = plan.metrics.emplace_back();
+    metric.name = name;
+  }
+  plan.metrics[3].inputs = {4};
+  Spec spec;
+  spec.metrics = {"selected"};
+  spec.sort = {{.by = SortKey::Criterion::Metric, .metric = "sorted"}};
+  spec.fail_on.push_back(*Condition::parse("failing.pct > 5", "reading --fail-on"));
+  const std::vector<Condition> of_groups{*Condition::parse("filtered > 1", "reading --where")};
+  RunGroups groups;
+  groups.keys = {0};
+  constexpr std::size_t kTextBytes = 1, kRuns = 1 << 30;  // the share of a run is too small
+  const std::vector<bool> omitted =
+      ExpensiveMetricFilter(plan, spec, of_groups).find_for_run(groups, kTextBytes, kRuns);
+  BOOST_TEST(omitted == (std::vector<bool>{false, false, false, false, false, true}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(refuses_invalid_fail_on_expressions) {
