@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/snapshot/stack_names.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
 #include "tests/unit/stacks/section_builder.hpp"
@@ -52,6 +53,46 @@ std::size_t count_named(const std::vector<std::string>& names) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(stacks_name_limits_test)
+
+BOOST_AUTO_TEST_CASE(messages_name_three_modules_and_count_the_others) {
+  const std::vector<Module> modules{{Module::Kind::File, "/bin/a", {}, 0},
+                                    {Module::Kind::Anonymous, {}, {}, 7},
+                                    {Module::Kind::File, "/bin/c", {}, 0},
+                                    {Module::Kind::File, "/bin/d", {}, 0},
+                                    {Module::Kind::File, "/bin/e", {}, 0}};
+  const auto describe_first = [&](std::size_t count) {
+    return describe_modules(
+        {modules.begin(), modules.begin() + static_cast<std::ptrdiff_t>(count)});
+  };
+  BOOST_TEST(describe_first(1) == "'/bin/a'");
+  BOOST_TEST(describe_first(2) == "'/bin/a', process 7");
+  BOOST_TEST(describe_first(3) == "'/bin/a', process 7, '/bin/c'");
+  BOOST_TEST(describe_first(4) == "'/bin/a', process 7, '/bin/c' and 1 other");
+  BOOST_TEST(describe_first(5) == "'/bin/a', process 7, '/bin/c' and 2 others");
+}
+
+BOOST_AUTO_TEST_CASE(each_reason_for_missing_inlined_functions_has_a_message) {
+  const std::string start = "cannot find all inlined functions: ",
+                    limit =
+                        start + "the debug information is too large, or reading it took too long: ";
+  const std::vector<Module> files{{Module::Kind::File, "/bin/a", {}, 0}};
+  using Messages = std::vector<std::string>;
+  const auto check = [](const NamingResult& names, const Messages& expected) {
+    BOOST_TEST(missing_inlines_messages(names) == expected, boost::test_tools::per_element());
+  };
+  check({}, {});
+  check({.oversized_modules = 1}, {limit + "1 file"});
+  check({.oversized_modules = 2}, {limit + "2 files"});
+  check({.without_info = files},
+        {start + "'/bin/a': no debug information; specify its directory with --debug-dir"});
+  check({.without_moved = files},
+        {start + "'/bin/a': the file that dwz moved debug information to is missing"});
+  check({.without_split = files},
+        {start + "'/bin/a': debug information in .dwo or .dwp files is missing"});
+  check({.has_reader = false},
+        {"cannot resolve inlined functions: 'libdw.so.1': library not found; "
+         "install libdw1"});
+}
 
 // Names that are suffixes of one text took 500 MiB without the limit.
 BOOST_AUTO_TEST_CASE(reads_names_up_to_the_limit) {
