@@ -147,6 +147,8 @@ BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_too_large) {
   check_error(
       replace_in_line(small_file(), 0, "\"user_hz\":100", "\"user_hz\":18446744073709551616"),
       {"line 1 is wrong: ctprof.user_hz"});
+  check_error(replace_in_line(small_file(), 0, "\"order\":", "\"order\":4294967296,\"newer\":"),
+              {"line 1 is wrong: ", ".order is not a whole number from 0 to 2^32-1"});
   check_thread_line("\"first_row\":0", "\"first_row\":18446744073709551616", {"line 2 "});
   check_thread_line("\"first_row\":0", "\"first_row\":18446744073709551615", {"is not the table"});
 }
