@@ -52,6 +52,24 @@ BOOST_AUTO_TEST_CASE(a_history_is_limited_by_its_capacity) {
   BOOST_CHECK_EQUAL(history.newest().number, 31);
 }
 
+BOOST_AUTO_TEST_CASE(a_history_reports_the_limit_that_removed_the_last_windows) {
+  const auto long_window = [](std::uint64_t number, std::size_t bytes) {
+    Sample window = sample(number, bytes);
+    window.length_ns = History::kMaxLengthNs / 2;
+    return window;
+  };
+  History history(1000);
+  history.add(long_window(1, 900));
+  BOOST_CHECK(!history.is_limited_by_size());
+  history.add(long_window(2, 900));
+  BOOST_CHECK(history.is_limited_by_size());
+  history.add(long_window(3, 50));
+  BOOST_CHECK(history.is_limited_by_size());
+  history.add(long_window(4, 50));
+  BOOST_CHECK_EQUAL(history.oldest().number, 3);
+  BOOST_CHECK(!history.is_limited_by_size());
+}
+
 BOOST_AUTO_TEST_CASE(each_key_has_one_function) {
   std::set<Key> seen;
   for (const KeyInfo& one : key_table()) {
