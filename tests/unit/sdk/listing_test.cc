@@ -1,9 +1,14 @@
-// Tests ListedRows: batches end at the limit of rows.
+// Tests ListedRows: batches end at the limit of rows. Tests the list of a process's other threads.
 
 #include "ctprof/listing.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <vector>
+
+#include "ctprof/other_threads.hpp"
+#include "tests/unit/support/files.hpp"
 
 namespace listing_test {
 namespace sdk = ctprof::sdk;
@@ -73,6 +78,24 @@ BOOST_AUTO_TEST_CASE(nothing_is_committed_without_rows) {
   Core core;
   BOOST_TEST(add_rows(core, 0) == 0u);
   BOOST_TEST(core.commits.empty());
+}
+
+BOOST_AUTO_TEST_CASE(lists_few_threads_other_than_the_main_thread) {
+  const TemporaryDirectory proc;
+  const std::filesystem::path task = proc / "7/task";
+  for (const char* name : {"7", "0", "x", "8x"}) std::filesystem::create_directories(task / name);
+  for (int tid = 100; tid < 120; ++tid)
+    std::filesystem::create_directory(task / std::to_string(tid));
+  const sdk::Fd fd(::open(proc.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_REQUIRE(fd);
+  const auto is_other = [](std::uint64_t tid) { return tid >= 100 && tid < 120; };
+  for (const std::size_t most : {0u, 3u, 8u, 20u, 30u}) {
+    const std::vector<std::uint64_t> tids = sdk::other_threads(fd.get(), 7, most);
+    BOOST_TEST(tids.size() == std::min<std::size_t>(most, 20));
+    BOOST_TEST(std::ranges::all_of(tids, is_other));
+  }
+  BOOST_TEST(sdk::other_threads(fd.get(), 7).size() == 8u);
+  BOOST_TEST(sdk::other_threads(fd.get(), 6).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
