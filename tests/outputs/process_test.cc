@@ -2,6 +2,9 @@
 
 #define BOOST_TEST_MODULE outputs
 #define BOOST_TEST_NO_MAIN
+#include <fcntl.h>
+#include <unistd.h>
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdlib>
@@ -22,11 +25,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-OutputProcess start(const std::string& mode) {
+// `bytes_fd`: receives the bytes that the plugin writes.
+OutputProcess start(const std::string& mode, int bytes_fd = -1) {
   auto file = find_output("awkward", {"", {std::getenv("OUTPUTS")}});
   BOOST_REQUIRE_MESSAGE(file, file.error().text);
-  auto process =
-      OutputProcess::start(std::move(*file), {.name = "awkward", .settings = {{"mode", mode}}});
+  auto process = OutputProcess::start(
+      std::move(*file), {.name = "awkward", .settings = {{"mode", mode}}, .bytes_fd = bytes_fd});
   BOOST_REQUIRE_MESSAGE(process, process.error().text);
   return std::move(*process);
 }
@@ -171,6 +175,31 @@ BOOST_AUTO_TEST_CASE(window_beyond_the_limit_is_dropped) {
   BOOST_TEST(output.pass(make_window()));
   BOOST_TEST(output.finish(10s).has_value());
   BOOST_TEST(output.counts().delivered == 1);
+}
+
+BOOST_AUTO_TEST_CASE(each_window_has_the_number_dropped_directly_before_it) {
+  std::array<int, 2> ends{};
+  BOOST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const sdk::Fd reader(ends[0]);
+  sdk::Fd writer(ends[1]);
+  OutputProcess output = start("good", writer.get());
+  writer.reset();
+  OutputWindow large = make_window();
+  large.host = std::string(OutputProcess::kMaxWindowBytes, 'x');
+  for (const std::size_t dropped : {0, 2, 0, 1}) {
+    for (std::size_t at = 0; at < dropped; ++at) BOOST_TEST(!output.pass(large));
+    BOOST_TEST(output.pass(make_window()));
+  }
+  BOOST_TEST(output.counts().dropped == 3u);
+  std::string text;
+  const auto take = [&](std::string_view bytes) {
+    text += bytes;
+    return Result<void>();
+  };
+  BOOST_TEST(output.finish(10s, {reader.get(), take}).has_value());
+  BOOST_TEST(text ==
+             "window, 0 dropped before\nwindow, 2 dropped before\n"
+             "window, 0 dropped before\nwindow, 1 dropped before\n");
 }
 
 }  // namespace
