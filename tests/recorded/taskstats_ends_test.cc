@@ -10,8 +10,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "core/window/merge_exited_threads.hpp"
@@ -34,9 +37,10 @@ Trace load_trace(const std::string& name) {
   return Trace::load(std::string(std::getenv("TRACES")) + "/taskstats_" + name + ".trace.zst");
 }
 
-ReceivedExits replay(const Trace& trace) {
+// `pids`: the requested processes; empty: all.
+ReceivedExits replay(const Trace& trace, const std::vector<std::uint64_t>& pids = {}) {
   return replay_exits<ctprof::taskstats::ExitedThreads, ReplayedInput,
-                      ctprof::taskstats::ExitedThreadMetrics>(trace);
+                      ctprof::taskstats::ExitedThreadMetrics>(trace, pids);
 }
 
 // One message, and the interval in which it arrived.
@@ -171,6 +175,28 @@ BOOST_DATA_TEST_CASE(each_exited_thread_has_the_values_of_its_message, data::mak
     const auto row = rows.find({message.middle_ns(), message.tid});
     BOOST_TEST_REQUIRE((row != rows.end()));
     BOOST_TEST_CONTEXT("tid " << message.tid) check_row(exits, row->second, message);
+  }
+}
+
+BOOST_DATA_TEST_CASE(only_threads_of_the_requested_processes_have_rows, data::make(kTraces), name) {
+  constexpr std::size_t kMaxProcesses = 4;  // the largest, each of which is replayed separately
+  const Trace trace = load_trace(name);
+  std::map<std::uint64_t, std::multiset<std::uint64_t>> tids_of_process;
+  for (const Message& message : messages_of(trace))
+    tids_of_process[message.tgid].insert(message.tid);
+  std::vector<std::uint64_t> processes;
+  for (const auto& [tgid, tids] : tids_of_process) processes.push_back(tgid);
+  std::ranges::stable_sort(processes, std::greater(),
+                           [&](std::uint64_t tgid) { return tids_of_process[tgid].size(); });
+  processes.resize(std::min(processes.size(), kMaxProcesses));
+  for (const std::uint64_t tgid : processes) {
+    const ReceivedExits exits = replay(trace, {tgid});
+    std::multiset<std::uint64_t> tids;
+    for (std::size_t row = 0; row < exits.rows(); ++row) {
+      BOOST_TEST(exits.value(row, "tgid") == tgid);
+      tids.insert(exits.value(row, "tid"));
+    }
+    BOOST_TEST(tids == tids_of_process[tgid], boost::test_tools::per_element());
   }
 }
 
