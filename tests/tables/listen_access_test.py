@@ -64,6 +64,22 @@ class ListenAccess(unittest.TestCase):
         self.assertEqual(server.wait(60), 0)
         self.assertFalse(os.path.exists(path))
 
+    def test_silent_clients_use_few_descriptors(self):
+        path = os.path.join(self.directory, "socket")
+        server = self.start_server(f"unix:{path}")
+
+        def count_descriptors():
+            return len(os.listdir(f"/proc/{server.pid}/fd"))
+
+        self.request(path)  # opens what every request needs
+        before, limit = count_descriptors(), 32
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(limit + 10)]
+        for client in clients:
+            self.addCleanup(client.close)
+            client.connect(path)
+        self.assertTrue(self.request(path).startswith("HTTP/1.1 200 "))  # is accepted after all others
+        self.assertLessEqual(count_descriptors(), before + limit)
+
     def test_token_is_required(self):
         path = os.path.join(self.directory, "socket")
         self.start_server(f"unix:{path}", "--token-file", self.write_token())
