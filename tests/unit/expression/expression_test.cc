@@ -98,6 +98,9 @@ BOOST_AUTO_TEST_CASE(propagates_missing_inputs) {
   BOOST_TEST(std::isnan(evaluate_text("a / (b - b)", {{"a", 1}, {"b", 5}})));
   BOOST_TEST(std::isnan(evaluate_text("max(a, b)", {{"b", 4}})));
   BOOST_TEST(std::isnan(evaluate_text("a? + a", {})));
+  for (const char* text : {"a + b", "a - b", "a * b", "a / b", "max(a, b)", "max(c, a, b)"})
+    for (const char* known : {"a", "b"})
+      BOOST_TEST(std::isnan(evaluate_text(text, {{known, 4}, {"c", 1}})), text << " of " << known);
 }
 
 BOOST_AUTO_TEST_CASE(map_keys_may_contain_any_text) {
