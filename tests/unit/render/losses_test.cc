@@ -78,6 +78,21 @@ BOOST_AUTO_TEST_CASE(merged_threads_are_not_missing) {
   BOOST_TEST(std::ranges::count_if(losses, is_data_missing) == 2);
 }
 
+BOOST_AUTO_TEST_CASE(json_has_the_numbers_of_each_loss) {
+  const std::vector<Loss> losses{{LossKind::Denied, 3, 5}, {LossKind::MetricsNotInOpening, 0, 7}};
+  std::string text;
+  JsonBuilder json(text);
+  json.open('{');
+  write_losses(json, losses);
+  json.close('}');
+  const auto members = boost::json::parse(text).at("losses").as_array();
+  BOOST_REQUIRE_EQUAL(members.size(), losses.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    BOOST_TEST(members[i].at("count").to_number<std::uint64_t>() == losses[i].threads);
+    BOOST_TEST(members[i].at("metrics").to_number<std::uint64_t>() == losses[i].metrics);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(text_json_and_page_report_the_same_losses) {
   const Snapshot window = make_lossy_window();
   const Report report = report_of(window);
