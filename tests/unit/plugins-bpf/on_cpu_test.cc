@@ -81,6 +81,15 @@ BOOST_AUTO_TEST_CASE(an_invalid_head_reads_nothing_outside_of_the_ring) {
   BOOST_TEST(ring.ring.invalid_count() == 1);
 }
 
+// The kernel would have overwritten the records at the start.
+BOOST_AUTO_TEST_CASE(a_head_beyond_the_size_of_the_ring_is_invalid) {
+  TestRing ring(4096);
+  ring.write(make_sample(1, {}).bytes());
+  ring.page.data_head = 4096 + 8;
+  BOOST_TEST(ring.read_times().empty());
+  BOOST_TEST(ring.ring.invalid_count() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(reads_registers_and_a_copy_of_the_stack) {
   RecordBuilder record = make_sample(5, {kKernelContext, 11, 12});
   record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64}).words({0xd1, 0xb, 0x5, 0x1});
