@@ -71,6 +71,38 @@ struct Expected {
 
 BOOST_AUTO_TEST_SUITE(jemalloc_code_test)
 
+// Each prefix extends its own register: REX.R `reg`, REX.X the index, REX.B the base or `rm`.
+BOOST_AUTO_TEST_CASE(decodes_each_operand_of_an_instruction) {
+  struct Case {
+    std::vector<std::uint8_t> bytes;
+    unsigned reg, base, index, scale;
+    std::int64_t displacement, immediate;
+  };
+  constexpr unsigned kNone = X86Memory::kNone;
+  const std::vector<Case> cases{
+      {{0x4b, 0x8d, 0x04, 0xd1}, 0, 9, 10, 8, 0, 0},                       // REX.XB
+      {{0x4e, 0x8b, 0x1c, 0xe5, 0x10, 0, 0, 0}, 11, kNone, 12, 8, 16, 0},  // REX.RX
+      {{0x42, 0x8b, 0x44, 0x28, 0xf8}, 0, 0, 13, 1, -8, 0},                // REX.X
+      {{0x48, 0x8b, 0x04, 0x24}, 0, 4, kNone, 1, 0, 0},                    // the stack
+      {{0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff}, 0, kNone, kNone, 1, -8, 0},
+      {{0x49, 0x83, 0x44, 0x92, 0x7f, 0x80}, 0, 10, 2, 4, 127, -128},  // REX.B
+      {{0xc4, 0xa1, 0x7a, 0x6f, 0x04, 0xd1}, 0, 1, 10, 8, 0, 0}};      // VEX.X
+  for (std::size_t at = 0; at < cases.size(); ++at) {
+    BOOST_TEST_CONTEXT("case " << at) {
+      const Case& expected = cases[at];
+      const auto found = decode_x86_64(expected.bytes);
+      BOOST_REQUIRE((found && found->memory));
+      BOOST_TEST(found->length == expected.bytes.size());
+      BOOST_TEST(found->reg == expected.reg);
+      BOOST_TEST(found->memory->base == expected.base);
+      BOOST_TEST(found->memory->index == expected.index);
+      BOOST_TEST(found->memory->scale == expected.scale);
+      BOOST_TEST(found->memory->displacement == expected.displacement);
+      BOOST_TEST(found->immediate == expected.immediate);
+    }
+  }
+}
+
 // The slots come from the thread-local relocations of the files, the offsets from mallctl or the
 // source of the version.
 BOOST_AUTO_TEST_CASE(finds_counters_of_each_version_and_machine) {
