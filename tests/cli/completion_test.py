@@ -59,6 +59,11 @@ class Words(unittest.TestCase):
         self.assertEqual(list_completions("show", "--metrics", "nice,run_time"), ["nice,run_time_ns"])
         self.assertEqual(list_completions("show", "--metrics=nice,run_time"), ["--metrics=nice,run_time_ns"])
 
+    def test_completes_recorders_with_the_plugins_that_record(self):
+        plugins = set(list_completions("--plugins", ""))
+        self.assertLessEqual({"cgroup", "host", "procfs-sched", "psi"}, plugins)
+        self.assertEqual(set(list_completions("record", "--recorders", "")), plugins & {"off-cpu", "on-cpu", "sleepers"})
+
     def test_completes_options_before_the_command(self):
         self.assertEqual(list_completions("--plugins", "host", "sho"), ["show"])
 
