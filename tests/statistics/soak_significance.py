@@ -1,16 +1,17 @@
-"""Tests interleaved comparisons on this host under a steady mixed load: they must detect differences, and report none if nothing differs.
+"""Tests interleaved comparisons of one condition on this host under a steady mixed load: they must report no difference.
 
-    soak_significance.py equal|different|work|lock|moved [TIMES]      40 times by default
-    soak_significance.py keep KIND FILE                             writes one recording for tests/statistics/recorded
+    soak_significance.py equal [TIMES]             40 times by default
+    soak_significance.py keep KIND FILE            writes one recording for tests/statistics/recorded
 
-Each repetition records 8 pairs of runs, and compares all of them and the first 6.
+Each repetition records 8 pairs of runs in which both commands do nothing, and compares all of them and the first 6. At most 5 of 40
+comparisons may have a significant row. soak_power.py plants differences.
 
-equal: both commands do nothing. At most 5 of 40 comparisons may have a significant row.
-different: the service (planted.c) of one side differs, in these three kinds in turn. In 36 of 40 comparisons, the headline of the kind must be
-significant and in the first five rows:
+KIND is equal, or a difference of the service (planted.c) of one side:
 
     work    a request works 20 % longer: %CPU
-    lock    a request holds its lock 20 % longer while it sleeps: %blocked. CPU time is unchanged; other threads wait longer
+    lock    a request holds its lock 30 % longer while it sleeps, so that requests are blocked 20 % longer: %blocked. CPU time is unchanged
+    faults  a request touches 20 % more pages: flt/s
+    naps    a request sleeps 12 times instead of 10: vcsw/s
     moved   the service moves to a CPU that it shares with a busy loop: %wait
 
 Prints a line for each comparison, and a summary, also when it is interrupted. Exit status 1 if a limit is not met, 130 if interrupted.
@@ -38,13 +39,16 @@ import recorded
 CTPROF = pathlib.Path(os.environ["CTPROF"])
 PLANTED = pathlib.Path(os.environ.get("PLANTED") or CTPROF.parents[2] / "tests/statistics/planted")
 SERVICE = "planted"
-LENGTH = "3s"
+LENGTH = "2s"
 PAIRS = (8, 6)
+# The recorded differences, and the headlines that show them.
 DETECTED_IN = {"work": "%CPU", "lock": "%blocked", "moved": "%wait"}
-FACTORS = {"work": "1.2 1", "lock": "1 1.2"}
+# What the service reads, by condition; see planted.c.
+STEADY, BASELINE = "- 1 1 1 1", "a 1 1 1 1"
+FACTORS = {"work": "b 1.2 1 1 1", "lock": "b 1 1.3 1 1", "faults": "b 1 1 1.2 1", "naps": "b 1 1 1 1.2"}
 INTERRUPTED = 130
-# Limits for a series of OF comparisons.
-MAX_FALSE, MIN_DETECTED, OF = 5, 36, 40
+# The limit for a series of OF comparisons.
+MAX_FALSE, OF = 5, 40
 # The first process has a CPU that the service does not use unless it is moved there.
 LOAD = [
     "exec taskset -c 1 sh -c 'while :; do :; done'",
@@ -79,16 +83,22 @@ def running_process(command, **options):
 
 
 @contextlib.contextmanager
+def running_service(directory, name=SERVICE):
+    """Runs the service until the block ends. Yields its process id, its file of factors and its report."""
+    factors, report = directory / f"{name}.factors", directory / f"{name}.report"
+    factors.write_text(STEADY + "\n")
+    with running_process([shutil.copy(PLANTED, directory / name), factors, report]) as service:
+        yield service.pid, factors, report
+
+
+@contextlib.contextmanager
 def running_load(directory):
-    """Runs the load and the service until the block ends. Yields the service's process id and its file of factors."""
-    factors = directory / "factors"
-    factors.write_text("1 1\n")
+    """Runs the load until the block ends."""
     with contextlib.ExitStack() as stack:
         for text in LOAD:
             stack.enter_context(running_process(["sh", "-c", text], cwd=directory))
-        service = stack.enter_context(running_process([shutil.copy(PLANTED, directory / SERVICE), factors]))
         time.sleep(WARM_UP_SECONDS)
-        yield service.pid, factors
+        yield
 
 
 def commands(kind, pid, factors):
@@ -98,12 +108,21 @@ def commands(kind, pid, factors):
     if kind == "moved":
         # The first thread of the service creates all others, which inherit its affinity.
         return [f"taskset -cp {cpu} {pid} >/dev/null && {WAIT_FOR_FACTORS}" for cpu in (0, 1)]
-    return [f"echo {text} >{factors} && {WAIT_FOR_FACTORS}" for text in ("1 1", FACTORS[kind])]
+    return [f"echo {text} >{factors} && {WAIT_FOR_FACTORS}" for text in (BASELINE, FACTORS[kind])]
 
 
-def record(runs, kind, directory, *options):
-    with running_load(directory) as (pid, factors):
-        command = [CTPROF, "record", "-q", "--no-sync", "--interleave", *commands(kind, pid, factors), "--repeat", str(max(PAIRS)),
+def end_last_condition(factors, report):
+    """Lets the service report its totals until now."""
+    size = report.stat().st_size
+    factors.write_text(STEADY + "\n")
+    while report.stat().st_size == size:
+        time.sleep(0.01)
+
+
+def record(runs, kind, directory, *options, pairs=max(PAIRS)):
+    """Records pairs of runs. Returns the report of the service about itself."""
+    with running_service(directory) as (pid, factors, report), running_load(directory):
+        command = [CTPROF, "record", "-q", "--no-sync", "--interleave", *commands(kind, pid, factors), "--repeat", str(pairs),
                    "-d", LENGTH, "-o", runs, *options]
         with subprocess.Popen(command, process_group=0) as recording:
             try:
@@ -114,6 +133,10 @@ def record(runs, kind, directory, *options):
                 raise
         if status:
             raise subprocess.CalledProcessError(status, command)
+        if kind in FACTORS:
+            end_last_condition(factors, report)
+            return report.read_text()
+    return ""
 
 
 def keep_pairs(runs, pairs):
@@ -139,92 +162,48 @@ def is_detected(report, kind):
     return any(group == SERVICE and DETECTED_IN[kind] in labels for group, labels in significant_rows(report, 5))
 
 
-class Count:
-    """Counts the positive comparisons of one kind and number of pairs."""
-
-    def __init__(self, kind, pairs):
-        self.kind, self.pairs, self.found, self.times = kind, pairs, 0, 0
-
-    def add(self, report):
-        """Counts a comparison, and returns the result to store."""
-        found = bool(significant_rows(report)) if self.kind == "equal" else is_detected(report, self.kind)
-        rows = "; ".join(f"{group} {' '.join(labels)}" for group, labels in significant_rows(report)[:5])
-        return self.count({"kind": self.kind, "pairs": self.pairs, "found": found, "proven": rows})
-
-    def count(self, result):
-        self.times += 1
-        self.found += result["found"]
-        print(f"{self.kind}, {self.pairs} pairs: {self.found} of {self.times}; significant: {result['proven'] or 'nothing'}", flush=True)
-        return result
-
-    def __str__(self):
-        word = "had a significant row" if self.kind == "equal" else "detected the difference"
-        return f"{self.kind}, {self.pairs} pairs: {self.found} of {self.times} {word}"
+def series(kinds, times, path, measure):
+    """Yields `times` results, of the kinds in turn: those that `path` (None: no file) stores from earlier sessions, then new ones.
+    `measure(kind, directory)` records one and returns it. A recording that was interrupted is repeated."""
+    path = path and pathlib.Path(path)
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    earlier = [result for result in map(json.loads, lines) if result["kind"] in kinds][:times]
+    yield from earlier
+    for at in range(len(earlier), times):
+        kind = kinds[at % len(kinds)]
+        with tempfile.TemporaryDirectory(prefix="significance-") as directory:
+            result = {"kind": kind, **measure(kind, pathlib.Path(directory))}
+        if path:
+            with path.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+        yield result
 
 
-def limits_are_met(counts, has_equal_sides):
-    """Checks the limits for each number of pairs, over all kinds."""
+def compare_equal(kind, directory):
+    """Returns the significant rows by number of pairs."""
+    runs = directory / "runs"
+    record(runs, kind, directory)
+    found = {}
     for pairs in PAIRS:
-        found = sum(count.found for count in counts if count.pairs == pairs)
-        times = sum(count.times for count in counts if count.pairs == pairs)
-        if found * OF > times * MAX_FALSE if has_equal_sides else found * OF < times * MIN_DETECTED:
-            return False
-    return True
+        keep_pairs(runs, pairs)
+        found[pairs] = [f"{group} {' '.join(labels)}" for group, labels in significant_rows(compare_runs(runs))]
+    return {"significant": {str(pairs): rows for pairs, rows in found.items()}}
 
 
-def is_result_of(count, result):
-    return (count.kind, count.pairs) == (result["kind"], result["pairs"])
-
-
-class Results:
-    """Stores the comparisons of earlier sessions, one per line, so that a long series can be interrupted. A recording without a comparison
-    for each number of pairs is repeated."""
-
-    def __init__(self, path):
-        self.path = path and pathlib.Path(path)
-
-    def load_earlier(self, counts, kinds):
-        """Adds the results of earlier sessions to `counts`. Returns the number of recordings that they used."""
-        lines = self.path.read_text().splitlines() if self.path and self.path.exists() else []
-        results = [json.loads(line) for line in lines]
-        recordings = 0
-        for kind in kinds:
-            of_kind = [[result for result in results if is_result_of(count, result)] for count in counts if count.kind == kind]
-            complete = min(map(len, of_kind))
-            recordings += complete
-            for count, earlier in zip([count for count in counts if count.kind == kind], of_kind):
-                for result in earlier[:complete]:
-                    count.count(result)
-        return recordings
-
-    def append(self, results):
-        if self.path:
-            with self.path.open("a") as file:
-                file.writelines(json.dumps(result) + "\n" for result in results)
-
-
-def soak(kinds, times, results=None):
-    counts = [Count(kind, pairs) for kind in kinds for pairs in PAIRS]
-    results = Results(results)
-    status = 0
+def soak_equal(times, path):
+    counts, comparisons, status = dict.fromkeys(map(str, PAIRS), 0), 0, 0
     try:
-        for at in range(results.load_earlier(counts, kinds), times):
-            kind = kinds[at % len(kinds)]
-            with tempfile.TemporaryDirectory(prefix="significance-") as name:
-                runs = pathlib.Path(name) / "runs"
-                record(runs, kind, pathlib.Path(name))
-                found = []
-                for count in counts:
-                    if count.kind == kind:
-                        keep_pairs(runs, count.pairs)
-                        found.append(count.add(compare_runs(runs)))
-                results.append(found)
+        for result in series(["equal"], times, path, compare_equal):
+            comparisons += 1
+            for pairs, rows in result["significant"].items():
+                counts[pairs] += bool(rows)
+                print(f"equal, {pairs} pairs: {counts[pairs]} of {comparisons}; significant: {'; '.join(rows[:5]) or 'nothing'}", flush=True)
     except Interrupted:
         print("interrupted", flush=True)
         status = INTERRUPTED
-    for count in counts:
-        print(count, flush=True)
-    return status or int(not limits_are_met(counts, kinds == ["equal"]))
+    for pairs, count in counts.items():
+        print(f"equal, {pairs} pairs: {count} of {comparisons} had a significant row", flush=True)
+    return status or int(any(count * OF > comparisons * MAX_FALSE for count in counts.values()))
 
 
 def write_recording(kind, file):
@@ -235,19 +214,23 @@ def write_recording(kind, file):
     return 0
 
 
-def main(kind, *arguments):
+def run(soak):
+    """Runs `soak(path of the results)` with the signals and on a host that it needs. Returns the exit status."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt)
     if len(os.sched_getaffinity(0)) < 2:
-        print("soak_significance: two CPUs are required, for the service and for the load", file=sys.stderr)
+        print("two CPUs are required, for the service and for the load", file=sys.stderr)
         return 77
+    try:
+        return soak(os.environ.get("SIGNIFICANCE_RESULTS"))
+    except Interrupted:
+        return INTERRUPTED
+
+
+def main(kind, *arguments):
     if kind == "keep":
-        try:
-            return write_recording(*arguments)
-        except Interrupted:
-            return INTERRUPTED
-    kinds = list(DETECTED_IN) if kind == "different" else [kind]
-    return soak(kinds, *map(int, arguments or ["40"]), results=os.environ.get("SIGNIFICANCE_RESULTS"))
+        return run(lambda _: write_recording(*arguments))
+    return run(lambda path: soak_equal(*map(int, arguments or ["40"]), path))
 
 
 if __name__ == "__main__":
