@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "core/base/number.hpp"
@@ -17,16 +19,34 @@ namespace {
 constexpr double kShareOfTotal = 1e-3;
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
+// Replaces the weights of a run by the shares of their groups. Nodes of a group without samples
+// become NaN.
+FlameWeights convert_to_shares(FlameWeights run, const std::vector<std::uint32_t>& groups) {
+  std::vector<double> sums(groups.size());
+  for (const auto& [node, weight] : run.nodes) sums[groups[node]] += weight;
+  for (auto& [node, weight] : run.nodes) weight /= sums[groups[node]];
+  run.seconds = 1;
+  for (std::uint32_t node = 0; node < groups.size(); ++node)
+    if (!(sums[groups[node]] > 0)) run.nodes.emplace_back(node, kNaN);
+  return run;
+}
+
 // Returns the mean of each node over the runs of the design with known weights.
 std::vector<double> compute_means(std::size_t nodes, std::span<const FlameWeights> runs,
                                   const SideDesign& design) {
-  std::vector<double> found(nodes);
+  std::vector<double> sums(nodes);
   const auto known_runs = static_cast<double>(
       std::ranges::count_if(design.runs, [&](const std::size_t run) { return !runs[run].is_gap; }));
+  std::vector<double> counts(nodes, known_runs);
   for (const std::size_t run : design.runs)
     for (const auto& [node, weight] : runs[run].nodes)
-      found[node] += weight / runs[run].seconds / known_runs;
-  return found;
+      if (std::isnan(weight))
+        --counts[node];
+      else
+        sums[node] += weight / runs[run].seconds;
+  for (std::size_t node = 0; node < nodes; ++node)
+    sums[node] = counts[node] > 0 ? sums[node] / counts[node] : 0;
+  return sums;
 }
 
 // Returns the nodes of the family, ascending.
@@ -37,19 +57,32 @@ std::vector<std::uint32_t> select_nodes(const std::vector<double>& means, double
   return found;
 }
 
-// Returns the smallest weight, which is approximately that of one sample.
-double find_smallest(const std::vector<double>& weights) {
-  double found = std::numeric_limits<double>::infinity();
-  for (const double weight : weights)
-    if (weight > 0) found = std::min(found, weight);
+// Returns for each row the smallest weight of its group's rows, which is approximately that of one
+// sample. `groups`: by row.
+std::vector<double> find_smallest(const statistics::FamilyRows& rows,
+                                  const std::vector<std::uint32_t>& groups) {
+  std::map<std::uint32_t, double> smallest;
+  for (std::size_t row = 0; row < rows.count(); ++row)
+    for (const double weight : rows.row(row))
+      if (weight > 0) {
+        const auto known = smallest.try_emplace(groups[row], weight).first;
+        known->second = std::min(known->second, weight);
+      }
+  std::vector<double> found;
+  for (const std::uint32_t group : groups) found.push_back(smallest[group]);
   return found;
 }
 
-statistics::FamilyRows make_rows(const std::vector<std::uint32_t>& family, std::size_t nodes,
+// `groups`: by node; in each, a sample has another weight.
+statistics::FamilyRows make_rows(const std::vector<std::uint32_t>& family,
+                                 const std::vector<std::uint32_t>& groups,
                                  std::span<const FlameWeights> runs, const SideDesign& design,
                                  const std::vector<double>& mean, double floor) {
-  std::vector<std::uint32_t> row_of(nodes, kNoRow);
-  for (std::uint32_t row = 0; row < family.size(); ++row) row_of[family[row]] = row;
+  std::vector<std::uint32_t> row_of(groups.size(), kNoRow), groups_of_rows;
+  for (std::uint32_t row = 0; row < family.size(); ++row) {
+    row_of[family[row]] = row;
+    groups_of_rows.push_back(groups[family[row]]);
+  }
   const std::size_t width = design.runs.size();
   statistics::FamilyRows rows;
   rows.resolutions.assign(family.size(), 0.0);
@@ -61,9 +94,9 @@ statistics::FamilyRows make_rows(const std::vector<std::uint32_t>& family, std::
     for (const auto& [node, weight] : run.nodes)
       if (row_of[node] != kNoRow) rows.values[row_of[node] * width + place] += weight / run.seconds;
   }
-  const double sample = find_smallest(rows.values);
+  const std::vector<double> samples = find_smallest(rows, groups_of_rows);
   for (std::size_t row = 0; row < family.size(); ++row)
-    rows.resolutions[row] = sample / (mean[family[row]] + floor);
+    rows.resolutions[row] = samples[row] / (mean[family[row]] + floor);
   for (double& value : rows.values) value = std::log(value + floor);
   return rows;
 }
@@ -90,13 +123,19 @@ void mark_insignificant(FlameTree& tree, std::span<const FlameWeights> runs,
                         const SideDesign& design, const SignificanceThreshold& threshold) {
   tree.is_tested = true;
   for (FlameNode& node : tree.nodes) node.is_insignificant = true;
+  std::vector<std::uint32_t> groups(tree.nodes.size());
+  std::vector<FlameWeights> shares;
+  if (tree.is_by_share) {
+    groups = find_groups(tree);
+    for (const FlameWeights& run : runs) shares.push_back(convert_to_shares(run, groups));
+    runs = shares;
+  }
   const auto mean = compute_means(tree.nodes.size(), runs, design);
-  double total = 0;
-  for (const double node_mean : mean) total += node_mean;
+  const double total = tree.is_by_share ? 1 : std::accumulate(mean.begin(), mean.end(), 0.0);
   const double floor = kShareOfTotal * total;
   auto family = select_nodes(mean, floor);
   if (family.empty()) return;
-  auto rows = make_rows(family, tree.nodes.size(), runs, design, mean, floor);
+  auto rows = make_rows(family, groups, runs, design, mean, floor);
   drop_ineligible_rows(family, rows, design.design, threshold.alpha);
   if (family.empty()) return;
   const statistics::Family tested(design.design, std::move(rows));

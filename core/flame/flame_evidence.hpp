@@ -3,7 +3,8 @@
 //
 // A node with less than a thousandth of the total, on average over the runs of both sides, is not
 // in the family, so its change is not significant. Figures are rates if the lengths of all runs are
-// known.
+// known. In a tree by shares, they are the shares of each group in the run, and the thousandth is
+// one of the group; a run without samples of the group is a gap.
 //
 // See also: core/compare/evidence/evidence.hpp (the tests of a family).
 

@@ -38,6 +38,7 @@ FlameFrames::FlameFrames(const FlameTree& tree, const std::string& unit, bool is
     : tree_(&tree), figures_(tree, unit), is_icicle_(is_icicle), frames_(place_frames(tree)) {
   for (const PlacedFrame& frame : frames_) rows_ = std::max(rows_, frame.depth + 1);
   if (tree.has_baseline) find_largest_change(tree);
+  if (tree.is_by_share) groups_ = find_groups(tree);
 }
 
 void FlameFrames::find_largest_change(const FlameTree& tree) {
@@ -79,8 +80,17 @@ void FlameFrames::append_figures(std::string& out, const FlameNode& node, double
   out += "; baseline " + figures_.format_baseline(node.baseline.total);
   if (node.baseline.self > 0) out += ", self " + figures_.format_baseline(node.baseline.self);
   if (node.baseline.total > 0) out += " (" + figures_.format_change(node) + ")";
+  if (tree_->is_by_share && node.candidate.self + node.baseline.self > 0) append_shares(out, node);
   if (node.is_insignificant && node.candidate.self + node.baseline.self > 0)
     out += "; not significant";
+}
+
+void FlameFrames::append_shares(std::string& out, const FlameNode& node) const {
+  const auto number = static_cast<std::size_t>(&node - tree_->nodes.data());
+  const FlameNode& group = tree_->nodes[groups_[number]];
+  out += "; self " + format_percentage(get_share(node.baseline.self, group.baseline.total)) +
+         " → " + format_percentage(get_share(node.candidate.self, group.candidate.total)) +
+         " of the group";
 }
 
 std::string FlameFrames::get_colour_class(const FlameNode& node) const {

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ class FlameFrames {
  private:
   void append_frame(std::string& out, const PlacedFrame& frame) const;
   void append_figures(std::string& out, const FlameNode& node, double share) const;
+  void append_shares(std::string& out, const FlameNode& node) const;
   std::string get_colour_class(const FlameNode& node) const;
   std::string get_change_colour_class(double change) const;
 
@@ -34,6 +36,7 @@ class FlameFrames {
   FlameFigureText figures_;
   bool is_icicle_;
   std::vector<PlacedFrame> frames_;
+  std::vector<std::uint32_t> groups_;  // by node, in a tree by shares
   int rows_ = 1;
   double largest_change_ = 0;
 };

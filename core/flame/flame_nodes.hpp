@@ -43,10 +43,17 @@ struct FlameTree {
   double baseline_scale = 1;
   // Whether its differences were tested for significance, because both sides have several runs.
   bool is_tested = false;
+  // Whether the sides are compared by the shares of each group (find_groups): the baseline of a
+  // group is scaled to the group's total.
+  bool is_by_share = false;
   std::size_t small_nodes = 0;  // nodes too small to be drawn
 
   const FlameLabel& label(const FlameNode& node) const { return labels[node.label]; }
   const FlameNode& root() const { return nodes.front(); }
 };
+
+// Returns for each node the node of its group, such as a process: the ancestor below the root. It
+// is the root itself if the tree has only one group, without a node for it.
+std::vector<std::uint32_t> find_groups(const FlameTree& tree);
 
 }  // namespace ctprof

@@ -123,7 +123,10 @@ class Page {
       text += ", baseline " + figures_.format_baseline(tree_->root().baseline.total);
       if (tree_->root().baseline.total > 0)
         text += " (" + figures_.format_change(tree_->root()) + ")";
-      if (tree_->baseline_scale != 1) text += " scaled to the same time";
+      if (tree_->is_by_share)
+        text += "; each group's baseline is scaled to the same total";
+      else if (tree_->baseline_scale != 1)
+        text += " scaled to the same time";
     }
     if (tree_->small_nodes > 0)
       text += ", " + std::to_string(tree_->small_nodes) + " frames too small to draw";

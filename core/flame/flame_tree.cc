@@ -209,10 +209,34 @@ double get_baseline_scale(const FlameSide& candidate, const FlameSide& baseline)
   return candidate_seconds > 0 && baseline_seconds > 0 ? candidate_seconds / baseline_seconds : 1;
 }
 
-FlameTree mark_as_comparison(FlameTree tree, const FlameSide& candidate,
-                             const FlameSide& baseline) {
+// Scales the baseline of each group to the group's total. A group of one side remains unchanged.
+void scale_to_groups(FlameTree& tree) {
+  const std::vector<std::uint32_t> groups = find_groups(tree);
+  std::vector<double> scales;
+  for (const FlameNode& node : tree.nodes) {
+    const bool is_on_both_sides = node.candidate.total > 0 && node.baseline.total > 0;
+    scales.push_back(is_on_both_sides ? static_cast<double>(node.candidate.total) /
+                                            static_cast<double>(node.baseline.total)
+                                      : 1);
+  }
+  for (std::size_t number = 0; number < tree.nodes.size(); ++number) {
+    FlameNode& node = tree.nodes[number];
+    const double scaled = static_cast<double>(node.baseline.self) * scales[groups[number]];
+    node.baseline.self = scaled < 0x1p63 ? static_cast<std::uint64_t>(std::llround(scaled))
+                                         : std::numeric_limits<std::uint64_t>::max();
+    node.candidate.total = node.baseline.total = 0;
+  }
+  add_totals(tree.nodes);
+}
+
+FlameTree mark_as_comparison(FlameTree tree, const FlameSide& candidate, const FlameSide& baseline,
+                             bool by_share) {
   tree.has_baseline = true;
-  tree.baseline_scale = get_baseline_scale(candidate, baseline);
+  tree.is_by_share = by_share;
+  if (by_share)
+    scale_to_groups(tree);
+  else
+    tree.baseline_scale = get_baseline_scale(candidate, baseline);
   return tree;
 }
 
@@ -250,17 +274,27 @@ void append_small(FlameTree& remaining, const std::vector<FlameNode>& merged, st
 
 }  // namespace
 
+std::vector<std::uint32_t> find_groups(const FlameTree& tree) {
+  std::vector<std::uint32_t> groups(tree.nodes.size());
+  for (std::uint32_t number = 1; number < groups.size(); ++number) {
+    const FlameNode& node = tree.nodes[number];
+    const bool is_group = node.parent == 0 && tree.label(node).kind == FrameKind::Group;
+    groups[number] = is_group ? number : groups[node.parent];
+  }
+  return groups;
+}
+
 FlameTree make_flame_tree(const FlameSide& side) {
   TreeBuilder builder;
   builder.add_side(side, &FlameNode::candidate);
   return builder.take_tree();
 }
 
-FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline) {
+FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline, bool by_share) {
   TreeBuilder builder;
   builder.add_side(candidate, &FlameNode::candidate);
   builder.add_side(baseline, &FlameNode::baseline);
-  return mark_as_comparison(builder.take_tree(), candidate, baseline);
+  return mark_as_comparison(builder.take_tree(), candidate, baseline, by_share);
 }
 
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
@@ -269,7 +303,7 @@ FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
   std::vector<FlameWeights> runs;
   builder.add_side(baseline, &FlameNode::baseline, &runs);
   builder.add_side(candidate, &FlameNode::candidate, &runs);
-  FlameTree tree = mark_as_comparison(builder.take_tree(), candidate, baseline);
+  FlameTree tree = mark_as_comparison(builder.take_tree(), candidate, baseline, test.by_share);
   if (get_total_seconds(candidate) > 0 && get_total_seconds(baseline) > 0) {
     auto run = runs.begin();
     for (const FlameSide* side : {&baseline, &candidate})
@@ -282,8 +316,9 @@ FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
 // Descendants of a small node are small, too: they are merged into the same node.
 FlameTree merge_small_nodes(const FlameTree& tree, std::size_t max_nodes, double min_share) {
   const std::uint64_t limit = find_small_limit(tree, max_nodes, min_share);
-  FlameTree result{tree.labels,     {}, tree.has_baseline, tree.baseline_scale, tree.is_tested,
-                   tree.small_nodes};
+  FlameTree result{
+      tree.labels,     {}, tree.has_baseline, tree.baseline_scale, tree.is_tested, tree.is_by_share,
+      tree.small_nodes};
   std::vector<std::uint32_t> result_nodes(tree.nodes.size());  // by node: the remaining node
   std::vector<FlameNode> merged;                               // by remaining parent
   for (std::size_t number = 0; number < tree.nodes.size(); ++number) {

@@ -40,12 +40,15 @@ using FlameSide = std::vector<FlameRun>;
 FlameTree make_flame_tree(const FlameSide& side);
 // Builds a differential tree with the figures of both sides. If all lengths are known, the baseline
 // is scaled to the total length of the candidate.
-FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline);
+// With `by_share`, the baseline of each group (find_groups) is scaled to the group's total instead.
+FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
+                          bool by_share = false);
 
 // The pairing of the runs of both sides, and the thresholds of a significant change.
 struct FlameTestDesign {
   SideDesign design;
   SignificanceThreshold bar;
+  bool by_share = false;
 };
 // The same, with tests for significance (flame_evidence.hpp).
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,

@@ -44,6 +44,7 @@ class GroupTreeBuilder {
   // Marks insignificant nodes. A node is significant if its own change is and if its function is in
   // this group; the function is tested together with those of all groups.
   void mark_significance(const Report& report, RowPosition at) {
+    tree_.is_by_share = report.stacks()->is_by_share();
     const FrameEvidence& functions = report.stacks()->evidence();
     const auto& known = report.families().design(1);
     if (!functions.is_tested() || !known) return;
@@ -69,6 +70,9 @@ class GroupTreeBuilder {
       tree_.nodes[at].candidate = round_figures(weights_[at], 0);
       tree_.nodes[at].baseline = round_figures(weights_[at], 1);
     }
+    const auto& [candidate, baseline] = weights_.front().total;
+    if (tree_.is_by_share && candidate > 0 && baseline > 0)
+      tree_.baseline_scale = candidate / baseline;
     return std::move(tree_);
   }
 

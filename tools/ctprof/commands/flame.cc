@@ -43,6 +43,7 @@ struct FlameOptions : InputOptions,
                       GroupByOption,
                       WhereOption,
                       ThresholdOptions,
+                      SharesOption,
                       IdleOption,
                       StackMetricOption {
   bool root_below = false;
@@ -53,8 +54,8 @@ constexpr auto kFlameOptions = option_list<FlameOptions>(
     switch_off("icicle", member<&FlameOptions::root_below>,
                "Draw callers above their callees. This is the default."),
     switch_on("root-below", member<&FlameOptions::root_below>, "Draw callers below their callees."),
-    kIdle, kWriting, kVerbose, kGroupBy, kWhere, kAlphaOption, kMinShiftOption, kVs, kSpan, kScreen,
-    kQuietAndHelp);
+    kIdle, kWriting, kVerbose, kGroupBy, kWhere, kShares, kAlphaOption, kMinShiftOption, kVs, kSpan,
+    kScreen, kQuietAndHelp);
 
 // The stacks of a window that are drawn or exported.
 struct StackChoice {
@@ -181,16 +182,19 @@ std::optional<SideDesign> make_design(const LoadedRuns& baseline, const LoadedRu
 Result<FlameTree> make_tree(std::span<const LoadedRuns> sides, const std::string& metric,
                             const FlameOptions& options) {
   CTPROF_TRY_VALUE(const auto candidate, make_flame_side(sides.back(), metric, options.shows_idle));
+  if (sides.size() == 1 && options.shares)
+    return Error{"--shares compares two sides: name the files of a baseline and of a candidate"};
   if (sides.size() == 1) return make_flame_tree(candidate);
   CTPROF_TRY_VALUE(const auto baseline, make_flame_side(sides.front(), metric, options.shows_idle));
   const auto design = make_design(sides.front(), sides.back());
-  if (!design) return make_flame_tree(candidate, baseline);
-  return make_flame_tree(candidate, baseline, {*design, options.significance});
+  if (!design) return make_flame_tree(candidate, baseline, options.shares);
+  return make_flame_tree(candidate, baseline, {*design, options.significance, options.shares});
 }
 
 // "oncpu_stacks: before → after (3 runs)"
-std::string title_of(std::span<const LoadedRuns> sides, const std::string& metric) {
-  std::string title = metric + ": ";
+std::string title_of(std::span<const LoadedRuns> sides, const std::string& metric,
+                     const FlameOptions& options) {
+  std::string title = metric + (options.shares ? " as shares of each group: " : ": ");
   for (const LoadedRuns& runs : sides) {
     title += (&runs == sides.data() ? "" : " → ") + runs.front().name;
     if (runs.size() > 1) title += " (" + std::to_string(runs.size()) + " runs)";
@@ -204,7 +208,7 @@ Result<void> draw(const FlameOptions& options, FlameStyle::Format form, Sink& ou
   const StackValue& value = sides.back().front().profile.values.front();
   CTPROF_TRY_VALUE(const auto tree, make_tree(sides, value.name, options));
   const FlameStyle style{.format = form,
-                         .title = title_of(sides, value.name),
+                         .title = title_of(sides, value.name, options),
                          .unit = value.unit,
                          .is_icicle = !options.root_below,
                          .is_waiting = value.is_waiting};

@@ -98,9 +98,12 @@ struct ThresholdOptions {
   SignificanceThreshold significance{};
 };
 
-struct TestOptions : ThresholdOptions {
+struct SharesOption {
+  bool shares = false;  // compares functions by their share
+};
+
+struct TestOptions : ThresholdOptions, SharesOption {
   std::string about{};  // empty: none
-  bool shares = false;  // tests functions by their share
 };
 inline constexpr auto kAbout =
     option("about", "GROUP|EXPR", member<&TestOptions::about>, LastText(),
@@ -109,10 +112,10 @@ inline constexpr auto kAbout =
            "EXPR tests `group`, or what --group-by names. Cannot be combined with --metrics, "
            "--sections and --plugins.");
 inline constexpr auto kShares =
-    switch_on("shares", member<&TestOptions::shares>,
-              "Test and order functions of call stacks by their share of their group's samples "
-              "instead of their time per second: finds a function that became more expensive in a "
-              "service that gets less CPU time.");
+    switch_on("shares", member<&SharesOption::shares>,
+              "Compare functions of call stacks by their share of their group's samples instead of "
+              "their time per second: finds a function that became more expensive in a service "
+              "that gets less CPU time.");
 inline constexpr auto kAlphaOption =
     option("alpha", "P", member<&ThresholdOptions::significance, &SignificanceThreshold::alpha>,
            Fraction<kAlpha>(),
