@@ -82,7 +82,8 @@ std::string describe_tests(const Report& report, std::size_t side,
   if (threshold.min_shift > 0)
     text += " for a shift of " + format_number("%g", threshold.min_shift * 100) + "% or more";
   return text + " (" + describe_labellings(family.labellings()) + "; p is adjusted for " +
-         format_count(family.rows(), "row") + ", intervals are not)";
+         format_count(family.rows(), "row") + ", the " +
+         format_number("%g", 100 * (1 - threshold.alpha)) + "% intervals are not)";
 }
 
 const Evidence* get_evidence(const Report& report, bool of_screen) {
@@ -151,7 +152,7 @@ std::string describe_run_order(const Report& report, std::size_t side) {
   const auto& design = report.families().design(side);
   if (!design || !are_separate_in_time(report.runs(0), report.runs(side))) return {};
   return "all runs of the " + side_name(0) + " and of the " + side_name(side) +
-         " were taken one side after the other: other changes over time affect the result "
+         " were taken one side after the other: other changes over time can cause differences "
          "(record --interleave alternates the sides)";
 }
 

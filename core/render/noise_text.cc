@@ -134,8 +134,8 @@ std::string format_noise_text(const Report& report, const Noise& noise, std::str
   for (const NoiseRow& row : rows) table.add_row(make_cells(report, on_screen, noise, row));
   if (!rows.empty()) table.append_to(out, layout);
   return out + describe_missing_rows(report, noise, rows.size(), layout) +
-         wrap_words(std::string(kLegend) + "; at " + format_p(noise.alpha) + ", among " +
-                        format_count(noise.rows.size(), "row"),
+         wrap_words(std::string(kLegend) + "; significance level " + format_p(noise.alpha) +
+                        ", adjusted for " + format_count(noise.rows.size(), "row"),
                     layout.width);
 }
 

@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.environ["FLEET"])
 
-from ctprof_fleet import command, index, index_directory, output, printable, tasks, times, walk  # noqa: E402
+from ctprof_fleet import command, compare, index, index_directory, output, printable, tasks, times, walk  # noqa: E402
 from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
@@ -229,6 +229,23 @@ class Work(unittest.TestCase):
         todo = tasks.plan_reading("slot", {f"{n:04d}": (1, 1, n) for n in range(1000)})
         self.assertLessEqual(max(len(task.file_states) for task in todo), tasks.TASK_FILES)
         self.assertEqual(sorted(file for task in todo for file in task.file_states), [f"{n:04d}" for n in range(1000)])
+
+
+class SignificanceNotes(unittest.TestCase):
+    def make_note(self, min_shift, *rows):
+        answer = compare.Answer.__new__(compare.Answer)
+        answer.options = argparse.Namespace(alpha=0.1, min_shift=min_shift)
+        answer.cohorts = argparse.Namespace(baseline="a", count_drawn=lambda side: {"a": 7, "b": 5}[side])
+        return answer.significance_note({"smallest_p": 0.01, "labellings": 792, "all": True}, "b", [{"p": p, "proven": proven} for p, proven in rows])
+
+    def test_note_describes_the_test(self):
+        self.assertEqual(self.make_note(0, (0.05, True), (0.5, False)),
+                         "~: not significant with 7 + 5 hosts at 0.1 (all 792 labellings; p is adjusted for 2 rows, the 90% intervals are not)")
+
+    def test_note_counts_rows_that_min_shift_hides(self):
+        note = self.make_note(0.05, (0.05, True), (0.05, False), (0.1, False), (0.5, False))
+        self.assertIn(" at 0.1 for a shift of 5% or more (", note)
+        self.assertTrue(note.endswith("; 2 rows with p of at most 0.1 are not significant only because of --min-shift 5%"), note)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ class Answer:
         shown = rows[:self.options.limit] if self.options.limit else rows
         if shown:
             output.write_table(self.to_table(shown))
-        output.write_sentence(self.significance_note(family, side, len(rows)))
+        output.write_sentence(self.significance_note(family, side, rows))
         if len(shown) < len(rows):
             output.write_sentence(f"not shown: {format_count(len(rows) - len(shown), 'more row')} (--limit)")
         self.write_differing_facts(output, side)
@@ -129,7 +129,14 @@ class Answer:
         labellings = f"all {family['labellings']}" if family["all"] else f"{family['labellings']} random"
         least = f" for a shift of {self.options.min_shift * 100:.3g}% or more" if self.options.min_shift else ""
         return (f"~: not significant with {sides} at {alpha}{least} ({labellings} labellings; p is adjusted for "
-                f"{format_count(rows, 'row')}, intervals are not)")
+                f"{format_count(len(rows), 'row')}, the {100 * (1 - self.options.alpha):g}% intervals are not){self.hidden_rows_note(rows)}")
+
+    def hidden_rows_note(self, rows):
+        hidden = sum(row["p"] <= self.options.alpha and not row["proven"] for row in rows)
+        if not hidden:
+            return ""
+        return (f"; {format_count(hidden, 'row')} with p of at most {self.options.alpha:g} {'is' if hidden == 1 else 'are'} not significant "
+                f"only because of --min-shift {self.options.min_shift * 100:.3g}%")
 
     def write_differing_facts(self, output, side):
         """Writes other facts that differ between the sides and could explain a difference."""
