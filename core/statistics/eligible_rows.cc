@@ -53,9 +53,28 @@ double compute_smallest_p(const Design& design, std::size_t different) {
   return std::max(least, std::min(1.0, share));
 }
 
+bool follows_trend(std::span<const double> row, const Design& design) {
+  constexpr std::size_t kMinPairs = 5;
+  const std::size_t pairs = design.baseline;
+  if (!design.is_paired || pairs < kMinPairs) return false;
+  std::vector<double> means;
+  double differences = 0;
+  for (std::size_t pair = 0; pair < pairs; ++pair) {
+    means.push_back((row[pair] + row[pairs + pair]) / 2);
+    differences += std::abs(row[pairs + pair] - row[pair]);
+  }
+  // Comparisons with NaN are false.
+  for (std::size_t pair = 1; pair < pairs; ++pair)
+    if (!((means[pair] - means[pair - 1]) * (means.back() - means.front()) > 0)) return false;
+  const double step = std::abs(means.back() - means.front()) / (2 * static_cast<double>(pairs - 1));
+  const double difference = differences / static_cast<double>(pairs);
+  return difference >= step / 2 && difference <= step * 2;
+}
+
 bool is_eligible(std::span<const double> row, const Design& design, double alpha) {
-  return compute_smallest_p(design, count_different_figures(row, design)) <=
-         std::max(alpha, compute_smallest_p(design));
+  return !follows_trend(row, design) &&
+         compute_smallest_p(design, count_different_figures(row, design)) <=
+             std::max(alpha, compute_smallest_p(design));
 }
 
 }  // namespace ctprof::statistics

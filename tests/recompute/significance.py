@@ -98,6 +98,17 @@ class Design:
         ways = math.comb(total - different, side - different) / math.comb(total, side)
         return max(self.smallest_p(), min(1, (2 if self.n == self.m else 1) * ways))
 
+    def follows_trend(self, figures):
+        """Returns whether the pairs only rise or only fall, by about as much as their two runs differ."""
+        if not self.paired or self.n < 5 or None in figures:
+            return False
+        pairs = list(zip(figures[:self.n], figures[self.n:]))
+        rises = [sum(after) - sum(before) for before, after in zip(pairs, pairs[1:])]
+        if not (all(rise > 0 for rise in rises) or all(rise < 0 for rise in rises)):
+            return False
+        step = abs(sum(rises)) / (4 * (self.n - 1))
+        return step / 2 <= mean([abs(after - before) for before, after in pairs]) <= 2 * step
+
     def split(self, values, labelling):
         """Returns (baseline, candidate); for pairs ([], differences)."""
         if self.paired:
@@ -201,6 +212,7 @@ class Family:
         reported = row.reported
         allowed = max(self.alpha, self.design.smallest_p())
         self.judge("row is eligible", where, self.design.smallest_p_of(reported["figures"]) <= allowed + SAME, reported["figures"], allowed)
+        self.judge("row follows no trend", where, not self.design.follows_trend(reported["figures"]), reported["figures"], "no trend")
         if row.difference is None:
             self.judge("row of one side", where, reported["shift"] is None and reported["p"] is None, reported["p"], None)
             return

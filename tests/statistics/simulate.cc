@@ -5,8 +5,8 @@
 //
 // A host has 16 groups with 8 metrics: five counts and three times, over windows of 2 s. The values
 // of a row vary by a log-normal or a heavy-tailed factor. Some groups have bursts, and some occur
-// in only a few runs. Interleaved sides have a common drift. One group is a service, whose rows
-// vary little.
+// in only a few runs. Interleaved sides have a common drift, and a program whose memory grows. One
+// group is a service, whose rows vary little.
 //
 //   equal     nothing differs: the share of comparisons with a significant row must not exceed
 //             alpha by more than three standard errors of the simulation.
@@ -60,6 +60,7 @@ class Host {
       for (std::uint32_t metric = 0; metric < kMetrics; ++metric)
         found.push_back(make_row(group, metric, properties, present));
     }
+    if (design_->is_paired) found.push_back(make_growing_level());
     return found;
   }
 
@@ -106,6 +107,21 @@ class Host {
       if (group == kService && is_after) log += std::log1p(shift_);
       const double figure = level * std::exp(std::clamp(log, -8.0, 6.0));
       row.runs.push_back(!present[run] ? 0 : measured_rate(figure, is_count, group));
+    }
+    return row;
+  }
+
+  // Grows by the same amount from each run to the next, whichever side the next run belongs to.
+  RowFigures make_growing_level() {
+    RowFigures row{kGroups, kMetrics, FamilyCriterion::Range, 1, true, 0.01, {}};
+    row.runs.resize(design_->runs());
+    for (std::size_t pair = 0; pair < design_->baseline; ++pair) {
+      const bool starts_with_candidate = random_->uniform() < 0.5;
+      for (std::size_t side = 0; side < 2; ++side) {
+        const std::size_t place = 2 * pair + (starts_with_candidate ? 1 - side : side);
+        row.runs[pair + side * design_->baseline] =
+            1000 + 30 * static_cast<double>(place) + random_->normal();
+      }
     }
     return row;
   }
@@ -177,9 +193,10 @@ std::vector<double> p_values_with_old_pad(const std::vector<RowFigures>& rows,
 void add_comparison(Random& random, const Design& design, double spread, Power& power) {
   // The difference of a pair varies by `spread`, so each run varies by spread / sqrt(2).
   std::vector<RowFigures> rows = Host(random, design, spread / std::numbers::sqrt2, kShift).rows();
-  const std::vector<double> old = p_values_with_old_pad(rows, design);
+  const std::vector<RowFigures> without_level(rows.begin(), rows.end() - 1);
+  const std::vector<double> old = p_values_with_old_pad(without_level, design);
   std::vector<RowFigures> service;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
+  for (std::size_t row = 0; row < without_level.size(); ++row) {
     if (rows[row].group != kService) continue;
     service.push_back(rows[row]);
     power.old_pad += old[row] <= kAlpha;

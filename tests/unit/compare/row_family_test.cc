@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(omits_rows_and_groups_in_too_few_runs) {
   BOOST_TEST(
       (rows_of(kFourRunsPerSide, 0.5, {{0, 90, 0, 0, 0, 80, 0, 0}}) == Rows{{0, 0}, {0, 1}}));
   BOOST_TEST((rows_of(kPairs, kAlpha,
-                      {{9, 8, 7, 6, 5, 4, 8, 8, 6, 5, 4, 3},
-                       {9, 8, 7, 6, 5, 4, 8, 7, 6, 5, 4, 3}}) == Rows{{1, 0}}));
+                      {{4, 8, 7, 6, 5, 9, 3, 8, 6, 5, 4, 8},
+                       {4, 8, 7, 6, 5, 9, 3, 7, 6, 5, 4, 8}}) == Rows{{1, 0}}));
   // So few runs cannot be significant, but the rows with the smallest possible p are tested anyway.
   BOOST_TEST((rows_of({2, 2}, kAlpha, {{5, 6, 8, 9}, {5, 5, 5, 9}}) == Rows{{0, 0}, {0, 1}}));
 }
@@ -208,6 +208,41 @@ BOOST_AUTO_TEST_CASE(required_statistics_have_a_p_of_alpha) {
     BOOST_TEST(
         family.compute_required_statistic((static_cast<double>(rank) + 0.5) / 35) == all[rank - 1],
         boost::test_tools::tolerance(1e-4));
+}
+
+// A program whose memory grows from each run to the next. All values are in the order of the pairs.
+BOOST_AUTO_TEST_CASE(omits_rows_of_pairs_that_follow_a_trend) {
+  constexpr statistics::Design kPairs{6, 6, true};
+  const std::vector<double> leak{10, 13, 14, 16, 19, 20, 11, 12, 15, 17, 18, 21};
+  BOOST_TEST(statistics::follows_trend(leak, kPairs));
+  BOOST_TEST(!statistics::is_eligible(leak, kPairs, kAlpha));
+  std::vector<double> falls;
+  for (const double value : leak) falls.push_back(-value);
+  BOOST_TEST(statistics::follows_trend(falls, kPairs));
+  auto other = leak;
+  std::swap(other[0], other[1]);  // the first pair is above the second one
+  BOOST_TEST(!statistics::follows_trend(other, kPairs));
+  other = leak;
+  for (std::size_t run = 6; run < 12; ++run) other[run] += 5;  // a shift beyond the trend
+  BOOST_TEST(!statistics::follows_trend(other, kPairs));
+  other = leak;
+  other[3] = kGap;
+  BOOST_TEST(!statistics::follows_trend(other, kPairs));
+  BOOST_TEST(!statistics::follows_trend(leak, {6, 6}));
+  BOOST_TEST(!statistics::follows_trend(std::vector<double>{1, 3, 5, 7, 2, 4, 6, 8}, {4, 4, true}));
+  BOOST_TEST(!statistics::follows_trend(std::vector<double>(12, 5), kPairs));
+}
+
+// The growing level differs equally in all pairs: one exchange of runs would exceed every other
+// row.
+BOOST_AUTO_TEST_CASE(a_growing_level_hides_no_shift) {
+  constexpr statistics::Design kPairs{6, 6, true};
+  const RowFigures svc = row(0, 0, 1, {100, 103, 99, 101, 102, 100, 120, 122, 119, 123, 121, 120}),
+                   leak = row(1, 0, 1, {10, 13, 14, 16, 19, 20, 11, 12, 15, 17, 18, 21},
+                              FamilyCriterion::Range);
+  const RowFamily family({svc, leak}, kPairs, kAlpha);
+  BOOST_REQUIRE(family.rows().size() == 1);
+  BOOST_TEST(family.family().get_p(0) == 1.0 / 32);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
