@@ -94,14 +94,15 @@ class StacksWriter {
 
   void append_figure(std::string& out, RowPosition at, std::size_t max_bytes) const {
     const PlannedMetric& metric = report_->metrics()[at.metric];
+    const StackGroup group = report_->stacks()->make_group(at);
     const FlameTree tree = make_group_tree(*report_, at);
     const FlameStyle style{.title = metric.name, .unit = metric.unit};
     out += "<figure>\n<figcaption>";
     append_element(out, "b", shorten(make_printable(metric.name), kMaxNameWidth));
-    append_markup(out, ": " + format_amounts(tree, metric));
+    append_markup(out, ": " + format_sides(group.weights, metric));
     out += "</figcaption>\n";
     if (tree.root().candidate.total > 0) out += draw_graph(tree, style, max_bytes);
-    append_functions(out, at);
+    append_functions(out, group);
     out += "</figure>\n";
   }
 
@@ -113,42 +114,41 @@ class StacksWriter {
     return static_cast<std::size_t>(&metric - report_->metrics().data());
   }
 
-  std::string format_amounts(const FlameTree& tree, const PlannedMetric& metric) const {
-    const std::string candidate =
-        format_amount(static_cast<double>(tree.root().candidate.total), metric);
-    if (!tree.has_baseline) return candidate;
-    return format_amount(static_cast<double>(tree.root().baseline.total), metric) + " → " +
-           candidate;
-  }
-
   // Appends the main data of the graph as a table, for readers who cannot see the graph.
-  void append_functions(std::string& out, RowPosition at) const {
-    const StackGroup group = report_->stacks()->make_group(at);
+  void append_functions(std::string& out, const StackGroup& group) const {
     if (group.functions.empty()) return;
-    const PlannedMetric& metric = report_->metrics()[at.metric];
+    const PlannedMetric& metric = report_->metrics()[group.at.metric];
     out += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
     append_markup(out, "Functions: " + shorten(make_printable(metric.name), kMaxNameWidth) +
-                           " of " + format_group_name(at.group));
+                           " of " + format_group_name(group.at.group));
     out += "\">\n<table class=\"functions\">\n<thead><tr><th scope=\"col\">function</th>";
-    for (const char* figure : {"self", "total"})
+    const auto append_header = [&](const char* figure) {
       append_element(out, "th", figure, "scope=\"col\" class=\"n\"");
+    };
+    if (report_->is_comparison()) append_header("change");
+    if (report_->stacks()->is_tested()) append_header("p");
+    for (const char* figure : {"self", "%", "total"}) append_header(figure);
     out += "</tr></thead>\n<tbody>\n";
-    for (std::size_t row = 0; row < std::min(group.functions.size(), kMaxFunctions); ++row) {
-      const FunctionRow& function_row = group.functions[row];
-      out += "<tr>";
-      append_element(
-          out, "th",
-          shorten(format_function(
-                      report_->stacks()->common_stacks().functions()[function_row.function]),
-                  kMaxNameWidth),
-          "scope=\"row\"");
-      append_element(out, "td", format_sides(figures(function_row, &FunctionWeight::self), metric),
-                     "class=\"n\"");
-      append_element(out, "td", format_sides(figures(function_row, &FunctionWeight::total), metric),
-                     "class=\"n\"");
-      out += "</tr>\n";
-    }
+    for (std::size_t row = 0; row < std::min(group.functions.size(), kMaxFunctions); ++row)
+      append_function(out, group, group.functions[row], metric);
     out += "</tbody>\n</table>\n</div>\n";
+  }
+
+  void append_function(std::string& out, const StackGroup& group, const FunctionRow& row,
+                       const PlannedMetric& metric) const {
+    const StackFunction& function = report_->stacks()->common_stacks().functions()[row.function];
+    const auto append_cell = [&](const std::string& text) {
+      append_element(out, "td", text, "class=\"n\"");
+    };
+    out += "<tr>";
+    append_element(out, "th", shorten(format_function(function), kMaxNameWidth), "scope=\"row\"");
+    if (report_->is_comparison()) append_cell(format_function_change(*report_, group, row));
+    if (report_->stacks()->is_tested()) append_cell(format_function_p(row));
+    const std::vector<double> self_weights = figures(row, &FunctionWeight::self);
+    append_cell(format_sides(self_weights, metric));
+    append_cell(format_stack_shares(self_weights, group.weights));
+    append_cell(format_sides(figures(row, &FunctionWeight::total), metric));
+    out += "</tr>\n";
   }
 
   std::string format_sides(const std::vector<double>& sides, const PlannedMetric& metric) const {

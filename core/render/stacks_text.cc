@@ -24,18 +24,8 @@ constexpr std::size_t kMinNameWidth = 24;
 // Default limits if the user specifies none.
 constexpr std::size_t kDefaultGroups = 4, kDefaultFunctions = 8, kDefaultStacks = 4;
 
-// Returns "70.1%", or "10.0→15.0%" for several sides; "-" for a side without a value.
-std::string format_percent(std::span<const double> parts, std::span<const double> wholes) {
-  std::vector<std::string> steps;
-  for (std::size_t side = 0; side < parts.size(); ++side) {
-    const bool is_known = wholes[side] > 0 && std::isfinite(parts[side]);
-    const auto tenths = std::lround(is_known ? 1000 * parts[side] / wholes[side] : 0);
-    steps.push_back(is_known ? std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)
-                             : "-");
-  }
-  std::string text;
-  for (const std::string& step : steps) text += (text.empty() ? "" : "→") + step;
-  return text + (text.ends_with('-') ? "" : "%");
+std::string format_change(double change, std::string_view unit, std::string_view per_second) {
+  return (change > 0 ? "+" : "") + format_brief(change, unit) + std::string(per_second);
 }
 
 Tint choose_tint(double change) {
@@ -84,33 +74,22 @@ class GroupTables {
   std::string format_amounts(std::span<const double> sides) const {
     return format_brief_steps(sides, metric_->unit) + per_second_;
   }
-  TextCell make_change_cell(std::span<const double> sides, bool is_insignificant = false) const {
+  TextCell make_change_cell(std::span<const double> sides) const {
     const double change = largest_change(sides);
-    return {(is_insignificant ? std::string(kNotSignificant) : "") + (change > 0 ? "+" : "") +
-                format_brief(change, metric_->unit) + per_second_,
-            is_insignificant ? Tint::Plain : choose_tint(change)};
+    return {format_change(change, metric_->unit, per_second_), choose_tint(change)};
   }
-  // Returns the change of a function's share of the group, in percentage points.
-  TextCell make_share_change_cell(const FunctionRow& row, bool is_insignificant) const {
-    const double change = 100 * largest_change(shares(row, &FunctionWeight::self, group_->weights));
-    char text[32];
-    std::snprintf(text, sizeof text, "%+.1fpp", change);
-    return {(is_insignificant ? std::string(kNotSignificant) : "") + text,
-            is_insignificant ? Tint::Plain : choose_tint(change)};
-  }
-  // Returns the smallest p of the row's changes; empty if none was tested.
-  static TextCell make_p_cell(const FunctionRow& row) {
-    const RowTestResult* smallest = nullptr;
-    for (const auto& test_result : row.test_results)
-      if (test_result && (!smallest || test_result->p < smallest->p)) smallest = &*test_result;
-    return {smallest ? format_p(smallest->p) : ""};
+  TextCell make_function_change_cell(const FunctionRow& row) const {
+    const std::string text = format_function_change(*report_, *group_, row);
+    return {text, text.starts_with('+')   ? Tint::More
+                  : text.starts_with('-') ? Tint::Less
+                                          : Tint::Plain};
   }
 
   std::vector<TextCell> make_cells(std::span<const double> sides) const {
     std::vector<TextCell> row;
     if (compares()) row.push_back(make_change_cell(sides));
     row.push_back({format_amounts(sides)});
-    row.push_back({format_percent(sides, group_->weights)});
+    row.push_back({format_stack_shares(sides, group_->weights)});
     return row;
   }
 
@@ -199,15 +178,11 @@ class GroupTables {
          std::span(rows).first(get_shown_count(max_functions_, rows.size()))) {
       const auto self_weights = figures(row, &FunctionWeight::self);
       auto line = make_cells(self_weights);
-      if (is_tested) {
-        line[0] = make_change_cell(self_weights, !row.is_significant());
-        line.insert(line.begin() + 1, make_p_cell(row));
-      }
-      if (compares() && report_->stacks()->is_by_share())
-        line[0] = make_share_change_cell(row, is_tested && !row.is_significant());
+      if (compares()) line[0] = make_function_change_cell(row);
+      if (is_tested) line.insert(line.begin() + 1, {format_function_p(row)});
       const auto totals = figures(row, &FunctionWeight::total);
       line.push_back({format_amounts(totals)});
-      line.push_back({format_percent(totals, group_->weights)});
+      line.push_back({format_stack_shares(totals, group_->weights)});
       const StackFunction& function = report_->stacks()->common_stacks().functions()[row.function];
       line.push_back({format_function(function)});
       line.push_back({make_printable_short(function.module)});
@@ -292,6 +267,39 @@ void sort_by_rank(std::vector<GroupText>& groups) {
 }
 
 }  // namespace
+
+std::string format_stack_shares(std::span<const double> parts, std::span<const double> wholes) {
+  std::string text;
+  for (std::size_t side = 0; side < parts.size(); ++side) {
+    const bool is_known = wholes[side] > 0 && std::isfinite(parts[side]);
+    const auto tenths = std::lround(is_known ? 1000 * parts[side] / wholes[side] : 0);
+    text += (side == 0 ? "" : "→") +
+            (is_known ? std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) : "-");
+  }
+  return text + (text.ends_with('-') ? "" : "%");
+}
+
+std::string format_function_change(const Report& report, const StackGroup& group,
+                                   const FunctionRow& row) {
+  StackSection& stacks = *report.stacks();
+  const bool is_insignificant = stacks.is_tested() && !row.is_significant();
+  const std::string mark = is_insignificant ? std::string(kNotSignificant) : "";
+  if (!stacks.is_by_share())
+    return mark + format_change(largest_change(figures(row, &FunctionWeight::self)),
+                                report.metrics()[group.at.metric].unit,
+                                report.rollup().is_per_second(group.at.metric) ? "/s" : "");
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1fpp",
+                100 * largest_change(shares(row, &FunctionWeight::self, group.weights)));
+  return mark + text;
+}
+
+std::string format_function_p(const FunctionRow& row) {
+  const RowTestResult* smallest = nullptr;
+  for (const auto& test_result : row.test_results)
+    if (test_result && (!smallest || test_result->p < smallest->p)) smallest = &*test_result;
+  return smallest ? format_p(smallest->p) : "";
+}
 
 std::string format_stacks(const Report& report, const TextLayout& layout,
                           const std::optional<std::size_t>& rows, bool shows_idle) {

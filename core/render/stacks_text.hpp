@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,5 +31,14 @@ namespace ctprof {
 // functions and stacks of each, 0: all; nothing: small defaults.
 std::string format_stacks(const Report& report, const TextLayout& layout,
                           const std::optional<std::size_t>& rows, bool shows_idle = false);
+
+// Returns "70.1%", or "10.0→15.0%" for several sides; "-" for a side without a value.
+std::string format_stack_shares(std::span<const double> parts, std::span<const double> wholes);
+// Returns the change of a function's self weight, such as "+1.5ms/s"; with --shares that of its
+// share of the group, such as "+4.0pp". One that was tested and is not significant has a ~.
+std::string format_function_change(const Report& report, const StackGroup& group,
+                                   const FunctionRow& row);
+// Returns the smallest p of the function's changes; empty if none was tested.
+std::string format_function_p(const FunctionRow& row);
 
 }  // namespace ctprof

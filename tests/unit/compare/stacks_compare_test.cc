@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/compare/request/expressions.hpp"
+#include "core/page/report_page.hpp"
 #include "core/render/stacks_text.hpp"
 #include "tests/unit/support/stack_reports.hpp"
 
@@ -288,7 +289,7 @@ BOOST_AUTO_TEST_CASE(tests_functions_for_significance) {
 // Returns runs of a service whose CPU time varies by a factor of three, in both halves alike. One
 // function grows from 16 % to 20 % of it.
 std::vector<Snapshot> make_starved_runs() {
-  constexpr std::uint64_t kTimes[] = {900, 300, 700, 500};
+  constexpr std::uint64_t kTimes[] = {900, 300, 700, 480};
   std::vector<Snapshot> runs;
   for (std::uint64_t run = 0; run < 8; ++run) {
     const std::uint64_t all = kTimes[run % 4] * kMs, percent = run < 4 ? 16 : 20;
@@ -312,6 +313,33 @@ BOOST_AUTO_TEST_CASE(tests_functions_by_their_share) {
   const std::string text = format_stacks(*by_share, {}, std::nullopt);
   BOOST_TEST(contains(text, " +4.0pp  0.029 "), text);
   BOOST_TEST(!contains(format_stacks(*by_weight, {}, std::nullopt), "pp"));
+}
+
+// The page tests and colours frames like the table of functions.
+BOOST_AUTO_TEST_CASE(page_shows_changes_and_p_of_functions) {
+  const auto runs = make_starved_runs();
+  for (const bool by_share : {false, true}) {
+    std::optional<Report> report;
+    const StackGroup group = compare_runs(runs, report, by_share);
+    const std::vector<std::string> files{"a.zst", "b.zst"};
+    const std::string page = make_report_page(*report, files, {"ctprof report", false, {}}),
+                      text = format_stacks(*report, {}, std::nullopt);
+    for (const FunctionRow& row : group.functions) {
+      const std::string change = format_function_change(*report, group, row),
+                        p = format_function_p(row);
+      if (p.empty()) continue;  // has no self weight
+      BOOST_TEST(change.starts_with('~') == !by_share, change);
+      BOOST_TEST(contains(text, change + " "), text);
+      BOOST_TEST(contains(text, " " + p + " "), text);
+      BOOST_TEST(
+          contains(page, "<td class=\"n\">" + change + "</td><td class=\"n\">" + p + "</td>"),
+          change);
+    }
+    BOOST_TEST(contains(text, "of service: 59.0ms/s\n"), text);  // the median of the runs
+    BOOST_TEST(contains(page, "</b>: 59.0ms/s → 59.0ms/s</figcaption>"));
+    BOOST_TEST(contains(page, "scaled to the same total") == by_share);
+    BOOST_TEST(contains(page, "; not significant") == !by_share);
+  }
 }
 
 // A run without samples of a group does not contribute to the group's shares.
