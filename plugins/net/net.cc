@@ -1,4 +1,5 @@
-// net: bytes, packets, errors and drops of network interfaces, and retransmissions of TCP.
+// net: bytes, packets, errors and drops of network interfaces; segments and failed connections of
+// TCP.
 //
 // Source: /proc/net/dev of ctprof's own network namespace: two lines of headings, then "NAME:" and
 // 16 numbers for each interface, 8 of received and 8 of sent packets. tcp.hpp has the counters of
@@ -104,5 +105,6 @@ constexpr ctprof::sdk::Extra kExtra{.derived = ctprof::sdk::array_of(ctprof::net
 }
 
 CTPROF_PLUGIN_WITH("net", "1.0",
-                   "Bytes, packets, errors and drops of network interfaces; segments of TCP.",
+                   "Bytes, packets, errors and drops of network interfaces; segments and failed "
+                   "connections of TCP.",
                    kExtra, ctprof::net::Interfaces, ctprof::net::Tcp)

@@ -39,7 +39,8 @@ void Tcp::probe(const sdk::Host& host, const sdk::Probe& probe) {
 
 void Tcp::collect(const sdk::Batch& batch) {
   auto received = batch.column(kTcpReceived), sent = batch.column(kTcpSent),
-       retransmitted = batch.column(kTcpRetransmitted);
+       retransmitted = batch.column(kTcpRetransmitted),
+       active_opens = batch.column(kTcpActiveOpens), failed_opens = batch.column(kTcpFailedOpens);
   for (std::uint32_t row = 0; row < batch.rows(); ++row) {
     const auto text = file_.read(host_.proc(), kFile);
     const auto find = [&](std::string_view name) {
@@ -48,6 +49,8 @@ void Tcp::collect(const sdk::Batch& batch) {
     received.put(row, find("InSegs"));
     sent.put(row, find("OutSegs"));
     retransmitted.put(row, find("RetransSegs"));
+    active_opens.put(row, find("ActiveOpens"));
+    failed_opens.put(row, find("AttemptFails"));
   }
 }
 

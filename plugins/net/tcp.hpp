@@ -31,6 +31,19 @@ inline constexpr HostMetric<sdk::MonotonicCount, sdk::SumCount> kTcpRetransmitte
      .description = "TCP segments sent again, because they were not acknowledged in time.",
      .caveat = "Of all connections of ctprof's own network namespace."}};
 
+inline constexpr HostMetric<sdk::MonotonicCount, sdk::SumCount> kTcpActiveOpens{
+    {.name = "host.tcp.active_opens",
+     .section = "network",
+     .source = kSnmpPath,
+     .description = "TCP connections that programs of this host began to open."}};
+inline constexpr HostMetric<sdk::MonotonicCount, sdk::SumCount> kTcpFailedOpens{
+    {.name = "host.tcp.failed_opens",
+     .section = "network",
+     .source = kSnmpPath,
+     .description = "TCP connections that ended before they were established: refused, reset or "
+                    "without an answer.",
+     .caveat = "Includes connections that other hosts began to open."}};
+
 inline constexpr ctprof_finding kRetransmits{
     .size = sizeof(ctprof_finding),
     .next = CTPROF_NEXT_FIGURES,
@@ -39,7 +52,16 @@ inline constexpr ctprof_finding kRetransmits{
     .statement =
         "sent {host.tcp.retransmitted_segments} TCP segments again, beside "
         "{host.tcp.sent_segments} new ones, as after packet loss"};
-// The two parts are subtracted, so that a few segments on an idle host are no finding.
+inline constexpr ctprof_finding kFailedOpens{
+    .size = sizeof(ctprof_finding),
+    .next = CTPROF_NEXT_FIGURES,
+    .at_least = 100,
+    .weight = 0.0001,
+    .statement =
+        "failed to open {host.tcp.failed_opens} TCP connections, of {host.tcp.active_opens} "
+        "attempts, as when programs retry on a closed port"};
+// The two parts are subtracted, so that a few segments on an idle host are no finding, and neither
+// are the failures of a proxy that opens many connections.
 inline constexpr std::array kTcpDerived{
     ctprof_derived{.size = sizeof(ctprof_derived),
                    .entity = CTPROF_HOST,
@@ -49,12 +71,23 @@ inline constexpr std::array kTcpDerived{
                    .family = "cumulative",
                    .section = "network",
                    .description = "TCP segments sent again, beyond 1 % of the segments sent.",
-                   .finding = &kRetransmits}};
+                   .finding = &kRetransmits},
+    ctprof_derived{
+        .size = sizeof(ctprof_derived),
+        .entity = CTPROF_HOST,
+        .name = "host.tcp.excess_failed_opens",
+        .expression = "host.tcp.failed_opens - 0.1 * host.tcp.active_opens",
+        .unit = "count",
+        .family = "cumulative",
+        .section = "network",
+        .description = "TCP connections that failed to open, beyond 10 % of the attempts.",
+        .finding = &kFailedOpens}};
 
 class Tcp final : public sdk::HostSource {
  public:
   static constexpr const char* kName = "snmp";
-  static constexpr auto kOffers = sdk::offers(kTcpReceived, kTcpSent, kTcpRetransmitted);
+  static constexpr auto kOffers =
+      sdk::offers(kTcpReceived, kTcpSent, kTcpRetransmitted, kTcpActiveOpens, kTcpFailedOpens);
 
   explicit Tcp(const sdk::Host& host) : host_(host) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe);

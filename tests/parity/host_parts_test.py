@@ -19,8 +19,10 @@ KHZ = {0: 1_800_000}
 NODES = {0: [10, 20, 30, 40, 50, 60], 1: [1, 2, 3, 4, 5, 6]}
 NODES_AFTER = {0: [15, 20, 31, 40, 57, 61], 1: [1, 2, 3, 4, 5, 6]}
 KEYS = ("numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node")
-TCP, TCP_AFTER = (1000, 2000, 30), (1500, 12000, 730)
-TCP_METRICS = ("host.tcp.received_segments", "host.tcp.sent_segments", "host.tcp.retransmitted_segments")
+TCP, TCP_AFTER = (1000, 2000, 30, 50, 20), (1500, 12000, 730, 90, 40)
+TCP_REFUSED = (1500, 12000, 730, 9_000_050, 9_000_020)
+TCP_METRICS = ("host.tcp.received_segments", "host.tcp.sent_segments", "host.tcp.retransmitted_segments", "host.tcp.active_opens", "host.tcp.failed_opens")
+TCP_DERIVED = ("host.tcp.excess_retransmits", "host.tcp.excess_failed_opens")
 NUMA = ("numa_hit", "numa_miss", "numa_foreign", "numa_interleave_hit", "numa_local", "numa_other")
 
 
@@ -63,8 +65,8 @@ class HostParts(EntityCase):
         write = copy_tree(root)
         heading = "Inter-|   Receive                |  Transmit\n face |bytes    packets errs drop|bytes    packets\n"
         write("proc/net/dev", heading + "".join(f"{name:>6}: {' '.join(map(str, numbers))}\n" for name, numbers in interfaces.items()))
-        received, sent, again = tcp
-        write("proc/net/snmp", f"Ip: Forwarding\nIp: 1\nTcp: RtoMin InSegs OutSegs RetransSegs InErrs\nTcp: 200 {received} {sent} {again} 7\nUdp: InDatagrams\nUdp: 5\n")
+        received, sent, again, opens, failures = tcp
+        write("proc/net/snmp", f"Ip: Forwarding\nIp: 1\nTcp: RtoMin ActiveOpens AttemptFails InSegs OutSegs RetransSegs InErrs\nTcp: 200 {opens} {failures} {received} {sent} {again} 7\nUdp: InDatagrams\nUdp: 5\n")
         lines = "".join(f"cpu{cpu} {' '.join(map(str, ticks))} 0 0\n" for cpu, ticks in cpus.items())
         write("proc/stat", "cpu  " + "1 " * 10 + "\n" + lines + "intr 5 0\nctxt 5\nbtime 5\n")
         for cpu, khz in KHZ.items():
@@ -81,12 +83,24 @@ class HostParts(EntityCase):
 
     def test_tcp(self):
         def values(*words):
-            shown = harness.run("show", *words, "--format", "json", "--metrics", ",".join((*TCP_METRICS, "host.tcp.excess_retransmits")))
+            shown = harness.run("show", *words, "--format", "json", "--metrics", ",".join((*TCP_METRICS, *TCP_DERIVED)))
             return {row["metric"]: row["value"] for row in json.loads(shown.stdout)["rows"] if row["metric"].startswith("host.tcp.")}
 
-        numbers = subtract(TCP_AFTER, TCP)
-        self.assertEqual(values(self.before), dict(zip(TCP_METRICS, TCP)) | {"host.tcp.excess_retransmits": TCP[2] - TCP[1] / 100})
-        self.assertEqual(values(f"{self.before}..{self.after}"), dict(zip(TCP_METRICS, numbers)) | {"host.tcp.excess_retransmits": numbers[2] - numbers[1] / 100})
+        def expected(numbers):
+            return dict(zip(TCP_METRICS, numbers)) | dict(zip(TCP_DERIVED, (numbers[2] - numbers[1] / 100, numbers[4] - numbers[3] / 10)))
+
+        self.assertEqual(values(self.before), expected(TCP))
+        self.assertEqual(values(f"{self.before}..{self.after}"), expected(subtract(TCP_AFTER, TCP)))
+
+    def test_connections_that_fail_to_open_are_a_finding(self):
+        def findings(file):
+            shown = harness.run("show", f"{self.before}..{file}", "--format", "json")
+            return {finding["rule"]: finding["what"] for finding in json.loads(shown.stdout)["screen"]["findings"]}
+
+        refused = self.capture("refused", NET_AFTER, CPUS_AFTER, NODES_AFTER, TCP_REFUSED)
+        expected = "failed to open 9.00M TCP connections, of 9.00M attempts, as when programs retry on a closed port"
+        self.assertEqual(findings(refused).get("host.tcp.excess_failed_opens"), expected)
+        self.assertNotIn("host.tcp.excess_failed_opens", findings(self.after))
 
     def test_cpus(self):
         frequency = {"cpu_frequency_khz": KHZ[0]}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Counters of TCP in a window, and the finding about lost segments.
+"""Counters of TCP in a window, and the findings about lost segments and failed connections.
 
 The receiver of a connection drops a tenth of its segments by a filter of its socket (SO_ATTACH_FILTER), so the sender repeats them."""
 
@@ -59,6 +59,26 @@ def transfer(connections, program=None):
         yield
 
 
+@contextlib.contextmanager
+def retried_connections():
+    """Connects again and again to a port of this host on which nothing listens."""
+    must_stop = threading.Event()
+    reserved = socket.socket()
+    reserved.bind(("127.0.0.1", 0))  # does not listen
+
+    def connect():
+        while not must_stop.is_set():
+            with socket.socket() as sender, contextlib.suppress(ConnectionRefusedError):
+                sender.connect(reserved.getsockname())
+
+    thread = threading.Thread(target=connect)
+    with reserved:
+        thread.start()
+        yield
+        must_stop.set()
+        thread.join()
+
+
 def read_counters():
     """Returns (sent, sent again) by /proc/net/snmp."""
     with open("/proc/net/snmp", encoding="ascii") as file:
@@ -98,10 +118,17 @@ class Tcp(unittest.TestCase):
         findings = self.findings()
         self.assertRegex(findings.get("host.tcp.excess_retransmits", ""), r"^sent \S+ TCP segments again, beside \S+ new ones", findings)
 
+    def test_connections_that_are_refused_are_a_finding(self):
+        with retried_connections():
+            self.record()
+        findings = self.findings()
+        self.assertRegex(findings.get("host.tcp.excess_failed_opens", ""), r"^failed to open \S+ TCP connections, of \S+ attempts", findings)
+
     def test_a_transfer_without_losses_is_none(self):
         with transfer(20):
             self.record()
         self.assertNotIn("host.tcp.excess_retransmits", self.findings())
+        self.assertNotIn("host.tcp.excess_failed_opens", self.findings())
 
 
 if __name__ == "__main__":
