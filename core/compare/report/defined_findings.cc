@@ -24,7 +24,12 @@ NextStep to_next_step(ctprof_next_step next) {
   }
 }
 
+// Counts below this number that are whole are printed without decimals: 8, not 8.0.
+constexpr double kFirstWithoutDecimals = 100;
+
 std::string format_value(double value, std::string_view unit) {
+  if (unit == "count" && value >= 0 && value < kFirstWithoutDecimals && value == std::floor(value))
+    return std::to_string(static_cast<int>(value));
   if (unit == "ns") return format_finding_seconds(value / 1e9);
   if (unit == "ratio") return format_brief(100 * value, "") + " %";
   return format_brief(value, unit);

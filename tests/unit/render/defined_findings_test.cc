@@ -52,6 +52,17 @@ BOOST_AUTO_TEST_CASE(a_group_reaches_the_threshold) {
   BOOST_TEST(text_defining(kFew) == "");
 }
 
+BOOST_AUTO_TEST_CASE(whole_numbers_have_no_decimals) {
+  FindingDef low = kFinding;
+  low.at_least = 1;
+  const std::string whole =
+      text_defining({{.cpu = kMs, .voluntary_switches = 50}}, make_derived("given_up + 0", low));
+  BOOST_TEST(contains(whole, "1 server gave up 50 times, 5 per second\n"), whole);
+  const std::string broken =
+      text_defining({{.cpu = kMs, .voluntary_switches = 55}}, make_derived("given_up + 0", low));
+  BOOST_TEST(contains(broken, "1 server gave up 55 times, 5.5 per second\n"), broken);
+}
+
 BOOST_AUTO_TEST_CASE(a_comparison_has_a_finding_only_if_the_value_rose) {
   const Snapshot few = window_defining(kFew, kDerived), many = window_defining(kMany, kDerived);
   BOOST_TEST(contains(text_of(report_of({&few, &many})), "server gave up 2.00K times"));
