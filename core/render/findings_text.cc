@@ -29,17 +29,27 @@ bool is_name_in_condition(const std::string& name) {
   return !name.empty() && name.find_first_of("\"'{}") == name.npos;
 }
 
+// Returns the property of threads whose value is the name of a group; nothing if there is none.
+std::optional<std::string> find_name_property(GroupBy axis) {
+  switch (axis) {
+    case GroupBy::Pcomm: return "pcomm";
+    case GroupBy::Comm: return "comm";
+    case GroupBy::Cgroup: return "cgroup";
+    default: return std::nullopt;
+  }
+}
+
 // Returns the option that selects the threads of a group, such as "--where 'pcomm == "server"'".
 // Returns nothing for a pattern, which no thread has as its name, and for a name that cannot be
 // quoted.
 std::optional<std::string> make_where_option(const Report& report, const std::string& group) {
-  const bool is_process = report.spec().group_by == GroupBy::Pcomm;
-  if (!is_process && report.spec().group_by != GroupBy::Cgroup) return std::nullopt;
+  const auto property = find_name_property(report.spec().group_by);
+  if (!property) return std::nullopt;
   const auto part = report.grouping().cgroup_parts.find(group);
   const bool has_cgroup = part != report.grouping().cgroup_parts.end();
   const std::string& name = has_cgroup ? part->second.process : group;
   if (!is_name_in_condition(name)) return std::nullopt;
-  std::string condition = std::string(is_process ? "pcomm" : "cgroup") + " == \"" + name + "\"";
+  std::string condition = *property + " == \"" + name + "\"";
   if (has_cgroup && is_name_in_condition(part->second.cgroup))
     condition += " && cgroup == \"" + part->second.cgroup + "\"";
   const auto word = make_shell_word(condition);
@@ -68,8 +78,9 @@ const PlannedMetric* find_metric_with_role(const Report& report, std::string_vie
   return found == report.metrics().end() ? nullptr : &*found;
 }
 
-std::string get_finer_axis(const Report& report) {
-  return report.spec().group_by == GroupBy::Cgroup ? "pcomm" : "comm";
+std::string get_finer_axis(GroupBy axis) {
+  if (axis == GroupBy::Comm) return "pid";
+  return axis == GroupBy::Cgroup ? "pcomm" : "comm";
 }
 
 // Splits a command at blanks outside quotes.
@@ -164,7 +175,10 @@ std::string make_next_command(const Report& report, const Finding& finding,
     if (!name) return {};
     return *command + " --group-by pid" + where.value_or("") + " --metrics " + *name;
   }
-  return *command + " --group-by " + get_finer_axis(report) + where.value_or("");
+  const GroupBy axis = report.spec().group_by;
+  // Without a condition, the command would show the rows of all threads again.
+  if (axis == GroupBy::Comm && !where) return {};
+  return *command + " --group-by " + get_finer_axis(axis) + where.value_or("");
 }
 
 std::string format_findings(const Report& report, const CommandSource& source,

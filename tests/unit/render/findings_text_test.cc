@@ -226,6 +226,21 @@ BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
   }
 }
 
+// Groups of threads have processes as finer rows, and only one thread name can be selected.
+BOOST_AUTO_TEST_CASE(threads_continue_with_the_processes_of_their_name) {
+  const auto command_of = [](const std::vector<ThreadActivity>& all) {
+    const Report report = report_of(
+        window_with_counters(all, {.waited = Cells<std::uint64_t>(all.size(), 5 * kSecond)}),
+        {.group_by = GroupBy::Comm});
+    const std::string files[] = {"a.zst"};
+    return make_next_command(report, find_causes(report).at(0), {.files = files});
+  };
+  BOOST_TEST(command_of({{.name = "server", .cpu = 5 * kSecond}}) ==
+             "ctprof show a.zst --group-by pid --where 'comm == \"server\"'");
+  BOOST_TEST(command_of({{.name = "worker-1", .cpu = kSecond},
+                         {.name = "worker-2", .cpu = kSecond}}) == "");
+}
+
 // A shell removes a backslash at the end of a line with the line break.
 BOOST_AUTO_TEST_CASE(breaks_commands_only_between_arguments) {
   const Report report = report_of(
