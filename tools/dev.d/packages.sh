@@ -8,7 +8,7 @@ readonly for_build=(bpftool ccache clang-14 g++ libboost1.81-dev libboost-{files
 readonly for_format=(clang-format-14 git)
 readonly for_clang=(libclang-rt-14-dev lld-14 llvm-14)
 readonly for_test=("${for_format[@]}" "${for_clang[@]}" binutils dwz fish libcap2-bin locales man-db mandoc musl-tools shellcheck strace zsh zstd)
-readonly for_live=(libjemalloc-dev libjemalloc2 linux-perf redis-tools tmux)
+readonly for_live=(iproute2 libjemalloc-dev libjemalloc2 linux-perf procps redis-tools tmux)
 readonly for_readers=(cargo chromium libdevel-nytprof-perl nodejs python3-pip rustc)
 readonly for_vm=(busybox-static e2fsprogs qemu-system-x86)
 readonly for_arm64=(g++-aarch64-linux-gnu qemu-system-arm)
@@ -52,6 +52,7 @@ unpack() {
 
 fetch_promtool() { [ -x "$out/promtool/usr/bin/promtool" ] || unpack "$out/promtool" prometheus; }
 fetch_atop() { [ -x "$out/peers/usr/bin/atop" ] || unpack "$out/peers" atop; }
+fetch_system_tools() { [ -x "$out/peers/usr/bin/numastat" ] || unpack "$out/peers" sysstat numactl; }
 fetch_servers() { [ -x "$out/servers/usr/sbin/nginx" ] || unpack "$out/servers" nginx postgresql-15 postgresql-client-15; }
 
 # Programs that read ctprof's files and that Debian does not package. Tests that need one are skipped if its registry is unreachable.

@@ -21,6 +21,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 TSAN_OPTIONS=halt_on_err
 
 run_live_part() {
   require "${for_build[@]}" "${for_test[@]}" "${for_live[@]}"
+  logged system-tools fetch_system_tools || note "cannot fetch sysstat and numactl: Debian packages: download failed"
   check release build_release_tests live && run_tests release --suite live --num-processes 1
 }
 
