@@ -8,6 +8,8 @@
 namespace ctprof {
 namespace {
 
+constexpr const char* kInfinity = "+Inf";
+
 std::string escape(std::string_view text, bool escapes_quotes) {
   const std::string valid = replace_invalid_utf8(text);
   std::string out;
@@ -36,7 +38,10 @@ class Writer {
     line("# HELP " + head + " " + escape(family.help, is_openmetrics()));
     line("# TYPE " + head + " " + std::string(type_word(family.type)));
     if (is_openmetrics() && !family.unit.empty()) line("# UNIT " + head + " " + family.unit);
-    for (const Series& series : family.series) add(sample, series);
+    for (const Series& series : family.series) {
+      add(sample, series);
+      if (is_histogram && !is_openmetrics()) add_count(family, series);
+    }
   }
 
   Result<void> finish() {
@@ -46,6 +51,15 @@ class Writer {
   }
 
  private:
+  // In the text format, the last bucket of a histogram is also its count, which some readers
+  // require. OpenMetrics forbids a count without a sum, which is unknown.
+  void add_count(const SeriesFamily& family, const Series& series) {
+    if (series.labels.empty() || series.labels.back().second != kInfinity) return;
+    Series count = series;
+    count.labels.pop_back();
+    add(family.name + "_count", count);
+  }
+
   // The text format has no gauge histograms.
   std::string_view type_word(SeriesType type) const {
     switch (type) {
@@ -65,7 +79,7 @@ class Writer {
     if (!series.labels.empty()) text += "}";
     text += ' ';
     if (std::isinf(series.value))
-      text += "+Inf";
+      text += kInfinity;
     else
       append_json(text, series.value);
     line(text);

@@ -27,7 +27,7 @@ namespace ctprof {
 enum class SeriesType : std::uint8_t {
   Gauge,
   Counter,
-  Histogram,       // cumulative buckets, which only grow: the label `le` is their limit
+  Histogram,       // cumulative buckets, which only grow: the last label, `le`, is their limit
   GaugeHistogram,  // the same for a period of time
 };
 

@@ -5,7 +5,7 @@
 // The limits are fixed, so that series of several scrapes and groups can be added: every power of
 // two minus 1, from 2^10 to 2^37 ns (1 us to 137 s), otherwise from 2 to 2^19. So there are half as
 // many buckets as in ctprof (ctprof/abi/histogram.h). There is no sum of the values, because it is
-// unknown.
+// unknown: the buckets only bound it. exposition.hpp adds the count in the text format.
 
 #pragma once
 

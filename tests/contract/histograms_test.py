@@ -122,9 +122,11 @@ class Histograms(unittest.TestCase):
         for process, values in self.values_by_process(file).items():
             limits = series[process]
             self.assertEqual(limits[float("inf")], len(values))
+            self.assertIn(f'\n{family}_count{{pcomm="{process}"}} {len(values)}\n', text)
             self.assertEqual(len(limits), 20)
             for limit, count in limits.items():
                 self.assertEqual(count, sum(value <= limit for value in values), (process, limit))
+        self.assertNotIn("_sum", text)
 
     def test_compare_has_the_change_of_each_part(self):
         file = self.capture()

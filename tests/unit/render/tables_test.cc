@@ -196,6 +196,22 @@ BOOST_AUTO_TEST_CASE(drops_the_groups_with_the_smallest_values) {
   BOOST_TEST(families[3].series[0].value == 2);
 }
 
+// OpenMetrics 1.0: a histogram has a count if and only if it has a sum.
+BOOST_AUTO_TEST_CASE(only_text_has_the_count_of_a_histogram) {
+  SeriesFamily family{"waits", "", SeriesType::Histogram, "help", {}};
+  for (const auto& [limit, count] : {std::pair{"1.0", 3.0}, {"+Inf", 5.0}})
+    family.series.push_back({{{"pcomm", "a"}, {"le", limit}}, count});
+  const std::string buckets =
+      "waits_bucket{pcomm=\"a\",le=\"1.0\"} 3\nwaits_bucket{pcomm=\"a\",le=\"+Inf\"} 5\n";
+  const std::string head = "# HELP waits help\n# TYPE waits histogram\n";
+  const std::vector<SeriesFamily> families{family};
+  StringSink text, open;
+  BOOST_TEST(write_exposition(families, ExpositionFormat::Text, text).has_value());
+  BOOST_TEST(write_exposition(families, ExpositionFormat::OpenMetrics, open).has_value());
+  BOOST_TEST(text.text() == head + buckets + "waits_count{pcomm=\"a\"} 5\n");
+  BOOST_TEST(open.text() == head + buckets + "# EOF\n");
+}
+
 // Keys of maps have labels of their own. The host has no groups.
 BOOST_AUTO_TEST_CASE(drops_whole_groups_and_single_keys_of_the_host) {
   const auto keyed = [](const char* name, SeriesType type, std::size_t own_labels) {
