@@ -9,6 +9,7 @@
 #include "core/base/text.hpp"
 #include "core/compare/request/spec.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
@@ -112,6 +113,7 @@ struct ListEntry {
   std::vector<std::string> tags;
   std::string expression;  // of a derived metric
   std::string source;      // of a stored metric: the kernel's file, and the item in it
+  std::vector<std::string_view> labels{};  // of the keys of a map; refer to the catalog
 };
 
 ListEntry make_entry(const MetricDef& def) {
@@ -121,7 +123,7 @@ ListEntry make_entry(const MetricDef& def) {
           def.section,     def.plugin,
           def.description, def.caveat,
           tags_of(def),    {},
-          def.source};
+          def.source,      label_names(def.labels)};
 }
 
 ListEntry make_entry(const DerivedDef& def) {
@@ -165,6 +167,7 @@ std::string format_facts(const ListEntry& entry) {
   std::string text =
       entry.unit + ", " + entry.rule + " over " + entry.newtype + ", " + entry.family;
   for (const std::string& tag : entry.tags) text += " [" + tag + "]";
+  if (!entry.labels.empty()) text += " by " + join_texts(entry.labels, " and ");
   if (!entry.expression.empty()) text += "  = " + entry.expression;
   return make_printable(text + (entry.plugin.empty() ? "" : "  (" + entry.plugin + ")"));
 }
@@ -181,6 +184,17 @@ void append_section(std::string& out, const std::vector<ListEntry>& entries,
   }
 }
 
+template <class Texts>
+void write_texts(const Texts& texts, JsonWriter& out) {
+  out.put('[');
+  for (const auto& text : texts) {
+    out.text(text);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
 void write_entry(const ListEntry& entry, JsonWriter& out) {
   out.put('{');
   out.member("name", entry.name);
@@ -191,17 +205,15 @@ void write_entry(const ListEntry& entry, JsonWriter& out) {
   out.member("family", entry.family);
   out.member("section", entry.section);
   out.key("tags");
-  out.put('[');
-  for (const std::string& tag : entry.tags) {
-    out.text(tag);
-    out.put(',');
-  }
-  out.close(']');
-  out.put(',');
+  write_texts(entry.tags, out);
   out.member("plugin", entry.plugin);
   out.member("description", entry.description);
   out.member("caveat", entry.caveat);
   if (!entry.expression.empty()) out.member("expression", entry.expression);
+  if (!entry.labels.empty()) {
+    out.key("labels");
+    write_texts(entry.labels, out);
+  }
   out.close('}');
   out.put(',');
 }

@@ -56,7 +56,7 @@ class MetricCatalog {
 // Lists metrics by section: a line of facts for each metric, then its description and source.
 std::string format_metric_list(const MetricCatalog& catalog, const TextLayout& layout);
 // Returns {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin,
-// description, caveat}]}.
+// description, caveat}]}, with `labels` for a map that has any.
 std::string format_metric_list_json(const MetricCatalog& catalog);
 
 }  // namespace ctprof

@@ -130,6 +130,15 @@ class Reports(Labels):
         self.run_tool("report", before, "--vs", after, "--metrics", "labels_calls", "-o", str(page))
         self.assertIn("call=read result=error", page.read_text())
 
+    def test_list_of_metrics_has_the_labels(self):
+        words = ("--plugin-path", str(self.here / "plugins"), "metric-list")
+        listed = {metric["name"]: metric.get("labels") for metric in json.loads(self.run_tool(*words, "--format", "json"))["metrics"]}
+        self.assertEqual([listed[name] for name in (MOVED, "labels_events", "run_time_ns")], [["device", "direction"], ["kind"], None])
+        text = self.run_tool(*words)
+        self.assertRegex(text, rf"(?m)^{MOVED}  bytes, MapSum over BytesMap, .* by device and direction  \({PLUGIN}\)$")
+        self.assertRegex(text, rf"(?m)^labels_events  .* by kind  \({PLUGIN}\)$")
+        self.assertIn(f"{MOVED}  bytes, MapSum over BytesMap", self.run_tool("metric-list", self.capture()))
+
     def test_help_lists_the_labels(self):
         finished = harness.run("--plugin-path", str(self.here / "plugins"), "help", MOVED, "--format", "json")
         self.assertEqual(json.loads(finished.stdout)["labels"], ["device", "direction"], finished.stderr)
@@ -138,7 +147,8 @@ class Reports(Labels):
     def test_json_matches_its_schema(self):
         file = self.capture()
         for command, words in (("show", ("show", file, "--entity", ENTITY)), ("compare", ("compare", file, file, "--entity", ENTITY)),
-                               ("help", ("--plugin-path", str(self.here / "plugins"), "help", MOVED))):
+                               ("help", ("--plugin-path", str(self.here / "plugins"), "help", MOVED)),
+                               ("metric-list", ("--plugin-path", str(self.here / "plugins"), "metric-list"))):
             with self.subTest(command):
                 document = json.loads(self.run_tool(*words, "--format", "json"))
                 self.assertIn('"labels"', json.dumps(document))
