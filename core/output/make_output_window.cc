@@ -10,6 +10,7 @@
 
 #include "core/base/number.hpp"
 #include "core/output/describe_window.hpp"
+#include "core/registry/map_labels.hpp"
 #include "core/tables/exported_groups.hpp"
 
 namespace ctprof {
@@ -68,6 +69,16 @@ class TableMaker {
       table_.metrics.push_back(define(planned, entry.key, entry.unit,
                                       planned.key_is_cumulative(entry.key),
                                       report_.rollup().is_key_per_second(metric, entry.key)));
+    if (is_new) table_.metrics.back().key_labels = make_key_labels(planned, entry.key);
+  }
+
+  std::vector<OutputLabel> make_key_labels(const PlannedMetric& metric,
+                                           std::string_view key) const {
+    const auto names = get_key_label_names(metric, table_.label_names);
+    const auto values = label_values(metric.labels, key);
+    std::vector<OutputLabel> labels;
+    for (std::size_t i = 0; i < names.size(); ++i) labels.push_back({names[i], values[i]});
+    return labels;
   }
 
   void add_row(std::uint32_t group) {

@@ -14,6 +14,11 @@
 
 namespace ctprof {
 
+struct OutputLabel {
+  std::string name, value;
+  bool operator==(const OutputLabel&) const = default;
+};
+
 struct OutputMetric {
   ctprof_output_metric_flags flags = 0;
   std::string name;
@@ -21,6 +26,7 @@ struct OutputMetric {
   std::string unit;
   std::string family;
   std::string entity;
+  std::vector<OutputLabel> key_labels{};  // that the metric declares for its keys
   bool operator==(const OutputMetric&) const = default;
 };
 

@@ -14,6 +14,10 @@ void visit_metric(Stream& stream, Metric& metric) {
   stream.number(metric.flags);
   for (auto* text : {&metric.name, &metric.key, &metric.unit, &metric.family, &metric.entity})
     stream.text(*text);
+  stream.list(metric.key_labels, [&](auto& label) {
+    stream.text(label.name);
+    stream.text(label.value);
+  });
 }
 
 template <class Stream, class Cell>

@@ -8,13 +8,23 @@ ctprof_array array_of(const std::vector<Item>& items) {
   return {items.data(), static_cast<std::uint32_t>(items.size()), sizeof(Item)};
 }
 
-ctprof_output_metric make_metric(const OutputMetric& metric) {
-  return {sizeof(ctprof_output_metric), metric.flags,        metric.name.c_str(),
-          metric.key.c_str(),           metric.unit.c_str(), metric.family.c_str(),
-          metric.entity.c_str()};
-}
-
 }  // namespace
+
+ctprof_output_metric WindowView::make_metric(const OutputMetric& metric) {
+  ctprof_output_metric view{.size = sizeof(ctprof_output_metric),
+                            .flags = metric.flags,
+                            .name = metric.name.c_str(),
+                            .key = metric.key.c_str(),
+                            .unit = metric.unit.c_str(),
+                            .family = metric.family.c_str(),
+                            .entity = metric.entity.c_str()};
+  if (metric.key_labels.empty()) return view;
+  auto& labels = key_labels_.emplace_back();
+  for (const auto& [name, value] : metric.key_labels)
+    labels.push_back({name.c_str(), {value.data(), value.size()}});
+  view.key_labels = array_of(labels);
+  return view;
+}
 
 ctprof_output_table WindowView::make_table(const OutputTable& table) {
   auto& names = label_names_.emplace_back();

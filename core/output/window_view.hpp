@@ -21,8 +21,10 @@ class WindowView {
 
  private:
   ctprof_output_table make_table(const OutputTable& table);
+  ctprof_output_metric make_metric(const OutputMetric& metric);
 
   std::deque<std::vector<const char*>> label_names_;
+  std::deque<std::vector<ctprof_output_label>> key_labels_;
   std::deque<std::vector<ctprof_output_metric>> metrics_;
   std::deque<std::vector<ctprof_text>> labels_;
   std::deque<std::vector<ctprof_output_row>> rows_;

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "core/registry/map_labels.hpp"
+
 namespace ctprof {
 namespace {
+
+constexpr const char* kKeyLabelPrefix = "key_";
 
 std::string get_axis_label(const Spec& spec) {
   switch (spec.group_by) {
@@ -49,6 +53,20 @@ std::vector<std::string_view> get_label_values(const Report& report, Entity enti
   auto values = key_parts(report.grouping().names[group]);
   values.resize(std::min(values.size(), get_label_names(report, entity).size()));
   return values;
+}
+
+std::vector<std::string> get_key_label_names(const PlannedMetric& metric,
+                                             std::span<const std::string> group_labels) {
+  std::vector<std::string> names;
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::count(group_labels, name) + std::ranges::count(names, name) > 0;
+  };
+  for (const std::string_view label : label_names(metric.labels)) {
+    std::string name(label);
+    while (is_taken(name)) name = kKeyLabelPrefix + name;
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 }  // namespace ctprof

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,5 +24,10 @@ bool is_exported(const Report& report, const PlannedMetric& metric, bool all_met
 std::vector<std::string> get_label_names(const Report& report, Entity entity);
 std::vector<std::string_view> get_label_values(const Report& report, Entity entity,
                                                std::uint32_t group);
+
+// Returns the names of the labels that a metric declares for the keys of its map; none if it
+// declares none. A name that is also one of the group's gets the prefix "key_".
+std::vector<std::string> get_key_label_names(const PlannedMetric& metric,
+                                             std::span<const std::string> group_labels);
 
 }  // namespace ctprof

@@ -19,7 +19,6 @@ namespace ctprof {
 namespace {
 
 constexpr const char* kKeyLabel = "key";
-constexpr const char* kKeyLabelPrefix = "key_";
 // Limit on counters, which are kept after their groups have disappeared. Beyond it they are
 // removed.
 constexpr std::size_t kMaxKeptCounters = 100'000;
@@ -50,18 +49,15 @@ Labels make_labels(const Report& report, Entity entity, std::uint32_t group) {
   return labels;
 }
 
-// Adds the labels of a map's key: those that the metric declares, or one for the key. A label with
-// the name of a label of the group gets a prefix.
+// Adds the labels of a map's key: those that the metric declares, or one for the key.
 void add_key_labels(const PlannedMetric& metric, std::string_view key, Labels& labels) {
   if (metric.labels.empty()) return void(labels.emplace_back(kKeyLabel, escape_invisible(key)));
-  const auto names = label_names(metric.labels);
+  std::vector<std::string> group_names;
+  for (const auto& [name, value] : labels) group_names.push_back(name);
+  const auto names = get_key_label_names(metric, group_names);
   const auto values = label_values(metric.labels, key);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::string name(names[i]);
-    while (std::ranges::count(labels, name, &Labels::value_type::first) > 0)
-      name = kKeyLabelPrefix + name;
-    labels.emplace_back(std::move(name), escape_invisible(values[i]));
-  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    labels.emplace_back(names[i], escape_invisible(values[i]));
 }
 
 // Returns the number of labels that add_key_labels() adds.

@@ -21,6 +21,12 @@ AT(ctprof_output_metric, key, 16);
 AT(ctprof_output_metric, unit, 24);
 AT(ctprof_output_metric, family, 32);
 AT(ctprof_output_metric, entity, 40);
+AT(ctprof_output_metric, key_labels, 48);
+static_assert(sizeof(ctprof_output_metric) == 64);
+
+AT(ctprof_output_label, name, 0);
+AT(ctprof_output_label, value, 8);
+static_assert(sizeof(ctprof_output_label) == 24);
 
 AT(ctprof_output_cell, number, 0);
 AT(ctprof_output_cell, values, 16);

@@ -2,6 +2,7 @@
 
 #define BOOST_TEST_MODULE otlp_message
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
@@ -178,6 +179,28 @@ BOOST_AUTO_TEST_CASE(keys_of_a_map_are_points_of_one_metric) {
   BOOST_TEST(metrics.size() == 1);
   BOOST_TEST(metrics.at("ctprof.io").points.size() == 2);
   BOOST_TEST(metrics.at("ctprof.io").points.at(1).attributes.at("key") == "8:1");
+}
+
+BOOST_AUTO_TEST_CASE(labels_of_a_key_are_attributes) {
+  OutputWindow window = make_window(1, {cell(1), cell(2)});
+  window.tables[0].metrics = {
+      {0, "moved", "sda,a%2Cb", "bytes", "gauge", "cgroup", {{"device", "sda"}, {"way", "a,b"}}},
+      {0, "moved", "sda,c", "bytes", "gauge", "cgroup", {{"device", "sda"}, {"way", "c"}}}};
+  const auto metrics = Sender().send(window);
+  const std::map<std::string, std::string> first{{"pcomm", "a"}, {"device", "sda"}, {"way", "a,b"}};
+  const std::map<std::string, std::string> second{{"pcomm", "a"}, {"device", "sda"}, {"way", "c"}};
+  BOOST_TEST((metrics.at("ctprof.moved").points.at(0).attributes == first));
+  BOOST_TEST((metrics.at("ctprof.moved").points.at(1).attributes == second));
+}
+
+// An older ctprof passes structs without the labels, behind which there is other memory.
+BOOST_AUTO_TEST_CASE(an_older_struct_has_no_labels) {
+  ctprof_output_metric metric{};
+  metric.size = offsetof(ctprof_output_metric, key_labels);
+  metric.key_labels = {&metric, 7, 1};
+  BOOST_TEST(ctprof_get_key_labels(&metric).count == 0);
+  metric.size = sizeof metric;
+  BOOST_TEST(ctprof_get_key_labels(&metric).count == 7);
 }
 
 BOOST_AUTO_TEST_CASE(ticks_become_seconds_and_names_valid_utf8) {

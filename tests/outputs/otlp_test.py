@@ -34,13 +34,13 @@ class Export(unittest.TestCase):
             with testing.Tree(make_tree(9007199254740993, faults)) as tree:
                 testing.run("--rootfs", tree.path, "capture", "-q", "--layout", "columns", "-o", cls.here / f"{name}.ctprof.zst")
 
-    def export(self, endpoint, *settings, file="after.ctprof.zst"):
+    def export(self, endpoint, *settings, file="after.ctprof.zst", more=()):
         words = [word for setting in (f"endpoint={endpoint}", *settings) for word in ("--set", f"otlp.{setting}")]
-        return subprocess.run([CTPROF, "export", file, "--to", "otlp", *words], cwd=self.here, capture_output=True, text=True, check=False)
+        return subprocess.run([CTPROF, "export", file, "--to", "otlp", *words, *more], cwd=self.here, capture_output=True, text=True, check=False)
 
-    def read(self, file):
+    def read(self, file, *more):
         with Receiver() as receiver:
-            finished = self.export(receiver.endpoint, file=file)
+            finished = self.export(receiver.endpoint, file=file, more=more)
             self.assertEqual((finished.returncode, finished.stderr), (0, "ctprof: passed to output 'otlp'\n"))
             ((path, headers, body),) = receiver.requests
         self.assertEqual((path, headers["Content-Type"]), ("/v1/metrics", "application/x-protobuf"))
@@ -63,6 +63,18 @@ class Export(unittest.TestCase):
         threads = metrics["ctprof.thread_count"]
         self.assertEqual((threads["kind"], threads["unit"]), ("gauge", "1"))
         self.assertEqual({point["attributes"]["pcomm"]: point["value"] for point in threads["points"]}, {"w\u00f6rk": 1})
+
+    def test_keys_with_labels_have_an_attribute_for_each(self):
+        """The identity of a row of this plugin is an attribute `device`, too."""
+        (self.here / "labels.so").symlink_to(pathlib.Path(os.environ["BAD_PLUGINS"], "labels.so"))
+        with testing.Tree(make_tree(1, 2)) as tree:
+            testing.run("--rootfs", tree.path, "--plugin-path", self.here, "capture", "-q", "-o", self.here / "labels.ctprof.zst")
+        _, metrics = self.read("labels.ctprof.zst", "--entity", "labels_port", "--metrics", "labels_moved_bytes")
+        found = {tuple(sorted(point["attributes"].items())): point["value"] for point in metrics["ctprof.labels_moved_bytes"]["points"]}
+        expected = {("left", "sda", "read"): 100, ("left", "sda", "write"): 20, ("right", "sda", "read"): 101, ("right", "sda", "write"): 21,
+                    ("right", "a,b", "100%"): 3}
+        self.assertEqual(found, {(("device", port), ("direction", direction), ("key_device", device)): value
+                                 for (port, device, direction), value in expected.items()})
 
     def test_header(self):
         with Receiver() as receiver:

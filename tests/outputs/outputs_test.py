@@ -200,6 +200,19 @@ class Exports(OutputCase):
         self.assertIn("redact the file first", finished.stderr)
 
 
+class KeysWithLabels(OutputCase):
+    """The plugin `labels` of tests/contract has maps with one and two labels."""
+
+    def test_output_that_was_built_earlier_gets_whole_keys(self):
+        (self.here / "labels.so").symlink_to(pathlib.Path(os.environ["BAD_PLUGINS"], "labels.so"))
+        with testing.Tree(TREE) as tree:
+            testing.run("--rootfs", tree.path, "--plugin-path", self.here, "capture", "-q", "-o", self.file)
+        finished = self.run_ctprof("export", self.file, "--to", "frozen_output", "-q", "-o", "-", "--entity", "labels_port", "--metrics", "labels_moved_bytes")
+        expected = ["left;labels_moved_bytes;sda,read;100", "left;labels_moved_bytes;sda,write;20", "right;labels_moved_bytes;a%2Cb,100%25;3",
+                    "right;labels_moved_bytes;sda,read;101", "right;labels_moved_bytes;sda,write;21"]
+        self.assertEqual(sorted(line for line in finished.stdout.splitlines() if line != "left;labels_moved_bytes;a%2Cb,100%25;0"), expected, finished.stderr)
+
+
 class OutputLists(OutputCase):
     def test_plugins_lists_outputs(self):
         finished = self.run_ctprof("plugins")

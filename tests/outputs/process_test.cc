@@ -40,7 +40,8 @@ OutputWindow make_window() {
   window.host = "h";
   OutputTable& table = window.tables.emplace_back();
   table.label_names = {"pcomm"};
-  table.metrics = {{CTPROF_OUTPUT_INCREASE, "m", "k", "ns", "cumulative", "thread"}};
+  table.metrics = {
+      {CTPROF_OUTPUT_INCREASE, "m", "k,l", "ns", "cumulative", "thread", {{"a", "k"}, {"b", "l"}}}};
   ctprof_output_cell gap{};
   gap.rows = 3;
   table.rows = {{{std::string("a\0b", 3)}, {{make_number(std::uint64_t{7}), 2, 3}}},

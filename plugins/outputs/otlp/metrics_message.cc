@@ -171,7 +171,18 @@ class MessageMaker {
     for (std::uint32_t i = 0; i < row.labels.count; ++i)
       put_attribute(point, kAttributes, *CTPROF_ITEM(const char*, table.label_names, i),
                     text_of(*CTPROF_ITEM(ctprof_text, row.labels, i)));
-    if (metric.key[0] != '\0') put_attribute(point, kAttributes, "key", metric.key);
+    put_key(point, metric);
+  }
+
+  // The key of a map as its labels, or as one attribute.
+  static void put_key(Writer& point, const ctprof_output_metric& metric) {
+    const ctprof_array labels = ctprof_get_key_labels(&metric);
+    for (std::uint32_t i = 0; i < labels.count; ++i) {
+      const auto& label = *CTPROF_ITEM(ctprof_output_label, labels, i);
+      put_attribute(point, kAttributes, label.name, text_of(label.value));
+    }
+    if (labels.count == 0 && metric.key[0] != '\0')
+      put_attribute(point, kAttributes, "key", metric.key);
   }
 
   static std::string name_series(const ctprof_output_metric& metric, const ctprof_output_row& row) {

@@ -52,6 +52,13 @@ enum {
   CTPROF_OUTPUT_PER_SECOND = 2
 };
 
+/* A label of the key of a map, such as device="sda". */
+struct ctprof_output_label {
+  const char* name;
+  /* any bytes, by convention UTF-8 */
+  struct ctprof_text value;
+};
+
 /* A metric: a column of a table. */
 struct ctprof_output_metric {
   /* sizeof(struct ctprof_output_metric) */
@@ -59,7 +66,8 @@ struct ctprof_output_metric {
   ctprof_output_metric_flags flags;
   /* such as run_time_ns; permanent */
   const char* name;
-  /* the column contains this key of a map; "": the metric is not a map */
+  /* the column contains this key of a map; "": the metric is not a map. With two labels, the key
+   * contains both values (abi/labels.h) */
   const char* key;
   /* ns, us, ticks, bytes, kib, count, percent, centipercent, ratio; or others */
   const char* unit;
@@ -67,7 +75,17 @@ struct ctprof_output_metric {
   const char* family;
   /* the kind of object that is measured, such as thread or cgroup */
   const char* entity;
+  /* Of struct ctprof_output_label: the labels of the key, one or two, if the metric declares any;
+   * otherwise empty. Their names differ from `label_names` of the table. A ctprof that is older
+   * than this field does not have it: call ctprof_get_key_labels(). */
+  struct ctprof_array key_labels CTPROF_TAIL;
 };
+
+/* Returns `key_labels`, or an empty array if ctprof is older than that field. */
+static inline struct ctprof_array ctprof_get_key_labels(const struct ctprof_output_metric* metric) {
+  const struct ctprof_array none = {NULL, 0, sizeof(struct ctprof_output_label)};
+  return metric->size < sizeof *metric ? none : metric->key_labels;
+}
 
 /* The value of one metric for one group. */
 struct ctprof_output_cell {
