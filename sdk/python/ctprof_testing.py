@@ -123,15 +123,17 @@ def cell_of(row):
     return value if row["key"] is None else {row["key"]: value}
 
 
-def capture(tree, plugin_directory, *plugins, settings=()):
-    """Captures a tree with the plugins of these names, which are in a directory. `settings` are texts such as "hello.depth=3"."""
+def capture(tree, plugin_directory, *plugins, settings=(), entity=None):
+    """Captures a tree with the plugins of these names, which are in a directory. `settings` are texts such as "hello.depth=3". With `entity`, the
+    cells are those of an entity that a plugin adds; the name of a row is its identity."""
     words = ["--rootfs", tree.path, "--plugin-path", plugin_directory, "--plugins", ",".join(plugins)]
     for setting in settings:
         words += ["--set", setting]
     with tempfile.TemporaryDirectory(prefix="ctprof-capture-") as directory:
         file = f"{directory}/test.ctprof.zst"
         run(*words, "capture", "-q", "--layout", "columns", "-o", file)
-        run("export", file, "-q", "--to", "ndjson", "--rows", "long", "-o", f"{directory}/long.ndjson")
+        more = ["--entity", entity] if entity else []
+        run("export", file, "-q", "--to", "ndjson", "--rows", "long", "-o", f"{directory}/long.ndjson", *more)
         lines = pathlib.Path(directory, "long.ndjson").read_text(encoding="utf-8").splitlines()
     cells = {}
     for row in map(json.loads, lines):

@@ -70,6 +70,29 @@ class NewPlugin(PluginCase):
                 if language == "c++":
                     self.assert_unit_test_passes(name, place)
 
+    def test_generated_entities_pass_their_tests(self):
+        for number, language in enumerate(LANGUAGES):
+            with self.subTest(language=language):
+                name = f"rows{number}"
+                self.assertEqual(self.run_new(name, "--lang", language, "--source", "entity").returncode, 0)
+                self.assert_test_passes(name, self.compile_plugin(name, language), "build")
+
+    def test_generated_test_of_entity_detects_wrong_plugin(self):
+        self.run_new("wrong", "--lang", "c", "--source", "entity")
+        source = self.here / "wrong" / "wrong.c"
+        source.write_text(source.read_text().replace("strtoull(colon + 1, &end, 10);", "1 + strtoull(colon + 1, &end, 10);"))
+        finished = run(sys.executable, "test_wrong.py", CTPROF, "build", cwd=self.compile_plugin("wrong", "c"))
+        self.assertIn("FAIL: test_values", finished.stderr)
+
+    def test_plugin_check_accepts_each_generated_plugin(self):
+        """Recorders are only probed."""
+        for number, (language, source) in enumerate((language, source) for language in LANGUAGES for source in ("entity", "record")):
+            with self.subTest(language=language, source=source):
+                name = f"checked{number}"
+                self.run_new(name, "--lang", language, "--source", source)
+                finished = run(CTPROF, "plugin", "check", "--as-root", f"build/{name}.so", cwd=self.compile_plugin(name, language))
+                self.assertEqual((finished.returncode, finished.stdout.splitlines()[0]), (0, f"build/{name}.so: 0 faults"), finished.stdout)
+
     def test_generated_output_plugins_pass_their_tests(self):
         for number, language in enumerate(LANGUAGES):
             with self.subTest(language=language):
@@ -97,9 +120,10 @@ class NewPlugin(PluginCase):
     def test_generated_files_contain_no_placeholder(self):
         for name, language in {"leftcc": "c++", "leftc": "c", "leftrs": "rust"}.items():
             self.run_new(name, "--lang", language)
-        self.run_new("leftout", "--source", "output")
+        for source in ("entity", "record", "output"):
+            self.run_new(f"left{source}", "--source", source)
         texts = {path: path.read_text() for path in self.here.rglob("*") if path.is_file() and VENDORED not in str(path)}
-        self.assertEqual(len(texts), 7 + 6 + 5 + 6)
+        self.assertEqual(len(texts), 7 + 6 + 5 + 3 * 6)
         self.assertEqual([path for path, text in texts.items() if "@" in text.replace("actions/checkout@v4", "")], [])
 
     def test_generated_test_detects_wrong_plugin(self):
@@ -113,6 +137,9 @@ class NewPlugin(PluginCase):
         steps = self.run_new("steps").stdout.splitlines()
         self.assertEqual(steps[-2:], ["ctprof --plugin-path build record -d 5s -o run.ctprof.zst", "ctprof show run.ctprof.zst"])
         self.assertIn("\n".join(f"    {step}" for step in steps[1:]), (self.here / "steps" / "README.md").read_text())
+        self.assertEqual(self.run_new("rows", "--source", "entity").stdout.splitlines()[-1], "ctprof show run.ctprof.zst --entity rows_interface")
+        self.assertEqual(self.run_new("stacks", "--source", "record").stdout.splitlines()[-1],
+                         "ctprof flame run.ctprof.zst --metric stacks_fault_stacks -o run.svg")
 
     def test_columns_of_templates_have_other_names_than_those_of_ctprof(self):
         for source in SOURCES:
@@ -140,7 +167,9 @@ class NewPlugin(PluginCase):
         for words, message in {("new",): "missing NAME", ("new", "Upper"): "invalid NAME 'Upper'", ("new", "../x"): "invalid NAME '../x'",
                                ("new", "a" * 33): "at most 32 characters", ("new", "a", "--lang", "cobol"): "invalid --lang 'cobol'",
                                ("new", "a", "--source", "disk"): "invalid --source 'disk'",
-                               ("new", "a", "--source", "output", "--lang", "rust"): "an output plugin is written in C or C++", (): "missing subcommand",
+                               ("new", "a", "--source", "output", "--lang", "rust"): "a plugin with '--source output' is written in C or C++",
+                               ("new", "a", "--source", "entity", "--lang", "rust"): "a plugin with '--source entity' is written in C or C++",
+                               (): "missing subcommand",
                                ("old",): "unknown subcommand 'old'"}.items():
             with self.subTest(words):
                 finished = run(CTPROF, "plugin", *words, cwd=self.here)

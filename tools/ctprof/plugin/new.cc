@@ -1,5 +1,6 @@
 // ctprof plugin new: writes the files of a new plugin into a new directory.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
-#include "tools/ctprof/plugin/output_scaffold.hpp"
+#include "ctprof/files.hpp"
+#include "tools/ctprof/plugin/own_templates.hpp"
 #include "tools/ctprof/plugin/plugin.hpp"
 #include "tools/ctprof/plugin/scaffold.hpp"
 #include "tools/ctprof/runtime/output.hpp"
@@ -38,21 +41,19 @@ Result<void> create_new_directory(const std::string& name) {
   return Error{"creating '" + name + "': it exists; choose another name, or remove it"};
 }
 
-std::string describe_next_steps(const std::string& name, std::string_view language,
-                                std::string_view source) {
-  if (language == "rust")
-    return "cd " + name + "\ncargo build --offline --release && cargo test --offline\n" +
-           "python3 test_" + name + ".py ctprof target/release\n" +
-           "ctprof plugin check target/release/lib" + name + ".so\n" +
-           "ctprof --plugin-path target/release record -d 5s -o run.ctprof.zst\n" +
-           "ctprof show run.ctprof.zst\n";
-  if (source == kOutputSource)
-    return "cd " + name + "\nmeson setup build && meson compile -C build && meson test -C build\n" +
-           "ctprof record -d 5s -o run.ctprof.zst\n" +
-           "ctprof export run.ctprof.zst --plugin-path build --to " + name + " -o run.txt\n";
-  return "cd " + name + "\nmeson setup build && meson compile -C build && meson test -C build\n" +
-         "ctprof plugin check build/" + name + ".so\n" +
-         "ctprof --plugin-path build record -d 5s -o run.ctprof.zst\nctprof show run.ctprof.zst\n";
+// Returns the commands in the README of the plugin, which begins with them.
+std::string describe_next_steps(const std::string& name, const std::vector<ScaffoldFile>& files) {
+  constexpr std::string_view kIndent = "    ";
+  const auto readme = std::ranges::find(files, "README.md", &ScaffoldFile::path);
+  std::string_view rest = readme->text;
+  std::string steps = "cd " + name + "\n";
+  for (bool is_in_block = false; !rest.empty();) {
+    const std::string_view line = sdk::take(rest, '\n');
+    if (is_in_block && !line.starts_with(kIndent)) break;
+    is_in_block = line.starts_with(kIndent);
+    if (is_in_block) steps += std::string(line.substr(kIndent.size())) + "\n";
+  }
+  return steps;
 }
 
 }  // namespace
@@ -65,15 +66,16 @@ int run_plugin_new(const PluginCommandOptions& options) {
     return fail("invalid NAME '" + name +
                 "': a plugin's name has lower case letters, digits and _, begins with a letter, "
                 "and has at most 32 characters");
-  if (options.source == kOutputSource && options.language == kPluginLanguages.back())
-    return fail("an output plugin is written in C or C++: use --lang c or --lang c++");
+  if (find_own_templates(options.source) && options.language == kPluginLanguages.back())
+    return fail("a plugin with '--source " + std::string(options.source) +
+                "' is written in C or C++: use --lang c or --lang c++");
   if (auto created = create_new_directory(name); !created) return fail(created.error());
   const auto files = make_scaffold_files(name, options.language, options.source);
   for (const ScaffoldFile& file : files)
     if (auto done = write_new_file(fs::path(name) / file.path, file.text); !done)
       return fail(done.error());
   print_note(options, "created '" + name + "' with " + format_count(files.size(), "file", "files"));
-  return print(describe_next_steps(name, options.language, options.source));
+  return print(describe_next_steps(name, files));
 }
 
 }  // namespace ctprof::cli

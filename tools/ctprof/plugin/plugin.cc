@@ -13,11 +13,11 @@ constexpr auto kPluginCommandOptions = option_list<PluginCommandOptions>(
     kVerbose, kScreen,
     option("lang", "c++|c|rust", member<&PluginCommandOptions::language>,
            OneNameOf<kPluginLanguages>(), "new: Write the plugin in this language. Default: c++."),
-    option("source", "thread|process|cgroup|host|output", member<&PluginCommandOptions::source>,
-           OneNameOf<kPluginSources>(),
+    option("source", "thread|process|cgroup|host|entity|record|output",
+           member<&PluginCommandOptions::source>, OneNameOf<kPluginSources>(),
            "new: Write a plugin with a metric of threads (default), processes, cgroups or the "
-           "host; or "
-           "an output plugin, which passes windows to another program."),
+           "host; with rows of another kind (entity); a recorder of call stacks (record); or an "
+           "output plugin, which passes windows to another program."),
     switch_on("as-root", member<&PluginCommandOptions::as_root>,
               "check: Run the plugin as root, if you are root. Default: as nobody."),
     kRootfs, kQuietAndHelp);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "plugin_templates.hpp"
-#include "tools/ctprof/plugin/output_scaffold.hpp"
+#include "tools/ctprof/plugin/own_templates.hpp"
 #include "tools/ctprof/plugin/plugin_options.hpp"
 #include "tools/ctprof/plugin/rust_scaffold.hpp"
 
@@ -242,7 +242,8 @@ ModuleWords template_words(std::string_view name, const Language& language, cons
       {"reads", source.c_inputs.empty() ? ""
                                         : "static const char* const kReads[] = {" +
                                               std::string(source.c_inputs) + "};\n"},
-      {"use_reads", source.c_inputs.empty() ? "" : "    .reads = CTPROF_ARRAY_OF(kReads),\n"}};
+      {"use_reads", source.c_inputs.empty() ? "" : "    .reads = CTPROF_ARRAY_OF(kReads),\n"},
+      {"show_options", ""}};
   const auto add = [&](const char* word, std::string_view value) { words[word] = value; };
   add("what", source.description), add("newtype", source.newtype), add("rule", source.rule);
   add("file", source.file), add("key", source.key), add("separator", source.separator);
@@ -282,17 +283,27 @@ namespace {
 
 using Template = std::pair<std::string, std::string_view>;
 
-// Returns the templates of the files that plugins in C and C++ have, by path.
+// Returns the templates of the files that plugins in C and C++ have, by path. `own`: null if the
+// kind of source has no templates of its own.
 std::vector<Template> list_templates(const std::string& name, const Language& language,
-                                     bool is_output) {
-  const OutputTemplates output;
-  return {
-      {"test_" + name + ".py", is_output ? output.test : kTestPyIn},
-      {name + "." + std::string(language.extension), is_output ? output.source : language.source},
-      {"meson.build", kMesonIn},
-      {"CMakeLists.txt", kCmakeIn},
-      {"README.md", is_output ? output.readme : kReadmeMdIn},
-      {".github/workflows/build.yml", kBuildYmlIn}};
+                                     const OwnTemplates* own) {
+  const std::string_view source = !own ? language.source : language.name == "c" ? own->c : own->cc;
+  return {{"test_" + name + ".py", own ? own->test : kTestPyIn},
+          {name + "." + std::string(language.extension), source},
+          {"meson.build", kMesonIn},
+          {"CMakeLists.txt", kCmakeIn},
+          {"README.md", own ? own->readme : kReadmeMdIn},
+          {".github/workflows/build.yml", kBuildYmlIn}};
+}
+
+// Replaces the words that depend on the kind of source. There is no test in the process of such a
+// plugin, because testing.hpp has only rows of threads, processes, cgroups and the host.
+void add_own_words(const OwnTemplates& own, ModuleWords& words) {
+  words["metric"] = words["name"] + "_" + std::string(own.suffix);
+  words["what"] = own.description;
+  words["file"] = own.file;
+  words["show_options"] = fill_template(own.show_options, words);
+  words["unit_test"] = words["unit_test_cmake"] = words["unit_test_readme"] = "";
 }
 
 std::vector<Template> list_rust_templates(const std::string& name, const Language& language) {
@@ -308,15 +319,15 @@ std::vector<Template> list_rust_templates(const std::string& name, const Languag
 std::vector<ScaffoldFile> make_scaffold_files(std::string_view name, std::string_view language_name,
                                               std::string_view source_name) {
   const Language& language = *find_named(kLanguages, language_name);
-  const bool is_output = source_name == kOutputSource, is_rust = language.name == "rust";
-  // An output plugin uses only words that do not depend on the source.
+  const bool is_rust = language.name == "rust";
+  const OwnTemplates* own = find_own_templates(source_name);
   ModuleWords words = template_words(
-      name, language, *find_named(kSources, is_output ? kMetricSources.front() : source_name));
-  add_install_words(is_output, words);
-  if (is_output) words["unit_test"] = words["unit_test_cmake"] = "";
+      name, language, *find_named(kSources, own ? kMetricSources.front() : source_name));
+  add_install_words(source_name == kOutputSource, words);
+  if (own) add_own_words(*own, words);
   auto templates = is_rust ? list_rust_templates(std::string(name), language)
-                           : list_templates(std::string(name), language, is_output);
-  if (language.name == "c++" && !is_output)
+                           : list_templates(std::string(name), language, own);
+  if (language.name == "c++" && !own)
     templates.emplace_back("test_" + std::string(name) + ".cc", kTestCcIn);
   std::vector<ScaffoldFile> written_files;
   for (const auto& [path, form] : templates)

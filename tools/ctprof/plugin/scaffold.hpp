@@ -1,7 +1,8 @@
 // The files of a new plugin as text: one template per language, filled in for each kind of source.
 //
-// To add a kind of source, add a line to kSources in scaffold.cc. To add a language, add a template
-// and a line to kLanguages. Both names also belong to plugin_options.hpp.
+// To add a kind of source, add a line to kSources in scaffold.cc, or templates (own_templates.hpp).
+// To add a language, add a template and a line to kLanguages. Both names also belong to
+// plugin_options.hpp.
 
 #pragma once
 
