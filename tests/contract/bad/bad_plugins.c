@@ -1,11 +1,17 @@
 /* Plugins that violate the contract in one place each. The macros that meson.build defines for a
  * plugin replace those of sound_plugin.h; this file adds the functions that some of them name.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <threads.h>
+#include <unistd.h>
 
 #include "ctprof/abi.h"
 
@@ -31,6 +37,20 @@ COLLECTOR(allocate_and_forget);
 COLLECTOR(count_down);
 COLLECTOR(write_negative);
 COLLECTOR(write_percentage);
+COLLECTOR(write_date);
+COLLECTOR(count_bucket_down);
+COLLECTOR(count_key_down);
+COLLECTOR(start_thread_and_forget);
+COLLECTOR(map_and_forget);
+COLLECTOR(allocate_block_and_forget);
+COLLECTOR(handle_signal);
+COLLECTOR(start_timer);
+COLLECTOR(change_environment);
+COLLECTOR(change_limit);
+COLLECTOR(close_standard_input);
+COLLECTOR(execute_program);
+COLLECTOR(print_to_standard_error);
+COLLECTOR(block);
 int32_t undefined_function(void* worker, struct ctprof_batch* batch);
 OPENER(refuse_to_open);
 OPENER(open_all_descriptors);
@@ -175,6 +195,111 @@ COLLECTOR(write_negative) {
 COLLECTOR(write_percentage) {
   (void)worker;
   return fill_all(batch, 10001);
+}
+
+/* Writes the time since 1970 instead of a duration. */
+COLLECTOR(write_date) {
+  (void)worker;
+  return fill_all(batch, 1764460800000000000u);
+}
+
+/* Decreases the count of one bucket in each batch. */
+COLLECTOR(count_bucket_down) {
+  static atomic_uint_fast64_t counter = 1000000;
+  uint64_t buckets[CTPROF_HISTOGRAM_BUCKETS] = {0};
+  (void)worker;
+  buckets[7] = --counter;
+  for (uint32_t row = 0; row < batch->rows; ++row)
+    batch->put_array(batch->core, 0, row, buckets, CTPROF_HISTOGRAM_BUCKETS);
+  batch->rows_done = batch->rows;
+  return 0;
+}
+
+/* Decreases the count of one key in each batch. */
+COLLECTOR(count_key_down) {
+  static atomic_uint_fast64_t counter = 1000000;
+  const struct ctprof_entry entries[] = {{{"falls", 5}, --counter}, {{"stays", 5}, 1}};
+  (void)worker;
+  for (uint32_t row = 0; row < batch->rows; ++row) batch->put_map(batch->core, 0, row, entries, 2);
+  batch->rows_done = batch->rows;
+  return 0;
+}
+
+static int wait_forever(void* nothing) {
+  (void)nothing;
+  while (pause()) continue;
+  return 0;
+}
+
+COLLECTOR(start_thread_and_forget) {
+  thrd_t thread;
+  if (thrd_create(&thread, wait_forever, NULL) != thrd_success) return 1;
+  return collect_tids(worker, batch);
+}
+
+/* Leaks a megabyte per batch that malloc does not know. */
+COLLECTOR(map_and_forget) {
+  void* memory = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? 1 : collect_tids(worker, batch);
+}
+
+/* Leaks a block per batch that malloc maps separately. */
+COLLECTOR(allocate_block_and_forget) {
+  static void* volatile last;
+  last = malloc(1 << 20);
+  return last ? collect_tids(worker, batch) : 1;
+}
+
+static void ignore_signal(int number) { (void)number; }
+
+COLLECTOR(handle_signal) {
+  signal(SIGUSR1, ignore_signal);
+  return collect_tids(worker, batch);
+}
+
+/* The timer expires after an hour. */
+COLLECTOR(start_timer) {
+  const struct itimerval hour = {.it_value = {.tv_sec = 3600}};
+  setitimer(ITIMER_REAL, &hour, NULL);
+  return collect_tids(worker, batch);
+}
+
+COLLECTOR(change_environment) {
+  setenv("TZ", "Antarctica/Troll", 1);
+  return collect_tids(worker, batch);
+}
+
+COLLECTOR(change_limit) {
+  struct rlimit limit;
+  getrlimit(RLIMIT_STACK, &limit);
+  limit.rlim_cur = 1 << 20;
+  setrlimit(RLIMIT_STACK, &limit);
+  return collect_tids(worker, batch);
+}
+
+COLLECTOR(close_standard_input) {
+  close(STDIN_FILENO);
+  return collect_tids(worker, batch);
+}
+
+/* Replaces ctprof by another program. */
+COLLECTOR(execute_program) {
+  (void)worker, (void)batch;
+  execl("/bin/true", "true", (char*)NULL);
+  return 1;
+}
+
+COLLECTOR(print_to_standard_error) {
+  static const char kText[] = "a warning of a plugin\n";
+  return write(STDERR_FILENO, kText, sizeof kText - 1) < 0 ? 1 : collect_tids(worker, batch);
+}
+
+/* Waits in each capture. */
+COLLECTOR(block) {
+  const struct timespec pause = {.tv_sec = 1, .tv_nsec = 100 * 1000 * 1000};
+  const uint64_t* tids = batch->inputs[0].values;
+  if (tids[0] == 1) thrd_sleep(&pause, NULL);
+  return collect_tids(worker, batch);
 }
 
 OPENER(refuse_to_open) {

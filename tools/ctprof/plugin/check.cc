@@ -178,6 +178,12 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
+// Adds a fault once, even if each capture causes it.
+void add_fault(std::string sentence, CheckReport& report) {
+  if (std::ranges::count(report.faults, sentence) == 0)
+    report.faults.push_back(std::move(sentence));
+}
+
 void add_line(std::string_view line, CheckReport& report) {
   const auto take_line = [&](std::string_view kind, std::vector<std::string>& into) {
     if (!line.starts_with(kind)) return false;
@@ -190,7 +196,7 @@ void add_line(std::string_view line, CheckReport& report) {
   if (line == kEndLine)
     report.has_end = true;
   else
-    report.faults.push_back("it prints: " + std::string(line));
+    add_fault("it prints: " + std::string(line), report);
 }
 
 // Each line on standard error is a fault: a message of ctprof about the plugin, or the output of
@@ -198,9 +204,9 @@ void add_line(std::string_view line, CheckReport& report) {
 void add_error_line(std::string_view line, CheckReport& report) {
   constexpr std::string_view kOwnPrefix = "ctprof: ";
   if (line.starts_with(kOwnPrefix))
-    report.faults.emplace_back(line.substr(kOwnPrefix.size()));
+    add_fault(std::string(line.substr(kOwnPrefix.size())), report);
   else
-    report.faults.push_back("it prints: " + std::string(line));
+    add_fault("it prints: " + std::string(line), report);
 }
 
 void add_exit_status(int status, CheckReport& report) {

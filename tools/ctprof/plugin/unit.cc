@@ -5,5 +5,7 @@
 #include "tools/ctprof/plugin/child_processes.cc"
 #include "tools/ctprof/plugin/new.cc"
 #include "tools/ctprof/plugin/plugin.cc"
+#include "tools/ctprof/plugin/process_use.cc"
 #include "tools/ctprof/plugin/rust_scaffold.cc"
 #include "tools/ctprof/plugin/scaffold.cc"
+#include "tools/ctprof/plugin/value_checks.cc"
