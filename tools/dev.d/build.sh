@@ -31,6 +31,22 @@ configure_with_clang() {
 
 compile() { ninja -C "$out/$1" -j "$jobs" "${@:2}"; }
 
+# The last commit whose reader knows neither entities, labels nor histograms of plugins. tests/contract/older_reader_test.py runs
+# its ctprof on files of this tree.
+readonly older_commit=bb16bb15f769774980e5fd7d9a182e246af01836
+
+# build_older_reader: builds the ctprof of that commit once, in build/older-reader. It reads only small files, so it is not optimized.
+build_older_reader() {
+  local source=$out/older-reader/source
+  [ ! -x "$source/build/tools/ctprof/ctprof" ] || return 0
+  mkdir -p "$source"
+  git -c safe.directory="$root" archive "$older_commit" | tar -x -C "$source"
+  [ -f "$source/build/build.ninja" ] || meson setup "$source/build" "$source" -Doptimization=0 -Ddebug=false
+  ninja -C "$source/build" -j "$jobs" tools/ctprof/ctprof
+}
+
+has_older_commit() { git -c safe.directory="$root" cat-file -e "$older_commit^{commit}" 2>/dev/null; }
+
 # build_product TARGET...: builds the tool, its plugins and the named targets. Prints nothing on standard output.
 build_product() {
   need "${for_build[@]}"

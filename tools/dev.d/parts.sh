@@ -28,6 +28,11 @@ run_live_part() {
 run_readers_part() {
   require "${for_build[@]}" "${for_test[@]}" "${for_readers[@]}"
   fetch_readers
+  if has_older_commit; then
+    check "older reader" build_older_reader || true
+  else
+    note "cannot build the older reader: commit $older_commit: not in this clone; run 'git fetch --unshallow'"
+  fi
   check release build_release_tests readers && run_tests release --suite readers
 }
 

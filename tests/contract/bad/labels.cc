@@ -2,6 +2,7 @@
 // violates nothing, unless the option `fault` requests a malformed key or too many keys.
 
 #include <array>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -31,16 +32,22 @@ constexpr sdk::Metric<sdk::CountMap, sdk::MapSum, sdk::Entity::Host> kEvents{
 
 constexpr std::array kOptions{
     sdk::option("scale", "1", "All counters are multiplied by this number."),
+    sdk::option("step", "0", "The scale of ports grows by this number in each capture."),
     sdk::option("fault", "none", "none, malformed, or many.")};
 
-std::uint64_t scale_of(const sdk::Host& host) {
-  return std::stoull(std::string(host.option(kOptions[0])));
+std::uint64_t number_of(const sdk::Host& host, const ctprof_option& option) {
+  return std::stoull(std::string(host.option(option)));
 }
+std::uint64_t scale_of(const sdk::Host& host) { return number_of(host, kOptions[0]); }
+
+// The number of captures in this process.
+std::atomic<std::uint64_t> g_captures = 0;
 
 class Ports : public sdk::EntityListSource<kPort> {
  public:
   static constexpr auto kOffers = sdk::offers(kDevice, kMoved, kWaits, kLinks);
-  explicit Ports(const sdk::Host& host) : scale_(scale_of(host)) {}
+  explicit Ports(const sdk::Host& host)
+      : scale_(scale_of(host) + g_captures++ * number_of(host, kOptions[1])) {}
 
   void list(const sdk::Listing& listing) {
     const auto batch = listing.room();
@@ -72,7 +79,7 @@ class Calls : public sdk::ThreadSource {
  public:
   static constexpr auto kOffers = sdk::offers(kCalls);
   explicit Calls(const sdk::Host& host)
-      : scale_(scale_of(host)), fault_(host.option(kOptions[1])) {}
+      : scale_(scale_of(host)), fault_(host.option(kOptions[2])) {}
 
   void collect(const sdk::Batch& batch) {
     auto calls = batch.column(kCalls);
