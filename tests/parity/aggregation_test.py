@@ -52,6 +52,7 @@ DERIVED = {
     "disk_io_fraction": lambda v: v("read_bytes") / v("rchar"),
     "avg_iowait_ns": lambda v: v("iowait_sum") / v("iowait_count"),
     "live_heap_estimate": lambda v: v("allocated_bytes") - v("deallocated_bytes"),
+    "process.file_lock_queue": lambda v: v("process.file_lock_waiters") + 0,
 }
 DERIVED |= {f"avg_{kind}_delay_ns": lambda v, kind=kind: v(f"{kind}_delay_total_ns") / v(f"{kind}_delay_count") for kind in DELAYS}
 
