@@ -44,13 +44,14 @@ HUNTS = {
     "logger": ("h-logger", "was blocked for ", "was blocked for "),
     "holder": ("h-holder", " that waited for a lock for ", " that waited for a lock for "),
     "deadlock": ("h-deadlock", " that waited for a lock for ", " that waited for a lock for "),
+    "flock": ("h-flock", " had file locks ", " had file locks "),
     "pipeline": ("h-consumer", None, "ran for "),
     "sockets": ("h-sockets", None, "ran for "),
     "throttled": ("/hunt", "was throttled for ", "was throttled for "),
 }
 
 VICTIMS = {"neighbour": "h-server", "demoted": "h-rival", "niced": "h-rival", "realtime": "h-rival", "bulk": "h-lookups", "spawner": "h-spawner",
-           "throttled": "h-server"}  # or the process that replaced the culprit
+           "flock": "h-lockers", "throttled": "h-server"}  # or the process that replaced the culprit
 
 # Kinds whose expected finding is not the first one: in the recorded windows, and on the host that runs the test. On hosts with a fast fsync, the
 # first finding about `logger` is about the bytes that it writes.

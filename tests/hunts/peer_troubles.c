@@ -2,14 +2,17 @@
  *
  *   holder    four threads take one lock in turn; then each sleeps for 20 ms with the lock
  *   deadlock  two threads take two locks in the same order; then in opposite orders
+ *   flock     locks a file that five processes h-lockers lock for 20 us each; then keeps the lock
  *   pipeline  sends blocks to the process h-consumer, which uses each for 20 us; then for 2 ms
  *   sockets   answers the process h-clients within 20 us; then within 3 ms
  *   spawner   sleeps; then two threads start programs of the kind `task` one after the other
  *   task      runs for 20 ms and exits; started by `spawner`
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,7 +21,7 @@
 
 #include "troubles.h"
 
-enum { kHolders = 4, kClients = 3, kSpawners = 2 };
+enum { kHolders = 4, kClients = 3, kLockers = 5, kSpawners = 2 };
 
 static pthread_mutex_t one_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -81,6 +84,27 @@ static int fork_named(const char* name) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, name);
   return 1;
+}
+
+/* Locks the file again and again. A thread that can keep the lock does so during the problem. */
+static void* lock_file(void* can_keep) {
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  check(fd >= 0, path);
+  for (;;) {
+    check(flock(fd, LOCK_EX) == 0, "flock");
+    run_for(20 * kUs);
+    while (can_keep != NULL && *shared_trouble) sleep_for(kMs);
+    check(flock(fd, LOCK_UN) == 0, "flock");
+    sleep_for(5 * kMs);
+  }
+  return can_keep;
+}
+
+static void start_flock(void) {
+  map_shared_trouble();
+  for (int i = 0; i < kLockers; ++i)
+    if (fork_named("h-lockers")) lock_file(NULL);
+  start(lock_file, shared_trouble);
 }
 
 static int blocks[2];
@@ -170,6 +194,7 @@ static void run_task(void) {
 const struct kind peer_kinds[] = {
     {"holder", start_holder, do_nothing},
     {"deadlock", start_deadlock, do_nothing},
+    {"flock", start_flock, share_trouble},
     {"pipeline", start_pipeline, share_trouble},
     {"sockets", start_sockets, share_trouble},
     {"spawner", do_nothing, start_spawners},

@@ -111,7 +111,7 @@ def record_hunt(directory, kind):
 
 KINDS = ("neighbour", "convoy", "locks", "syncer", "leaker", "grower", "workers", "forker", "poller", "zombies", "stuck", "tail", "demoted", "python",
          "niced", "realtime", "yielder", "timer", "herd", "crowd", "imbalance", "hang", "churn", "faulter", "mapper", "heap", "reclaim", "scanner",
-         "bulk", "logger", "holder", "deadlock", "pipeline", "sockets", "spawner", "throttled", "naps-without-stacks", *KINDS_OF_WAITERS)
+         "bulk", "logger", "holder", "deadlock", "flock", "pipeline", "sockets", "spawner", "throttled", "naps-without-stacks", *KINDS_OF_WAITERS)
 
 
 def remove_host_details(text):
