@@ -36,10 +36,11 @@ def lines_of(path):
 
 
 def bytes_of(path):
-    """Returns the content of a file without the registry, which is the same in all files and has names of plugins."""
+    """Returns the content of a file without the registries, which are the same in all files and have names of plugins and words of descriptions."""
     lines = lines_of(path)
     for line in lines:
-        line.pop("registry", None)
+        for part in (line, *line.get("entities", {}).values()):
+            part.pop("registry", None)
     return json.dumps(lines, ensure_ascii=False)
 
 
